@@ -1,0 +1,136 @@
+"""Accounts: a tree of caps. The ledger is the root, teams and analysts are below it.
+
+INVARIANT: every amount of one ledger is in one currency, fixed when the ledger was opened.
+INVARIANT: a cap can be changed, what was spent cannot: there is no reset.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from fractions import Fraction
+from typing import Final
+
+from gateway.budget.conversion import rho_star
+from gateway.units import Delta, Epsilon, Rho
+
+HALF: Final = Fraction(1, 2)
+Cost = Epsilon | Rho
+
+
+class Currency(StrEnum):
+    """What a ledger counts: epsilon (Laplace, exponential mechanism) or rho (Gaussian)."""
+
+    PURE = "pure"
+    ZCDP = "zcdp"
+
+
+class Every(StrEnum):
+    """Calendar periods, in UTC."""
+
+    DAY = "day"
+    WEEK = "week"
+    MONTH = "month"
+
+    def start(self, moment: datetime) -> datetime:
+        """When the period that `moment` lies in began."""
+        midnight = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+        if self is Every.WEEK:
+            return midnight - timedelta(days=midnight.weekday())
+        return midnight.replace(day=1) if self is Every.MONTH else midnight
+
+    def next_start(self, moment: datetime) -> datetime:
+        """When the period after the one of `moment` begins."""
+        longest = {Every.DAY: 1, Every.WEEK: 7, Every.MONTH: 31}[self]
+        return self.start(self.start(moment) + timedelta(days=longest))
+
+
+@dataclass(frozen=True)
+class Window:
+    """A rate limit: at most `epsilon` in each period. It promises nothing; the cap does."""
+
+    every: Every
+    epsilon: Epsilon
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What an account may give in its lifetime, and how fast."""
+
+    epsilon: Epsilon
+    delta: Delta
+    window: Window | None = None
+
+    def cost(self, currency: Currency) -> Cost:
+        """The cap in the ledger's own currency."""
+        if currency is Currency.PURE:
+            return self.epsilon
+        return rho_star(self.epsilon, self.delta * HALF)
+
+    @property
+    def for_thresholds(self) -> Delta:
+        """The half of delta that the conversion does not use."""
+        return self.delta * HALF
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """One source and one privacy unit; the promise is made for it."""
+
+    name: str
+    source: str
+    unit: str
+    currency: Currency
+
+
+@dataclass(frozen=True)
+class Account:
+    """A node of the tree; the ledger's own account has no parent."""
+
+    name: str
+    ledger: str
+    parent: str | None
+    limits: Limits
+
+    @property
+    def definition(self) -> Mapping[str, str | None]:
+        """What the anchor keeps of an account besides its balance."""
+        window = self.limits.window
+        return {
+            "ledger": self.ledger,
+            "parent": self.parent,
+            "epsilon": self.limits.epsilon.ratio,
+            "delta": self.limits.delta.ratio,
+            "window_every": window.every if window else None,
+            "window_epsilon": window.epsilon.ratio if window else None,
+        }
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What an account has given so far, in the ledger's currency; `ordinal` counts its entries."""
+
+    ordinal: int
+    at: datetime
+    spent: Fraction
+    delta_spent: Fraction
+
+
+EMPTY: Final = Balance(0, datetime(1970, 1, 1, tzinfo=UTC), Fraction(0), Fraction(0))
+WHOLE: Final = "*"  # the cell that stands for an account as a whole
+
+
+def ratio(amount: Fraction) -> str:
+    """An amount of the ledger's currency as it is stored."""
+    return f"{amount.numerator}/{amount.denominator}"
+
+
+def cost_on_path(price: Epsilon, currency: Currency, limits: list[Limits]) -> Fraction:
+    """What a question asked at `price` costs every account on its path.
+
+    Pure: the price itself. zCDP: the price times the least rho*/cap on the path. So `cap / price`
+    questions always fit an account that binds, and the others give no more than it does.
+    """
+    if currency is Currency.PURE:
+        return price.value
+    return price.value * min(limit.cost(currency).value / limit.epsilon.value for limit in limits)

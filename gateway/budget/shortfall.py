@@ -1,0 +1,66 @@
+"""Say why a charge does not fit: which account, what it needs, what is left, when to come back.
+
+All of it is in epsilon, the unit in which people plan: an amount in the ledger's currency is worth
+its share of the account's cap.
+"""
+
+from datetime import datetime
+from fractions import Fraction
+
+from gateway.budget.account import Account, Balance, Currency, Window
+from gateway.errors import BudgetExhausted, Code
+from gateway.units import Delta, format_decimal
+
+_FREE = "answers already given can be read again for free"
+
+
+def in_epsilon(account: Account, currency: Currency, amount: Fraction) -> Fraction:
+    """What `amount` of the currency is worth on this account."""
+    cap = account.limits.cost(currency).value
+    return account.limits.epsilon.value * amount / cap if cap else Fraction(0)
+
+
+def exhausted(
+    account: Account, currency: Currency, balance: Balance, cost: Fraction
+) -> BudgetExhausted:
+    left = max(
+        Fraction(0),
+        account.limits.epsilon.value - in_epsilon(account, currency, balance.spent),
+    )
+    needs = in_epsilon(account, currency, cost) or cost
+    return BudgetExhausted(
+        Code.BUDGET_EXHAUSTED,
+        f"`{account.name}` has epsilon {_down(left)} left for ever, the question takes"
+        f" {format_decimal(needs)}",
+        f"ask at a lower epsilon, or an administrator for a grant; {_FREE}",
+    )
+
+
+def thresholds_exhausted(account: Account, balance: Balance, delta: Delta) -> BudgetExhausted:
+    left = max(Fraction(0), account.limits.for_thresholds.value - balance.delta_spent)
+    return BudgetExhausted(
+        Code.THRESHOLDS_EXHAUSTED,
+        f"`{account.name}` has delta {_down(left)} left for thresholds, the question takes {delta}",
+        f"group by columns with a declared domain, which need no threshold; {_FREE}",
+    )
+
+
+def window_exhausted(
+    account: Account, window: Window, given: Fraction, needs: Fraction, moment: datetime
+) -> BudgetExhausted:
+    left = max(Fraction(0), window.epsilon.value - given)
+    reopens = window.every.next_start(moment)
+    return BudgetExhausted(
+        Code.WINDOW_EXHAUSTED,
+        f"`{account.name}` has epsilon {_down(left)} left in this {window.every}, the question takes"
+        f" {format_decimal(needs)}",
+        f"the next {window.every} begins at {reopens:%Y-%m-%d %H:%M} UTC; {_FREE}",
+    )
+
+
+def _down(left: Fraction) -> str:
+    """What is left, never rounded up: asking for exactly this much must succeed."""
+    text = format_decimal(left)
+    if Fraction(text) <= left:
+        return text
+    return format_decimal(left * (1 - Fraction(1, 10**14)))

@@ -1,0 +1,224 @@
+"""Every way to be told no: one code each, one text each, one row in each table.
+
+A `Refusal` is what an analyst may see. It is raised once, caught once, recorded, and turned into an
+HTTP status or an SQLSTATE by the tables below. An `OperatorError` is for the person who runs the
+gateway: settings, files, ports, the state. Our own bugs are `InternalError`: an opaque id outside,
+everything inside the log.
+
+INVARIANT: `TITLE`, `HTTP` and `SQLSTATE` are total over `Code`; a code is never given a new meaning.
+Codes are numbered by stage: 1xx binding, 2xx policy, 3xx sensitivity, 4xx overlap, 5xx budget,
+6xx source, twin and state, 7xx authentication and protocol, 8xx running the gateway, 9xx internal.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Reason(StrEnum):
+    """The outcome classes users program against, in order of precedence."""
+
+    UNAUTHENTICATED = "unauthenticated"
+    LIMIT_EXCEEDED = "limit_exceeded"
+    SYNTAX_ERROR = "syntax_error"
+    NOT_PERMITTED = "not_permitted"
+    UNSUPPORTED_SQL = "unsupported_sql"
+    NOT_AGGREGATE = "not_aggregate"
+    UNBOUNDED = "unbounded"
+    OVERLAP = "overlap"
+    BUDGET_EXHAUSTED = "budget_exhausted"
+    TIMEOUT = "timeout"
+    BACKEND_UNAVAILABLE = "backend_unavailable"
+    INTERNAL = "internal"
+    OPERATION = "operation"  # never seen by an analyst: see OperatorError
+
+
+class Code(StrEnum):
+    """What went wrong, exactly; the name is for us, the value for everyone."""
+
+    BUDGET_EXHAUSTED = "GW501"
+    WINDOW_EXHAUSTED = "GW502"
+    THRESHOLDS_EXHAUSTED = "GW503"
+    ACCOUNT_UNKNOWN = "GW504"
+    IDEMPOTENCY_MISMATCH = "GW505"
+    STATE_UNAVAILABLE = "GW601"
+    ANCHOR_UNAVAILABLE = "GW602"
+    NO_CREDENTIALS = "GW701"
+    BAD_CREDENTIALS = "GW702"
+    TOO_MANY_FAILURES = "GW703"
+    ROLE_REQUIRED = "GW704"
+    BAD_REQUEST = "GW705"
+    NO_SUCH_ENDPOINT = "GW706"
+    REQUEST_TOO_LARGE = "GW707"
+    SETTING_INVALID = "GW801"
+    PORT_TAKEN = "GW802"
+    HOME_UNUSABLE = "GW803"
+    EMBEDDED_SERVER = "GW804"
+    STATE_UNREACHABLE = "GW805"
+    STATE_VERSION = "GW806"
+    STATE_BEHIND_ANCHOR = "GW807"
+    AUDIT_KEY_MISMATCH = "GW808"
+    SUBJECTS_INVALID = "GW809"
+    SUBJECT_UNKNOWN = "GW810"
+    KEY_UNKNOWN = "GW811"
+    BACKUP_UNUSABLE = "GW812"
+    LEDGER_CHANGED = "GW813"
+    TRAIL_BROKEN = "GW814"
+    ARGUMENT_INVALID = "GW815"
+    INTERNAL = "GW901"
+
+
+class _Row(NamedTuple):
+    reason: Reason
+    http: int
+    sqlstate: str
+    title: str
+
+
+_ROWS: Mapping[Code, _Row] = MappingProxyType(
+    {
+        Code.BUDGET_EXHAUSTED: _Row(
+            Reason.BUDGET_EXHAUSTED, 429, "53400", "the privacy budget does not cover this question"
+        ),
+        Code.WINDOW_EXHAUSTED: _Row(
+            Reason.BUDGET_EXHAUSTED,
+            429,
+            "53400",
+            "the budget of this period does not cover this question",
+        ),
+        Code.THRESHOLDS_EXHAUSTED: _Row(
+            Reason.BUDGET_EXHAUSTED,
+            429,
+            "53400",
+            "the delta kept for thresholds does not cover this question",
+        ),
+        Code.ACCOUNT_UNKNOWN: _Row(
+            Reason.NOT_PERMITTED, 403, "42501", "no budget account is open for this question"
+        ),
+        Code.IDEMPOTENCY_MISMATCH: _Row(
+            Reason.SYNTAX_ERROR, 400, "22023", "this idempotency key was used for another question"
+        ),
+        Code.STATE_UNAVAILABLE: _Row(
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "the gateway's state cannot be reached"
+        ),
+        Code.ANCHOR_UNAVAILABLE: _Row(
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "the gateway's anchor cannot be written"
+        ),
+        Code.NO_CREDENTIALS: _Row(Reason.UNAUTHENTICATED, 401, "28000", "no API key was given"),
+        Code.BAD_CREDENTIALS: _Row(
+            Reason.UNAUTHENTICATED, 401, "28P01", "the API key is not valid"
+        ),
+        Code.TOO_MANY_FAILURES: _Row(
+            Reason.LIMIT_EXCEEDED, 429, "53300", "too many failed log-ins from here"
+        ),
+        Code.ROLE_REQUIRED: _Row(Reason.NOT_PERMITTED, 403, "42501", "this needs another role"),
+        Code.BAD_REQUEST: _Row(Reason.SYNTAX_ERROR, 400, "22023", "the request is malformed"),
+        Code.NO_SUCH_ENDPOINT: _Row(Reason.SYNTAX_ERROR, 404, "42601", "there is no such endpoint"),
+        Code.REQUEST_TOO_LARGE: _Row(
+            Reason.LIMIT_EXCEEDED, 413, "54000", "the request is too large"
+        ),
+        Code.SETTING_INVALID: _Row(Reason.OPERATION, 500, "58000", "a setting is not valid"),
+        Code.PORT_TAKEN: _Row(Reason.OPERATION, 500, "58000", "the port cannot be listened on"),
+        Code.HOME_UNUSABLE: _Row(
+            Reason.OPERATION, 500, "58000", "the home directory cannot be used"
+        ),
+        Code.EMBEDDED_SERVER: _Row(
+            Reason.OPERATION, 500, "58000", "the embedded PostgreSQL does not start or stop"
+        ),
+        Code.STATE_UNREACHABLE: _Row(
+            Reason.OPERATION, 500, "58000", "the state database cannot be reached"
+        ),
+        Code.STATE_VERSION: _Row(
+            Reason.OPERATION, 500, "58000", "the state database has another version"
+        ),
+        Code.STATE_BEHIND_ANCHOR: _Row(
+            Reason.OPERATION, 500, "58000", "the state is older than its anchor"
+        ),
+        Code.AUDIT_KEY_MISMATCH: _Row(
+            Reason.OPERATION, 500, "58000", "the audit key does not fit the trail"
+        ),
+        Code.SUBJECTS_INVALID: _Row(
+            Reason.OPERATION, 500, "58000", "the subjects file is not valid"
+        ),
+        Code.SUBJECT_UNKNOWN: _Row(Reason.OPERATION, 500, "58000", "there is no such subject"),
+        Code.KEY_UNKNOWN: _Row(Reason.OPERATION, 500, "58000", "there is no such key"),
+        Code.BACKUP_UNUSABLE: _Row(Reason.OPERATION, 500, "58000", "the backup cannot be used"),
+        Code.LEDGER_CHANGED: _Row(
+            Reason.OPERATION, 500, "58000", "the ledger cannot be changed in this way"
+        ),
+        Code.TRAIL_BROKEN: _Row(Reason.OPERATION, 500, "58000", "the trail does not verify"),
+        Code.ARGUMENT_INVALID: _Row(Reason.OPERATION, 500, "58000", "an argument is not valid"),
+        Code.INTERNAL: _Row(
+            Reason.INTERNAL, 500, "XX000", "the gateway failed; the operator's log has the id"
+        ),
+    }
+)
+
+REASON: Mapping[Code, Reason] = MappingProxyType({code: row.reason for code, row in _ROWS.items()})
+HTTP: Mapping[Code, int] = MappingProxyType({code: row.http for code, row in _ROWS.items()})
+SQLSTATE: Mapping[Code, str] = MappingProxyType({code: row.sqlstate for code, row in _ROWS.items()})
+TITLE: Mapping[Code, str] = MappingProxyType({code: row.title for code, row in _ROWS.items()})
+
+
+class GatewayError(Exception):
+    """A refusal or a failure with its code, what it is about, and what to do."""
+
+    def __init__(self, code: Code, detail: str = "", hint: str = "") -> None:
+        super().__init__(code, detail, hint)
+        self.code = code
+        self.detail = detail
+        self.hint = hint
+
+    @property
+    def reason(self) -> Reason:
+        return REASON[self.code]
+
+    @property
+    def title(self) -> str:
+        return TITLE[self.code]
+
+    def __str__(self) -> str:
+        """One line: code, title, detail; the hint stands apart."""
+        about = f": {self.detail}" if self.detail else ""
+        return f"{self.code}: {self.title}{about}"
+
+
+class Refusal(GatewayError):
+    """A no that an analyst may read; text and code depend on the question and the policy alone."""
+
+
+class BudgetExhausted(Refusal):
+    """An account on the path of the question cannot cover it."""
+
+
+class NotPermitted(Refusal):
+    """The subject may not do this."""
+
+
+class SyntaxRefused(Refusal):
+    """The request cannot be understood."""
+
+
+class Unauthenticated(Refusal):
+    """Nobody we know."""
+
+
+class LimitExceeded(Refusal):
+    """Too large or too often."""
+
+
+class BackendUnavailable(Refusal):
+    """A database or file the answer depends on cannot be reached; nothing leaves."""
+
+
+class InternalError(Refusal):
+    """A bug of ours. `incident` is all that is said outside."""
+
+    def __init__(self, incident: str) -> None:
+        super().__init__(Code.INTERNAL, f"incident {incident}")
+        self.incident = incident
+
+
+class OperatorError(GatewayError):
+    """Something the person who runs the gateway has to set right; one clear line, then the hint."""

@@ -1,0 +1,96 @@
+"""What happens, said once: the log and the metrics are two renderings of these values.
+
+INVARIANT: no event carries SQL, an attribute's value, a key, a password or anything computed from
+protected rows. An event type is the complete list of what may be said.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import ClassVar
+
+
+class Level(StrEnum):
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something worth a log line, a counter, or both."""
+
+    name: ClassVar[str]
+    level: ClassVar[Level] = Level.INFO
+
+    def said(self) -> Mapping[str, object]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+Emit = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class Started(Event):
+    name: ClassVar[str] = "gateway.started"
+    version: str
+    rest: str
+
+
+@dataclass(frozen=True)
+class Stopping(Event):
+    name: ClassVar[str] = "gateway.stopping"
+    because: str
+
+
+@dataclass(frozen=True)
+class StateOpened(Event):
+    name: ClassVar[str] = "state.opened"
+    where: str
+    trail_seq: int
+
+
+@dataclass(frozen=True)
+class Committed(Event):
+    """A batch of the journal became durable."""
+
+    name: ClassVar[str] = "journal.committed"
+    steps: int
+    attempts: int
+
+
+@dataclass(frozen=True)
+class StateLost(Event):
+    name: ClassVar[str] = "state.lost"
+    level: ClassVar[Level] = Level.ERROR
+    problem: str
+
+
+@dataclass(frozen=True)
+class AnchorLost(Event):
+    name: ClassVar[str] = "anchor.lost"
+    level: ClassVar[Level] = Level.ERROR
+    problem: str
+
+
+@dataclass(frozen=True)
+class LoginRefused(Event):
+    name: ClassVar[str] = "login.refused"
+    level: ClassVar[Level] = Level.WARNING
+    front_end: str
+    code: str
+
+
+@dataclass(frozen=True)
+class Crashed(Event):
+    """A bug of ours; `problem` goes to the operator's log, the incident id outside."""
+
+    name: ClassVar[str] = "gateway.crashed"
+    level: ClassVar[Level] = Level.ERROR
+    incident: str
+    problem: str
+
+
+def silent(event: Event) -> None:
+    """For those who have nobody to tell."""
+    del event

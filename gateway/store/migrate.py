@@ -1,0 +1,76 @@
+"""Bring the state to the schema this version knows, or say clearly that it is at another one."""
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, text
+
+from gateway.errors import Code, OperatorError
+from gateway.store.grants import grant_application
+
+# Two gateways that start at once must not migrate at once; the number only has to be ours.
+_MIGRATION_LOCK = 0x6761_7465_0001
+
+
+def head_revision() -> str:
+    head = ScriptDirectory.from_config(_config()).get_current_head()
+    if head is None:
+        raise OperatorError(Code.STATE_VERSION, "this installation carries no migrations")
+    return head
+
+
+def current_revision(connection: Connection) -> str | None:
+    """The schema the database is at; None when it is empty."""
+    return MigrationContext.configure(connection).get_current_revision()
+
+
+def upgrade(owner: Engine, *, application_login: str, revision: str = "head") -> None:
+    """Migrate as the owner and grant the application its rights, in one transaction."""
+    with owner.begin() as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
+        at = current_revision(connection)
+        if at is not None and at not in _known_revisions():
+            raise _version_error(at)
+        command.upgrade(_config(connection), revision)
+        grant_application(connection, application_login)
+
+
+def downgrade(owner: Engine, revision: str = "base") -> None:
+    with owner.begin() as connection:
+        command.downgrade(_config(connection), revision)
+
+
+def require_head(connection: Connection) -> None:
+    """Refuse to work on a schema this version does not know."""
+    at = current_revision(connection)
+    if at != head_revision():
+        raise _version_error(at)
+
+
+def _version_error(at: str | None) -> OperatorError:
+    head = head_revision()
+    if at is not None and at not in _known_revisions():
+        return OperatorError(
+            Code.STATE_VERSION,
+            f"the state is at revision `{at}`, this gateway knows up to `{head}`",
+            "run the newer gateway that wrote it",
+        )
+    return OperatorError(
+        Code.STATE_VERSION,
+        f"the state is at revision `{at or 'empty'}`, this gateway needs `{head}`",
+        "run `gateway db upgrade`",
+    )
+
+
+def _known_revisions() -> frozenset[str]:
+    scripts = ScriptDirectory.from_config(_config())
+    return frozenset(script.revision for script in scripts.walk_revisions())
+
+
+def _config(connection: Connection | None = None) -> Config:
+    config = Config()
+    config.set_main_option("script_location", "gateway_migrations:")
+    config.set_main_option("path_separator", "os")
+    config.attributes["connection"] = connection
+    return config

@@ -1,0 +1,185 @@
+"""What the gateway remembers, as one SQLAlchemy MetaData.
+
+Amounts of privacy are text such as `1/20`: exact, readable, and checked by the database itself.
+`ledger_entries` carries the running balance of each account, so that a balance is read from one row
+and a forgotten, doubled or altered entry breaks the row after it.
+
+INVARIANT: the tables in `APPEND_ONLY` are only ever inserted into: the application's login has no
+other grant on them, and a trigger stops everybody short of a superuser who disables it.
+INVARIANT: `trail_records.seq` is the one clock of the state. Every transaction that changes what is
+spent or allowed inserts the next `seq`, so two of them can never both build on the same past.
+"""
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+METADATA = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+_Moment = DateTime(timezone=True)
+_AMOUNT = r"~ '^[0-9]+/[1-9][0-9]*$'"
+
+ledgers = Table(
+    "ledgers",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("source", Text, nullable=False),
+    Column("unit", Text, nullable=False),
+    Column("currency", Text, nullable=False),
+    Column("opened_at", _Moment, nullable=False),
+    UniqueConstraint("source", "unit"),
+    CheckConstraint("currency in ('pure', 'zcdp')", name="currency"),
+)
+
+accounts = Table(
+    "accounts",
+    METADATA,
+    Column("name", Text, primary_key=True),
+    Column("ledger", Text, ForeignKey("ledgers.name"), nullable=False),
+    Column("parent", Text, ForeignKey("accounts.name")),
+    Column("opened_at", _Moment, nullable=False),
+)
+
+account_limits = Table(
+    "account_limits",
+    METADATA,
+    Column("account", Text, ForeignKey("accounts.name"), primary_key=True),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", _Moment, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("epsilon", Text, nullable=False),
+    Column("delta", Text, nullable=False),
+    Column("window_every", Text),
+    Column("window_epsilon", Text),
+    CheckConstraint(f"epsilon {_AMOUNT}", name="epsilon"),
+    CheckConstraint(f"delta {_AMOUNT}", name="delta"),
+    CheckConstraint(f"window_epsilon {_AMOUNT}", name="window_epsilon"),
+    CheckConstraint("window_every in ('day', 'week', 'month')", name="window_every"),
+    CheckConstraint("(window_every is null) = (window_epsilon is null)", name="window"),
+)
+
+charges = Table(
+    "charges",
+    METADATA,
+    Column("query_id", Text, primary_key=True),
+    Column("at", _Moment, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("ledger", Text, ForeignKey("ledgers.name"), nullable=False),
+    Column("price", Text, nullable=False),
+    Column("amount", Text, nullable=False),
+    Column("delta", Text, nullable=False),
+    Column("measurements", Text, nullable=False),
+    Column("idempotency_key", Text),
+    Column("request_digest", Text),
+    UniqueConstraint("subject", "idempotency_key"),
+    CheckConstraint(f"price {_AMOUNT}", name="price"),
+    CheckConstraint(f"amount {_AMOUNT}", name="amount"),
+    CheckConstraint(f"delta {_AMOUNT}", name="delta"),
+    CheckConstraint("(idempotency_key is null) = (request_digest is null)", name="idempotency"),
+)
+
+ledger_entries = Table(
+    "ledger_entries",
+    METADATA,
+    Column("account", Text, ForeignKey("accounts.name"), primary_key=True),
+    # '*' is the account as a whole; cells of immutable partitions get balances of their own here
+    Column("cell", Text, primary_key=True, server_default="*"),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    Column("query_id", Text, ForeignKey("charges.query_id"), nullable=False),
+    Column("at", _Moment, nullable=False),
+    Column("amount", Text, nullable=False),
+    Column("spent_after", Text, nullable=False),
+    Column("delta", Text, nullable=False),
+    Column("delta_after", Text, nullable=False),
+    CheckConstraint(f"amount {_AMOUNT}", name="amount"),
+    CheckConstraint(f"spent_after {_AMOUNT}", name="spent_after"),
+    CheckConstraint(f"delta {_AMOUNT}", name="delta"),
+    CheckConstraint(f"delta_after {_AMOUNT}", name="delta_after"),
+    Index(None, "account", "cell", "at"),
+    Index(None, "query_id"),
+)
+
+trail_records = Table(
+    "trail_records",
+    METADATA,
+    Column("seq", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", _Moment, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("subject", Text),
+    Column("dataset", Text),
+    Column("query_id", Text),
+    Column("body", Text, nullable=False),
+    Column("mac", Text, nullable=False),
+    CheckConstraint("seq > 0", name="seq"),
+    CheckConstraint("mac ~ '^[0-9a-f]{64}$'", name="mac"),
+    Index(None, "subject", "seq"),
+    Index(None, "query_id"),
+)
+
+scram_salts = Table(
+    "scram_salts",
+    METADATA,
+    Column("subject", Text, primary_key=True),
+    Column("salt", LargeBinary, nullable=False),
+    Column("iterations", Integer, nullable=False),
+)
+
+api_keys = Table(
+    "api_keys",
+    METADATA,
+    Column("id", Text, primary_key=True),
+    Column("subject", Text, ForeignKey("scram_salts.subject"), nullable=False, index=True),
+    Column("secret_hash", LargeBinary, nullable=False),
+    Column("stored_key", LargeBinary, nullable=False),
+    Column("server_key", LargeBinary, nullable=False),
+    Column("created_at", _Moment, nullable=False),
+    Column("created_by", Text, nullable=False),
+    Column("expires_at", _Moment),
+)
+
+key_revocations = Table(
+    "key_revocations",
+    METADATA,
+    Column("id", Text, ForeignKey("api_keys.id"), primary_key=True),
+    Column("at", _Moment, nullable=False),
+    Column("actor", Text, nullable=False),
+)
+
+# The one table that is updated: a convenience for whoever lists keys, nothing is decided by it.
+key_uses = Table(
+    "key_uses",
+    METADATA,
+    Column("id", Text, ForeignKey("api_keys.id"), primary_key=True),
+    Column("last_used_at", _Moment, nullable=False),
+)
+
+APPEND_ONLY = (
+    ledgers,
+    accounts,
+    account_limits,
+    charges,
+    ledger_entries,
+    trail_records,
+    scram_salts,
+    api_keys,
+    key_revocations,
+)
+UPDATABLE = (key_uses,)

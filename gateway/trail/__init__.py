@@ -1,0 +1,1 @@
+"""The log of everything, chained so that nobody can change it unseen."""

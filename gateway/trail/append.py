@@ -1,0 +1,53 @@
+"""Write a record: as part of a journal step, never on its own.
+
+INVARIANT: if the record cannot be written, nothing else of its step is, and the question is refused.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from gateway.store.draft import Draft
+from gateway.store.tables import trail_records
+from gateway.trail.canonical import canonical
+from gateway.trail.chain import ChainKey
+from gateway.trail.record import Record
+
+Clock = Callable[[], datetime]
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Trail:
+    """Appends to the chain."""
+
+    def __init__(self, key: ChainKey, clock: Clock = utc_now) -> None:
+        self._key = key
+        self._clock = clock
+
+    def append(self, draft: Draft, record: Record) -> None:
+        at = self._clock().astimezone(UTC).isoformat(timespec="microseconds")
+        body = canonical({"v": 1, "at": at, "kind": record.kind, **record.said()})
+        after = self._key.link(draft.position, body)
+        draft.insert(
+            trail_records,
+            {
+                "seq": after.seq,
+                "at": at,
+                "kind": record.kind,
+                "subject": _storable(record.subject),
+                "dataset": _storable(record.dataset),
+                "query_id": _storable(record.query_id),
+                "body": body,
+                "mac": after.mac,
+            },
+        )
+        draft.move_to(after)
+
+
+def _storable(text: str | None) -> str | None:
+    """PostgreSQL's text holds neither NUL nor lone surrogates; the body keeps them, escaped."""
+    if text is None:
+        return None
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,131 @@
+"""What a trail record says. The fields of these classes are the complete list.
+
+INVARIANT: nothing here is computed from protected rows: no value, no true count, no number of
+groups. What is recorded was known before the source was asked, or was released.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from gateway.trail.canonical import Json
+
+
+class Kind(StrEnum):
+    """What happened; the first five are the fates of a question."""
+
+    CHARGED = "charged"
+    ANSWERED = "answered"
+    REUSED = "reused"
+    REFUSED = "refused"
+    FAILED = "failed"
+    LOGIN_REFUSED = "login_refused"
+    KEY_CREATED = "key_created"
+    KEY_REVOKED = "key_revoked"
+    LEDGER_OPENED = "ledger_opened"
+    ACCOUNT_OPENED = "account_opened"
+    LIMITS_SET = "limits_set"
+    POLICY_LOADED = "policy_loaded"
+    POLICY_REJECTED = "policy_rejected"
+    STARTED = "started"
+    STOPPED = "stopped"
+    RESTORED = "restored"
+    GAP_CHARGED = "gap_charged"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as it came in: who, as whom, what, through which door."""
+
+    query_id: str
+    subject: str
+    dataset: str
+    sql: str
+    front_end: str
+    address: str
+    purpose: str | None = None
+    attributes: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What one account gave, and how it stands after that; amounts as `numerator/denominator`."""
+
+    account: str
+    amount: str
+    delta: str
+    spent: str
+    delta_spent: str
+
+
+@dataclass(frozen=True)
+class QuestionRecord:
+    """A question and its fate so far."""
+
+    kind: Kind
+    asked: Asked
+    code: str | None = None
+    because: tuple[str, ...] = ()
+    price: str | None = None
+    measurements: tuple[Mapping[str, str], ...] = ()
+    taken: tuple[Taken, ...] = ()
+    duration_us: int | None = None
+
+    @property
+    def subject(self) -> str | None:
+        return self.asked.subject
+
+    @property
+    def dataset(self) -> str | None:
+        return self.asked.dataset
+
+    @property
+    def query_id(self) -> str | None:
+        return self.asked.query_id
+
+    def said(self) -> dict[str, Json]:
+        return {
+            "subject": self.asked.subject,
+            "dataset": self.asked.dataset,
+            "query_id": self.asked.query_id,
+            "sql": self.asked.sql,
+            "front_end": self.asked.front_end,
+            "address": self.asked.address,
+            "purpose": self.asked.purpose,
+            "attributes": self.asked.attributes,
+            "code": self.code,
+            "because": self.because,
+            "price": self.price,
+            "measurements": self.measurements,
+            "taken": [vars(taken) for taken in self.taken],
+            "duration_us": self.duration_us,
+        }
+
+
+@dataclass(frozen=True)
+class ActRecord:
+    """Something done to the gateway: by an administrator, by a policy, by nobody we know."""
+
+    kind: Kind
+    actor: str
+    about: Mapping[str, str | None] = field(default_factory=dict)
+    subject: str | None = None
+    dataset: str | None = None
+    taken: tuple[Taken, ...] = ()
+
+    @property
+    def query_id(self) -> str | None:
+        return None
+
+    def said(self) -> dict[str, Json]:
+        return {
+            "actor": self.actor,
+            "about": self.about,
+            "subject": self.subject,
+            "dataset": self.dataset,
+            "query_id": None,
+            "taken": [vars(taken) for taken in self.taken],
+        }
+
+
+Record = QuestionRecord | ActRecord

@@ -1,0 +1,1 @@
+"""Alembic's environment, installed as the package `gateway_migrations`."""

@@ -1,0 +1,125 @@
+"""States to work on: one embedded server for each test process, a database of its own for each test."""
+
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from pydantic import SecretStr
+from sqlalchemy import URL
+
+from gateway.config import Settings
+from gateway.embedded import Lease, open_server
+from gateway.store.logins import APPLICATION, OWNER, StateUrls, embedded_urls
+from gateway.store.state import State, open_state, upgrade_state
+from gateway.trail.append import Trail
+from gateway.trail.chain import ChainKey
+
+AUDIT_SECRET = b"the audit key of the tests, 32 b"
+
+
+@dataclass(frozen=True)
+class StateServer:
+    """A running PostgreSQL with a migrated template database and an empty one to migrate."""
+
+    lease: Lease
+    urls: StateUrls
+
+    @contextmanager
+    def database(self, *, migrated: bool = True) -> Iterator[StateUrls]:
+        """A fresh database, dropped afterwards."""
+        name = f"test_{secrets.token_hex(6)}"
+        template = str(self.urls.application.database) if migrated else "template0"
+        with self.superuser() as connection:
+            connection.execute(
+                sql.SQL("CREATE DATABASE {} TEMPLATE {} OWNER {}").format(
+                    sql.Identifier(name), sql.Identifier(template), sql.Identifier(OWNER)
+                )
+            )
+        try:
+            assert self.urls.owner is not None
+            yield StateUrls(
+                self.urls.application.set(database=name), self.urls.owner.set(database=name)
+            )
+        finally:
+            with self.superuser() as connection:
+                connection.execute(
+                    sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
+                )
+
+    @contextmanager
+    def superuser(self, database: str = "postgres") -> Iterator[psycopg.Connection]:
+        url = self.lease.address.url(
+            user=self.lease.superuser, password=self.lease.superuser_password, database=database
+        )
+        with psycopg.connect(dsn_of(url), autocommit=True) as connection:
+            yield connection
+
+
+def dsn_of(url: URL) -> str:
+    return url.set(drivername="postgresql").render_as_string(hide_password=False)
+
+
+def settings_on(urls: StateUrls, home: Path, **options: object) -> Settings:
+    """Settings of a gateway whose state is this database."""
+    return Settings(
+        home=home,
+        state_url=SecretStr(urls.application.render_as_string(hide_password=False)),
+        state_owner_url=None
+        if urls.owner is None
+        else SecretStr(urls.owner.render_as_string(hide_password=False)),
+        **options,  # type: ignore[arg-type]  # pydantic checks them
+    )
+
+
+@contextmanager
+def scratch_server(home: Path) -> Iterator[Lease]:
+    """An embedded server that is stopped and removed with everything it wrote."""
+    lease = open_server(home)
+    place = lease.data_dir.parent
+    try:
+        yield lease
+    finally:
+        lease.close()
+        shutil.rmtree(place)
+
+
+@pytest.fixture(scope="session")
+def state_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StateServer]:
+    home = tmp_path_factory.mktemp("state-server")
+    with scratch_server(home) as lease:
+        urls = embedded_urls(lease, home)
+        upgrade_state(urls)
+        yield StateServer(lease, urls)
+
+
+@pytest.fixture
+def state_urls(state_server: StateServer) -> Iterator[StateUrls]:
+    """A migrated database with nothing in it."""
+    with state_server.database() as urls:
+        yield urls
+
+
+@pytest.fixture
+def state_settings(state_urls: StateUrls, tmp_path: Path) -> Settings:
+    return settings_on(state_urls, tmp_path)
+
+
+@pytest.fixture
+def state(state_settings: Settings) -> Iterator[State]:
+    """An open state on a fresh database."""
+    with ExitStack() as stack:
+        yield stack.enter_context(open_state(state_settings, AUDIT_SECRET))
+
+
+@pytest.fixture
+def trail() -> Trail:
+    return Trail(ChainKey(AUDIT_SECRET))
+
+
+__all__ = ["APPLICATION", "AUDIT_SECRET", "StateServer", "dsn_of", "settings_on"]
