@@ -22,6 +22,7 @@ class Event:
 
     name: ClassVar[str]
     level: ClassVar[Level] = Level.INFO
+    counted_only: ClassVar[bool] = False  # too frequent for a log line
 
     def said(self) -> Mapping[str, object]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
@@ -51,10 +52,20 @@ class StateOpened(Event):
 
 
 @dataclass(frozen=True)
+class AnchorBegun(Event):
+    """A state with a past had no anchor here: from now on it has one, before now nothing is known."""
+
+    name: ClassVar[str] = "anchor.begun"
+    level: ClassVar[Level] = Level.WARNING
+    trail_seq: int
+
+
+@dataclass(frozen=True)
 class Committed(Event):
     """A batch of the journal became durable."""
 
     name: ClassVar[str] = "journal.committed"
+    counted_only: ClassVar[bool] = True
     steps: int
     attempts: int
 

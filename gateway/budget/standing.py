@@ -49,6 +49,19 @@ def standings(
     return [_standing(connection, account, now) for account in load_accounts(connection, ledger)]
 
 
+def standings_of(connection: Connection, now: datetime, subject: str) -> list[Standing]:
+    """The accounts that this analyst's questions are charged to, in every dataset."""
+    accounts = {account.name: account for account in load_accounts(connection)}
+    on_path: set[str] = set()
+    for account in accounts.values():
+        if account.name.startswith(f"analyst:{subject}@"):
+            up: str | None = account.name
+            while up is not None:
+                on_path.add(up)
+                up = accounts[up].parent
+    return [_standing(connection, accounts[name], now) for name in accounts if name in on_path]
+
+
 def _standing(connection: Connection, account: Account, now: datetime) -> Standing:
     ledger = load_ledger(connection, account.ledger)
     if ledger is None:

@@ -82,10 +82,10 @@ class Anchor:
             self._end += len(line)
             self._learn(position, facts)
 
-    def begin_anew(self, anchored: Anchored, aside: Path) -> None:
-        """Keep the present file as `aside` and start again from `anchored`: a restore's last act."""
+    def begin(self, anchored: Anchored, aside: Path | None = None) -> None:
+        """Start the file anew from `anchored`, keeping the one there was as `aside`."""
         with self._alone():
-            if self.path.exists():
+            if aside is not None and self.path.exists():
                 self.path.rename(aside)
             self._position, self._facts = anchored.position, dict(anchored.facts)
             self._rewrite()

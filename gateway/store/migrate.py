@@ -28,17 +28,22 @@ def current_revision(connection: Connection) -> str | None:
 def upgrade(owner: Engine, *, application_login: str, revision: str = "head") -> None:
     """Migrate as the owner and grant the application its rights, in one transaction."""
     with owner.begin() as connection:
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
-        at = current_revision(connection)
-        if at is not None and at not in _known_revisions():
-            raise _version_error(at)
-        command.upgrade(_config(connection), revision)
-        grant_application(connection, application_login)
+        upgrade_on(connection, application_login=application_login, revision=revision)
 
 
-def downgrade(owner: Engine, revision: str = "base") -> None:
-    with owner.begin() as connection:
-        command.downgrade(_config(connection), revision)
+def upgrade_on(connection: Connection, *, application_login: str, revision: str = "head") -> None:
+    """Migrate within the caller's transaction."""
+    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
+    at = current_revision(connection)
+    if at is not None and at not in _known_revisions():
+        raise _version_error(at)
+    command.upgrade(_config(connection), revision)
+    grant_application(connection, application_login)
+
+
+def downgrade_on(connection: Connection, revision: str) -> None:
+    """Go back within the caller's transaction; the way back to nothing drops everything."""
+    command.downgrade(_config(connection), revision)
 
 
 def require_head(connection: Connection) -> None:

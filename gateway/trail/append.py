@@ -11,6 +11,7 @@ from gateway.store.tables import trail_records
 from gateway.trail.canonical import canonical
 from gateway.trail.chain import ChainKey
 from gateway.trail.record import Record
+from gateway.trail.storable import storable
 
 Clock = Callable[[], datetime]
 
@@ -36,18 +37,11 @@ class Trail:
                 "seq": after.seq,
                 "at": at,
                 "kind": record.kind,
-                "subject": _storable(record.subject),
-                "dataset": _storable(record.dataset),
-                "query_id": _storable(record.query_id),
+                "subject": storable(record.subject),
+                "dataset": storable(record.dataset),
+                "query_id": storable(record.query_id),
                 "body": body,
                 "mac": after.mac,
             },
         )
         draft.move_to(after)
-
-
-def _storable(text: str | None) -> str | None:
-    """PostgreSQL's text holds neither NUL nor lone surrogates; the body keeps them, escaped."""
-    if text is None:
-        return None
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")

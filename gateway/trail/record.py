@@ -30,7 +30,6 @@ class Kind(StrEnum):
     STARTED = "started"
     STOPPED = "stopped"
     RESTORED = "restored"
-    GAP_CHARGED = "gap_charged"
 
 
 @dataclass(frozen=True)

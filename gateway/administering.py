@@ -1,0 +1,131 @@
+"""Acts of administrators on budgets and keys, each written with its trail record in one transaction."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from gateway.budget.account import Account, Ledger, Limits
+from gateway.budget.administration import (
+    AccountOpened,
+    Act,
+    LedgerOpened,
+    LimitsSet,
+    open_account,
+    open_ledger,
+    set_limits,
+)
+from gateway.identity import issue
+from gateway.identity.acts import KeyCreated, KeyRevoked, LoginFailed, RecordFailure
+from gateway.identity.issue import KeyOrder
+from gateway.store.draft import Draft
+from gateway.store.journal import Journal
+from gateway.trail.append import Trail
+from gateway.trail.record import ActRecord, Kind
+
+
+def declare_ledger(
+    journal: Journal, trail: Trail, ledger: Ledger, limits: Limits, *, actor: str, now: datetime
+) -> None:
+    """Make sure the ledger is open with these limits."""
+    journal.commit(
+        lambda draft: _record(
+            draft, trail, actor, open_ledger(draft, ledger, limits, actor=actor, now=now)
+        )
+    )
+
+
+def declare_account(
+    journal: Journal, trail: Trail, account: Account, *, actor: str, now: datetime
+) -> None:
+    """Make sure the account is open with these limits."""
+    journal.commit(
+        lambda draft: _record(
+            draft, trail, actor, open_account(draft, account, actor=actor, now=now)
+        )
+    )
+
+
+def grant(
+    journal: Journal, trail: Trail, account: str, limits: Limits, *, actor: str, now: datetime
+) -> None:
+    """Set what an account may give, up or down."""
+    journal.commit(
+        lambda draft: _record(
+            draft, trail, actor, set_limits(draft, account, limits, actor=actor, now=now)
+        )
+    )
+
+
+def _record(draft: Draft, trail: Trail, actor: str, acts: list[Act]) -> None:
+    for act in acts:
+        trail.append(draft, _said(act, actor))
+
+
+def _said(act: Act, actor: str) -> ActRecord:
+    match act:
+        case LedgerOpened(ledger):
+            about = {"ledger": ledger.name, "source": ledger.source, "unit": ledger.unit}
+            return ActRecord(Kind.LEDGER_OPENED, actor, {**about, "currency": ledger.currency})
+        case AccountOpened(account):
+            named: dict[str, str | None] = {"account": account.name, "parent": account.parent}
+            return ActRecord(Kind.ACCOUNT_OPENED, actor, {**named, **_limits("", account.limits)})
+        case LimitsSet(account, before, after):
+            changed = {**_limits("before_", before), **_limits("after_", after)}
+            return ActRecord(Kind.LIMITS_SET, actor, {"account": account, **changed})
+
+
+def _limits(prefix: str, limits: Limits) -> dict[str, str | None]:
+    window = limits.window
+    return {
+        f"{prefix}epsilon": limits.epsilon.ratio,
+        f"{prefix}delta": limits.delta.ratio,
+        f"{prefix}window": f"{window.every}:{window.epsilon.ratio}" if window else None,
+    }
+
+
+def create_key(
+    journal: Journal, trail: Trail, order: KeyOrder, known: Callable[[str], bool]
+) -> KeyCreated:
+    """Make a key; `order.key.reveal()` may be shown once, after this returns."""
+
+    def step(draft: Draft) -> KeyCreated:
+        created = issue.create(draft, order, known)
+        expires = created.expires_at.isoformat() if created.expires_at else None
+        about = {"key": created.key_id, "expires_at": expires}
+        trail.append(
+            draft, ActRecord(Kind.KEY_CREATED, created.actor, about, subject=created.subject)
+        )
+        return created
+
+    return journal.commit(step)
+
+
+def revoke_key(
+    journal: Journal, trail: Trail, key_id: str, *, actor: str, now: datetime
+) -> KeyRevoked:
+    """Make a key invalid for ever."""
+
+    def step(draft: Draft) -> KeyRevoked:
+        revoked = issue.revoke(draft, key_id, actor=actor, at=now)
+        about = {"key": revoked.key_id}
+        trail.append(
+            draft, ActRecord(Kind.KEY_REVOKED, revoked.actor, about, subject=revoked.subject)
+        )
+        return revoked
+
+    return journal.commit(step)
+
+
+def recording_failures(journal: Journal, trail: Trail) -> RecordFailure:
+    """How a front door writes down whom it turned away."""
+
+    def record(failed: LoginFailed) -> None:
+        about = {
+            "front_end": failed.front_end,
+            "address": failed.address,
+            "claimed": failed.claimed,
+            "code": failed.code,
+        }
+        act = ActRecord(Kind.LOGIN_REFUSED, "nobody", about)
+        journal.commit(lambda draft: trail.append(draft, act))
+
+    return record

@@ -1,0 +1,145 @@
+"""The composition root: settings in, a wired gateway out. The only place that constructs things."""
+
+import os
+import pwd
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Engine
+
+from gateway.administering import recording_failures
+from gateway.budget.anchored import anchored_facts
+from gateway.budget.standing import Standing, standings, standings_of
+from gateway.config import Settings
+from gateway.errors import Code, OperatorError
+from gateway.events import AnchorBegun, Emit, StateOpened, silent
+from gateway.frontends.rest.doors import Doors
+from gateway.identity.authenticator import KeyAuthenticator
+from gateway.identity.lookup import reading_state
+from gateway.identity.turning_away import TurningAway
+from gateway.observing.metrics import Metrics
+from gateway.policy.subjects import Subject, load_subjects
+from gateway.store.anchor import Anchor, Anchored
+from gateway.store.journal import Journal
+from gateway.store.not_behind import last_position, require_not_behind
+from gateway.store.position import GENESIS
+from gateway.store.state import open_state
+from gateway.trail.append import Trail, utc_now
+from gateway.trail.audit_key import load_audit_key
+from gateway.trail.chain import ChainKey
+from gateway.trail.search import Wanted, latest
+from gateway.trail.verify import Verdict, fits_head, verify
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What every command stands on: the open state and the trail that is written to it."""
+
+    settings: Settings
+    engine: Engine
+    journal: Journal
+    anchor: Anchor
+    trail: Trail
+    key: ChainKey = field(repr=False)
+
+    def verify_trail(self) -> Verdict:
+        """Verify in one snapshot that is at least as new as what the anchor says."""
+        anchored = self.anchor.read()
+        with self.engine.connect() as connection:
+            snapshot = connection.execution_options(isolation_level="REPEATABLE READ")
+            return verify(snapshot, self.key, anchored)
+
+
+@contextmanager
+def open_ground(settings: Settings, emit: Emit = silent) -> Iterator[Ground]:
+    """Open the state, and refuse it when key, anchor or schema do not fit."""
+    prepare_home(settings)
+    key = load_audit_key(settings)
+    with open_state(settings, key.secret, emit) as state:
+        with state.engine.connect() as connection:
+            if not fits_head(connection, key):
+                raise OperatorError(
+                    Code.AUDIT_KEY_MISMATCH,
+                    "the last trail record was chained with another key",
+                    "start with the audit key of this state: GATEWAY_AUDIT_KEY_FILE",
+                )
+            position = last_position(connection)
+            if state.anchor.read() is None and position != GENESIS:
+                facts = anchored_facts(connection, position.seq)
+                state.anchor.begin(Anchored(position, facts))
+                emit(AnchorBegun(position.seq))
+        where = "embedded" if settings.state_url is None else "external"
+        emit(StateOpened(where, position.seq))
+        trail = Trail(key)
+        yield Ground(settings, state.engine, state.journal, state.anchor, trail, key)
+
+
+def door(ground: Ground, emit: Emit = silent) -> KeyAuthenticator[Subject]:
+    """Who may come in: the subjects of the policies, by their API keys."""
+    subjects = load_subjects(ground.settings.policies)
+    record = recording_failures(ground.journal, ground.trail)
+    return KeyAuthenticator(ground.engine, subjects.get, TurningAway(record, emit), emit=emit)
+
+
+def rest_doors(ground: Ground, metrics: Metrics, emit: Emit = silent) -> Doors:
+    """What the REST interface may ask of this gateway."""
+
+    def accounts() -> Sequence[Standing]:
+        with reading_state(), ground.engine.connect() as connection:
+            return standings(connection, utc_now())
+
+    def accounts_of(subject: Subject) -> Sequence[Standing]:
+        with reading_state(), ground.engine.connect() as connection:
+            return standings_of(connection, utc_now(), subject.name)
+
+    def records(limit: int, wanted: Wanted) -> Sequence[Mapping[str, Any]]:
+        with reading_state(), ground.engine.connect() as connection:
+            return latest(connection, limit, wanted)
+
+    def verify_trail() -> Verdict:
+        with reading_state():
+            return ground.verify_trail()
+
+    def require_ready() -> None:
+        with reading_state(), ground.engine.connect() as connection:
+            require_not_behind(connection, ground.anchor)
+
+    return Doors(
+        authenticator=door(ground, emit),
+        accounts=accounts,
+        accounts_of=accounts_of,
+        records=records,
+        verify_trail=verify_trail,
+        require_ready=require_ready,
+        metrics=metrics.text,
+        metrics_type=metrics.content_type,
+        emit=emit,
+    )
+
+
+def prepare_home(settings: Settings) -> None:
+    """Make the home directory, as private as the server of another OS user below it allows."""
+    try:
+        settings.home.mkdir(mode=0o711 if os.geteuid() == 0 else 0o700, parents=True, exist_ok=True)
+        usable = os.access(settings.home, os.R_OK | os.W_OK | os.X_OK)
+    except OSError as error:
+        raise _home_unusable(settings, error.strerror or "unusable") from None
+    if not usable or not settings.home.is_dir():
+        raise _home_unusable(settings, "it cannot be written to")
+
+
+def operator_name() -> str:
+    """Who works at the command line, for the trail."""
+    uid = os.geteuid()
+    try:
+        return f"os:{pwd.getpwuid(uid).pw_name}"
+    except KeyError:
+        return f"os:{uid}"
+
+
+def _home_unusable(settings: Settings, why: str) -> OperatorError:
+    return OperatorError(
+        Code.HOME_UNUSABLE, f"`{settings.home}`: {why}", "set GATEWAY_HOME to a directory you own"
+    )

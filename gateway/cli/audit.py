@@ -1,0 +1,115 @@
+"""`gateway audit tail | search | verify | export`."""
+
+import argparse
+import json
+from datetime import UTC, datetime
+
+from gateway.app import Ground, open_ground
+from gateway.cli.settings import settings_from
+from gateway.cli.table import print_table
+from gateway.errors import Code, OperatorError
+from gateway.trail.search import Wanted, every, json_line, latest
+from gateway.trail.verify import Verdict
+
+
+def run(arguments: argparse.Namespace) -> int:
+    actions = {"tail": _tail, "search": _search, "verify": _verify, "export": _export}
+    with open_ground(settings_from(arguments)) as ground:
+        return actions[arguments.action](ground, arguments)
+
+
+def verdict_json(verdict: Verdict) -> dict[str, object]:
+    return {
+        "intact": verdict.intact,
+        "records": verdict.records,
+        "anchored": verdict.anchored,
+        "problem": verdict.problem,
+        "first_bad": verdict.first_bad,
+    }
+
+
+def _tail(ground: Ground, arguments: argparse.Namespace) -> int:
+    return _print(ground, Wanted(), arguments)
+
+
+def _search(ground: Ground, arguments: argparse.Namespace) -> int:
+    wanted = Wanted(
+        subject=arguments.subject,
+        kind=arguments.kind,
+        dataset=arguments.dataset,
+        query_id=arguments.query_id,
+        since=_moment(arguments.since),
+        until=_moment(arguments.until),
+    )
+    return _print(ground, wanted, arguments)
+
+
+def _print(ground: Ground, wanted: Wanted, arguments: argparse.Namespace) -> int:
+    with ground.engine.connect() as connection:
+        records = latest(connection, arguments.lines, wanted)
+    if arguments.json:
+        for record in records:
+            print(json_line(record))
+    elif not records:
+        print("no records match")
+    else:
+        print_table(
+            ("seq", "at", "kind", "who", "dataset", "about"),
+            [
+                (
+                    str(record["seq"]),
+                    record["at"][:19],
+                    record["kind"],
+                    _shown(record.get("subject") or record.get("actor")),
+                    _shown(record["dataset"]),
+                    _shown(record.get("sql") or _about(record.get("about"))),
+                )
+                for record in records
+            ],
+        )
+    return 0
+
+
+def _verify(ground: Ground, arguments: argparse.Namespace) -> int:
+    verdict = ground.verify_trail()
+    if arguments.json:
+        print(json.dumps(verdict_json(verdict)))
+    elif verdict.intact:
+        anchored = f", anchored at {verdict.anchored}" if verdict.anchored is not None else ""
+        print(
+            f"the trail is intact: {verdict.records} records{anchored}; it agrees with the ledger"
+        )
+    if not verdict.intact:
+        raise OperatorError(Code.TRAIL_BROKEN, verdict.problem or "")
+    return 0
+
+
+def _export(ground: Ground, arguments: argparse.Namespace) -> int:
+    del arguments
+    with ground.engine.connect() as connection:
+        for record in every(connection):
+            print(json_line(record))
+    return 0
+
+
+def _moment(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise OperatorError(
+            Code.ARGUMENT_INVALID, f"`{text}` is not a time", "write it like 2026-01-31T12:00"
+        ) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _about(about: dict[str, str | None] | None) -> str:
+    return " ".join(f"{name}={value}" for name, value in (about or {}).items() if value is not None)
+
+
+def _shown(text: str | None) -> str:
+    """One printable line, at most 60 signs wide, whatever an analyst wrote."""
+    widest = 60
+    line = "".join(sign if sign.isprintable() else "·" for sign in text or "")
+    return line if len(line) <= widest else line[: widest - 1] + "…"

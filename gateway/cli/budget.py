@@ -1,0 +1,97 @@
+"""`gateway budget show | grant`."""
+
+import argparse
+import json
+from dataclasses import replace
+
+from gateway.administering import grant
+from gateway.app import open_ground, operator_name
+from gateway.budget.account import Every, Limits, Window
+from gateway.budget.remembered import load_account
+from gateway.budget.standing import standings
+from gateway.cli.settings import settings_from
+from gateway.cli.table import print_table
+from gateway.errors import Code, OperatorError
+from gateway.frontends.rest.accounts import account_json
+from gateway.trail.append import utc_now
+from gateway.units import Delta, Epsilon, UnitError
+
+
+def run(arguments: argparse.Namespace) -> int:
+    return _show(arguments) if arguments.action == "show" else _grant(arguments)
+
+
+def _show(arguments: argparse.Namespace) -> int:
+    with open_ground(settings_from(arguments)) as ground, ground.engine.connect() as connection:
+        found = standings(connection, utc_now(), dataset=arguments.dataset)
+    if arguments.json:
+        print(json.dumps({"accounts": [account_json(one) for one in found]}, indent=2))
+    elif not found:
+        print("no accounts are open")
+    else:
+        print_table(
+            ("account", "limit", "spent", "remaining", "delta", "window"),
+            [
+                (
+                    one.account,
+                    str(one.epsilon_limit),
+                    str(one.epsilon_spent),
+                    str(one.epsilon_remaining),
+                    str(one.delta_limit),
+                    f"{one.window.epsilon_remaining} of {one.window.epsilon_limit}"
+                    f" left this {one.window.every}"
+                    if one.window
+                    else "",
+                )
+                for one in found
+            ],
+        )
+    return 0
+
+
+def _grant(arguments: argparse.Namespace) -> int:
+    with open_ground(settings_from(arguments)) as ground:
+        with ground.engine.connect() as connection:
+            account = load_account(connection, arguments.account)
+        if account is None:
+            raise OperatorError(
+                Code.ARGUMENT_INVALID,
+                f"there is no account `{arguments.account}`",
+                "`gateway budget show` lists them",
+            )
+        limits = _limits(arguments, account.limits)
+        grant(
+            ground.journal,
+            ground.trail,
+            account.name,
+            limits,
+            actor=operator_name(),
+            now=utc_now(),
+        )
+    print(f"{account.name}: epsilon {account.limits.epsilon} -> {limits.epsilon}")
+    return 0
+
+
+def _limits(arguments: argparse.Namespace, now: Limits) -> Limits:
+    try:
+        limits = replace(now, epsilon=Epsilon.parse(arguments.epsilon))
+        if arguments.delta is not None:
+            limits = replace(limits, delta=Delta.parse(arguments.delta))
+        if arguments.window is not None:
+            limits = replace(limits, window=_window(arguments.window))
+    except UnitError as error:
+        raise OperatorError(Code.ARGUMENT_INVALID, str(error)) from None
+    return limits
+
+
+def _window(text: str) -> Window | None:
+    if text == "none":
+        return None
+    every, _, epsilon = text.partition(":")
+    if every not in tuple(Every):
+        raise OperatorError(
+            Code.ARGUMENT_INVALID,
+            f"`{text}` is not a window",
+            "write day:E, week:E, month:E or none",
+        )
+    return Window(Every(every), Epsilon.parse(epsilon))

@@ -1,0 +1,66 @@
+"""`gateway db upgrade | current | backup | restore`."""
+
+import argparse
+from pathlib import Path
+
+from gateway.app import open_ground, operator_name, prepare_home
+from gateway.budget.account import ratio
+from gateway.cli.settings import settings_from
+from gateway.config import Settings
+from gateway.restoring import restore
+from gateway.store.backup import write_backup
+from gateway.store.connect import engine_for
+from gateway.store.migrate import current_revision, head_revision
+from gateway.store.state import reach_state, reachable, upgrade_state
+from gateway.trail.append import utc_now
+from gateway.trail.audit_key import load_audit_key
+
+
+def run(arguments: argparse.Namespace) -> int:
+    settings = settings_from(arguments)
+    prepare_home(settings)
+    actions = {"upgrade": _upgrade, "current": _current, "backup": _backup, "restore": _restore}
+    return actions[arguments.action](settings, arguments)
+
+
+def _upgrade(settings: Settings, arguments: argparse.Namespace) -> int:
+    del arguments
+    with reach_state(settings) as urls:
+        upgrade_state(urls)
+    print(f"the state is at revision {head_revision()}")
+    return 0
+
+
+def _current(settings: Settings, arguments: argparse.Namespace) -> int:
+    del arguments
+    with reach_state(settings) as urls:
+        engine = engine_for(urls.application)
+        with reachable(urls.application), engine.connect() as connection:
+            print(
+                f"{current_revision(connection) or 'empty'} (this gateway needs {head_revision()})"
+            )
+        engine.dispose()
+    return 0
+
+
+def _backup(settings: Settings, arguments: argparse.Namespace) -> int:
+    with open_ground(settings) as ground:
+        path = Path(arguments.file).absolute()
+        backup = write_backup(ground.engine, path, ground.key.secret, utc_now())
+    print(f"{arguments.file}: the state up to trail record {backup.position.seq}")
+    return 0
+
+
+def _restore(settings: Settings, arguments: argparse.Namespace) -> int:
+    gaps = restore(
+        settings,
+        load_audit_key(settings),
+        None if arguments.file is None else Path(arguments.file),
+        replace=arguments.replace,
+        actor=operator_name(),
+        now=utc_now(),
+    )
+    for gap in gaps:
+        print(f"charged {ratio(gap.amount)} to {gap.account}: given, but unknown to this state")
+    print("the state is in place; nothing that was spent is forgotten")
+    return 0

@@ -1,0 +1,69 @@
+"""`gateway key create | list | revoke`."""
+
+import argparse
+import json
+from datetime import datetime
+
+from gateway.administering import create_key, revoke_key
+from gateway.app import Ground, open_ground, operator_name
+from gateway.cli.settings import settings_from
+from gateway.cli.table import print_table
+from gateway.identity.expiry import parse_duration
+from gateway.identity.issue import KeyOrder
+from gateway.identity.lookup import KnownKey, list_keys
+from gateway.policy.subjects import load_subjects
+from gateway.trail.append import utc_now
+
+
+def run(arguments: argparse.Namespace) -> int:
+    actions = {"create": _create, "list": _list, "revoke": _revoke}
+    with open_ground(settings_from(arguments)) as ground:
+        return actions[arguments.action](ground, arguments)
+
+
+def _create(ground: Ground, arguments: argparse.Namespace) -> int:
+    now = utc_now()
+    expires = None if arguments.expires is None else now + parse_duration(arguments.expires)
+    order = KeyOrder(arguments.subject, operator_name(), now, expires)
+    subjects = load_subjects(ground.settings.policies)
+    create_key(ground.journal, ground.trail, order, subjects.__contains__)
+    print(order.key.reveal())
+    return 0
+
+
+def _list(ground: Ground, arguments: argparse.Namespace) -> int:
+    with ground.engine.connect() as connection:
+        keys = list_keys(connection)
+    if arguments.json:
+        print(json.dumps({"keys": [_key_json(key) for key in keys]}, indent=2))
+    elif not keys:
+        print("no keys were made; see `gateway key create`")
+    else:
+        print_table(
+            ("id", "subject", "created", "expires", "revoked", "last used"),
+            [tuple(value or "-" for value in _key_json(key).values()) for key in keys],
+        )
+    return 0
+
+
+def _revoke(ground: Ground, arguments: argparse.Namespace) -> int:
+    revoked = revoke_key(
+        ground.journal, ground.trail, arguments.id, actor=operator_name(), now=utc_now()
+    )
+    print(f"key {revoked.key_id} of {revoked.subject} is revoked")
+    return 0
+
+
+def _key_json(key: KnownKey) -> dict[str, str | None]:
+    return {
+        "id": key.id,
+        "subject": key.subject,
+        "created_at": _shown(key.created_at),
+        "expires_at": _shown(key.expires_at),
+        "revoked_at": _shown(key.revoked_at),
+        "last_used_at": _shown(key.last_used_at),
+    }
+
+
+def _shown(moment: datetime | None) -> str | None:
+    return None if moment is None else f"{moment:%Y-%m-%dT%H:%M:%SZ}"

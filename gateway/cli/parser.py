@@ -1,0 +1,173 @@
+"""What can be typed. Nothing here imports more than argparse, so that help comes at once."""
+
+import argparse
+
+from gateway import __version__
+
+# Settings that may be given as options; secrets may not: a command line can be read by every user.
+SETTING_OPTIONS = (
+    "home",
+    "policies",
+    "postgres_bin",
+    "rest_host",
+    "rest_port",
+    "pg_host",
+    "pg_port",
+    "tls_cert",
+    "tls_key",
+    "audit_key_file",
+    "audit_anchor",
+    "statement_timeout",
+    "workers",
+    "log_format",
+)
+_STATE_OPTIONS = ("home", "policies", "postgres_bin", "audit_key_file", "audit_anchor")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="gateway",
+        description="A privacy-preserving query gateway: SQL in, differentially private aggregates out.",
+    )
+    parser.add_argument("--version", action="version", version=f"gateway {__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True)
+    _add_serve(commands)
+    _add_demo(commands)
+    _add_key(commands)
+    _add_budget(commands)
+    _add_audit(commands)
+    _add_db(commands)
+    return parser
+
+
+Commands = argparse._SubParsersAction  # noqa: SLF001  # argparse has no public name for it
+
+
+def _command(
+    commands: "Commands[argparse.ArgumentParser]", name: str, module: str, text: str
+) -> argparse.ArgumentParser:
+    parser = commands.add_parser(name, help=text, description=text)
+    parser.set_defaults(command_module=module)
+    return parser
+
+
+def _group(
+    commands: "Commands[argparse.ArgumentParser]", name: str, text: str
+) -> "Commands[argparse.ArgumentParser]":
+    parser = commands.add_parser(name, help=text, description=text)
+    return parser.add_subparsers(metavar="ACTION", required=True, dest="action")
+
+
+def _add_serve(commands: "Commands[argparse.ArgumentParser]") -> None:
+    serve = _command(commands, "serve", "serve", "run the gateway until it is told to stop")
+    _settings(serve, SETTING_OPTIONS)
+
+
+def _add_demo(commands: "Commands[argparse.ArgumentParser]") -> None:
+    demo = _command(
+        commands, "demo", "demo", "run the gateway on a sample clinic in ./.demo and show it around"
+    )
+    mode = demo.add_mutually_exclusive_group()
+    mode.add_argument("--serve", action="store_true", help="keep serving after the tour")
+    mode.add_argument("--exit", action="store_true", help="end after the tour")
+    demo.add_argument("--rest-port", type=_port, metavar="N", help="default: 8080 or the next free")
+    demo.add_argument("--pg-port", type=_port, metavar="N", help="default: 5433 or the next free")
+
+
+def _add_key(commands: "Commands[argparse.ArgumentParser]") -> None:
+    actions = _group(commands, "key", "make, list and revoke API keys")
+    create = _command(actions, "create", "key", "make a key; it is printed once, alone")
+    create.add_argument("subject", help="a subject of policies/subjects.yaml")
+    create.add_argument(
+        "--expires", metavar="DURATION", help="such as 12h, 90d or 4w; default: never"
+    )
+    listing = _command(actions, "list", "key", "list keys, never their secrets")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    revoke = _command(actions, "revoke", "key", "make a key invalid for ever")
+    revoke.add_argument("id", help="the key's id, as `gateway key list` shows it")
+    for parser in (create, listing, revoke):
+        _settings(parser, _STATE_OPTIONS)
+
+
+def _add_budget(commands: "Commands[argparse.ArgumentParser]") -> None:
+    actions = _group(commands, "budget", "show and grant privacy budget")
+    show = _command(
+        actions, "show", "budget", "show every account: its cap, what is spent, what remains"
+    )
+    show.add_argument("--dataset", metavar="D", help="accounts of one dataset")
+    show.add_argument("--json", action="store_true", help="print JSON")
+    grant = _command(
+        actions, "grant", "budget", "set what an account may give; what it gave stays given"
+    )
+    grant.add_argument("account", help="such as dataset:clinic or analyst:alice@clinic")
+    grant.add_argument("--epsilon", metavar="E", required=True, help="the new lifetime cap")
+    grant.add_argument("--delta", metavar="D", help="the new lifetime delta; default: as it is")
+    grant.add_argument(
+        "--window", metavar="EVERY:E", help="such as month:0.5, or none; default: as it is"
+    )
+    for parser in (show, grant):
+        _settings(parser, _STATE_OPTIONS)
+
+
+def _add_audit(commands: "Commands[argparse.ArgumentParser]") -> None:
+    actions = _group(commands, "audit", "read and verify the trail")
+    tail = _command(actions, "tail", "audit", "print the newest records")
+    tail.add_argument("-n", "--lines", type=_count, default=20, metavar="N", help="default: 20")
+    search = _command(actions, "search", "audit", "print the records that match")
+    for name in ("subject", "kind", "dataset", "query-id"):
+        search.add_argument(f"--{name}", metavar=name.upper().replace("-", "_"))
+    search.add_argument("--since", metavar="TIME", help="ISO 8601, UTC unless it says otherwise")
+    search.add_argument("--until", metavar="TIME", help="ISO 8601, UTC unless it says otherwise")
+    search.add_argument(
+        "-n", "--lines", type=_count, default=1000, metavar="N", help="default: 1000"
+    )
+    verify = _command(
+        actions, "verify", "audit", "verify the whole trail against its anchor and the ledger"
+    )
+    export = _command(actions, "export", "audit", "print all records as JSON lines")
+    for parser in (tail, search, verify):
+        parser.add_argument("--json", action="store_true", help="print JSON")
+    for parser in (tail, search, verify, export):
+        _settings(parser, _STATE_OPTIONS)
+
+
+def _add_db(commands: "Commands[argparse.ArgumentParser]") -> None:
+    actions = _group(commands, "db", "look after the state database")
+    upgrade = _command(actions, "upgrade", "db", "bring the schema to this version")
+    current = _command(actions, "current", "db", "show the schema's version")
+    backup = _command(actions, "backup", "db", "write the whole state to a signed file")
+    backup.add_argument("file", metavar="FILE")
+    restore = _command(
+        actions, "restore", "db", "put a backup in place and charge what it does not know of"
+    )
+    restore.add_argument(
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="without it, the state stays and only the gap is charged",
+    )
+    restore.add_argument("--replace", action="store_true", help="replace a state that is not empty")
+    for parser in (upgrade, current, backup, restore):
+        _settings(parser, _STATE_OPTIONS)
+
+
+def _settings(parser: argparse.ArgumentParser, names: tuple[str, ...]) -> None:
+    group = parser.add_argument_group(
+        "settings", "each also as GATEWAY_… in the environment or .env"
+    )
+    for name in names:
+        group.add_argument(f"--{name.replace('_', '-')}", metavar=name.rpartition("_")[2].upper())
+
+
+def _port(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= len("65535") else -1
+    if not 0 <= number <= 65535:  # noqa: PLR2004  # the largest port there is
+        raise argparse.ArgumentTypeError(f"`{text}` is not a port from 0 to 65535")
+    return number
+
+
+def _count(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) <= len("1000000") else 0
+    if not 1 <= number <= 1_000_000:  # noqa: PLR2004  # more is an export
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number from 1 to 1000000")
+    return number

@@ -1,0 +1,35 @@
+"""`gateway serve`: everything up, in order; everything down, in order."""
+
+import argparse
+
+from gateway import __version__
+from gateway.app import open_ground, rest_doors
+from gateway.cli.settings import settings_from
+from gateway.config import Settings
+from gateway.events import Started, Stopping
+from gateway.frontends.rest.app import create_app
+from gateway.frontends.rest.listen import Stop, bind, serve_until
+from gateway.observing.logs import log_events
+from gateway.observing.metrics import Metrics, both
+
+
+def run(arguments: argparse.Namespace) -> int:
+    stop = Stop()
+    stop.listen()
+    serve(settings_from(arguments), stop)
+    return 0
+
+
+def serve(settings: Settings, stop: Stop) -> None:
+    """Serve until `stop` is asked."""
+    metrics = Metrics()
+    emit = both(log_events(settings.log_format), metrics.count)
+    with (
+        bind(settings.rest_host, settings.rest_port, "GATEWAY_REST_PORT") as listener,
+        open_ground(settings, emit) as ground,
+    ):
+        host, port = listener.getsockname()[:2]
+        scheme = "https" if settings.tls_cert else "http"
+        emit(Started(__version__, f"{scheme}://{host}:{port}"))
+        serve_until(stop, create_app(rest_doors(ground, metrics, emit)), listener, settings)
+        emit(Stopping("a signal" if stop.asked else "the server ended"))

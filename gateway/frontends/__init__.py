@@ -1,0 +1,1 @@
+"""Front doors: each speaks a protocol and turns refusals into its own kind of no."""

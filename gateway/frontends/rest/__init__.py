@@ -1,0 +1,1 @@
+"""The REST interface: FastAPI, OpenAPI at `/openapi.json`, documentation at `/docs`."""

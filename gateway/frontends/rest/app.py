@@ -1,0 +1,112 @@
+"""The endpoints. Each asks one door one question; none of them knows how it is answered."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from gateway import __version__
+from gateway.budget.standing import Standing
+from gateway.frontends.rest.accounts import account_json
+from gateway.frontends.rest.callers import caller, require_role
+from gateway.frontends.rest.doors import Doors
+from gateway.frontends.rest.problems import Incidents, tell_problems
+from gateway.policy.subjects import Subject
+from gateway.trail.search import Wanted
+
+
+class AuditQuery(BaseModel):
+    """Which records; times without an offset are UTC."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    subject: str | None = None
+    kind: str | None = None
+    dataset: str | None = None
+    query_id: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    before: Annotated[int | None, Field(ge=1)] = None
+    limit: Annotated[int, Field(ge=1, le=10_000)] = 100
+
+    def wanted(self) -> Wanted:
+        return Wanted(
+            subject=self.subject,
+            kind=self.kind,
+            dataset=self.dataset,
+            query_id=self.query_id,
+            since=_utc(self.since),
+            until=_utc(self.until),
+            before=self.before,
+        )
+
+
+def create_app(doors: Doors) -> FastAPI:
+    app = FastAPI(
+        title="Gateway",
+        version=__version__,
+        summary="Ordinary SQL in, differentially private aggregates out.",
+    )
+    app.add_middleware(Incidents, emit=doors.emit)
+    tell_problems(app)
+    _add_probes(app, doors)
+    _add_budget(app, doors)
+    _add_audit(app, doors)
+    return app
+
+
+def _add_probes(app: FastAPI, doors: Doors) -> None:
+    @app.get("/healthz", tags=["operation"])
+    def healthz() -> dict[str, str]:
+        """The process answers."""
+        return {"status": "ok", "version": __version__}
+
+    @app.get("/readyz", tags=["operation"])
+    def readyz() -> dict[str, str]:
+        """Questions can be charged: the state is reachable and not behind its anchor."""
+        doors.require_ready()
+        return {"status": "ready"}
+
+    @app.get("/metrics", tags=["operation"])
+    def metrics() -> Response:
+        """Counters for Prometheus."""
+        return Response(doors.metrics(), media_type=doors.metrics_type)
+
+
+def _add_budget(app: FastAPI, doors: Doors) -> None:
+    @app.get("/v1/budget", tags=["budget"])
+    def budget(subject: Annotated[Subject, Depends(caller(doors.authenticator))]) -> dict[str, Any]:
+        """The accounts your questions are charged to; everybody's for admins and auditors."""
+        sees_all = subject.role in {"admin", "auditor"}
+        found = doors.accounts() if sees_all else doors.accounts_of(subject)
+        return {"accounts": _accounts(found)}
+
+
+def _add_audit(app: FastAPI, doors: Doors) -> None:
+    @app.get("/v1/audit", tags=["audit"])
+    def audit(
+        subject: Annotated[Subject, Depends(caller(doors.authenticator))],
+        asked: Annotated[AuditQuery, Query()],
+    ) -> dict[str, Sequence[Mapping[str, Any]]]:
+        """The newest trail records that match, oldest of them first."""
+        require_role(subject, "auditor")
+        return {"records": doors.records(asked.limit, asked.wanted())}
+
+    @app.get("/v1/audit/verify", tags=["audit"])
+    def verify(
+        subject: Annotated[Subject, Depends(caller(doors.authenticator))],
+    ) -> dict[str, Any]:
+        """Read the whole trail and say whether it is the one that was written."""
+        require_role(subject, "auditor")
+        verdict = doors.verify_trail()
+        return {"intact": verdict.intact, **vars(verdict)}
+
+
+def _accounts(found: Sequence[Standing]) -> list[dict[str, Any]]:
+    return [account_json(standing) for standing in found]
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    return moment.replace(tzinfo=UTC) if moment and moment.tzinfo is None else moment

@@ -1,0 +1,25 @@
+"""What the REST interface can ask the gateway to do: a handful of functions, wired in `app.py`."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.budget.standing import Standing
+from gateway.events import Emit
+from gateway.identity.authenticator import Authenticator
+from gateway.policy.subjects import Subject
+from gateway.trail.search import Wanted
+from gateway.trail.verify import Verdict
+
+
+@dataclass(frozen=True)
+class Doors:
+    authenticator: Authenticator[Subject]
+    accounts: Callable[[], Sequence[Standing]]
+    accounts_of: Callable[[Subject], Sequence[Standing]]
+    records: Callable[[int, Wanted], Sequence[Mapping[str, Any]]]
+    verify_trail: Callable[[], Verdict]
+    require_ready: Callable[[], None]
+    metrics: Callable[[], bytes]
+    metrics_type: str
+    emit: Emit

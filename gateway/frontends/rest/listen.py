@@ -1,0 +1,81 @@
+"""Listen on the REST port: bound before anything starts, so that a taken port is one clear line."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable
+from types import FrameType
+
+import anyio.to_thread
+import uvicorn
+from fastapi import FastAPI
+
+from gateway.config import Settings
+from gateway.errors import Code, OperatorError
+
+_GRACE_S = 2
+_BACKLOG = 512
+
+
+class Stop:
+    """Turns SIGTERM and SIGINT into a request to stop, from the first moment to the last.
+
+    uvicorn raises the signal again when it is done; the default handler would then end the process
+    before the state is closed, so ours stays in place and only remembers.
+    """
+
+    def __init__(self) -> None:
+        self.asked = False
+        self.tell: Callable[[], object] = bool
+
+    def listen(self) -> None:
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._handle)
+
+    def ask(self) -> None:
+        self.asked = True
+        self.tell()
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        self.ask()
+
+
+def bind(host: str, port: int, setting: str) -> socket.socket:
+    """A listening socket, or an error that names the setting to change."""
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except OSError as error:
+        raise OperatorError(
+            Code.PORT_TAKEN,
+            f"{host}:{port}: {error.strerror or error}",
+            f"choose another {setting}",
+        ) from None
+    return listener
+
+
+def serve_until(stop: Stop, app: FastAPI, listener: socket.socket, settings: Settings) -> None:
+    """Serve until told to stop; requests under way get a moment to finish."""
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,  # an address in the trail is the peer's, never what the peer says
+        lifespan="off",
+        ws="none",
+        ssl_certfile=settings.tls_cert,
+        ssl_keyfile=settings.tls_key,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+    server = uvicorn.Server(config)
+
+    async def serve() -> None:
+        anyio.to_thread.current_default_thread_limiter().total_tokens = settings.workers
+        stop.tell = lambda: setattr(server, "should_exit", True)
+        if not stop.asked:
+            await server.serve(sockets=[listener])
+
+    with asyncio.Runner(loop_factory=config.get_loop_factory()) as runner:
+        runner.run(serve())

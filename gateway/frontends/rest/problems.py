@@ -1,0 +1,111 @@
+"""Refusals as RFC 9457 problem documents. One shape for every no, whoever says it."""
+
+import secrets
+import traceback
+from collections.abc import Mapping
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gateway.errors import (
+    HTTP,
+    BackendUnavailable,
+    Code,
+    InternalError,
+    LimitExceeded,
+    OperatorError,
+    Refusal,
+    SyntaxRefused,
+)
+from gateway.events import Crashed, Emit
+
+MEDIA_TYPE = "application/problem+json"
+_RETRY_SECONDS = "60"
+
+
+class ProblemResponse(JSONResponse):
+    media_type = MEDIA_TYPE
+
+
+def problem(refusal: Refusal, query_id: str | None = None) -> ProblemResponse:
+    status = HTTP[refusal.code]
+    return ProblemResponse(
+        {
+            "type": f"urn:gateway:error:{refusal.code}",
+            "title": refusal.title,
+            "status": status,
+            "code": refusal.code,
+            "reason": refusal.reason,
+            "detail": refusal.detail or refusal.title,
+            "hint": refusal.hint,
+            "query_id": query_id,
+        },
+        status,
+        headers=_headers(refusal),
+    )
+
+
+def tell_problems(app: FastAPI) -> None:
+    """Give every refusal, and every mistake the framework finds, the same shape."""
+
+    @app.exception_handler(Refusal)
+    def refused(request: Request, refusal: Refusal) -> ProblemResponse:
+        del request
+        return problem(refusal)
+
+    @app.exception_handler(RequestValidationError)
+    def malformed(request: Request, error: RequestValidationError) -> ProblemResponse:
+        del request
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        return problem(SyntaxRefused(Code.BAD_REQUEST, f"{where}: {first['msg']}", "see /docs"))
+
+    @app.exception_handler(HTTPException)
+    def not_found(request: Request, error: HTTPException) -> ProblemResponse:
+        detail = f"{error.detail}: {request.method} {request.url.path}"
+        return problem(SyntaxRefused(Code.NO_SUCH_ENDPOINT, detail, "see /docs"))
+
+    @app.exception_handler(OperatorError)
+    def unavailable(request: Request, error: OperatorError) -> ProblemResponse:
+        del request, error
+        return problem(
+            BackendUnavailable(Code.STATE_UNAVAILABLE, hint="the operator's log says why")
+        )
+
+
+class Incidents:
+    """Our own bugs: an opaque id outside, everything inside the log.
+
+    INVARIANT: nothing of the exception reaches the client.
+    """
+
+    def __init__(self, app: ASGIApp, emit: Emit) -> None:
+        self._app = app
+        self._emit = emit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = False
+
+        async def watched(message: Message) -> None:
+            nonlocal began
+            began = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except Exception:  # noqa: BLE001  # the last line of defence
+            incident = secrets.token_hex(8)
+            self._emit(Crashed(incident, traceback.format_exc()))
+            if scope["type"] == "http" and not began:
+                await problem(InternalError(incident))(scope, receive, send)
+
+
+def _headers(refusal: Refusal) -> Mapping[str, str]:
+    if refusal.code in {Code.NO_CREDENTIALS, Code.BAD_CREDENTIALS}:
+        return {"WWW-Authenticate": "Bearer"}
+    if isinstance(refusal, LimitExceeded):
+        return {"Retry-After": _RETRY_SECONDS}
+    return {}

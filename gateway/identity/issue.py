@@ -1,0 +1,116 @@
+"""Steps of the journal that make and revoke keys; each returns what the trail must say with it.
+
+INVARIANT: what is random is made before the step, so a step that runs again writes the same key.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from gateway.errors import Code, OperatorError
+from gateway.identity.acts import KeyCreated, KeyRevoked
+from gateway.identity.keys import ApiKey, is_key_id, new_key, parse_key
+from gateway.identity.lookup import find_key, find_salt
+from gateway.identity.verifiers import Salt, new_salt, verifier_of
+from gateway.store.draft import Draft
+from gateway.store.tables import api_keys, key_revocations, scram_salts
+
+
+@dataclass(frozen=True)
+class KeyOrder:
+    """A key that is to be made, and for whom."""
+
+    subject: str
+    actor: str
+    at: datetime
+    expires_at: datetime | None = None
+    key: ApiKey = field(default_factory=new_key)
+    salt_if_first: Salt = field(default_factory=new_salt, repr=False)
+
+
+@dataclass(frozen=True)
+class _Issued:
+    subject: str
+    revoked_at: datetime | None
+
+
+def create(draft: Draft, order: KeyOrder, known: Callable[[str], bool]) -> KeyCreated:
+    """Write the key; the caller shows `order.key.reveal()` once, after the commit."""
+    if not known(order.subject):
+        raise OperatorError(
+            Code.SUBJECT_UNKNOWN,
+            f"`{order.subject}`",
+            "only who stands in subjects.yaml gets a key",
+        )
+    salt = _salt_of(draft, order.subject)
+    if salt is None:
+        salt = order.salt_if_first
+        draft.insert(
+            scram_salts,
+            {
+                "subject": order.subject,
+                "salt": _bytea(salt.salt),
+                "iterations": salt.iterations,
+            },
+        )
+        draft.remember(("scram salt", order.subject), salt)
+    verifier = verifier_of(order.key, salt)
+    draft.insert(
+        api_keys,
+        {
+            "id": order.key.id,
+            "subject": order.subject,
+            "secret_hash": _bytea(order.key.digest()),
+            "stored_key": _bytea(verifier.stored_key),
+            "server_key": _bytea(verifier.server_key),
+            "created_at": order.at.isoformat(),
+            "created_by": order.actor,
+            "expires_at": order.expires_at.isoformat() if order.expires_at else None,
+        },
+    )
+    draft.remember(("api key", order.key.id), _Issued(order.subject, None))
+    return KeyCreated(order.key.id, order.subject, order.actor, order.expires_at)
+
+
+def revoke(draft: Draft, id_or_key: str, *, actor: str, at: datetime) -> KeyRevoked:
+    """Revoke a key by its id, or by the key itself, as somebody does who found one lying about."""
+    key_id = _id_from(id_or_key)
+    issued = draft.recall(("api key", key_id), lambda connection: _issued(connection, key_id))
+    if issued is None:
+        raise OperatorError(Code.KEY_UNKNOWN, f"`{key_id}`", "see `gateway key list`")
+    if issued.revoked_at is not None:
+        since = issued.revoked_at.isoformat(timespec="seconds")
+        raise OperatorError(Code.ARGUMENT_INVALID, f"key `{key_id}` was revoked before: {since}")
+    draft.insert(key_revocations, {"id": key_id, "at": at.isoformat(), "actor": actor})
+    draft.remember(("api key", key_id), _Issued(issued.subject, at))
+    return KeyRevoked(key_id, issued.subject, actor)
+
+
+def _id_from(text: str) -> str:
+    """The id; what is neither id nor key is not repeated, since it may be most of a key."""
+    key = parse_key(text)
+    if key is not None:
+        return key.id
+    if not is_key_id(text):
+        raise OperatorError(
+            Code.KEY_UNKNOWN,
+            "this is not a key's id",
+            "an id has 12 characters: see `gateway key list`",
+        )
+    return text
+
+
+def _salt_of(draft: Draft, subject: str) -> Salt | None:
+    return draft.recall(("scram salt", subject), lambda connection: find_salt(connection, subject))
+
+
+def _issued(connection: Connection, key_id: str) -> _Issued | None:
+    known = find_key(connection, key_id)
+    return None if known is None else _Issued(known.subject, known.revoked_at)
+
+
+def _bytea(data: bytes) -> str:
+    """Rows travel to the database as JSON: this is PostgreSQL's text for bytes."""
+    return rf"\x{data.hex()}"

@@ -1,0 +1,96 @@
+"""What the state knows of keys, read fresh each time: a revoked key is refused at the next log-in."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from gateway.errors import BackendUnavailable, Code
+from gateway.identity.verifiers import Salt, Verifier, Verifiers
+from gateway.store.tables import api_keys, key_revocations, key_uses, scram_salts
+
+UNREACHABLE = (OperationalError, InterfaceError, PoolTimeout)
+
+
+@dataclass(frozen=True)
+class KnownKey:
+    """A key's life so far; the fields are the columns of `_KEYS`, in their order."""
+
+    id: str
+    subject: str
+    secret_hash: bytes = field(repr=False)
+    created_at: datetime
+    created_by: str
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    revoked_by: str | None
+    last_used_at: datetime | None
+
+    def is_active(self, now: datetime) -> bool:
+        return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
+
+
+def find_key(connection: Connection, key_id: str) -> KnownKey | None:
+    """The key with this id, active or not."""
+    row = connection.execute(_KEYS.where(api_keys.c.id == key_id)).one_or_none()
+    return None if row is None else KnownKey(*row)
+
+
+def list_keys(connection: Connection) -> tuple[KnownKey, ...]:
+    """Every key there ever was, oldest first."""
+    rows = connection.execute(_KEYS.order_by(api_keys.c.created_at, api_keys.c.id))
+    return tuple(KnownKey(*row) for row in rows)
+
+
+def find_verifiers(connection: Connection, subject: str, now: datetime) -> Verifiers | None:
+    """What a SCRAM log-in of this subject is checked against; None when it never had a key.
+
+    A subject without an active key keeps its salt, and no proof fits.
+    """
+    salt = find_salt(connection, subject)
+    if salt is None:
+        return None
+    columns = select(api_keys.c.id, api_keys.c.stored_key, api_keys.c.server_key)
+    rows = connection.execute(
+        columns.outerjoin_from(api_keys, key_revocations, api_keys.c.id == key_revocations.c.id)
+        .where(api_keys.c.subject == subject, key_revocations.c.id.is_(None))
+        .where(api_keys.c.expires_at.is_(None) | (api_keys.c.expires_at > now))
+        .order_by(api_keys.c.id)
+    )
+    return Verifiers(salt, tuple(Verifier(*row) for row in rows))
+
+
+def find_salt(connection: Connection, subject: str) -> Salt | None:
+    columns = select(scram_salts.c.salt, scram_salts.c.iterations)
+    row = connection.execute(columns.where(scram_salts.c.subject == subject)).one_or_none()
+    return None if row is None else Salt(row.salt, row.iterations)
+
+
+@contextmanager
+def reading_state() -> Iterator[None]:
+    """A state that cannot be asked is nobody's bad credential."""
+    try:
+        yield
+    except UNREACHABLE as error:
+        raise BackendUnavailable(Code.STATE_UNAVAILABLE, hint="try again in a moment") from error
+
+
+_KEYS = (
+    select(
+        api_keys.c.id,
+        api_keys.c.subject,
+        api_keys.c.secret_hash,
+        api_keys.c.created_at,
+        api_keys.c.created_by,
+        api_keys.c.expires_at,
+        key_revocations.c.at,
+        key_revocations.c.actor,
+        key_uses.c.last_used_at,
+    )
+    .outerjoin_from(api_keys, key_revocations, api_keys.c.id == key_revocations.c.id)
+    .outerjoin(key_uses, api_keys.c.id == key_uses.c.id)
+)

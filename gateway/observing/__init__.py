@@ -1,0 +1,1 @@
+"""Two renderings of the events: log lines and metrics."""

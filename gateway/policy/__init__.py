@@ -1,0 +1,1 @@
+"""Who may ask what: files that people write, read strictly and decided by default deny."""

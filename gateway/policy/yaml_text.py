@@ -1,0 +1,289 @@
+"""YAML 1.2 as people write it, and nothing of YAML that surprises: every scalar stays text.
+
+A file becomes a tree of `Fields`, `Items` and `Text`, each with its place. No type is guessed: `no`,
+`0123`, `12:30` and `1e-6` stay as written until the field they belong to says what they are. Tags,
+anchors, aliases, merge keys, directives, doubled keys and second documents are refused, so a file
+means what a reader of the file sees.
+
+INVARIANT: the work is linear in the file, and file, lines, nesting and nodes are bounded; a hostile
+file is refused within seconds. Refusals speak of places and of the file's own words, in our words.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, NoReturn, TypeAlias
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, StreamMark, YAMLError
+from ruamel.yaml.events import (
+    AliasEvent,
+    CollectionStartEvent,
+    DocumentStartEvent,
+    Event,
+    MappingEndEvent,
+    MappingStartEvent,
+    NodeEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+)
+
+from gateway.errors import Code, OperatorError
+
+LARGEST_FILE: Final = 1 << 20
+LONGEST_LINE: Final = 1 << 16
+DEEPEST_NESTING: Final = 32
+MOST_NODES: Final = 200_000
+_LONGEST_QUOTE: Final = 60
+
+# Controls, what older YAML takes for line breaks, and what makes text look other than it is read.
+_FORBIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff"
+    "\ufffe\uffff]"
+    "|\r(?!\n)"
+)
+_LONG_LINE = re.compile(f"^.{{{LONGEST_LINE + 1}}}", re.MULTILINE)
+_DIRECTIVE = re.compile("^%", re.MULTILINE)
+_NULLS = frozenset({"", "~", "null", "Null", "NULL"})
+
+# ruamel.yaml's sentences for its states, and ours for people; the first that fits counts.
+_PROBLEMS: Final = (
+    ("mapping values are not allowed", "a `:` is not expected here", "put such text in quotes"),
+    ("could not find expected ':'", "this line has no `:`", "write `key: value`"),
+    ("expected ',' or", "a `,` or a closing bracket is missing", ""),
+    ("expected <block end>", "the indentation does not fit the lines above", ""),
+    ("'\\t'", "a tab cannot be used here", "indent with spaces"),
+    ("cannot start any token", "text cannot begin with this character", "put it in quotes"),
+    ("while scanning a quoted scalar", "the quotes are not closed", ""),
+    ("escape", "this escape is not known in double quotes", "use single quotes or double the `\\`"),
+    ("expected '<document start>'", "this does not continue what stands above", ""),
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where something stands, as editors count: lines and columns begin with 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True)
+class Text:
+    """A scalar as it was written, without its quotes."""
+
+    place: Place = field(compare=False)
+    text: str
+    quoted: bool = False
+
+    @property
+    def is_null(self) -> bool:
+        return not self.quoted and self.text in _NULLS
+
+    def plain(self) -> str | None:
+        return None if self.is_null else self.text
+
+
+@dataclass(frozen=True)
+class Items:
+    place: Place = field(compare=False)
+    items: "tuple[Node, ...]"
+
+    def plain(self) -> "list[Plain]":
+        return [item.plain() for item in self.items]
+
+
+@dataclass(frozen=True)
+class Entry:
+    key: Text
+    value: "Node"
+
+
+@dataclass(frozen=True)
+class Fields:
+    place: Place = field(compare=False)
+    entries: Mapping[str, Entry]
+
+    def plain(self) -> "dict[str, Plain]":
+        return {name: entry.value.plain() for name, entry in self.entries.items()}
+
+
+Node: TypeAlias = Text | Items | Fields
+Plain: TypeAlias = str | list["Plain"] | dict[str, "Plain"] | None
+
+
+def problem(code: Code, place: Place | Path, message: str, hint: str = "") -> OperatorError:
+    """The one shape in which something is said about a file."""
+    return OperatorError(code, f"{place}: {message}", hint)
+
+
+def quote(text: str) -> str:
+    """A word of the file, as a message may show it."""
+    shown = text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "..."
+    return "`" + " ".join(_FORBIDDEN.sub("?", shown).split()) + "`"
+
+
+def place_of(node: Node, path: tuple[str | int, ...]) -> Place:
+    """Where the value at `path` stands, or the last part of the path that there is."""
+    for step in path:
+        if isinstance(node, Fields) and step in node.entries:
+            node = node.entries[str(step)].value
+        elif isinstance(node, Items) and isinstance(step, int) and step < len(node.items):
+            node = node.items[step]
+        else:
+            break
+    return node.place
+
+
+def read_yaml(path: Path, *, inside: Path, code: Code) -> Fields:
+    """Read `path`, which must be an ordinary file that really lies `inside` that directory."""
+    try:
+        real = path.resolve(strict=True)
+        if not real.is_relative_to(inside.resolve(strict=True)):
+            raise problem(code, path, "leads out of the policies directory", "copy the file there")
+        with open(real, "rb", opener=_open_without_waiting) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise problem(code, path, "is not an ordinary file")
+            data = file.read(LARGEST_FILE + 1)
+    except FileNotFoundError:
+        raise problem(code, path, "there is no such file") from None
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links is a RuntimeError
+        why = error.strerror if isinstance(error, OSError) else None
+        raise problem(code, path, f"cannot be read: {why or 'not a usable path'}") from None
+    return parse_yaml(data, file=str(path), code=code)
+
+
+def parse_yaml(data: bytes, *, file: str, code: Code) -> Fields:
+    """The tree of a file's content; `file` is how messages name it."""
+    return _Composer(_checked(data, file, code), file, code).document()
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """A pipe in the place of a file must not stop the gateway."""
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
+
+
+def _checked(data: bytes, file: str, code: Code) -> str:
+    """The file as text that holds nothing a reader could not see."""
+    if len(data) > LARGEST_FILE:
+        raise problem(code, Path(file), f"is larger than {LARGEST_FILE} bytes")
+    try:
+        text = data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8")
+        place = _place(file, before, len(before))
+        raise problem(code, place, "is not UTF-8 text", "save the file as UTF-8") from None
+    for pattern, message, hint in (
+        (_FORBIDDEN, "there is an invisible or control character", "take it out, or retype it"),
+        (_LONG_LINE, f"the line is longer than {LONGEST_LINE} characters", "break the line"),
+        (_DIRECTIVE, "a line cannot begin with `%`", "YAML 1.2 is always meant"),
+    ):
+        if found := pattern.search(text):
+            raise problem(code, _place(file, text, found.start()), message, hint)
+    return text
+
+
+def _place(file: str, text: str, index: int) -> Place:
+    line = text.count("\n", 0, index) + 1
+    return Place(file, line, index - text.rfind("\n", 0, index))
+
+
+class _Composer:
+    """Builds the tree from ruamel.yaml's events, so that none of its constructors ever runs."""
+
+    def __init__(self, text: str, file: str, code: Code) -> None:
+        self._file = file
+        self._code = code
+        self._events: Iterator[Event] = YAML(typ="safe", pure=True).parse(text)
+        self._here = Place(file, 1, 1)
+        self._nodes = 0
+
+    def document(self) -> Fields:
+        root: Fields | None = None
+        while (event := self._next()) is not None:
+            if isinstance(event, DocumentStartEvent) and root is not None:
+                self._refuse(self._here, "a second document begins", "one file, one document")
+            if isinstance(event, NodeEvent):
+                node = self._node(event, 1)
+                if not isinstance(node, Fields):
+                    self._refuse(node.place, "the file must be a mapping", "write `key: value`")
+                root = node
+        if root is None:
+            self._refuse(Place(self._file, 1, 1), "the file is empty", "write `key: value`")
+        return root
+
+    def _next(self) -> Event | None:
+        try:
+            event = next(self._events, None)
+        except MarkedYAMLError as error:
+            self._refuse(self._mark(error.problem_mark or error.context_mark), *_explain(error))
+        except (YAMLError, ValueError, OverflowError):  # the latter two from `"\U00110000"`
+            self._refuse(self._here, "what follows cannot be read as YAML")
+        if event is not None:
+            self._here = self._mark(event.start_mark)
+        return event
+
+    def _node(self, event: Event | None, depth: int) -> Node:
+        place = self._here
+        self._nodes += 1
+        if self._nodes > MOST_NODES:
+            self._refuse(place, f"the file has more than {MOST_NODES} values")
+        if isinstance(event, AliasEvent) or getattr(event, "anchor", None) is not None:
+            self._refuse(place, "anchors and aliases are not supported", "write the value out")
+        if getattr(event, "tag", None) is not None:
+            self._refuse(place, "tags are not supported", "leave out what begins with `!`")
+        if isinstance(event, CollectionStartEvent) and depth > DEEPEST_NESTING:
+            self._refuse(place, f"this is nested deeper than {DEEPEST_NESTING} levels")
+        if isinstance(event, MappingStartEvent):
+            return self._fields(place, depth)
+        if isinstance(event, CollectionStartEvent):
+            items = []
+            while not isinstance(item := self._next(), SequenceEndEvent):
+                items.append(self._node(item, depth + 1))
+            return Items(place, tuple(items))
+        if not isinstance(event, ScalarEvent):
+            self._refuse(place, "what follows cannot be read as YAML")
+        if _FORBIDDEN.search(event.value):  # it was written as an escape
+            self._refuse(place, "the text has an invisible or control character", "take it out")
+        return Text(place, event.value, quoted=event.style is not None)
+
+    def _fields(self, place: Place, depth: int) -> Fields:
+        entries: dict[str, Entry] = {}
+        while not isinstance(event := self._next(), MappingEndEvent):
+            key = self._node(event, depth + 1)
+            if not isinstance(key, Text) or key.is_null:
+                self._refuse(key.place, "a key must be text", "write `key: value`")
+            if key.text == "<<":
+                self._refuse(key.place, "merge keys are not supported", "write the keys out")
+            if key.text in entries:
+                first = entries[key.text].key.place.line
+                self._refuse(key.place, f"key {quote(key.text)} stands in line {first} already")
+            value = self._node(self._next(), depth + 1)
+            if isinstance(value, Text) and value.is_null and not value.text:
+                value = Text(
+                    key.place, ""
+                )  # nothing stands nowhere: the key is what people look for
+            entries[key.text] = Entry(key, value)
+        return Fields(place, MappingProxyType(entries))
+
+    def _mark(self, mark: StreamMark | None) -> Place:
+        return self._here if mark is None else Place(self._file, mark.line + 1, mark.column + 1)
+
+    def _refuse(self, place: Place, message: str, hint: str = "") -> NoReturn:
+        raise problem(self._code, place, message, hint)
+
+
+def _explain(error: MarkedYAMLError) -> tuple[str, str]:
+    said = f"{error.context} {error.problem}"
+    for theirs, ours, hint in _PROBLEMS:
+        if theirs in said:
+            return ours, hint
+    return "this cannot be read as YAML", ""

@@ -1,0 +1,15 @@
+"""Sample data: a clinic of invented people, the same for everyone, for DuckDB and for PostgreSQL."""
+
+from gateway.sample.clinic import Clinic, Patients, Visits
+from gateway.sample.into_duckdb import load_into_duckdb
+from gateway.sample.into_postgres import Existing, Reader, load_into_postgres
+
+__all__ = [
+    "Clinic",
+    "Existing",
+    "Patients",
+    "Reader",
+    "Visits",
+    "load_into_duckdb",
+    "load_into_postgres",
+]

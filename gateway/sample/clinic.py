@@ -1,0 +1,137 @@
+"""The sample clinic: invented people and their visits, the same for everyone who names a seed.
+
+Every column draws from a random stream of its own, one number a row, in row order. So the rows
+depend on the seed and the size alone: not on how many are made at a time, not on the loader, and a
+new column changes no old one. Visits come in the order of their dates, as in a real clinic, and
+belong to people in proportion to how often these come; a few come hundreds of times.
+
+Nothing here is privacy noise: a seedable generator is right for a sample and for nothing else.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gateway.sample import shapes
+
+UNKNOWN = -1  # stands for NULL in `income` and `diagnosis`
+LARGEST_SCALE = 1_000.0
+SMALLEST_SCALE = 0.001
+DEFAULT_SEED = 1
+
+_PATIENTS, _VISITS = 20_000, 120_000  # at scale 1
+_ROWS = 122_880  # one row group of DuckDB, and a few megabytes
+_NO_INCOME, _NO_DIAGNOSIS, _LASTING_VISITS = 0.03, 0.02, 0.55
+
+
+class _Column(IntEnum):
+    """Part of the seed: a number is never given to another column."""
+
+    REGION = 1
+    BIRTH_YEAR = 2
+    INCOME = 3
+    INCOME_KNOWN = 4
+    FREQUENCY = 5
+    LASTING = 6
+    DAY = 7
+    PERSON = 8
+    FOR_LASTING = 9
+    ACUTE = 10
+    DIAGNOSIS_KNOWN = 11
+    COST = 12
+
+
+@dataclass(frozen=True)
+class Patients:
+    """Some rows of `patients`, by column; `region` indexes REGIONS."""
+
+    patient_id: NDArray[np.int64]
+    region: NDArray[np.int8]
+    birth_year: NDArray[np.int16]
+    income: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Visits:
+    """Some rows of `visits`, by column; `diagnosis` indexes DIAGNOSES, `day` counts from FIRST_DAY."""
+
+    visit_id: NDArray[np.int64]
+    patient_id: NDArray[np.int64]
+    diagnosis: NDArray[np.int8]
+    cost_cents: NDArray[np.int32]
+    day: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Clinic:
+    """A seed and a size: everything there is to know about a sample."""
+
+    patients: int = _PATIENTS
+    visits: int = _VISITS
+    seed: int = DEFAULT_SEED
+
+    def __post_init__(self) -> None:
+        if self.patients < 1 or self.visits < 0:
+            raise ValueError("a clinic needs at least one patient")
+        if self.seed < 0:
+            raise ValueError("the seed must not be negative")
+
+    @classmethod
+    def at_scale(cls, scale: float, seed: int = DEFAULT_SEED) -> Self:
+        """20,000 patients with 120,000 visits, times `scale`."""
+        if not SMALLEST_SCALE <= scale <= LARGEST_SCALE:
+            raise ValueError(f"the scale must be between {SMALLEST_SCALE:g} and {LARGEST_SCALE:g}")
+        return cls(round(_PATIENTS * scale), round(_VISITS * scale), seed)
+
+    def patient_rows(self, rows: int = _ROWS) -> Iterator[Patients]:
+        """All patients, at most `rows` at a time."""
+        draw = _Draws(self.seed)
+        for ids in _ids(self.patients, rows):
+            region = shapes.regions(draw(_Column.REGION, ids.size))
+            born = shapes.birth_years(draw(_Column.BIRTH_YEAR, ids.size))
+            income = shapes.incomes(draw(_Column.INCOME, ids.size), region, born)
+            income[draw(_Column.INCOME_KNOWN, ids.size) < _NO_INCOME] = UNKNOWN
+            yield Patients(ids, region.astype(np.int8), born, income)
+
+    def visit_rows(self, rows: int = _ROWS) -> Iterator[Visits]:
+        """All visits by date, at most `rows` at a time; memory grows with the patients alone."""
+        draw = _Draws(self.seed)
+        everyone = shapes.birth_years(draw(_Column.BIRTH_YEAR, self.patients))
+        kept = shapes.lasting_diagnoses(draw(_Column.LASTING, self.patients), everyone)
+        kept_small = kept.astype(np.int8)
+        up_to = shapes.visits_up_to(draw(_Column.FREQUENCY, self.patients), everyone)
+        for ids in _ids(self.visits, rows):
+            # One visit in each of `visits` equal shares of the time: in order, chunk by chunk.
+            day = shapes.days((ids - 1 + draw(_Column.DAY, ids.size)) / self.visits)
+            at = np.searchsorted(up_to, draw(_Column.PERSON, ids.size) * up_to[-1], "right")
+            person = np.minimum(at, self.patients - 1)
+            born = everyone[person]
+            acute = shapes.acute_diagnoses(draw(_Column.ACUTE, ids.size), born, day)
+            for_lasting = draw(_Column.FOR_LASTING, ids.size) < _LASTING_VISITS
+            diagnosis = np.where(for_lasting, kept_small[person], acute)
+            cost = shapes.costs(draw(_Column.COST, ids.size), diagnosis, born, day)
+            diagnosis[draw(_Column.DIAGNOSIS_KNOWN, ids.size) < _NO_DIAGNOSIS] = UNKNOWN
+            yield Visits(ids, person + 1, diagnosis.astype(np.int8), cost, day)
+
+
+class _Draws:
+    """A uniform stream for every column, opened when first drawn from."""
+
+    def __init__(self, seed: int) -> None:
+        self._streams = {
+            column: np.random.Generator(np.random.PCG64(np.random.SeedSequence((seed, column))))
+            for column in _Column
+        }
+
+    def __call__(self, column: _Column, count: int) -> NDArray[np.float64]:
+        return self._streams[column].random(count)
+
+
+def _ids(total: int, rows: int) -> Iterator[NDArray[np.int64]]:
+    """1 to `total`, in runs of at most `rows`."""
+    for start in range(1, total + 1, rows):
+        yield np.arange(start, min(start + rows, total + 1), dtype=np.int64)

@@ -1,0 +1,83 @@
+"""The tables of the clinic and the rules that the databases enforce on them.
+
+The policy of the clinic declares keys and domains. They are constraints here, so that the database
+itself stands for what the policy says. The text is read by DuckDB and by PostgreSQL alike.
+"""
+
+from typing import NamedTuple
+
+from gateway.sample.shapes import (
+    FIRST_DAY,
+    HIGHEST_COST,
+    HIGHEST_INCOME,
+    LAST_DAY,
+    OLDEST,
+    REGIONS,
+    YOUNGEST,
+)
+
+
+class Table(NamedTuple):
+    """`columns` belong into CREATE TABLE, `keys` into it or after the rows, `indexes` after them."""
+
+    name: str
+    columns: tuple[str, ...]
+    keys: tuple[str, ...]
+    indexes: tuple[str, ...] = ()
+
+    def create(self, *, with_keys: bool) -> str:
+        lines = self.columns + (self.keys if with_keys else ())
+        return f"CREATE TABLE {self.name} (\n    " + ",\n    ".join(lines) + "\n)"
+
+    def add_keys(self) -> tuple[str, ...]:
+        return tuple(f"ALTER TABLE {self.name} ADD {key}" for key in self.keys) + tuple(
+            f"CREATE INDEX ON {self.name} ({column})" for column in self.indexes
+        )
+
+
+class Region(NamedTuple):
+    """One row of `regions`, which anyone may read."""
+
+    region: str
+    name: str
+    population: int
+
+
+_KNOWN_REGIONS = ", ".join(f"'{region}'" for region in REGIONS)
+
+TABLES: tuple[Table, ...] = (
+    Table(
+        "regions",
+        ("region text NOT NULL", "name text NOT NULL", "population integer NOT NULL"),
+        ("PRIMARY KEY (region)",),
+    ),
+    Table(
+        "patients",
+        (
+            "patient_id bigint NOT NULL",
+            f"region text NOT NULL CHECK (region IN ({_KNOWN_REGIONS}))",
+            f"birth_year integer NOT NULL CHECK (birth_year BETWEEN {OLDEST} AND {YOUNGEST})",
+            f"income numeric CHECK (income BETWEEN 0 AND {HIGHEST_INCOME})",
+        ),
+        ("PRIMARY KEY (patient_id)", "FOREIGN KEY (region) REFERENCES regions (region)"),
+    ),
+    Table(
+        "visits",
+        (
+            "visit_id bigint NOT NULL",
+            "patient_id bigint NOT NULL",
+            "diagnosis text",
+            f"cost numeric(12,2) NOT NULL CHECK (cost BETWEEN 0 AND {HIGHEST_COST})",
+            f"visit_date date NOT NULL CHECK (visit_date BETWEEN '{FIRST_DAY}' AND '{LAST_DAY}')",
+        ),
+        ("PRIMARY KEY (visit_id)", "FOREIGN KEY (patient_id) REFERENCES patients (patient_id)"),
+        indexes=("patient_id",),
+    ),
+)
+
+REGION_ROWS: tuple[Region, ...] = (
+    Region("north", "Northern Hills", 1_240_000),
+    Region("east", "Eastern Plain", 1_010_000),
+    Region("south", "Southern Coast", 1_590_000),
+    Region("west", "Western Isles", 780_000),
+)

@@ -1,0 +1,72 @@
+"""Read the trail: the latest, what matches, or all of it as JSON lines."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, select
+
+from gateway.store.tables import trail_records
+
+_BATCH = 2_000
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which records: every condition that is given must hold."""
+
+    subject: str | None = None
+    kind: str | None = None
+    dataset: str | None = None
+    query_id: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    before: int | None = None
+
+    def conditions(self) -> list[ColumnElement[bool]]:
+        columns = trail_records.c
+        exact = {"subject": self.subject, "kind": self.kind, "dataset": self.dataset}
+        exact["query_id"] = self.query_id
+        found = [columns[name] == value for name, value in exact.items() if value is not None]
+        if self.since is not None:
+            found.append(columns.at >= self.since)
+        if self.until is not None:
+            found.append(columns.at < self.until)
+        if self.before is not None:
+            found.append(columns.seq < self.before)
+        return found
+
+
+EVERYTHING = Wanted()
+
+
+def latest(
+    connection: Connection, limit: int, wanted: Wanted = EVERYTHING
+) -> list[Mapping[str, Any]]:
+    """The newest matching records, oldest of them first."""
+    query = (
+        select(trail_records)
+        .where(*wanted.conditions())
+        .order_by(trail_records.c.seq.desc())
+        .limit(limit)
+    )
+    found = [_said(row.seq, row.mac, row.body) for row in connection.execute(query)]
+    return found[::-1]
+
+
+def every(connection: Connection, wanted: Wanted = EVERYTHING) -> Iterator[Mapping[str, Any]]:
+    """All matching records in order, streamed."""
+    query = select(trail_records).where(*wanted.conditions()).order_by(trail_records.c.seq)
+    for row in connection.execution_options(yield_per=_BATCH).execute(query):
+        yield _said(row.seq, row.mac, row.body)
+
+
+def json_line(record: Mapping[str, Any]) -> str:
+    """One record on one line of printable ASCII, whatever an analyst wrote."""
+    return json.dumps(record, ensure_ascii=True, separators=(",", ":")).replace("\x7f", "\\u007f")
+
+
+def _said(seq: int, mac: str, body: str) -> Mapping[str, Any]:
+    return {"seq": seq, **json.loads(body), "mac": mac}

@@ -1,0 +1,113 @@
+"""Find out whether the trail is the one that was written, and name the first record that is not.
+
+The whole trail is read in order and chained again. Then its end is held against the anchor, which
+shows truncation and a rewrite of everything, and its charges against the ledger, which shows an
+altered balance.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, Row, select
+
+from gateway.store.anchor import Anchored
+from gateway.store.position import GENESIS, Position
+from gateway.store.tables import trail_records
+from gateway.trail.chain import ChainKey
+from gateway.trail.reconcile import Reconciliation
+from gateway.trail.storable import storable
+
+_BATCH = 2_000
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What verification found; `first_bad` is the number of the first record that is not as written."""
+
+    records: int
+    anchored: int | None
+    problem: str | None = None
+    first_bad: int | None = None
+
+    @property
+    def intact(self) -> bool:
+        return self.problem is None
+
+
+class _Broken(Exception):
+    def __init__(self, first_bad: int | None, problem: str) -> None:
+        super().__init__(problem)
+        self.first_bad = first_bad
+        self.problem = problem
+
+
+def verify(connection: Connection, key: ChainKey, anchored: Anchored | None) -> Verdict:
+    """Read everything once, in one snapshot."""
+    at_anchor = None if anchored is None else anchored.position.seq
+    position = GENESIS
+    books = Reconciliation()
+    try:
+        for row in _rows(connection):
+            position = _follow(row, position, key)
+            if anchored is not None and position.seq == anchored.position.seq:
+                _require_anchored(position, anchored.position)
+            books.read(json.loads(row.body))
+        if anchored is not None and position.seq < anchored.position.seq:
+            raise _Broken(  # noqa: TRY301  # every finding leaves through the same door
+                position.seq + 1,
+                f"the trail ends at record {position.seq}, its anchor has seen {anchored.position.seq}",
+            )
+        difference = books.difference(connection)
+        if difference is not None:
+            raise _Broken(None, difference)  # noqa: TRY301  # see above
+    except _Broken as broken:
+        return Verdict(position.seq, at_anchor, broken.problem, broken.first_bad)
+    return Verdict(position.seq, at_anchor)
+
+
+def fits_head(connection: Connection, key: ChainKey) -> bool:
+    """Whether the last record was chained with this key: asked at every start."""
+    last_two = connection.execute(
+        select(trail_records).order_by(trail_records.c.seq.desc()).limit(2)
+    ).all()
+    if not last_two:
+        return True
+    head, *rest = last_two
+    before = Position(rest[0].seq, rest[0].mac) if rest else GENESIS
+    return _is_ascii(head.body) and key.link(before, head.body).mac == head.mac
+
+
+def _rows(connection: Connection) -> Iterator[Row[tuple[object, ...]]]:
+    query = select(trail_records).order_by(trail_records.c.seq)
+    yield from connection.execution_options(yield_per=_BATCH).execute(query)
+
+
+def _follow(row: Row[tuple[object, ...]], before: Position, key: ChainKey) -> Position:
+    seq, expected = row.seq, before.seq + 1
+    if seq > expected:
+        raise _Broken(expected, f"record {expected} is missing")
+    if seq < expected:
+        raise _Broken(seq, f"record {seq} is there twice")
+    if not _is_ascii(row.body):
+        raise _Broken(seq, f"record {seq} was changed")
+    after = key.link(before, row.body)
+    if after.mac != row.mac:
+        raise _Broken(seq, f"record {seq} was changed, moved or chained with another key")
+    said = json.loads(row.body)
+    shown = (row.kind, row.subject, row.dataset, row.query_id)
+    meant = (said["kind"], *(storable(said[name]) for name in ("subject", "dataset", "query_id")))
+    if shown != meant or row.at.isoformat(timespec="microseconds") != said["at"]:
+        raise _Broken(seq, f"record {seq} is filed under columns that its text does not say")
+    return after
+
+
+def _require_anchored(position: Position, anchored: Position) -> None:
+    if position.mac != anchored.mac:
+        raise _Broken(
+            position.seq, f"record {position.seq} is not the one that the anchor has seen"
+        )
+
+
+def _is_ascii(body: str) -> bool:
+    return body.isascii()
