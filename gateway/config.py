@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -90,6 +90,22 @@ class Settings(BaseSettings):
         if self.state_owner_url is not None and self.state_url is None:
             raise ValueError("GATEWAY_STATE_OWNER_URL needs GATEWAY_STATE_URL")
         return self
+
+
+class SettingsApart(Settings):
+    """Settings that take nothing from the environment: a demo must not find a real state."""
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        del settings_cls, env_settings, dotenv_settings, file_secret_settings
+        return (init_settings,)
 
 
 def load_settings(**options: object) -> Settings:

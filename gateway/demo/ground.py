@@ -1,0 +1,100 @@
+"""What the tour walks on: sample data, open accounts, and a key for each sample subject."""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from gateway.administering import create_key, declare_account, declare_ledger
+from gateway.app import Ground, operator_name
+from gateway.budget.account import Account, Currency, Every, Ledger, Limits, Window
+from gateway.config import Settings
+from gateway.embedded import discard_home
+from gateway.errors import Code, OperatorError
+from gateway.identity.issue import KeyOrder
+from gateway.policy.subjects import Subject, load_subjects
+from gateway.sample import Clinic, load_into_duckdb
+from gateway.units import Delta, Epsilon
+
+DATASET = "clinic"
+_LEDGER = f"dataset:{DATASET}"
+# What policies/clinic.yaml says; a test holds the two against each other.
+LIMITS = Limits(Epsilon.parse("20"), Delta.parse("1e-6"))
+ANALYST_LIMITS = Limits(Epsilon.parse("12"), LIMITS.delta, Window(Every.MONTH, Epsilon.parse("10")))
+_ANALYSTS = "researcher"
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the demo keeps things; git does not see it."""
+
+    directory: Path
+
+    @property
+    def home(self) -> Path:
+        return self.directory / "home"
+
+    @property
+    def clinic(self) -> Path:
+        return self.directory / "clinic.duckdb"
+
+    @property
+    def notes(self) -> Path:
+        return self.directory / "demo.json"
+
+
+def clear(places: Places) -> None:
+    """Throw the last demo away, unless it still runs."""
+    discard_home(places.home)
+    try:
+        if places.directory.exists():
+            shutil.rmtree(places.directory)
+        places.directory.mkdir(mode=0o711 if os.geteuid() == 0 else 0o700, parents=True)
+    except OSError as error:
+        raise OperatorError(
+            Code.HOME_UNUSABLE,
+            f"`{places.directory}`: {error.strerror}",
+            "run it where you may write",
+        ) from None
+
+
+def load_clinic(places: Places) -> Clinic:
+    """Write the sample clinic as a DuckDB file."""
+    clinic = Clinic()
+    load_into_duckdb(clinic, places.clinic)
+    return clinic
+
+
+def open_accounts(ground: Ground, places: Places, now: datetime) -> None:
+    """The ledger of the clinic's patients, and an account below it for each analyst."""
+    actor = operator_name()
+    ledger = Ledger(_LEDGER, f"duckdb:///{places.clinic}", "patient", Currency.ZCDP)
+    declare_ledger(ground.journal, ground.trail, ledger, LIMITS, actor=actor, now=now)
+    for subject in load_subjects(ground.settings.policies).values():
+        if subject.role == _ANALYSTS:
+            name = f"analyst:{subject.name}@{DATASET}"
+            account = Account(name, _LEDGER, _LEDGER, ANALYST_LIMITS)
+            declare_account(ground.journal, ground.trail, account, actor=actor, now=now)
+
+
+def make_keys(ground: Ground, now: datetime) -> dict[str, str]:
+    """A key for every subject of the policies."""
+    subjects: Mapping[str, Subject] = load_subjects(ground.settings.policies)
+    keys = {}
+    for name in subjects:
+        order = KeyOrder(name, operator_name(), now)
+        create_key(ground.journal, ground.trail, order, subjects.__contains__)
+        keys[name] = order.key.reveal()
+    return keys
+
+
+def write_notes(places: Places, url: str, keys: Mapping[str, str], settings: Settings) -> None:
+    """What a person or a script needs to talk to the demo; readable by its owner alone."""
+    notes = {"rest_url": url, "home": str(settings.home), "keys": dict(keys)}
+    file = os.open(places.notes, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(file, "w") as handle:
+        json.dump(notes, handle, indent=2)
+        handle.write("\n")

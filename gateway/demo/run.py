@@ -1,0 +1,148 @@
+"""Prepare the ground, start the gateway, take the visitor round, and go on or end."""
+
+import os
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from socket import socket
+
+from gateway.app import open_ground, rest_doors
+from gateway.config import Settings, SettingsApart, load_settings
+from gateway.demo.ground import (
+    Places,
+    clear,
+    load_clinic,
+    make_keys,
+    open_accounts,
+    write_notes,
+)
+from gateway.demo.tour import walk
+from gateway.errors import GatewayError, OperatorError
+from gateway.events import Emit, Event, Level
+from gateway.frontends.rest.app import create_app
+from gateway.frontends.rest.listen import Stop, bind, serve_until
+from gateway.observing.logs import log_events
+from gateway.observing.metrics import Metrics, both
+from gateway.trail.append import utc_now
+
+_PORTS_TRIED = 50
+_REST_PORT = 8080
+_PG_PORT = 5433
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the command line asked for; None means: as it suits."""
+
+    serve: bool
+    rest_port: int | None
+    pg_port: int | None
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """Where this demo plays."""
+
+    places: Places
+    settings: Settings
+    listener: socket
+    url: str
+
+
+def run_demo(wishes: Wishes, stop: Stop) -> int:
+    """The whole demo; 0 when the tour went as it should."""
+    places = Places(Path(".demo").absolute())
+    clear(places)
+    with _listener(wishes.rest_port) as listener:
+        host, port = listener.getsockname()[:2]
+        settings = SettingsApart(
+            home=places.home,
+            policies=load_settings().policies,
+            rest_port=port,
+            pg_port=_PG_PORT if wishes.pg_port is None else wishes.pg_port,
+        )
+        return _play(_Stage(places, settings, listener, f"http://{host}:{port}"), wishes, stop)
+
+
+def _play(stage: _Stage, wishes: Wishes, stop: Stop) -> int:
+    clinic = load_clinic(stage.places)
+    _say(f"loaded the sample clinic: {clinic.patients:,} patients, {clinic.visits:,} visits")
+    metrics = Metrics()
+    emit = both(_problems_alone(log_events(stage.settings.log_format)), metrics.count)
+    with open_ground(stage.settings, emit) as ground:
+        now = utc_now()
+        open_accounts(ground, stage.places, now)
+        keys = make_keys(ground, now)
+        write_notes(stage.places, stage.url, keys, stage.settings)
+        app = create_app(rest_doors(ground, metrics, emit))
+        guide = _Guide(wishes, stop, stage.url, keys)
+        guide.start()
+        serve_until(stop, app, stage.listener, stage.settings)
+        guide.join()
+    return guide.code
+
+
+class _Guide(threading.Thread):
+    """Walks the tour beside the serving gateway."""
+
+    def __init__(self, wishes: Wishes, stop: Stop, url: str, keys: dict[str, str]) -> None:
+        super().__init__(name="tour")
+        self._wishes = wishes
+        self._stop_serving = stop
+        self._url = url
+        self._keys = keys
+        self.code = 1
+
+    def run(self) -> None:
+        try:
+            walk(self._url, self._keys, _say)
+            self._leave_notes()
+            self.code = 0
+        except (GatewayError, OSError, ValueError, KeyError) as error:
+            if not self._stop_serving.asked:
+                print(f"the tour ended early: {error}", file=sys.stderr)
+        finally:
+            if self.code or not self._wishes.serve:
+                self._stop_serving.ask()
+
+    def _leave_notes(self) -> None:
+        _say(f"\nREST      {self._url}   (documentation: {self._url}/docs)")
+        _say("keys      .demo/demo.json, or here:")
+        for name, key in self._keys.items():
+            _say(f"  {name:8}{key}")
+        _say(
+            f"try       curl -H 'Authorization: Bearer {self._keys['alice']}' {self._url}/v1/budget"
+        )
+        if self._wishes.serve:
+            _say("\nserving until Ctrl-C")
+
+
+def _listener(port: int | None) -> socket:
+    """The port that was asked for, or the first free one from the usual on."""
+    if port is not None:
+        return bind("127.0.0.1", port, "--rest-port")
+    for candidate in range(_REST_PORT, _REST_PORT + _PORTS_TRIED):
+        with suppress(OperatorError):
+            return bind("127.0.0.1", candidate, "--rest-port")
+    return bind("127.0.0.1", 0, "--rest-port")
+
+
+def _problems_alone(log: Emit) -> Emit:
+    """The tour provokes refusals on purpose; what it should show of them, it prints itself."""
+
+    def emit(event: Event) -> None:
+        if event.level is Level.ERROR:
+            log(event)
+
+    return emit
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+def wants_to_stay(*, serve: bool, leave: bool) -> bool:
+    """Whether to keep serving: as told, else when somebody sits at the terminal."""
+    return serve or (not leave and os.isatty(0))
