@@ -18,7 +18,7 @@ RUN /opt/gateway/bin/pip install --require-hashes -r requirements.lock
 COPY pyproject.toml setup.py README.md LICENSE ./
 COPY gateway ./gateway
 COPY migrations ./migrations
-RUN /opt/gateway/bin/pip install --no-deps .
+RUN /opt/gateway/bin/pip install --no-deps --no-build-isolation .
 
 FROM python:3.11-slim
 # The embedded PostgreSQL needs a user with an entry in /etc/passwd, and refuses to run as root.

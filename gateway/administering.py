@@ -1,6 +1,6 @@
 """Acts of administrators on budgets and keys, each written with its trail record in one transaction."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from gateway.budget.account import Account, Ledger, Limits
@@ -27,7 +27,7 @@ def declare_ledger(
 ) -> None:
     """Make sure the ledger is open with these limits."""
     journal.commit(
-        lambda draft: _record(
+        lambda draft: record_acts(
             draft, trail, actor, open_ledger(draft, ledger, limits, actor=actor, now=now)
         )
     )
@@ -38,7 +38,7 @@ def declare_account(
 ) -> None:
     """Make sure the account is open with these limits."""
     journal.commit(
-        lambda draft: _record(
+        lambda draft: record_acts(
             draft, trail, actor, open_account(draft, account, actor=actor, now=now)
         )
     )
@@ -49,13 +49,13 @@ def grant(
 ) -> None:
     """Set what an account may give, up or down."""
     journal.commit(
-        lambda draft: _record(
+        lambda draft: record_acts(
             draft, trail, actor, set_limits(draft, account, limits, actor=actor, now=now)
         )
     )
 
 
-def _record(draft: Draft, trail: Trail, actor: str, acts: list[Act]) -> None:
+def record_acts(draft: Draft, trail: Trail, actor: str, acts: Iterable[Act]) -> None:
     for act in acts:
         trail.append(draft, _said(act, actor))
 
@@ -66,7 +66,7 @@ def _said(act: Act, actor: str) -> ActRecord:
             about = {"ledger": ledger.name, "source": ledger.source, "unit": ledger.unit}
             return ActRecord(Kind.LEDGER_OPENED, actor, {**about, "currency": ledger.currency})
         case AccountOpened(account):
-            named: dict[str, str | None] = {"account": account.name, "parent": account.parent}
+            named = {"account": account.name, "ledger": account.ledger, "parent": account.parent}
             return ActRecord(Kind.ACCOUNT_OPENED, actor, {**named, **_limits("", account.limits)})
         case LimitsSet(account, before, after):
             changed = {**_limits("before_", before), **_limits("after_", after)}
@@ -106,13 +106,15 @@ def revoke_key(
 
     def step(draft: Draft) -> KeyRevoked:
         revoked = issue.revoke(draft, key_id, actor=actor, at=now)
-        about = {"key": revoked.key_id}
-        trail.append(
-            draft, ActRecord(Kind.KEY_REVOKED, revoked.actor, about, subject=revoked.subject)
-        )
+        record_revocation(draft, trail, revoked)
         return revoked
 
     return journal.commit(step)
+
+
+def record_revocation(draft: Draft, trail: Trail, revoked: KeyRevoked) -> None:
+    about = {"key": revoked.key_id}
+    trail.append(draft, ActRecord(Kind.KEY_REVOKED, revoked.actor, about, subject=revoked.subject))
 
 
 def recording_failures(journal: Journal, trail: Trail) -> RecordFailure:

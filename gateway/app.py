@@ -16,6 +16,7 @@ from gateway.config import Settings
 from gateway.errors import Code, OperatorError
 from gateway.events import AnchorBegun, Emit, StateOpened, silent
 from gateway.frontends.rest.doors import Doors
+from gateway.identity.anchored import anchored_revocations
 from gateway.identity.authenticator import KeyAuthenticator
 from gateway.identity.lookup import reading_state
 from gateway.identity.turning_away import TurningAway
@@ -67,7 +68,10 @@ def open_ground(settings: Settings, emit: Emit = silent) -> Iterator[Ground]:
                 )
             position = last_position(connection)
             if state.anchor.read() is None and position != GENESIS:
-                facts = anchored_facts(connection, position.seq)
+                facts = {
+                    **anchored_facts(connection, position.seq),
+                    **anchored_revocations(connection, position.seq),
+                }
                 state.anchor.begin(Anchored(position, facts))
                 emit(AnchorBegun(position.seq))
         where = "embedded" if settings.state_url is None else "external"

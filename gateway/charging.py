@@ -7,10 +7,11 @@ INVARIANT: a refusal is recorded before it is told. If the record cannot be writ
 refused for that reason instead.
 """
 
-from datetime import datetime
+from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from gateway.budget.account import ratio
-from gateway.budget.charge import ChargeRequest, Receipt
+from gateway.budget.charge import ChargeRequest, Receipt, Withdrawal
 from gateway.budget.ledger import charge
 from gateway.budget.measured import measured
 from gateway.errors import Refusal
@@ -46,22 +47,28 @@ def record_fate(journal: Journal, trail: Trail, record: QuestionRecord) -> None:
     journal.commit(lambda draft: trail.append(draft, record))
 
 
+def taken(withdrawals: Iterable[Withdrawal]) -> tuple[Taken, ...]:
+    """Withdrawals as the trail says them; verification holds the ledger against exactly this."""
+    return tuple(
+        Taken(
+            each.account,
+            each.after.at.astimezone(UTC).isoformat(timespec="microseconds"),
+            ratio(each.amount),
+            ratio(each.delta),
+            each.after.spent_text,
+            each.after.delta_text,
+        )
+        for each in withdrawals
+    )
+
+
 def _charged(asked: Asked, request: ChargeRequest, receipt: Receipt) -> QuestionRecord:
     return QuestionRecord(
         Kind.CHARGED,
         asked,
         price=request.price.ratio,
         measurements=tuple(measured(one) for one in request.measurements),
-        taken=tuple(
-            Taken(
-                each.account,
-                ratio(each.amount),
-                ratio(each.delta),
-                ratio(each.spent),
-                ratio(each.delta_spent),
-            )
-            for each in receipt.withdrawals
-        ),
+        taken=taken(receipt.withdrawals),
     )
 
 

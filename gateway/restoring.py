@@ -1,33 +1,65 @@
-"""Bring a lost or older state back without giving any budget out again.
+"""Bring a lost or older state back without giving anything out again.
 
 INVARIANT: the gap is charged, durably, before the anchor is allowed to begin anew. Until then the
 anchor is ahead of the state and every start is refused, so a restore that was cut short can only be
 run again; a gap that is charged already is then found to be zero.
+INVARIANT: no gateway works on the state between the first look at it and the new anchor, and only a
+state whose trail verifies gets one.
 """
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine
 
-from gateway.budget.account import ratio
+from gateway.administering import record_acts, record_revocation
+from gateway.budget.administration import Act
 from gateway.budget.anchored import anchored_facts
-from gateway.budget.gap import Gap, charge_gap
+from gateway.budget.charge import Withdrawal
+from gateway.budget.gap import charge_gap
+from gateway.charging import taken
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
+from gateway.identity.acts import KeyRevoked
+from gateway.identity.anchored import anchored_revocations, revocations_of, revoke_again
 from gateway.store.anchor import Anchor, Anchored
 from gateway.store.backup import Backup, open_backup
 from gateway.store.connect import engine_for
 from gateway.store.draft import Draft
 from gateway.store.journal import Journal
 from gateway.store.logins import StateUrls
-from gateway.store.not_behind import last_position
+from gateway.store.migrate import require_head
+from gateway.store.not_behind import hold_state_alone, is_behind, last_position
 from gateway.store.replace import replace_state
 from gateway.store.state import open_anchor, reach_state, reachable, upgrade_state
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
-from gateway.trail.record import ActRecord, Kind, Taken
+from gateway.trail.record import ActRecord, Kind
 from gateway.trail.verify import verify
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What the state lacked and has again; `anchored` is None when nobody knows what it lacks."""
+
+    anchored: int | None
+    acts: tuple[Act, ...]
+    withdrawals: tuple[Withdrawal, ...]
+    revoked: tuple[KeyRevoked, ...]
+
+
+@dataclass(frozen=True)
+class _Order:
+    """Who restores what, and when."""
+
+    key: ChainKey
+    backup: Backup | None
+    actor: str
+    now: datetime
 
 
 def restore(
@@ -38,40 +70,28 @@ def restore(
     replace: bool,
     actor: str,
     now: datetime,
-) -> list[Gap]:
+) -> Restored:
     """Restore `file`, or keep the state as it is when there is none, and charge what it lacks."""
-    backup = None if file is None else open_backup(file, key.secret)
-    with reach_state(settings) as urls:
+    order = _Order(key, None if file is None else open_backup(file, key.secret), actor, now)
+    with reach_state(settings) as urls, reachable(urls.application):
         if settings.state_url is None or urls.owner is not None:
             upgrade_state(urls)
-        if backup is not None:
-            with reachable(urls.application):
-                _replace(urls, backup, key, replace=replace)
+        if order.backup is not None:
+            _replace(urls, order.backup, key, replace=replace)
+        engine = engine_for(urls.application)
         anchor = open_anchor(settings, key.secret)
-        anchored = anchor.read()
-        gaps = _charge(urls, anchor, anchored, _Act(key, backup, actor, now))
-        anchor.close()
-        return gaps
-
-
-class _Act:
-    """Who restores what, and when."""
-
-    def __init__(self, key: ChainKey, backup: Backup | None, actor: str, now: datetime) -> None:
-        self.trail = Trail(key)
-        self.secret = key.secret
-        self.backup = backup
-        self.actor = actor
-        self.now = now
+        try:
+            return _catch_up(engine, anchor, order)
+        finally:
+            anchor.close()
+            engine.dispose()
 
 
 def _replace(urls: StateUrls, backup: Backup, key: ChainKey, *, replace: bool) -> None:
     owner = engine_for(urls.owner or urls.application, name="gateway db", statement_timeout=False)
 
     def check(connection: Connection) -> None:
-        verdict = verify(connection, key, None)
-        if not verdict.intact:
-            raise OperatorError(Code.TRAIL_BROKEN, f"the backup does not verify: {verdict.problem}")
+        _require_intact(connection, key, "the backup")
 
     try:
         replace_state(
@@ -81,49 +101,84 @@ def _replace(urls: StateUrls, backup: Backup, key: ChainKey, *, replace: bool) -
         owner.dispose()
 
 
-def _charge(urls: StateUrls, anchor: Anchor, anchored: Anchored | None, act: _Act) -> list[Gap]:
+def _require_intact(connection: Connection, key: ChainKey, what: str) -> None:
+    verdict = verify(connection, key, None)
+    if not verdict.intact:
+        raise OperatorError(
+            Code.TRAIL_BROKEN,
+            f"{what} does not verify: {verdict.problem}",
+            "restore a backup, or empty the state: what was spent is then charged as a whole",
+        )
+
+
+def _catch_up(engine: Engine, anchor: Anchor, order: _Order) -> Restored:
     """Charge the gap through a journal of its own, whose anchor is thrown away afterwards."""
-    engine = engine_for(urls.application)
-    scratch = anchor.path.with_name(f"{anchor.path.name}.restoring")
-    scratch.unlink(missing_ok=True)
-    journal = Journal(engine, Anchor(scratch, act.secret))
-    try:
-        gaps = journal.commit(lambda draft: _charge_step(draft, anchored, act))
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        journal = Journal(engine, Anchor(scratch / "anchor", order.key.secret))
+        stack.callback(journal.close)
         with engine.connect() as connection:
-            position = last_position(connection)
-            fresh = Anchored(position, anchored_facts(connection, position.seq))
-        aside = anchor.path.with_name(f"{anchor.path.name}.{act.now:%Y%m%dT%H%M%S}")
-        anchor.begin(fresh, aside)
-    finally:
-        journal.close()
-        engine.dispose()
-        scratch.unlink(missing_ok=True)
-        scratch.with_name(f"{scratch.name}.lock").unlink(missing_ok=True)
-    return gaps
+            require_head(connection)
+        journal.commit(lambda draft: draft.recall("alone", hold_state_alone))
+        with engine.connect() as connection, _usable(anchor):
+            snapshot = connection.execution_options(isolation_level="REPEATABLE READ")
+            _require_intact(snapshot, order.key, "the state")
+            anchored = anchor.read()
+            behind = anchored is not None and is_behind(snapshot, anchored.position)
+        restored = journal.commit(lambda draft: _fill(draft, anchored, order, behind=behind))
+        with engine.connect() as connection, _usable(anchor):
+            aside = anchor.path.with_name(f"{anchor.path.name}.{order.now:%Y%m%dT%H%M%S%f}")
+            anchor.begin(_fresh(connection, anchored), aside)
+        return restored
 
 
-def _charge_step(draft: Draft, anchored: Anchored | None, act: _Act) -> list[Gap]:
-    before = draft.position
-    facts = {} if anchored is None else anchored.facts
-    gaps = charge_gap(draft, facts, query_id=f"gap-{before.seq}", actor=act.actor, now=act.now)
+def _fill(draft: Draft, anchored: Anchored | None, order: _Order, *, behind: bool) -> Restored:
+    """One step: the limits and revocations there were, the gap, and the record of it all."""
+    trail, before = Trail(order.key), draft.position
+    facts = anchored.facts if anchored is not None and behind else {}
+    charge = f"gap-{before.seq}"
+    filled = charge_gap(draft, facts, query_id=charge, actor=order.actor, now=order.now)
+    record_acts(draft, trail, order.actor, filled.acts)
+    revoked = revoke_again(draft, facts)
+    for one in revoked:
+        record_revocation(draft, trail, one)
     about = {
-        "backup": None if act.backup is None else act.backup.made_at,
+        "backup": None if order.backup is None else order.backup.made_at,
         "restored_to": str(before.seq),
         "anchor_had_seen": None if anchored is None else str(anchored.position.seq),
         "anchor_head": None if anchored is None else anchored.position.mac,
+        "charge": charge,
     }
-    act.trail.append(draft, ActRecord(Kind.RESTORED, act.actor, about, taken=_taken(gaps)))
-    return gaps
+    record = ActRecord(Kind.RESTORED, order.actor, about, taken=taken(filled.withdrawals))
+    trail.append(draft, record)
+    seen = None if anchored is None else anchored.position.seq
+    return Restored(seen, filled.acts, filled.withdrawals, tuple(revoked))
 
 
-def _taken(gaps: list[Gap]) -> tuple[Taken, ...]:
-    return tuple(
-        Taken(
-            gap.account,
-            ratio(gap.amount),
-            ratio(gap.delta),
-            ratio(gap.spent),
-            ratio(gap.delta_spent),
-        )
-        for gap in gaps
+def _fresh(connection: Connection, anchored: Anchored | None) -> Anchored:
+    """What the new anchor says: the state, and the revocations of keys that it does not know yet.
+
+    A newer backup that is restored later may know such a key.
+    """
+    position = last_position(connection)
+    kept = {} if anchored is None else revocations_of(anchored.facts)
+    return Anchored(
+        position,
+        {
+            **kept,
+            **anchored_facts(connection, position.seq),
+            **anchored_revocations(connection, position.seq),
+        },
     )
+
+
+@contextmanager
+def _usable(anchor: Anchor) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OperatorError(
+            Code.ANCHOR_UNAVAILABLE,
+            f"`{anchor.path}`: {error.strerror}",
+            "make it writable and run the restore again: nothing is charged twice",
+        ) from None

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
+from functools import cached_property
 from typing import Final
 
 from gateway.budget.conversion import rho_star
@@ -63,11 +64,18 @@ class Limits:
 
     def cost(self, currency: Currency) -> Cost:
         """The cap in the ledger's own currency."""
-        if currency is Currency.PURE:
-            return self.epsilon
+        return self.epsilon if currency is Currency.PURE else self._rho
+
+    @cached_property
+    def rho_per_epsilon(self) -> Fraction:
+        """What one epsilon of this cap is worth in rho."""
+        return self._rho.value / self.epsilon.value
+
+    @cached_property
+    def _rho(self) -> Rho:
         return rho_star(self.epsilon, self.delta * HALF)
 
-    @property
+    @cached_property
     def for_thresholds(self) -> Delta:
         """The half of delta that the conversion does not use."""
         return self.delta * HALF
@@ -92,7 +100,7 @@ class Account:
     parent: str | None
     limits: Limits
 
-    @property
+    @cached_property
     def definition(self) -> Mapping[str, str | None]:
         """What the anchor keeps of an account besides its balance."""
         window = self.limits.window
@@ -115,6 +123,14 @@ class Balance:
     spent: Fraction
     delta_spent: Fraction
 
+    @cached_property
+    def spent_text(self) -> str:
+        return ratio(self.spent)
+
+    @cached_property
+    def delta_text(self) -> str:
+        return ratio(self.delta_spent)
+
 
 EMPTY: Final = Balance(0, datetime(1970, 1, 1, tzinfo=UTC), Fraction(0), Fraction(0))
 WHOLE: Final = "*"  # the cell that stands for an account as a whole
@@ -133,4 +149,4 @@ def cost_on_path(price: Epsilon, currency: Currency, limits: list[Limits]) -> Fr
     """
     if currency is Currency.PURE:
         return price.value
-    return price.value * min(limit.cost(currency).value / limit.epsilon.value for limit in limits)
+    return price.value * min(limit.rho_per_epsilon for limit in limits)

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
+from functools import cached_property
 
 from gateway.budget.account import WHOLE, Balance, ratio
-from gateway.budget.charge import Idempotency, Measurement
+from gateway.budget.charge import Idempotency, Measurement, Withdrawal
 from gateway.budget.measured import measured_text
 from gateway.store.draft import Draft
 from gateway.store.tables import charges, ledger_entries
@@ -22,13 +23,21 @@ class Booking:
     delta: Delta
     now: datetime
 
+    @cached_property
+    def amount_text(self) -> str:
+        return ratio(self.amount)
+
+    @cached_property
+    def delta_text(self) -> str:
+        return self.delta.ratio
+
     def after(self, before: Balance) -> Balance:
         """An account's balance once this is taken; its clock never goes back."""
         return Balance(
             before.ordinal + 1,
             max(self.now, before.at),
             before.spent + self.amount,
-            before.delta_spent + self.delta.value,
+            before.delta_spent + self.delta.value if self.delta else before.delta_spent,
         )
 
 
@@ -49,8 +58,8 @@ def book_charge(
             "subject": subject,
             "ledger": booking.ledger,
             "price": price.ratio,
-            "amount": ratio(booking.amount),
-            "delta": booking.delta.ratio,
+            "amount": booking.amount_text,
+            "delta": booking.delta_text,
             "measurements": measured_text(measurements),
             "idempotency_key": once.key if once else None,
             "request_digest": once.request_digest if once else None,
@@ -58,9 +67,8 @@ def book_charge(
     )
 
 
-def book_entry(draft: Draft, booking: Booking, account: str, before: Balance) -> Balance:
+def book_entry(draft: Draft, booking: Booking, account: str, after: Balance) -> Withdrawal:
     """Take the booking from one account, whatever its limits: the caller has seen to them."""
-    after = booking.after(before)
     draft.insert(
         ledger_entries,
         {
@@ -69,16 +77,16 @@ def book_entry(draft: Draft, booking: Booking, account: str, before: Balance) ->
             "ordinal": after.ordinal,
             "query_id": booking.query_id,
             "at": after.at.isoformat(),
-            "amount": ratio(booking.amount),
-            "spent_after": ratio(after.spent),
-            "delta": booking.delta.ratio,
-            "delta_after": ratio(after.delta_spent),
+            "amount": booking.amount_text,
+            "spent_after": after.spent_text,
+            "delta": booking.delta_text,
+            "delta_after": after.delta_text,
         },
     )
     draft.remember(("balance", account), after)
-    return after
+    return Withdrawal(account, booking.amount, booking.delta.value, after)
 
 
 def anchored_balance(balance: Balance) -> dict[str, str | None]:
     """What the anchor keeps of a balance."""
-    return {"spent": ratio(balance.spent), "delta_spent": ratio(balance.delta_spent)}
+    return {"spent": balance.spent_text, "delta_spent": balance.delta_text}

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
+from gateway.budget.account import Balance
 from gateway.units import Delta, Epsilon
 
 
@@ -47,8 +49,9 @@ class ChargeRequest:
         if sum(m.share for m in self.measurements) > 1:
             raise ValueError("the measurements cost more than the charge")
 
-    @property
+    @cached_property
     def delta(self) -> Delta:
+        """What the thresholds of the statement take together."""
         return Delta(sum((m.delta.value for m in self.measurements), Fraction(0)))
 
 
@@ -59,8 +62,15 @@ class Withdrawal:
     account: str
     amount: Fraction
     delta: Fraction
-    spent: Fraction
-    delta_spent: Fraction
+    after: Balance
+
+    @property
+    def spent(self) -> Fraction:
+        return self.after.spent
+
+    @property
+    def delta_spent(self) -> Fraction:
+        return self.after.delta_spent
 
 
 @dataclass(frozen=True)

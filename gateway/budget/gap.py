@@ -1,8 +1,9 @@
-"""Charge what a restored state does not know of.
+"""Charge what a restored state does not know of, and set the limits that were set since.
 
 The anchor says how much each account had given; the restored state says less. The difference is
 charged, whether it fits or not: those answers are out. An account that the state has never heard of
-is opened with the limits the anchor knows, so that what it gave is not forgotten either.
+is opened, so that what it gave is not forgotten either; and a cap that was changed after the backup
+is changed again, so that restoring gives nobody back what an administrator took away.
 """
 
 from collections.abc import Mapping
@@ -11,72 +12,63 @@ from datetime import datetime
 from fractions import Fraction
 
 from gateway.budget.account import Account, Currency, Every, Ledger, Limits, Window
-from gateway.budget.administration import open_account, open_ledger
+from gateway.budget.administration import Act, open_account, open_ledger, set_limits
 from gateway.budget.booking import Booking, book_charge, book_entry
+from gateway.budget.charge import Withdrawal
 from gateway.budget.remembered import balance_of, find_account, find_ledger
 from gateway.store.anchor import Fact
 from gateway.store.draft import Draft
 from gateway.units import Delta, Epsilon
 
 _ACCOUNT, _LEDGER = "account:", "ledger:"
+_Definition = Mapping[str, str | None]
 
 
 @dataclass(frozen=True)
-class Gap:
-    """What one account gave that the state did not know, in the ledger's currency."""
+class Filled:
+    """What it took to bring a state up to its anchor."""
 
-    account: str
-    amount: Fraction
-    delta: Fraction
-    spent: Fraction
-    delta_spent: Fraction
+    acts: tuple[Act, ...]
+    withdrawals: tuple[Withdrawal, ...]
 
 
 def charge_gap(
     draft: Draft, facts: Mapping[str, Fact], *, query_id: str, actor: str, now: datetime
-) -> list[Gap]:
-    """Bring every account up to what the anchor says it gave; the differences that were charged."""
-    definitions = {
-        name.removeprefix(_ACCOUNT): fact.value
-        for name, fact in facts.items()
-        if name.startswith(_ACCOUNT)
-    }
-    _open_missing(draft, facts, definitions, actor, now)
+) -> Filled:
+    """Bring every account up to what the anchor says of it."""
+    accounts, ledgers = _named(facts, _ACCOUNT), _named(facts, _LEDGER)
+    acts: list[Act] = []
+    for name, fact in ledgers.items():
+        if find_ledger(draft, name) is None:
+            limits = _limits(accounts[name])
+            acts += open_ledger(draft, _ledger(name, fact), limits, actor=actor, now=now)
+    for account in _parents_first(accounts):
+        if find_account(draft, account.name) is None:
+            acts += open_account(draft, account, actor=actor, now=now)
+        else:
+            acts += set_limits(draft, account.name, account.limits, actor=actor, now=now)
+    taken = (
+        _charge_one(draft, name, fact, f"{query_id}-{name}", now) for name, fact in accounts.items()
+    )
+    return Filled(tuple(acts), tuple(one for one in taken if one is not None))
+
+
+def _parents_first(accounts: Mapping[str, _Definition]) -> list[Account]:
+    """The anchored accounts, each after the one above it."""
+
+    def depth(name: str | None) -> int:
+        fact = accounts.get(name) if name is not None else None
+        return 0 if fact is None else 1 + depth(fact["parent"])
+
     return [
-        gap
-        for name, fact in definitions.items()
-        if (gap := _charge_one(draft, name, fact, f"{query_id}-{name}", now)) is not None
+        Account(name, str(fact["ledger"]), fact["parent"], _limits(fact))
+        for name, fact in sorted(accounts.items(), key=lambda each: depth(each[0]))
     ]
 
 
-def _open_missing(
-    draft: Draft,
-    facts: Mapping[str, Fact],
-    definitions: Mapping[str, Mapping[str, str | None]],
-    actor: str,
-    now: datetime,
-) -> None:
-    for name, fact in facts.items():
-        if name.startswith(_LEDGER) and find_ledger(draft, name.removeprefix(_LEDGER)) is None:
-            ledger = _ledger(name.removeprefix(_LEDGER), fact.value)
-            limits = _limits(definitions[ledger.name])
-            open_ledger(draft, ledger, limits, actor=actor, now=now)
-    missing = [name for name in definitions if find_account(draft, name) is None]
-    while missing:
-        name = next(
-            candidate for candidate in missing if definitions[candidate]["parent"] not in missing
-        )
-        missing.remove(name)
-        definition = definitions[name]
-        account = Account(
-            name, str(definition["ledger"]), definition["parent"], _limits(definition)
-        )
-        open_account(draft, account, actor=actor, now=now)
-
-
 def _charge_one(
-    draft: Draft, name: str, fact: Mapping[str, str | None], query_id: str, now: datetime
-) -> Gap | None:
+    draft: Draft, name: str, fact: _Definition, query_id: str, now: datetime
+) -> Withdrawal | None:
     balance = balance_of(draft, name)
     amount = max(Fraction(0), Fraction(str(fact["spent"])) - balance.spent)
     delta = max(Fraction(0), Fraction(str(fact["delta_spent"])) - balance.delta_spent)
@@ -84,15 +76,22 @@ def _charge_one(
         return None
     booking = Booking(query_id, str(fact["ledger"]), amount, Delta(delta), now)
     book_charge(draft, booking, subject="gateway", price=Epsilon.zero())
-    after = book_entry(draft, booking, name, balance)
-    return Gap(name, amount, delta, after.spent, after.delta_spent)
+    return book_entry(draft, booking, name, booking.after(balance))
 
 
-def _ledger(name: str, fact: Mapping[str, str | None]) -> Ledger:
+def _named(facts: Mapping[str, Fact], prefix: str) -> dict[str, _Definition]:
+    return {
+        name.removeprefix(prefix): fact.value
+        for name, fact in facts.items()
+        if name.startswith(prefix)
+    }
+
+
+def _ledger(name: str, fact: _Definition) -> Ledger:
     return Ledger(name, str(fact["source"]), str(fact["unit"]), Currency(str(fact["currency"])))
 
 
-def _limits(fact: Mapping[str, str | None]) -> Limits:
+def _limits(fact: _Definition) -> Limits:
     window = None
     if fact["window_every"] is not None:
         window = Window(

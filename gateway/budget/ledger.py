@@ -13,7 +13,7 @@ from fractions import Fraction
 
 from sqlalchemy import Connection, select
 
-from gateway.budget.account import Account, Currency, cost_on_path
+from gateway.budget.account import Account, Balance, Currency, cost_on_path
 from gateway.budget.booking import Booking, anchored_balance, book_charge, book_entry
 from gateway.budget.charge import ChargeRequest, Idempotency, Receipt, Withdrawal
 from gateway.budget.remembered import balance_of, ledger_of, path_of, spent_before
@@ -28,6 +28,9 @@ def charge(draft: Draft, request: ChargeRequest, now: datetime) -> Receipt:
     """Take the price of `request` from its account and all above it."""
     once = request.idempotency
     if once is not None and (earlier := _earlier(draft, request.subject, once)) is not None:
+        for taken in earlier.withdrawals:  # the anchor may have missed it
+            account = path_of(draft, taken.account)[0]
+            _tell_anchor(draft, account, balance_of(draft, account.name))
         return earlier
     path = path_of(draft, request.account)
     ledger = ledger_of(draft, path[0])
@@ -37,8 +40,7 @@ def charge(draft: Draft, request: ChargeRequest, now: datetime) -> Receipt:
             raise exhausted(account, ledger.currency, balance, request.price.value)
     cost = cost_on_path(request.price, ledger.currency, [account.limits for account in path])
     booking = Booking(request.query_id, ledger.name, cost, request.delta, now)
-    for account in path:
-        _require_fit(draft, account, ledger.currency, booking)
+    afters = [_fitting(draft, account, ledger.currency, booking) for account in path]
     book_charge(
         draft,
         booking,
@@ -47,21 +49,24 @@ def charge(draft: Draft, request: ChargeRequest, now: datetime) -> Receipt:
         measurements=request.measurements,
         once=once,
     )
-    withdrawals = tuple(_withdraw(draft, account, booking) for account in path)
+    withdrawals = tuple(
+        _withdraw(draft, account, booking, after)
+        for account, after in zip(path, afters, strict=True)
+    )
     receipt = Receipt(request.query_id, request.price, cost, withdrawals)
     if once is not None:
         draft.remember(("idempotency", request.subject, once.key), (once.request_digest, receipt))
     return receipt
 
 
-def _require_fit(draft: Draft, account: Account, currency: Currency, booking: Booking) -> None:
-    """Raise unless the account can give this within its cap, its delta and its window."""
+def _fitting(draft: Draft, account: Account, currency: Currency, booking: Booking) -> Balance:
+    """The account's balance after the charge, if its cap, its delta and its window allow it."""
     balance = balance_of(draft, account.name)
     after = booking.after(balance)
     limits, cap = account.limits, account.limits.cost(currency).value
     if after.spent > cap:
         raise exhausted(account, currency, balance, booking.amount)
-    if after.delta_spent > limits.for_thresholds.value:
+    if booking.delta and after.delta_spent > limits.for_thresholds.value:
         raise thresholds_exhausted(account, balance, booking.delta)
     if limits.window is not None:
         since = after.spent - spent_before(draft, account.name, limits.window.every.start(after.at))
@@ -69,15 +74,17 @@ def _require_fit(draft: Draft, account: Account, currency: Currency, booking: Bo
         if since * worth > limits.window.epsilon.value:
             given, needs = (since - booking.amount) * worth, booking.amount * worth
             raise window_exhausted(account, limits.window, given, needs, after.at)
+    return after
 
 
-def _withdraw(draft: Draft, account: Account, booking: Booking) -> Withdrawal:
-    after = book_entry(draft, booking, account.name, balance_of(draft, account.name))
-    fact = {**account.definition, **anchored_balance(after)}
+def _withdraw(draft: Draft, account: Account, booking: Booking, after: Balance) -> Withdrawal:
+    _tell_anchor(draft, account, after)
+    return book_entry(draft, booking, account.name, after)
+
+
+def _tell_anchor(draft: Draft, account: Account, balance: Balance) -> None:
+    fact = {**account.definition, **anchored_balance(balance)}
     draft.state_fact(f"account:{account.name}", fact)
-    return Withdrawal(
-        account.name, booking.amount, booking.delta.value, after.spent, after.delta_spent
-    )
 
 
 def _earlier(draft: Draft, subject: str, once: Idempotency) -> Receipt | None:
@@ -110,8 +117,9 @@ def _load_earlier(connection: Connection, subject: str, key: str) -> tuple[str, 
             entry.account,
             Fraction(entry.amount),
             Fraction(entry.delta),
-            Fraction(entry.spent_after),
-            Fraction(entry.delta_after),
+            Balance(
+                entry.ordinal, entry.at, Fraction(entry.spent_after), Fraction(entry.delta_after)
+            ),
         )
         for entry in entries
     )

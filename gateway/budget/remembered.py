@@ -104,7 +104,7 @@ def load_spent_before(connection: Connection, account: str, start: datetime) -> 
             ledger_entries.c.cell == WHOLE,
             ledger_entries.c.at < start,
         )
-        .order_by(ledger_entries.c.at.desc(), ledger_entries.c.ordinal.desc())
+        .order_by(ledger_entries.c.ordinal.desc())
         .limit(1)
     ).scalar_one_or_none()
     return Fraction(0) if spent is None else Fraction(spent)

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from contextlib import closing
 from datetime import UTC, datetime
 
 from gateway.app import Ground, open_ground
@@ -86,8 +87,8 @@ def _verify(ground: Ground, arguments: argparse.Namespace) -> int:
 
 def _export(ground: Ground, arguments: argparse.Namespace) -> int:
     del arguments
-    with ground.engine.connect() as connection:
-        for record in every(connection):
+    with ground.engine.connect() as connection, closing(every(connection)) as records:
+        for record in records:
             print(json_line(record))
     return 0
 

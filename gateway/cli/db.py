@@ -5,6 +5,7 @@ from pathlib import Path
 
 from gateway.app import open_ground, operator_name, prepare_home
 from gateway.budget.account import ratio
+from gateway.budget.administration import AccountOpened, Act, LedgerOpened, LimitsSet
 from gateway.cli.settings import settings_from
 from gateway.config import Settings
 from gateway.restoring import restore
@@ -46,13 +47,14 @@ def _current(settings: Settings, arguments: argparse.Namespace) -> int:
 def _backup(settings: Settings, arguments: argparse.Namespace) -> int:
     with open_ground(settings) as ground:
         path = Path(arguments.file).absolute()
-        backup = write_backup(ground.engine, path, ground.key.secret, utc_now())
+        with reachable(ground.engine.url):
+            backup = write_backup(ground.engine, path, ground.key.secret, utc_now())
     print(f"{arguments.file}: the state up to trail record {backup.position.seq}")
     return 0
 
 
 def _restore(settings: Settings, arguments: argparse.Namespace) -> int:
-    gaps = restore(
+    restored = restore(
         settings,
         load_audit_key(settings),
         None if arguments.file is None else Path(arguments.file),
@@ -60,7 +62,24 @@ def _restore(settings: Settings, arguments: argparse.Namespace) -> int:
         actor=operator_name(),
         now=utc_now(),
     )
-    for gap in gaps:
-        print(f"charged {ratio(gap.amount)} to {gap.account}: given, but unknown to this state")
-    print("the state is in place; nothing that was spent is forgotten")
+    for taken in restored.withdrawals:
+        print(f"charged {ratio(taken.amount)} to {taken.account}: given, but unknown to this state")
+    for act in restored.acts:
+        print(_told(act))
+    for revoked in restored.revoked:
+        print(f"revoked key {revoked.key_id} of {revoked.subject} again")
+    if restored.anchored is None:
+        print("the state is in place; there was no anchor, so what it may lack is not known")
+    else:
+        print("the state is in place; nothing that was spent is forgotten")
     return 0
+
+
+def _told(act: Act) -> str:
+    match act:
+        case LedgerOpened(ledger):
+            return f"opened ledger {ledger.name} again"
+        case AccountOpened(account):
+            return f"opened {account.name} again, with epsilon {account.limits.epsilon}"
+        case LimitsSet(account, _, after):
+            return f"set the limits of {account} again, to epsilon {after.epsilon}"

@@ -71,7 +71,12 @@ def _add_demo(commands: "Commands[argparse.ArgumentParser]") -> None:
     mode.add_argument("--serve", action="store_true", help="keep serving after the tour")
     mode.add_argument("--exit", action="store_true", help="end after the tour")
     demo.add_argument("--rest-port", type=_port, metavar="N", help="default: 8080 or the next free")
-    demo.add_argument("--pg-port", type=_port, metavar="N", help="default: 5433 or the next free")
+    demo.add_argument(
+        "--pg-port",
+        type=_port,
+        metavar="N",
+        help="for the PostgreSQL interface that is to come; nothing listens there yet",
+    )
 
 
 def _add_key(commands: "Commands[argparse.ArgumentParser]") -> None:

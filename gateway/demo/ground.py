@@ -1,9 +1,11 @@
 """What the tour walks on: sample data, open accounts, and a key for each sample subject."""
 
+import fcntl
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -46,19 +48,35 @@ class Places:
         return self.directory / "demo.json"
 
 
-def clear(places: Places) -> None:
-    """Throw the last demo away, unless it still runs."""
-    discard_home(places.home)
+@contextmanager
+def alone(places: Places) -> Iterator[None]:
+    """Make the directory and keep other demos out of it; the kernel lets go should we be killed."""
     try:
-        if places.directory.exists():
-            shutil.rmtree(places.directory)
-        places.directory.mkdir(mode=0o711 if os.geteuid() == 0 else 0o700, parents=True)
+        mode = 0o711 if os.geteuid() == 0 else 0o700
+        places.directory.mkdir(mode=mode, exist_ok=True)
+        # a link would lead `clear` to files that are not ours
+        flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+        held = os.open(places.directory, flags)
     except OSError as error:
-        raise OperatorError(
-            Code.HOME_UNUSABLE,
-            f"`{places.directory}`: {error.strerror}",
-            "run it where you may write",
-        ) from None
+        raise _unusable(places, error) from None
+    try:
+        _lock(held, places)
+        yield
+    finally:
+        os.close(held)
+
+
+def clear(places: Places, programs_bin: Path | None) -> None:
+    """Throw the last demo away."""
+    discard_home(places.home, programs_bin)
+    try:
+        for left in places.directory.iterdir():
+            if left.is_dir() and not left.is_symlink():
+                shutil.rmtree(left)
+            else:
+                left.unlink()
+    except OSError as error:
+        raise _unusable(places, error) from None
 
 
 def load_clinic(places: Places) -> Clinic:
@@ -98,3 +116,20 @@ def write_notes(places: Places, url: str, keys: Mapping[str, str], settings: Set
     with os.fdopen(file, "w") as handle:
         json.dump(notes, handle, indent=2)
         handle.write("\n")
+
+
+def _lock(held: int, places: Places) -> None:
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise OperatorError(
+            Code.HOME_UNUSABLE, f"another demo runs in `{places.directory}`", "stop it first"
+        ) from None
+
+
+def _unusable(places: Places, error: OSError) -> OperatorError:
+    return OperatorError(
+        Code.HOME_UNUSABLE,
+        f"`{places.directory}`: {error.strerror or error}",
+        "run it where you may write",
+    )

@@ -5,6 +5,7 @@ import sys
 import threading
 from contextlib import suppress
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from socket import socket
 
@@ -12,6 +13,7 @@ from gateway.app import open_ground, rest_doors
 from gateway.config import Settings, SettingsApart, load_settings
 from gateway.demo.ground import (
     Places,
+    alone,
     clear,
     load_clinic,
     make_keys,
@@ -54,12 +56,14 @@ class _Stage:
 def run_demo(wishes: Wishes, stop: Stop) -> int:
     """The whole demo; 0 when the tour went as it should."""
     places = Places(Path(".demo").absolute())
-    clear(places)
-    with _listener(wishes.rest_port) as listener:
+    given = load_settings()
+    with alone(places), _listener(wishes.rest_port) as listener:
+        clear(places, given.postgres_bin)
         host, port = listener.getsockname()[:2]
         settings = SettingsApart(
             home=places.home,
-            policies=load_settings().policies,
+            policies=given.policies,
+            postgres_bin=given.postgres_bin,
             rest_port=port,
             pg_port=_PG_PORT if wishes.pg_port is None else wishes.pg_port,
         )
@@ -80,6 +84,7 @@ def _play(stage: _Stage, wishes: Wishes, stop: Stop) -> int:
         guide = _Guide(wishes, stop, stage.url, keys)
         guide.start()
         serve_until(stop, app, stage.listener, stage.settings)
+        stage.listener.close()  # whoever still waits for us, the guide too, hears so at once
         guide.join()
     return guide.code
 
@@ -100,7 +105,7 @@ class _Guide(threading.Thread):
             walk(self._url, self._keys, _say)
             self._leave_notes()
             self.code = 0
-        except (GatewayError, OSError, ValueError, KeyError) as error:
+        except (GatewayError, OSError, HTTPException, ValueError, KeyError) as error:
             if not self._stop_serving.asked:
                 print(f"the tour ended early: {error}", file=sys.stderr)
         finally:

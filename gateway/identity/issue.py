@@ -6,6 +6,7 @@ INVARIANT: what is random is made before the step, so a step that runs again wri
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from sqlalchemy import Connection
 
@@ -16,6 +17,8 @@ from gateway.identity.lookup import find_key, find_salt
 from gateway.identity.verifiers import Salt, new_salt, verifier_of
 from gateway.store.draft import Draft
 from gateway.store.tables import api_keys, key_revocations, scram_salts
+
+REVOKED: Final = "revoked:"  # what the anchor calls the fact, followed by the key's id
 
 
 @dataclass(frozen=True)
@@ -85,6 +88,7 @@ def revoke(draft: Draft, id_or_key: str, *, actor: str, at: datetime) -> KeyRevo
         raise OperatorError(Code.ARGUMENT_INVALID, f"key `{key_id}` was revoked before: {since}")
     draft.insert(key_revocations, {"id": key_id, "at": at.isoformat(), "actor": actor})
     draft.remember(("api key", key_id), _Issued(issued.subject, at))
+    draft.state_fact(f"{REVOKED}{key_id}", {"at": at.isoformat(), "actor": actor})
     return KeyRevoked(key_id, issued.subject, actor)
 
 

@@ -21,7 +21,6 @@ from typing import Final, NoReturn, TypeAlias
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, StreamMark, YAMLError
 from ruamel.yaml.events import (
-    AliasEvent,
     CollectionStartEvent,
     DocumentStartEvent,
     Event,
@@ -236,7 +235,7 @@ class _Composer:
         self._nodes += 1
         if self._nodes > MOST_NODES:
             self._refuse(place, f"the file has more than {MOST_NODES} values")
-        if isinstance(event, AliasEvent) or getattr(event, "anchor", None) is not None:
+        if getattr(event, "anchor", None) is not None:  # an alias has one too
             self._refuse(place, "anchors and aliases are not supported", "write the value out")
         if getattr(event, "tag", None) is not None:
             self._refuse(place, "tags are not supported", "leave out what begins with `!`")

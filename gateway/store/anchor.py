@@ -11,6 +11,8 @@ was torn by a crash is the last one and was never acted upon: it is overwritten.
 INVARIANT: a caller of `advance` goes on only when its line is on the disk.
 INVARIANT: of two lines about one fact the one with the higher `seq` counts, in whatever order
 several gateways wrote them.
+INVARIANT: nothing is read past a line that is not as it was written, and no such line is skipped:
+intact lines behind it mean that the file was changed or damaged, and the anchor is refused.
 """
 
 import fcntl
@@ -28,6 +30,7 @@ from gateway.errors import Code, OperatorError
 from gateway.store.position import GENESIS, Position
 
 _CAPACITY = 256 * 1024
+_ENCODE = json.JSONEncoder(separators=(",", ":")).encode
 _MAC_LENGTH = 64
 
 
@@ -54,6 +57,7 @@ class Anchor:
         self.path = path
         self._key = hmac.digest(key, b"gateway anchor v1", hashlib.sha256)
         self._threads = threading.Lock()
+        self._lock = -1
         self._file = -1
         self._end = 0
         self._position = GENESIS
@@ -91,6 +95,13 @@ class Anchor:
             self._rewrite()
 
     def close(self) -> None:
+        with self._threads:
+            self._close_file()
+            if self._lock >= 0:
+                os.close(self._lock)
+                self._lock = -1
+
+    def _close_file(self) -> None:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
@@ -109,8 +120,9 @@ class Anchor:
             on_disk = self.path.stat()
         except FileNotFoundError:
             return False
-        if self._file < 0 or os.fstat(self._file).st_ino != on_disk.st_ino:
-            self.close()
+        from_the_start = self._file < 0 or os.fstat(self._file).st_ino != on_disk.st_ino
+        if from_the_start:
+            self._close_file()
             self._file = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
             self._end, self._position, self._facts = 0, GENESIS, {}
         for line in self._lines_from(self._end):
@@ -131,7 +143,22 @@ class Anchor:
                 f"the anchor `{self.path}` was not signed with this audit key",
                 "start with the audit key that this anchor was made with",
             )
+        if from_the_start:
+            self._require_nothing_behind(self._end)
         return True
+
+    def _require_nothing_behind(self, end: int) -> None:
+        """What follows the last good line may be zeros or the rest of one torn line, no more."""
+        behind = os.pread(self._file, _capacity(self._file) - end, end)
+        for piece in behind.split(b"\n"):
+            line = piece.lstrip(b"\0") + b"\n"
+            if len(line) > _MAC_LENGTH and self._parse(line) is not None:
+                self._close_file()
+                raise OperatorError(
+                    Code.TRAIL_BROKEN,
+                    f"the anchor `{self.path}` was changed or damaged at byte {end}",
+                    "bring the file back, or see `gateway db restore`",
+                )
 
     def _lines_from(self, offset: int) -> Iterator[bytes]:
         block = 4096
@@ -147,13 +174,12 @@ class Anchor:
                 return
 
     def _line(self, position: Position, facts: Mapping[str, Fact]) -> bytes:
-        payload = json.dumps(
+        payload = _ENCODE(
             {
                 "seq": position.seq,
                 "head": position.mac,
                 "facts": {name: [fact.seq, fact.value] for name, fact in facts.items()},
-            },
-            separators=(",", ":"),
+            }
         ).encode()
         return self._mac(payload) + b" " + payload + b"\n"
 
@@ -181,23 +207,21 @@ class Anchor:
         except OSError:
             os.close(file)
             raise
-        self.close()
+        self._close_file()
         self._file, self._end = file, len(line)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """One thread of one process at a time; the lock's own file survives rewrites."""
         with self._threads:
-            lock = os.open(
-                self.path.with_name(self.path.name + ".lock"),
-                os.O_RDWR | os.O_CREAT | os.O_CLOEXEC,
-                0o600,
-            )
+            if self._lock < 0:
+                beside = self.path.with_name(self.path.name + ".lock")
+                self._lock = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX)
                 yield
             finally:
-                os.close(lock)
+                fcntl.flock(self._lock, fcntl.LOCK_UN)
 
 
 def _write_all(file: int, data: bytes, offset: int = 0) -> None:

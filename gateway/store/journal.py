@@ -5,17 +5,17 @@ commit's cost is shared. There is no thread of the journal's own: one of the cal
 
 Normally a batch is written with a single statement on what the journal remembers of the state. If
 another process wrote in between, the next `seq` of the trail is taken, the statement fails whole,
-and the batch runs again on the new past under a lock.
+and the batch runs again on the new past under a lock that keeps all others out.
 
 INVARIANT: `commit` returns only when the step's rows are durable and the anchor knows of them.
 INVARIANT: a step takes effect once or not at all, also when a connection breaks while it commits:
-before another attempt the trail is asked whether an earlier one landed, and all attempts at one
-batch compete for the same `seq`, so at most one of them can.
+before another attempt the trail is asked whether an earlier one landed. It is asked after the past
+was read on which the attempt will build: whatever lands later has taken the attempt's `seq`.
 """
 
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -25,18 +25,17 @@ from psycopg import errors
 from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import DBAPIError
 
-from gateway.errors import BackendUnavailable, Code
+from gateway.errors import BackendUnavailable, Code, OperatorError
 from gateway.events import AnchorLost, Committed, Emit, StateLost, silent
 from gateway.store.anchor import Anchor
 from gateway.store.draft import Memory
 from gateway.store.not_behind import hold_state, last_position, require_not_behind
 from gateway.store.position import Position
-from gateway.store.rows import Driver, write_rows
+from gateway.store.rows import WRITERS_LOCK, Driver, write_rows
 from gateway.store.tables import trail_records
 from gateway.store.tickets import Outcome, Step, Ticket, Tickets
 from gateway.store.watchdog import Watchdog
 
-_WRITERS_LOCK: Final = 0x6761_7465_0002
 _ATTEMPTS: Final = 6
 _POLITE_COMMITS: Final = 200  # how long to write under the lock after another process was met
 _PATIENCE_S: Final = 30.0
@@ -55,21 +54,29 @@ class _Written:
 class Journal:
     """Group commit over one connection."""
 
-    def __init__(self, engine: Engine, anchor: Anchor, emit: Emit = silent) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        anchor: Anchor,
+        emit: Emit = silent,
+        *,
+        patience_s: float = _PATIENCE_S,
+    ) -> None:
         self._engine = engine
         self._anchor = anchor
         self._emit = emit
-        self._tickets = Tickets(self._commit_batch, 2 * _PATIENCE_S)
+        self._patience_s = patience_s
+        self._tickets = Tickets(self._commit_batch, 2 * patience_s)
         self._writing = threading.Lock()
         self._connection: Connection | None = None
         self._memory: Memory | None = None
         self._polite = 0
-        self._watchdog = Watchdog(_PATIENCE_S)
+        self._watchdog = Watchdog(patience_s)
 
     def open(self) -> Position:
         """Connect now rather than with the first question; where the trail stands."""
-        with self._writing:
-            return last_position(self._connect())
+        with self._writing, self._watchdog.watch() as watched:
+            return last_position(self._connect(watched))
 
     def commit(self, step: Step[Outcome]) -> Outcome:
         """Run `step`, make what it wrote durable, and return what it returned.
@@ -92,8 +99,8 @@ class Journal:
             except _Poisoned as poisoned:
                 self._isolate(batch, poisoned.cause)
                 return
-            except BackendUnavailable as unavailable:
-                _fail(batch, unavailable)
+            except (BackendUnavailable, OperatorError) as problem:
+                _fail(batch, self._told(problem))
                 return
             if written is not None:
                 self._drop_anchor(batch, written)
@@ -102,19 +109,22 @@ class Journal:
         """Attempt until the batch landed; None when it had nothing to write."""
         tried: list[_Written] = []
         problem = ""
+        alone = False
         started = time.monotonic()
         for attempt in range(1, _ATTEMPTS + 1):
             try:
                 with self._watchdog.watch() as watched:
-                    connection = self._connect()
+                    connection = self._connect(watched)
                     watched(_driver(connection).fileno())
-                    landed = _landed(connection, tried)
-                    if landed is None:
-                        with self._turn(connection):
-                            landed = self._write(connection, batch, tried)
+                    alone = self._polite > 0
+                    with self._turn(connection):
+                        landed = self._write(connection, batch, tried)
             except (DBAPIError, psycopg.Error) as error:
                 cause = error.orig if isinstance(error, DBAPIError) else error
                 problem = type(cause).__name__
+                if isinstance(cause, errors.UniqueViolation) and alone:
+                    self._forget()  # there are no others: the batch itself is not unique
+                    raise _Poisoned(cause) from error
                 if isinstance(cause, _OTHERS_WROTE):
                     self._forget()
                     self._polite = _POLITE_COMMITS
@@ -124,8 +134,11 @@ class Journal:
                 else:
                     self._forget(disconnect=True)
                     raise _Poisoned(cause or error) from error
-                if time.monotonic() - started > _PATIENCE_S:
+                if time.monotonic() - started > self._patience_s:
                     break
+            except BaseException:
+                self._forget(disconnect=True)  # nobody knows how far it got
+                raise
             else:
                 self._emit(Committed(len(batch), attempt))
                 return landed
@@ -137,15 +150,14 @@ class Journal:
     ) -> _Written | None:
         memory = self._memory or Memory(last_position(connection))
         self._memory = None  # it counts again when this batch is durable
-        before = memory.position
+        landed = _landed(connection, tried)
+        if landed is not None:
+            return landed
         drafts = [draft for ticket in batch if (draft := ticket.run(memory, connection))]
         rows = [row for draft in drafts for row in draft.rows]
-        written = None
-        if rows:
-            if memory.position == before:
-                raise AssertionError("a step wrote to the state without a trail record")
-            facts = {name: fact for draft in drafts for name, fact in draft.facts.items()}
-            written = _Written(memory.position, facts)
+        facts = {name: fact for draft in drafts for name, fact in draft.facts.items()}
+        written = _Written(memory.position, facts) if rows or facts else None
+        if written is not None and rows:
             tried.append(written)
             write_rows(_driver(connection), rows)
         if len(memory.values) < _LARGEST_MEMORY:
@@ -162,8 +174,8 @@ class Journal:
                 written = self._persist([ticket])
             except _Poisoned as poisoned:
                 _fail([ticket], poisoned.cause)
-            except BackendUnavailable as unavailable:
-                _fail([ticket], unavailable)
+            except (BackendUnavailable, OperatorError) as problem:
+                _fail([ticket], self._told(problem))
             else:
                 if written is not None:
                     self._drop_anchor([ticket], written)
@@ -172,10 +184,17 @@ class Journal:
         """Tell the anchor; if it cannot be told, nobody may go on, although the charge stays."""
         try:
             self._anchor.advance(written.position, written.facts)
-        except OSError as error:
+        except (OSError, OperatorError) as error:
             self._emit(AnchorLost(type(error).__name__))
             hint = "the operator must make the anchor writable"
             _fail(batch, BackendUnavailable(Code.ANCHOR_UNAVAILABLE, hint=hint))
+
+    def _told(self, problem: BackendUnavailable | OperatorError) -> BackendUnavailable:
+        """A state that is not ours any more is the operator's concern; an analyst is told to wait."""
+        if isinstance(problem, BackendUnavailable):
+            return problem
+        self._emit(StateLost(str(problem)))
+        return BackendUnavailable(Code.STATE_UNAVAILABLE, hint="the operator's log says why")
 
     @contextmanager
     def _turn(self, connection: Connection) -> Iterator[None]:
@@ -186,19 +205,24 @@ class Journal:
         self._polite -= 1
         driver = _driver(connection)
         with driver.transaction():
-            driver.execute("SELECT pg_advisory_xact_lock(%s)", (_WRITERS_LOCK,))
+            driver.execute("SELECT pg_advisory_xact_lock(%s)", (WRITERS_LOCK,))
             if self._memory is not None and self._memory.position != last_position(connection):
                 self._memory = None
             yield
 
-    def _connect(self) -> Connection:
+    def _connect(self, watched: Callable[[int], None]) -> Connection:
         """The journal's own connection; a new one is looked at before it is written to."""
         if self._connection is None:
-            self._connection = self._engine.connect().execution_options(
-                isolation_level="AUTOCOMMIT"
-            )
-            hold_state(self._connection)
-            require_not_behind(self._connection, self._anchor)
+            connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            try:
+                watched(_driver(connection).fileno())
+                hold_state(connection)
+                require_not_behind(connection, self._anchor)
+            except BaseException:
+                connection.invalidate()
+                connection.close()
+                raise
+            self._connection = connection
         return self._connection
 
     def _forget(self, *, disconnect: bool = False) -> None:

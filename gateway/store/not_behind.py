@@ -23,6 +23,14 @@ def last_position(connection: Connection) -> Position:
     return GENESIS if row is None else Position(row.seq, row.mac)
 
 
+def is_behind(connection: Connection, anchored: Position) -> bool:
+    """Whether the state does not contain the anchored position: it is older, or another history."""
+    mac = connection.execute(
+        select(trail_records.c.mac).where(trail_records.c.seq == anchored.seq)
+    ).scalar_one_or_none()
+    return anchored != GENESIS and mac != anchored.mac
+
+
 def require_not_behind(connection: Connection, anchor: Anchor) -> None:
     anchored = anchor.read()
     if anchored is None:
@@ -35,10 +43,7 @@ def require_not_behind(connection: Connection, anchor: Anchor) -> None:
             f"the state ends at trail record {here.seq}, the anchor `{anchor.path}` has seen {at.seq}",
             _RESTORE,
         )
-    mac = connection.execute(
-        select(trail_records.c.mac).where(trail_records.c.seq == at.seq)
-    ).scalar_one_or_none()
-    if at != GENESIS and mac != at.mac:
+    if is_behind(connection, at):
         raise OperatorError(
             Code.STATE_BEHIND_ANCHOR,
             f"trail record {at.seq} is not the one that the anchor `{anchor.path}` has seen",

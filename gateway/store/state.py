@@ -55,7 +55,7 @@ def open_state(settings: Settings, audit_secret: bytes, emit: Emit = silent) -> 
         with reachable(urls.application), engine.connect() as connection:
             require_head(connection)
         anchor = open_anchor(settings, audit_secret)
-        journal = Journal(engine, anchor, emit)
+        journal = Journal(engine_for(urls.application, pooled=False), anchor, emit)
         stack.callback(journal.close)
         journal.open()
         yield State(engine, journal, anchor)

@@ -43,6 +43,9 @@ class Ticket(Generic[Outcome]):
         except Exception as error:  # noqa: BLE001  # it belongs to the caller, who gets it back
             self.fail(error)
             return None
+        if draft.rows and draft.position == memory.position:
+            self.fail(AssertionError("a step wrote to the state without a trail record"))
+            return None
         draft.accept()
         return draft
 
@@ -84,7 +87,7 @@ class Tickets:
             self._abandon(ticket)
             raise
         if not in_time and self._abandon(ticket):
-            raise BackendUnavailable(Code.STATE_UNAVAILABLE, hint="try again in a moment")
+            raise _unavailable()
 
     def _abandon(self, ticket: Ticket[Outcome]) -> bool:
         """Leave the queue; False when the ticket was served or named leader at the last moment."""
@@ -105,8 +108,10 @@ class Tickets:
         try:
             self._work(batch)
         except BaseException as error:
+            # a Ctrl-C is meant for this thread; the others are told that it did not work
+            told = error if isinstance(error, Exception) else _unavailable()
             for ticket in batch:
-                ticket.fail(error)
+                ticket.fail(told)
             raise
         finally:
             with self._lock:
@@ -119,3 +124,7 @@ class Tickets:
         if self._led:
             self._queue[0].leads = True
             self._queue[0].wake.set()
+
+
+def _unavailable() -> BackendUnavailable:
+    return BackendUnavailable(Code.STATE_UNAVAILABLE, hint="try again in a moment")

@@ -10,7 +10,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
 class Watchdog:
@@ -53,5 +53,5 @@ class Watchdog:
                     continue
                 duplicate = os.dup(self._socket)
                 self._socket = -1
-            with socket.socket(fileno=duplicate) as watched:
-                watched.shutdown(socket.SHUT_RDWR)
+            with socket.socket(fileno=duplicate) as watched, suppress(OSError):
+                watched.shutdown(socket.SHUT_RDWR)  # the other side may have been faster

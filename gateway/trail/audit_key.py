@@ -15,7 +15,7 @@ _GENERATED_BYTES = 32
 def load_audit_key(settings: Settings) -> ChainKey:
     """The key the settings name. One is generated only where none was ever used: see `audit.key`."""
     if settings.audit_key is not None:
-        return _checked(settings.audit_key.get_secret_value().encode(), "GATEWAY_AUDIT_KEY")
+        return _checked(os.fsencode(settings.audit_key.get_secret_value()), "GATEWAY_AUDIT_KEY")
     if settings.audit_key_file is not None:
         return _read(settings.audit_key_file)
     generated = settings.home / "audit.key"

@@ -2,7 +2,8 @@
 
 Keys are sorted and everything outside printable ASCII is escaped, so a record is one line whatever
 an analyst wrote: no newline, escape sequence, control or direction character survives as itself.
-Floats are refused, because two programs may print one float in two ways.
+Floats are refused, because two programs may print one float in two ways; so are keys that are not
+text, because `1` and `"1"` would read alike.
 """
 
 import json
@@ -11,20 +12,20 @@ from typing import TypeAlias
 
 Json: TypeAlias = str | int | bool | Sequence["Json"] | Mapping[str, "Json"] | None
 
+_ENCODE = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode
 _DELETE = "\x7f"  # the one unprintable ASCII character that json leaves alone
 
 
 def canonical(value: Json) -> str:
-    text = json.dumps(
-        value,
-        ensure_ascii=True,
-        sort_keys=True,
-        separators=(",", ":"),
-        allow_nan=False,
-        default=_refuse,
-    )
-    return text.replace(_DELETE, "\\u007f")
+    return _ENCODE(_plain(value)).replace(_DELETE, "\\u007f")
 
 
-def _refuse(value: object) -> Json:
+def _plain(value: object) -> object:
+    """The same value made of what json writes in one way only."""
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: _plain(member) for key, member in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
+        return [_plain(member) for member in value]
     raise TypeError(f"a {type(value).__name__} has no canonical form")

@@ -48,9 +48,13 @@ class Asked:
 
 @dataclass(frozen=True)
 class Taken:
-    """What one account gave, and how it stands after that; amounts as `numerator/denominator`."""
+    """What one account gave, and how it stands after that; amounts as `numerator/denominator`.
+
+    `at` is the account's own clock, which decides into which window the charge falls.
+    """
 
     account: str
+    at: str
     amount: str
     delta: str
     spent: str

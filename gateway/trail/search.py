@@ -1,7 +1,7 @@
 """Read the trail: the latest, what matches, or all of it as JSON lines."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,8 +9,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, select
 
 from gateway.store.tables import trail_records
+from gateway.trail.storable import storable
 
-_BATCH = 2_000
+_STREAMED = {"yield_per": 2_000}
 
 
 @dataclass(frozen=True)
@@ -29,38 +30,40 @@ class Wanted:
         columns = trail_records.c
         exact = {"subject": self.subject, "kind": self.kind, "dataset": self.dataset}
         exact["query_id"] = self.query_id
-        found = [columns[name] == value for name, value in exact.items() if value is not None]
+        found = [
+            columns[name] == storable(value) for name, value in exact.items() if value is not None
+        ]
         if self.since is not None:
             found.append(columns.at >= self.since)
         if self.until is not None:
             found.append(columns.at < self.until)
         if self.before is not None:
-            found.append(columns.seq < self.before)
+            found.append(columns.seq < min(self.before, _LAST_SEQ))
         return found
 
 
+_LAST_SEQ = 2**63 - 1
 EVERYTHING = Wanted()
+_COLUMNS = select(trail_records.c.seq, trail_records.c.mac, trail_records.c.body)
 
 
 def latest(
     connection: Connection, limit: int, wanted: Wanted = EVERYTHING
 ) -> list[Mapping[str, Any]]:
     """The newest matching records, oldest of them first."""
-    query = (
-        select(trail_records)
-        .where(*wanted.conditions())
-        .order_by(trail_records.c.seq.desc())
-        .limit(limit)
-    )
+    query = _COLUMNS.where(*wanted.conditions()).order_by(trail_records.c.seq.desc()).limit(limit)
     found = [_said(row.seq, row.mac, row.body) for row in connection.execute(query)]
     return found[::-1]
 
 
-def every(connection: Connection, wanted: Wanted = EVERYTHING) -> Iterator[Mapping[str, Any]]:
-    """All matching records in order, streamed."""
-    query = select(trail_records).where(*wanted.conditions()).order_by(trail_records.c.seq)
-    for row in connection.execution_options(yield_per=_BATCH).execute(query):
-        yield _said(row.seq, row.mac, row.body)
+def every(
+    connection: Connection, wanted: Wanted = EVERYTHING
+) -> Generator[Mapping[str, Any], None, None]:
+    """All matching records in order, streamed; close it when you stop before the end."""
+    query = _COLUMNS.where(*wanted.conditions()).order_by(trail_records.c.seq)
+    with connection.execute(query, execution_options=_STREAMED) as rows:
+        for row in rows:
+            yield _said(row.seq, row.mac, row.body)
 
 
 def json_line(record: Mapping[str, Any]) -> str:

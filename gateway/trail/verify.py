@@ -1,24 +1,26 @@
 """Find out whether the trail is the one that was written, and name the first record that is not.
 
 The whole trail is read in order and chained again. Then its end is held against the anchor, which
-shows truncation and a rewrite of everything, and its charges against the ledger, which shows an
-altered balance.
+shows truncation and a rewrite of everything, and what it says against the tables, which shows an
+altered balance, a raised cap, or a key that nobody made.
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
 from gateway.store.anchor import Anchored
 from gateway.store.position import GENESIS, Position
 from gateway.store.tables import trail_records
+from gateway.trail import moments
+from gateway.trail.allowed import Allowed
 from gateway.trail.chain import ChainKey
-from gateway.trail.reconcile import Reconciliation
+from gateway.trail.spent import Spent
 from gateway.trail.storable import storable
 
-_BATCH = 2_000
+_STREAMED = {"yield_per": 2_000}
 
 
 @dataclass(frozen=True)
@@ -46,21 +48,24 @@ def verify(connection: Connection, key: ChainKey, anchored: Anchored | None) -> 
     """Read everything once, in one snapshot."""
     at_anchor = None if anchored is None else anchored.position.seq
     position = GENESIS
-    books = Reconciliation()
+    books = (Spent(connection), Allowed(connection))
     try:
-        for row in _rows(connection):
-            position = _follow(row, position, key)
-            if anchored is not None and position.seq == anchored.position.seq:
-                _require_anchored(position, anchored.position)
-            books.read(json.loads(row.body))
+        with connection.execute(_RECORDS, execution_options=_STREAMED) as rows:
+            for row in rows:
+                position = _follow(row, position, key)
+                if anchored is not None and position.seq == anchored.position.seq:
+                    _require_anchored(position, anchored.position)
+                said = json.loads(row.body)
+                for book in books:
+                    book.read(position.seq, said)
         if anchored is not None and position.seq < anchored.position.seq:
             raise _Broken(  # noqa: TRY301  # every finding leaves through the same door
                 position.seq + 1,
                 f"the trail ends at record {position.seq}, its anchor has seen {anchored.position.seq}",
             )
-        difference = books.difference(connection)
-        if difference is not None:
-            raise _Broken(None, difference)  # noqa: TRY301  # see above
+        for book in books:
+            if (difference := book.difference()) is not None:
+                raise _Broken(None, difference)  # noqa: TRY301  # see above
     except _Broken as broken:
         return Verdict(position.seq, at_anchor, broken.problem, broken.first_bad)
     return Verdict(position.seq, at_anchor)
@@ -68,8 +73,9 @@ def verify(connection: Connection, key: ChainKey, anchored: Anchored | None) -> 
 
 def fits_head(connection: Connection, key: ChainKey) -> bool:
     """Whether the last record was chained with this key: asked at every start."""
+    columns = (trail_records.c.seq, trail_records.c.mac, trail_records.c.body)
     last_two = connection.execute(
-        select(trail_records).order_by(trail_records.c.seq.desc()).limit(2)
+        select(*columns).order_by(trail_records.c.seq.desc()).limit(2)
     ).all()
     if not last_two:
         return True
@@ -78,14 +84,9 @@ def fits_head(connection: Connection, key: ChainKey) -> bool:
     return _is_ascii(head.body) and key.link(before, head.body).mac == head.mac
 
 
-def _rows(connection: Connection) -> Iterator[Row[tuple[object, ...]]]:
-    query = select(trail_records).order_by(trail_records.c.seq)
-    yield from connection.execution_options(yield_per=_BATCH).execute(query)
-
-
-def _follow(row: Row[tuple[object, ...]], before: Position, key: ChainKey) -> Position:
+def _follow(row: Row[*tuple[Any, ...]], before: Position, key: ChainKey) -> Position:
     seq, expected = row.seq, before.seq + 1
-    if seq > expected:
+    if seq is None or seq > expected:
         raise _Broken(expected, f"record {expected} is missing")
     if seq < expected:
         raise _Broken(seq, f"record {seq} is there twice")
@@ -97,7 +98,7 @@ def _follow(row: Row[tuple[object, ...]], before: Position, key: ChainKey) -> Po
     said = json.loads(row.body)
     shown = (row.kind, row.subject, row.dataset, row.query_id)
     meant = (said["kind"], *(storable(said[name]) for name in ("subject", "dataset", "query_id")))
-    if shown != meant or row.at.isoformat(timespec="microseconds") != said["at"]:
+    if shown != meant or row.moment != moments.said(said["at"]):
         raise _Broken(seq, f"record {seq} is filed under columns that its text does not say")
     return after
 
@@ -109,5 +110,11 @@ def _require_anchored(position: Position, anchored: Position) -> None:
         )
 
 
-def _is_ascii(body: str) -> bool:
-    return body.isascii()
+def _is_ascii(body: str | None) -> bool:
+    return body is not None and body.isascii()
+
+
+_RECORDS = select(
+    *(column for column in trail_records.c if column is not trail_records.c.at),
+    moments.stored(trail_records.c.at).label("moment"),
+).order_by(trail_records.c.seq)

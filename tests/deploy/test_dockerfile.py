@@ -15,7 +15,7 @@ BROKEN = {
     "COPY requirements.lock ./": ("COPY tests ./", "keeps out: tests"),
     "COPY --from=build": ("COPY --from=built", "unknown stage"),
     "--require-hashes ": ("", "without hashes"),
-    "--no-deps .": (".", "without hashes"),
+    "--no-deps --no-build-isolation .": (".", "without hashes"),
     "WORKDIR /src": ("RUN curl -O https://example.org/x", "downloads"),
     "WORKDIR /src\n": ("ADD x /src\n", "unknown instruction ADD"),
     "USER 10001:10001": ("USER 0:0", "no number other than root's"),

@@ -1,6 +1,7 @@
 """Keys are made and revoked with their trail record, and the state cannot give a key back."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import timedelta
 
@@ -11,11 +12,14 @@ from sqlalchemy import Table, func, select
 
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
+from gateway.identity.issue import create, revoke
 from gateway.identity.lookup import find_verifiers, list_keys
 from gateway.identity.verifiers import Verifiers, verifier_of
+from gateway.store.draft import Draft
 from gateway.store.state import State, open_state
 from gateway.store.tables import METADATA, api_keys, key_revocations, scram_salts
 from gateway.trail.append import Trail
+from gateway.trail.record import ActRecord, Kind
 
 
 def count(state: State, table: Table) -> int:
@@ -94,6 +98,49 @@ def test_two_gateways_agree_on_the_salt(
         assert count(doors[0].state, scram_salts) == 1
         doors[0].revoke(keys[0])
         assert "revoked before" in refusal(lambda: doors[1].revoke(keys[0])).detail
+
+
+def test_step_sees_what_it_wrote_itself(door: Door) -> None:
+    """Within one commit a second key finds the first one's salt, and a second revocation the first."""
+    one, two = door.order("alice"), door.order("alice")
+
+    def step(draft: Draft) -> None:
+        door.trail.append(draft, ActRecord(Kind.KEY_CREATED, "os:op"))
+        for order in (one, two):
+            create(draft, order, door.subjects.__contains__)
+        revoke(draft, one.key.id, actor="os:op", at=door.clock.now)
+        with pytest.raises(OperatorError, match="revoked before"):
+            revoke(draft, one.key.id, actor="os:op", at=door.clock.now)
+
+    door.state.journal.commit(step)
+    found = verifiers(door, "alice")
+    assert found == Verifiers(one.salt_if_first, (verifier_of(two.key, one.salt_if_first),))
+
+
+def test_keys_made_at_once_share_their_salt(door: Door) -> None:
+    """First keys of one subject that are committed together agree, and each of them is made."""
+    with ThreadPoolExecutor(8) as pool:
+        made = set(pool.map(lambda _: door.create("alice").key.id, range(24)))
+    found = verifiers(door, "alice")
+    assert found is not None
+    assert {key.key_id for key in found.keys} == made
+    assert count(door.state, scram_salts) == 1
+
+
+def test_key_is_revoked_once_by_many_at_once(door: Door) -> None:
+    """Of revocations that are committed together one works, the others are told."""
+    key_id = door.create().key.id
+
+    def told(_: int) -> str:
+        try:
+            door.revoke(key_id)
+        except OperatorError as error:
+            return error.code
+        return "revoked"
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sorted(pool.map(told, range(8))) == [Code.ARGUMENT_INVALID] * 7 + ["revoked"]
+    assert len(door.recorded("key_revoked")) == 1
 
 
 def test_subject_without_entry_gets_no_key(door: Door) -> None:
