@@ -90,7 +90,11 @@ def create_key(
     def step(draft: Draft) -> KeyCreated:
         created = issue.create(draft, order, known)
         expires = created.expires_at.isoformat() if created.expires_at else None
-        about = {"key": created.key_id, "expires_at": expires}
+        about = {
+            "key": created.key_id,
+            "expires_at": expires,
+            "fingerprint": created.fingerprint,
+        }
         trail.append(
             draft, ActRecord(Kind.KEY_CREATED, created.actor, about, subject=created.subject)
         )

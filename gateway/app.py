@@ -10,26 +10,30 @@ from typing import Any
 from sqlalchemy import Engine
 
 from gateway.administering import recording_failures
-from gateway.budget.anchored import anchored_facts
+from gateway.budget.anchored import anchored_facts, require_not_less
 from gateway.budget.standing import Standing, standings, standings_of
 from gateway.config import Settings
-from gateway.errors import Code, OperatorError
+from gateway.errors import BackendUnavailable, Code, OperatorError
 from gateway.events import AnchorBegun, Emit, StateOpened, silent
 from gateway.frontends.rest.doors import Doors
+from gateway.governing import current_policies, policy_door
 from gateway.identity.anchored import anchored_revocations
 from gateway.identity.authenticator import KeyAuthenticator
 from gateway.identity.lookup import reading_state
 from gateway.identity.turning_away import TurningAway
 from gateway.observing.metrics import Metrics
+from gateway.policy.current import Cause, CurrentPolicies
 from gateway.policy.subjects import Subject, load_subjects
 from gateway.store.anchor import Anchor, Anchored
 from gateway.store.journal import Journal
+from gateway.store.lines import Lines
 from gateway.store.not_behind import last_position, require_not_behind
 from gateway.store.position import GENESIS
 from gateway.store.state import open_state
 from gateway.trail.append import Trail, utc_now
 from gateway.trail.audit_key import load_audit_key
 from gateway.trail.chain import ChainKey
+from gateway.trail.restorations import anchored_restoration
 from gateway.trail.search import Wanted, latest
 from gateway.trail.verify import Verdict, fits_head, verify
 
@@ -43,6 +47,7 @@ class Ground:
     journal: Journal
     anchor: Anchor
     trail: Trail
+    lines: Lines
     key: ChainKey = field(repr=False)
 
     def verify_trail(self) -> Verdict:
@@ -51,6 +56,13 @@ class Ground:
         with self.engine.connect() as connection:
             snapshot = connection.execution_options(isolation_level="REPEATABLE READ")
             return verify(snapshot, self.key, anchored)
+
+    def require_ledger_kept(self) -> None:
+        """Refuse to answer from a ledger that says less than its anchor, whatever its trail says."""
+        anchored = self.anchor.read()
+        if anchored is not None:
+            with self.engine.connect() as connection:
+                require_not_less(connection, anchored.facts)
 
 
 @contextmanager
@@ -71,23 +83,46 @@ def open_ground(settings: Settings, emit: Emit = silent) -> Iterator[Ground]:
                 facts = {
                     **anchored_facts(connection, position.seq),
                     **anchored_revocations(connection, position.seq),
+                    **anchored_restoration(connection, position.seq),
                 }
                 state.anchor.begin(Anchored(position, facts))
                 emit(AnchorBegun(position.seq))
         where = "embedded" if settings.state_url is None else "external"
         emit(StateOpened(where, position.seq))
         trail = Trail(key)
-        yield Ground(settings, state.engine, state.journal, state.anchor, trail, key)
+        yield Ground(settings, state.engine, state.journal, state.anchor, trail, state.lines, key)
 
 
-def door(ground: Ground, emit: Emit = silent) -> KeyAuthenticator[Subject]:
+def open_policies(
+    ground: Ground, emit: Emit = silent, environment: Mapping[str, str] = os.environ
+) -> CurrentPolicies:
+    """The policies in force: their ledgers and accounts are open when this returns."""
+    policies = current_policies(
+        ground.journal, ground.trail, ground.settings.policies, emit, environment
+    )
+    policies.open(Cause(operator_name(), "the gateway starts"))
+    return policies
+
+
+def door(
+    ground: Ground, emit: Emit = silent, policies: CurrentPolicies | None = None
+) -> KeyAuthenticator[Subject]:
     """Who may come in: the subjects of the policies, by their API keys."""
-    subjects = load_subjects(ground.settings.policies)
     record = recording_failures(ground.journal, ground.trail)
-    return KeyAuthenticator(ground.engine, subjects.get, TurningAway(record, emit), emit=emit)
+    known = load_subjects(ground.settings.policies) if policies is None else {}
+
+    def subject(name: str) -> Subject | None:
+        return (known if policies is None else policies.value.subjects).get(name)
+
+    return KeyAuthenticator(ground.engine, subject, TurningAway(record, emit), emit=emit)
 
 
-def rest_doors(ground: Ground, metrics: Metrics, emit: Emit = silent) -> Doors:
+def rest_doors(
+    ground: Ground,
+    metrics: Metrics,
+    emit: Emit = silent,
+    policies: CurrentPolicies | None = None,
+) -> Doors:
     """What the REST interface may ask of this gateway."""
 
     def accounts() -> Sequence[Standing]:
@@ -107,11 +142,15 @@ def rest_doors(ground: Ground, metrics: Metrics, emit: Emit = silent) -> Doors:
             return ground.verify_trail()
 
     def require_ready() -> None:
-        with reading_state(), ground.engine.connect() as connection:
-            require_not_behind(connection, ground.anchor)
+        try:
+            with reading_state(), ground.engine.connect() as connection:
+                require_not_behind(connection, ground.anchor)
+        except OSError as error:
+            raise BackendUnavailable(Code.ANCHOR_UNAVAILABLE) from error
 
     return Doors(
-        authenticator=door(ground, emit),
+        authenticator=door(ground, emit, policies),
+        policies=None if policies is None else policy_door(policies),
         accounts=accounts,
         accounts_of=accounts_of,
         records=records,
@@ -130,6 +169,8 @@ def prepare_home(settings: Settings) -> None:
         usable = os.access(settings.home, os.R_OK | os.W_OK | os.X_OK)
     except OSError as error:
         raise _home_unusable(settings, error.strerror or "unusable") from None
+    except ValueError:
+        raise _home_unusable(settings, "this cannot be a path") from None
     if not usable or not settings.home.is_dir():
         raise _home_unusable(settings, "it cannot be written to")
 

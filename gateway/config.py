@@ -75,7 +75,7 @@ class Settings(BaseSettings):
             return None
         try:
             parsed = make_url(url.get_secret_value())
-        except ArgumentError:
+        except (ArgumentError, ValueError):  # the latter repeats a part of what may be a password
             raise ValueError("must be a URL such as postgresql://user@host/database") from None
         if parsed.get_backend_name() != "postgresql":
             raise ValueError("must begin with postgresql://")
@@ -119,6 +119,10 @@ def load_settings(**options: object) -> Settings:
         ) from None
     except UnicodeDecodeError:
         raise OperatorError(Code.SETTING_INVALID, "the file .env is not UTF-8 text") from None
+    except OSError as error:
+        raise OperatorError(
+            Code.SETTING_INVALID, f"the file .env cannot be read: {error.strerror}"
+        ) from None
 
 
 def _first_problem(error: ValidationError) -> str:

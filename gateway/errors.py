@@ -37,6 +37,27 @@ class Reason(StrEnum):
 class Code(StrEnum):
     """What went wrong, exactly; the name is for us, the value for everyone."""
 
+    SQL_SYNTAX = "GW101"
+    SEVERAL_STATEMENTS = "GW102"
+    SQL_TOO_LARGE = "GW103"
+    STATEMENT_UNSUPPORTED = "GW104"
+    CLAUSE_UNSUPPORTED = "GW105"
+    FUNCTION_UNSUPPORTED = "GW106"
+    RELATION_UNKNOWN = "GW107"
+    COLUMN_UNKNOWN = "GW108"
+    NAME_AMBIGUOUS = "GW109"
+    PERSON_ROWS = "GW110"
+    UNIT_EQUALITY = "GW111"
+    ORDER_OF_PERSONS = "GW112"
+    CORRELATED = "GW113"
+    NOT_GROUPED = "GW114"
+    TYPE_MISMATCH = "GW115"
+    FAN_OUT = "GW116"
+    TEXT_DRIFTS = "GW117"
+    PERSON_AS_VALUE = "GW118"
+    OPERATION_NOT_PERMITTED = "GW203"
+    PURPOSE_NOT_PERMITTED = "GW204"
+    DATASET_NOT_PERMITTED = "GW205"
     BUDGET_EXHAUSTED = "GW501"
     WINDOW_EXHAUSTED = "GW502"
     THRESHOLDS_EXHAUSTED = "GW503"
@@ -51,6 +72,7 @@ class Code(StrEnum):
     BAD_REQUEST = "GW705"
     NO_SUCH_ENDPOINT = "GW706"
     REQUEST_TOO_LARGE = "GW707"
+    METHOD_NOT_ALLOWED = "GW708"
     SETTING_INVALID = "GW801"
     PORT_TAKEN = "GW802"
     HOME_UNUSABLE = "GW803"
@@ -66,6 +88,8 @@ class Code(StrEnum):
     LEDGER_CHANGED = "GW813"
     TRAIL_BROKEN = "GW814"
     ARGUMENT_INVALID = "GW815"
+    POLICY_INVALID = "GW816"
+    SOURCE_UNUSABLE = "GW817"
     INTERNAL = "GW901"
 
 
@@ -78,6 +102,63 @@ class _Row(NamedTuple):
 
 _ROWS: Mapping[Code, _Row] = MappingProxyType(
     {
+        Code.SQL_SYNTAX: _Row(Reason.SYNTAX_ERROR, 400, "42601", "the SQL text cannot be read"),
+        Code.SEVERAL_STATEMENTS: _Row(
+            Reason.SYNTAX_ERROR, 400, "42601", "one statement is expected here"
+        ),
+        Code.SQL_TOO_LARGE: _Row(
+            Reason.LIMIT_EXCEEDED, 413, "54000", "the SQL text is too long or nests too deep"
+        ),
+        Code.STATEMENT_UNSUPPORTED: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "statements of this kind are not supported"
+        ),
+        Code.CLAUSE_UNSUPPORTED: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "this part of SQL is not supported"
+        ),
+        Code.FUNCTION_UNSUPPORTED: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "this function is not supported here"
+        ),
+        Code.RELATION_UNKNOWN: _Row(
+            Reason.NOT_PERMITTED, 403, "42P01", "there is no such table that you may use"
+        ),
+        Code.COLUMN_UNKNOWN: _Row(
+            Reason.NOT_PERMITTED, 403, "42703", "there is no such column that you may use"
+        ),
+        Code.NAME_AMBIGUOUS: _Row(
+            Reason.SYNTAX_ERROR, 400, "42601", "a name has more than one meaning"
+        ),
+        Code.PERSON_ROWS: _Row(Reason.NOT_AGGREGATE, 403, "42501", "rows of persons do not leave"),
+        Code.UNIT_EQUALITY: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "rows of persons meet only on the person"
+        ),
+        Code.ORDER_OF_PERSONS: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "rows of different persons are not put in order"
+        ),
+        Code.CORRELATED: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "a subquery depends on the row around it"
+        ),
+        Code.NOT_GROUPED: _Row(
+            Reason.SYNTAX_ERROR, 400, "42601", "a column is neither grouped nor aggregated"
+        ),
+        Code.TYPE_MISMATCH: _Row(Reason.SYNTAX_ERROR, 400, "42601", "the types do not fit"),
+        Code.FAN_OUT: _Row(
+            Reason.UNBOUNDED, 422, "0A000", "a join multiplies the rows of a person"
+        ),
+        Code.TEXT_DRIFTS: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "the text would not keep its exact meaning"
+        ),
+        Code.PERSON_AS_VALUE: _Row(
+            Reason.NOT_AGGREGATE, 403, "42501", "values of single persons do not leave"
+        ),
+        Code.OPERATION_NOT_PERMITTED: _Row(
+            Reason.NOT_PERMITTED, 403, "42501", "the policy does not permit this use of a column"
+        ),
+        Code.PURPOSE_NOT_PERMITTED: _Row(
+            Reason.NOT_PERMITTED, 403, "42501", "the purpose is not one of yours"
+        ),
+        Code.DATASET_NOT_PERMITTED: _Row(
+            Reason.NOT_PERMITTED, 403, "42501", "there is no such dataset, or not for you"
+        ),
         Code.BUDGET_EXHAUSTED: _Row(
             Reason.BUDGET_EXHAUSTED, 429, "53400", "the privacy budget does not cover this question"
         ),
@@ -118,6 +199,9 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         Code.REQUEST_TOO_LARGE: _Row(
             Reason.LIMIT_EXCEEDED, 413, "54000", "the request is too large"
         ),
+        Code.METHOD_NOT_ALLOWED: _Row(
+            Reason.SYNTAX_ERROR, 405, "42601", "the endpoint does not take this method"
+        ),
         Code.SETTING_INVALID: _Row(Reason.OPERATION, 500, "58000", "a setting is not valid"),
         Code.PORT_TAKEN: _Row(Reason.OPERATION, 500, "58000", "the port cannot be listened on"),
         Code.HOME_UNUSABLE: _Row(
@@ -149,6 +233,10 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         ),
         Code.TRAIL_BROKEN: _Row(Reason.OPERATION, 500, "58000", "the trail does not verify"),
         Code.ARGUMENT_INVALID: _Row(Reason.OPERATION, 500, "58000", "an argument is not valid"),
+        Code.POLICY_INVALID: _Row(Reason.OPERATION, 500, "58000", "a policy is not valid"),
+        Code.SOURCE_UNUSABLE: _Row(
+            Reason.OPERATION, 500, "58000", "the source of a dataset cannot be used"
+        ),
         Code.INTERNAL: _Row(
             Reason.INTERNAL, 500, "XX000", "the gateway failed; the operator's log has the id"
         ),
@@ -206,6 +294,18 @@ class Unauthenticated(Refusal):
 
 class LimitExceeded(Refusal):
     """Too large or too often."""
+
+
+class UnsupportedSql(Refusal):
+    """Understood perhaps, but nobody has argued that it is safe."""
+
+
+class NotAggregate(Refusal):
+    """What belongs to one person would leave."""
+
+
+class Unbounded(Refusal):
+    """Nothing bounds what one person can contribute."""
 
 
 class BackendUnavailable(Refusal):

@@ -93,6 +93,35 @@ class LoginRefused(Event):
 
 
 @dataclass(frozen=True)
+class PoliciesLoaded(Event):
+    """Policies came into force; `hash` is that of their trail record."""
+
+    name: ClassVar[str] = "policies.loaded"
+    hash: str
+    datasets: int
+    warnings: int
+
+
+@dataclass(frozen=True)
+class PoliciesRejected(Event):
+    """What the files say now is not in force; `problem` is the first of the problems."""
+
+    name: ClassVar[str] = "policies.rejected"
+    level: ClassVar[Level] = Level.ERROR
+    problem: str
+    problems: int
+
+
+@dataclass(frozen=True)
+class PolicyWarning(Event):
+    """Something odd in a policy that is in force all the same."""
+
+    name: ClassVar[str] = "policies.warning"
+    level: ClassVar[Level] = Level.WARNING
+    problem: str
+
+
+@dataclass(frozen=True)
 class Crashed(Event):
     """A bug of ours; `problem` goes to the operator's log, the incident id outside."""
 

@@ -8,10 +8,11 @@ state whose trail verifies gets one.
 """
 
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
+from fractions import Fraction
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine
@@ -26,7 +27,7 @@ from gateway.config import Settings
 from gateway.errors import Code, OperatorError
 from gateway.identity.acts import KeyRevoked
 from gateway.identity.anchored import anchored_revocations, revocations_of, revoke_again
-from gateway.store.anchor import Anchor, Anchored
+from gateway.store.anchor import Anchor, Anchored, Fact
 from gateway.store.backup import Backup, open_backup
 from gateway.store.connect import engine_for
 from gateway.store.draft import Draft
@@ -35,10 +36,11 @@ from gateway.store.logins import StateUrls
 from gateway.store.migrate import require_head
 from gateway.store.not_behind import hold_state_alone, is_behind, last_position
 from gateway.store.replace import replace_state
-from gateway.store.state import open_anchor, reach_state, reachable, upgrade_state
+from gateway.store.state import anchor_usable, open_anchor, reach_state, reachable, upgrade_state
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
 from gateway.trail.record import ActRecord, Kind
+from gateway.trail.restorations import anchored_restoration, charged_since_parting
 from gateway.trail.verify import verify
 
 
@@ -60,6 +62,15 @@ class _Order:
     backup: Backup | None
     actor: str
     now: datetime
+
+
+@dataclass(frozen=True)
+class _Lacking:
+    """What the anchor knows that the state may not, and what the state knows that it does not."""
+
+    anchored: Anchored | None
+    facts: Mapping[str, Fact]
+    unseen: Mapping[str, tuple[Fraction, Fraction]] | None
 
 
 def restore(
@@ -120,24 +131,36 @@ def _catch_up(engine: Engine, anchor: Anchor, order: _Order) -> Restored:
         with engine.connect() as connection:
             require_head(connection)
         journal.commit(lambda draft: draft.recall("alone", hold_state_alone))
-        with engine.connect() as connection, _usable(anchor):
+        with engine.connect() as connection, anchor_usable(anchor):
             snapshot = connection.execution_options(isolation_level="REPEATABLE READ")
             _require_intact(snapshot, order.key, "the state")
-            anchored = anchor.read()
-            behind = anchored is not None and is_behind(snapshot, anchored.position)
-        restored = journal.commit(lambda draft: _fill(draft, anchored, order, behind=behind))
-        with engine.connect() as connection, _usable(anchor):
+            lacking = _lacking(snapshot, anchor.read())
+        restored = journal.commit(lambda draft: _fill(draft, lacking, order))
+        with engine.connect() as connection, anchor_usable(anchor):
             aside = anchor.path.with_name(f"{anchor.path.name}.{order.now:%Y%m%dT%H%M%S%f}")
-            anchor.begin(_fresh(connection, anchored), aside)
+            anchor.begin(_fresh(connection, lacking.anchored), aside)
         return restored
 
 
-def _fill(draft: Draft, anchored: Anchored | None, order: _Order, *, behind: bool) -> Restored:
+def _lacking(connection: Connection, anchored: Anchored | None) -> _Lacking:
+    if anchored is None or not is_behind(connection, anchored.position):
+        return _Lacking(anchored, {}, None)
+    return _Lacking(anchored, anchored.facts, charged_since_parting(connection, anchored))
+
+
+def _fill(draft: Draft, lacking: _Lacking, order: _Order) -> Restored:
     """One step: the limits and revocations there were, the gap, and the record of it all."""
     trail, before = Trail(order.key), draft.position
-    facts = anchored.facts if anchored is not None and behind else {}
+    anchored, facts = lacking.anchored, lacking.facts
     charge = f"gap-{before.seq}"
-    filled = charge_gap(draft, facts, query_id=charge, actor=order.actor, now=order.now)
+    filled = charge_gap(
+        draft,
+        facts,
+        query_id=charge,
+        actor=order.actor,
+        now=order.now,
+        unseen=lacking.unseen,
+    )
     record_acts(draft, trail, order.actor, filled.acts)
     revoked = revoke_again(draft, facts)
     for one in revoked:
@@ -168,17 +191,6 @@ def _fresh(connection: Connection, anchored: Anchored | None) -> Anchored:
             **kept,
             **anchored_facts(connection, position.seq),
             **anchored_revocations(connection, position.seq),
+            **anchored_restoration(connection, position.seq),
         },
     )
-
-
-@contextmanager
-def _usable(anchor: Anchor) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise OperatorError(
-            Code.ANCHOR_UNAVAILABLE,
-            f"`{anchor.path}`: {error.strerror}",
-            "make it writable and run the restore again: nothing is charged twice",
-        ) from None

@@ -148,6 +148,14 @@ def format_decimal(value: Fraction) -> str:
     return _without_tail(shown)
 
 
+def format_down(value: Fraction) -> str:
+    """The same, never rounded up: of what is left, this much can be had."""
+    text = format_decimal(value)
+    if Fraction(text) <= value:
+        return text
+    return format_decimal(value * (1 - Fraction(1, 10 ** (_SHOWN_DIGITS - 1))))
+
+
 def _without_tail(digits: str) -> str:
     return digits.rstrip("0").rstrip(".") if "." in digits else digits
 

@@ -6,5 +6,7 @@ pytest_plugins = (
     "fix_gateway",
     "fix_identity",
     "fix_ledger",
+    "fix_journal",
     "fix_sample",
+    "fix_twin",
 )

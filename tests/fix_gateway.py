@@ -1,13 +1,23 @@
 """Gateways with a past: a trail of many kinds of records, and what it takes to tamper with it."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from pathlib import Path
+from typing import Any, Self
 
+import httpx
 import pytest
+from fastapi import FastAPI
 from fix_state import AUDIT_SECRET, StateServer, settings_on
 from psycopg import sql
 from pydantic import SecretStr
@@ -21,14 +31,19 @@ from gateway.administering import (
     recording_failures,
     revoke_key,
 )
-from gateway.app import open_ground
+from gateway.app import Ground, open_ground, rest_doors
 from gateway.budget.account import Account, Currency, Every, Ledger, Limits, Window
 from gateway.budget.charge import ChargeRequest, Idempotency, Measurement
 from gateway.charging import charge_question, record_fate
+from gateway.cli import main
 from gateway.config import Settings
 from gateway.errors import BudgetExhausted, Code
+from gateway.events import Event
+from gateway.frontends.rest.app import create_app
 from gateway.identity.acts import LoginFailed
 from gateway.identity.issue import KeyOrder
+from gateway.identity.keys import ApiKey
+from gateway.observing.metrics import Metrics, both
 from gateway.restoring import Restored, restore
 from gateway.store.anchor import Anchored
 from gateway.store.backup import write_backup
@@ -38,6 +53,7 @@ from gateway.store.state import State, open_state
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
 from gateway.trail.record import Asked, Kind, QuestionRecord
+from gateway.trail.search import every
 from gateway.trail.verify import Verdict, verify
 from gateway.units import Delta, Epsilon
 
@@ -288,18 +304,23 @@ class House:
         )
 
     def rows(self, query: str, **values: object) -> list[tuple[object, ...]]:
-        engine = superuser_engine(self.server, str(self.urls.application.database))
-        with engine.begin() as connection:
-            found = [tuple(row) for row in connection.execute(text(query), values)]
-        engine.dispose()
-        return found
+        with self._superuser() as connection:
+            return [tuple(row) for row in connection.execute(text(query), values)]
 
-    def change(self, statement: str) -> None:
-        engine = superuser_engine(self.server, str(self.urls.application.database))
-        with engine.begin() as connection:
+    def change(self, statement: str, **values: object) -> None:
+        """What somebody with every right in the database can do to it."""
+        with self._superuser() as connection:
             connection.execute(text("SET LOCAL session_replication_role = replica"))
-            connection.execute(text(statement))
-        engine.dispose()
+            connection.execute(text(statement), values)
+
+    @contextmanager
+    def _superuser(self) -> Iterator[Connection]:
+        engine = superuser_engine(self.server, str(self.urls.application.database))
+        try:
+            with engine.begin() as connection:
+                yield connection
+        finally:
+            engine.dispose()
 
     def spent(self) -> dict[object, tuple[object, ...]]:
         """What each account gave, as the last of its entries says."""
@@ -329,9 +350,239 @@ class House:
             )
 
 
-@pytest.fixture
-def house(state_server: StateServer, tmp_path: Path) -> Iterator[House]:
+@contextmanager
+def a_house(server: StateServer, home: Path) -> Iterator[House]:
     """A house on a fresh, migrated state."""
     with ExitStack() as databases:
-        urls = databases.enter_context(state_server.database())
-        yield House(state_server, tmp_path, databases, urls)
+        urls = databases.enter_context(server.database())
+        yield House(server, home, databases, urls)
+
+
+@pytest.fixture
+def house(state_server: StateServer, tmp_path: Path) -> Iterator[House]:
+    with a_house(state_server, tmp_path) as house:
+        yield house
+
+
+POLICY_SUBJECTS = """\
+alice: {role: researcher, team: oncology, purposes: [care-quality]}
+bob: {role: researcher}
+chemist: {role: researcher}
+carol: {role: auditor}
+dave: {role: admin}
+eve: {}
+"""
+
+
+def environment(house: House, **more: str) -> dict[str, str]:
+    """What a gateway on this house's state finds in its environment, and nothing of ours."""
+    policies = house.home / "policies"
+    policies.mkdir(exist_ok=True)
+    (policies / "subjects.yaml").write_text(POLICY_SUBJECTS)
+    owner = house.urls.owner
+    given = {
+        "GATEWAY_HOME": str(house.home),
+        "GATEWAY_POLICIES": str(policies),
+        "GATEWAY_STATE_URL": house.urls.application.render_as_string(hide_password=False),
+        "GATEWAY_STATE_OWNER_URL": "" if owner is None else owner.render_as_string(False),
+        "GATEWAY_AUDIT_KEY": AUDIT_SECRET.decode(),
+    }
+    return {**no_gateway(), **given, **more}
+
+
+def no_gateway() -> dict[str, str]:
+    """Our environment without any setting of a gateway."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("GATEWAY_")}
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:  # noqa: ANN401  # whatever was printed
+        return json.loads(self.out)
+
+
+def gateway(
+    *arguments: str, env: Mapping[str, str], cwd: Path | None = None, timeout: float = 60
+) -> Done:
+    """Run one command in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "gateway", *arguments],
+        env=dict(env),
+        cwd=cwd or "/",
+        capture_output=True,
+        timeout=timeout,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+@dataclass
+class Serving:
+    """A `gateway serve` in a process of its own."""
+
+    process: subprocess.Popen[str]
+    log: list[dict[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, *options: str, env: Mapping[str, str]) -> Self:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "gateway", "serve", *options],
+            env={"GATEWAY_REST_PORT": "0", **env, "GATEWAY_LOG_FORMAT": "json"},
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        return cls(process)
+
+    def url(self) -> str:
+        """Where it listens, once it does."""
+        return str(self.wait_for("gateway.started")["rest"])
+
+    def wait_for(self, event: str) -> dict[str, Any]:
+        """Read its log until it says this."""
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.log.append(json.loads(line))
+            if self.log[-1]["event"] == event:
+                return self.log[-1]
+        raise AssertionError(f"it ended: {self.log}")
+
+    def tell(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def ended(self, within: float = 5) -> int:
+        """Its exit code; the log is read to the end."""
+        began = time.monotonic()
+        _, rest = self.process.communicate(timeout=within + 30)
+        self.log += [json.loads(line) for line in rest.splitlines()]
+        took = time.monotonic() - began
+        assert took < within, f"it took {took:.1f} s to end: {self.log}"
+        return self.process.returncode
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[..., Serving]]:
+    """Starts gateways that are ended, whatever happens."""
+    begun: list[Serving] = []
+
+    def begin(*options: str, env: Mapping[str, str]) -> Serving:
+        begun.append(Serving.begin(*options, env=env))
+        return begun[-1]
+
+    yield begin
+    for one in begun:
+        one.process.kill()
+        one.process.communicate(timeout=30)
+
+
+@dataclass(frozen=True)
+class Typed:
+    """The `gateway` command, run in this process on a house's state."""
+
+    house: House
+    captured: pytest.CaptureFixture[str]
+
+    def run(self, *arguments: str) -> Done:
+        self.captured.readouterr()
+        try:
+            code = main(arguments)
+        except SystemExit as ended:
+            code = ended.code if isinstance(ended.code, int) else 1
+        out, err = self.captured.readouterr()
+        return Done(code, out, err)
+
+    def done(self, *arguments: str) -> str:
+        """What a command that must succeed printed."""
+        done = self.run(*arguments)
+        assert (done.code, done.err) == (0, ""), done
+        return done.out
+
+
+@pytest.fixture
+def typed(
+    house: House, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Typed:
+    for name in list(os.environ):
+        if name.startswith("GATEWAY_"):
+            monkeypatch.delenv(name)
+    for name, value in environment(house).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(house.home)
+    return Typed(house, capsys)
+
+
+class Client:
+    """Asks an application in this process, as a client at some address."""
+
+    def __init__(self, app: FastAPI) -> None:
+        transport = httpx.ASGITransport(app, raise_app_exceptions=False, client=("192.0.2.7", 4711))
+        self._client = httpx.AsyncClient(transport=transport, base_url="http://gateway.test")
+        self._runner = asyncio.Runner()
+
+    def request(self, method: str, path: str, **options: Any) -> httpx.Response:  # noqa: ANN401  # as httpx takes them
+        return self._runner.run(self._client.request(method, path, **options))
+
+    def get(self, path: str, **options: Any) -> httpx.Response:  # noqa: ANN401  # see above
+        return self.request("GET", path, **options)
+
+    def close(self) -> None:
+        self._runner.run(self._client.aclose())
+        self._runner.close()
+
+
+@dataclass(frozen=True)
+class Front:
+    """The REST interface of a gateway, with a key for everybody and what happened meanwhile."""
+
+    house: House
+    ground: Ground
+    clerk: Clerk
+    app: FastAPI
+    client: Client
+    keys: Mapping[str, ApiKey]
+    told: list[Event]
+
+    def get(self, path: str, who: str | None = None, **options: Any) -> httpx.Response:  # noqa: ANN401  # as httpx takes them
+        headers = options.pop("headers", {})
+        if who is not None:
+            headers["Authorization"] = f"Bearer {self.keys[who].reveal()}"
+        return self.client.get(path, headers=headers, **options)
+
+    def records(self) -> list[dict[str, Any]]:
+        with self.ground.engine.connect() as connection:
+            return [dict(record) for record in every(connection)]
+
+
+@contextmanager
+def a_front(house: House) -> Iterator[Front]:
+    environment(house)  # writes the subjects
+    settings = house.settings.model_copy(update={"policies": house.home / "policies"})
+    told: list[Event] = []
+    metrics = Metrics()
+    emit = both(told.append, metrics.count)
+    with open_ground(settings, emit) as ground:
+        clerk = Clerk(ground.journal, ground.trail, house.clerk_says)
+        clerk.open_books()
+        keys = {
+            name: clerk.key(name).key
+            for name in ("alice", "bob", "carol", "dave", "eve", "chemist")
+        }
+        app = create_app(rest_doors(ground, metrics, emit))
+        with closing(Client(app)) as client:
+            yield Front(house, ground, clerk, app, client, keys, told)
+
+
+@pytest.fixture
+def front(house: House) -> Iterator[Front]:
+    with a_front(house) as front:
+        yield front

@@ -4,12 +4,14 @@ import hashlib
 import hmac
 import itertools
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
+from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -21,6 +23,7 @@ from gateway.budget.account import Account, Currency, Every, Ledger, Limits, Win
 from gateway.budget.charge import ChargeRequest, Idempotency, Measurement, Receipt
 from gateway.budget.standing import Standing, standings
 from gateway.charging import charge_question
+from gateway.errors import BudgetExhausted, Refusal
 from gateway.store.draft import Draft
 from gateway.store.journal import Journal
 from gateway.store.state import State
@@ -127,6 +130,12 @@ class Bank:
         with self.engine.connect() as connection:
             found = {each.account: each for each in standings(connection, self.now)}
         return found[account]
+
+
+def own_environment() -> dict[str, str]:
+    """The environment in which a program of the tests finds what the tests import."""
+    paths = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def commit_together(journal: Journal, calls: Sequence[Callable[[], T]]) -> list[T | BaseException]:
@@ -315,3 +324,36 @@ def _match_trail(
     if (taken, taken_delta) != (spent, delta_spent):
         raise BooksError("trail and ledger know of different sums")
     return charged_at
+
+
+BOTH = pytest.mark.parametrize("currency", list(Currency))
+
+
+def open_tree(
+    bank: Bank,
+    currency: Currency,
+    ledger: Limits,
+    team: Limits | None = None,
+    alice: Limits | None = None,
+) -> None:
+    """Ledger → team → alice, and bob directly below the ledger."""
+    plenty = limits(1000, "1/2")
+    bank.open_ledger(ledger, currency)
+    bank.open_account(ONCOLOGY, team or plenty)
+    bank.open_account(ALICE, alice or plenty, parent=ONCOLOGY)
+    bank.open_account(BOB, plenty)
+
+
+def ask_until_refused(bank: Bank, price: Amount, account: str = ALICE) -> int:
+    for count in range(10_000):
+        try:
+            bank.ask(price, account)
+        except BudgetExhausted:
+            return count
+    raise AssertionError("the budget has no end")
+
+
+def refused(bank: Bank, price: Amount, account: str = ALICE, delta: Amount = 0) -> Refusal:
+    with pytest.raises(Refusal) as caught:
+        bank.ask(price, account, delta=delta)
+    return caught.value

@@ -10,7 +10,7 @@ import socket
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -107,17 +107,15 @@ def _received(source: object) -> bytes:
 
 def _send_and_wait(server: socket.socket, data: bytes) -> None:
     """Until the server has answered, or waits for something that we hold up ourselves."""
-    server.sendall(data)
     server.settimeout(0.5)
     answer = b""
-    while not answer.endswith(_READY):
-        try:
+    with suppress(OSError):  # a time-out, or a server that hung up meanwhile
+        server.sendall(data)
+        while not answer.endswith(_READY):
             block = server.recv(_BLOCK)
-        except TimeoutError:
-            return
-        if not block:
-            return
-        answer += block
+            if not block:
+                return
+            answer += block
 
 
 @contextmanager

@@ -10,12 +10,14 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
 from functools import cached_property
+from math import floor
 from typing import Final
 
 from gateway.budget.conversion import rho_star
 from gateway.units import Delta, Epsilon, Rho
 
 HALF: Final = Fraction(1, 2)
+_GRID: Final = 2**96
 Cost = Epsilon | Rho
 
 
@@ -68,12 +70,19 @@ class Limits:
 
     @cached_property
     def rho_per_epsilon(self) -> Fraction:
-        """What one epsilon of this cap is worth in rho."""
-        return self._rho.value / self.epsilon.value
+        """What one epsilon of this cap is worth in rho, rounded down to a grid.
+
+        The grid keeps balances short: without it a ledger's balance would get the product of all
+        caps below it for a denominator. Rounding down means a little more noise, never less.
+        """
+        if not self.epsilon:
+            return Fraction(0)
+        exact = rho_star(self.epsilon, self.delta * HALF).value / self.epsilon.value
+        return Fraction(floor(exact * _GRID), _GRID)
 
     @cached_property
     def _rho(self) -> Rho:
-        return rho_star(self.epsilon, self.delta * HALF)
+        return Rho(self.epsilon.value * self.rho_per_epsilon)
 
     @cached_property
     def for_thresholds(self) -> Delta:

@@ -1,6 +1,15 @@
-"""Every account and ledger as the anchor keeps them, read from the state."""
+"""Every account and ledger as the anchor keeps them, and a state held against it.
+
+INVARIANT: a state whose ledger says less than the anchor does is refused, also when its trail is
+whole: an account that lost its entries would give the same budget out again.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
 
 from sqlalchemy import Connection, select
+
+from gateway.errors import Code, OperatorError
 
 from gateway.budget.booking import anchored_balance
 from gateway.budget.remembered import load_accounts, load_balance
@@ -20,3 +29,22 @@ def anchored_facts(connection: Connection, seq: int) -> dict[str, Fact]:
         balance = anchored_balance(load_balance(connection, account.name))
         facts[f"account:{account.name}"] = Fact(seq, {**account.definition, **balance})
     return facts
+
+
+def require_not_less(connection: Connection, facts: Mapping[str, Fact]) -> None:
+    """Raise unless every account stands at least where the anchor saw it.
+
+    The facts must have been read before: balances grow meanwhile, they never shrink.
+    """
+    for name, fact in facts.items():
+        kind, _, account = name.partition(":")
+        if kind != "account":
+            continue
+        balance = load_balance(connection, account)
+        gave = (Fraction(str(fact.value["spent"])), Fraction(str(fact.value["delta_spent"])))
+        if balance.spent < gave[0] or balance.delta_spent < gave[1]:
+            raise OperatorError(
+                Code.STATE_BEHIND_ANCHOR,
+                f"the ledger says that `{account}` gave {balance.spent}, the anchor has seen {gave[0]}",
+                "see `gateway audit verify`; restore the newest backup with `gateway db restore FILE`",
+            )

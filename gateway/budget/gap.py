@@ -22,6 +22,7 @@ from gateway.units import Delta, Epsilon
 
 _ACCOUNT, _LEDGER = "account:", "ledger:"
 _Definition = Mapping[str, str | None]
+_NOTHING = (Fraction(0), Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,20 @@ class Filled:
 
 
 def charge_gap(
-    draft: Draft, facts: Mapping[str, Fact], *, query_id: str, actor: str, now: datetime
+    draft: Draft,
+    facts: Mapping[str, Fact],
+    *,
+    query_id: str,
+    actor: str,
+    now: datetime,
+    unseen: Mapping[str, tuple[Fraction, Fraction]] | None = None,
 ) -> Filled:
-    """Bring every account up to what the anchor says of it."""
+    """Bring every account up to what the anchor says of it.
+
+    `unseen` is what each account was charged since this state and the anchor's parted: it is in the
+    balances, the anchor knows nothing of it, and it must not make up for what was lost. Limits were
+    then set on both sides, nobody can say which are newer, and of each kind the tighter one is set.
+    """
     accounts, ledgers = _named(facts, _ACCOUNT), _named(facts, _LEDGER)
     acts: list[Act] = []
     for name, fact in ledgers.items():
@@ -46,9 +58,19 @@ def charge_gap(
         if find_account(draft, account.name) is None:
             acts += open_account(draft, account, actor=actor, now=now)
         else:
-            acts += set_limits(draft, account.name, account.limits, actor=actor, now=now)
+            lost, present = account.limits, _present(draft, account)
+            limits = lost if unseen is None else _tighter(lost, present)
+            acts += set_limits(draft, account.name, limits, actor=actor, now=now)
     taken = (
-        _charge_one(draft, name, fact, f"{query_id}-{name}", now) for name, fact in accounts.items()
+        _charge_one(
+            draft,
+            name,
+            fact,
+            f"{query_id}-{name}",
+            now=now,
+            unseen=(unseen or {}).get(name, _NOTHING),
+        )
+        for name, fact in accounts.items()
     )
     return Filled(tuple(acts), tuple(one for one in taken if one is not None))
 
@@ -66,12 +88,40 @@ def _parents_first(accounts: Mapping[str, _Definition]) -> list[Account]:
     ]
 
 
+def _present(draft: Draft, account: Account) -> Limits:
+    present = find_account(draft, account.name)
+    if present is None:
+        raise AssertionError("asked of accounts that are open")
+    return present.limits
+
+
+def _tighter(one: Limits, other: Limits) -> Limits:
+    windows = [limits.window for limits in (one, other) if limits.window is not None]
+    return Limits(
+        min(one.epsilon, other.epsilon),
+        min(one.delta, other.delta),
+        min(windows, key=_pace, default=None),
+    )
+
+
+def _pace(window: Window) -> Fraction:
+    """Epsilon a day, at most."""
+    return window.epsilon.value / {Every.DAY: 1, Every.WEEK: 7, Every.MONTH: 31}[window.every]
+
+
 def _charge_one(
-    draft: Draft, name: str, fact: _Definition, query_id: str, now: datetime
+    draft: Draft,
+    name: str,
+    fact: _Definition,
+    query_id: str,
+    *,
+    now: datetime,
+    unseen: tuple[Fraction, Fraction],
 ) -> Withdrawal | None:
     balance = balance_of(draft, name)
-    amount = max(Fraction(0), Fraction(str(fact["spent"])) - balance.spent)
-    delta = max(Fraction(0), Fraction(str(fact["delta_spent"])) - balance.delta_spent)
+    seen, seen_delta = balance.spent - unseen[0], balance.delta_spent - unseen[1]
+    amount = max(Fraction(0), Fraction(str(fact["spent"])) - seen)
+    delta = max(Fraction(0), Fraction(str(fact["delta_spent"])) - seen_delta)
     if not amount and not delta:
         return None
     booking = Booking(query_id, str(fact["ledger"]), amount, Delta(delta), now)

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from gateway.budget.account import Account, Balance, Currency, Window
 from gateway.errors import BudgetExhausted, Code
-from gateway.units import Delta, format_decimal
+from gateway.units import Delta, format_decimal, format_down
 
 _FREE = "answers already given can be read again for free"
 
@@ -30,7 +30,7 @@ def exhausted(
     needs = in_epsilon(account, currency, cost) or cost
     return BudgetExhausted(
         Code.BUDGET_EXHAUSTED,
-        f"`{account.name}` has epsilon {_down(left)} left for ever, the question takes"
+        f"`{account.name}` has epsilon {format_down(left)} left for ever, the question takes"
         f" {format_decimal(needs)}",
         f"ask at a lower epsilon, or an administrator for a grant; {_FREE}",
     )
@@ -40,7 +40,7 @@ def thresholds_exhausted(account: Account, balance: Balance, delta: Delta) -> Bu
     left = max(Fraction(0), account.limits.for_thresholds.value - balance.delta_spent)
     return BudgetExhausted(
         Code.THRESHOLDS_EXHAUSTED,
-        f"`{account.name}` has delta {_down(left)} left for thresholds, the question takes {delta}",
+        f"`{account.name}` has delta {format_down(left)} left for thresholds, the question takes {delta}",
         f"group by columns with a declared domain, which need no threshold; {_FREE}",
     )
 
@@ -52,15 +52,7 @@ def window_exhausted(
     reopens = window.every.next_start(moment)
     return BudgetExhausted(
         Code.WINDOW_EXHAUSTED,
-        f"`{account.name}` has epsilon {_down(left)} left in this {window.every}, the question takes"
+        f"`{account.name}` has epsilon {format_down(left)} left in this {window.every}, the question takes"
         f" {format_decimal(needs)}",
         f"the next {window.every} begins at {reopens:%Y-%m-%d %H:%M} UTC; {_FREE}",
     )
-
-
-def _down(left: Fraction) -> str:
-    """What is left, never rounded up: asking for exactly this much must succeed."""
-    text = format_decimal(left)
-    if Fraction(text) <= left:
-        return text
-    return format_decimal(left * (1 - Fraction(1, 10**14)))

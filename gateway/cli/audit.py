@@ -8,14 +8,16 @@ from datetime import UTC, datetime
 from gateway.app import Ground, open_ground
 from gateway.cli.settings import settings_from
 from gateway.cli.table import print_table
+from gateway.cli.warn import warn
 from gateway.errors import Code, OperatorError
+from gateway.store.connect import without_limits
 from gateway.trail.search import Wanted, every, json_line, latest
 from gateway.trail.verify import Verdict
 
 
 def run(arguments: argparse.Namespace) -> int:
     actions = {"tail": _tail, "search": _search, "verify": _verify, "export": _export}
-    with open_ground(settings_from(arguments)) as ground:
+    with open_ground(settings_from(arguments), warn) as ground:
         return actions[arguments.action](ground, arguments)
 
 
@@ -87,9 +89,11 @@ def _verify(ground: Ground, arguments: argparse.Namespace) -> int:
 
 def _export(ground: Ground, arguments: argparse.Namespace) -> int:
     del arguments
-    with ground.engine.connect() as connection, closing(every(connection)) as records:
-        for record in records:
-            print(json_line(record))
+    with ground.engine.connect() as connection:
+        without_limits(connection)
+        with closing(every(connection)) as records:
+            for record in records:
+                print(json_line(record))
     return 0
 
 

@@ -11,10 +11,11 @@ from gateway.budget.remembered import load_account
 from gateway.budget.standing import standings
 from gateway.cli.settings import settings_from
 from gateway.cli.table import print_table
+from gateway.cli.warn import warn
 from gateway.errors import Code, OperatorError
 from gateway.frontends.rest.accounts import account_json
 from gateway.trail.append import utc_now
-from gateway.units import Delta, Epsilon, UnitError
+from gateway.units import Delta, Epsilon, UnitError, format_down
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -22,7 +23,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _show(arguments: argparse.Namespace) -> int:
-    with open_ground(settings_from(arguments)) as ground, ground.engine.connect() as connection:
+    with (
+        open_ground(settings_from(arguments), warn) as ground,
+        ground.engine.connect() as connection,
+    ):
         found = standings(connection, utc_now(), dataset=arguments.dataset)
     if arguments.json:
         print(json.dumps({"accounts": [account_json(one) for one in found]}, indent=2))
@@ -36,9 +40,10 @@ def _show(arguments: argparse.Namespace) -> int:
                     one.account,
                     str(one.epsilon_limit),
                     str(one.epsilon_spent),
-                    str(one.epsilon_remaining),
+                    format_down(one.epsilon_remaining.value),
                     str(one.delta_limit),
-                    f"{one.window.epsilon_remaining} of {one.window.epsilon_limit}"
+                    f"{format_down(one.window.epsilon_remaining.value)}"
+                    f" of {one.window.epsilon_limit}"
                     f" left this {one.window.every}"
                     if one.window
                     else "",
@@ -50,7 +55,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _grant(arguments: argparse.Namespace) -> int:
-    with open_ground(settings_from(arguments)) as ground:
+    with open_ground(settings_from(arguments), warn) as ground:
         with ground.engine.connect() as connection:
             account = load_account(connection, arguments.account)
         if account is None:

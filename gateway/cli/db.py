@@ -7,6 +7,7 @@ from gateway.app import open_ground, operator_name, prepare_home
 from gateway.budget.account import ratio
 from gateway.budget.administration import AccountOpened, Act, LedgerOpened, LimitsSet
 from gateway.cli.settings import settings_from
+from gateway.cli.warn import warn
 from gateway.config import Settings
 from gateway.restoring import restore
 from gateway.store.backup import write_backup
@@ -45,7 +46,7 @@ def _current(settings: Settings, arguments: argparse.Namespace) -> int:
 
 
 def _backup(settings: Settings, arguments: argparse.Namespace) -> int:
-    with open_ground(settings) as ground:
+    with open_ground(settings, warn) as ground:
         path = Path(arguments.file).absolute()
         with reachable(ground.engine.url):
             backup = write_backup(ground.engine, path, ground.key.secret, utc_now())

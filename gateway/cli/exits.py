@@ -12,6 +12,7 @@ _USAGE = frozenset(
         Code.SUBJECT_UNKNOWN,
         Code.KEY_UNKNOWN,
         Code.ARGUMENT_INVALID,
+        Code.ANCHOR_UNAVAILABLE,
     }
 )
 
@@ -22,10 +23,10 @@ def exit_code(error: GatewayError) -> int:
 
 def explain(error: GatewayError) -> str:
     hint = f"\n  hint: {error.hint}" if error.hint else ""
-    return f"gateway: {_plain(str(error))}{_plain(hint, keep_newline=True)}"
+    return f"gateway: {plain(str(error))}{plain(hint, keep_newline=True)}"
 
 
-def _plain(text: str, *, keep_newline: bool = False) -> str:
+def plain(text: str, *, keep_newline: bool = False) -> str:
     """No control character of a bad input reaches the terminal."""
     return "".join(
         sign

@@ -8,6 +8,7 @@ from gateway.administering import create_key, revoke_key
 from gateway.app import Ground, open_ground, operator_name
 from gateway.cli.settings import settings_from
 from gateway.cli.table import print_table
+from gateway.cli.warn import warn
 from gateway.identity.expiry import parse_duration
 from gateway.identity.issue import KeyOrder
 from gateway.identity.lookup import KnownKey, list_keys
@@ -17,7 +18,7 @@ from gateway.trail.append import utc_now
 
 def run(arguments: argparse.Namespace) -> int:
     actions = {"create": _create, "list": _list, "revoke": _revoke}
-    with open_ground(settings_from(arguments)) as ground:
+    with open_ground(settings_from(arguments), warn) as ground:
         return actions[arguments.action](ground, arguments)
 
 

@@ -33,6 +33,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_serve(commands)
     _add_demo(commands)
+    _add_policy(commands)
     _add_key(commands)
     _add_budget(commands)
     _add_audit(commands)
@@ -77,6 +78,30 @@ def _add_demo(commands: "Commands[argparse.ArgumentParser]") -> None:
         metavar="N",
         help="for the PostgreSQL interface that is to come; nothing listens there yet",
     )
+
+
+def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
+    actions = _group(commands, "policy", "check, compare and begin policies")
+    check = _command(
+        actions, "check", "policy", "check policy files, and whether they fit their sources"
+    )
+    check.add_argument("paths", metavar="PATH", nargs="+", help="a directory of policies, or files")
+    check.add_argument("--offline", action="store_true", help="do not look at the sources")
+    check.add_argument("--json", action="store_true", help="print JSON")
+    _command(actions, "schema", "policy", "print the JSON Schema of a policy file")
+    diff = _command(actions, "diff", "policy", "show what became wider and what narrower")
+    diff.add_argument("old", metavar="OLD", help="a directory of policies, or a file")
+    diff.add_argument("new", metavar="NEW", help="a directory of policies, or a file")
+    diff.add_argument("--json", action="store_true", help="print JSON")
+    init = _command(
+        actions, "init", "policy", "print a policy to begin with, made from the schema of a source"
+    )
+    init.add_argument(
+        "url",
+        metavar="URL",
+        help="of the source; '${VARIABLE}' in single quotes keeps its password off the command line",
+    )
+    init.add_argument("--dataset", metavar="D", help="default: the name of the database")
 
 
 def _add_key(commands: "Commands[argparse.ArgumentParser]") -> None:

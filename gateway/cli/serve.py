@@ -3,12 +3,13 @@
 import argparse
 
 from gateway import __version__
-from gateway.app import open_ground, rest_doors
+from gateway.app import open_ground, open_policies, rest_doors
 from gateway.cli.settings import settings_from
 from gateway.config import Settings
 from gateway.events import Started, Stopping
 from gateway.frontends.rest.app import create_app
-from gateway.frontends.rest.listen import Stop, bind, serve_until
+from gateway.frontends.rest.listen import Stop, address_of, bind, require_tls_usable, serve_until
+from gateway.governing import kept_current
 from gateway.observing.logs import log_events
 from gateway.observing.metrics import Metrics, both
 
@@ -22,14 +23,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def serve(settings: Settings, stop: Stop) -> None:
     """Serve until `stop` is asked."""
+    require_tls_usable(settings)
     metrics = Metrics()
     emit = both(log_events(settings.log_format), metrics.count)
     with (
         bind(settings.rest_host, settings.rest_port, "GATEWAY_REST_PORT") as listener,
         open_ground(settings, emit) as ground,
     ):
-        host, port = listener.getsockname()[:2]
-        scheme = "https" if settings.tls_cert else "http"
-        emit(Started(__version__, f"{scheme}://{host}:{port}"))
-        serve_until(stop, create_app(rest_doors(ground, metrics, emit)), listener, settings)
+        ground.require_ledger_kept()
+        policies = open_policies(ground, emit)
+        with kept_current(policies, settings.policies):
+            emit(Started(__version__, address_of(listener, settings)))
+            app = create_app(rest_doors(ground, metrics, emit, policies))
+            serve_until(stop, app, listener, settings, ground.lines.cut)
         emit(Stopping("a signal" if stop.asked else "the server ended"))

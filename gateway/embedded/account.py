@@ -11,6 +11,7 @@ import os
 import pwd
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -19,6 +20,8 @@ from gateway.errors import Code, OperatorError
 
 _NAMED = "gateway"
 _UNNAMED = range(61_987, 62_087)
+_NAMED_APART = "gateway-twin"
+_UNNAMED_APART = range(62_087, 62_187)
 _ENVIRONMENT: Mapping[str, str] = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
 
 
@@ -126,6 +129,22 @@ def server_account(data: Path) -> Account:
         uid = next(uid for uid in _UNNAMED if not _has_entry(uid))
         return Account(uid, uid, switch=True)
     return Account(named.pw_uid, named.pw_gid, switch=True)
+
+
+def account_apart(others: Account) -> Account:
+    """Who runs a server that must not be able to touch what belongs to `others`.
+
+    Only root can keep two servers apart in this way; an ordinary user runs both as itself.
+    """
+    if os.geteuid() != 0:
+        return Account.own()
+    with suppress(KeyError):
+        named = pwd.getpwnam(_NAMED_APART)
+        if named.pw_uid not in {0, others.uid} and named.pw_gid != others.gid:
+            return Account(named.pw_uid, named.pw_gid, switch=True)
+    taken = {others.uid, others.gid}
+    uid = next(uid for uid in _UNNAMED_APART if uid not in taken and not _has_entry(uid))
+    return Account(uid, uid, switch=True)
 
 
 def initdb_account(account: Account) -> Account:

@@ -6,6 +6,7 @@ when it is complete. A start that was interrupted anywhere is repeated by the ne
 
 import secrets
 import shutil
+from collections.abc import Sequence
 
 from pydantic import SecretStr
 
@@ -40,12 +41,19 @@ def ensure_cluster(place: Place, programs: Programs, account: Account, password:
     for left_over in place.path.glob("draft-*"):
         shutil.rmtree(left_over, ignore_errors=True)
     if not place.data.exists():
-        _create(place, programs, account, password)
+        create_cluster(place, programs, account, password)
     elif account.switch and place.data.stat().st_uid != account.uid:
         account.give_tree(place.data)  # brought back from a backup by root
 
 
-def _create(place: Place, programs: Programs, account: Account, password: SecretStr) -> None:
+def create_cluster(
+    place: Place,
+    programs: Programs,
+    account: Account,
+    password: SecretStr,
+    options: Sequence[str] = (),
+) -> None:
+    """Run initdb with the settings all our servers share, and `options`."""
     maker = initdb_account(account)
     draft = place.path / f"draft-{secrets.token_hex(4)}"
     draft.mkdir(mode=0o700)
@@ -63,6 +71,7 @@ def _create(place: Place, programs: Programs, account: Account, password: Secret
                     *(programs.path("initdb"), "-D", data, "-U", SUPERUSER, f"--pwfile={pwfile}"),
                     *("--auth=scram-sha-256", "--encoding=UTF8"),
                     *("--locale-provider=builtin", "--locale=C.UTF-8"),
+                    *options,
                 ],
                 inherited=[lock],
                 timeout=_TIMEOUT,

@@ -65,6 +65,11 @@ def state_configuration(place: Place, socket_dir: Path) -> str:
         "unix_socket_directories": str(socket_dir),
         "hba_file": str(place.hba),
     }
+    return configuration_text(settings)
+
+
+def configuration_text(settings: Mapping[str, str]) -> str:
+    """Settings as the lines of a `postgresql.conf`."""
     return "".join(f"{name} = {_quoted(value)}\n" for name, value in settings.items())
 
 

@@ -9,12 +9,13 @@ from gateway.errors import Code
 
 @dataclass(frozen=True)
 class KeyCreated:
-    """A subject was given a key."""
+    """A subject was given a key; `fingerprint` is a hash of all that the state keeps of its secret."""
 
     key_id: str
     subject: str
     actor: str
     expires_at: datetime | None
+    fingerprint: str
 
 
 @dataclass(frozen=True)

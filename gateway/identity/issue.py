@@ -3,6 +3,7 @@
 INVARIANT: what is random is made before the step, so a step that runs again writes the same key.
 """
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -74,7 +75,9 @@ def create(draft: Draft, order: KeyOrder, known: Callable[[str], bool]) -> KeyCr
         },
     )
     draft.remember(("api key", order.key.id), _Issued(order.subject, None))
-    return KeyCreated(order.key.id, order.subject, order.actor, order.expires_at)
+    kept = order.key.digest() + verifier.stored_key + verifier.server_key
+    fingerprint = hashlib.sha256(kept).hexdigest()
+    return KeyCreated(order.key.id, order.subject, order.actor, order.expires_at, fingerprint)
 
 
 def revoke(draft: Draft, id_or_key: str, *, actor: str, at: datetime) -> KeyRevoked:

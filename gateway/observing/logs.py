@@ -2,10 +2,17 @@
 
 Our own lines come from events alone. What libraries say through `logging` passes too, from warnings
 up, so that nothing is lost; parameters of SQL are hidden at the engine.
+
+INVARIANT: one event is one line of printable signs, whatever was in a name or an exception's text:
+nobody who is logged can forge a line or steer the terminal that shows it.
 """
 
+import json
 import logging
 import sys
+import traceback
+from dataclasses import dataclass
+from typing import Any
 
 import structlog
 
@@ -21,16 +28,20 @@ def log_events(log_format: LogFormat) -> Emit:
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
     ]
-    renderer: structlog.typing.Processor = (
-        structlog.processors.JSONRenderer()
+    rendering: list[structlog.typing.Processor] = (
+        [structlog.processors.JSONRenderer(_json)]
         if log_format is LogFormat.JSON
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        else [_escape, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                _say_exception,
+                *rendering,
+            ],
         )
     )
     logging.basicConfig(handlers=[handler], level=logging.WARNING, force=True)
@@ -47,3 +58,41 @@ def log_events(log_format: LogFormat) -> Emit:
             logger.log(_LEVELS[event.level], event.name, **event.said())
 
     return emit
+
+
+def _say_exception(
+    logger: object, method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    """What a library reports with an exception, as a field like any other."""
+    del logger, method
+    if exc_info := event.pop("exc_info", None):
+        event["problem"] = "".join(traceback.format_exception(*exc_info))
+    event.pop("stack_info", None)
+    return event
+
+
+def _escape(
+    logger: object, method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    """The renderer for people quotes what has spaces in it; what has worse is quoted here."""
+    del logger, method
+    event["event"] = "".join(
+        sign if sign.isprintable() else repr(sign)[1:-1] for sign in str(event["event"])
+    )
+    return {name: _quoted(value) for name, value in event.items()}
+
+
+def _quoted(value: object) -> object:
+    return _Quoted(value) if isinstance(value, str) and not value.isprintable() else value
+
+
+@dataclass(frozen=True)
+class _Quoted:
+    text: str
+
+    def __repr__(self) -> str:
+        return repr(self.text)
+
+
+def _json(event: structlog.typing.EventDict, **options: Any) -> str:  # noqa: ANN401  # structlog's
+    return json.dumps(event, **options).replace("\x7f", "\\u007f")

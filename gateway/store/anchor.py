@@ -87,8 +87,13 @@ class Anchor:
             self._learn(position, facts)
 
     def begin(self, anchored: Anchored, aside: Path | None = None) -> None:
-        """Start the file anew from `anchored`, keeping the one there was as `aside`."""
+        """Start the file anew from `anchored`, keeping the one there was as `aside`.
+
+        Without `aside` there was none; if another gateway began one meanwhile, that one stays.
+        """
         with self._alone():
+            if aside is None and self._catch_up():
+                return
             if aside is not None and self.path.exists():
                 self.path.rename(aside)
             self._position, self._facts = anchored.position, dict(anchored.facts)
@@ -137,10 +142,10 @@ class Anchor:
                 if known is None or known.seq <= fact.seq:
                     self._facts[name] = fact
             self._end += len(line)
-        if self._end == 0 and on_disk.st_size:
+        if self._end == 0:  # an anchor gets its name when it has a line
             raise OperatorError(
                 Code.AUDIT_KEY_MISMATCH,
-                f"the anchor `{self.path}` was not signed with this audit key",
+                f"the anchor `{self.path}` holds no line that was signed with this audit key",
                 "start with the audit key that this anchor was made with",
             )
         if from_the_start:

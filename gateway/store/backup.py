@@ -22,9 +22,10 @@ from typing import Any, Final
 
 import psycopg
 from psycopg import sql
-from sqlalchemy import Connection, Engine, Table, select, text
+from sqlalchemy import Connection, Engine, Table, select
 
 from gateway.errors import Code, OperatorError
+from gateway.store.connect import without_limits
 from gateway.store.migrate import current_revision
 from gateway.store.not_behind import last_position
 from gateway.store.position import Position
@@ -34,7 +35,6 @@ _FORMAT: Final = 1
 _MANIFEST, _SIGNATURE = "manifest.json", "manifest.mac"
 _BLOCK: Final = 1 << 20
 _LONGEST_MANIFEST: Final = 1 << 20
-_NO_LIMIT: Final = text("SET LOCAL statement_timeout = 0")
 # What zipfile raises for a file that is damaged, encrypted or made to confuse it.
 _UNREADABLE: Final = (
     *(OSError, KeyError, zipfile.BadZipFile, zlib.error),
@@ -183,7 +183,7 @@ def _require_free(path: Path) -> None:
 
 def _write_members(engine: Engine, archive: zipfile.ZipFile, secret: bytes, now: datetime) -> None:
     with engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
-        connection.execute(_NO_LIMIT)
+        without_limits(connection)
         position = last_position(connection)
         manifest = {
             "format": _FORMAT,

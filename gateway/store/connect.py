@@ -1,9 +1,11 @@
 """Connections to the state: one dialect, UTC, no hidden waits, no parameter in any message."""
 
-from sqlalchemy import URL, Engine, NullPool, create_engine, make_url
+import psycopg
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url, text
 
 _LOCK_TIMEOUT_MS = 10_000
 _STATEMENT_TIMEOUT_MS = 15_000
+_IDLE_IN_TRANSACTION_MS = 5_000  # a gateway that vanished must not keep its locks
 _CONNECT_TIMEOUT_S = 5
 
 
@@ -19,24 +21,47 @@ def engine_for(
     Whoever must not wait for ever asks for an engine without a pool: a connection that lay there
     may lead to a server that stopped answering, and the pool would wait for it.
     """
-    limits = {"lock_timeout": _LOCK_TIMEOUT_MS, "statement_timeout": _STATEMENT_TIMEOUT_MS}
+    limits = {
+        "lock_timeout": _LOCK_TIMEOUT_MS,
+        "statement_timeout": _STATEMENT_TIMEOUT_MS,
+        "idle_in_transaction_session_timeout": _IDLE_IN_TRANSACTION_MS,
+    }
     options = " ".join(f"-c {key}={value}" for key, value in limits.items() if statement_timeout)
     address = make_url(url).set(drivername="postgresql+psycopg")
     connect_args = {
         "application_name": name,
         "connect_timeout": _CONNECT_TIMEOUT_S,
-        "options": f"-c timezone=UTC -c client_encoding=UTF8 {options}".strip(),
+        "options": f"-c client_encoding=UTF8 {options}".strip(),
     }
-    if not pooled:
-        return create_engine(
+    if pooled:
+        engine = create_engine(
+            address,
+            connect_args=connect_args,
+            hide_parameters=True,
+            pool_pre_ping=True,
+            pool_size=5,
+            max_overflow=10,
+            pool_timeout=10,
+        )
+    else:
+        engine = create_engine(
             address, connect_args=connect_args, hide_parameters=True, poolclass=NullPool
         )
-    return create_engine(
-        address,
-        connect_args=connect_args,
-        hide_parameters=True,
-        pool_pre_ping=True,
-        pool_size=5,
-        max_overflow=10,
-        pool_timeout=10,
+    event.listen(engine, "connect", _pin_formats)
+    return engine
+
+
+def _pin_formats(connection: psycopg.Connection, record: object) -> None:
+    """UTC and ISO whatever the environment says: libpq lets PGTZ and PGDATESTYLE beat any option."""
+    del record
+    autocommit, connection.autocommit = connection.autocommit, True
+    connection.execute(
+        "SET TIME ZONE 'UTC'; SET DateStyle = 'ISO, MDY'; SET IntervalStyle = 'postgres'"
     )
+    connection.autocommit = autocommit
+
+
+def without_limits(connection: Connection) -> None:
+    """Let this transaction take as long as whoever reads along: an export waits for its reader."""
+    for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
+        connection.execute(text(f"SET LOCAL {limit} = 0"))

@@ -33,7 +33,7 @@ from gateway.store.not_behind import hold_state, last_position, require_not_behi
 from gateway.store.position import Position
 from gateway.store.rows import WRITERS_LOCK, Driver, write_rows
 from gateway.store.tables import trail_records
-from gateway.store.tickets import Outcome, Step, Ticket, Tickets
+from gateway.store.tickets import Outcome, Step, Ticket, Tickets, Told
 from gateway.store.watchdog import Watchdog
 
 _ATTEMPTS: Final = 6
@@ -45,10 +45,11 @@ _OTHERS_WROTE = (errors.UniqueViolation, errors.LockNotAvailable, errors.Deadloc
 
 @dataclass(frozen=True)
 class _Written:
-    """What one attempt put into the database, if it landed."""
+    """What one attempt put into the database, if it landed, and what it told each ticket."""
 
     position: Position
     facts: Mapping[str, Mapping[str, str | None]]
+    told: Sequence[Told]
 
 
 class Journal:
@@ -99,7 +100,7 @@ class Journal:
             except _Poisoned as poisoned:
                 self._isolate(batch, poisoned.cause)
                 return
-            except (BackendUnavailable, OperatorError) as problem:
+            except (BackendUnavailable, OperatorError, OSError) as problem:
                 _fail(batch, self._told(problem))
                 return
             if written is not None:
@@ -152,11 +153,15 @@ class Journal:
         self._memory = None  # it counts again when this batch is durable
         landed = _landed(connection, tried)
         if landed is not None:
+            for ticket, told in zip(batch, landed.told, strict=True):
+                ticket.tell(told)  # a later attempt may have seen what this one did
             return landed
         drafts = [draft for ticket in batch if (draft := ticket.run(memory, connection))]
         rows = [row for draft in drafts for row in draft.rows]
         facts = {name: fact for draft in drafts for name, fact in draft.facts.items()}
-        written = _Written(memory.position, facts) if rows or facts else None
+        written = None
+        if rows or facts:
+            written = _Written(memory.position, facts, [ticket.told for ticket in batch])
         if written is not None and rows:
             tried.append(written)
             write_rows(_driver(connection), rows)
@@ -174,7 +179,7 @@ class Journal:
                 written = self._persist([ticket])
             except _Poisoned as poisoned:
                 _fail([ticket], poisoned.cause)
-            except (BackendUnavailable, OperatorError) as problem:
+            except (BackendUnavailable, OperatorError, OSError) as problem:
                 _fail([ticket], self._told(problem))
             else:
                 if written is not None:
@@ -185,14 +190,19 @@ class Journal:
         try:
             self._anchor.advance(written.position, written.facts)
         except (OSError, OperatorError) as error:
-            self._emit(AnchorLost(type(error).__name__))
-            hint = "the operator must make the anchor writable"
-            _fail(batch, BackendUnavailable(Code.ANCHOR_UNAVAILABLE, hint=hint))
+            _fail(batch, self._without_anchor(error))
 
-    def _told(self, problem: BackendUnavailable | OperatorError) -> BackendUnavailable:
+    def _without_anchor(self, problem: OSError | OperatorError) -> BackendUnavailable:
+        self._emit(AnchorLost(str(problem)))
+        hint = "the operator must make the anchor writable"
+        return BackendUnavailable(Code.ANCHOR_UNAVAILABLE, hint=hint)
+
+    def _told(self, problem: BackendUnavailable | OperatorError | OSError) -> BackendUnavailable:
         """A state that is not ours any more is the operator's concern; an analyst is told to wait."""
         if isinstance(problem, BackendUnavailable):
             return problem
+        if isinstance(problem, OSError):
+            return self._without_anchor(problem)
         self._emit(StateLost(str(problem)))
         return BackendUnavailable(Code.STATE_UNAVAILABLE, hint="the operator's log says why")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import psycopg
 from sqlalchemy import URL, Engine, make_url
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from gateway.config import Settings
 from gateway.embedded import Lease, open_server
@@ -15,6 +15,7 @@ from gateway.events import Emit, silent
 from gateway.store.anchor import Anchor
 from gateway.store.connect import engine_for
 from gateway.store.journal import Journal
+from gateway.store.lines import Lines
 from gateway.store.logins import StateUrls, embedded_urls
 from gateway.store.migrate import require_head, upgrade
 
@@ -26,6 +27,7 @@ class State:
     engine: Engine
     journal: Journal
     anchor: Anchor
+    lines: Lines
 
 
 @contextmanager
@@ -50,15 +52,19 @@ def open_state(settings: Settings, audit_secret: bytes, emit: Emit = silent) -> 
         urls = stack.enter_context(reach_state(settings))
         if settings.state_url is None:
             upgrade_state(urls)
-        engine = engine_for(urls.application)
+        stack.enter_context(reachable(urls.application))
+        lines = Lines()
+        engine = lines.watch(engine_for(urls.application))
         stack.callback(engine.dispose)
-        with reachable(urls.application), engine.connect() as connection:
+        with engine.connect() as connection:
             require_head(connection)
         anchor = open_anchor(settings, audit_secret)
-        journal = Journal(engine_for(urls.application, pooled=False), anchor, emit)
+        unpooled = lines.watch(engine_for(urls.application, pooled=False))
+        journal = Journal(unpooled, anchor, emit)
         stack.callback(journal.close)
-        journal.open()
-        yield State(engine, journal, anchor)
+        with anchor_usable(anchor):
+            journal.open()
+        yield State(engine, journal, anchor, lines)
 
 
 def open_anchor(settings: Settings, audit_secret: bytes) -> Anchor:
@@ -80,15 +86,36 @@ def reachable(url: URL) -> Iterator[None]:
     """Say which database cannot be reached, without its password."""
     try:
         yield
-    except (OperationalError, psycopg.OperationalError) as error:
-        cause = error.orig if isinstance(error, OperationalError) else error
-        said = str(cause).strip().splitlines()
+    except (DBAPIError, psycopg.Error) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        if not _is_about_access(cause):
+            raise
         where = f"{url.host or url.query.get('host', 'localhost')}/{url.database or ''}"
         raise OperatorError(
             Code.STATE_UNREACHABLE,
-            f"`{where}` as `{url.username}`: {said[-1] if said else type(cause).__name__}",
+            f"`{where}` as `{url.username}`: {' '.join(str(cause).split()) or type(cause).__name__}",
             "check GATEWAY_STATE_URL and that PostgreSQL runs",
         ) from None
+
+
+@contextmanager
+def anchor_usable(anchor: Anchor) -> Iterator[None]:
+    """Say which anchor cannot be read or written."""
+    try:
+        yield
+    except OSError as error:
+        raise OperatorError(
+            Code.ANCHOR_UNAVAILABLE,
+            f"`{anchor.path}`: {error.strerror}",
+            "GATEWAY_AUDIT_ANCHOR must name a file in a directory that the gateway may write to",
+        ) from None
+
+
+def _is_about_access(cause: BaseException | None) -> bool:
+    """Whether somebody who runs the gateway can set this right, or it is a bug of ours."""
+    if isinstance(cause, psycopg.OperationalError | psycopg.errors.InsufficientPrivilege):
+        return True
+    return isinstance(cause, psycopg.ProgrammingError) and "connection option" in str(cause)
 
 
 def _embedded(lease: Lease, settings: Settings) -> StateUrls:

@@ -20,6 +20,7 @@ from gateway.store.draft import Draft, Memory
 
 Outcome = TypeVar("Outcome")
 Step = Callable[[Draft], Outcome]
+Told = tuple[object, BaseException | None]
 _LARGEST_BATCH = 256
 
 
@@ -51,6 +52,15 @@ class Ticket(Generic[Outcome]):
 
     def fail(self, error: BaseException) -> None:
         self._outcome, self._error = None, error
+
+    @property
+    def told(self) -> Told:
+        """What the caller would be told if nothing else happened."""
+        return self._outcome, self._error
+
+    def tell(self, told: Told) -> None:
+        """Let the caller be told this after all."""
+        self._outcome, self._error = told  # type: ignore[assignment]  # it was this ticket's own
 
     def result(self) -> Outcome:
         if self._error is not None:

@@ -48,10 +48,14 @@ class Watchdog:
 
     def _patrol(self) -> None:
         while not self._stop.wait(min(1.0, self._limit_s / 4)):
-            with self._lock:
-                if self._socket < 0 or time.monotonic() < self._deadline:
-                    continue
-                duplicate = os.dup(self._socket)
-                self._socket = -1
-            with socket.socket(fileno=duplicate) as watched, suppress(OSError):
-                watched.shutdown(socket.SHUT_RDWR)  # the other side may have been faster
+            with suppress(OSError):  # the connection may have ended by itself
+                self._bite()
+
+    def _bite(self) -> None:
+        with self._lock:
+            if self._socket < 0 or time.monotonic() < self._deadline:
+                return
+            file, self._socket = self._socket, -1
+            duplicate = os.dup(file)
+        with socket.socket(fileno=duplicate) as watched:
+            watched.shutdown(socket.SHUT_RDWR)

@@ -1,13 +1,13 @@
 """Hold what is allowed against the trail: ledgers, accounts and their limits, keys and revocations.
 
 A cap that was raised in its table, an account that was moved below another, a key that nobody made
-and a revocation that is gone are all found, because every such act has its record.
+or that was given another secret, and a revocation that is gone are all found, because every such act has its record.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import Connection, Text, cast, select
+from sqlalchemy import Connection, Text, cast, func, select
 
 from gateway.store.tables import account_limits, accounts, api_keys, key_revocations, ledgers
 from gateway.trail import moments
@@ -38,7 +38,9 @@ class Allowed:
             case Kind.KEY_CREATED:
                 expires = about["expires_at"]
                 until = None if expires is None else moments.said(expires)
-                self._said["key"].add((about["key"], said["subject"], said["actor"], until))
+                self._said["key"].add(
+                    (about["key"], said["subject"], said["actor"], until, about["fingerprint"])
+                )
             case Kind.KEY_REVOKED:
                 self._said["revocation"].add((about["key"], said["actor"]))
 
@@ -67,6 +69,7 @@ def _first(lines: set[Line]) -> str:
     return min(str(line[0]) for line in lines)
 
 
+_KEPT = api_keys.c.secret_hash.op("||")(api_keys.c.stored_key).op("||")(api_keys.c.server_key)
 _THERE = {
     "ledger": select(ledgers.c.name, ledgers.c.source, ledgers.c.unit, ledgers.c.currency),
     "account": select(accounts.c.name, accounts.c.ledger, accounts.c.parent),
@@ -83,6 +86,10 @@ _THERE = {
         api_keys.c.subject,
         api_keys.c.created_by,
         moments.stored(api_keys.c.expires_at),
+        func.encode(
+            func.sha256(_KEPT),
+            "hex",
+        ),
     ),
     "revocation": select(key_revocations.c.id, key_revocations.c.actor),
 }

@@ -43,6 +43,7 @@ class Wanted:
 
 
 _LAST_SEQ = 2**63 - 1
+_NOBODY: dict[str, Any] = {"subject": None, "dataset": None, "query_id": None}
 EVERYTHING = Wanted()
 _COLUMNS = select(trail_records.c.seq, trail_records.c.mac, trail_records.c.body)
 
@@ -71,5 +72,20 @@ def json_line(record: Mapping[str, Any]) -> str:
     return json.dumps(record, ensure_ascii=True, separators=(",", ":")).replace("\x7f", "\\u007f")
 
 
-def _said(seq: int, mac: str, body: str) -> Mapping[str, Any]:
-    return {"seq": seq, **json.loads(body), "mac": mac}
+def _said(seq: int | None, mac: str | None, body: str | None) -> Mapping[str, Any]:
+    return {"seq": seq, **_read(body), "mac": mac}
+
+
+def _read(body: str | None) -> Mapping[str, Any]:
+    """What a record says. One that was tampered with must not keep the others from being read."""
+    try:
+        said = json.loads(body or "", parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        said = None
+    if isinstance(said, dict) and all(isinstance(said.get(name), str) for name in ("at", "kind")):
+        return _NOBODY | said
+    return _NOBODY | {"at": "", "kind": "unreadable", "body": body}
+
+
+def _no_number(text: str) -> float:
+    raise ValueError(text)

@@ -40,6 +40,7 @@ END $$
 # A record may only follow its predecessor: the trail has no holes, whoever writes it.
 _TRAIL_FOLLOWS = """
 CREATE FUNCTION gateway_trail_follows() RETURNS trigger LANGUAGE plpgsql
+SET search_path = public, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     stray bigint;
@@ -73,6 +74,7 @@ $$
 # An entry follows the one before it in number, in time and in amount; the first one follows nothing.
 _BALANCE_FOLLOWS = """
 CREATE FUNCTION gateway_balance_follows() RETURNS trigger LANGUAGE plpgsql
+SET search_path = public, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     stray record;
@@ -232,7 +234,7 @@ def _create_ledger() -> None:
 def _create_trail() -> None:
     op.create_table(
         "trail_records",
-        sa.Column("seq", sa.BigInteger, nullable=False),
+        sa.Column("seq", sa.BigInteger, autoincrement=False, nullable=False),
         sa.Column("at", _MOMENT, nullable=False),
         sa.Column("kind", sa.Text, nullable=False),
         sa.Column("subject", sa.Text),

@@ -1,7 +1,6 @@
 """Several gateways, many threads, one budget: it is given once."""
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from fix_ledger import ALICE, BOB, CLINIC, Bank, Books, audit, limits
+from fix_ledger import ALICE, BOB, CLINIC, Bank, Books, audit, limits, own_environment
 from fix_state import AUDIT_SECRET
 
 from gateway.budget.account import Currency
@@ -46,7 +45,7 @@ class Gateways:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     text=True,
-                    env={**os.environ, "PYTHONPATH": str(_PROGRAM.parent.parent)},
+                    env=own_environment(),
                 )
             )
             for _ in orders

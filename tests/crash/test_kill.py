@@ -14,7 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from fix_ledger import ALICE, CLINIC, Bank, Books, audit, limits
+from fix_ledger import ALICE, CLINIC, Bank, Books, audit, limits, own_environment
 from fix_state import AUDIT_SECRET
 
 from gateway.config import Settings
@@ -110,7 +110,7 @@ def worker() -> Iterator[subprocess.Popen[str]]:
         stdout=subprocess.PIPE,
         text=True,
         bufsize=1,
-        env={**os.environ, "PYTHONPATH": str(_WORKER.parent.parent)},
+        env=own_environment(),
     )
     yield process
     process.communicate(timeout=60)

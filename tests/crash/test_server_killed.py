@@ -4,8 +4,10 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 import pytest
 from fix_ledger import ALICE, Bank, audit, limits
@@ -31,7 +33,7 @@ class Site:
 
     def journals_backend(self) -> int:
         with self.bank.engine.connect() as connection:
-            query = "SELECT pid FROM pg_locks WHERE locktype = 'advisory'"
+            query = "SELECT DISTINCT pid FROM pg_locks WHERE locktype = 'advisory'"
             pid = connection.exec_driver_sql(query).scalar_one()
         assert isinstance(pid, int)
         return pid
@@ -59,10 +61,19 @@ class Analysts:
     stop: threading.Event = field(default_factory=threading.Event)
     threads: list[threading.Thread] = field(default_factory=list)
 
-    def begin(self) -> None:
+    def __enter__(self) -> Self:
         self.threads = [threading.Thread(target=self._ask) for _ in range(4)]
         for thread in self.threads:
             thread.start()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.end()
+
+    def end(self) -> None:
+        self.stop.set()
+        for thread in self.threads:
+            thread.join()
 
     def _ask(self) -> None:
         while not self.stop.is_set():
@@ -79,11 +90,6 @@ class Analysts:
         while len(self.answered) < wanted:
             self.stop.wait(0.001)
 
-    def end(self) -> None:
-        self.stop.set()
-        for thread in self.threads:
-            thread.join()
-
 
 @pytest.mark.slow
 def test_gateway_goes_on_when_its_backend_or_its_server_is_killed(site: Site) -> None:
@@ -91,15 +97,15 @@ def test_gateway_goes_on_when_its_backend_or_its_server_is_killed(site: Site) ->
     question is answered after a durable charge or refused with GW601, and when the server is back
     the gateway goes on by itself.
     """
-    analysts = Analysts(site.bank)
-    analysts.begin()
-    analysts.wait_for_answers(20)
-    os.kill(site.journals_backend(), signal.SIGKILL)
-    analysts.wait_for_answers(20)
-    os.kill(site.postmaster(), signal.SIGKILL)
-    while not analysts.refusals:
-        analysts.stop.wait(0.01)
-    with open_server(site.home):
+    with ExitStack() as stack:
+        analysts = stack.enter_context(Analysts(site.bank))
+        analysts.wait_for_answers(20)
+        os.kill(site.journals_backend(), signal.SIGKILL)
+        analysts.wait_for_answers(20)
+        os.kill(site.postmaster(), signal.SIGKILL)
+        while not analysts.refusals:
+            analysts.stop.wait(0.01)
+        stack.enter_context(open_server(site.home))
         analysts.wait_for_answers(20)
         analysts.end()
         books = audit(site.bank.engine)

@@ -16,7 +16,7 @@ from fix_state import AUDIT_SECRET
 
 from gateway import restoring
 from gateway.app import door, open_ground
-from gateway.budget.account import Account, Every, Window
+from gateway.budget.account import Account, Every, Limits, Window
 from gateway.errors import BudgetExhausted, Code, OperatorError, Unauthenticated
 from gateway.store.anchor import Anchor
 from gateway.trail.chain import ChainKey
@@ -176,23 +176,22 @@ def test_restore_opens_accounts_when_the_backup_has_never_heard_of_them(house: H
 
 
 @pytest.mark.parametrize(
-    "newer",
+    ("account", "newer"),
     [
-        limits("0.5"),
-        limits("9"),
-        limits("1.8", "1e-9"),
-        limits("1.8", window=Window(Every.DAY, Epsilon.parse("0.01"))),
-        limits("1.8"),
+        (ALICE, limits("0.5")),
+        (ALICE, limits("9")),
+        (CHEMIST, limits("1.8", "1e-9")),
+        (CHEMIST, limits("1.8", window=Window(Every.DAY, Epsilon.parse("0.01")))),
+        (LABS, limits("2")),
     ],
 )
-@pytest.mark.parametrize("account", [ALICE, CHEMIST])
 def test_restore_keeps_the_newest_limits_when_they_were_set_after_the_backup(
-    house: House, account: str, newer: object
+    house: House, account: str, newer: Limits
 ) -> None:
     """Nobody gets a cap, a delta or a window back that an administrator had taken away."""
     file = a_day_passes(house)
     with house.open() as clerk:
-        clerk.limit(account, newer)  # type: ignore[arg-type]  # Limits
+        clerk.limit(account, newer)
     allowed = house.limits()
     house.lose()
     restored = house.restore(file)
@@ -344,9 +343,16 @@ main(["db", "restore", *sys.argv[2:]])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lost", ["much", "one record"])
-@pytest.mark.parametrize("moment", ["before the gap", "before the anchor"])
-@pytest.mark.parametrize("again", ["the file", "the state"])
+@pytest.mark.parametrize(
+    ("moment", "lost", "again"),
+    [
+        ("before the gap", "much", "the file"),
+        ("before the gap", "one record", "the state"),
+        ("before the anchor", "much", "the state"),
+        ("before the anchor", "one record", "the file"),
+        ("before the anchor", "one record", "the state"),
+    ],
+)
 def test_restore_can_be_run_again_when_it_was_killed(
     house: House, moment: str, lost: str, again: str
 ) -> None:
@@ -591,3 +597,31 @@ def test_gap_is_charged_below_accounts_when_they_come_in_any_order(house: House)
     house.restore()
     assert (house.spent(), house.limits()) == (before, allowed)
     assert house.verdict().intact
+
+
+def test_restore_sets_the_tighter_limits_when_another_gateway_restored_before(
+    house: House,
+) -> None:
+    """Of two gateways on one state each knows what it had lowered; after both restored, all of it counts."""
+    here, there = house.home / "here", house.home / "there"
+    with house.open() as clerk:
+        clerk.open_books()
+    file = house.backup()
+    day = Window(Every.DAY, Epsilon.parse("0.04"))
+    with replace(house, home=here).open() as clerk:
+        clerk.turn_away()
+    with replace(house, home=there).open() as clerk:
+        clerk.limit(ALICE, limits("2", "1e-9", Window(Every.MONTH, Epsilon.parse("1.5"))))
+        clerk.limit(BOB, limits("0.3", window=day))
+        clerk.limit(TEAM, limits("1"))
+        clerk.limit(CLINIC, limits("20"))
+    replace(house, home=here).restore(file, replace=True)
+    with replace(house, home=here).open() as clerk:
+        clerk.limit(ALICE, limits("1", window=Window(Every.MONTH, Epsilon.parse("1.5"))))
+    replace(house, home=there).restore()
+    allowed = house.limits()
+    assert allowed[ALICE] == ("1/1", "1/1000000000", "month", "3/2")
+    assert allowed[BOB] == ("3/10", "1/1000000", "day", "1/25")
+    assert allowed[TEAM] == ("1/1", "1/1000000", None, None)
+    assert allowed[CLINIC] == ("10/1", "1/1000000", None, None)
+    assert replace(house, home=there).verdict().intact

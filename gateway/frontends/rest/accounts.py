@@ -3,7 +3,7 @@
 from typing import Any
 
 from gateway.budget.standing import Standing, WindowStanding
-from gateway.units import Delta, Epsilon
+from gateway.units import Delta, Epsilon, format_down
 
 
 def account_json(standing: Standing) -> dict[str, Any]:
@@ -12,7 +12,7 @@ def account_json(standing: Standing) -> dict[str, Any]:
         "dataset": standing.dataset,
         "epsilon_limit": number(standing.epsilon_limit),
         "epsilon_spent": number(standing.epsilon_spent),
-        "epsilon_remaining": number(standing.epsilon_remaining),
+        "epsilon_remaining": remaining(standing.epsilon_remaining),
         "delta_limit": number(standing.delta_limit),
         "window": None if standing.window is None else _window_json(standing.window),
     }
@@ -23,11 +23,16 @@ def number(amount: Epsilon | Delta) -> float:
     return float(str(amount))
 
 
+def remaining(amount: Epsilon) -> float:
+    """What is left, never rounded up: a question asked at exactly this price is answered."""
+    return float(format_down(amount.value))
+
+
 def _window_json(window: WindowStanding) -> dict[str, Any]:
     return {
         "every": window.every,
         "epsilon_limit": number(window.epsilon_limit),
         "epsilon_spent": number(window.epsilon_spent),
-        "epsilon_remaining": number(window.epsilon_remaining),
+        "epsilon_remaining": remaining(window.epsilon_remaining),
         "reopens_at": window.reopens_at.isoformat(),
     }

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import Depends, FastAPI, Query, Response
+from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway import __version__
@@ -12,7 +13,9 @@ from gateway.budget.standing import Standing
 from gateway.frontends.rest.accounts import account_json
 from gateway.frontends.rest.callers import caller, require_role
 from gateway.frontends.rest.doors import Doors
-from gateway.frontends.rest.problems import Incidents, tell_problems
+from gateway.frontends.rest.policies import add_policies
+from gateway.frontends.rest.problems import PROBLEM, Incidents, tell_problems
+from gateway.frontends.rest.responses import AsciiJson
 from gateway.policy.subjects import Subject
 from gateway.trail.search import Wanted
 
@@ -48,12 +51,15 @@ def create_app(doors: Doors) -> FastAPI:
         title="Gateway",
         version=__version__,
         summary="Ordinary SQL in, differentially private aggregates out.",
+        responses={"default": PROBLEM},
+        default_response_class=AsciiJson,
     )
     app.add_middleware(Incidents, emit=doors.emit)
     tell_problems(app)
     _add_probes(app, doors)
     _add_budget(app, doors)
     _add_audit(app, doors)
+    add_policies(app, doors)
     return app
 
 
@@ -69,7 +75,7 @@ def _add_probes(app: FastAPI, doors: Doors) -> None:
         doors.require_ready()
         return {"status": "ready"}
 
-    @app.get("/metrics", tags=["operation"])
+    @app.get("/metrics", tags=["operation"], response_class=PlainTextResponse)
     def metrics() -> Response:
         """Counters for Prometheus."""
         return Response(doors.metrics(), media_type=doors.metrics_type)

@@ -13,6 +13,14 @@ from gateway.trail.verify import Verdict
 
 
 @dataclass(frozen=True)
+class PolicyDoor:
+    """Check what the policy files say now, or put it in force; both tell it as JSON."""
+
+    check: Callable[[], Mapping[str, Any]]
+    reload: Callable[[str], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
 class Doors:
     authenticator: Authenticator[Subject]
     accounts: Callable[[], Sequence[Standing]]
@@ -23,3 +31,4 @@ class Doors:
     metrics: Callable[[], bytes]
     metrics_type: str
     emit: Emit
+    policies: PolicyDoor | None = None

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import socket
+import ssl
 from collections.abc import Callable
 from types import FrameType
 
@@ -13,8 +14,24 @@ from fastapi import FastAPI
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
 
-_GRACE_S = 2
+_GRACE_S = 2  # for requests to finish
+_LAST_S = 2  # for those that were given up to say so
 _BACKLOG = 512
+
+
+class _Server(uvicorn.Server):
+    """Gives requests up before it cancels them, so that their clients are told."""
+
+    def __init__(self, config: uvicorn.Config, give_up: Callable[[], object]) -> None:
+        super().__init__(config)
+        self._give_up = give_up
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        later = asyncio.get_running_loop().call_later(_GRACE_S, self._give_up)
+        try:
+            await super().shutdown(sockets)
+        finally:
+            later.cancel()
 
 
 class Stop:
@@ -46,17 +63,49 @@ def bind(host: str, port: int, setting: str) -> socket.socket:
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    except OSError as error:
+    except (OSError, UnicodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "this cannot be a host's name"
         raise OperatorError(
-            Code.PORT_TAKEN,
-            f"{host}:{port}: {error.strerror or error}",
-            f"choose another {setting}",
+            Code.PORT_TAKEN, f"{host}:{port}: {why or error}", f"choose another {setting}"
         ) from None
     return listener
 
 
-def serve_until(stop: Stop, app: FastAPI, listener: socket.socket, settings: Settings) -> None:
-    """Serve until told to stop; requests under way get a moment to finish."""
+def require_tls_usable(settings: Settings) -> None:
+    """Read certificate and key before anything starts, and never ask the terminal for a password."""
+    if settings.tls_cert is None or settings.tls_key is None:
+        return
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(settings.tls_cert, settings.tls_key, password=lambda: b"")
+    except OSError as error:  # an SSLError is one too
+        raise OperatorError(
+            Code.SETTING_INVALID,
+            f"GATEWAY_TLS_CERT `{settings.tls_cert}` and GATEWAY_TLS_KEY `{settings.tls_key}`"
+            f" cannot be used: {error.strerror or error}",
+            "both are PEM files that belong together; the key has no password",
+        ) from None
+
+
+def address_of(listener: socket.socket, settings: Settings) -> str:
+    """The URL a client may use."""
+    host, port = listener.getsockname()[:2]
+    scheme = "https" if settings.tls_cert else "http"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+def serve_until(
+    stop: Stop,
+    app: FastAPI,
+    listener: socket.socket,
+    settings: Settings,
+    give_up: Callable[[], object] = bool,
+) -> None:
+    """Serve until told to stop.
+
+    Requests under way get a moment to finish; then `give_up` ends whatever they wait for, because a
+    thread cannot be cancelled and the process would not end before it.
+    """
     config = uvicorn.Config(
         app,
         log_config=None,
@@ -67,9 +116,9 @@ def serve_until(stop: Stop, app: FastAPI, listener: socket.socket, settings: Set
         ws="none",
         ssl_certfile=settings.tls_cert,
         ssl_keyfile=settings.tls_key,
-        timeout_graceful_shutdown=_GRACE_S,
+        timeout_graceful_shutdown=_GRACE_S + _LAST_S,
     )
-    server = uvicorn.Server(config)
+    server = _Server(config, give_up)
 
     async def serve() -> None:
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.workers

@@ -3,10 +3,10 @@
 import secrets
 import traceback
 from collections.abc import Mapping
+from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -15,18 +15,45 @@ from gateway.errors import (
     BackendUnavailable,
     Code,
     InternalError,
-    LimitExceeded,
     OperatorError,
+    Reason,
     Refusal,
     SyntaxRefused,
 )
 from gateway.events import Crashed, Emit
+from gateway.frontends.rest.responses import AsciiJson
 
 MEDIA_TYPE = "application/problem+json"
 _RETRY_SECONDS = "60"
+# What the framework itself says no to.
+_HTTP_CODES = {404: Code.NO_SUCH_ENDPOINT, 405: Code.METHOD_NOT_ALLOWED}
 
 
-class ProblemResponse(JSONResponse):
+# The same as OpenAPI says it: every endpoint may answer with this, whatever the status.
+PROBLEM: dict[str, Any] = {
+    "description": "a refusal (RFC 9457); docs/errors.md has every code",
+    "content": {
+        MEDIA_TYPE: {
+            "schema": {
+                "type": "object",
+                "required": ["type", "title", "status", "code", "reason", "detail", "hint"],
+                "properties": {
+                    "type": {"type": "string", "format": "uri"},
+                    "title": {"type": "string"},
+                    "status": {"type": "integer"},
+                    "code": {"enum": list(Code)},
+                    "reason": {"enum": [reason for reason in Reason if reason != Reason.OPERATION]},
+                    "detail": {"type": "string"},
+                    "hint": {"type": "string"},
+                    "query_id": {"type": ["string", "null"]},
+                },
+            }
+        }
+    },
+}
+
+
+class ProblemResponse(AsciiJson):
     media_type = MEDIA_TYPE
 
 
@@ -64,9 +91,12 @@ def tell_problems(app: FastAPI) -> None:
         return problem(SyntaxRefused(Code.BAD_REQUEST, f"{where}: {first['msg']}", "see /docs"))
 
     @app.exception_handler(HTTPException)
-    def not_found(request: Request, error: HTTPException) -> ProblemResponse:
+    def not_served(request: Request, error: HTTPException) -> ProblemResponse:
+        code = _HTTP_CODES.get(error.status_code, Code.BAD_REQUEST)
         detail = f"{error.detail}: {request.method} {request.url.path}"
-        return problem(SyntaxRefused(Code.NO_SUCH_ENDPOINT, detail, "see /docs"))
+        told = problem(SyntaxRefused(code, detail, "see /docs"))
+        told.headers.update(error.headers or {})
+        return told
 
     @app.exception_handler(OperatorError)
     def unavailable(request: Request, error: OperatorError) -> ProblemResponse:
@@ -106,6 +136,6 @@ class Incidents:
 def _headers(refusal: Refusal) -> Mapping[str, str]:
     if refusal.code in {Code.NO_CREDENTIALS, Code.BAD_CREDENTIALS}:
         return {"WWW-Authenticate": "Bearer"}
-    if isinstance(refusal, LimitExceeded):
+    if refusal.code is Code.TOO_MANY_FAILURES:
         return {"Retry-After": _RETRY_SECONDS}
     return {}

@@ -1,0 +1,248 @@
+"""`gateway serve` comes up whole and goes down whole, whenever and however it is told to."""
+
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from fix_embedded import gone
+from fix_gateway import (
+    POLICY_SUBJECTS,
+    House,
+    Serving,
+    environment,
+    gateway,
+    no_gateway,
+    superuser_engine,
+)
+from sqlalchemy import text
+
+Begin = Callable[..., Serving]
+STOPS = [signal.SIGTERM, signal.SIGINT]
+
+
+def embedded(home: Path) -> dict[str, str]:
+    """A gateway that keeps a server of its own."""
+    policies = home.parent / "policies"
+    policies.mkdir(exist_ok=True)
+    (policies / "subjects.yaml").write_text(POLICY_SUBJECTS)
+    return {**no_gateway(), "GATEWAY_HOME": str(home), "GATEWAY_POLICIES": str(policies)}
+
+
+def state_server(home: Path) -> int:
+    """The pid of the server of an embedded state."""
+    location = home / "state" / "location"
+    place = Path(location.read_text().strip()) if location.exists() else home / "state" / "postgres"
+    return int((place / "data" / "postmaster.pid").read_text().split()[0])
+
+
+@pytest.mark.parametrize("stop", STOPS)
+def test_gateway_ends_with_0_when_it_is_told_to_stop(
+    house: House, serve: Begin, stop: signal.Signals
+) -> None:
+    """A service manager's signal and Ctrl-C end an idle gateway at once, and it says so."""
+    serving = serve(env=environment(house))
+    assert httpx.get(f"{serving.url()}/readyz").status_code == 200
+    serving.tell(stop)
+    assert serving.ended() == 0
+    assert serving.log[-1]["event"] == "gateway.stopping"
+    assert serving.log[-1]["because"] == "a signal"
+
+
+def test_gateway_ends_with_0_when_it_is_told_to_stop_twice(house: House, serve: Begin) -> None:
+    """An impatient second signal does not cut the end short."""
+    serving = serve(env=environment(house))
+    serving.url()
+    for stop in (*STOPS, *STOPS):
+        serving.tell(stop)
+    assert serving.ended() == 0
+
+
+def test_gateway_ends_when_a_connection_stays_open(house: House, serve: Begin) -> None:
+    """A client that keeps its connection, or half a request, does not keep the gateway."""
+    serving = serve(env=environment(house))
+    url = httpx.URL(serving.url())
+    with (
+        httpx.Client(base_url=url) as kept,
+        socket.create_connection((url.host, url.port or 0)) as half,
+    ):
+        assert kept.get("/healthz").status_code == 200
+        half.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n")
+        serving.tell(signal.SIGTERM)
+        assert serving.ended() == 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("blocked", ["api_keys", "trail_records"])
+def test_gateway_ends_when_a_request_is_slow(house: House, serve: Begin, blocked: str) -> None:
+    """A request that waits for the state is given a moment and then given up, not waited for.
+
+    `api_keys` blocks a reader, `trail_records` the journal, in the middle of its commit.
+    """
+    with house.open() as clerk:
+        clerk.open_books()
+        key = clerk.key("alice").key.reveal()
+    env = environment(house)
+    serving = serve(env=env)
+    url = serving.url()
+    engine = superuser_engine(house.server, str(house.urls.application.database))
+    answers: list[int] = []
+
+    def ask() -> None:
+        with httpx.Client(timeout=60) as client:
+            try:
+                credential = key if blocked == "api_keys" else "wrong"
+                headers = {"Authorization": f"Bearer {credential}"}
+                answers.append(client.get(f"{url}/v1/budget", headers=headers).status_code)
+            except httpx.HTTPError:
+                answers.append(0)
+
+    with engine.begin() as connection:
+        connection.execute(text(f"LOCK TABLE {blocked} IN ACCESS EXCLUSIVE MODE"))
+        asking = [threading.Thread(target=ask) for _ in range(3)]
+        for one in asking:
+            one.start()
+        _wait_for_blocked(house, blocked)
+        assert not answers  # the control: they are under way
+        serving.tell(signal.SIGTERM)
+        assert serving.ended(within=9) == 0  # the state would keep it for more than that
+        for one in asking:
+            one.join()
+    engine.dispose()
+    assert answers == ([503] * 3 if blocked == "api_keys" else [401] * 3)
+    assert house.verdict().intact
+
+
+def test_gateway_ends_with_2_when_the_port_is_taken(house: House) -> None:
+    """One line says which port and which setting, before the state is opened."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = gateway("serve", "--rest-port", str(port), env=environment(house))
+    assert done.code == 2
+    assert done.err.splitlines()[0].startswith("gateway: GW802: ")
+    assert f"127.0.0.1:{port}: Address already in use" in done.err
+    assert "GATEWAY_REST_PORT" in done.err
+    assert len(done.err.splitlines()) == 2
+
+
+def test_gateway_listens_on_ipv6_when_it_is_told_to(house: House, serve: Begin) -> None:
+    """The address it tells is one that a client can use."""
+    serving = serve("--rest-host", "::1", env=environment(house))
+    url = serving.url()
+    assert url.startswith("http://[::1]:")
+    assert httpx.get(f"{url}/healthz").status_code == 200
+
+
+def test_gateway_speaks_tls_when_it_has_a_certificate(house: House, serve: Begin) -> None:
+    """With certificate and key the port speaks TLS, and TLS alone."""
+    certificates = Path(__file__).with_name("certificates")
+    serving = serve(
+        *("--tls-cert", str(certificates / "cert.pem"), "--tls-key", str(certificates / "key.pem")),
+        env=environment(house),
+    )
+    url = serving.url()
+    assert url.startswith("https://")
+    assert httpx.get(f"{url}/healthz", verify=False).status_code == 200  # noqa: S501  # a test's own
+    with pytest.raises(httpx.HTTPError):
+        httpx.get(f"{url.replace('https', 'http')}/healthz")
+
+
+def test_gateway_takes_no_command_line_secret(house: House, serve: Begin) -> None:
+    """Neither the process list nor the log shows a password or a key."""
+    env = environment(house)
+    serving = serve(env=env)
+    url = serving.url()
+    httpx.get(f"{url}/v1/budget", headers={"Authorization": f"Bearer gwk_{'a' * 12}_{'B' * 43}"})
+    shown = Path(f"/proc/{serving.process.pid}/cmdline").read_bytes().decode()
+    serving.tell(signal.SIGTERM)
+    assert serving.ended() == 0
+    password = house.urls.application.password
+    assert password
+    for text_ in (shown, str(serving.log)):
+        assert str(password) not in text_
+        assert env["GATEWAY_AUDIT_KEY"] not in text_
+        assert "BBBB" not in text_
+
+
+# ---- with a server of its own ----
+
+
+@pytest.mark.slow
+def test_gateway_takes_its_state_down_with_it_when_it_is_the_last(
+    used_home: Path, serve: Begin
+) -> None:
+    """The first of two gateways leaves the state up for the other, the last takes it down."""
+    first, second = (serve(env=embedded(used_home)) for _ in range(2))
+    urls = [first.url(), second.url()]
+    server = state_server(used_home)
+    first.tell(signal.SIGTERM)
+    assert first.ended() == 0
+    assert not gone(server)
+    assert httpx.get(f"{urls[1]}/readyz").status_code == 200
+    second.tell(signal.SIGINT)
+    assert second.ended() == 0
+    assert gone(server)
+
+
+@pytest.mark.slow
+def test_gateway_starts_again_when_it_was_killed(used_home: Path, serve: Begin) -> None:
+    """After kill -9 the next start finds everything as it was, and ends with nothing left."""
+    env = embedded(used_home)
+    done = gateway("key", "create", "carol", env=env)
+    assert (done.code, done.err) == (0, "")
+    first = serve(env=env)
+    first.url()
+    first.process.kill()
+    first.process.wait(timeout=30)
+    second = serve(env=env)
+    headers = {"Authorization": f"Bearer {done.out.strip()}"}
+    answer = httpx.get(f"{second.url()}/v1/audit/verify", headers=headers)
+    assert answer.json()["intact"] is True
+    server = state_server(used_home)
+    second.tell(signal.SIGTERM)
+    assert second.ended() == 0
+    assert gone(server)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("stop", "moment"),
+    [
+        (signal.SIGTERM, "state"),
+        (signal.SIGINT, "state/superuser"),
+        (signal.SIGTERM, "state/superuser"),
+        (signal.SIGTERM, "anchor.lock"),
+    ],
+)
+def test_gateway_ends_with_0_when_it_is_told_to_stop_while_it_starts(
+    home: Path, serve: Begin, stop: signal.Signals, moment: str
+) -> None:
+    """A stop that comes amid the first start is not lost, and leaves no server behind."""
+    env = embedded(home)
+    serving = serve(env=env)
+    deadline = time.monotonic() + 30
+    while not (home / moment).exists():
+        assert time.monotonic() < deadline
+        assert serving.process.poll() is None
+        time.sleep(0.002)
+    serving.tell(stop)
+    assert serving.ended(within=15) == 0
+    place = home / "state" / "location"
+    server_lock = Path(place.read_text().strip()) if place.exists() else home / "state/postgres"
+    assert not (server_lock / "data" / "postmaster.pid").exists()
+    again = serve(env=env)
+    assert httpx.get(f"{again.url()}/readyz").status_code == 200
+
+
+def _wait_for_blocked(house: House, table: str) -> None:
+    """Until somebody waits for this table."""
+    deadline = time.monotonic() + 20
+    while not house.rows(
+        "SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
+    ):
+        assert time.monotonic() < deadline, table
+        time.sleep(0.05)
