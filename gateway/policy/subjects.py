@@ -68,11 +68,16 @@ class Subject:
 def load_subjects(policies: Path) -> Mapping[str, Subject]:
     """Everybody named in `subjects.yaml` of this directory."""
     path = policies / FILE_NAME
+    require_subjects(path)
+    return subjects_from(read_yaml(path, inside=policies, code=Code.SUBJECTS_INVALID))
+
+
+def require_subjects(path: Path) -> None:
+    """Say what to write when there is no such file."""
     if not path.exists() and not path.is_symlink():
         raise problem(
             Code.SUBJECTS_INVALID, path, "there is no such file", f"write one line each, {_EXAMPLE}"
         )
-    return subjects_from(read_yaml(path, inside=policies, code=Code.SUBJECTS_INVALID))
 
 
 def subjects_from(root: Fields) -> Mapping[str, Subject]:

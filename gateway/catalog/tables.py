@@ -1,0 +1,116 @@
+"""Datasets, tables and columns, as a policy declares them.
+
+INVARIANT: a protected table has its unit key among its columns, and every join leads to a column of
+the same dataset. Whoever holds a `Dataset` need not check that again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from types import MappingProxyType
+
+from gateway.catalog.domains import Anything, Domain
+from gateway.catalog.types import ColumnType
+
+
+class ColumnClass(StrEnum):
+    """How much a column tells about who somebody is."""
+
+    IDENTIFIER = "identifier"
+    QUASI = "quasi"
+    SENSITIVE = "sensitive"
+
+
+@dataclass(frozen=True, order=True)
+class ColumnRef:
+    """A column by name."""
+
+    table: str
+    column: str
+
+    def __str__(self) -> str:
+        return f"{self.table}.{self.column}"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column. `nullable` is true until the source has shown a constraint that says otherwise."""
+
+    name: str
+    type: ColumnType
+    domain: Domain = field(default_factory=Anything)
+    column_class: ColumnClass | None = None
+    nullable: bool = True
+    immutable: bool = False
+    joins: ColumnRef | None = None
+
+
+@dataclass(frozen=True)
+class Protection:
+    """Whose rows these are, how many of a unit count in a group, and in how many groups it counts."""
+
+    unit_key: str
+    rows_per_unit: int
+    groups_per_unit: int
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table; `name` is as the policy writes it, `schema.table` where it has a schema.
+
+    A public table may have no columns yet: they are read from the source's own catalog.
+    """
+
+    name: str
+    columns: tuple[Column, ...]
+    protection: Protection | None = None
+
+    def __post_init__(self) -> None:
+        if len(self._by_name) != len(self.columns):
+            raise ValueError(f"two columns of `{self.name}` have one name")
+        if self.protection is not None and self.protection.unit_key not in self._by_name:
+            raise ValueError(f"the unit key of `{self.name}` is not among its columns")
+
+    @property
+    def public(self) -> bool:
+        return self.protection is None
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Column]:
+        return MappingProxyType({column.name: column for column in self.columns})
+
+    @property
+    def unit_column(self) -> Column | None:
+        return None if self.protection is None else self._by_name[self.protection.unit_key]
+
+    def column(self, name: str) -> Column | None:
+        return self._by_name.get(name)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """What one policy file speaks of."""
+
+    name: str
+    unit: str
+    tables: tuple[Table, ...]
+
+    def __post_init__(self) -> None:
+        if len(self._by_name) != len(self.tables):
+            raise ValueError("two tables have one name")
+        for table in self.tables:
+            for column in table.columns:
+                if column.joins is not None and self.find(column.joins) is None:
+                    raise ValueError(f"`{table.name}.{column.name}` joins what is not there")
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Table]:
+        return MappingProxyType({table.name: table for table in self.tables})
+
+    def table(self, name: str) -> Table | None:
+        return self._by_name.get(name)
+
+    def find(self, reference: ColumnRef) -> Column | None:
+        table = self.table(reference.table)
+        return None if table is None else table.column(reference.column)

@@ -1,0 +1,108 @@
+"""`gateway policy check | schema | diff | init`."""
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from gateway.checking import Checked, check_sources, checked_json
+from gateway.cli.exits import plain
+from gateway.errors import Code, OperatorError
+from gateway.policy.difference import Change, differences
+from gateway.policy.load import LoadedPolicies, Reading
+from gateway.policy.places import read_paths
+from gateway.policy.schema import policy_schema
+from gateway.policy.source import SourceUnfit, resolve, source_from
+from gateway.sketching import sketch
+
+
+def run(arguments: argparse.Namespace) -> int:
+    actions = {"check": _check, "schema": _schema, "diff": _diff, "init": _init}
+    return actions[arguments.action](arguments)
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    readings = read_paths(Path(path) for path in arguments.paths)
+    checked = [_checked(reading, offline=arguments.offline) for reading in readings]
+    failed = any(each.problems for each in checked)
+    if arguments.json:
+        print(json.dumps({"checked": [checked_json(each) for each in checked]}, indent=2))
+    else:
+        for each in checked:
+            _print_checked(each, offline=arguments.offline)
+    return int(failed)
+
+
+def _checked(reading: Reading, *, offline: bool) -> Checked:
+    return (
+        Checked(reading, reading.problems, reading.warnings) if offline else check_sources(reading)
+    )
+
+
+def _print_checked(checked: Checked, *, offline: bool) -> None:
+    for problem in checked.problems:
+        print(plain(problem.detail))
+        _print_hint(problem)
+    for warning in checked.warnings:
+        print(plain(f"{warning.place}: warning: {warning.message}"))
+        _print_hint(warning)
+    for dataset, error in checked.unreachable:
+        print(plain(f"note: {dataset}: not checked against its source, {error.detail}"))
+    for dataset, proof in checked.proofs:
+        print(f"note: {dataset}.{proof.table}: {proof.message}")
+    loaded = checked.reading.loaded
+    if loaded is not None and not checked.problems:
+        for policy in loaded.policies.values():
+            reached = not offline and policy.name not in dict(checked.unreachable)
+            fits = ", and it fits its source" if reached else ""
+            print(
+                f"{policy.name}: {len(policy.dataset.tables)} tables and {len(policy.rules)} rules"
+                f" are well{fits}"
+            )
+        print(f"hash: {loaded.digest}")
+
+
+def _print_hint(problem: OperatorError) -> None:
+    if problem.hint:
+        print(plain(f"  hint: {problem.hint}"))
+
+
+def _schema(arguments: argparse.Namespace) -> int:
+    del arguments
+    print(json.dumps(policy_schema(), indent=2))
+    return 0
+
+
+def _diff(arguments: argparse.Namespace) -> int:
+    changes = differences(_loaded(arguments.old), _loaded(arguments.new))
+    if arguments.json:
+        print(json.dumps({"changes": [vars(change) for change in changes]}, indent=2))
+    elif not changes:
+        print("nothing became wider or narrower")
+    else:
+        for change in changes:
+            print(_line(change))
+    return 0
+
+
+def _line(change: Change) -> str:
+    return f"{change.direction:9}{change.about}: {change.message}"
+
+
+def _loaded(path: str) -> LoadedPolicies:
+    (reading,) = read_paths([Path(path)], None)
+    if reading.loaded is None:
+        raise reading.problems[0]
+    return reading.loaded
+
+
+def _init(arguments: argparse.Namespace) -> int:
+    written: str = arguments.url
+    try:
+        source = source_from(resolve(written, os.environ))
+    except SourceUnfit as error:
+        raise OperatorError(Code.ARGUMENT_INVALID, str(error), error.hint) from None
+    shown = written if "${" in written else "${SOURCE_URL}"
+    sys.stdout.write(sketch(source, shown, arguments.dataset))
+    return 0

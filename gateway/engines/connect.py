@@ -1,0 +1,57 @@
+"""Reach a source for reading alone.
+
+INVARIANT: what is opened here cannot write: the session is read-only before the first statement. An error
+names the place, never the password, and never repeats what the source said about a value.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from sqlalchemy import URL, Connection, NullPool, create_engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from gateway.errors import Code, OperatorError
+
+_PATIENCE_S: Final = 5
+_LONGEST_STATEMENT_MS: Final = 30_000
+
+
+@contextmanager
+def reading_source(url: URL) -> Iterator[Connection]:
+    """A connection that reads, or an error that says which source cannot be used."""
+    engine = create_engine(url, poolclass=NullPool, connect_args=_arguments(url))
+    try:
+        with engine.connect() as connection:
+            yield connection
+    except SQLAlchemyError as error:
+        raise OperatorError(
+            Code.SOURCE_UNUSABLE,
+            f"`{place_of(url)}`: {_why(error)}",
+            "is it running, and may the login read its catalog?",
+        ) from None
+    finally:
+        engine.dispose()
+
+
+def place_of(url: URL) -> str:
+    """Where it is, without login and options."""
+    there = URL.create(url.get_backend_name(), None, None, url.host, url.port, url.database)
+    return there.render_as_string()
+
+
+def _arguments(url: URL) -> dict[str, Any]:
+    if url.get_backend_name() == "duckdb":
+        config = {"enable_external_access": "false", "lock_configuration": "true"}
+        return {"read_only": True, "config": config}
+    read_only = "-c default_transaction_read_only=on"
+    options = (
+        f"{url.query.get('options', '')} {read_only} -c statement_timeout={_LONGEST_STATEMENT_MS}"
+    )
+    return {"connect_timeout": _PATIENCE_S, "options": options.strip()}
+
+
+def _why(error: SQLAlchemyError) -> str:
+    """The kind of failure; the driver's own text may hold more than that."""
+    cause = getattr(error, "orig", None) or error
+    return f"it cannot be reached ({type(cause).__name__})"

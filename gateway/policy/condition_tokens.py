@@ -1,0 +1,94 @@
+"""A condition cut into words, within limits: what stands before every parser, ours and the library's.
+
+INVARIANT: the library that evaluates conditions never sees a text that did not pass here. It breaks the
+process on some long or deep texts, and cannot be interrupted.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+LONGEST: Final = 2048  # bytes
+DEEPEST: Final = 32
+MOST_WORDS: Final = 400
+
+_WORD = re.compile(
+    r"(?P<space>[ \t\r\n]+)"
+    r"|(?P<number>[0-9]{1,18})(?![0-9A-Za-z_.])"
+    r"|(?P<text>'(?:[^'\\\r\n]|\\[\\'\"])*'|\"(?:[^\"\\\r\n]|\\[\\'\"])*\")"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]{0,62})(?![A-Za-z0-9_'\"])"
+    r"|(?P<sign>&&|\|\||==|!=|<=|>=|[<>!().,\[\]-])"
+)
+_ESCAPE = re.compile(r"\\(.)")
+_OPENING = frozenset("([")
+_CLOSING = frozenset(")]")
+
+
+class ConditionUnfit(ValueError):
+    """A text that is no condition; `column` counts the text's own signs from 0."""
+
+    def __init__(self, message: str, column: int = 0, hint: str = "") -> None:
+        super().__init__(message)
+        self.column = column
+        self.hint = hint
+
+
+class Sort(Enum):
+    NUMBER = "number"
+    TEXT = "text"
+    NAME = "name"
+    SIGN = "sign"
+    END = "end"
+
+
+@dataclass(frozen=True)
+class Token:
+    sort: Sort
+    text: str
+    column: int
+
+    @property
+    def shown(self) -> str:
+        return "the end" if self.sort is Sort.END else f"`{self.text}`"
+
+
+def words(text: str) -> Sequence[Token]:
+    """The words of `text`, with an end after the last."""
+    if len(text.encode()) > LONGEST:
+        raise ConditionUnfit(f"a condition is at most {LONGEST} bytes long")
+    found: list[Token] = []
+    depth = column = 0
+    while column < len(text):
+        match = _WORD.match(text, column)
+        if match is None or match.lastgroup is None:
+            raise ConditionUnfit(*_unknown(text, column))
+        sort, word = match.lastgroup, match.group()
+        if sort != "space":
+            found.append(Token(Sort(sort), word, column))
+            depth += (word in _OPENING) - (word in _CLOSING)
+        if len(found) > MOST_WORDS:
+            raise ConditionUnfit(f"a condition has at most {MOST_WORDS} words", column)
+        if depth > DEEPEST:
+            raise ConditionUnfit(f"a condition is nested at most {DEEPEST} deep", column)
+        column = match.end()
+    return [*found, Token(Sort.END, "", len(text))]
+
+
+def unquoted(token: Token) -> str:
+    """What a quoted text says."""
+    return _ESCAPE.sub(r"\1", token.text[1:-1])
+
+
+def _unknown(text: str, column: int) -> tuple[str, int, str]:
+    sign = text[column]
+    if sign in "'\"":
+        hint = "escapes are \\\\, \\' and \\\" alone"
+        return "the quotes are not closed, or an escape is not known", column, hint
+    if sign == "=":
+        return "`=` is not a sign of conditions", column, "write `==`"
+    if sign in "&|":
+        return f"`{sign}` is not a sign of conditions", column, f"write `{sign}{sign}`"
+    hint = "conditions have `&& || ! == != < <= > >= in`, texts, whole numbers and lists"
+    return f"`{sign}` cannot stand in a condition", column, hint

@@ -1,0 +1,186 @@
+"""The decision: may this subject ask this, for this purpose, of these tables and columns?
+
+Default deny; forbid beats permit. A use is permitted when some permitting rule that applies grants it and
+no forbidding rule that applies names it. Rules are a set: their order says nothing.
+
+INVARIANT: adding a forbidding rule never permits what was refused; without rules nothing is permitted.
+INVARIANT: a refusal depends on the question, the subject and the policy, and names nothing that the subject
+may not see: what is hidden and what does not exist read alike.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gateway.catalog.projection import visible
+from gateway.catalog.tables import ColumnRef, Dataset
+from gateway.errors import Code, NotPermitted
+from gateway.policy.applying import Applying, Circumstances, applying, purpose_of
+from gateway.policy.row_rules import BoundRows
+from gateway.policy.rules import Budget, Operation, Policy, Rule, smallest
+from gateway.policy.subjects import Subject
+from gateway.policy.uses import ColumnUse, FoundUse, TableUse, Use
+
+# Every clause must hold, and a clause holds where any of its row rules does.
+Rows = tuple[frozenset[BoundRows], ...]
+
+_VERBS: Mapping[Operation, str] = {
+    Operation.AGGREGATE: "aggregated",
+    Operation.GROUP_BY: "grouped by",
+    Operation.FILTER: "filtered on",
+    Operation.JOIN: "joined on",
+}
+
+
+@dataclass(frozen=True)
+class Terms:
+    """On which terms the question is permitted: what it may cost, and which rows it may read."""
+
+    purpose: str | None
+    budget: Budget
+    rows: Mapping[str, Rows]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A permission, and the ids of the rules that made it."""
+
+    terms: Terms
+    because: tuple[str, ...]
+
+
+def decide(
+    policy: Policy,
+    subject: Subject,
+    circumstances: Circumstances,
+    tables: Iterable[str],
+    uses: Iterable[FoundUse],
+) -> Decision:
+    """The decision on a statement that reads these tables and uses columns so, or the refusal."""
+    purpose_of(subject, circumstances.purpose)
+    rules = applying(policy, subject, circumstances)
+    if not rules.permits:
+        raise NotPermitted(Code.DATASET_NOT_PERMITTED, f"`{policy.name}`")
+    granting: dict[Use, tuple[Rule, ...]] = {}
+    columns = {ColumnUse(use.column, Operation(use.operation)) for use in uses}
+    read = {TableUse(table) for table in tables} | {TableUse(use.table) for use in columns}
+    for use in sorted(read | columns, key=_order):
+        if not _allowed(policy.dataset, rules, use):
+            raise _refusal(policy.dataset, rules, use)
+        granting[use] = tuple(rule for rule in rules.permits if _grants(rule, use))
+    # a public table is granted by any rule at all, and makes none of them the reason
+    reasons = {rule for by in granting.values() for rule in by} or set(rules.permits)
+    budgets = [rule.budget for rule in reasons if rule.budget is not None]
+    terms = Terms(circumstances.purpose, smallest(budgets), _rows(rules, granting))
+    return Decision(terms, tuple(sorted(rule.id for rule in reasons)))
+
+
+def permitted(
+    policy: Policy, subject: Subject, circumstances: Circumstances
+) -> Mapping[ColumnRef, frozenset[Operation]]:
+    """Every column the subject may use now, and how."""
+    rules = applying(policy, subject, circumstances)
+    return _permitted(policy.dataset, rules)
+
+
+def permitted_tables(
+    policy: Policy, subject: Subject, circumstances: Circumstances
+) -> frozenset[str]:
+    """Every table whose rows may take part in an answer to the subject now."""
+    rules = applying(policy, subject, circumstances)
+    return frozenset(
+        table.name
+        for table in policy.dataset.tables
+        if _allowed(policy.dataset, rules, TableUse(table.name))
+    )
+
+
+def visible_dataset(policy: Policy, subject: Subject, circumstances: Circumstances) -> Dataset:
+    """The dataset as the subject may see it: what can be used in some way, and no more."""
+    return _visible(policy.dataset, applying(policy, subject, circumstances))
+
+
+def _permitted(dataset: Dataset, rules: Applying) -> Mapping[ColumnRef, frozenset[Operation]]:
+    found: dict[ColumnRef, frozenset[Operation]] = {}
+    for table in dataset.tables:
+        for column in table.columns:
+            reference = ColumnRef(table.name, column.name)
+            ways = frozenset(
+                operation
+                for operation in Operation
+                if _allowed(dataset, rules, ColumnUse(reference, operation))
+            )
+            if ways:
+                found[reference] = ways
+    return found
+
+
+def _visible(dataset: Dataset, rules: Applying) -> Dataset:
+    tables: dict[str, set[str]] = {
+        table.name: set()
+        for table in dataset.tables
+        if _allowed(dataset, rules, TableUse(table.name))
+    }
+    for reference in _permitted(dataset, rules):
+        if reference.table in tables:
+            tables[reference.table].add(reference.column)
+    return visible(dataset, tables)
+
+
+def _allowed(dataset: Dataset, rules: Applying, use: Use) -> bool:
+    granted = any(_grants(rule, use) for rule in rules.permits)
+    granted = granted or (_is_public(dataset, use) and bool(rules.permits))
+    return granted and not any(_forbids(rule, use) for rule in rules.forbids)
+
+
+def _is_public(dataset: Dataset, use: Use) -> bool:
+    """Public tables are readable by anyone who is granted a table of the dataset."""
+    table = dataset.table(use.table)
+    return table is not None and table.public
+
+
+def _grants(rule: Rule, use: Use) -> bool:
+    if use.table not in rule.tables:
+        return False
+    return isinstance(use, TableUse) or use.column in (rule.use or {}).get(use.operation, ())
+
+
+def _forbids(rule: Rule, use: Use) -> bool:
+    """A rule without `use` forbids its tables; one with `use` forbids these uses alone."""
+    if use.table not in rule.tables:
+        return False
+    if rule.use is None:
+        return True
+    return isinstance(use, ColumnUse) and use.column in rule.use.get(use.operation, ())
+
+
+def _rows(rules: Applying, granting: Mapping[Use, tuple[Rule, ...]]) -> Mapping[str, Rows]:
+    """A row may be read when for every use some rule that grants it speaks of that row."""
+    clauses: dict[str, set[frozenset[BoundRows]]] = {}
+    for use, by in granting.items():
+        if not by or any(use.table not in rules.rows[rule.id] for rule in by):
+            continue  # the table is public, or a rule grants this use on all rows
+        alternatives = frozenset(rules.rows[rule.id][use.table] for rule in by)
+        clauses.setdefault(use.table, set()).add(alternatives)
+    return {table: tuple(sorted(found, key=repr)) for table, found in sorted(clauses.items())}
+
+
+def _refusal(dataset: Dataset, rules: Applying, use: Use) -> NotPermitted:
+    """With the codes that the binder has for names that do not exist, where it was given all names."""
+    seen = _visible(dataset, rules)
+    table = seen.table(use.table)
+    if table is None or isinstance(use, TableUse):
+        return NotPermitted(Code.RELATION_UNKNOWN, f"`{use.table}`")
+    if table.column(use.column.column) is None:
+        return NotPermitted(Code.COLUMN_UNKNOWN, f"`{use.column}`")
+    ways = _permitted(dataset, rules).get(use.column, frozenset())
+    can = " or ".join(_VERBS[operation] for operation in Operation if operation in ways)
+    hint = f"it may be {can}" if can else "it serves to count and join units alone"
+    detail = f"`{use.column}` may not be {_VERBS[use.operation]}"
+    return NotPermitted(Code.OPERATION_NOT_PERMITTED, detail, hint)
+
+
+def _order(use: Use) -> tuple[str, str, str]:
+    """Tables first, then columns: the refusal is the same however the uses were found."""
+    if isinstance(use, TableUse):
+        return "", use.table, ""
+    return use.column.table, use.column.column, use.operation

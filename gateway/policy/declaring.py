@@ -1,0 +1,197 @@
+"""From the `tables` of a policy file to the catalog: do keys, domains and joins make sense together?"""
+
+from collections.abc import Iterable, Mapping
+
+from gateway.catalog.tables import Column, ColumnRef, Dataset, Protection, Table
+from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
+from gateway.policy.apart import may_be_one
+from gateway.policy.domains import declared_domain
+from gateway.policy.model import ColumnModel, PolicyModel, TableModel
+from gateway.policy.problems import Complaints, Path, suggestion
+from gateway.policy.yaml_text import quote
+
+# Equality of these is exact and the same everywhere; a char(n) is padded, a float is not exact.
+_KEY_KINDS = frozenset(
+    {Kind.SMALLINT, Kind.INTEGER, Kind.BIGINT, Kind.TEXT, Kind.VARCHAR, Kind.UUID}
+)
+
+
+def declared(model: PolicyModel, complaints: Complaints) -> Dataset | None:
+    """The dataset, or None with complaints."""
+    before = len(complaints.problems)
+    _same_table_twice(list(model.tables), complaints)
+    tables = tuple(
+        table
+        for name, each in model.tables.items()
+        if (table := _table(name, each, complaints)) is not None
+    )
+    if len(complaints.problems) == before:
+        _one_key_type(tables, complaints)
+        _joins_lead_somewhere(tables, complaints)
+    if all(table.public for table in tables) and len(complaints.problems) == before:
+        complaints.warn(("tables",), "no table is protected: everything here is public")
+    if len(complaints.problems) > before:
+        return None
+    return Dataset(model.dataset, model.privacy.unit, tables)
+
+
+def _table(name: str, model: TableModel, complaints: Complaints) -> Table | None:
+    path: Path = ("tables", name)
+    before = len(complaints.problems)
+    _same_but_for_case(model.columns, (*path, "columns"), complaints)
+    columns = tuple(
+        column
+        for each, of in model.columns.items()
+        if (column := _column(each, of, (*path, "columns", each), complaints)) is not None
+    )
+    if model.public:
+        _nothing_of_protection(model, path, complaints)
+        protection = None
+    else:
+        protection = _protection(model, path, complaints)
+        _fit_for_protection(model, path, complaints)
+    if len(complaints.problems) > before:
+        return None
+    return Table(name, columns, protection)
+
+
+def _protection(model: TableModel, path: Path, complaints: Complaints) -> Protection | None:
+    key, rows, groups = model.unit_key, model.rows_per_unit, model.groups_per_unit
+    if key is None:
+        hint = "write `unit_key: patient_id`, or `public: true` where no person is in the table"
+        complaints.add(path, f"{quote(str(path[1]))} has no `unit_key`", hint, at_key=True)
+    elif key not in model.columns:
+        hint = suggestion(key, model.columns)
+        complaints.add((*path, "unit_key"), f"the table has no column {quote(key)}", hint)
+    if rows is None:
+        hint = "write `rows_per_unit: 1`, or how many rows of one may count in a group"
+        complaints.add(path, f"{quote(str(path[1]))} has no `rows_per_unit`", hint, at_key=True)
+    if key is None or rows is None:
+        return None
+    if groups is None and rows > 1:
+        message = "`groups_per_unit` is not given: everybody counts in one group alone"
+        complaints.warn(path, message, at_key=True)
+    return Protection(key, rows, groups or 1)
+
+
+def _fit_for_protection(model: TableModel, path: Path, complaints: Complaints) -> None:
+    for name, column in model.columns.items():
+        here = (*path, "columns", name)
+        if column.class_ is None:
+            hint = "write `class: identifier`, `class: quasi` or `class: sensitive`"
+            complaints.add(here, f"{quote(name)} has no `class`", hint, at_key=True)
+        elif name == model.unit_key and column.class_ != "identifier":
+            complaints.warn((*here, "class"), f"the unit key {quote(name)} is no `identifier`")
+        if column.immutable and model.rows_per_unit != 1:
+            message = "only a table with `rows_per_unit: 1` can have `immutable` columns"
+            complaints.add((*here, "immutable"), message)
+        if column.immutable and column.domain is None and column.type.lower() not in _BOOLEANS:
+            message = f"{quote(name)} is `immutable` without a `domain`"
+            complaints.add(
+                (*here, "immutable"), message, "the budget is kept for each of its values"
+            )
+
+
+def _nothing_of_protection(model: TableModel, path: Path, complaints: Complaints) -> None:
+    for key in ("unit_key", "rows_per_unit", "groups_per_unit"):
+        if getattr(model, key) is not None:
+            complaints.add((*path, key), f"a public table has no `{key}`", at_key=True)
+    for name, column in model.columns.items():
+        if column.immutable:
+            complaints.add((*path, "columns", name, "immutable"), "a public table has no units")
+
+
+def _column(name: str, model: ColumnModel, path: Path, complaints: Complaints) -> Column | None:
+    try:
+        kind = parse_type(model.type)
+    except TypeUnknown as error:
+        hint = suggestion(model.type, (kind.value for kind in Kind))
+        complaints.add((*path, "type"), str(error), hint)
+        return None
+    domain = declared_domain(model, kind, path, complaints)
+    joins = None
+    if model.joins is not None:
+        table, _, column = model.joins.rpartition(".")
+        if not table or not column:
+            hint = "write `joins: patients.patient_id`"
+            complaints.add((*path, "joins"), f"{quote(model.joins)} is no `table.column`", hint)
+            return None
+        joins = ColumnRef(table, column)
+    if domain is None:
+        return None
+    return Column(
+        name,
+        kind,
+        domain,
+        column_class=model.class_,
+        immutable=model.immutable,
+        joins=joins,
+    )
+
+
+def _one_key_type(tables: tuple[Table, ...], complaints: Complaints) -> None:
+    """Units are told apart by one exact type, or rows of one unit would count as two."""
+    first: tuple[Table, ColumnType] | None = None
+    for table in tables:
+        key = table.unit_column
+        if key is None:
+            continue
+        path = ("tables", table.name, "columns", key.name, "type")
+        if key.type.kind not in _KEY_KINDS:
+            hint = "a whole number, text, varchar or uuid"
+            complaints.add(path, f"`{key.type}` cannot be the type of a unit key", hint)
+        elif first is None:
+            first = table, key.type
+        elif first[1].family is not key.type.family:
+            message = (
+                f"the unit key is `{key.type}` here but `{first[1]}` in {quote(first[0].name)}"
+            )
+            complaints.add(path, message)
+
+
+def _joins_lead_somewhere(tables: tuple[Table, ...], complaints: Complaints) -> None:
+    by_name = {table.name: table for table in tables}
+    for table in tables:
+        for column in table.columns:
+            if column.joins is None:
+                continue
+            path = ("tables", table.name, "columns", column.name, "joins")
+            target = by_name.get(column.joins.table)
+            if target is None:
+                hint = suggestion(column.joins.table, by_name)
+                complaints.add(path, f"there is no table {quote(column.joins.table)}", hint)
+            elif (other := target.column(column.joins.column)) is None:
+                hint = suggestion(column.joins.column, (one.name for one in target.columns))
+                complaints.add(path, f"there is no column {quote(str(column.joins))}", hint)
+            elif not _comparable(column.type.family, other.type.family):
+                message = f"`{column.type}` cannot be equal to `{other.type}` of {quote(str(column.joins))}"
+                complaints.add(path, message)
+
+
+def _comparable(one: Family, other: Family) -> bool:
+    numbers = {Family.WHOLE, Family.EXACT}
+    return one is other or {one, other} <= numbers
+
+
+def _same_table_twice(names: list[str], complaints: Complaints) -> None:
+    """A table that is protected under one name must not be public under another."""
+    for place, name in enumerate(names):
+        for earlier in names[:place]:
+            if may_be_one(earlier, name):
+                message = f"{quote(name)} may be the table {quote(earlier)} under another name"
+                complaints.add(("tables", name), message, "give both their schemas", at_key=True)
+
+
+def _same_but_for_case(names: Mapping[str, object], path: Path, complaints: Complaints) -> None:
+    """Sources differ in whether case counts; names that need it to differ would be mixed up."""
+    for doubled in _doubles(names):
+        message = f"{quote(doubled)} differs from another name in its case alone"
+        complaints.add((*path, doubled), message, at_key=True)
+
+
+def _doubles(names: Iterable[str]) -> list[str]:
+    seen: dict[str, str] = {}
+    return [name for name in names if seen.setdefault(name.lower(), name) != name]
+
+
+_BOOLEANS = frozenset({"boolean", "bool"})

@@ -1,0 +1,187 @@
+"""The shape of a policy file: its keys, which of them must be there, and what each holds.
+
+These models are what `gateway policy schema` prints. They know one file and no more: whether a name
+that is written exists, whether bounds fit a type, is asked by `declaring` and `granting`.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gateway.catalog.tables import ColumnClass
+from gateway.policy.scalars import (
+    AnyDelta,
+    Choice,
+    Duration,
+    Line,
+    SomeEpsilon,
+    Written,
+    named,
+    whole,
+)
+
+COLUMN_NAME = "[A-Za-z_][A-Za-z0-9_$]{0,62}"
+_WORD = "letters, digits and `_`, beginning with a letter, at most 63"
+MOST_ROWS = 65_536  # R · 2^16 must fit the weights of contribution bounding
+MOST_GROUPS = 1_000_000
+
+TableName = Annotated[
+    str,
+    *named(
+        "a table's name",
+        f"(?:{COLUMN_NAME}\\.)?{COLUMN_NAME}",
+        f"{_WORD}; `schema.table` with a schema",
+    ),
+]
+ColumnName = Annotated[str, *named("a column's name", COLUMN_NAME, _WORD)]
+RuleId = Annotated[
+    str, *named("a rule's id", "[a-z0-9][a-z0-9_-]{0,63}", "small letters, digits, `-` and `_`")
+]
+DatasetName = Annotated[
+    str,
+    *named(
+        "a dataset's name",
+        "(?!(?:postgres|template[01])$)[a-z][a-z0-9_-]{0,62}",
+        "small letters, digits, `-` and `_`; it is a database on the PostgreSQL wire",
+    ),
+]
+UnitName = Annotated[str, *named("a unit", "[a-z][a-z0-9_-]{0,62}", "one word, such as patient")]
+TeamName = Annotated[str, *named("a team's name", "[^@:\\s][^@:]{0,62}", "without `@` and `:`")]
+SubjectName = Annotated[
+    str, *named("a subject's name", "[a-z0-9][a-z0-9._-]{0,62}", "as in subjects.yaml")
+]
+
+
+class Model(BaseModel):
+    """Frozen, and without a place for what it does not know."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class WindowModel(Model):
+    """A rate limit within the lifetime budget; calendar periods in UTC."""
+
+    every: Literal["day", "week", "month"]
+    epsilon: SomeEpsilon
+
+
+class LifetimeModel(Model):
+    """What everyone together may spend, ever."""
+
+    epsilon: SomeEpsilon
+    delta: AnyDelta
+
+
+class BudgetModel(Model):
+    """What one analyst or one team may spend; delta is the dataset's unless it is given."""
+
+    epsilon: SomeEpsilon
+    delta: AnyDelta | None = None
+    window: WindowModel | None = None
+
+
+class PerQueryModel(Model):
+    """The price of a question that names none, and the highest that one may name."""
+
+    default: SomeEpsilon
+    max: SomeEpsilon
+
+
+class PrivacyModel(Model):
+    """Whose privacy, how much of it there is to spend, and in which noise."""
+
+    unit: UnitName
+    budget: LifetimeModel
+    per_query: PerQueryModel
+    mechanism: Literal["auto", "laplace", "gaussian"] = "auto"
+    teams: dict[TeamName, BudgetModel] = Field(default_factory=dict)
+
+
+_Members = Annotated[list[Written], Field(min_length=1, max_length=10_000)]
+
+
+class DomainModel(Model):
+    """The values of a column: `between` two bounds, or `in` a list."""
+
+    between: Annotated[list[Written], Field(min_length=2, max_length=2)] | None = None
+    in_: _Members | None = Field(default=None, alias="in")
+
+
+class ColumnModel(Model):
+    """One column."""
+
+    type: Line
+    class_: ColumnClass | None = Field(default=None, alias="class")
+    domain: DomainModel | None = None
+    step: Written | None = None
+    immutable: Choice = False
+    joins: Line | None = None
+
+
+class TableModel(Model):
+    """One table: protected, with a unit key, or public."""
+
+    public: Choice = False
+    unit_key: ColumnName | None = None
+    rows_per_unit: Annotated[int, *whole("`rows_per_unit`", 1, MOST_ROWS)] | None = None
+    groups_per_unit: Annotated[int, *whole("`groups_per_unit`", 1, MOST_GROUPS)] | None = None
+    columns: dict[ColumnName, ColumnModel] = Field(default_factory=dict)
+
+
+class UseModel(Model):
+    """What a rule lets do with which columns: `table.column`, `class:quasi`, or `*`."""
+
+    aggregate: list[Line] = Field(default_factory=list)
+    group_by: list[Line] = Field(default_factory=list)
+    filter: list[Line] = Field(default_factory=list)
+    join: list[Line] = Field(default_factory=list)
+
+
+class RuleModel(Model):
+    """One rule: it permits, or it forbids, when its condition holds."""
+
+    id: RuleId
+    effect: Literal["permit", "forbid"]
+    when: Line
+    tables: Annotated[list[TableName], Field(min_length=1)] | None = None
+    use: UseModel | None = None
+    rows: dict[TableName, Line] = Field(default_factory=dict)
+    budget: BudgetModel | None = None
+
+
+class AuditModel(Model):
+    """How closely questions may approach each other."""
+
+    min_units: Annotated[int, *whole("`min_units`", 1, 1_000_000)] = 10
+    narrow_cells: Annotated[int, *whole("`narrow_cells`", 0, 1_000_000)] = 1
+    trust_groups: list[Annotated[list[SubjectName], Field(min_length=2)]] = Field(
+        default_factory=list
+    )
+    opaque_predicates: Literal["refuse", "allow"] = "refuse"
+
+
+class ReuseModel(Model):
+    """For how long a noisy answer is given again for free."""
+
+    max_age: Duration
+
+
+class LimitsModel(Model):
+    """How large an answer may be."""
+
+    enumerated_groups: Annotated[int, *whole("`enumerated_groups`", 1, 1_000_000)] = 10_000
+    result_rows: Annotated[int, *whole("`result_rows`", 1, 10_000_000)] = 100_000
+
+
+class PolicyModel(Model):
+    """A whole policy file: one dataset."""
+
+    gateway: Literal["1"] = Field(json_schema_extra={"const": 1, "type": "integer"})
+    dataset: DatasetName
+    source: Line
+    privacy: PrivacyModel
+    tables: Annotated[dict[TableName, TableModel], Field(min_length=1)]
+    access: list[RuleModel] = Field(default_factory=list)
+    audit: AuditModel = Field(default_factory=AuditModel)
+    reuse: ReuseModel | None = None
+    limits: LimitsModel = Field(default_factory=LimitsModel)

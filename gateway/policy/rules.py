@@ -1,0 +1,126 @@
+"""A policy as it is decided on: rules, budgets and settings, frozen, with every name resolved."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from typing import Final
+
+from gateway.catalog.tables import ColumnRef, Dataset
+from gateway.policy.condition import Condition
+from gateway.policy.row_rules import RowRule
+from gateway.policy.source import Source
+from gateway.units import Delta, Epsilon
+
+
+class Operation(StrEnum):
+    """What a statement does with a column."""
+
+    AGGREGATE = "aggregate"
+    GROUP_BY = "group_by"
+    FILTER = "filter"
+    JOIN = "join"
+
+
+class Effect(StrEnum):
+    PERMIT = "permit"
+    FORBID = "forbid"
+
+
+class Mechanism(StrEnum):
+    AUTO = "auto"
+    LAPLACE = "laplace"
+    GAUSSIAN = "gaussian"
+
+
+_DAYS: Final = {"day": 1, "week": 7, "month": 31}
+
+
+@dataclass(frozen=True)
+class Rate:
+    """At most this much in each calendar period."""
+
+    every: str
+    epsilon: Epsilon
+
+    @property
+    def pace(self) -> tuple[object, ...]:
+        """By which rates are ordered, slowest first."""
+        return self.epsilon.value / _DAYS[self.every], self.epsilon.value, self.every
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What an account may give, with the dataset's delta already in place."""
+
+    epsilon: Epsilon
+    delta: Delta
+    rate: Rate | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """One rule; it is equal to itself alone. `use` is None where a forbidding rule means every use of its tables.
+
+    INVARIANT: columns in `use` and tables in `rows` belong to `tables`; a permitting rule has a budget.
+    """
+
+    id: str
+    effect: Effect
+    when: Condition
+    tables: frozenset[str]
+    use: Mapping[Operation, frozenset[ColumnRef]] | None
+    rows: Mapping[str, RowRule] = field(default_factory=dict)
+    budget: Budget | None = None
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """The ledger's own limits and prices."""
+
+    budget: Budget
+    default_price: Epsilon
+    highest_price: Epsilon
+    mechanism: Mechanism
+    teams: Mapping[str, Budget]
+
+
+@dataclass(frozen=True)
+class Auditing:
+    min_units: int
+    narrow_cells: int
+    trust_groups: tuple[frozenset[str], ...]
+    refuse_opaque: bool
+
+
+@dataclass(frozen=True)
+class Sizes:
+    enumerated_groups: int
+    result_rows: int
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Everything one file says."""
+
+    dataset: Dataset
+    source: Source
+    privacy: Privacy
+    rules: tuple[Rule, ...]
+    auditing: Auditing
+    max_age: timedelta
+    sizes: Sizes
+
+    @property
+    def name(self) -> str:
+        return self.dataset.name
+
+
+def smallest(budgets: list[Budget]) -> Budget:
+    """Several budgets at once: the least of each part, and of the rates the slowest."""
+    rates = [budget.rate for budget in budgets if budget.rate is not None]
+    return Budget(
+        min(budget.epsilon for budget in budgets),
+        min(budget.delta for budget in budgets),
+        min(rates, key=lambda rate: rate.pace) if rates else None,
+    )

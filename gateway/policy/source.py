@@ -1,0 +1,125 @@
+"""Where a dataset's tables are: the URL with its password, and the identity by which ledgers know it.
+
+INVARIANT: the URL is in no repr and no message; whoever needs it asks for it by name.
+INVARIANT: two URLs of one database have one identity, whatever their login, driver and options. Names of
+one server that only a network can tell for equal are told apart.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_LOOPBACK = frozenset({"", "localhost", "127.0.0.1", "::1"})
+_POSTGRESQL_PORT = 5432
+_DRIVERS = {
+    "postgresql": "postgresql+psycopg",
+    "postgresql+psycopg": "postgresql+psycopg",
+    "duckdb": "duckdb",
+}
+# What may stand behind the `?`. The driver would let others lead to another database or login.
+_OPTIONS = {
+    "postgresql": frozenset(
+        {
+            "application_name",
+            "channel_binding",
+            "connect_timeout",
+            "gssencmode",
+            "host",
+            "keepalives",
+            "keepalives_count",
+            "keepalives_idle",
+            "keepalives_interval",
+            "options",
+            "port",
+            "sslcert",
+            "sslcrl",
+            "sslkey",
+            "sslmode",
+            "sslrootcert",
+            "target_session_attrs",
+            "tcp_user_timeout",
+        }
+    ),
+    "duckdb": frozenset({"access_mode", "memory_limit", "threads"}),
+}
+_HINT = "write postgresql://user:password@host/database or duckdb:////directory/file.duckdb"
+
+
+class SourceUnfit(ValueError):
+    """Not a source; the message never repeats the URL."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class Source:
+    """A database that can be reached with a URL."""
+
+    backend: str
+    identity: str
+    url: URL = field(repr=False, compare=False)
+
+
+def resolve(text: str, environment: Mapping[str, str]) -> str:
+    """`text` with its `${VARIABLE}`s replaced."""
+    for name in _REFERENCE.findall(text):
+        if not environment.get(name):
+            hint = f"set it to the URL of the source; {_HINT}"
+            raise SourceUnfit(f"the environment variable `{name}` is not set", hint)
+    if "${" in _REFERENCE.sub("", text):
+        raise SourceUnfit("a reference is not closed, or not a variable's name", "write `${NAME}`")
+    return _REFERENCE.sub(lambda match: environment[match[1]], text)
+
+
+def unresolved(dataset: str) -> Source:
+    """In the place of a source that nobody needs to reach; that of no other dataset."""
+    return Source("unresolved", f"unresolved:{dataset}", URL.create("unresolved"))
+
+
+def source_from(url: str) -> Source:
+    """The source that a URL leads to."""
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        raise SourceUnfit("`source` is not a URL", _HINT) from None
+    driver = _DRIVERS.get(parsed.drivername)
+    if driver is None:
+        raise SourceUnfit("`source` must begin with postgresql:// or duckdb:///", _HINT)
+    for option in parsed.query:
+        if option not in _OPTIONS[parsed.get_backend_name()]:
+            raise SourceUnfit(f"the URL of the source has an option `{option}`", "leave it out")
+    if driver == "duckdb":
+        return _duckdb(parsed)
+    return _postgresql(parsed.set(drivername=driver))
+
+
+def _duckdb(url: URL) -> Source:
+    file = url.database or ""
+    if not file or file == ":memory:" or ":" in file.partition("/")[0]:
+        raise SourceUnfit("a DuckDB source must be a file", _HINT)
+    path = Path(file).expanduser().resolve()
+    return Source("duckdb", f"duckdb:///{path}", url.set(database=str(path)))
+
+
+def _postgresql(url: URL) -> Source:
+    if not url.database:
+        raise SourceUnfit("the URL of the source names no database", _HINT)
+    hosts, ports = url.query.get("host"), url.query.get("port")
+    if isinstance(hosts, tuple) or isinstance(ports, tuple) or "," in (url.host or ""):
+        raise SourceUnfit("the source must be one server", _HINT)
+    named = (url.host or hosts or "").rstrip(".").lower()
+    host = "localhost" if named in _LOOPBACK else hosts if hosts and not url.host else named
+    if ports and (url.host or not ports.isdecimal()):
+        raise SourceUnfit("the port of the source is not a port", _HINT)
+    if hosts and url.host:
+        raise SourceUnfit("the source must be one server", _HINT)
+    port = url.port or int(ports or _POSTGRESQL_PORT)
+    shown = f"[{host}]" if host and ":" in host else host
+    return Source("postgresql", f"postgresql://{shown}:{port}/{url.database}", url)

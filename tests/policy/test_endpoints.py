@@ -1,0 +1,109 @@
+"""Administrators check and reload policies over REST; nobody else does."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from fix_policy import BASE
+from fix_state import settings_on
+from pydantic import SecretStr
+
+from gateway.administering import create_key
+from gateway.app import open_ground, open_policies, rest_doors
+from gateway.frontends.rest.app import create_app
+from gateway.identity.issue import KeyOrder
+from gateway.observing.metrics import Metrics
+from gateway.store.logins import StateUrls
+
+SUBJECTS = "alice: {role: researcher, region: north}\ndave: {role: admin}\n"
+
+
+@dataclass
+class Office:
+    place: Path
+    app: FastAPI
+    keys: dict[str, str]
+
+    def post(self, path: str, who: str | None) -> httpx.Response:
+        headers = {} if who is None else {"Authorization": f"Bearer {self.keys[who]}"}
+
+        async def ask() -> httpx.Response:
+            wire = httpx.ASGITransport(self.app)
+            async with httpx.AsyncClient(transport=wire, base_url="http://gateway") as client:
+                return await client.post(f"/v1/policies/{path}", headers=headers)
+
+        return asyncio.run(ask())
+
+    def write(self, old: str, new: str) -> None:
+        (self.place / "clinic.yaml").write_text(BASE.replace(old, new))
+
+
+@contextmanager
+def open_office(urls: StateUrls, place: Path) -> Iterator[Office]:
+    policies = place / "policies"
+    policies.mkdir()
+    (policies / "clinic.yaml").write_text(BASE)
+    (policies / "subjects.yaml").write_text(SUBJECTS)
+    settings = settings_on(
+        urls, place, policies=policies, audit_key=SecretStr("the audit key of the tests, 32 b")
+    )
+    with open_ground(settings) as ground:
+        current = open_policies(
+            ground, environment={"CLINIC_URL": f"duckdb:///{place}/nothing.duckdb"}
+        )
+        keys = {}
+        for name in current.value.subjects:
+            order = KeyOrder(name, "os:op", datetime.now(UTC))
+            create_key(ground.journal, ground.trail, order, lambda _: True)
+            keys[name] = order.key.reveal()
+        app = create_app(rest_doors(ground, Metrics(), policies=current))
+        yield Office(policies, app, keys)
+
+
+@pytest.fixture
+def office(state_urls: StateUrls, tmp_path: Path) -> Iterator[Office]:
+    with open_office(state_urls, tmp_path) as office:
+        yield office
+
+
+def test_policies_are_for_administrators(office: Office) -> None:
+    """An analyst learns nothing of policies, and changes nothing."""
+    for path in ("check", "reload"):
+        assert office.post(path, "alice").status_code == 403
+        assert office.post(path, None).status_code == 401
+
+
+def test_check_tells_what_a_reload_would_find(office: Office) -> None:
+    """Every problem with its place; nothing changes."""
+    answer = office.post("check", "dave").json()
+    assert (answer["valid"], answer["datasets"], answer["problems"]) == (True, ["clinic"], [])
+    assert [one["dataset"] for one in answer["unreachable"]] == ["clinic"]
+    office.write("step: 1}", "step: 3}")
+    answer = office.post("check", "dave").json()
+    assert not answer["valid"]
+    (problem,) = answer["problems"]
+    assert (problem["line"], problem["column"]) == (16, 87)
+
+
+def test_reload_puts_files_in_force_or_says_why_not(office: Office) -> None:
+    """Old policies stay in force; new subjects may log in at once, gone ones no more."""
+    first = office.post("reload", "dave").json()
+    assert (first["valid"], first["changed"]) == (True, False)
+    office.write("step: 1}", "step: 3}")
+    second = office.post("reload", "dave").json()
+    assert (second["valid"], second["hash"]) == (False, first["hash"])
+    office.write("unit: patient", "unit: household")
+    third = office.post("reload", "dave").json()
+    assert (third["valid"], third["hash"]) == (False, first["hash"])
+    office.write("{epsilon: 10,", "{epsilon: 9,")
+    (office.place / "subjects.yaml").write_text("dave: {role: admin}\n")
+    fourth = office.post("reload", "dave").json()
+    assert (fourth["valid"], fourth["changed"]) == (True, True)
+    assert fourth["hash"] != first["hash"]
+    assert office.post("check", "alice").status_code == 401

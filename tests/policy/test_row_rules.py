@@ -1,0 +1,145 @@
+"""Row rules become sets of values; nothing of them is ever text in a statement."""
+
+from datetime import date
+from fractions import Fraction
+
+import pytest
+from fix_policy import BASE, people, read
+
+from gateway.catalog.tables import Table
+from gateway.policy.condition_tokens import ConditionUnfit
+from gateway.policy.row_rules import BoundTest, bind_rows, parse_row_rule
+
+SUBJECTS = people(
+    "alice: {region: north, regions: [north, east], year: '1950', many: ['1950', '1951']}\n"
+    "mallory: {region: \"x' OR 'a' = 'a\", regions: [], year: old}\n"
+)
+
+
+@pytest.fixture(scope="module")
+def patients() -> Table:
+    table = read(BASE).accepted.dataset.table("patients")
+    assert table is not None
+    return table
+
+
+@pytest.fixture(scope="module")
+def visits() -> Table:
+    table = read(BASE).accepted.dataset.table("visits")
+    assert table is not None
+    return table
+
+
+@pytest.mark.parametrize(
+    ("text", "tests"),
+    [
+        ("region = subject.region", [BoundTest("region", ("north",))]),
+        ("region in subject.regions", [BoundTest("region", ("north", "east"))]),
+        ("region IN ('north', 'it''s')", [BoundTest("region", ("north", "it's"))]),
+        ("patients.region = 'north'", [BoundTest("region", ("north",))]),
+        ("birth_year = subject.year", [BoundTest("birth_year", (1950,))]),
+        ("birth_year in subject.many", [BoundTest("birth_year", (1950, 1951))]),
+        ("income = 10.50", [BoundTest("income", (Fraction(21, 2),))]),
+        ("region = subject.name", [BoundTest("region", ("alice",))]),
+        (
+            "region = 'north' AND birth_year = -1 and patient_id in (1, 2, 1)",
+            [
+                BoundTest("region", ("north",)),
+                BoundTest("birth_year", (-1,)),
+                BoundTest("patient_id", (1, 2)),
+            ],
+        ),
+    ],
+)
+def test_row_rule_is_bound_to_values_of_the_column(
+    patients: Table, text: str, tests: list[BoundTest]
+) -> None:
+    """Constants and attributes are read by the type of their column."""
+    bound = bind_rows(parse_row_rule(text, patients), SUBJECTS["alice"])
+    assert bound is not None
+    assert list(bound.tests) == tests
+
+
+def test_row_rule_compares_dates(visits: Table) -> None:
+    """A date is written as text and is a date."""
+    bound = bind_rows(parse_row_rule("visit_date = '2026-01-31'", visits), SUBJECTS["alice"])
+    assert bound is not None
+    assert bound.tests == (BoundTest("visit_date", (date(2026, 1, 31),)),)
+
+
+@pytest.mark.parametrize(
+    ("subject", "text"),
+    [
+        ("alice", "region = subject.team"),  # nobody has it
+        ("alice", "region = subject.regions"),  # a list is not one value
+        ("alice", "region in subject.region"),  # nor one value a list
+        ("mallory", "birth_year = subject.year"),  # no number
+        ("mallory", "region in subject.regions"),  # nothing in it
+        ("alice", "region = 'north' AND birth_year = subject.region"),
+    ],
+)
+def test_row_rule_that_cannot_be_bound_holds_for_no_row(
+    patients: Table, subject: str, text: str
+) -> None:
+    """A missing or unfit attribute never opens more rows."""
+    assert bind_rows(parse_row_rule(text, patients), SUBJECTS[subject]) is None
+
+
+def test_row_rule_takes_an_attribute_for_a_value_whatever_it_looks_like(patients: Table) -> None:
+    """SQL in an attribute is a region nobody lives in."""
+    bound = bind_rows(parse_row_rule("region = subject.region", patients), SUBJECTS["mallory"])
+    assert bound is not None
+    assert bound.tests == (BoundTest("region", ("x' OR 'a' = 'a",)),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "region",
+        "region =",
+        "region = ",
+        "= 'a'",
+        "region == 'a'",
+        "region != 'a'",
+        "region < 'a'",
+        "region like 'a%'",
+        "NOT region = 'a'",
+        "region = 'a' OR true",
+        "region = 'a';",
+        "region = 'a' --",
+        "region = 'a' /* b */",
+        "region = (SELECT 'a')",
+        "region = lower('a')",
+        "region = other.region",
+        "region = birth_year",
+        "region = subject.a.b",
+        "region = subject",
+        "region = NULL",
+        "region IS NULL",
+        "region = 'a",
+        'region = "a"',
+        "region in ()",
+        "region in ('a'",
+        "region in ('a',)",
+        "region in 'a'",
+        "region in (subject.region)",
+        "region = 'a' AND",
+        "visits.cost = 1",
+        "nothing = 'a'",
+        "birth_year = 1.5",
+        "birth_year = '1950'",
+        "birth_year = 99999999999",
+        "region = 1",
+        "region = true",
+        "weight = 1",
+        "region = $1",
+        "region = :a",
+        " and ".join(["region = 'a'"] * 17),
+        "region in (" + ",".join(f"'{n}'" for n in range(300)) + "," * 2000 + ")",
+    ],
+)
+def test_row_rule_is_refused_when_it_is_anything_else(patients: Table, text: str) -> None:
+    """Equality, membership and AND are all there is."""
+    with pytest.raises(ConditionUnfit):
+        parse_row_rule(text, patients)
