@@ -1,0 +1,22 @@
+"""How the gateway itself enters the twin: as superuser, with settings no analyst has."""
+
+import psycopg
+
+from gateway.twin.server import Server
+
+_OPTIONS = "-c default_transaction_read_only=off -c statement_timeout=30s -c search_path=pg_catalog"
+_CONNECT_S = 2
+OUTSIDE = "postgres"  # the database the gateway works from; analysts cannot connect to it
+
+
+def admin_connection(server: Server, database: str = OUTSIDE) -> psycopg.Connection:
+    return psycopg.connect(
+        host=str(server.address.socket_dir),
+        port=server.address.port,
+        user=server.superuser,
+        password=server.password.get_secret_value(),
+        dbname=database,
+        options=_OPTIONS,
+        connect_timeout=_CONNECT_S,
+        autocommit=True,
+    )

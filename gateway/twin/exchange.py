@@ -1,0 +1,111 @@
+"""One exchange with the twin at a time, on the gateway's own clock.
+
+A session may switch PostgreSQL's own time limit off, so the limit is kept here: when it is over the
+statement is cancelled, and when that does not help the session is ended.
+
+INVARIANT: reading the answers ends within the limit and the two times of grace. A connection whose
+answers were not read to the end is closed: the next question would get them.
+"""
+
+import select
+import time
+from collections.abc import Callable, Generator
+from contextlib import ExitStack, suppress
+
+from psycopg import OperationalError
+from psycopg.pq import ConnStatus, ExecStatus, PollingStatus
+from psycopg.pq.abc import PGconn, PGresult
+
+from gateway.twin.refused import CANCELLED, GONE, TwinRefused, gone, refused_by
+
+_GRACE_S = 2.0
+_WANTED = {PollingStatus.READING: select.POLLIN, PollingStatus.WRITING: select.POLLOUT}
+_ERRORS = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.BAD_RESPONSE})
+
+
+def answers(
+    pgconn: PGconn, *, limit_s: float, end: Callable[[], None], until_sync: bool = False
+) -> Generator[PGresult, None, None]:
+    """What comes back for what was sent; an error of the twin is raised when all has come.
+
+    `end` ends the session from outside, for when a cancel is not heard.
+    """
+    clock = _Clock(pgconn, end, limit_s)
+    problem: TwinRefused | None = gone()  # until all has come
+    try:
+        problem = yield from _until_complete(pgconn, clock, until_sync=until_sync)
+    except OperationalError:
+        pass  # the connection broke, which is also what ending the session looks like from here
+    finally:
+        if problem is not None and problem.sqlstate == GONE:
+            pgconn.finish()
+    if problem is not None:
+        raise clock.overdue() if clock.over else problem
+
+
+def _until_complete(
+    pgconn: PGconn, clock: "_Clock", *, until_sync: bool
+) -> Generator[PGresult, None, TwinRefused | None]:
+    _flush(pgconn, clock)
+    problem: TwinRefused | None = None
+    while pgconn.status == ConnStatus.OK:
+        result = _next(pgconn, clock)
+        if result is None or result.status == ExecStatus.PIPELINE_SYNC:
+            if result is not None or not until_sync:
+                return problem
+        elif result.status in _ERRORS:
+            problem = problem or refused_by(result)
+        elif problem is None:
+            yield result
+    return gone()
+
+
+def _flush(pgconn: PGconn, clock: "_Clock") -> None:
+    while pgconn.flush():
+        clock.wait(select.POLLIN | select.POLLOUT)
+        pgconn.consume_input()
+
+
+def _next(pgconn: PGconn, clock: "_Clock") -> PGresult | None:
+    while pgconn.is_busy():
+        clock.wait(select.POLLIN)
+        pgconn.consume_input()
+    return pgconn.get_result()
+
+
+class _Clock:
+    """Runs from construction; cancels, then ends, then gives up."""
+
+    def __init__(self, pgconn: PGconn, end: Callable[[], None], limit_s: float) -> None:
+        self._pgconn = pgconn
+        self._measures = [self._cancel, end]
+        self._limit_s = limit_s
+        self._deadline = time.monotonic() + limit_s
+        self.over = False
+
+    def wait(self, events: int) -> None:
+        """Wait until the socket is ready; time runs out for one that always is, too."""
+        poll = select.poll()
+        poll.register(self._pgconn.socket, events)
+        while (left_s := self._deadline - time.monotonic()) <= 0 or not poll.poll(left_s * 1000):
+            self.over = True
+            if not self._measures:
+                raise self.overdue()
+            self._measures.pop(0)()
+            self._deadline = time.monotonic() + _GRACE_S
+
+    def overdue(self) -> TwinRefused:
+        return TwinRefused(CANCELLED, f"the statement took longer than {self._limit_s:g} s")
+
+    def _cancel(self) -> None:
+        """Ask the server to cancel, without waiting for a server that does not hear."""
+        deadline = time.monotonic() + _GRACE_S
+        cancel = self._pgconn.cancel_conn()
+        with suppress(OperationalError), ExitStack() as done:
+            done.callback(cancel.finish)
+            cancel.start()
+            while (wanted := PollingStatus(cancel.poll())) in _WANTED:
+                poll = select.poll()
+                poll.register(cancel.socket, _WANTED[wanted])
+                if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+                    return

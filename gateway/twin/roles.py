@@ -1,0 +1,73 @@
+"""A role for each subject and set of visible tables, with a password only the gateway ever holds.
+
+INVARIANT: a role can connect to one database and has no other right and no membership. Its name is
+drawn at random: others in the same database may see that it is there.
+"""
+
+import secrets
+import threading
+from dataclasses import dataclass
+
+import psycopg
+from psycopg import sql
+from pydantic import SecretStr
+
+from gateway.twin.databases import Databases
+from gateway.twin.visible import VisibleTables
+
+MOST_SESSIONS = 32  # of one role at a time
+
+
+@dataclass(frozen=True)
+class Login:
+    role: str
+    password: SecretStr
+    database: str
+
+
+class Roles:
+    """The roles of one life of the server."""
+
+    def __init__(self, outside: psycopg.Connection, databases: Databases) -> None:
+        self._outside = outside
+        self.databases = databases
+        self._lock = threading.Lock()
+        self._logins: dict[tuple[str, VisibleTables], Login] = {}
+
+    def login(self, subject: str, tables: VisibleTables) -> Login:
+        """How this subject gets in to see these tables."""
+        with self._lock:
+            login = self._logins.get((subject, tables))
+            if login is None:
+                login = self._make(self.databases.name_for(tables))
+                self._logins[subject, tables] = login
+            return login
+
+    def forget(self, tables: VisibleTables) -> None:
+        """Drop the database of these tables with its roles, ending their sessions."""
+        with self._lock:
+            self.databases.drop(tables)
+            for known in [one for one in self._logins if one[1] == tables]:
+                login = self._logins.pop(known)
+                self._outside.execute(
+                    sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(login.role))
+                )
+
+    def _make(self, database: str) -> Login:
+        role, password = f"analyst_{secrets.token_hex(8)}", secrets.token_urlsafe(32)
+        verifier = self._outside.pgconn.encrypt_password(
+            password.encode(), role.encode(), b"scram-sha-256"
+        ).decode()
+        with self._outside.transaction():
+            self._outside.execute(
+                sql.SQL(
+                    "CREATE ROLE {} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT "
+                    "NOREPLICATION NOBYPASSRLS CONNECTION LIMIT {} PASSWORD {}"
+                ).format(sql.Identifier(role), sql.Literal(MOST_SESSIONS), sql.Literal(verifier))
+            )
+            self._outside.execute(
+                sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(
+                    sql.Identifier(database), sql.Identifier(role)
+                )
+            )
+        return Login(role, SecretStr(password), database)

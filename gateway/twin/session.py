@@ -1,0 +1,151 @@
+"""An analyst's session on the twin: fixed settings, a role of its own, the gateway's clock.
+
+INVARIANT: everything goes through the extended protocol, one statement at a time; PostgreSQL itself
+refuses several. `describe` parses and never plans or runs.
+"""
+
+from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
+from contextlib import closing, contextmanager
+from types import TracebackType
+from typing import Final, Self, TypeAlias
+
+from psycopg import OperationalError
+from psycopg.pq import ConnStatus, ExecStatus
+from psycopg.pq.abc import PGconn, PGresult
+
+from gateway.twin.described import Described, DescribedColumn
+from gateway.twin.exchange import answers
+from gateway.twin.refused import TwinRefused, gone
+
+TypeNames: TypeAlias = MutableMapping[tuple[int, int], str]
+Row: TypeAlias = tuple[str | None, ...]
+
+_NAMES_OF_TYPES: Final = (
+    "SELECT pg_catalog.format_type(o, m) FROM ROWS FROM (pg_catalog.unnest($1::oid[]), "
+    "pg_catalog.unnest($2::int4[])) WITH ORDINALITY AS t(o, m, n) ORDER BY n"
+)
+_FIRST_OWN_OID = 16_384  # types below are PostgreSQL's own, the same in every database
+_ROWS_AT_ONCE = 64
+_COPIES = frozenset({ExecStatus.COPY_OUT, ExecStatus.COPY_IN, ExecStatus.COPY_BOTH})
+
+
+class TwinSession:
+    """One connection; not to be used by two threads at once."""
+
+    def __init__(
+        self, pgconn: PGconn, end: Callable[[], None], limit_s: float, type_names: TypeNames
+    ) -> None:
+        self._pgconn = pgconn
+        self._end = end
+        self._limit_s = limit_s
+        self._type_names = type_names
+        pgconn.nonblocking = 1
+
+    def describe(self, statement: str, parameter_types: Sequence[int] = ()) -> Described:
+        """The types that a statement takes and gives; a type of 0 lets PostgreSQL infer it."""
+        text = _encoded(statement)
+        with self._usable() as connection:
+            connection.enter_pipeline_mode()
+            connection.send_prepare(b"", text, parameter_types or None)
+            connection.send_describe_prepared(b"")
+            connection.pipeline_sync()
+            try:
+                _, said = answers(connection, limit_s=self._limit_s, end=self._end, until_sync=True)
+            finally:
+                if connection.status == ConnStatus.OK:
+                    connection.exit_pipeline_mode()
+        return self._described(said)
+
+    def run(
+        self, statement: str, parameters: Sequence[str | None] = (), most_rows: int = 100_000
+    ) -> tuple[Row, ...]:
+        """The rows of one statement, as text."""
+        text = _encoded(statement)
+        values = [None if one is None else _encoded(one) for one in parameters]
+        rows: list[Row] = []
+        with self._usable() as connection:
+            connection.send_query_params(text, values)
+            connection.set_chunked_rows_mode(_ROWS_AT_ONCE)
+            with closing(answers(connection, limit_s=self._limit_s, end=self._end)) as parts:
+                for part in parts:
+                    if part.status in _COPIES:
+                        raise TwinRefused("0A000", "COPY is not supported here")
+                    rows.extend(_rows(part))
+                    if len(rows) > most_rows:
+                        raise TwinRefused("54000", f"the result has more than {most_rows} rows")
+        return tuple(rows)
+
+    def close(self) -> None:
+        """End the session; again does nothing."""
+        self._pgconn.finish()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _usable(self) -> Iterator[PGconn]:
+        try:
+            yield self._pgconn
+        except OperationalError as error:
+            self.close()
+            raise gone() from error
+
+    def _described(self, said: PGresult) -> Described:
+        columns = [
+            (_decoded(said.fname(place) or b""), said.ftype(place), said.fmod(place))
+            for place in range(said.nfields)
+        ]
+        names = self._names_of([(oid, modifier) for _, oid, modifier in columns])
+        return Described(
+            tuple(said.param_type(place) for place in range(said.nparams)),
+            tuple(
+                DescribedColumn(name, oid, modifier, names[oid, modifier])
+                for name, oid, modifier in columns
+            ),
+        )
+
+    def _names_of(self, types: Collection[tuple[int, int]]) -> TypeNames:
+        known = {one: self._type_names[one] for one in types if one in self._type_names}
+        if missing := sorted({one for one in types if one not in known}):
+            oids, modifiers = zip(*missing, strict=True)
+            rows = self.run(_NAMES_OF_TYPES, [_array(oids), _array(modifiers)])
+            for one, (name,) in zip(missing, rows, strict=True):
+                known[one] = name or "???"
+                if one[0] < _FIRST_OWN_OID:
+                    self._type_names[one] = known[one]
+        return known
+
+
+def _rows(part: PGresult) -> Iterator[Row]:
+    for row in range(part.ntuples):
+        values = (part.get_value(row, place) for place in range(part.nfields))
+        yield tuple(None if value is None else _decoded(value) for value in values)
+
+
+def _encoded(text: str) -> bytes:
+    try:
+        encoded = text.encode()
+    except UnicodeEncodeError:
+        raise TwinRefused("22021", "the text is not valid Unicode") from None
+    if b"\0" in encoded:
+        raise TwinRefused("22021", "a character of code zero is not allowed")
+    return encoded
+
+
+def _decoded(text: bytes) -> str:
+    try:
+        return text.decode()
+    except UnicodeDecodeError:  # the session changed its own encoding
+        raise TwinRefused("22021", "the result is not in UTF-8") from None
+
+
+def _array(numbers: Sequence[int]) -> str:
+    return "{" + ",".join(map(str, numbers)) + "}"

@@ -1,0 +1,146 @@
+"""The settings of the twin: of its server, and of every session.
+
+INVARIANT: what changes a result is fixed for each session in its start-up packet, which outranks what
+a role may have set for itself; the same values are the server's, so that RESET leads back to them.
+Neither SQL nor values are logged: not even errors are, since they quote literals.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+
+from gateway.embedded.address import PORT
+from gateway.embedded.configuration import configuration_text
+from gateway.embedded.places import Place
+
+MEMORY = 512 * 1024 * 1024  # address space of each process
+SESSIONS = 200
+
+SESSION: Mapping[str, str] = MappingProxyType(
+    {
+        "array_nulls": "on",
+        "backslash_quote": "safe_encoding",
+        "bytea_output": "hex",
+        "client_encoding": "UTF8",
+        "DateStyle": "ISO, MDY",
+        "default_text_search_config": "pg_catalog.simple",
+        "default_transaction_isolation": "read committed",
+        "default_transaction_read_only": "on",
+        "escape_string_warning": "off",
+        "extra_float_digits": "1",
+        "IntervalStyle": "postgres",
+        "lc_messages": "C",
+        "lc_monetary": "C",
+        "lc_numeric": "C",
+        "lc_time": "C",
+        "quote_all_identifiers": "off",
+        "row_security": "on",
+        "search_path": "public",
+        "standard_conforming_strings": "on",
+        "TimeZone": "UTC",
+        "timezone_abbreviations": "Default",
+        "transform_null_equals": "off",
+        "xmlbinary": "base64",
+        "xmloption": "content",
+    }
+)
+
+_NOT_FROM_A_CLIENT = frozenset(
+    {"lc_messages"}
+)  # a superuser's setting: the server's value is final
+
+_SERVER: Mapping[str, str] = MappingProxyType(
+    {
+        "cluster_name": "",
+        "allow_alter_system": "off",
+        # who gets in; the passwords are 256 random bits, so stretching them would only cost time
+        "listen_addresses": "",
+        "unix_socket_permissions": "0700",
+        "password_encryption": "scram-sha-256",
+        "scram_iterations": "1",
+        "max_connections": str(SESSIONS),
+        "reserved_connections": "0",
+        "superuser_reserved_connections": "8",
+        "authentication_timeout": "10s",
+        # nothing here is worth keeping; a server of which a process crashed is thrown away whole
+        "restart_after_crash": "off",
+        "fsync": "off",
+        "full_page_writes": "off",
+        "synchronous_commit": "off",
+        "wal_level": "minimal",
+        "max_wal_senders": "0",
+        "max_replication_slots": "0",
+        "max_logical_replication_workers": "0",
+        "max_prepared_transactions": "0",
+        "max_wal_size": "32MB",
+        "min_wal_size": "2MB",
+        "autovacuum": "off",
+        # small
+        "shared_buffers": "16MB",
+        "huge_pages": "off",
+        "dynamic_shared_memory_type": "mmap",
+        "max_worker_processes": "0",
+        "max_parallel_workers": "0",
+        "max_parallel_workers_per_gather": "0",
+        "max_parallel_maintenance_workers": "0",
+        "io_method": "sync",
+        "jit": "off",
+        "work_mem": "4MB",
+        "temp_file_limit": "64MB",
+        # a second clock behind the gateway's own; a session can unset it, so nothing rests on it
+        "statement_timeout": "120s",
+        "lock_timeout": "5s",
+        "idle_in_transaction_session_timeout": "1h",
+        "client_connection_check_interval": "2s",
+        # nobody sees what others do
+        "track_activities": "off",
+        "track_counts": "off",
+        "track_io_timing": "off",
+        "track_functions": "none",
+        "track_commit_timestamp": "off",
+        "update_process_title": "off",
+        "shared_preload_libraries": "",
+        "session_preload_libraries": "",
+        # what the log says: that it does not start, and why
+        "log_destination": "stderr",
+        "logging_collector": "off",
+        "log_line_prefix": "%m [%p] ",
+        "log_timezone": "UTC",
+        "log_min_messages": "fatal",
+        "log_min_error_statement": "panic",
+        "log_error_verbosity": "terse",
+        "log_statement": "none",
+        "log_parameter_max_length": "0",
+        "log_parameter_max_length_on_error": "0",
+        "log_checkpoints": "off",
+        "log_connections": "",
+        "log_disconnections": "off",
+        "log_lock_waits": "off",
+        "log_temp_files": "-1",
+    }
+)
+
+
+def twin_configuration(place: Place, socket_dir: Path) -> str:
+    return configuration_text(
+        {
+            **_SERVER,
+            **SESSION,
+            "port": str(PORT),
+            "unix_socket_directories": str(socket_dir),
+            "hba_file": str(place.hba),
+        }
+    )
+
+
+def session_options() -> str:
+    """The `options` of a start-up packet that fix a session's settings."""
+    return " ".join(
+        f"-c {name}={_escaped(value)}"
+        for name, value in SESSION.items()
+        if name not in _NOT_FROM_A_CLIENT
+    )
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace(" ", "\\ ")

@@ -1,0 +1,94 @@
+"""Keep a twin running: start it, see it die, start another.
+
+INVARIANT: the thread that starts a server stays for as long as that server may live, because the
+server dies with the thread; see `server`.
+"""
+
+import threading
+from collections.abc import Callable
+
+import psycopg
+
+from gateway.errors import GatewayError
+from gateway.events import Emit
+from gateway.twin.happened import TwinLost, TwinNotStarted
+from gateway.twin.life import Life
+from gateway.twin.refused import TwinRefused
+
+_BEGIN_S = 120.0
+_WAIT_S = 10.0
+_RETRY_S = (0.0, 0.5, 2.0, 10.0, 30.0)
+
+
+class Supervisor:
+    """Owns the life of the twin that is now."""
+
+    def __init__(self, begin: Callable[[], Life], emit: Emit) -> None:
+        self._begin = begin
+        self._emit = emit
+        self._changed = threading.Condition()
+        self._life: Life | None = None
+        self._problem: BaseException | None = None
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._keep, name="twin-supervisor", daemon=True)
+
+    def start(self) -> Life:
+        """Return the first life, or raise what stood in its way."""
+        self._thread.start()
+        with self._changed:
+            self._changed.wait_for(lambda: self._life or self._problem, _BEGIN_S)
+            if self._problem is not None:
+                raise self._problem
+        return self.life()
+
+    def life(self, wait_s: float = _WAIT_S) -> Life:
+        """The life that is now; one that is about to begin is waited for."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._running() or self._closing.is_set(), wait_s)
+            if self._life is None or not self._running():
+                raise TwinRefused("57P03", "the twin does not run", "try again")
+            return self._life
+
+    def close(self) -> None:
+        """Stop the server for good; again does nothing."""
+        self._closing.set()
+        with self._changed:
+            life = self._life
+            self._changed.notify_all()
+        if life is not None:
+            life.server.kill()
+        self._thread.join()
+
+    def _running(self) -> bool:
+        return self._life is not None and self._life.server.alive
+
+    def _keep(self) -> None:
+        try:
+            life: Life | None = self._begin()
+        except BaseException as error:  # noqa: BLE001  # raised again where it can be answered
+            self._publish(None, error)
+            return
+        while life is not None:
+            self._publish(life)
+            if not self._closing.is_set():
+                life.server.process.wait()
+            self._publish(None)
+            life.end()
+            if not self._closing.is_set():
+                self._emit(TwinLost(life.server.process.returncode))
+            life = self._another()
+
+    def _another(self) -> Life | None:
+        for attempt in range(1_000_000):
+            if self._closing.wait(_RETRY_S[min(attempt, len(_RETRY_S) - 1)]):
+                break
+            try:
+                return self._begin()
+            except (GatewayError, OSError, psycopg.Error) as error:
+                self._emit(TwinNotStarted(str(error)))
+        return None
+
+    def _publish(self, life: Life | None, problem: BaseException | None = None) -> None:
+        with self._changed:
+            self._life, self._problem = life, problem
+            self._changed.notify_all()
