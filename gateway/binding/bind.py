@@ -1,0 +1,124 @@
+"""SQL text to a bound statement: the way in, step by step.
+
+limits → kind of statement → parse → shape → labels and cut → guards
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from gateway.binding.bound import Bound, Cut, Passing, Release, Sql
+from gateway.binding.cutting import Cutting
+from gateway.binding.dialect import DIALECT
+from gateway.binding.environment import Environment
+from gateway.binding.limits import check_kept, tokens_of
+from gateway.binding.persons import person_rows
+from gateway.binding.probes import gives_nothing
+from gateway.binding.queries import Queries
+from gateway.binding.relation import Rows
+from gateway.binding.shapes import check_shape
+from gateway.binding.staging import rendered
+from gateway.binding.statement import Kind, Statement, classify
+from gateway.binding.texts import check_literals, check_same, with_parameters, without_intervals
+from gateway.catalog.tables import Dataset
+from gateway.errors import Code, LimitExceeded, SyntaxRefused, UnsupportedSql
+from gateway.plan.scalars import Literal
+from gateway.plan.uses import tables, uses
+
+
+class Describe(Protocol):
+    """What the twin says about a statement without running it."""
+
+    def columns(self, sql: str) -> Sequence[str]:
+        """The names of the result."""
+        ...
+
+
+def bind(
+    sql: str,
+    dataset: Dataset,
+    *,
+    parameters: Sequence[Literal] = (),
+    describe: Describe | None = None,
+) -> Bound:
+    """What the statement means for someone who sees this dataset, or the refusal."""
+    statement = classify(sql)
+    if statement.kind is Kind.PASS:
+        return Passing(statement)
+    try:
+        bound = _bind(statement, dataset, parameters)
+    except RecursionError as error:
+        # the limits make this unreachable; it is here so that being wrong about that is a refusal
+        raise LimitExceeded(Code.SQL_TOO_LARGE, "the statement nests too deep") from error
+    if isinstance(bound, Cut) and describe is not None and bound.columns is not None:
+        names = tuple(describe.columns(statement.query))
+        if names != bound.columns:
+            raise UnsupportedSql(
+                Code.TEXT_DRIFTS, "the names of the result", "name each column with AS"
+            )
+    return bound
+
+
+def _bind(statement: Statement, dataset: Dataset, parameters: Sequence[Literal]) -> Bound:
+    text = without_intervals(statement.query, tokens_of(statement.query))
+    tokens = tokens_of(text)
+    check_kept(tokens)
+    tree = parse(text, tokens)
+    check_shape(tree)
+    check_literals(tokens, tree)
+    tree = with_parameters(tree, parameters)
+    cutting = Cutting(dataset, _names(tokens), empty=gives_nothing(tree))
+    relation = Queries(cutting, tree).query(tree, Environment(), None, "")
+    if isinstance(relation, Rows):
+        raise person_rows()
+    if not cutting.steps and not cutting.shortened:
+        if cutting.touched:
+            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a statement that reads nothing")
+        return Passing(statement)
+    finishing = _sql(relation.query)
+    releases = [step.plan for step in cutting.steps if isinstance(step, Release)]
+    return Cut(
+        statement,
+        tuple(cutting.steps),
+        finishing,
+        frozenset(use for plan in releases for use in uses(plan)),
+        frozenset(cutting.touched) | frozenset(name for plan in releases for name in tables(plan)),
+        relation.names if relation.complete else None,
+    )
+
+
+def parse(sql: str, tokens: list[Token]) -> exp.Expression:
+    """The tree of one query."""
+    try:
+        trees = DIALECT.parser().parse(tokens, sql)
+    except RecursionError as error:
+        raise LimitExceeded(Code.SQL_TOO_LARGE, "the statement nests too deep") from error
+    except (SqlglotError, ValueError, TypeError, AttributeError, KeyError, IndexError):
+        # whatever the parser stumbles over: the text is not SQL that it can read. Its own message has
+        # the text in it, so it is not handed on, not even as a cause
+        raise SyntaxRefused(Code.SQL_SYNTAX, "it is not a query the gateway can read") from None
+    if len(trees) != 1 or trees[0] is None:
+        raise SyntaxRefused(Code.SEVERAL_STATEMENTS, "", "send the statements one by one")
+    tree = trees[0]
+    if not isinstance(tree, exp.Expression):
+        raise SyntaxRefused(Code.SQL_SYNTAX, "it is not a query the gateway can read")
+    return tree
+
+
+def _sql(tree: exp.Expression) -> Sql:
+    check_same(tree)
+    with_ = tree.args.get("with_")
+    if with_ is None:
+        return Sql("", rendered(tree))
+    body = tree.copy()
+    body.set("with_", None)
+    ctes = ", ".join(rendered(one) for one in with_.expressions)
+    return Sql(ctes, rendered(body), recursive=bool(with_.args.get("recursive")))
+
+
+def _names(tokens: list[Token]) -> list[str]:
+    quiet = {TokenType.STRING, TokenType.NUMBER}
+    return [token.text for token in tokens if token.token_type not in quiet]

@@ -1,0 +1,106 @@
+"""What binding gives: a statement cut into releases and a finishing, or one that passes.
+
+The steps of a `Cut` come in the order in which they have to run. Each makes a constant relation:
+
+- `Release`: rows of persons are aggregated, noise is added, the ledger is charged;
+- `Fetch`: a public table is read as it is;
+- `Empty`: no rows, because the statement cannot give any;
+- `Stage`: SQL on the twin over the constants before it, for a plan that comes after it.
+
+The finishing runs on the twin over all of them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from gateway.binding.statement import Statement
+from gateway.catalog.tables import Table
+from gateway.plan.fields import Field
+from gateway.plan.grouping import Aggregate
+from gateway.plan.uses import Use
+
+
+@dataclass(frozen=True, slots=True)
+class Sql:
+    """A query for the twin in two parts, so that constant relations can be put before its CTEs.
+
+    INVARIANT: it names only constant relations, its own CTEs, and what every PostgreSQL has.
+    """
+
+    ctes: str
+    body: str
+    recursive: bool = False
+
+    def text(self, constants: Mapping[str, str] | None = None) -> str:
+        """The query with the constant relations, each given as the SQL that makes it, in place."""
+        given = [f"{name} AS ({query})" for name, query in (constants or {}).items()]
+        all_ = ", ".join([*given, *([self.ctes] if self.ctes else [])])
+        word = "WITH RECURSIVE" if self.recursive else "WITH"
+        return f"{word} {all_} {self.body}" if all_ else self.body
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """Its columns are those of the plan: `k1`, `k2`, … and `m1`, `m2`, …"""
+
+    name: str
+    plan: Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class Fetch:
+    """Its columns are those of the table that may be seen."""
+
+    name: str
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """A relation with the columns of a table and without rows."""
+
+    name: str
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """`fields` are the columns a later plan reads; `single` where one value is wanted."""
+
+    name: str
+    sql: Sql
+    fields: tuple[Field, ...]
+
+
+Step: TypeAlias = Release | Fetch | Empty | Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """It touches no table of the source: the twin runs it as it is."""
+
+    statement: Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A statement that touches the source.
+
+    `uses` are the columns it needs and how, `tables` the tables it reads: what the policy decides on.
+    `columns` are the names of the result where they are known without asking the twin.
+    """
+
+    statement: Statement
+    steps: tuple[Step, ...]
+    finishing: Sql
+    uses: frozenset[Use]
+    tables: frozenset[str]
+    columns: tuple[str, ...] | None
+
+    @property
+    def releases(self) -> tuple[Release, ...]:
+        return tuple(step for step in self.steps if isinstance(step, Release))
+
+
+Bound: TypeAlias = Passing | Cut

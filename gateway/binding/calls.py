@@ -1,0 +1,184 @@
+"""Function calls over rows: names and arguments checked against the allow-list."""
+
+from collections.abc import Sequence
+from typing import Final, Protocol
+
+from sqlglot import exp
+
+from gateway.binding import constants
+from gateway.binding.functions import (
+    AGED,
+    EXTRACTED,
+    FUNCTIONS,
+    INSTEAD,
+    SAME_TYPE,
+    TRUNCATED,
+    Function,
+)
+from gateway.binding.measures import AGGREGATES
+from gateway.binding.names import name_of_function
+from gateway.catalog.types import ColumnType, Family
+from gateway.errors import Code, SyntaxRefused, UnsupportedSql
+from gateway.plan.scalars import Call, Cast, Literal, Moment, Scalar
+from gateway.plan.types import (
+    DATE,
+    DOUBLE,
+    NUMERIC,
+    TEXT,
+    TIMES,
+    TIMESTAMP,
+    common,
+    is_number,
+    plain,
+)
+
+_LONGEST_TEXT: Final = 1_000
+_LARGEST_PLACE: Final = 10_000
+_LARGEST_POWER: Final = 16
+
+
+class Binding(Protocol):
+    """Binds the arguments of a call."""
+
+    def bind(self, node: exp.Expression) -> Scalar: ...
+
+    def together(self, nodes: Sequence[exp.Expression]) -> list[Scalar]: ...
+
+
+def invoke(name: str, arguments: list[exp.Expression], binding: Binding) -> Scalar:
+    """A call by name."""
+    if name in {"now", "transaction_timestamp"} and not arguments:
+        # compared with times without a zone: PostgreSQL converts those by the session's zone, which
+        # comes to the same as taking the moment's local time
+        return Moment("localtimestamp", TIMESTAMP)
+    if name == "date_trunc":
+        return _truncated(arguments, binding)
+    if name == "date_part" and len(arguments) == 2:  # noqa: PLR2004 - field and source
+        part = constants.bare_string(arguments[0])
+        if part is None:
+            raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, "`date_part` of a computed field")
+        return Cast(extract(part.lower(), arguments[1], binding), DOUBLE)
+    if name in AGGREGATES:
+        raise SyntaxRefused(Code.NOT_GROUPED, f"the aggregate `{name}` is not allowed here")
+    if name not in FUNCTIONS:
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED,
+            f"`{name[:40]}` over rows of persons",
+            INSTEAD.get(name, "compute it above the aggregate"),
+        )
+    if name in SAME_TYPE:
+        return call(name, binding.together(arguments))
+    return call(name, [binding.bind(one) for one in arguments])
+
+
+def call(name: str, arguments: list[Scalar]) -> Scalar:
+    """A call of the allow-list with arguments that are bound."""
+    function = FUNCTIONS[name]
+    if not function.least <= len(arguments) <= function.most:
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` with {len(arguments)} arguments")
+    for place, argument in enumerate(arguments):
+        _check_argument(name, function, place, argument)
+    types = tuple(argument.type for argument in arguments)
+    if name in SAME_TYPE:
+        _check_same(name, types)
+    if name == "replace" and _grows(arguments):
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED, "`replace` that makes a text longer than it was"
+        )
+    nullable = True
+    if name in {"coalesce", "greatest", "least"}:
+        nullable = all(argument.nullable for argument in arguments)
+    elif name in {"abs", "lower", "upper", "length", "left", "right"}:
+        nullable = arguments[0].nullable
+    return Call(name, tuple(arguments), function.result(types), nullable)
+
+
+def extract(part: str, of: exp.Expression, binding: Binding) -> Scalar:
+    """A part of a date or timestamp, or of the age between two."""
+    inner = of
+    while isinstance(inner, exp.Paren):
+        inner = inner.this
+    if isinstance(inner, exp.Anonymous) and name_of_function(inner) == "age":
+        return _age(part, inner.expressions, binding)
+    what = binding.bind(of)
+    if part not in EXTRACTED:
+        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`extract` of `{part[:20]}`")
+    if what.type not in {DATE, TIMESTAMP}:
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`extract` from {what.type}")
+    return Call("extract", (Literal(part, TEXT), what), NUMERIC, what.nullable)
+
+
+def _age(part: str, arguments: list[exp.Expression], binding: Binding) -> Scalar:
+    if part not in AGED or len(arguments) != 2:  # noqa: PLR2004 - from and to
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED,
+            "`age` in this form",
+            "write extract(year from age(later, earlier))",
+        )
+    later, earlier = binding.together(arguments)
+    for one in (later, earlier):
+        if one.type not in {DATE, TIMESTAMP}:
+            raise SyntaxRefused(Code.TYPE_MISMATCH, f"`age` of {one.type}")
+    return Call("age_in", (Literal(part, TEXT), later, earlier), NUMERIC)
+
+
+def _truncated(arguments: list[exp.Expression], binding: Binding) -> Scalar:
+    if len(arguments) != 2:  # noqa: PLR2004 - a third would be a time zone
+        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, "`date_trunc` in this form")
+    part = constants.bare_string(arguments[0])
+    if part is None or part.lower() not in TRUNCATED:
+        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, "`date_trunc` to this part")
+    what = binding.bind(arguments[1])
+    if what.type.family not in TIMES or what.type not in {DATE, TIMESTAMP}:
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`date_trunc` of {what.type}")
+    # of a date PostgreSQL gives a timestamptz by the session's time zone; the twin casts it there
+    return Call("date_trunc", (Literal(part.lower(), TEXT), what), TIMESTAMP, what.nullable)
+
+
+def _check_argument(name: str, function: Function, place: int, argument: Scalar) -> None:
+    allowed = function.arguments[min(place, len(function.arguments) - 1)]
+    if argument.type.family not in allowed:
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` of {argument.type}")
+    if place not in function.literal:
+        return
+    if not isinstance(argument, Literal) or argument.value is None:
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED, f"`{name}` with a computed argument {place + 1}"
+        )
+    value = argument.value
+    if isinstance(value, str) and len(value) > _LONGEST_TEXT:
+        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{name}` with a very long text")
+    whole = argument.type.family is Family.WHOLE
+    small = isinstance(value, int) and 0 <= value <= _LARGEST_PLACE
+    if whole and not small and name not in {"round", "power", "width_bucket"}:
+        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{name}` with the number {value}")
+    if name == "power" and not -_LARGEST_POWER <= value <= _LARGEST_POWER:  # type: ignore[operator]
+        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`power` beyond {_LARGEST_POWER}")
+
+
+def _check_same(name: str, types: tuple[ColumnType, ...]) -> None:
+    for other in types[1:]:
+        if common(plain(types[0]), plain(other)) is None:
+            raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` of {types[0]} and {other}")
+
+
+def _grows(arguments: list[Scalar]) -> bool:
+    """A text that grows at every step could be made to fill the source's memory."""
+    old, new = arguments[1], arguments[2]
+    if not isinstance(old, Literal) or not isinstance(new, Literal):
+        return True
+    return len(str(new.value)) > len(str(old.value))
+
+
+def numbers_only(scalar: Scalar) -> Scalar:
+    if not is_number(scalar.type):
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"arithmetic with {scalar.type}")
+    return scalar
+
+
+def text_only(scalar: Scalar) -> Scalar:
+    if scalar.type.family is not Family.TEXT:
+        raise SyntaxRefused(
+            Code.TYPE_MISMATCH, f"text is expected, not {scalar.type}", "cast it to text"
+        )
+    return scalar

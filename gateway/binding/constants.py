@@ -1,0 +1,116 @@
+"""Constants in the text: numbers, strings that take the type of what they meet, intervals, casts."""
+
+from typing import Final
+
+from sqlglot import exp
+
+from gateway.binding.intervals import Span, read_span
+from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
+from gateway.catalog.values import ValueUnfit, read_number, read_value
+from gateway.errors import Code, SyntaxRefused, UnsupportedSql
+from gateway.plan.scalars import Literal
+from gateway.plan.types import BIGINT, BOOLEAN, INTEGER, NUMERIC, TEXT
+
+_LONGEST_NUMBER: Final = 60
+
+
+def number(text: str) -> Literal:
+    """A number as PostgreSQL types it: the smallest of integer, bigint and numeric that holds it."""
+    try:
+        value = read_number(text)
+    except ValueUnfit as error:
+        raise SyntaxRefused(Code.TYPE_MISMATCH, str(error)) from error
+    if len(text) > _LONGEST_NUMBER or abs(value.numerator) > 10**_LONGEST_NUMBER:
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"the number `{text[:20]}…`")
+    if not text.isdigit():
+        return Literal(value, NUMERIC)
+    whole = value.numerator
+    if whole < 2**31:
+        return Literal(whole, INTEGER)
+    return Literal(whole, BIGINT) if whole < 2**63 else Literal(value, NUMERIC)
+
+
+def typed(text: str, kind: ColumnType) -> Literal:
+    """A string that is read as a value of a type."""
+    if kind.family is Family.BOOLEAN:
+        text = text.strip().lower()
+    if kind.family is Family.TEXT:
+        kind = TEXT
+    try:
+        return Literal(read_value(text, kind), kind)
+    except ValueUnfit as error:
+        raise SyntaxRefused(Code.TYPE_MISMATCH, str(error)) from error
+
+
+def null(kind: ColumnType = TEXT) -> Literal:
+    return Literal(None, kind)
+
+
+def boolean(node: exp.Boolean) -> Literal:
+    return Literal(bool(node.this), BOOLEAN)
+
+
+def bare_string(node: exp.Expression) -> str | None:
+    """The text of a string literal that has no type yet."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node.this if isinstance(node, exp.Literal) and node.is_string else None
+
+
+def is_untyped(node: exp.Expression) -> bool:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return isinstance(node, exp.Null) or bare_string(node) is not None
+
+
+_SQLGLOT_NAMES: Final = {
+    "INT": "integer",
+    "BIGINT": "bigint",
+    "SMALLINT": "smallint",
+    "DECIMAL": "numeric",
+    "DOUBLE": "double precision",
+    "FLOAT": "real",
+    "TEXT": "text",
+    "VARCHAR": "character varying",
+    "CHAR": "character",
+    "BOOLEAN": "boolean",
+    "DATE": "date",
+    "TIMESTAMP": "timestamp without time zone",
+    "UUID": "uuid",
+}
+
+
+def is_interval(to: exp.Expression) -> bool:
+    return isinstance(to.this, exp.DataType.Type) and to.this.name == "INTERVAL"
+
+
+def column_type(to: exp.Expression) -> ColumnType:
+    """The type that a cast names."""
+    kind = to.this
+    name = _SQLGLOT_NAMES.get(kind.name) if isinstance(kind, exp.DataType.Type) else None
+    if name is None or to.args.get("nested") or to.args.get("kind"):
+        raise UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED, "a cast to this type", "cast above the aggregate instead"
+        )
+    inner = ", ".join(one.this.name for one in to.expressions)
+    try:
+        made = parse_type(f"{name}({inner})" if inner else name)
+    except TypeUnknown as error:
+        raise SyntaxRefused(Code.TYPE_MISMATCH, str(error)) from error
+    if made.kind is Kind.CHAR:
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a cast to char", "cast to text instead")
+    return made
+
+
+def span(node: exp.Expression) -> Span | None:
+    """The interval that an expression writes out, when it is one."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Neg):
+        inner = span(node.this)
+        return None if inner is None else -inner
+    if isinstance(node, exp.Cast) and is_interval(node.args["to"]):
+        text = bare_string(node.this)
+        if text is not None and not node.args["to"].expressions:
+            return read_span(text)
+    return None

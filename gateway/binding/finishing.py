@@ -1,0 +1,249 @@
+"""What remains of a SELECT after its aggregates were released: SQL over a constant relation.
+
+INVARIANT: it is free. Every aggregate and every key became a column of the release, and no other column
+of the rows is left in it; a name that is neither grouped nor aggregated is refused.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from sqlglot import exp
+
+from gateway.binding.cutting import Cutting
+from gateway.binding.environment import Environment
+from gateway.binding.free import may_multiply
+from gateway.binding.identity import identity, kind_of
+from gateway.binding.items import Item
+from gateway.binding.joining import not_grouped
+from gateway.binding.measures import Measures, is_aggregate
+from gateway.binding.names import fold, name_of_function, quoted
+from gateway.binding.relation import Free, Relation
+from gateway.binding.scalars import Scalars
+from gateway.binding.scope import Scope, Visible
+from gateway.catalog.types import ColumnType
+from gateway.errors import Code, NotAggregate, Refusal, UnsupportedSql
+from gateway.plan.aggregates import Measure
+from gateway.plan.fields import Field
+from gateway.plan.grouping import Aggregate
+from gateway.plan.scalars import Scalar
+
+_HERE = "_?"  # the release's name is known when its plan is; no name in a text has a question mark
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A grouping key: what the source groups by, and how the expression is known again."""
+
+    name: str
+    scalar: Scalar
+    identity: tuple[object, ...]
+    show: Callable[[exp.Expression], exp.Expression] | None = None
+
+
+class Queries(Protocol):
+    cutting: Cutting
+
+    def query(
+        self, node: exp.Expression, around: Environment, outer: Scope | None, alias: str
+    ) -> Relation: ...
+
+
+class Rows(Protocol):
+    """The rows below: what names mean there."""
+
+    scope: Scope
+    scalars: Scalars
+    around: Environment
+
+    @property
+    def queries(self) -> Queries: ...
+
+    def lookup(self, column: exp.Column) -> Visible: ...
+
+
+class Finishing:
+    """Rewrites one SELECT."""
+
+    def __init__(self, rows: Rows, keys: list[Key], select: exp.Select) -> None:
+        self._rows = rows
+        self._keys = keys
+        self._select = select
+        self._binder = Measures(rows.scalars)
+        self.measures: list[Measure] = []
+
+    def query(self, items: list[Item]) -> exp.Select:
+        """The SELECT over the release."""
+        node = self._select
+        names = {item.name for item in items}
+        out = exp.Select(
+            expressions=[
+                exp.Alias(this=self._free(item.node), alias=quoted(item.name)) for item in items
+            ],
+            from_=exp.From(this=exp.Table(this=quoted(_HERE))),
+        )
+        having = node.args.get("having")
+        if having is not None:
+            out.set("where", exp.Where(this=self._free(having.this)))
+        for slot in ("limit", "offset"):
+            if node.args.get(slot) is not None:
+                out.set(slot, self._free(node.args[slot]))
+        for window in node.args.get("windows") or []:
+            out.append("windows", self._free(window))
+        order = node.args.get("order")
+        if order is not None:
+            out.set("order", exp.Order(expressions=self._ordered(order.expressions, names)))
+        distinct = node.args.get("distinct")
+        if distinct is not None and node.args.get("group") is None and not self.measures:
+            distinct = None  # the keys of the release differ already
+        if distinct is not None:
+            out.set("distinct", self._distinct(distinct, names))
+        return out
+
+    def finished(self, query: exp.Select, items: list[Item], plan: Aggregate) -> Free:
+        """The query with the release's name in it."""
+        name = self._rows.queries.cutting.release(plan)
+        for one in query.find_all(exp.Identifier):
+            if one.this == _HERE:
+                one.set("this", name)
+        columns = {one.id: one for one in plan.fields}
+        types = tuple(_type(one.this, columns) for one in query.expressions)
+        return Free(
+            query, tuple(item.name for item in items), types, unique=self._unique(items, plan)
+        )
+
+    def _unique(self, items: list[Item], plan: Aggregate) -> frozenset[frozenset[int]]:
+        """The result columns that tell its rows apart: all keys, when all of them are shown."""
+        if plan.sets != (tuple(range(len(plan.keys))),) or any(
+            may_multiply(item.node) for item in items
+        ):
+            return frozenset()
+        places = set()
+        for key in self._keys:
+            found = [
+                place
+                for place, item in enumerate(items)
+                if identity(item.node, self._rows.lookup) == key.identity
+            ]
+            if not found:
+                return frozenset()
+            places.add(found[0])
+        return frozenset({frozenset(places)})
+
+    def _ordered(self, order: list[exp.Expression], names: set[str]) -> list[exp.Expression]:
+        out = []
+        for one in order:
+            made = one.copy()
+            made.set("this", self._by_name(one.this, names))
+            out.append(made)
+        return out
+
+    def _by_name(self, node: exp.Expression, names: set[str]) -> exp.Expression:
+        """A bare name is an output name first, a number an output column."""
+        bare = isinstance(node, exp.Column) and node.args.get("table") is None
+        if (bare and fold(node.this) in names) or isinstance(node, exp.Literal):
+            return node.copy()
+        return self._free(node)
+
+    def _distinct(self, distinct: exp.Distinct, names: set[str]) -> exp.Distinct:
+        on = distinct.args.get("on")
+        if on is None:
+            return exp.Distinct()
+        inner = [self._by_name(one, names) for one in on.expressions]
+        return exp.Distinct(on=exp.Tuple(expressions=inner))
+
+    def _free(self, node: exp.Expression) -> exp.Expression:
+        """The expression over the release."""
+        known = self._as_key(node)
+        if known is not None:
+            return known
+        if isinstance(node, exp.Column):
+            self._rows.lookup(node)
+            raise not_grouped(node)
+        if isinstance(node, exp.Window):
+            return self._window(node)
+        if is_aggregate(node):
+            return self._measure(node)
+        if isinstance(node, (exp.Select, exp.SetOperation)):
+            return self._subquery(node)
+        if isinstance(node, exp.Anonymous) and name_of_function(node) == "grouping":
+            raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, "`grouping`")
+        return self._parts(node)
+
+    def _parts(self, node: exp.Expression) -> exp.Expression:
+        out = node.__class__()
+        for slot, value in node.args.items():
+            if isinstance(value, exp.Expression):
+                out.set(slot, self._free(value))
+            elif isinstance(value, list):
+                made = [
+                    self._free(one) if isinstance(one, exp.Expression) else one for one in value
+                ]
+                out.set(slot, made)
+            else:
+                out.set(slot, value)
+        return out
+
+    def _as_key(self, node: exp.Expression) -> exp.Expression | None:
+        if isinstance(node, (exp.Identifier, exp.Literal, exp.Select, exp.SetOperation)):
+            return None
+        if all(key.identity[0] != kind_of(node) for key in self._keys):
+            return None
+        mine = identity(node, self._rows.lookup)
+        if mine is None:
+            return None
+        for key in self._keys:
+            if key.identity == mine:
+                column = exp.Column(this=quoted(key.name), table=quoted(_HERE))
+                return column if key.show is None else key.show(column)
+        return None
+
+    def _measure(self, node: exp.Expression) -> exp.Expression:
+        measure = self._binder.measure(node)
+        if measure not in self.measures:
+            self.measures.append(measure)
+        name = f"m{self.measures.index(measure) + 1}"
+        return exp.Column(this=quoted(name), table=quoted(_HERE))
+
+    def _window(self, node: exp.Window) -> exp.Expression:
+        """A window over the released rows; its function is no aggregate of the rows of persons."""
+        call, where = node.this, None
+        if isinstance(call, exp.Filter):
+            call, where = call.this, call.expression
+        made = self._parts(call)
+        if where is not None:
+            made = exp.Filter(this=made, expression=self._parts(where))
+        out = exp.Window()
+        for slot, value in node.args.items():
+            if slot == "this":
+                out.set(slot, made)
+            elif isinstance(value, list):
+                out.set(slot, [self._free(one) for one in value])
+            elif isinstance(value, exp.Order):
+                out.set(slot, self._parts(value))
+            elif isinstance(value, exp.Expression):
+                out.set(slot, value.copy())
+            else:
+                out.set(slot, value)
+        return out
+
+    def _subquery(self, node: exp.Expression) -> exp.Expression:
+        relation = self._rows.queries.query(node, self._rows.around, self._rows.scope, "")
+        if not isinstance(relation, Free):
+            raise NotAggregate(
+                Code.PERSON_AS_VALUE,
+                "a subquery hands on rows of persons",
+                "aggregate in the subquery",
+            )
+        return relation.query
+
+
+def _type(node: exp.Expression, columns: dict[str, Field]) -> ColumnType | None:
+    def lookup(column: exp.Column) -> Visible:
+        field = columns[column.name]
+        return Visible(field.id, field.type, field)
+
+    try:
+        return Scalars(lookup).bind(node).type
+    except Refusal:
+        return None

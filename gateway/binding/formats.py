@@ -1,0 +1,103 @@
+"""Keys that are formatted: the source groups by the plain bucket, the finishing formats it.
+
+`GROUP BY to_char(visit_date, 'YYYY-MM')` has a group for each month, so the rows are grouped by
+`date_trunc('month', visit_date)` and the twin writes the month as text. That is right only where the
+format tells all buckets apart, so formats are read by what they show.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+from sqlglot import exp
+
+from gateway.binding import constants
+from gateway.binding.functions import FUNCTIONS
+from gateway.binding.names import name_of_function
+from gateway.binding.scalars import Scalars
+from gateway.errors import Code, SyntaxRefused, UnsupportedSql
+from gateway.plan.scalars import Call, Literal, Scalar
+from gateway.plan.types import DATE, TEXT, TIMESTAMP
+
+
+class Bucket(NamedTuple):
+    """What the source groups by, and how the finishing shows it."""
+
+    scalar: Scalar
+    show: Callable[[exp.Expression], exp.Expression]
+
+
+# Longest first. What a token shows: a step of the chain year > month > day > hour > minute > second,
+# a quarter, a week (which needs the year of weeks), or nothing.
+_TOKENS: Final = re.compile(
+    r'"[^"]*"|FM|YYYY|IYYY|HH24|Month|MONTH|month|Mon|MON|mon|MM|DDD|DD|Day|DAY|day|Dy|DY|dy|MI|SS'
+    r"|IW|Q|[-/.,:; T]"
+)
+_SHOWS: Final = {
+    "YYYY": "year",
+    "IYYY": "isoyear",
+    "Q": "quarter",
+    "MM": "month",
+    "IW": "week",
+    "DD": "day",
+    "DDD": "dayofyear",
+    "HH24": "hour",
+    "MI": "minute",
+    "SS": "second",
+}
+_CHAIN: Final = ("year", "month", "day", "hour", "minute", "second")
+
+
+def bucket(node: exp.Expression, scalars: Scalars) -> Bucket | None:
+    """The bucket of a formatted key; None where the key is no `to_char`."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if not isinstance(node, exp.Anonymous) or name_of_function(node) != "to_char":
+        return None
+    if len(node.expressions) != 2:  # noqa: PLR2004 - value and format
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`to_char` with {len(node.expressions)} arguments")
+    what = scalars.bind(node.expressions[0])
+    pattern = constants.bare_string(node.expressions[1])
+    unit = None if pattern is None else _unit(pattern)
+    if unit is None or what.type not in {DATE, TIMESTAMP}:
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED,
+            "`to_char` with a format that does not tell all groups apart",
+            "begin with the year, as in 'YYYY-MM', or group by extract(month from …)",
+        )
+    shown = node.expressions[1]
+
+    def show(column: exp.Expression) -> exp.Expression:
+        return exp.Anonymous(this="to_char", expressions=[column, shown.copy()])
+
+    part = Literal(unit, TEXT)
+    return Bucket(Call("date_trunc", (part, what), TIMESTAMP, what.nullable), show)
+
+
+def _unit(pattern: str) -> str | None:
+    """The finest bucket that the format shows, when it shows everything coarser too."""
+    shows: set[str] = set()
+    place = 0
+    while place < len(pattern):
+        token = _TOKENS.match(pattern, place)
+        if token is None:
+            return None
+        place = token.end()
+        word = token.group()
+        shown = _SHOWS.get(word) or ("month" if word.lower() in {"month", "mon"} else None)
+        if shown is not None:
+            shows.add(shown)
+    if shows == {"isoyear", "week"}:
+        return "week"
+    if shows == {"year", "quarter"}:
+        return "quarter"
+    if shows == {"year", "dayofyear"}:
+        return "day"
+    shows.discard("quarter")  # the month says it
+    depth = len(shows)
+    return _CHAIN[depth - 1] if depth and shows == set(_CHAIN[:depth]) else None
+
+
+def groups_nothing(name: str) -> bool:
+    """Whether a function is unknown to the source and so has no bucket."""
+    return name not in FUNCTIONS

@@ -1,0 +1,262 @@
+"""One SELECT, VALUES or set operation with nothing of persons in its FROM: it stays SQL for the twin.
+
+INVARIANT: every table of the source in it is replaced by a constant, at every depth; a query inside it
+that would hand on rows of persons is refused.
+"""
+
+from collections.abc import Iterator
+from typing import Protocol
+
+from sqlglot import exp
+
+from gateway.binding.cutting import Cutting
+from gateway.binding.environment import Environment
+from gateway.binding.functions import FUNCTIONS
+from gateway.binding.joining import person_value
+from gateway.binding.measures import AGGREGATES, Measures, is_aggregate
+from gateway.binding.names import fold, name_of_function, result_name
+from gateway.binding.relation import Free, Relation
+from gateway.binding.scalars import Scalars
+from gateway.binding.scope import Scope, Source, Visible, spelled
+from gateway.binding.sources import Leaf, Tree, leaves, replaced_table
+from gateway.catalog.tables import Table
+from gateway.catalog.types import ColumnType
+from gateway.errors import Code, Refusal, UnsupportedSql
+from gateway.plan.fields import Field
+from gateway.plan.scalars import Scalar, StagedValue
+from gateway.plan.types import common, plain
+
+_QUERIES = (exp.Select, exp.SetOperation, exp.Values)
+
+
+class Queries(Protocol):
+    cutting: Cutting
+
+    def query(
+        self, node: exp.Expression, around: Environment, outer: Scope | None, alias: str
+    ) -> Relation: ...
+
+
+class FreeSelect:
+    """Rewrites one SELECT in place."""
+
+    def __init__(
+        self, queries: Queries, node: exp.Select, around: Environment, outer: Scope | None
+    ) -> None:
+        self._queries = queries
+        self._node = node
+        self._around = around
+        self._outer = outer
+
+    def bind(self, tree: Tree | None) -> Free:
+        found = [] if tree is None else list(leaves(tree))
+        scope = Scope([leaf.source for leaf in found], self._outer)
+        for leaf in found:
+            self._replace(leaf)
+        for part in self._parts():
+            for column in _own_columns(part):
+                _check_outside(column, scope)
+            for query in _own_queries(part):
+                relation = self._queries.query(query, self._around, scope, "")
+                if not isinstance(relation, Free):
+                    raise person_value()
+                if relation.query is not query:
+                    query.replace(relation.query)
+        return self._free(scope, found)
+
+    def _replace(self, leaf: Leaf) -> None:
+        if isinstance(leaf.of, Table) and isinstance(leaf.node, exp.Table):
+            replaced_table(leaf.node, self._queries.cutting.table(leaf.of))
+
+    def _parts(self) -> Iterator[exp.Expression]:
+        for slot, value in self._node.args.items():
+            if slot in {"with_", "from_"}:
+                continue
+            for one in value if isinstance(value, list) else (value,):
+                if isinstance(one, exp.Join):
+                    if one.args.get("on") is not None:
+                        yield one
+                elif isinstance(one, exp.Expression):
+                    yield one
+
+    def _free(self, scope: Scope, found: list[Leaf]) -> Free:
+        node = self._node
+        names: list[str] = []
+        types: list[ColumnType | None] = []
+        complete = True
+        merging = any(
+            join.args.get("using") or join.args.get("method")
+            for join in node.args.get("joins") or []
+        )
+        for item in node.expressions:
+            inner = item.this if isinstance(item, exp.Alias) else item
+            star = isinstance(inner, exp.Star)
+            if star or (isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star)):
+                sources = scope.sources if star else _named(inner, scope)
+                complete = complete and not merging and all(one.complete for one in sources)
+                for source in sources:
+                    names += [column.name for column in source.columns]
+                    types += [column.type for column in source.columns]
+            else:
+                names.append(result_name(item))
+                types.append(type_of(inner, scope))
+        single = [leaf for leaf in found if isinstance(leaf.of, Free)]
+        multiplying = any(may_multiply(item) for item in node.expressions)
+        unique = frozenset[frozenset[int]]()
+        plain_copy = len(found) == 1 and len(single) == 1 and _keeps_rows(node)
+        if plain_copy and isinstance(single[0].of, Free):
+            unique = _still_unique(node, single[0], single[0].of)
+        if _one_row(node):
+            unique = frozenset({frozenset[int]()})
+        elif node.args.get("distinct") is not None and node.args["distinct"].args.get("on") is None:
+            unique = frozenset({frozenset(range(len(names)))})
+        if multiplying:
+            unique = frozenset()
+        return Free(node, tuple(names), tuple(types), complete, unique)
+
+
+def values(node: exp.Values) -> Free:
+    """A list of rows, written out."""
+    rows = [one.expressions if isinstance(one, exp.Tuple) else [one] for one in node.expressions]
+    for row in rows:
+        for query in (one for part in row for one in _own_queries(part)):
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, f"a subquery in VALUES ({type(query).__name__.lower()})"
+            )
+    width = len(rows[0])
+    empty = Scope([])
+    types: list[ColumnType | None] = []
+    unique: set[frozenset[int]] = set()
+    for place in range(width):
+        column = [row[place] for row in rows if len(row) == width]
+        kinds = [type_of(one, empty) for one in column]
+        kind = kinds[0]
+        for one in kinds[1:]:
+            kind = None if kind is None or one is None else common(plain(kind), plain(one))
+        types.append(kind)
+        if all(isinstance(one, exp.Literal) for one in column):
+            texts = [(one.this, one.is_string) for one in column]
+            if len(set(texts)) == len(texts) and len({is_text for _, is_text in texts}) == 1:
+                unique.add(frozenset({place}))
+    # 1 and 1.0 are one number in two spellings
+    if any(kind is not None and kind.family.name != "TEXT" for kind in types):
+        unique = {one for one in unique if _whole(types, one)}
+    names = tuple(f"column{place + 1}" for place in range(width))
+    return Free(node, names, tuple(types), unique=frozenset(unique))
+
+
+def may_multiply(node: exp.Expression) -> bool:
+    """Whether a function in the list could give several rows; those that are known give one."""
+    known = FUNCTIONS.keys() | AGGREGATES | {"to_char", "date_trunc", "date_part"}
+    return any(name_of_function(one) not in known for one in node.find_all(exp.Anonymous))
+
+
+def type_of(node: exp.Expression, scope: Scope) -> ColumnType | None:
+    """The type of an expression of the twin, where it can be told here."""
+
+    def lookup(column: exp.Column) -> Visible:
+        seen = scope.find(column)
+        field = None if seen.type is None else Field(f"x.{seen.name}", seen.type)
+        return Visible(seen.name, seen.type, field)
+
+    def special(one: exp.Expression) -> Scalar | None:
+        if is_aggregate(one):
+            return StagedValue("", Measures(Scalars(lookup)).measure(one).type)
+        return None
+
+    try:
+        return Scalars(lookup, None, special).bind(node).type
+    except Refusal:
+        return None
+
+
+def _whole(types: list[ColumnType | None], places: frozenset[int]) -> bool:
+    names = {kind.family.name for place in places if (kind := types[place]) is not None}
+    return names <= {"TEXT", "WHOLE"}
+
+
+def _named(column: exp.Column, scope: Scope) -> list[Source]:
+    wanted = fold(column.args["table"])
+    found = [one for one in scope.sources if one.alias == wanted]
+    return found or [Source(wanted, (), complete=False)]
+
+
+def _one_row(node: exp.Select) -> bool:
+    if node.args.get("group") is not None:
+        return False
+    if node.args.get("from_") is None and node.args.get("where") is None:
+        return True
+    plain_items = (one.this if isinstance(one, exp.Alias) else one for one in node.expressions)
+    return any(is_aggregate(one) for one in plain_items)
+
+
+def _keeps_rows(node: exp.Select) -> bool:
+    return node.args.get("group") is None and node.args.get("joins") in (None, [])
+
+
+def _still_unique(node: exp.Select, leaf: Leaf, of: Free) -> frozenset[frozenset[int]]:
+    """Keys of the relation below that the list hands on by name."""
+    places: dict[int, int] = {}
+    at = 0
+    for item in node.expressions:
+        inner = item.this if isinstance(item, exp.Alias) else item
+        if isinstance(inner, exp.Star):
+            for place in range(len(leaf.source.columns)):
+                places.setdefault(place, at + place)
+            at += len(leaf.source.columns)
+            continue
+        if isinstance(inner, exp.Column) and not isinstance(inner.this, exp.Star):
+            name = fold(inner.this)
+            seen = [place for place, one in enumerate(leaf.source.columns) if one.name == name]
+            if len(seen) == 1:
+                places.setdefault(seen[0], at)
+        at += 1
+    return frozenset(
+        frozenset(places[place] for place in key) for key in of.unique if key <= places.keys()
+    )
+
+
+def _own_columns(part: exp.Expression) -> Iterator[exp.Column]:
+    stack = [part]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _QUERIES):
+            continue
+        if isinstance(node, exp.Join):
+            stack.append(node.args["on"])
+            continue
+        if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+            yield node
+        stack += list(node.iter_expressions())
+
+
+def _own_queries(part: exp.Expression) -> list[exp.Expression]:
+    """The outermost queries in an expression."""
+    found: list[exp.Expression] = []
+    stack = [part]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _QUERIES):
+            found.append(node)
+        elif isinstance(node, exp.Join):
+            stack.append(node.args["on"])
+        else:
+            stack += list(node.iter_expressions())
+    return found
+
+
+def _check_outside(column: exp.Column, scope: Scope) -> None:
+    """A free query is asked once, so it cannot depend on rows of persons around it."""
+    if column.args.get("db") is not None:
+        column.set("db", None)
+    if scope.may_have(column):
+        return
+    for around in scope.around():
+        if around.protected and around.here(column) is not None:
+            raise UnsupportedSql(
+                Code.CORRELATED,
+                f"`{spelled(column)}` comes from the query around it",
+                "join on it instead",
+            )
+        if around.may_have(column):
+            return

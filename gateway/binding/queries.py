@@ -1,0 +1,252 @@
+"""Queries of every shape: each is bound to rows of persons or to something free, bottom up."""
+
+from sqlglot import exp
+
+from gateway.binding.cutting import Cutting
+from gateway.binding.environment import Defined, Environment
+from gateway.binding.free import FreeSelect, values
+from gateway.binding.joining import person_value, protected_tree
+from gateway.binding.names import fold
+from gateway.binding.persons import Persons, person_rows
+from gateway.binding.relation import Free, Relation, Rows
+from gateway.binding.scope import Scope
+from gateway.binding.sources import Sources, Tree
+from gateway.catalog.types import ColumnType
+from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
+from gateway.plan.joins import UnionAll
+from gateway.plan.types import common, plain
+
+
+class Queries:
+    """Binds the queries of one statement."""
+
+    def __init__(self, cutting: Cutting, root: exp.Expression) -> None:
+        self.cutting = cutting
+        self._roots: set[int] = set()
+        node = root
+        while isinstance(node, exp.Subquery):
+            node = node.this
+        self._roots.add(id(node))
+
+    def is_root(self, node: exp.Expression) -> bool:
+        """Whether the query's rows are the answer itself."""
+        return id(node) in self._roots
+
+    def query(
+        self, node: exp.Expression, around: Environment, outer: Scope | None, alias: str
+    ) -> Relation:
+        known = self.cutting.aliases()
+        relation = self._query(node, around, outer, alias)
+        if isinstance(relation, Free):
+            # its plans are whole: names in them may be used again, so that equal plans are equal
+            self.cutting.restore(known)
+        return relation
+
+    def _query(
+        self, node: exp.Expression, around: Environment, outer: Scope | None, alias: str
+    ) -> Relation:
+        match node:
+            case exp.Select():
+                return self.select(node, around, outer, None, alias)
+            case exp.SetOperation():
+                return self._set_operation(node, around, outer, alias)
+            case exp.Values():
+                return values(node)
+            case exp.Subquery():
+                return self._in_brackets(node, around, outer, alias)
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"`{type(node).__name__.lower()}` as a query")
+
+    def select(
+        self,
+        node: exp.Select,
+        around: Environment,
+        outer: Scope | None,
+        tree: Tree | None,
+        alias: str = "",
+    ) -> Relation:
+        """A SELECT; `tree` is its FROM where that was read already."""
+        inside = around.inside(node.args.get("with_"))
+        from_ = node.args.get("from_")
+        joins = list(node.args.get("joins") or [])
+        if tree is None and from_ is not None:
+            tree = Sources(self, inside, outer).tree(from_.this, joins)
+        relation: Relation
+        if tree is not None and protected_tree(tree):
+            relation = Persons(self, node, inside, outer).bind(tree, alias)
+        else:
+            relation = FreeSelect(self, node, inside, outer).bind(tree)
+        return self._with(relation, node, inside)
+
+    def defined(self, cte: Defined) -> Relation:
+        """A CTE, bound when it is first used."""
+        if cte.bound is None:
+            bound = self._recursive(cte) if _names_itself(cte) else None
+            if bound is None:
+                name = self.cutting.alias(cte.name)
+                bound = self.query(cte.node.this, cte.around, None, name)
+            cte.bound = _renamed(bound, cte.node)
+        return cte.bound
+
+    def _recursive(self, cte: Defined) -> Relation:
+        """A query that reads itself: free from the beginning to the end, or refused."""
+        node = cte.node.this
+        if not isinstance(node, exp.Union):
+            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a recursive query of this form")
+        start = self.query(node.this, cte.around, None, "")
+        if not isinstance(start, Free):
+            raise _recursion()
+        known = _renamed(start, cte.node)
+        inside = Environment(dict(cte.around.defined), recursive=True)
+        inside.defined[cte.name] = Defined(
+            cte.name, cte.node, cte.around, recursive=True, bound=known
+        )
+        step = self.query(node.expression, inside, None, "")
+        if not isinstance(step, Free):
+            raise _recursion()
+        node.set("this", start.query)
+        node.set("expression", step.query)
+        return Free(node, start.names, start.types, start.complete)
+
+    def _with(self, relation: Relation, node: exp.Select, inside: Environment) -> Relation:
+        """Of a WITH, what is free and used stays; rows of persons are in the plans already."""
+        with_ = node.args.get("with_")
+        if not isinstance(relation, Free) or with_ is None:
+            return relation
+        relation.query.set("with_", self._with_of(node, inside))
+        return relation
+
+    def _in_brackets(
+        self, node: exp.Subquery, around: Environment, outer: Scope | None, alias: str
+    ) -> Relation:
+        inside = around.inside(node.args.get("with_"))
+        if node.args.get("joins"):
+            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a join of queries in brackets")
+        relation = self.query(node.this, inside, outer, alias)
+        if isinstance(relation, Rows):
+            if any(node.args.get(slot) for slot in ("order", "limit", "offset")):
+                raise UnsupportedSql(
+                    Code.ORDER_OF_PERSONS, "ORDER BY or LIMIT over rows of persons"
+                )
+            return relation
+        node.set("this", relation.query)
+        whole = Free(node, relation.names, relation.types, relation.complete, relation.unique)
+        self._free_inside(node, inside, outer)
+        kept = self._with_of(node, inside)
+        node.set("with_", kept)
+        return whole
+
+    def _with_of(self, node: exp.Expression, inside: Environment) -> exp.With | None:
+        with_ = node.args.get("with_")
+        if with_ is None:
+            return None
+        kept = []
+        for cte in with_.expressions:
+            bound = inside.defined[fold(cte.args["alias"].this)].bound
+            if isinstance(bound, Free):
+                made = cte.copy()
+                made.set("this", bound.query)
+                kept.append(made)
+            else:
+                # nobody reads it, or it is rows of persons and in a plan: the twin must not see it
+                self.cutting.shortened = True
+        return exp.With(expressions=kept, recursive=with_.args.get("recursive")) if kept else None
+
+    def _free_inside(self, node: exp.Expression, around: Environment, outer: Scope | None) -> None:
+        """Queries in the ORDER BY and LIMIT of a query in brackets or of a set operation."""
+        for slot in ("order", "limit", "offset"):
+            part = node.args.get(slot)
+            if part is None:
+                continue
+            for query in list(part.find_all(exp.Select)):
+                if query.find_ancestor(exp.Select) not in {None, node.find_ancestor(exp.Select)}:
+                    continue
+                relation = self.query(query, around, outer, "")
+                if not isinstance(relation, Free):
+                    raise person_value()
+                query.replace(relation.query)
+
+    def _set_operation(
+        self, node: exp.SetOperation, around: Environment, outer: Scope | None, alias: str
+    ) -> Relation:
+        inside = around.inside(node.args.get("with_"))
+        root = self.is_root(node)
+        if root:
+            self._roots |= {id(_core(node.this)), id(_core(node.expression))}
+        cutting = self.cutting
+        left = self.query(node.this, inside, outer, cutting.alias("union"))
+        right = self.query(node.expression, inside, outer, cutting.alias("union"))
+        if isinstance(left, Free) and isinstance(right, Free):
+            return self._free_union(node, left, right, inside, outer)
+        if not isinstance(left, Rows) or not isinstance(right, Rows):
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED,
+                "rows of persons beside other rows in a set operation",
+                "aggregate the rows of persons first",
+            )
+        if root:
+            raise person_rows()
+        if not isinstance(node, exp.Union) or node.args.get("distinct"):
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED,
+                f"`{type(node).__name__.upper()}` of rows of persons",
+                "use UNION ALL",
+            )
+        if any(node.args.get(slot) is not None for slot in ("order", "limit", "offset")):
+            raise UnsupportedSql(Code.ORDER_OF_PERSONS, "ORDER BY or LIMIT over rows of persons")
+        return Rows(UnionAll(left.plan, right.plan, alias, left.names), left.names)
+
+    def _free_union(
+        self,
+        node: exp.SetOperation,
+        left: Free,
+        right: Free,
+        inside: Environment,
+        outer: Scope | None,
+    ) -> Free:
+        node.set("this", left.query)
+        node.set("expression", right.query)
+        self._free_inside(node, inside, outer)
+        node.set("with_", self._with_of(node, inside))
+        types: list[ColumnType | None] = []
+        complete = left.complete and right.complete
+        if complete and len(left.types) != len(right.types):
+            raise SyntaxRefused(
+                Code.TYPE_MISMATCH, "each side of UNION must have the same number of columns"
+            )
+        for place, one in enumerate(left.types):
+            other = right.types[place] if place < len(right.types) else None
+            known = one is not None and other is not None
+            types.append(common(plain(one), plain(other)) if known and one and other else None)
+        return Free(node, left.names, tuple(types), complete)
+
+
+def _core(node: exp.Expression) -> exp.Expression:
+    while isinstance(node, exp.Subquery):
+        node = node.this
+    return node
+
+
+def _names_itself(cte: Defined) -> bool:
+    if not cte.recursive:
+        return False
+    return any(
+        fold(table.this) == cte.name and table.args.get("db") is None
+        for table in cte.node.this.find_all(exp.Table)
+        if isinstance(table.this, exp.Identifier)
+    )
+
+
+def _renamed(relation: Relation, node: exp.CTE) -> Relation:
+    given = [fold(one) for one in node.args["alias"].args.get("columns") or []]
+    if len(given) > len(relation.names):
+        raise SyntaxRefused(Code.SQL_SYNTAX, "a CTE with more column names than columns")
+    names = (*given, *relation.names[len(given) :])
+    if isinstance(relation, Rows):
+        return Rows(relation.plan, names)
+    return Free(relation.query, names, relation.types, relation.complete, relation.unique)
+
+
+def _recursion() -> NotAggregate:
+    return NotAggregate(
+        Code.PERSON_ROWS, "a recursive query over rows of persons", "aggregate them first"
+    )

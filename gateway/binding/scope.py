@@ -1,0 +1,127 @@
+"""Which columns a name can mean where it stands.
+
+INVARIANT: a name that is unknown and a name that is hidden get the same refusal with the same text: a
+hidden one is not in any scope, so nothing here could tell them apart.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from gateway.binding.names import fold
+from gateway.catalog.types import ColumnType
+from gateway.errors import Code, NotPermitted, SyntaxRefused, UnsupportedSql
+from gateway.plan.fields import Field
+
+
+@dataclass(frozen=True, slots=True)
+class Visible:
+    """A column by the name it is seen under; `field` is its place in a plan, where there is one."""
+
+    name: str
+    type: ColumnType | None = None
+    field: Field | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A relation in FROM. `complete` is false where not all of its columns are known here."""
+
+    alias: str
+    columns: tuple[Visible, ...]
+    protected: bool = False
+    complete: bool = True
+    db: str | None = None
+
+    def named(self, name: str) -> list[Visible]:
+        return [column for column in self.columns if column.name == name]
+
+
+@dataclass(slots=True)
+class Scope:
+    """The relations of one FROM, and the scope around it."""
+
+    sources: list[Source]
+    outer: "Scope | None" = None
+    merged: dict[str, Visible] = field(default_factory=dict)
+
+    @property
+    def protected(self) -> bool:
+        return any(source.protected for source in self.sources)
+
+    def around(self) -> Iterator["Scope"]:
+        """The scopes around this one, nearest first."""
+        scope = self.outer
+        while scope is not None:
+            yield scope
+            scope = scope.outer
+
+    def here(self, column: exp.Column) -> Visible | None:
+        """What the name means in this FROM alone."""
+        name, table = fold(column.this), column.args.get("table")
+        if table is not None:
+            source = self._source(table, column.args.get("db"))
+            return None if source is None else _only(source.named(name), name)
+        if name in self.merged:
+            return self.merged[name]
+        return _only([one for source in self.sources for one in source.named(name)], name)
+
+    def _source(self, table: exp.Expression, db: exp.Expression | None) -> Source | None:
+        alias, schema = fold(table), None if db is None else fold(db)
+        found = [
+            source
+            for source in self.sources
+            if source.alias == alias and (schema is None or source.db == schema)
+        ]
+        return found[0] if found else None
+
+    def find(self, column: exp.Column) -> Visible:
+        """What the name means here; the columns around are not for rows of persons."""
+        found = self.here(column)
+        if found is not None:
+            return found
+        for scope in self.around():
+            if scope.here(column) is not None:
+                raise UnsupportedSql(
+                    Code.CORRELATED,
+                    f"`{spelled(column)}` comes from the query around it",
+                    "join on it instead; only EXISTS and IN may look outside, at the person",
+                )
+        raise unknown_column(column)
+
+    def may_have(self, column: exp.Column) -> bool:
+        """Whether the name could mean a column of this FROM, as far as that is known here."""
+        table = column.args.get("table")
+        if table is not None:
+            return self._source(table, column.args.get("db")) is not None
+        return any(not source.complete for source in self.sources) or self.here(column) is not None
+
+
+def unknown_column(column: exp.Column) -> NotPermitted:
+    return NotPermitted(Code.COLUMN_UNKNOWN, f"`{spelled(column)}`")
+
+
+def spelled(column: exp.Expression) -> str:
+    """A name as it was written, cut to a bearable length."""
+    parts = [column.args.get(part) for part in ("db", "table", "this")]
+    return ".".join(part.name for part in parts if part is not None)[:130]
+
+
+def _only(found: list[Visible], name: str) -> Visible | None:
+    if len(found) > 1:
+        raise SyntaxRefused(
+            Code.NAME_AMBIGUOUS, f"`{name[:63]}`", "say which table it is of: table.column"
+        )
+    return found[0] if found else None
+
+
+def distinct_aliases(sources: Iterable[Source]) -> None:
+    """PostgreSQL does not take the same table name twice."""
+    seen: set[str] = set()
+    for source in sources:
+        if source.alias in seen and source.alias:
+            raise SyntaxRefused(
+                Code.NAME_AMBIGUOUS, f"the table name `{source.alias[:63]}` is there twice"
+            )
+        seen.add(source.alias)

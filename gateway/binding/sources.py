@@ -1,0 +1,268 @@
+"""What stands in FROM: tables, CTEs, derived tables, functions - and what each of them is called.
+
+INVARIANT: a relation is one of the catalog, a CTE of the statement, one that every PostgreSQL has, or
+refused. Hidden and unknown ones are refused with the same words.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Final, Protocol, TypeAlias
+
+from sqlglot import exp
+
+from gateway.binding.cutting import Cutting
+from gateway.binding.environment import Defined, Environment
+from gateway.binding.names import fold, name_of_function, quoted
+from gateway.binding.relation import Free, Relation, Rows
+from gateway.binding.scope import Scope, Source, Visible
+from gateway.catalog.tables import Table
+from gateway.errors import Code, NotPermitted, UnsupportedSql
+from gateway.plan.relations import Project, Scan
+from gateway.plan.scalars import Ref
+
+_SYSTEM: Final = frozenset({"pg_catalog", "information_schema"})
+_OURS: Final = frozenset({"budget", "datasets", "queries"})
+_SECRET: Final = frozenset(
+    {"pg_authid", "pg_shadow", "pg_stat_activity", "pg_user_mappings", "pg_db_role_setting"}
+    | {"pg_largeobject", "pg_largeobject_metadata", "pg_file_settings", "pg_hba_file_rules"}
+    | {"pg_prepared_xacts", "pg_locks", "pg_stat_statements", "pg_statistic", "pg_stats"}
+    | {"pg_stat_ssl", "pg_stat_gssapi", "pg_backend_memory_contexts", "pg_cursors"}
+    | {"pg_prepared_statements", "pg_ident_file_mappings", "pg_replication_slots"}
+)
+
+
+@dataclass(slots=True)
+class Leaf:
+    """One relation of a FROM. `of` is what it was bound to; None: the twin alone knows it."""
+
+    source: Source
+    node: exp.Expression
+    of: Table | Relation | None
+    scan: Scan | Project | None = None
+    cte: Defined | None = None
+
+
+@dataclass(slots=True)
+class Joined:
+    """Relations that are joined from left to right; `brackets` where they stand in brackets."""
+
+    first: "Tree"
+    joins: list[tuple[exp.Join, "Tree"]]
+    brackets: bool = False
+
+
+Tree: TypeAlias = Leaf | Joined
+
+
+class Queries(Protocol):
+    """Binds the queries in FROM."""
+
+    cutting: Cutting
+
+    def query(
+        self, node: exp.Expression, around: Environment, outer: Scope | None, alias: str
+    ) -> Relation: ...
+
+    def defined(self, cte: Defined) -> Relation: ...
+
+
+def leaves(tree: Tree) -> Iterator[Leaf]:
+    if isinstance(tree, Leaf):
+        yield tree
+        return
+    yield from leaves(tree.first)
+    for _, one in tree.joins:
+        yield from leaves(one)
+
+
+class Sources:
+    """Reads one FROM."""
+
+    def __init__(self, queries: Queries, around: Environment, outer: Scope | None) -> None:
+        self._queries = queries
+        self._around = around
+        self._outer = outer
+        self._scope = Scope([], outer)
+
+    def tree(self, first: exp.Expression, joins: list[exp.Join], *, brackets: bool = False) -> Tree:
+        root = self._item(first)
+        own = list(first.args.get("joins") or []) if isinstance(first, exp.Table) else []
+        rest = [(join, self._item(join.this)) for join in (*own, *joins)]
+        return Joined(root, rest, brackets) if rest or brackets else root
+
+    def _item(self, node: exp.Expression) -> Tree:
+        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
+            if node.args.get("alias") is not None:
+                raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a name for a join in brackets")
+            return self.tree(node.this, list(node.args.get("joins") or []), brackets=True)
+        leaf = self._leaf(node)
+        self._scope.sources.append(leaf.source)
+        if isinstance(node, exp.Subquery) and node.args.get("joins"):
+            rest = [(join, self._item(join.this)) for join in node.args["joins"]]
+            return Joined(leaf, rest, brackets=True)
+        return leaf
+
+    def _leaf(self, node: exp.Expression) -> Leaf:
+        match node:
+            case exp.Table() if isinstance(node.this, exp.Identifier):
+                return self._table(node)
+            case exp.Subquery():
+                return self._derived(node)
+            case exp.Lateral():
+                return self._lateral(node)
+            case exp.Values():
+                return _free_leaf(node, self._queries.query(node, self._around, None, ""))
+            case exp.Table() | exp.Unnest():
+                return self._function(node)
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "this in FROM")
+
+    def _table(self, node: exp.Table) -> Leaf:
+        name, schema = fold(node.this), node.args.get("db")
+        if schema is None:
+            cte = self._around.find(name)
+            if cte is not None:
+                return self._cte(node, cte)
+        wanted = None if schema is None else fold(schema)
+        table = self._of_catalog(name, wanted)
+        if table is not None:
+            return self._of_source(node, table, wanted)
+        if (wanted in _SYSTEM or (wanted is None and name.startswith("pg_"))) and (
+            name not in _SECRET
+        ):
+            alias = _alias(node) or name
+            return Leaf(Source(alias, (), complete=False, db=wanted), node, None)
+        if wanted == "gateway" and name in _OURS:
+            return Leaf(Source(_alias(node) or name, (), complete=False, db=wanted), node, None)
+        shown = name if wanted is None else f"{wanted}.{name}"
+        raise NotPermitted(Code.RELATION_UNKNOWN, f"`{shown[:130]}`")
+
+    def _of_catalog(self, name: str, schema: str | None) -> Table | None:
+        # `pg_` is PostgreSQL's own prefix: such a name always means the system's relation
+        if name.startswith("pg_") and schema in {None, "pg_catalog"}:
+            return None
+        dataset = self._queries.cutting.dataset
+        if schema is not None:
+            found = dataset.table(f"{schema}.{name}")
+            if found is not None or schema != "public":
+                return found
+        return dataset.table(name)
+
+    def _of_source(self, node: exp.Table, table: Table, schema: str | None) -> Leaf:
+        cutting = self._queries.cutting
+        cutting.touched.add(table.name)
+        name = _alias(node) or table.name.rsplit(".", 1)[-1]
+        names = _renamed(node, tuple(column.name for column in table.columns))
+        if table.public or cutting.empty:
+            columns = tuple(
+                Visible(seen, column.type)
+                for seen, column in zip(names, table.columns, strict=True)
+            )
+            # a public table may have columns that only the source knows, until it was read
+            return Leaf(Source(name, columns, complete=bool(columns), db=schema), node, table)
+        scan = Scan(table, cutting.alias(name), cutting.dataset.unit)
+        columns = tuple(
+            Visible(seen, one.type, one) for seen, one in zip(names, scan.fields, strict=True)
+        )
+        shown = schema if _alias(node) is None else None
+        return Leaf(Source(name, columns, protected=True, db=shown), node, table, scan)
+
+    def _cte(self, node: exp.Table, cte: Defined) -> Leaf:
+        relation = self._queries.defined(cte)
+        name = _alias(node) or cte.name
+        if isinstance(relation, Rows):
+            return self._rows(node, relation, name)
+        leaf = _free_leaf(node, relation, name)
+        return replace(leaf, cte=cte)
+
+    def _derived(self, node: exp.Subquery) -> Leaf:
+        name = _alias(node) or ""
+        cutting = self._queries.cutting
+        outside = self._outer if self._outer is not None else None
+        relation = self._queries.query(node.this, self._around, outside, cutting.alias(name))
+        if any(node.args.get(slot) for slot in ("with_", "order", "limit", "offset")):
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, "ORDER BY or LIMIT behind a query in brackets"
+            )
+        if isinstance(relation, Rows):
+            names = _renamed(node, relation.names)
+            fields = relation.plan.fields
+            columns = tuple(
+                Visible(seen, one.type, one) for seen, one in zip(names, fields, strict=True)
+            )
+            return Leaf(Source(name, columns, protected=True), node, relation)
+        node.set("this", relation.query)
+        return _free_leaf(node, relation, name)
+
+    def _rows(self, node: exp.Expression, rows: Rows, name: str) -> Leaf:
+        """Another reference to rows that are bound: under a name of its own."""
+        alias = self._queries.cutting.alias(name)
+        items = tuple(
+            (column, Ref(one)) for column, one in zip(rows.names, rows.plan.fields, strict=True)
+        )
+        plan = Project(rows.plan, alias, items)
+        names = _renamed(node, rows.names)
+        columns = tuple(
+            Visible(seen, one.type, one) for seen, one in zip(names, plan.fields, strict=True)
+        )
+        return Leaf(Source(name, columns, protected=True), node, Rows(plan, names), plan)
+
+    def _lateral(self, node: exp.Lateral) -> Leaf:
+        name = _alias(node) or ""
+        inner = node.this
+        if isinstance(inner, exp.Subquery):
+            relation = self._queries.query(inner.this, self._around, self._scope, "")
+            if isinstance(relation, Rows):
+                raise UnsupportedSql(
+                    Code.CORRELATED, "LATERAL over rows of persons", "join on the person instead"
+                )
+            inner.set("this", relation.query)
+            leaf = _free_leaf(node, relation, name)
+            return replace(leaf, of=None)  # it depends on the rows beside it: never a constant
+        return self._function(node)
+
+    def _function(self, node: exp.Expression) -> Leaf:
+        """A function in FROM: it reads constants or the rows beside it, and stays on the twin."""
+        for query in node.find_all(exp.Select, exp.SetOperation):
+            if query.find_ancestor(exp.Select, exp.SetOperation) is node.find_ancestor(exp.Select):
+                raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a subquery in a function in FROM")
+        alias = _alias(node)
+        call = node.this
+        own = name_of_function(call) if isinstance(call, exp.Anonymous) else "unnest"
+        names = _column_aliases(node)
+        one_column = own in {"generate_series", "unnest"} and not names
+        columns = tuple(Visible(name) for name in names or ((alias or own,) if one_column else ()))
+        return Leaf(Source(alias or own, columns, complete=bool(columns)), node, None)
+
+
+def _free_leaf(node: exp.Expression, relation: Relation, name: str | None = None) -> Leaf:
+    if not isinstance(relation, Free):
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "rows of persons in this place")
+    alias = name if name is not None else (_alias(node) or "")
+    names = _renamed(node, relation.names)
+    columns = tuple(Visible(seen, kind) for seen, kind in zip(names, relation.types, strict=True))
+    return Leaf(Source(alias, columns, complete=relation.complete), node, relation)
+
+
+def _alias(node: exp.Expression) -> str | None:
+    alias = node.args.get("alias")
+    return None if alias is None or alias.this is None else fold(alias.this)
+
+
+def _column_aliases(node: exp.Expression) -> tuple[str, ...]:
+    alias = node.args.get("alias")
+    return () if alias is None else tuple(fold(one) for one in alias.args.get("columns") or [])
+
+
+def _renamed(node: exp.Expression, names: tuple[str, ...]) -> tuple[str, ...]:
+    given = _column_aliases(node)
+    if len(given) > len(names):
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "more column names than columns")
+    return (*given, *names[len(given) :])
+
+
+def replaced_table(node: exp.Table, constant: str) -> None:
+    """Put a constant relation in the place of a table, under the name the table had."""
+    if node.args.get("alias") is None:
+        node.set("alias", exp.TableAlias(this=quoted(fold(node.this))))
+    node.set("this", quoted(constant))
+    node.set("db", None)

@@ -1,0 +1,131 @@
+"""Free relations that a plan needs: they run on the twin first and come back as constants.
+
+INVARIANT: what is staged is Free, so everything in it was public or released before; it is asked for
+with columns by place, so no name of the analyst's is relied on.
+"""
+
+from sqlglot import exp
+
+from gateway.binding.bound import Sql
+from gateway.binding.cutting import Cutting
+from gateway.binding.dialect import DIALECT
+from gateway.binding.environment import Environment
+from gateway.binding.names import quoted
+from gateway.binding.relation import Free
+from gateway.binding.sources import Leaf
+from gateway.catalog.tables import Table
+from gateway.catalog.types import ColumnType
+from gateway.errors import Code, Unbounded, UnsupportedSql
+from gateway.plan.fields import Field, column_id
+from gateway.plan.labels import Released
+from gateway.plan.node import Node
+from gateway.plan.relations import Constant, Scan
+from gateway.plan.scalars import StagedValue
+from gateway.plan.types import BOOLEAN
+
+
+class Staging:
+    """Makes constants of free relations, with the CTEs they may need."""
+
+    def __init__(self, cutting: Cutting, around: Environment) -> None:
+        self._cutting = cutting
+        self._around = around
+
+    def relation(self, leaf: Leaf) -> Node:
+        """A free relation of a FROM as a node of a plan."""
+        of = leaf.of
+        if isinstance(of, Table):
+            return Scan(of, self._cutting.alias(leaf.source.alias), self._cutting.dataset.unit)
+        if not isinstance(of, Free):
+            raise Unbounded(
+                Code.FAN_OUT,
+                f"`{leaf.source.alias[:63]}` beside rows of persons",
+                "join a table of the dataset, or aggregate first",
+            )
+        if not of.complete:
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED,
+                "a relation of the system beside rows of persons",
+                "join above the aggregate instead",
+            )
+        alias = self._cutting.alias(leaf.source.alias)
+        places = [place for place, kind in enumerate(of.types) if kind is not None]
+        fields = tuple(
+            Field(column_id(alias, f"c{place + 1}"), kind)
+            for place, kind in enumerate(of.types)
+            if kind is not None
+        )
+        item = leaf.node if leaf.cte is None else exp.Table(this=quoted(leaf.cte.name))
+        name = self._stage(item, places, len(of.types), fields)
+        unique = frozenset(
+            frozenset(column_id(alias, f"c{place + 1}") for place in one)
+            for one in of.unique
+            if one <= set(places)
+        )
+        return Constant(name, fields, Released(), unique)
+
+    def value(self, free: Free) -> StagedValue:
+        """The one value of a scalar subquery."""
+        [kind] = self._one_column(free)
+        if kind is None:
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED,
+                "the type of a subquery's value is not known here",
+                "cast it: (SELECT CAST(… AS numeric) …)",
+            )
+        inner = exp.Subquery(this=free.query)
+        body = exp.Select(expressions=[exp.Alias(this=inner, alias=quoted("value"))])
+        field = Field("value", kind)
+        return StagedValue(self._cutting.stage(self._sql(body), (field,)), kind)
+
+    def exists(self, free: Free) -> StagedValue:
+        inner = exp.Exists(this=free.query)
+        body = exp.Select(expressions=[exp.Alias(this=inner, alias=quoted("value"))])
+        return StagedValue(
+            self._cutting.stage(self._sql(body), (Field("value", BOOLEAN),)), BOOLEAN
+        )
+
+    def members(self, free: Free) -> tuple[str, Field]:
+        """The values of a one-column query."""
+        [kind] = self._one_column(free)
+        if kind is None:
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, "the type of a subquery's column is not known here"
+            )
+        field = Field("value", kind)
+        return self._stage(exp.Subquery(this=free.query), [0], 1, (field,)), field
+
+    def _one_column(self, free: Free) -> tuple[ColumnType | None, ...]:
+        if len(free.types) != 1 or not free.complete:
+            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a subquery with several columns here")
+        return free.types
+
+    def _stage(
+        self, item: exp.Expression, places: list[int], width: int, fields: tuple[Field, ...]
+    ) -> str:
+        columns = [quoted(f"c{place + 1}") for place in range(width)]
+        named = item.copy()
+        named.set("alias", exp.TableAlias(this=quoted("q"), columns=columns))
+        wanted = [
+            exp.Alias(
+                this=exp.Column(this=quoted(f"c{place + 1}"), table=quoted("q")),
+                alias=quoted(one.id.rsplit(".", 1)[-1]),
+            )
+            for place, one in zip(places, fields, strict=True)
+        ]
+        body = exp.Select(expressions=wanted or [exp.Null()], from_=exp.From(this=named))
+        return self._cutting.stage(self._sql(body), fields)
+
+    def _sql(self, body: exp.Expression) -> Sql:
+        ctes = [
+            exp.CTE(this=one.bound.query.copy(), alias=one.node.args["alias"].copy())
+            for one in self._around.free()
+            if isinstance(one.bound, Free)
+        ]
+        shown = ", ".join(rendered(one) for one in ctes)
+        return Sql(shown, rendered(body), recursive=self._around.recursive and bool(ctes))
+
+
+def rendered(node: exp.Expression) -> str:
+    """SQL for the twin."""
+    return DIALECT.generate(node)

@@ -1,0 +1,214 @@
+"""What kind of statement a text is, told from its tokens before it is parsed.
+
+INVARIANT: the list is an allow-list. What begins with none of these words is refused, and a wrapper
+(cursor, COPY, EXPLAIN) is taken apart into a head that is known word by word and a query.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from gateway.binding.limits import tokens_of
+from gateway.errors import Code, SyntaxRefused, UnsupportedSql
+
+
+class Kind(Enum):
+    """How a statement is answered."""
+
+    QUERY = "query"
+    PASS = "pass"  # noqa: S105 - it names no secret
+    CURSOR = "cursor"
+    COPY = "copy"
+    EXPLAIN = "explain"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement; `query` is the text of the query in it, `head` and `tail` what stands around."""
+
+    kind: Kind
+    text: str
+    head: str = ""
+    query: str = ""
+    tail: str = ""
+
+
+SETTINGS: Final = frozenset(
+    {
+        "application_name",
+        "bytea_output",
+        "client_encoding",
+        "client_min_messages",
+        "datestyle",
+        "default_transaction_read_only",
+        "extra_float_digits",
+        "idle_in_transaction_session_timeout",
+        "intervalstyle",
+        "jit",
+        "lock_timeout",
+        "statement_timeout",
+        "timezone",
+        "gateway.accuracy",
+        "gateway.epsilon",
+        "gateway.fresh",
+        "gateway.purpose",
+    }
+)
+
+_QUERY: Final = frozenset({"select", "with", "values", "table", "("})
+_ALONE: Final = frozenset(
+    {"begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release"}
+)
+_ON_NAMES: Final = frozenset({"fetch", "move", "close", "deallocate", "show"})
+_SCROLL: Final = frozenset({"binary", "insensitive", "asensitive", "no", "scroll"})
+_MOST_WORDS: Final = 16  # of a statement that passes
+
+
+def split(sql: str) -> list[str]:
+    """The statements of a text that may hold several."""
+    parts, start = [], 0
+    for token in tokens_of(sql):
+        if token.token_type is TokenType.SEMICOLON:
+            parts.append(sql[start : token.start])
+            start = token.end + 1
+    parts.append(sql[start:])
+    return [part for part in parts if tokens_of(part)]
+
+
+def classify(sql: str) -> Statement:
+    """The one statement of the text."""
+    tokens = tokens_of(sql)
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        tokens.pop()
+    if not tokens:
+        raise SyntaxRefused(Code.SQL_SYNTAX, "the text has no statement")
+    if any(token.token_type is TokenType.SEMICOLON for token in tokens):
+        raise SyntaxRefused(Code.SEVERAL_STATEMENTS, "", "send the statements one by one")
+    sql = sql[: tokens[-1].end + 1]
+    word = sql[tokens[0].start : tokens[0].end + 1].lower()
+    if word in _QUERY:
+        return Statement(Kind.QUERY, sql, query=sql)
+    if word in {"declare", "explain", "copy"}:
+        return _WRAPPERS[word](sql, _words(sql, tokens[0]))
+    if word in _ALONE or word in _ON_NAMES:
+        return _plain(sql, tokens[0])
+    if word in {"set", "reset", "discard"}:
+        return _setting(sql, tokens[0])
+    raise UnsupportedSql(
+        Code.STATEMENT_UNSUPPORTED,
+        f"`{word[:20].upper()}`",
+        "the gateway answers queries; nothing can be changed through it",
+    )
+
+
+def _words(sql: str, first: Token) -> list[tuple[str, int, int]]:
+    """The words after the first, as written; sqlglot keeps the rest of a command as one string."""
+    start = first.end + 1
+    tokens = tokens_of(sql[start:])
+    if any(token.token_type is TokenType.SEMICOLON for token in tokens):
+        raise SyntaxRefused(Code.SEVERAL_STATEMENTS, "", "send the statements one by one")
+    return [
+        (sql[start + token.start : start + token.end + 1], start + token.start, start + token.end)
+        for token in tokens
+    ]
+
+
+def _plain(sql: str, first: Token) -> Statement:
+    words = _words(sql, first)
+    known = all(
+        word.replace('"', "").replace("_", "").replace(".", "").replace(",", "").isalnum()
+        or word in {".", ",", "-", "*"}
+        or (word.startswith("'") and word.endswith("'"))
+        for word, _, _ in words
+    )
+    if len(words) > _MOST_WORDS or not known:
+        raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "a statement with more than names in it")
+    return Statement(Kind.PASS, sql)
+
+
+def _setting(sql: str, first: Token) -> Statement:
+    words = [word.lower() for word, _, _ in _words(sql, first)]
+    if sql[first.start : first.end + 1].lower() == "discard" and words == ["all"]:
+        return Statement(Kind.PASS, sql)
+    if words and words[0] in {"session", "local"} and words[1:2] != ["characteristics"]:
+        words = words[1:]
+    if words[:2] == ["time", "zone"] or words[:1] in (["transaction"], ["names"], ["all"]):
+        return _plain(sql, first)
+    if words[:1] == ["session"] and words[1:4] == ["characteristics", "as", "transaction"]:
+        return _plain(sql, first)
+    name = _setting_name(words)
+    if name in SETTINGS:
+        return Statement(Kind.PASS, sql)
+    raise UnsupportedSql(
+        Code.STATEMENT_UNSUPPORTED, f"the setting `{name[:40]}`", "it cannot be changed here"
+    )
+
+
+def _setting_name(words: list[str]) -> str:
+    name = ""
+    for word in words:
+        if word in {"=", "to"}:
+            break
+        name += word.strip('"')
+    return name
+
+
+def _cursor(sql: str, words: list[tuple[str, int, int]]) -> Statement:
+    lower = [word.lower() for word, _, _ in words]
+    place = 1
+    while place < len(lower) and lower[place] in _SCROLL:
+        place += 1
+    if lower[place : place + 1] != ["cursor"]:
+        raise SyntaxRefused(Code.SQL_SYNTAX, "`DECLARE` without `CURSOR`")
+    place += 1
+    if lower[place : place + 2] in (["with", "hold"], ["without", "hold"]):
+        place += 2
+    if lower[place : place + 1] != ["for"] or place + 1 >= len(words):
+        raise SyntaxRefused(Code.SQL_SYNTAX, "a cursor without `FOR` and a query")
+    start = words[place + 1][1]
+    return Statement(Kind.CURSOR, sql, head=sql[:start], query=sql[start:])
+
+
+def _explain(sql: str, words: list[tuple[str, int, int]]) -> Statement:
+    if not words or words[0][0].lower() not in _QUERY - {"("}:
+        raise UnsupportedSql(
+            Code.STATEMENT_UNSUPPORTED,
+            "`EXPLAIN` with options or of something else than a query",
+            "write EXPLAIN SELECT …: it tells the price, and nothing runs",
+        )
+    start = words[0][1]
+    return Statement(Kind.EXPLAIN, sql, head=sql[:start], query=sql[start:])
+
+
+_COPY_OPTIONS: Final = frozenset(
+    {"with", "(", ")", ",", "format", "text", "csv", "binary", "header", "true", "false", "on"}
+    | {"off", "delimiter", "null", "quote", "escape", "encoding", "force_quote", "*"}
+)
+
+
+def _copy(sql: str, words: list[tuple[str, int, int]]) -> Statement:
+    depth, close = 0, 0
+    for place, (word, _, _) in enumerate(words):
+        depth += (word == "(") - (word == ")")
+        if depth == 0:
+            close = place
+            break
+    if not words or words[0][0] != "(" or close == 0:
+        raise UnsupportedSql(
+            Code.STATEMENT_UNSUPPORTED, "`COPY` of a table", "write COPY (SELECT …) TO STDOUT"
+        )
+    tail = [word.lower() for word, _, _ in words[close + 1 :]]
+    if tail[:2] != ["to", "stdout"]:
+        raise UnsupportedSql(
+            Code.STATEMENT_UNSUPPORTED, "`COPY` to elsewhere", "write COPY (SELECT …) TO STDOUT"
+        )
+    for word in tail[2:]:
+        if word not in _COPY_OPTIONS and not word.startswith("'"):
+            raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, f"the COPY option `{word[:20]}`")
+    start, end = words[0][2] + 1, words[close][1]
+    return Statement(Kind.COPY, sql, head=sql[:start], query=sql[start:end], tail=sql[end:])
+
+
+_WRAPPERS: Final = {"declare": _cursor, "explain": _explain, "copy": _copy}

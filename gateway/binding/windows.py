@@ -1,0 +1,124 @@
+"""Window functions within the rows of one person.
+
+INVARIANT: their results depend on that person's rows alone and not on how ties were stored: the order is
+completed by all columns, so functions that see ties (rank and its like, RANGE frames) are refused.
+"""
+
+from typing import Final
+
+from sqlglot import exp
+
+from gateway.binding.functions import mean_type, sum_type
+from gateway.binding.names import name_of_function
+from gateway.binding.scalars import Scalars
+from gateway.catalog.types import ColumnType
+from gateway.errors import Code, SyntaxRefused, UnsupportedSql
+from gateway.plan.aggregates import WindowCall
+from gateway.plan.scalars import Literal, Scalar
+from gateway.plan.types import BIGINT, is_number, plain
+
+_NUMBERING: Final = frozenset({"row_number"})
+_NEIGHBOURS: Final = frozenset({"lag", "lead"})
+_SUMMING: Final = frozenset({"sum", "avg", "count", "min", "max"})
+_MOST_ROWS_AWAY: Final = 1_000
+
+
+def window_call(node: exp.Window, scalars: Scalars) -> WindowCall:
+    """The call, when it is one of those that can be computed person by person."""
+    if node.args.get("alias") is not None:
+        raise UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED, "a named window over rows of persons", "write OVER (…) in full"
+        )
+    call = node.this
+    if not isinstance(call, exp.Anonymous):
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "FILTER in a window over rows of persons")
+    name = name_of_function(call)
+    if name not in _NUMBERING | _NEIGHBOURS | _SUMMING:
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED,
+            f"the window function `{name[:40]}` over rows of persons",
+            "use ROW_NUMBER, LAG, LEAD, SUM, AVG, COUNT, MIN or MAX",
+        )
+    partition = tuple(scalars.bind(one) for one in node.args.get("partition_by") or [])
+    order = _order(node.args.get("order"), scalars)
+    frame = _frame(node.args.get("spec"))
+    arguments = _arguments(name, call, scalars)
+    if name in _NUMBERING | _NEIGHBOURS and not order:
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"`{name}` without ORDER BY")
+    if name in _SUMMING and order and frame is None:
+        raise UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED,
+            f"a running `{name}` over peers",
+            "say ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
+        )
+    return WindowCall(name, arguments, partition, order, frame, _type(name, arguments))
+
+
+def _arguments(name: str, call: exp.Anonymous, scalars: Scalars) -> tuple[Scalar, ...]:
+    given = call.expressions
+    if name == "count" and len(given) == 1 and isinstance(given[0], exp.Star):
+        return ()
+    if any(isinstance(one, (exp.Distinct, exp.Order)) for one in given):
+        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"DISTINCT or ORDER BY inside `{name}`")
+    bound = tuple(scalars.bind(one) for one in given)
+    most = 0 if name in _NUMBERING else 2 if name in _NEIGHBOURS else 1
+    if len(bound) > most or (most and not bound):
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` with {len(bound)} arguments")
+    if len(bound) == 2 and not _is_offset(bound[1]):  # noqa: PLR2004 - value and offset
+        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{name}` with a computed offset")
+    if name in {"sum", "avg"} and not is_number(bound[0].type):
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` of {bound[0].type}")
+    return bound
+
+
+def _is_offset(scalar: Scalar) -> bool:
+    if not isinstance(scalar, Literal) or type(scalar.value) is not int:
+        return False
+    return 0 <= scalar.value <= _MOST_ROWS_AWAY
+
+
+def _order(order: exp.Order | None, scalars: Scalars) -> tuple[tuple[Scalar, bool], ...]:
+    if order is None:
+        return ()
+    keys = []
+    for one in order.expressions:
+        down = bool(one.args.get("desc"))
+        if bool(one.args.get("nulls_first")) != down:
+            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "NULLS FIRST or LAST within a person")
+        keys.append((scalars.bind(one.this), down))
+    return tuple(keys)
+
+
+def _frame(spec: exp.WindowSpec | None) -> tuple[str, str] | None:
+    if spec is None:
+        return None
+    if str(spec.args.get("kind") or "").upper() != "ROWS":
+        raise UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED, "a frame of RANGE or GROUPS within a person", "use ROWS"
+        )
+    end = spec.args.get("end")
+    first = _bound(spec.args.get("start"), spec.args.get("start_side"))
+    last = "current row" if end is None else _bound(end, spec.args.get("end_side"))
+    return first, last
+
+
+def _bound(place: object, side: object) -> str:
+    words = f"{place} {side or ''}".strip().lower()
+    if words in {"unbounded preceding", "current row", "unbounded following"}:
+        return words
+    away = place.this if isinstance(place, exp.Literal) and not place.is_string else ""
+    if away.isdigit() and int(away) <= _MOST_ROWS_AWAY and str(side).lower() in _SIDES:
+        return f"{int(away)} {str(side).lower()}"
+    raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "this frame of a window")
+
+
+_SIDES: Final = frozenset({"preceding", "following"})
+
+
+def _type(name: str, arguments: tuple[Scalar, ...]) -> ColumnType:
+    if name in {"row_number", "count"}:
+        return BIGINT
+    of = plain(arguments[0].type)
+    if name == "sum":
+        return sum_type(of)
+    return mean_type(of) if name == "avg" else of

@@ -1,0 +1,1 @@
+"""What a question means: a small frozen relational algebra that knows its schema and its labels."""

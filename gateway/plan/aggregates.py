@@ -1,0 +1,82 @@
+"""One aggregate function over rows, as a value."""
+
+from dataclasses import dataclass
+
+from gateway.catalog.tables import ColumnRef
+from gateway.catalog.types import ColumnType
+from gateway.plan.fields import Tie
+from gateway.plan.scalars import Ref, Scalar, origins
+from gateway.plan.text import text
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """`function` over `arguments` of the rows where `where` is true.
+
+    `fraction` belongs to percentile_cont and percentile_disc, `distinct` to count alone.
+    """
+
+    function: str
+    arguments: tuple[Scalar, ...]
+    type: ColumnType
+    distinct: bool = False
+    where: Scalar | None = None
+    fraction: Scalar | None = None
+    descending: bool = False
+
+    @property
+    def counts_units(self) -> bool:
+        """Whether it counts persons: that needs the table alone, not the use of a column."""
+        if self.function != "count" or len(self.arguments) != 1:
+            return False
+        argument = self.arguments[0]
+        return isinstance(argument, Ref) and argument.field.tie is not Tie.NONE
+
+    @property
+    def origins(self) -> frozenset[ColumnRef]:
+        """The source columns its value tells of."""
+        inside = self.arguments if self.where is None else (*self.arguments, self.where)
+        return origins(*inside)
+
+    def __str__(self) -> str:
+        inner = ", ".join(text(one) for one in self.arguments) or (
+            "*" if self.function == "count" else ""
+        )
+        shown = f"{self.function}({'distinct ' if self.distinct else ''}{inner})"
+        if self.fraction is not None or self.function == "mode":
+            at = "" if self.fraction is None else text(self.fraction)
+            down = " desc" if self.descending else ""
+            shown = f"{self.function}({at}) within group (order by {inner}{down})"
+        return shown if self.where is None else f"{shown} filter (where {text(self.where)})"
+
+
+@dataclass(frozen=True, slots=True)
+class WindowCall:
+    """A window function within the rows of one unit.
+
+    INVARIANT: its result depends on the unit's rows alone; `order` is completed by all columns of the
+    input before it runs, so ties do not depend on anything else.
+    """
+
+    function: str
+    arguments: tuple[Scalar, ...]
+    partition: tuple[Scalar, ...]
+    order: tuple[tuple[Scalar, bool], ...]
+    frame: tuple[str, str] | None
+    type: ColumnType
+
+    @property
+    def origins(self) -> frozenset[ColumnRef]:
+        return origins(*self.arguments, *self.partition, *(one for one, _ in self.order))
+
+    def __str__(self) -> str:
+        inner = ", ".join(text(one) for one in self.arguments) or (
+            "*" if self.function == "count" else ""
+        )
+        over = "partition by " + ", ".join(text(one) for one in self.partition)
+        if self.order:
+            keys = ", ".join(text(one) + (" desc" if down else "") for one, down in self.order)
+            over += f" order by {keys}"
+        if self.frame is not None:
+            over += f" rows between {self.frame[0]} and {self.frame[1]}"
+        return f"{self.function}({inner}) over ({over})"

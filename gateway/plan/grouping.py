@@ -1,0 +1,120 @@
+"""Nodes that group: within persons, and over them. The second is where noise is added."""
+
+from dataclasses import dataclass, field, replace
+
+from gateway.errors import Code, Unbounded
+from gateway.plan.aggregates import Measure
+from gateway.plan.fields import Field, Tie, column_id
+from gateway.plan.labels import Label, Protected, Released
+from gateway.plan.node import (
+    NEVER_UNIQUE,
+    BrokenPlan,
+    Node,
+    Unique,
+    is_unit,
+    made,
+    need_columns,
+    size_over,
+    with_own_ids,
+)
+from gateway.plan.scalars import Ref, Scalar
+
+
+@dataclass(frozen=True)
+class PerUnit:
+    """GROUP BY or DISTINCT with the unit among the keys: one or more rows of each person, of that
+    person's rows alone.
+    """
+
+    child: "Node"
+    alias: str
+    keys: tuple[tuple[str, Scalar], ...]
+    measures: tuple[tuple[str, Measure], ...]
+    fields: tuple[Field, ...] = field(init=False)
+    size: int = field(init=False, compare=False)
+    label: Label = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", size_over(self.below))
+        need_columns(self.child, [scalar for _, scalar in self.keys])
+        need_columns(self.child, [part for _, one in self.measures for part in _parts(one)])
+        label = self.child.label
+        if not isinstance(label, Protected) or not any(is_unit(key) for _, key in self.keys):
+            raise BrokenPlan("a grouping by unit without the unit")
+        alone = all(is_unit(key) for _, key in self.keys)
+        keyed = [made(column_id(self.alias, name), key) for name, key in self.keys]
+        measured = [
+            Field(
+                column_id(self.alias, name),
+                one.type,
+                nullable=one.function != "count",
+                origins=one.origins if not one.counts_units else frozenset(),
+            )
+            for name, one in self.measures
+        ]
+        object.__setattr__(self, "fields", with_own_ids((*keyed, *measured)))
+        object.__setattr__(self, "label", replace(label, rows=1) if alone else label)
+
+    @property
+    def unique(self) -> Unique:
+        return NEVER_UNIQUE
+
+    @property
+    def below(self) -> tuple["Node", ...]:
+        return (self.child,)
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """Where noise is added and the ledger is charged: what comes out is Released.
+
+    `sets` are the grouping sets as places of keys; one set with all keys is a plain GROUP BY.
+    """
+
+    child: "Node"
+    keys: tuple[tuple[str, Scalar], ...]
+    measures: tuple[tuple[str, Measure], ...]
+    sets: tuple[tuple[int, ...], ...]
+    fields: tuple[Field, ...] = field(init=False)
+    size: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", size_over(self.below))
+        need_columns(self.child, [scalar for _, scalar in self.keys])
+        need_columns(self.child, [part for _, one in self.measures for part in _parts(one)])
+        label = self.child.label
+        if not isinstance(label, Protected):
+            raise BrokenPlan("a release of rows without persons")
+        if any(isinstance(key, Ref) and key.field.tie is not Tie.NONE for _, key in self.keys):
+            raise BrokenPlan("a release with the unit among its keys")
+        if label.rows is None:
+            raise Unbounded(
+                Code.FAN_OUT,
+                "a row of a person meets any number of other rows",
+                "join on columns that are unique on the other side, or aggregate that side first",
+            )
+        partial = any(len(one) < len(self.keys) for one in self.sets)
+        fields = (
+            *(
+                Field(name, key.type, key.domain, nullable=key.nullable or partial)
+                for name, key in self.keys
+            ),
+            *(Field(name, one.type) for name, one in self.measures),
+        )
+        object.__setattr__(self, "fields", fields)
+
+    @property
+    def label(self) -> Label:
+        return Released()
+
+    @property
+    def unique(self) -> Unique:
+        return frozenset({frozenset(name for name, _ in self.keys)})
+
+    @property
+    def below(self) -> tuple["Node", ...]:
+        return (self.child,)
+
+
+def _parts(measure: Measure) -> tuple[Scalar, ...]:
+    return (*measure.arguments, *(() if measure.where is None else (measure.where,)))

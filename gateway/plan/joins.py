@@ -1,0 +1,289 @@
+"""Nodes that put two relations together: joins, marks (EXISTS and IN), UNION ALL."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from gateway.catalog.domains import Anything
+from gateway.catalog.tables import ColumnRef
+from gateway.errors import Code, SyntaxRefused, UnsupportedSql
+from gateway.plan.fields import Field, Tie, column_id
+from gateway.plan.labels import Label, Protected, of_join
+from gateway.plan.narrowing import conjuncts, narrowed
+from gateway.plan.node import (
+    NEVER_UNIQUE,
+    BrokenPlan,
+    Node,
+    Unique,
+    need_boolean,
+    need_columns,
+    nodes,
+    size_over,
+    with_own_ids,
+)
+from gateway.plan.relations import Filter, Scan
+from gateway.plan.scalars import Call, Ref, Scalar, origins
+from gateway.plan.types import BOOLEAN, common
+
+
+@dataclass(frozen=True)
+class Join:
+    """An inner join, or a left join that keeps the rows of `left`."""
+
+    left: "Node"
+    right: "Node"
+    condition: Scalar | None
+    outer: bool = False
+    fields: tuple[Field, ...] = field(init=False)
+    size: int = field(init=False, compare=False)
+    label: Label = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", size_over(self.below))
+        if self.condition is not None:
+            need_boolean(self.condition)
+            need_columns(self, (self.condition,), among=(*self.left.fields, *self.right.fields))
+        ids = [one.id for one in (*self.left.fields, *self.right.fields)]
+        if len(set(ids)) != len(ids):
+            raise BrokenPlan("two columns of a join have one id")
+        if self.outer and not isinstance(self.left.label, Protected):
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED,
+                "an outer join that keeps public rows beside rows of persons",
+                "put the table with rows of persons on the side that is kept, or use an inner join",
+            )
+        on_unit = bool(unit_equalities(self.condition, self.left, self.right))
+        label = of_join(self.left.label, self.right.label, on_unit=on_unit)
+        if isinstance(label, Protected):
+            label = replace(label, rows=self._rows(), groups=self._groups())
+        far = (
+            tuple(_far_side(one) for one in self.right.fields) if self.outer else self.right.fields
+        )
+        fields = (*self.left.fields, *far)
+        if self.condition is not None and not self.outer:
+            fields = narrowed(fields, self.condition)
+        object.__setattr__(self, "fields", fields)
+        object.__setattr__(self, "label", label)
+
+    def _rows(self) -> int | None:
+        left, right = self.left.label, self.right.label
+        if isinstance(left, Protected) and isinstance(right, Protected):
+            return None if left.rows is None or right.rows is None else left.rows * right.rows
+        mine, other = (left, self.right) if isinstance(left, Protected) else (right, self.left)
+        if not isinstance(mine, Protected):
+            return None
+        return mine.rows if self._matches_once(other) else None
+
+    def _matches_once(self, other: "Node") -> bool:
+        """Whether a row of persons meets at most one row of `other`.
+
+        A table is taken to be unique on what it is joined by: its keys stand in the source, not in
+        the policy. `assumed_unique` lists what has to be proven before that is relied on.
+        """
+        mine = self.right if other is self.left else self.left
+        keys = frozenset(_equated(self.condition, other, mine))
+        if isinstance(other, Scan | Filter) and isinstance(_lowest(other), Scan):
+            return bool(keys)
+        return any(unique <= keys for unique in other.unique)
+
+    def _groups(self) -> int:
+        sides = [one.label for one in (self.left, self.right)]
+        # a unit counts in as many groups as the side that spreads it most is declared to
+        return max(side.groups for side in sides if isinstance(side, Protected))
+
+    @property
+    def assumed_unique(self) -> tuple[ColumnRef, ...]:
+        """Columns of a public table on which it must be unique for the bound on rows to hold."""
+        for other, mine in ((self.left, self.right), (self.right, self.left)):
+            lowest = _lowest(other)
+            if isinstance(lowest, Scan) and lowest.table.public:
+                names = set(_equated(self.condition, other, mine))
+                return tuple(
+                    ColumnRef(lowest.table.name, column.name)
+                    for column, one in zip(lowest.table.columns, lowest.fields, strict=True)
+                    if one.id in names
+                )
+        return ()
+
+    @property
+    def unique(self) -> Unique:
+        return NEVER_UNIQUE
+
+    @property
+    def below(self) -> tuple["Node", ...]:
+        return (self.left, self.right)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Every row of `child`, with a column that says whether a row of `inner` goes with it.
+
+    This is EXISTS and IN: it never multiplies rows, and is never NULL.
+    """
+
+    child: "Node"
+    inner: "Node"
+    condition: Scalar | None
+    id: str
+    fields: tuple[Field, ...] = field(init=False)
+    size: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", size_over(self.below))
+        if self.condition is not None:
+            need_boolean(self.condition)
+            need_columns(self, (self.condition,), among=(*self.child.fields, *self.inner.fields))
+        inner = self.inner.label
+        on_unit = unit_equalities(self.condition, self.child, self.inner)
+        mine = self.child.label
+        if not isinstance(mine, Protected):
+            raise BrokenPlan("a mark over rows without persons")
+        if isinstance(inner, Protected) and (inner.unit != mine.unit or not on_unit):
+            raise UnsupportedSql(
+                Code.UNIT_EQUALITY,
+                "EXISTS or IN over rows of persons that may be other persons",
+                "add an equality of both unit keys to its WHERE clause",
+            )
+        tells = relation_origins(self.inner)
+        tells |= origins(*beyond_unit(self.condition, self.child, self.inner))
+        marked = Field(self.id, BOOLEAN, nullable=False, origins=tells)
+        object.__setattr__(self, "fields", (*self.child.fields, marked))
+
+    @property
+    def label(self) -> Label:
+        return self.child.label
+
+    @property
+    def unique(self) -> Unique:
+        return self.child.unique
+
+    @property
+    def below(self) -> tuple["Node", ...]:
+        return (self.child, self.inner)
+
+
+@dataclass(frozen=True)
+class UnionAll:
+    """The rows of two protected relations of one unit, one after the other."""
+
+    left: "Node"
+    right: "Node"
+    alias: str
+    names: tuple[str, ...]
+    fields: tuple[Field, ...] = field(init=False)
+    size: int = field(init=False, compare=False)
+    label: Label = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", size_over(self.below))
+        left, right = self.left.label, self.right.label
+        if not isinstance(left, Protected) or not isinstance(right, Protected):
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED,
+                "UNION ALL of rows of persons with other rows",
+                "aggregate the rows of persons first",
+            )
+        if left.unit != right.unit:
+            raise BrokenPlan("two units in one dataset")
+        rows = None if left.rows is None or right.rows is None else left.rows + right.rows
+        if len(self.left.fields) != len(self.right.fields):
+            raise SyntaxRefused(
+                Code.TYPE_MISMATCH, "each side of UNION must have the same number of columns"
+            )
+        fields = tuple(
+            self._merged(name, one, other)
+            for name, one, other in zip(
+                self.names, self.left.fields, self.right.fields, strict=True
+            )
+        )
+        object.__setattr__(self, "fields", with_own_ids(fields))
+        object.__setattr__(self, "label", Protected(left.unit, rows, left.groups + right.groups))
+
+    def _merged(self, name: str, one: Field, other: Field) -> Field:
+        kind = common(one.type, other.type)
+        if kind is None:
+            raise SyntaxRefused(
+                Code.TYPE_MISMATCH, f"UNION of the types {one.type} and {other.type}"
+            )
+        ties = {one.tie, other.tie}
+        weakest = Tie.NONE if Tie.NONE in ties else Tie.SOMETIMES
+        return Field(
+            column_id(self.alias, name),
+            kind,
+            one.domain if one.domain == other.domain else Anything(),
+            one.nullable or other.nullable,
+            one.origins | other.origins,
+            Tie.ALWAYS if ties == {Tie.ALWAYS} else weakest,
+        )
+
+    @property
+    def unique(self) -> Unique:
+        return NEVER_UNIQUE
+
+    @property
+    def below(self) -> tuple["Node", ...]:
+        return (self.left, self.right)
+
+
+def relation_origins(plan: Node) -> frozenset[ColumnRef]:
+    """The source columns that decide which rows a relation has."""
+    tells: frozenset[ColumnRef] = frozenset()
+    for node in nodes(plan):
+        if isinstance(node, Filter):
+            tells |= origins(node.condition)
+        elif isinstance(node, Join | Mark):
+            left, right = node.below
+            tells |= origins(*beyond_unit(node.condition, left, right))
+    return tells
+
+
+def beyond_unit(condition: Scalar | None, left: Node, right: Node) -> Iterator[Scalar]:
+    """The parts of a condition that say more than that the person is the same."""
+    if condition is None:
+        return
+    same = {frozenset({one.id, other.id}) for one, other in unit_equalities(condition, left, right)}
+    both = isinstance(left.label, Protected) and isinstance(right.label, Protected)
+    for part in conjuncts(condition):
+        ids = frozenset(one.field.id for one in part.parts if isinstance(one, Ref))
+        equality = isinstance(part, Call) and part.function == "=" and ids in same
+        if not (both and equality):
+            yield part
+
+
+def _far_side(one: Field) -> Field:
+    tie = Tie.NONE if one.tie is Tie.NONE else Tie.SOMETIMES
+    return replace(one, nullable=True, tie=tie)
+
+
+def _lowest(node: Node) -> Node:
+    return _lowest(node.child) if isinstance(node, Filter) else node
+
+
+def _equalities(condition: Scalar | None, left: Node, right: Node) -> Iterator[tuple[Field, Field]]:
+    """Pairs of columns, one of each side, that the condition makes equal."""
+    if condition is None:
+        return
+    mine = {one.id for one in left.fields}
+    theirs = {one.id for one in right.fields}
+    for part in conjuncts(condition):
+        if not isinstance(part, Call) or part.function != "=":
+            continue
+        one, other = part.parts
+        if not isinstance(one, Ref) or not isinstance(other, Ref):
+            continue
+        if one.field.id in mine and other.field.id in theirs:
+            yield one.field, other.field
+        elif one.field.id in theirs and other.field.id in mine:
+            yield other.field, one.field
+
+
+def unit_equalities(condition: Scalar | None, left: Node, right: Node) -> list[tuple[Field, Field]]:
+    # `=` is true for values alone, so a column that is the unit or NULL is the unit here
+    return [
+        pair
+        for pair in _equalities(condition, left, right)
+        if pair[0].tie is not Tie.NONE and pair[1].tie is not Tie.NONE
+    ]
+
+
+def _equated(condition: Scalar | None, side: Node, other: Node) -> list[str]:
+    return [mine.id for mine, _ in _equalities(condition, side, other)]

@@ -1,0 +1,68 @@
+"""What may be known about the rows of a relation, as in information-flow typing.
+
+A relation is Public, Protected(unit) - rows that belong to units, the rows of a unit depending on
+that unit's rows and on public data alone - or Released: noisy, paid for, and public from then on.
+
+INVARIANT: labels are computed where a node is made, by this table and nothing else. What the table
+does not name cannot be made.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from gateway.errors import Code, UnsupportedSql
+
+
+@dataclass(frozen=True, slots=True)
+class Public:
+    """Anyone who may ask may know it."""
+
+    def __str__(self) -> str:
+        return "public"
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """Was noisy and paid for when it came to be; free from then on."""
+
+    def __str__(self) -> str:
+        return "released"
+
+
+@dataclass(frozen=True, slots=True)
+class Protected:
+    """Rows of units. `rows` is how many a unit is declared to have at most; None: nothing bounds it.
+
+    `groups` is how many groups of an answer a unit counts in. Both only ever say how much of a unit
+    is let through later: a wrong number costs accuracy, not privacy, since bounding enforces it.
+    """
+
+    unit: str
+    rows: int | None
+    groups: int
+
+    def __str__(self) -> str:
+        return f"protected({self.unit})"
+
+
+Label: TypeAlias = Public | Released | Protected
+
+
+def of_join(left: Label, right: Label, *, on_unit: bool) -> Label:
+    """Rows of persons meet each other on the person alone; public and released rows meet anything."""
+    if not isinstance(left, Protected):
+        return right if isinstance(right, Protected) else of_free(left, right)
+    if not isinstance(right, Protected):
+        return left
+    if left.unit != right.unit or not on_unit:
+        raise UnsupportedSql(
+            Code.UNIT_EQUALITY,
+            "a join of two tables with rows of persons",
+            "join them on the person: add an equality of both unit keys to the ON clause",
+        )
+    return left
+
+
+def of_free(*labels: Label) -> Label:
+    """Several relations without rows of persons, seen as one."""
+    return Released() if any(isinstance(label, Released) for label in labels) else Public()

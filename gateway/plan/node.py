@@ -1,0 +1,120 @@
+"""What all nodes of a plan share, and what none of them may do.
+
+INVARIANT: a combination that `labels.py` and the nodes' own checks do not allow cannot be constructed:
+it raises the refusal. The unit of a protected row is not one of `fields`: it rides along beside them,
+from the scan to the release, and nothing an analyst writes can drop it or put another in its place.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Final, Protocol, TypeAlias
+
+from gateway.catalog.types import Family
+from gateway.errors import Code, LimitExceeded, SyntaxRefused
+from gateway.plan.fields import Field, Tie
+from gateway.plan.labels import Label
+from gateway.plan.scalars import Ref, Scalar, origins, walk
+
+Unique: TypeAlias = frozenset[frozenset[str]]
+"""Sets of columns on which no two rows of a relation agree; the empty set: there is one row."""
+
+NEVER_UNIQUE: Unique = frozenset()
+MOST_NODES: Final = 128
+MOST_TEXTS: Final = 64
+
+
+class BrokenPlan(Exception):
+    """A bug of ours: a plan that no statement can mean. The pipeline makes an incident of it."""
+
+
+class Node(Protocol):
+    """A relation."""
+
+    @property
+    def fields(self) -> tuple[Field, ...]: ...
+
+    @property
+    def label(self) -> Label: ...
+
+    @property
+    def unique(self) -> Unique: ...
+
+    @property
+    def below(self) -> tuple["Node", ...]: ...
+
+    @property
+    def size(self) -> int: ...
+
+
+def nodes(plan: Node) -> Iterator[Node]:
+    """The node and all below it."""
+    yield plan
+    for one in plan.below:
+        yield from nodes(one)
+
+
+def size_over(below: tuple[Node, ...]) -> int:
+    """How many nodes a relation has, counted as often as they are used.
+
+    A CTE that joins itself, used by one that joins itself, and so on: the text grows by a line and the
+    plan by a factor of two.
+    """
+    size = 1 + sum(one.size for one in below)
+    if size > MOST_NODES:
+        raise LimitExceeded(
+            Code.SQL_TOO_LARGE, "the statement joins and nests too many relations of persons"
+        )
+    return size
+
+
+def is_unit(scalar: Scalar) -> bool:
+    """Whether it is the unit of every row, and nothing else."""
+    return isinstance(scalar, Ref) and scalar.field.tie is Tie.ALWAYS
+
+
+def made(name: str, scalar: Scalar) -> Field:
+    """The column that an expression becomes."""
+    tie = scalar.field.tie if isinstance(scalar, Ref) else Tie.NONE
+    texts = 1
+    if scalar.type.family is Family.TEXT:
+        inside = [one.field.texts for one in walk(scalar) if isinstance(one, Ref)]
+        texts = max(1, sum(inside))
+        if texts > MOST_TEXTS:
+            raise LimitExceeded(Code.SQL_TOO_LARGE, "a text that is put together again and again")
+    tells = origins(scalar)
+    return Field(name, scalar.type, scalar.domain, scalar.nullable, tells, tie, texts)
+
+
+def need_boolean(condition: Scalar) -> None:
+    if condition.type.family is not Family.BOOLEAN:
+        raise SyntaxRefused(
+            Code.TYPE_MISMATCH, f"a condition must be boolean, not {condition.type}"
+        )
+
+
+def need_columns(
+    child: Node, scalars: Sequence[Scalar], among: tuple[Field, ...] | None = None
+) -> None:
+    """A plan reads what is below it and nothing else."""
+    there = {one.id: one for one in (child.fields if among is None else among)}
+    stack = list(scalars)
+    while stack:
+        one = stack.pop()
+        if isinstance(one, Ref):
+            column = there.get(one.field.id)
+            # another tie than the column has would be a unit from nowhere; other origins, a use unseen
+            if column is None or (column.tie, column.origins) != (one.field.tie, one.field.origins):
+                raise BrokenPlan("an expression reads a column that is not there")
+        stack.extend(one.parts)
+
+
+def with_own_ids(fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    seen: set[str] = set()
+    out = []
+    for one in fields:
+        own = one.id
+        while own in seen:
+            own += "'"  # no id ends like that, so this is nobody else's
+        seen.add(own)
+        out.append(one if own == one.id else replace(one, id=own))
+    return tuple(out)

@@ -1,0 +1,196 @@
+"""Nodes that read one relation or none: scans, constants, filters, projections, windows."""
+
+from dataclasses import dataclass, field
+
+from gateway.catalog.domains import Values
+from gateway.catalog.tables import Column, ColumnRef, Table
+from gateway.catalog.types import Family
+from gateway.errors import Code, UnsupportedSql
+from gateway.plan.aggregates import WindowCall
+from gateway.plan.fields import Field, Tie, column_id
+from gateway.plan.labels import Label, Protected, Public, Released
+from gateway.plan.narrowing import narrowed
+from gateway.plan.node import (
+    NEVER_UNIQUE,
+    BrokenPlan,
+    Node,
+    Unique,
+    is_unit,
+    made,
+    need_boolean,
+    need_columns,
+    size_over,
+    with_own_ids,
+)
+from gateway.plan.scalars import Ref, Scalar
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A table of the source; its domains are enforced here, rows without a unit are dropped here."""
+
+    table: Table
+    alias: str
+    unit: str
+    fields: tuple[Field, ...] = field(init=False)
+    size: int = field(init=False, compare=False)
+    label: Label = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", size_over(self.below))
+        protection = self.table.protection
+        label: Label = Public()
+        if protection is not None:
+            label = Protected(self.unit, protection.rows_per_unit, protection.groups_per_unit)
+        key = None if protection is None else protection.unit_key
+        columns = tuple(self._field(column, key) for column in self.table.columns)
+        object.__setattr__(self, "fields", columns)
+        object.__setattr__(self, "label", label)
+
+    def _field(self, column: Column, key: str | None) -> Field:
+        protected = key is not None
+        ties = column.name == key
+        # enforcing a set turns other values into NULL; so does NaN in a float
+        blanks = protected and (
+            isinstance(column.domain, Values) or column.type.family is Family.FLOAT
+        )
+        return Field(
+            column_id(self.alias, column.name),
+            column.type,
+            column.domain,
+            nullable=not ties and (column.nullable or blanks),
+            origins=frozenset({ColumnRef(self.table.name, column.name)})
+            if protected
+            else frozenset(),
+            tie=Tie.ALWAYS if ties else Tie.NONE,
+        )
+
+    @property
+    def unique(self) -> Unique:
+        return NEVER_UNIQUE
+
+    @property
+    def below(self) -> tuple["Node", ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A relation whose rows are public or released before the plan runs."""
+
+    name: str
+    fields: tuple[Field, ...]
+    label: Public | Released
+    unique: Unique = NEVER_UNIQUE
+    size: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", size_over(self.below))
+        if any(one.tie is not Tie.NONE or one.origins for one in self.fields):
+            raise BrokenPlan("a constant relation tells of persons")
+
+    @property
+    def below(self) -> tuple["Node", ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The rows for which the condition is true."""
+
+    child: "Node"
+    condition: Scalar
+    fields: tuple[Field, ...] = field(init=False)
+    size: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", size_over(self.below))
+        need_boolean(self.condition)
+        need_columns(self.child, (self.condition,))
+        object.__setattr__(self, "fields", narrowed(self.child.fields, self.condition))
+
+    @property
+    def label(self) -> Label:
+        return self.child.label
+
+    @property
+    def unique(self) -> Unique:
+        return self.child.unique
+
+    @property
+    def below(self) -> tuple["Node", ...]:
+        return (self.child,)
+
+
+@dataclass(frozen=True)
+class Project:
+    """New columns from old ones. A bare reference hands on its tie; an expression never makes one."""
+
+    child: "Node"
+    alias: str
+    items: tuple[tuple[str, Scalar], ...]
+    fields: tuple[Field, ...] = field(init=False)
+    size: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", size_over(self.below))
+        need_columns(self.child, [scalar for _, scalar in self.items])
+        named = tuple(made(column_id(self.alias, name), scalar) for name, scalar in self.items)
+        object.__setattr__(self, "fields", with_own_ids(named))
+
+    @property
+    def label(self) -> Label:
+        return self.child.label
+
+    @property
+    def unique(self) -> Unique:
+        back = {
+            scalar.field.id: one.id
+            for (_, scalar), one in zip(self.items, self.fields, strict=True)
+            if isinstance(scalar, Ref)
+        }
+        return frozenset(
+            frozenset(back[each] for each in key) for key in self.child.unique if key <= back.keys()
+        )
+
+    @property
+    def below(self) -> tuple["Node", ...]:
+        return (self.child,)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Every row of `child` with window functions over the rows of the same person."""
+
+    child: "Node"
+    items: tuple[tuple[str, WindowCall], ...]
+    fields: tuple[Field, ...] = field(init=False)
+    size: int = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", size_over(self.below))
+        added = []
+        for name, call in self.items:
+            need_columns(
+                self.child, (*call.arguments, *call.partition, *(one for one, _ in call.order))
+            )
+            if not any(is_unit(key) for key in call.partition):
+                raise UnsupportedSql(
+                    Code.ORDER_OF_PERSONS,
+                    f"the window function `{call.function}` over rows of different persons",
+                    "add the unit key to PARTITION BY, or aggregate first",
+                )
+            added.append(Field(name, call.type, origins=call.origins))
+        object.__setattr__(self, "fields", (*self.child.fields, *added))
+
+    @property
+    def label(self) -> Label:
+        return self.child.label
+
+    @property
+    def unique(self) -> Unique:
+        return self.child.unique
+
+    @property
+    def below(self) -> tuple["Node", ...]:
+        return (self.child,)

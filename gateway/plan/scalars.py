@@ -1,0 +1,200 @@
+"""Expressions over one row: frozen nodes from an allow-list, each of which can be made total.
+
+INVARIANT: every node knows its type, whether it can be NULL, and the source columns it tells of; an
+expression made of others tells of all of theirs.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from gateway.catalog.domains import Anything, Domain, Interval, Values
+from gateway.catalog.tables import ColumnRef
+from gateway.catalog.types import ColumnType
+from gateway.catalog.values import Value
+from gateway.plan.fields import Field
+from gateway.plan.types import BOOLEAN
+
+ANYTHING = Anything()
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A column of the relation below."""
+
+    field: Field
+
+    @property
+    def type(self) -> ColumnType:
+        return self.field.type
+
+    @property
+    def nullable(self) -> bool:
+        return self.field.nullable
+
+    @property
+    def domain(self) -> Domain:
+        return self.field.domain
+
+    @property
+    def parts(self) -> tuple["Scalar", ...]:
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant; None is NULL. `value` is exact, as the catalog reads values."""
+
+    value: Value | None
+    type: ColumnType
+    parts: ClassVar[tuple["Scalar", ...]] = ()
+
+    @property
+    def nullable(self) -> bool:
+        return self.value is None
+
+    @property
+    def domain(self) -> Domain:
+        return ANYTHING if self.value is None else Values((self.value,))
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """`current_date`, `now()` and their like: one constant for the whole statement, folded later."""
+
+    function: str
+    type: ColumnType
+    nullable: ClassVar[bool] = False
+    domain: ClassVar[Domain] = ANYTHING
+    parts: ClassVar[tuple["Scalar", ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function or an operator of the allow-list in `gateway.binding.functions`."""
+
+    function: str
+    parts: tuple["Scalar", ...]
+    type: ColumnType
+    nullable: bool = True
+    domain: ClassVar[Domain] = ANYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A date or timestamp moved by an interval that is known from the text."""
+
+    moved: "Scalar"
+    months: int
+    days: int
+    microseconds: int
+    type: ColumnType
+    domain: ClassVar[Domain] = ANYTHING
+
+    @property
+    def parts(self) -> tuple["Scalar", ...]:
+        return (self.moved,)
+
+    @property
+    def nullable(self) -> bool:
+        return True  # out of range becomes NULL
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A cast that gives NULL where PostgreSQL would raise."""
+
+    what: "Scalar"
+    type: ColumnType
+    domain: ClassVar[Domain] = ANYTHING
+    nullable: ClassVar[bool] = True
+
+    @property
+    def parts(self) -> tuple["Scalar", ...]:
+        return (self.what,)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """CASE: the first branch whose condition is true, else `otherwise`."""
+
+    branches: tuple[tuple["Scalar", "Scalar"], ...]
+    otherwise: "Scalar"
+    type: ColumnType
+
+    @property
+    def parts(self) -> tuple["Scalar", ...]:
+        return (*(part for branch in self.branches for part in branch), self.otherwise)
+
+    @property
+    def results(self) -> tuple["Scalar", ...]:
+        return (*(result for _, result in self.branches), self.otherwise)
+
+    @property
+    def nullable(self) -> bool:
+        return any(result.nullable for result in self.results)
+
+    @property
+    def domain(self) -> Domain:
+        """The set of the results, where all of them are known by name."""
+        known: dict[Value, None] = {}
+        for result in self.results:
+            if isinstance(result, Literal) and result.value is None:
+                continue
+            if not isinstance(result.domain, Values):
+                return ANYTHING
+            known |= dict.fromkeys(result.domain.values)
+        return Values(tuple(known)) if known else ANYTHING
+
+
+@dataclass(frozen=True, slots=True)
+class StagedValue:
+    """The one value of a constant relation that is released before this plan runs."""
+
+    constant: str
+    type: ColumnType
+    nullable: ClassVar[bool] = True
+    domain: ClassVar[Domain] = ANYTHING
+    parts: ClassVar[tuple["Scalar", ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StagedMember:
+    """Whether a value is among those of a constant relation that is released before this plan runs."""
+
+    what: "Scalar"
+    constant: str
+    type: ClassVar[ColumnType] = BOOLEAN
+    nullable: ClassVar[bool] = True
+    domain: ClassVar[Domain] = ANYTHING
+
+    @property
+    def parts(self) -> tuple["Scalar", ...]:
+        return (self.what,)
+
+
+Scalar: TypeAlias = Ref | Literal | Moment | Call | Shift | Cast | Case | StagedValue | StagedMember
+
+
+def walk(scalar: Scalar) -> Iterator[Scalar]:
+    """The expression and everything in it."""
+    stack: list[Scalar] = [scalar]
+    while stack:
+        one = stack.pop()
+        yield one
+        stack.extend(one.parts)
+
+
+def origins(*scalars: Scalar) -> frozenset[ColumnRef]:
+    """The source columns that the expressions tell of."""
+    return frozenset(
+        origin
+        for scalar in scalars
+        for one in walk(scalar)
+        if isinstance(one, Ref)
+        for origin in one.field.origins
+    )
+
+
+def is_interval(domain: Domain) -> bool:
+    return isinstance(domain, Interval)

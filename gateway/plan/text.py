@@ -1,0 +1,125 @@
+"""Expressions as text: PostgreSQL's own words, fully bracketed, so that what is printed binds again.
+
+INVARIANT: binding the text of an expression among the same columns gives the same text again.
+"""
+
+from collections.abc import Callable
+from datetime import date, datetime
+from fractions import Fraction
+from types import MappingProxyType
+from uuid import UUID
+
+from gateway.catalog.types import ColumnType, Family
+from gateway.catalog.values import Value
+from gateway.plan.scalars import (
+    Call,
+    Case,
+    Cast,
+    Literal,
+    Moment,
+    Ref,
+    Scalar,
+    Shift,
+    StagedMember,
+    StagedValue,
+)
+
+_INFIX = frozenset(
+    {"+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "and", "or", "||", "^"}
+    | {"like", "ilike", "not like", "not ilike", "is distinct from", "is not distinct from"}
+)
+_AFTER = frozenset(
+    {"is null", "is not null", "is true", "is false", "is not true", "is not false", "is unknown"}
+    | {"is not unknown"}
+)
+
+
+def text(scalar: Scalar) -> str:  # noqa: PLR0911 - one answer for each kind of expression
+    """The expression as SQL; column ids stand where columns stood."""
+    match scalar:
+        case Ref(field):
+            return field.id
+        case Literal(value, kind):
+            return literal(value, kind)
+        case Moment(function):
+            return function
+        case Call(function, parts):
+            return _call(function, parts)
+        case Shift():
+            return _shift(scalar)
+        case Cast(what, kind):
+            return f"cast({text(what)} as {kind})"
+        case Case(branches, otherwise):
+            whens = " ".join(f"when {text(when)} then {text(then)}" for when, then in branches)
+            return f"case {whens} else {text(otherwise)} end"
+        case StagedValue(constant):
+            return f"value_of({constant})"
+        case StagedMember(what, constant):
+            return f"({text(what)} in {constant})"
+
+
+def _call(function: str, parts: tuple[Scalar, ...]) -> str:
+    inner = [text(part) for part in parts]
+    if function in _INFIX:
+        return "(" + f" {function} ".join(inner) + ")"
+    if function in _AFTER:
+        return f"({inner[0]} {function})"
+    if function in _SHAPED:
+        return _SHAPED[function](inner)
+    return f"{function}({', '.join(inner)})"
+
+
+_SHAPED: MappingProxyType[str, Callable[[list[str]], str]] = MappingProxyType(
+    {
+        "not": lambda inner: f"(not {inner[0]})",
+        "negate": lambda inner: f"(- {inner[0]})",
+        "in": lambda inner: f"({inner[0]} in ({', '.join(inner[1:])}))",
+        "extract": lambda inner: f"extract({inner[0][1:-1]} from {inner[1]})",
+        "age_in": lambda inner: f"extract({inner[0][1:-1]} from age({inner[1]}, {inner[2]}))",
+        "position": lambda inner: f"position({inner[0]} in {inner[1]})",
+    }
+)
+
+
+def _shift(shift: Shift) -> str:
+    return (
+        f"({text(shift.moved)} + interval '{shift.months} months {shift.days} days"
+        f" {shift.microseconds} microseconds')"
+    )
+
+
+def literal(value: Value | None, kind: ColumnType) -> str:  # noqa: PLR0911 - one for each type
+    """A constant as SQL, exactly."""
+    if value is None:
+        return f"cast(null as {kind})"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | Fraction):
+        digits = decimal(Fraction(value))
+        own = kind.family is Family.WHOLE or (kind.family is Family.EXACT and "." in digits)
+        return digits if own else f"cast({digits} as {kind})"
+    if isinstance(value, datetime):
+        return f"cast('{value.isoformat(sep=' ')}' as {kind})"
+    if isinstance(value, date):
+        return f"cast('{value.isoformat()}' as date)"
+    if isinstance(value, UUID):
+        return f"cast('{value}' as uuid)"
+    return "'" + value.replace("'", "''") + "'"
+
+
+def decimal(value: Fraction) -> str:
+    """A decimal number, exactly; every literal of SQL is one."""
+    sign, value = ("-", -value) if value < 0 else ("", value)
+    places, rest = 0, value.denominator
+    while rest % 10 == 0:
+        places, rest = places + 1, rest // 10
+    twos = fives = 0
+    while rest % 2 == 0:
+        twos, rest = twos + 1, rest // 2
+    while rest % 5 == 0:
+        fives, rest = fives + 1, rest // 5
+    if rest != 1:
+        raise ValueError("not a decimal number")
+    places += max(twos, fives)
+    digits = str(value.numerator * 10**places // value.denominator).rjust(places + 1, "0")
+    return sign + (digits if not places else f"{digits[:-places]}.{digits[-places:]}")

@@ -1,0 +1,104 @@
+"""Which source columns a plan uses, and how: what the policy decides on.
+
+INVARIANT: every expression of a plan that can influence what is released is counted here, wherever it
+stands. Counting persons and joining on the person need the table alone and are not counted.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gateway.catalog.tables import ColumnRef
+from gateway.plan.aggregates import Measure
+from gateway.plan.grouping import Aggregate, PerUnit
+from gateway.plan.joins import Join, Mark, beyond_unit
+from gateway.plan.node import Node, is_unit, nodes
+from gateway.plan.relations import Constant, Filter, Scan, Window
+from gateway.plan.scalars import Ref, Scalar, origins
+
+
+class Operation(StrEnum):
+    """The words of a policy's `use`."""
+
+    AGGREGATE = "aggregate"
+    GROUP_BY = "group_by"
+    FILTER = "filter"
+    JOIN = "join"
+
+
+@dataclass(frozen=True, order=True, slots=True)
+class Use:
+    """One column, used in one way."""
+
+    column: ColumnRef
+    operation: Operation
+
+    def __str__(self) -> str:
+        return f"{self.operation} {self.column}"
+
+
+def uses(plan: Node) -> frozenset[Use]:
+    """All uses in the plan."""
+    return frozenset(
+        Use(column, operation)
+        for node in nodes(plan)
+        for operation, columns in _of(node)
+        for column in columns
+    )
+
+
+def tables(plan: Node) -> frozenset[str]:
+    """The source tables a plan reads."""
+    return frozenset(node.table.name for node in nodes(plan) if isinstance(node, Scan))
+
+
+def _of(node: Node) -> Iterator[tuple[Operation, frozenset[ColumnRef]]]:
+    match node:
+        case Filter():
+            yield Operation.FILTER, origins(node.condition)
+        case Join():
+            yield from _of_join(node)
+        case Mark():
+            for part in beyond_unit(node.condition, node.child, node.inner):
+                yield Operation.FILTER, origins(part)
+        case PerUnit() | Aggregate():
+            keys = (key for _, key in node.keys if not is_unit(key))
+            yield Operation.GROUP_BY, origins(*keys)
+            yield from _of_measures(measure for _, measure in node.measures)
+        case Window():
+            for _, call in node.items:
+                partition = (key for key in call.partition if not is_unit(key))
+                yield Operation.GROUP_BY, origins(*partition)
+                yield Operation.AGGREGATE, origins(*call.arguments, *(one for one, _ in call.order))
+        case _:
+            return
+
+
+def _of_measures(
+    measures: Iterable[Measure],
+) -> Iterator[tuple[Operation, frozenset[ColumnRef]]]:
+    for measure in measures:
+        if not measure.counts_units:
+            yield Operation.AGGREGATE, origins(*measure.arguments)
+        if measure.where is not None:
+            yield Operation.FILTER, origins(measure.where)
+
+
+def _of_join(node: Join) -> Iterator[tuple[Operation, frozenset[ColumnRef]]]:
+    # joining what was released is choosing among values, as IN does
+    released = any(isinstance(side, Constant) for side in node.below)
+    for part in beyond_unit(node.condition, node.left, node.right):
+        sides = sum(_reads(part, side) for side in node.below)
+        one_table = sides < len(node.below)
+        yield (Operation.FILTER if released or one_table else Operation.JOIN), origins(part)
+
+
+def _reads(scalar: Scalar, side: Node) -> bool:
+    ids = {one.id for one in side.fields}
+    stack: list[Scalar] = [scalar]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, Ref) and one.field.id in ids:
+            return True
+        stack.extend(one.parts)
+    return False

@@ -1,0 +1,148 @@
+"""Binding beyond the golden cases: parameters, Describe, several statements, memory, names."""
+
+from collections.abc import Sequence
+
+import pytest
+from binding.clinic import CLINIC
+
+from gateway.binding.bind import bind
+from gateway.binding.bound import Cut, Empty, Passing, Release, Stage
+from gateway.binding.remembered import Remembered
+from gateway.binding.statement import split
+from gateway.errors import Code, Refusal
+from gateway.plan.explain import explain
+from gateway.plan.scalars import Literal
+from gateway.plan.types import INTEGER, TEXT
+
+
+def _cut(sql: str, *parameters: Literal) -> Cut:
+    bound = bind(sql, CLINIC, parameters=parameters)
+    assert isinstance(bound, Cut)
+    return bound
+
+
+def _code(sql: str, *parameters: Literal) -> Code:
+    with pytest.raises(Refusal) as caught:
+        bind(sql, CLINIC, parameters=parameters)
+    return caught.value.code
+
+
+def test_parameters_become_constants_in_both_halves() -> None:
+    """A parameter is a typed constant in the plan and in the finishing."""
+    sql = "SELECT region, $1 AS w FROM patients WHERE birth_year > $1 AND region <> $2 GROUP BY region"
+    bound = _cut(sql, Literal(1980, INTEGER), Literal("no'rth", TEXT))
+    plan = explain(bound.releases[0].plan)
+    assert "patients.birth_year > 1980" in plan
+    assert "'no''rth'" in plan
+    assert "CAST(1980 AS INT)" in bound.finishing.text()
+
+
+def test_parameter_is_refused_when_it_has_no_value() -> None:
+    """A statement with a hole is not guessed at."""
+    assert _code("SELECT COUNT(*) FROM patients WHERE birth_year > $2", Literal(1, INTEGER)) is (
+        Code.SQL_SYNTAX
+    )
+
+
+@pytest.mark.parametrize("text", ["'; DROP TABLE x --", "\\", "a''b", "$$", "/*", "--"])
+def test_parameter_stays_data_whatever_is_in_it(text: str) -> None:
+    """The text of a parameter is a literal in both halves, whatever it looks like."""
+    bound = _cut("SELECT COUNT(*), $1 FROM visits WHERE diagnosis = $1", Literal(text, TEXT))
+    shown = "'" + text.replace("'", "''") + "'"
+    assert shown in explain(bound.releases[0].plan)
+    assert shown in bound.finishing.text()
+
+
+class _Describing:
+    def __init__(self, *names: str) -> None:
+        self.names = names
+
+    def columns(self, sql: str) -> Sequence[str]:
+        assert sql.startswith("SELECT")
+        return self.names
+
+
+def test_describe_refuses_when_names_would_drift() -> None:
+    """Names that PostgreSQL gives otherwise than the finishing are not passed on wrongly."""
+    sql = "SELECT COUNT(*) FROM patients"
+    assert isinstance(bind(sql, CLINIC, describe=_Describing("count")), Cut)
+    with pytest.raises(Refusal) as caught:
+        bind(sql, CLINIC, describe=_Describing("n"))
+    assert caught.value.code is Code.TEXT_DRIFTS
+
+
+def test_split_parts_statements_at_semicolons_outside_of_strings() -> None:
+    """Several statements in one message are told apart."""
+    assert split("BEGIN; SELECT ';' ; /* ; */ COMMIT;") == [
+        "BEGIN",
+        " SELECT ';' ",
+        " /* ; */ COMMIT",
+    ]
+
+
+def test_finishing_takes_constants_before_its_own_ctes() -> None:
+    """The twin can put the constants before a WITH that is there already."""
+    bound = _cut("WITH t AS (SELECT COUNT(*) AS n FROM patients) SELECT n FROM t")
+    text = bound.finishing.text({"_r1": "SELECT 5 AS m1"})
+    assert text.startswith("WITH _r1 AS (SELECT 5 AS m1), t AS (")
+
+
+def test_steps_come_in_the_order_they_run() -> None:
+    """A stage comes after the release it reads and before the one that reads it."""
+    bound = _cut("SELECT COUNT(*) FROM patients WHERE income > (SELECT AVG(income) FROM patients)")
+    assert [type(step) for step in bound.steps] == [Release, Stage, Release]
+    assert [step.name for step in bound.steps] == ["_r1", "_s1", "_r2"]
+
+
+def test_names_of_constants_cannot_be_written_by_the_analyst() -> None:
+    """A name in the text that looks like a constant's makes the constant's name another."""
+    bound = _cut("WITH _r1 AS (SELECT 1 AS m1) SELECT COUNT(*), MIN(x.m1) FROM patients, _r1 x")
+    assert {step.name for step in bound.steps} == {"__s1", "__r1"}
+
+
+def test_empty_probe_needs_no_release_and_keeps_the_columns() -> None:
+    """What a tool sends to learn names is answered from empty relations."""
+    bound = _cut("SELECT * FROM patients WHERE 1 <> 1")
+    assert [type(step) for step in bound.steps] == [Empty]
+    assert bound.columns == ("patient_id", "region", "birth_year", "income", "smoker", "name")
+    assert not bound.uses
+
+
+def test_hidden_and_unknown_names_read_alike() -> None:
+    """Apart from the name that was written, nothing tells what is hidden from what is not there."""
+    with pytest.raises(Refusal) as one:
+        bind("SELECT COUNT(hidden) FROM patients", CLINIC)
+    with pytest.raises(Refusal) as other:
+        bind("SELECT COUNT(absent) FROM patients", CLINIC)
+    assert str(one.value).replace("hidden", "absent") == str(other.value)
+
+
+def test_remembered_gives_the_same_value_again() -> None:
+    """A text that was bound is not bound again, and a refusal stays a refusal."""
+    remembered = Remembered(CLINIC, most=2)
+    sql = "SELECT COUNT(*) FROM patients"
+    assert remembered.bind(sql) is remembered.bind(sql)
+    for _ in range(2):
+        with pytest.raises(Refusal):
+            remembered.bind("SELECT * FROM patients")
+    first = remembered.bind(sql)
+    remembered.bind("SELECT COUNT(*) FROM visits")
+    remembered.bind("SELECT SUM(cost) FROM visits")
+    assert remembered.bind(sql) is not first
+
+
+def test_passing_statement_is_kept_as_it_was_written() -> None:
+    """The twin gets the analyst's own text where no table is touched."""
+    bound = bind("  SELECT 1 AS x ; ", CLINIC)
+    assert isinstance(bound, Passing)
+    assert bound.statement.text == "  SELECT 1 AS x"
+
+
+def test_refusal_hands_on_no_text_of_the_parser(caplog: pytest.LogCaptureFixture) -> None:
+    """Neither a log nor the cause of a refusal has the analyst's text in it."""
+    for sql in ("SELECT 'secret' FROM (", "WITH t AS (SELECT 'secret') FETCH (", "SELECT 'secret"):
+        with pytest.raises(Refusal) as caught:
+            bind(sql, CLINIC)
+        assert caught.value.__cause__ is None
+        assert "secret" not in str(caught.value)
+    assert not caplog.records

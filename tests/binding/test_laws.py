@@ -1,0 +1,123 @@
+"""Laws of binding: nonsense is refused, and what is printed binds again."""
+
+import random
+
+import pytest
+from binding import fuzz
+from binding.cases import every
+from binding.clinic import CLINIC
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from gateway.binding.bind import bind, parse
+from gateway.binding.bound import Cut
+from gateway.binding.limits import tokens_of
+from gateway.binding.scalars import Scalars
+from gateway.binding.scope import Scope, Source, Visible
+from gateway.binding.texts import without_intervals
+from gateway.errors import Refusal
+from gateway.plan.fields import Field
+from gateway.plan.node import nodes
+from gateway.plan.relations import Filter, Scan
+from gateway.plan.scalars import Ref, Scalar, StagedMember, StagedValue, walk
+from gateway.plan.text import text
+
+ACCEPTED = [case for case in every() if not case.refused]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.text(max_size=200))
+@example("\x00")
+@example("\ud800")
+@example("SELECT " + "(" * 1000)
+@example("/*" * 5000)
+@example("SELECT '" + "'" * 999)
+@example("WITH " * 3000)
+def test_bind_raises_refusals_alone_when_the_text_is_nonsense(sql: str) -> None:
+    """Whatever is sent, it is bound or refused; nothing else ever comes out."""
+    try:
+        bind(sql, CLINIC)
+    except Refusal:
+        return
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(min_value=0))
+def test_bind_raises_refusals_alone_when_sql_is_broken_up(seed: int) -> None:
+    """Golden cases with pieces cut out and put in are bound or refused."""
+    seeds = [case.sql for case in ACCEPTED]
+    sql = fuzz.text_of(random.Random(seed), seeds)  # noqa: S311 - repeatable
+    assert fuzz.failure(sql) is None
+
+
+def _scope(fields: tuple[Field, ...]) -> Scope:
+    sources: dict[str, list[Visible]] = {}
+    for one in fields:
+        alias, _, name = one.id.partition(".")
+        sources.setdefault(alias, []).append(Visible(name, one.type, one))
+    return Scope([Source(alias, tuple(columns)) for alias, columns in sources.items()])
+
+
+def _conditions() -> list[tuple[str, tuple[Field, ...], Scalar]]:
+    found = []
+    for case in ACCEPTED:
+        bound = bind(case.sql, CLINIC)
+        if not isinstance(bound, Cut):
+            continue
+        for release in bound.releases:
+            scalars = [scalar for _, scalar in release.plan.keys]
+            for _, measure in release.plan.measures:
+                scalars += measure.arguments
+            found += [(case.name, release.plan.child.fields, one) for one in scalars]
+            for node in nodes(release.plan):
+                if isinstance(node, Filter):
+                    found.append((case.name, node.child.fields, node.condition))
+    return found
+
+
+CONDITIONS = [
+    (name, fields, scalar)
+    for name, fields, scalar in _conditions()
+    if not any(isinstance(one, StagedMember | StagedValue) for one in walk(scalar))
+    and all(
+        "." in one.field.id and '"' not in one.field.id
+        for one in walk(scalar)
+        if isinstance(one, Ref)
+    )
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "scalar"), CONDITIONS, ids=[name for name, _, _ in CONDITIONS]
+)
+def test_expression_binds_to_itself_when_printed(
+    name: str, fields: tuple[Field, ...], scalar: Scalar
+) -> None:
+    """The text of an expression, bound among the same columns, is that expression's text again."""
+    printed = f"SELECT {text(scalar)}"
+    sql = without_intervals(printed, tokens_of(printed))
+    tree = parse(sql, tokens_of(sql))
+    again = Scalars(_scope(fields).find).bind(tree.expressions[0])
+    assert text(again) == text(scalar)
+    assert again.type == scalar.type
+
+
+def test_conditions_are_many() -> None:
+    """The law above is tried on more than a hundred expressions."""
+    assert len(CONDITIONS) > 100
+
+
+@pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.name)
+def test_scan_is_read_through_a_release_alone(case: object) -> None:
+    """Every table of persons in a bound statement lies below an aggregate that adds noise."""
+    bound = bind(case.sql, CLINIC)  # type: ignore[attr-defined]
+    if isinstance(bound, Cut):
+        protected = {
+            node.table.name
+            for release in bound.releases
+            for node in nodes(release.plan)
+            if isinstance(node, Scan)
+        }
+        read = {step.table.name for step in bound.steps if hasattr(step, "table")}
+        assert not (read & {"patients", "visits"}) or not bound.releases
+        assert protected <= bound.tables
