@@ -1,18 +1,22 @@
 # `make demo` and `make test` need Python 3.11 or newer with venv, and nothing else.
 PYTHON ?= python3
 WORKERS ?= auto
+# make bench BENCHES=twin; make fuzz SECONDS=600
+BENCHES ?= ledger binding twin
+SECONDS ?= 60
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: help demo test check format coverage bench clean
+.PHONY: help demo test check format coverage bench fuzz clean
 
 help:
 	@echo "make demo      run the gateway on a sample clinic and show it around"
 	@echo "make test      run the tests"
 	@echo "make check     lint, types, import contracts"
-	@echo "make bench     measure, as ratios against bare SQL in the same run"
+	@echo "make bench     measure: the ledger, binding, the twin"
+	@echo "make fuzz      throw broken SQL at the way in, for a minute"
 	@echo "make format    format the code"
 	@echo "make coverage  the tests with branch coverage"
 	@echo "make clean     remove what the above made"
@@ -38,7 +42,10 @@ coverage: $(VENV)/test
 	$(BIN)/coverage report
 
 bench: $(VENV)/test
-	$(BIN)/python bench/ledger.py
+	@set -e; for bench in $(BENCHES); do echo "$$bench"; $(BIN)/python bench/$$bench.py; done
+
+fuzz: $(VENV)/test
+	cd tests && ../$(BIN)/python -m binding.fuzz $(SECONDS)
 
 clean:
 	rm -rf $(VENV) .demo .coverage .hypothesis .mypy_cache .ruff_cache .pytest_cache *.egg-info

@@ -25,6 +25,8 @@ def charge_question(
     journal: Journal, trail: Trail, asked: Asked, request: ChargeRequest, now: datetime
 ) -> Receipt:
     """Charge `request` for the question `asked`, or raise the recorded refusal."""
+    if (asked.query_id, asked.subject) != (request.query_id, request.subject):
+        raise ValueError("the charge belongs to another question")
 
     def step(draft: Draft) -> Receipt | Refusal:
         try:

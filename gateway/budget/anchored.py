@@ -9,10 +9,9 @@ from fractions import Fraction
 
 from sqlalchemy import Connection, select
 
-from gateway.errors import Code, OperatorError
-
 from gateway.budget.booking import anchored_balance
 from gateway.budget.remembered import load_accounts, load_balance
+from gateway.errors import Code, OperatorError
 from gateway.store.anchor import Fact
 from gateway.store.tables import ledgers
 

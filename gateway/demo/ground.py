@@ -1,4 +1,4 @@
-"""What the tour walks on: sample data, open accounts, and a key for each sample subject."""
+"""What the tour walks on: sample data, policies in force, and a key for each sample subject."""
 
 import fcntl
 import json
@@ -10,23 +10,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from gateway.administering import create_key, declare_account, declare_ledger
-from gateway.app import Ground, operator_name
-from gateway.budget.account import Account, Currency, Every, Ledger, Limits, Window
+from gateway.administering import create_key
+from gateway.app import Ground, open_policies, operator_name
 from gateway.config import Settings
 from gateway.embedded import discard_home
 from gateway.errors import Code, OperatorError
+from gateway.events import Emit
 from gateway.identity.issue import KeyOrder
+from gateway.policy.current import CurrentPolicies
 from gateway.policy.subjects import Subject, load_subjects
 from gateway.sample import Clinic, load_into_duckdb
-from gateway.units import Delta, Epsilon
-
-DATASET = "clinic"
-_LEDGER = f"dataset:{DATASET}"
-# What policies/clinic.yaml says; a test holds the two against each other.
-LIMITS = Limits(Epsilon.parse("20"), Delta.parse("1e-6"))
-ANALYST_LIMITS = Limits(Epsilon.parse("12"), LIMITS.delta, Window(Every.MONTH, Epsilon.parse("10")))
-_ANALYSTS = "researcher"
 
 
 @dataclass(frozen=True)
@@ -42,6 +35,11 @@ class Places:
     @property
     def clinic(self) -> Path:
         return self.directory / "clinic.duckdb"
+
+    @property
+    def url(self) -> str:
+        """The clinic as a policy names it."""
+        return f"duckdb:///{self.clinic}"
 
     @property
     def notes(self) -> Path:
@@ -86,16 +84,9 @@ def load_clinic(places: Places) -> Clinic:
     return clinic
 
 
-def open_accounts(ground: Ground, places: Places, now: datetime) -> None:
-    """The ledger of the clinic's patients, and an account below it for each analyst."""
-    actor = operator_name()
-    ledger = Ledger(_LEDGER, f"duckdb:///{places.clinic}", "patient", Currency.ZCDP)
-    declare_ledger(ground.journal, ground.trail, ledger, LIMITS, actor=actor, now=now)
-    for subject in load_subjects(ground.settings.policies).values():
-        if subject.role == _ANALYSTS:
-            name = f"analyst:{subject.name}@{DATASET}"
-            account = Account(name, _LEDGER, _LEDGER, ANALYST_LIMITS)
-            declare_account(ground.journal, ground.trail, account, actor=actor, now=now)
+def policies_of(ground: Ground, places: Places, emit: Emit) -> CurrentPolicies:
+    """The policies in force, with the clinic as their source; their accounts are open."""
+    return open_policies(ground, emit, {**os.environ, "CLINIC_URL": places.url})
 
 
 def make_keys(ground: Ground, now: datetime) -> dict[str, str]:

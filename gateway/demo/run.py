@@ -17,7 +17,7 @@ from gateway.demo.ground import (
     clear,
     load_clinic,
     make_keys,
-    open_accounts,
+    policies_of,
     write_notes,
 )
 from gateway.demo.tour import walk
@@ -77,13 +77,13 @@ def _play(stage: _Stage, wishes: Wishes, stop: Stop) -> int:
     emit = both(_problems_alone(log_events(stage.settings.log_format)), metrics.count)
     with open_ground(stage.settings, emit) as ground:
         now = utc_now()
-        open_accounts(ground, stage.places, now)
+        policies = policies_of(ground, stage.places, emit)
         keys = make_keys(ground, now)
         write_notes(stage.places, stage.url, keys, stage.settings)
-        app = create_app(rest_doors(ground, metrics, emit))
+        app = create_app(rest_doors(ground, metrics, emit, policies))
         guide = _Guide(wishes, stop, stage.url, keys)
         guide.start()
-        serve_until(stop, app, stage.listener, stage.settings)
+        serve_until(stop, app, stage.listener, stage.settings, ground.lines.cut)
         stage.listener.close()  # whoever still waits for us, the guide too, hears so at once
         guide.join()
     return guide.code

@@ -60,6 +60,7 @@ class Anchor:
         self._lock = -1
         self._file = -1
         self._end = 0
+        self._spoiled = False
         self._position = GENESIS
         self._facts: dict[str, Fact] = {}
 
@@ -77,12 +78,16 @@ class Anchor:
             line = self._line(
                 position, {name: Fact(position.seq, fact) for name, fact in facts.items()}
             )
-            if not exists or self._end + len(line) >= _capacity(self._file):
+            if not exists or self._spoiled or self._end + len(line) >= _capacity(self._file):
                 self._learn(position, facts)
                 self._rewrite()
                 return
+            self._spoiled = (
+                True  # after a failed sync nobody knows what of this file is on the disk
+            )
             _write_all(self._file, line, self._end)
             os.fdatasync(self._file)
+            self._spoiled = False
             self._end += len(line)
             self._learn(position, facts)
 
@@ -213,7 +218,7 @@ class Anchor:
             os.close(file)
             raise
         self._close_file()
-        self._file, self._end = file, len(line)
+        self._file, self._end, self._spoiled = file, len(line), False
 
     @contextmanager
     def _alone(self) -> Iterator[None]:

@@ -7,6 +7,10 @@ _LOCK_TIMEOUT_MS = 10_000
 _STATEMENT_TIMEOUT_MS = 15_000
 _IDLE_IN_TRANSACTION_MS = 5_000  # a gateway that vanished must not keep its locks
 _CONNECT_TIMEOUT_S = 5
+_DURABLE = (
+    "SELECT set_config('synchronous_commit', 'on', false)"
+    " WHERE current_setting('synchronous_commit') IN ('off', 'local')"
+)
 
 
 def engine_for(
@@ -47,14 +51,19 @@ def engine_for(
         engine = create_engine(
             address, connect_args=connect_args, hide_parameters=True, poolclass=NullPool
         )
-    event.listen(engine, "connect", _pin_formats)
+    event.listen(engine, "connect", _pin_session)
     return engine
 
 
-def _pin_formats(connection: psycopg.Connection, record: object) -> None:
-    """UTC and ISO whatever the environment says: libpq lets PGTZ and PGDATESTYLE beat any option."""
+def _pin_session(connection: psycopg.Connection, record: object) -> None:
+    """What must hold whatever environment and server say.
+
+    libpq lets PGTZ and PGDATESTYLE beat any option, and a server may be set to answer before a commit
+    is on its disk: a charge is durable before the caller goes on.
+    """
     del record
     autocommit, connection.autocommit = connection.autocommit, True
+    connection.execute(_DURABLE)
     connection.execute(
         "SET TIME ZONE 'UTC'; SET DateStyle = 'ISO, MDY'; SET IntervalStyle = 'postgres'"
     )

@@ -5,7 +5,7 @@ Amounts of privacy are text such as `1/20`: exact, readable, and checked by the 
 and a forgotten, doubled or altered entry breaks the row after it.
 
 INVARIANT: the tables in `APPEND_ONLY` are only ever inserted into: the application's login has no
-other grant on them, and a trigger stops everybody short of a superuser who disables it.
+other grant on them, and a trigger stops the owner, too, who would have to disable it first.
 INVARIANT: `trail_records.seq` is the one clock of the state. Every transaction that changes what is
 spent or allowed inserts the next `seq`, so two of them can never both build on the same past.
 """

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from math import floor
+from pathlib import Path
 
 from sqlalchemy import Engine
 
@@ -13,8 +14,10 @@ from gateway.budget.account import Account, Currency, Ledger, Limits, cost_on_pa
 from gateway.budget.charge import ChargeRequest, Measurement
 from gateway.budget.standing import standings
 from gateway.charging import charge_question
-from gateway.demo.ground import ANALYST_LIMITS, LIMITS
 from gateway.errors import Refusal
+from gateway.opening import limits_of
+from gateway.policy.entitled import entitlement
+from gateway.policy.load import read_policies
 from gateway.store.journal import Journal
 from gateway.trail.append import Trail
 from gateway.trail.record import Asked
@@ -23,8 +26,23 @@ from gateway.units import Delta, Epsilon
 MAY = datetime(2026, 5, 18, 12, tzinfo=UTC)
 JUNE = datetime(2026, 6, 2, 9, tzinfo=UTC)
 PRICE = Epsilon.parse("0.05")
+_RHO = "\N{GREEK SMALL LETTER RHO}"
 _DEFAULT_DELTA = "1e-6"
 _THRESHOLDS = Delta.parse("1e-9")
+
+
+def _limits() -> tuple[Limits, Limits]:
+    """What policies/clinic.yaml gives to everyone together, and to a researcher."""
+    place = Path(__file__).parents[2] / "policies"
+    loaded = read_policies(place, {"CLINIC_URL": "duckdb:////data/clinic.duckdb"}).loaded
+    assert loaded is not None
+    policy = loaded.policies["clinic"]
+    own = entitlement(policy, loaded.subjects["alice"])
+    assert own is not None
+    return limits_of(policy.privacy.budget), limits_of(own)
+
+
+LIMITS, ANALYST_LIMITS = _limits()
 
 
 @dataclass
@@ -109,7 +127,7 @@ def conversions() -> str:
         limits = Limits(Epsilon.parse(cap), Delta.parse(_DEFAULT_DELTA))
         rho = limits.cost(Currency.ZCDP).value
         rows.append([cap, f"{float(rho):.4f}", f"{float(rho / limits.epsilon.value):.4f}"])
-    return table(["cap ε", "ρ*", "ρ for each ε"], rows)
+    return table(["cap ε", f"{_RHO}*", f"{_RHO} for each ε"], rows)
 
 
 def fitting() -> str:

@@ -1,0 +1,62 @@
+"""The numbers of docs/budget.md are computed again, by the ledger that charges people."""
+
+import re
+from collections.abc import Mapping
+
+import pytest
+from docs.checks import ROOT
+from docs.worked import Clinic
+
+from docs import worked
+from gateway.budget.account import Currency
+from gateway.store.state import State
+from gateway.trail.append import Trail
+
+TEXT = (ROOT / "docs" / "budget.md").read_text()
+
+
+def shown(text: str) -> Mapping[str, str]:
+    """The worked parts by their names, without fences."""
+    found = re.findall(r"<!-- worked: (.+?) -->\n(.*?)\n<!-- end -->", text, re.DOTALL)
+    return {name: re.sub(r"^```\w*\n|\n```$", "", part) for name, part in found}
+
+
+def computed() -> Mapping[str, str]:
+    """What needs no ledger."""
+    return {
+        "conversions": worked.conversions(),
+        "fitting": worked.fitting(),
+        "thresholds": worked.thresholds(),
+    }
+
+
+@pytest.mark.parametrize("currency", Currency)
+def test_story_of_the_budget_is_what_the_ledger_does(
+    state: State, trail: Trail, currency: Currency
+) -> None:
+    """The balances and refusals of the document are those of a real ledger after these questions."""
+    balances, refusals = worked.story(Clinic(state.journal, trail, state.engine, currency))
+    parts = shown(TEXT)
+    assert parts[f"story of {currency}"] == balances
+    told = [parts[name] for name in parts if name.startswith(f"refusal of {currency}")]
+    assert told == refusals[: len(told)]
+
+
+@pytest.mark.parametrize("name", ["conversions", "fitting", "thresholds"])
+def test_worked_number_is_what_the_code_computes(name: str) -> None:
+    """Caps in rho, questions that fit, and the halves of delta are computed again."""
+    assert shown(TEXT)[name] == computed()[name]
+
+
+def test_worked_numbers_are_all_computed_again() -> None:
+    """No part of the document that is marked as worked goes without its computation."""
+    stories = {"story of pure", "story of zcdp", "refusal of pure 1", "refusal of pure 2"}
+    assert set(shown(TEXT)) == stories | set(computed())
+
+
+@pytest.mark.parametrize(("right", "wrong"), [("1.4784", "1.4785"), ("| 553 |", "| 554 |")])
+def test_worked_number_is_noticed_when_it_is_wrong(right: str, wrong: str) -> None:
+    """One wrong digit makes the document differ."""
+    assert right in TEXT
+    broken = shown(TEXT.replace(right, wrong))
+    assert any(broken[name] != part for name, part in computed().items())
