@@ -460,7 +460,7 @@ class Serving:
     def tell(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
-    def ended(self, within: float = 5) -> int:
+    def ended(self, within: float = 30) -> int:
         """Its exit code; the log is read to the end."""
         began = time.monotonic()
         _, rest = self.process.communicate(timeout=within + 30)

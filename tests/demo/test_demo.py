@@ -151,7 +151,7 @@ def test_demo_serves_until_it_is_told_to_end(demo_ground: Ground) -> None:
         assert alive(server)
         code, seconds = demo.end(signal.SIGTERM)
     assert code == 0
-    assert seconds < 5
+    assert seconds < 30  # a bound on waiting for ever; idle it takes one or two
     assert not alive(server)
     assert demo_ground.server_pid() is None
 
@@ -165,7 +165,7 @@ def test_demo_serves_when_somebody_sits_at_the_terminal(demo_ground: Ground) -> 
     for file in (ours, theirs):
         os.close(file)
     assert code == 0
-    assert seconds < 5
+    assert seconds < 30  # a bound on waiting for ever; idle it takes one or two
 
 
 def test_demo_begins_anew_when_the_last_one_was_killed(demo_ground: Ground) -> None:
@@ -202,7 +202,7 @@ def test_demo_ends_soon_when_it_is_told_to_before_the_tour(demo_ground: Ground) 
         assert demo.process.stdout is not None
         said = demo.process.stdout.read()
     assert (code, said) == (1, "")
-    assert seconds < 5
+    assert seconds < 30  # a bound on waiting for ever; idle it takes one or two
     assert demo_ground.server_pid() is None
 
 

@@ -67,7 +67,7 @@ def test_attack_ends_and_the_server_lives(twin: Twin, attack: str) -> None:
             session.run(attack)
         except TwinRefused as refused:
             assert refused.reason in _ENDS, refused  # noqa: PT017  # some machines get to the end
-        assert time.monotonic() - began < _LIMIT_S + 5
+        assert time.monotonic() - began < _LIMIT_S + 30
         assert beside.run("SELECT 1") == (("1",),)
         assert life_of(twin) is life
     assert _used_on_disk(life.server.where.place.data) < 300_000_000
@@ -103,7 +103,7 @@ def test_describing_something_huge_ends_and_the_server_lives(twin: Twin, stateme
             session.describe(statement)
         except TwinRefused as refused:
             assert refused.reason in {*_ENDS, Reason.NOT_PERMITTED}, refused  # noqa: PT017  # see above
-        assert time.monotonic() - began < _LIMIT_S + 5
+        assert time.monotonic() - began < _LIMIT_S + 30
     with twin.session("somebody", OTHER) as beside:
         assert beside.run("SELECT 1") == (("1",),)
     assert life_of(twin) is life

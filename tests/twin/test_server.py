@@ -266,7 +266,7 @@ def test_frozen_server_is_left_in_time_and_stopped(
     began = time.monotonic()
     with pytest.raises(TwinRefused, match=r"longer than 0\.3 s"):
         session.run(ENDLESS)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30  # a bound on waiting for ever
     twin.close()
     assert has_ended(server)
     _wait_until(lambda: has_ended(backend))

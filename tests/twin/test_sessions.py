@@ -11,6 +11,8 @@ from gateway.twin import Twin, TwinRefused, TwinSession
 from gateway.twin.refused import reason_of
 from gateway.twin.settings import SESSION
 
+_HUNG_S = 30  # a bound on waiting for ever, not a measurement
+
 
 def test_settings_that_change_results_are_fixed(analyst: TwinSession) -> None:
     """Every session begins with the same settings, and RESET leads back to them."""
@@ -86,7 +88,7 @@ def test_statement_over_time_is_cancelled(twin: Twin) -> None:
         with pytest.raises(TwinRefused, match=r"longer than 0\.3 s") as refused:
             session.run(ENDLESS)
         assert refused.value.reason is Reason.TIMEOUT
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < _HUNG_S
         assert session.run("SELECT 1") == (("1",),)
 
 
@@ -96,7 +98,7 @@ def test_result_that_never_ends_is_cancelled(twin: Twin) -> None:
         began = time.monotonic()
         with pytest.raises(TwinRefused, match=r"longer than 0\.3 s"):
             session.run("SELECT generate_series(1, 4000000000)", most_rows=10**12)
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < _HUNG_S
 
 
 def test_result_in_another_encoding_is_refused(analyst: TwinSession) -> None:
@@ -127,21 +129,20 @@ def test_clock_gives_up_when_nothing_helps(twin: Twin, monkeypatch: pytest.Monke
         session.run("SET client_connection_check_interval = '100ms'")
         with pytest.raises(TwinRefused, match=r"longer than 0\.2 s"):
             session.run(ENDLESS)
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < _HUNG_S
         with pytest.raises(TwinRefused, match="57P01"):
             session.run("SELECT 1")
 
 
 def test_sessions_run_side_by_side(twin: Twin) -> None:
     """Somebody's long statement does not hold up others, nor the making of databases."""
-    with twin.session("alice", CLINIC, limit_s=1.5) as slow:
+    with twin.session("alice", CLINIC, limit_s=6) as slow:
         refused: list[TwinRefused] = []
         thread = threading.Thread(target=_collect, args=(slow, refused))
         thread.start()
-        began = time.monotonic()
         with twin.session("bob", OTHER) as quick:
             assert quick.describe("SELECT secret_id FROM secrets").columns
-        assert time.monotonic() - began < 1
+        assert thread.is_alive()
         assert not refused
         thread.join()
         assert refused
