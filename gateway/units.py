@@ -107,7 +107,7 @@ class _Amount:
         return self.value >= self._same(other)
 
     def __bool__(self) -> bool:
-        return self.value > 0
+        return self.value.numerator != 0
 
     def _same(self, other: object) -> Fraction:
         if type(other) is not type(self):

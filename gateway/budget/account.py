@@ -132,11 +132,11 @@ class Balance:
     spent: Fraction
     delta_spent: Fraction
 
-    @cached_property
+    @property
     def spent_text(self) -> str:
         return ratio(self.spent)
 
-    @cached_property
+    @property
     def delta_text(self) -> str:
         return ratio(self.delta_spent)
 

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
-from functools import cached_property
 
 from gateway.budget.account import WHOLE, Balance, ratio
 from gateway.budget.charge import Idempotency, Measurement, Withdrawal
@@ -23,11 +22,11 @@ class Booking:
     delta: Delta
     now: datetime
 
-    @cached_property
+    @property
     def amount_text(self) -> str:
         return ratio(self.amount)
 
-    @cached_property
+    @property
     def delta_text(self) -> str:
         return self.delta.ratio
 
