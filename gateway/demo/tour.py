@@ -61,7 +61,7 @@ def _accounts(reply: Reply) -> list[str]:
 
 def _records(reply: Reply) -> list[str]:
     return [
-        f"{one['seq']:>3}  {one['at'][11:19]}  {one['kind']:16}{one.get('subject') or ''}"
+        f"{one['seq']:>3}  {one['at'][11:19]}  {one['kind']:16}{one.get('subject') or ''}".rstrip()
         for one in reply.body["records"]
     ]
 
