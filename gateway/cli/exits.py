@@ -9,6 +9,7 @@ _USAGE = frozenset(
         Code.PORT_TAKEN,
         Code.HOME_UNUSABLE,
         Code.SUBJECTS_INVALID,
+        Code.POLICY_INVALID,
         Code.SUBJECT_UNKNOWN,
         Code.KEY_UNKNOWN,
         Code.ARGUMENT_INVALID,

@@ -129,7 +129,7 @@ def test_diff_needs_no_source(
     assert main(["policy", "diff", "--json", str(old), str(old)]) == 0
     assert json.loads(capsys.readouterr().out) == {"changes": []}
     old.write_text("gateway: 2")
-    assert main(["policy", "diff", str(old), str(place)]) == 1
+    assert main(["policy", "diff", str(old), str(place)]) == 2
 
 
 def test_init_writes_what_check_accepts_and_no_value(
