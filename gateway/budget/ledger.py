@@ -66,7 +66,7 @@ def _fitting(draft: Draft, account: Account, currency: Currency, booking: Bookin
     limits, cap = account.limits, account.limits.cost(currency).value
     if after.spent > cap:
         raise exhausted(account, currency, balance, booking.amount)
-    if booking.delta and after.delta_spent > limits.for_thresholds.value:
+    if after.delta_spent > limits.for_thresholds.value:
         raise thresholds_exhausted(account, balance, booking.delta)
     if limits.window is not None:
         since = after.spent - spent_before(draft, account.name, limits.window.every.start(after.at))

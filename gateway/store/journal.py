@@ -125,7 +125,7 @@ class Journal:
                 problem = type(cause).__name__
                 if isinstance(cause, errors.UniqueViolation) and alone:
                     self._forget()  # there are no others: the batch itself is not unique
-                    raise _Poisoned(cause) from error
+                    raise _Poisoned(cause) from None
                 if isinstance(cause, _OTHERS_WROTE):
                     self._forget()
                     self._polite = _POLITE_COMMITS
@@ -134,7 +134,7 @@ class Journal:
                     time.sleep(0.05 * (attempt - 1))
                 else:
                     self._forget(disconnect=True)
-                    raise _Poisoned(cause or error) from error
+                    raise _Poisoned(cause or error) from None
                 if time.monotonic() - started > self._patience_s:
                     break
             except BaseException:
@@ -247,8 +247,16 @@ class _Poisoned(Exception):
     """The database refuses the content of this batch; trying again cannot help."""
 
     def __init__(self, cause: BaseException) -> None:
-        super().__init__(cause)
-        self.cause = cause
+        super().__init__()
+        self.cause = _without_rows(cause)
+
+
+def _without_rows(cause: BaseException) -> BaseException:
+    """What went wrong without the database's words: they repeat rows, and the error goes to a log."""
+    if not isinstance(cause, psycopg.Error):
+        return cause
+    broken = f"{cause.sqlstate or ''} {cause.diag.constraint_name or ''}".strip()
+    return type(cause)(f"the state does not take this step: {broken}")
 
 
 def _fail(batch: Sequence[Ticket[object]], error: BaseException) -> None:

@@ -27,8 +27,6 @@ class Kind(StrEnum):
     LIMITS_SET = "limits_set"
     POLICY_LOADED = "policy_loaded"
     POLICY_REJECTED = "policy_rejected"
-    STARTED = "started"
-    STOPPED = "stopped"
     RESTORED = "restored"
 
 

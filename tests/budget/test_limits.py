@@ -67,14 +67,15 @@ def test_lowering_a_cap_below_what_is_spent_stops_answers_and_raising_goes_on(
 
 
 @BOTH
-def test_lowering_delta_below_what_is_spent_stops_thresholds(
-    bank: Bank, currency: Currency
-) -> None:
-    """A smaller delta gives less to thresholds at once; what was taken is not given back."""
+def test_lowering_delta_below_what_is_spent_stops_answers(bank: Bank, currency: Currency) -> None:
+    """A smaller delta stops every question at once, with or without thresholds: it is promised for
+    all answers together. What was taken is not given back.
+    """
     open_tree(bank, currency, limits(5, "1/1000"))
     bank.ask("0.1", delta="1/4000")
     bank.set_limits(CLINIC, limits(5, "1/3000"))
     assert refused(bank, "0.1", delta="1e-30").code is Code.THRESHOLDS_EXHAUSTED
+    assert refused(bank, "0.1").code is Code.THRESHOLDS_EXHAUSTED
     bank.set_limits(CLINIC, limits(5, "1/1000"))
     bank.ask("0.1", delta="1/4000")
     assert refused(bank, "0.1", delta="1e-30").code is Code.THRESHOLDS_EXHAUSTED

@@ -37,7 +37,9 @@ def shelf(state: State) -> Iterator[Connection]:
     trail = Trail(ChainKey(AUDIT_SECRET), lambda: now[0])
     for number in range(24):
         subject, dataset = SUBJECTS[number % 3], DATASETS[number // 3 % 2]
-        act = ActRecord(Kind.STARTED if number % 2 else Kind.STOPPED, "x", {}, subject, dataset)
+        act = ActRecord(
+            Kind.POLICY_LOADED if number % 2 else Kind.POLICY_REJECTED, "x", {}, subject, dataset
+        )
         asked = Asked(f"q-{number}", subject or "nobody", dataset, "SELECT 1", "rest", "::1")
         record = act if number % 4 else QuestionRecord(Kind.ANSWERED, asked)
         state.journal.commit(partial(trail.append, record=record))
@@ -61,12 +63,12 @@ def test_search_finds_everything_when_nothing_is_asked_for(shelf: Connection) ->
     [
         {"subject": "alice"},
         {"subject": "nobody"},
-        {"kind": "started"},
+        {"kind": "policy_loaded"},
         {"dataset": "labs"},
         {"query_id": "q-8"},
-        {"subject": "bob", "dataset": "clinic", "kind": "started"},
+        {"subject": "bob", "dataset": "clinic", "kind": "policy_loaded"},
         {"subject": "bob", "dataset": "no such"},
-        {"kind": "STARTED"},
+        {"kind": "POLICY_LOADED"},
         {"subject": "ali%"},
         {"subject": ""},
     ],

@@ -533,7 +533,7 @@ def test_verification_reads_one_snapshot_when_gateways_go_on(
         engine = superuser_engine(state_server, str(urls.application.database))
         with open_state(settings, AUDIT_SECRET) as state, engine.connect() as connection:
             trail = Trail(KEY)
-            record = ActRecord(Kind.STARTED, "gateway")
+            record = ActRecord(Kind.POLICY_REJECTED, "gateway")
             state.journal.commit(lambda draft: trail.append(draft, record))
             snapshot = connection.execution_options(isolation_level="REPEATABLE READ")
             assert verify(snapshot, KEY, None).records == 1
