@@ -2,7 +2,7 @@
 PYTHON ?= python3
 WORKERS ?= auto
 # make bench BENCHES=twin; make fuzz SECONDS=600
-BENCHES ?= ledger binding twin
+BENCHES ?= ledger binding twin noise
 SECONDS ?= 60
 VENV := .venv
 BIN := $(VENV)/bin

@@ -60,11 +60,13 @@ def measure(home: Path, rounds: int) -> list[Row]:
         databases = _median_ms(lambda: _new_database(life), 10)
         roles = _median_ms(lambda: _new_role(life, tables), 20)
         sessions = _median_ms(lambda: twin.session("bench", tables).close(), rounds)
+        borrowed = _median_ms(lambda: _borrow(twin, tables), rounds)
         return [
             Row("start, sealed (ms)", f"{started * 1000:.0f}"),
             Row("new database, 5 tables (ms)", f"{databases:.1f}"),
             Row("new role (ms)", f"{roles:.2f}"),
             Row("session, opened and closed (ms)", f"{sessions:.2f}"),
+            Row("session, borrowed and given back (ms)", f"{borrowed:.2f}"),
             *_describes(twin, tables, rounds),
             *_memory(twin, life, tables),
         ]
@@ -110,6 +112,11 @@ def _new_database(life: Life) -> None:
 
 def _new_role(life: Life, tables: VisibleTables) -> None:
     life.roles.login(f"n{time.perf_counter_ns()}", tables)
+
+
+def _borrow(twin: Twin, tables: VisibleTables) -> None:
+    with twin.borrowed("bench", tables):
+        pass
 
 
 def _tables(comment: str) -> VisibleTables:

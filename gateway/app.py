@@ -36,6 +36,7 @@ from gateway.trail.chain import ChainKey
 from gateway.trail.restorations import anchored_restoration
 from gateway.trail.search import Wanted, latest
 from gateway.trail.verify import Verdict, fits_head, verify
+from gateway.twin import Twin, start_twin
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,16 @@ def open_ground(settings: Settings, emit: Emit = silent) -> Iterator[Ground]:
         yield Ground(settings, state.engine, state.journal, state.anchor, trail, state.lines, key)
 
 
+@contextmanager
+def open_twin_of(settings: Settings, emit: Emit = silent) -> Iterator[Twin]:
+    """The twin of this home, which starts meanwhile: `wait_until_started` says when it is there."""
+    prepare_home(settings)
+    with start_twin(
+        settings.home, settings.postgres_bin, limit_s=settings.statement_timeout, emit=emit
+    ) as twin:
+        yield twin
+
+
 def open_policies(
     ground: Ground, emit: Emit = silent, environment: Mapping[str, str] = os.environ
 ) -> CurrentPolicies:
@@ -122,6 +133,7 @@ def rest_doors(
     metrics: Metrics,
     emit: Emit = silent,
     policies: CurrentPolicies | None = None,
+    twin: Twin | None = None,
 ) -> Doors:
     """What the REST interface may ask of this gateway."""
 
@@ -147,6 +159,8 @@ def rest_doors(
                 require_not_behind(connection, ground.anchor)
         except OSError as error:
             raise BackendUnavailable(Code.ANCHOR_UNAVAILABLE) from error
+        if twin is not None:
+            twin.require_running()
 
     return Doors(
         authenticator=door(ground, emit, policies),

@@ -1,18 +1,26 @@
-"""Check policies with all there is: the files alone, and where a source can be reached, against it.
+"""Check policies with all there is, and complete them: the files alone, and sources where they can be reached.
 
 No value of any table is read: the sources' catalogs are enough.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final
 
 from gateway.engines.connect import reading_source
 from gateway.engines.described import describe
-from gateway.engines.fitting import Misfit, Proof, misfits, proofs
+from gateway.engines.fitting import Misfit, misfits
+from gateway.engines.proving import Proof, proofs
+from gateway.engines.public_columns import with_public_columns, without_columns
 from gateway.errors import OperatorError
 from gateway.policy.load import Reading
+from gateway.policy.model import COLUMN_NAME
 from gateway.policy.problems import Complaints, Path, PolicyError
 from gateway.policy.rules import Policy
+
+_NAME: Final = re.compile(COLUMN_NAME)
 
 
 @dataclass(frozen=True)
@@ -43,12 +51,59 @@ def _with_source(checked: Checked, policy: Policy, places: Complaints) -> Checke
     except OperatorError as error:
         return replace(checked, unreachable=(*checked.unreachable, (policy.name, error)))
     found = [_placed(each, places) for each in misfits(policy.dataset, source)]
-    proven = ((policy.name, proof) for proof in proofs(policy.dataset, source))
+    whole = with_public_columns(policy.dataset, source, _nameable)
+    proven = ((policy.name, proof) for proof in proofs(whole, source))
     return replace(
         checked,
         problems=(*checked.problems, *found),
         proofs=(*checked.proofs, *proven),
     )
+
+
+def completed(reading: Reading) -> Reading:
+    """The reading, with the columns of public tables that the policies leave to their sources.
+
+    A source that cannot be reached, or has no such table, leaves them without columns, with a warning. The
+    hash stays that of the files. Sources are asked one after the other, and only those that are needed.
+    """
+    if reading.loaded is None:
+        return reading
+    policies = dict(reading.loaded.policies)
+    warnings: list[PolicyError] = []
+    for name, policy in policies.items():
+        policies[name], missed = _completed(policy, reading.places[name])
+        warnings += missed
+    loaded = replace(
+        reading.loaded,
+        policies=MappingProxyType(policies),
+        warnings=(*reading.loaded.warnings, *warnings),
+    )
+    return replace(reading, loaded=loaded)
+
+
+def _completed(policy: Policy, places: Complaints) -> tuple[Policy, list[PolicyError]]:
+    missing = without_columns(policy.dataset)
+    if not missing:
+        return policy, []
+    why = "the source has no such table, or no column the gateway knows"
+    try:
+        with reading_source(policy.source.url) as connection:
+            dataset = with_public_columns(policy.dataset, describe(connection), _nameable)
+    except OperatorError as error:
+        dataset, why = policy.dataset, error.detail
+    warnings = [
+        PolicyError(
+            places.place(("tables", table.name), at_key=True),
+            f"the columns of `{table.name}` are not known: {why}",
+            "declare them, or load the policies again when the source can be asked",
+        )
+        for table in without_columns(dataset)
+    ]
+    return replace(policy, dataset=dataset), warnings
+
+
+def _nameable(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
 
 
 def _placed(misfit: Misfit, places: Complaints) -> PolicyError:
@@ -80,7 +135,13 @@ def checked_json(checked: Checked) -> dict[str, object]:
         "problems": _all(checked.problems),
         "warnings": _all(checked.warnings),
         "proofs": [
-            {"dataset": dataset, "table": proof.table, "message": proof.message}
+            {
+                "dataset": dataset,
+                "table": proof.table,
+                "about": proof.about,
+                "columns": list(proof.columns),
+                "message": proof.message,
+            }
             for dataset, proof in checked.proofs
         ],
         "unreachable": [

@@ -58,6 +58,8 @@ class Code(StrEnum):
     OPERATION_NOT_PERMITTED = "GW203"
     PURPOSE_NOT_PERMITTED = "GW204"
     DATASET_NOT_PERMITTED = "GW205"
+    NO_BOUND = "GW301"
+    NOT_ANSWERED_YET = "GW302"
     BUDGET_EXHAUSTED = "GW501"
     WINDOW_EXHAUSTED = "GW502"
     THRESHOLDS_EXHAUSTED = "GW503"
@@ -65,6 +67,16 @@ class Code(StrEnum):
     IDEMPOTENCY_MISMATCH = "GW505"
     STATE_UNAVAILABLE = "GW601"
     ANCHOR_UNAVAILABLE = "GW602"
+    TWIN_NOT_PERMITTED = "GW603"
+    TWIN_SYNTAX = "GW604"
+    TWIN_UNSUPPORTED = "GW605"
+    TWIN_LIMIT = "GW606"
+    TWIN_TIMEOUT = "GW607"
+    TWIN_UNAVAILABLE = "GW608"
+    SOURCE_TIMEOUT = "GW610"
+    SOURCE_CANCELLED = "GW611"
+    SOURCE_UNAVAILABLE = "GW612"
+    TABLE_TOO_LARGE = "GW613"
     NO_CREDENTIALS = "GW701"
     BAD_CREDENTIALS = "GW702"
     TOO_MANY_FAILURES = "GW703"
@@ -159,6 +171,12 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         Code.DATASET_NOT_PERMITTED: _Row(
             Reason.NOT_PERMITTED, 403, "42501", "there is no such dataset, or not for you"
         ),
+        Code.NO_BOUND: _Row(
+            Reason.UNBOUNDED, 422, "0A000", "nothing bounds the values that are computed with"
+        ),
+        Code.NOT_ANSWERED_YET: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "this is understood, but not answered yet"
+        ),
         Code.BUDGET_EXHAUSTED: _Row(
             Reason.BUDGET_EXHAUSTED, 429, "53400", "the privacy budget does not cover this question"
         ),
@@ -185,6 +203,32 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         ),
         Code.ANCHOR_UNAVAILABLE: _Row(
             Reason.BACKEND_UNAVAILABLE, 503, "58000", "the gateway's anchor cannot be written"
+        ),
+        Code.TWIN_NOT_PERMITTED: _Row(
+            Reason.NOT_PERMITTED, 403, "42501", "the statement names what you may not use"
+        ),
+        Code.TWIN_SYNTAX: _Row(
+            Reason.SYNTAX_ERROR, 400, "42601", "the statement is not valid for PostgreSQL"
+        ),
+        Code.TWIN_UNSUPPORTED: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "the statement needs what PostgreSQL lacks here"
+        ),
+        Code.TWIN_LIMIT: _Row(
+            Reason.LIMIT_EXCEEDED, 413, "54000", "the statement needs more than it may have"
+        ),
+        Code.TWIN_TIMEOUT: _Row(Reason.TIMEOUT, 504, "57014", "the statement took too long"),
+        Code.TWIN_UNAVAILABLE: _Row(
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "the gateway's twin cannot be reached"
+        ),
+        Code.SOURCE_TIMEOUT: _Row(
+            Reason.TIMEOUT, 504, "57014", "the source took longer than a statement may take"
+        ),
+        Code.SOURCE_CANCELLED: _Row(Reason.TIMEOUT, 504, "57014", "the statement was cancelled"),
+        Code.SOURCE_UNAVAILABLE: _Row(
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "the source cannot be reached"
+        ),
+        Code.TABLE_TOO_LARGE: _Row(
+            Reason.LIMIT_EXCEEDED, 413, "54000", "a public table is too large to be read"
         ),
         Code.NO_CREDENTIALS: _Row(Reason.UNAUTHENTICATED, 401, "28000", "no API key was given"),
         Code.BAD_CREDENTIALS: _Row(
@@ -275,6 +319,11 @@ class GatewayError(Exception):
 class Refusal(GatewayError):
     """A no that an analyst may read; text and code depend on the question and the policy alone."""
 
+    @property
+    def sqlstate(self) -> str:
+        """That of the code, unless PostgreSQL itself said a finer one; see the twin's refusals."""
+        return SQLSTATE[self.code]
+
 
 class BudgetExhausted(Refusal):
     """An account on the path of the question cannot cover it."""
@@ -310,6 +359,10 @@ class Unbounded(Refusal):
 
 class BackendUnavailable(Refusal):
     """A database or file the answer depends on cannot be reached; nothing leaves."""
+
+
+class SourceStopped(Refusal):
+    """The source was stopped before it had answered: its time was over, or nobody waits any more."""
 
 
 class InternalError(Refusal):

@@ -122,6 +122,39 @@ class PolicyWarning(Event):
 
 
 @dataclass(frozen=True)
+class TwinStarted(Event):
+    name: ClassVar[str] = "twin.started"
+    version: str
+
+
+@dataclass(frozen=True)
+class TwinLost(Event):
+    """The twin's server ended by itself; its sessions are gone, and another is started."""
+
+    name: ClassVar[str] = "twin.lost"
+    level: ClassVar[Level] = Level.WARNING
+    exit_code: int
+
+
+@dataclass(frozen=True)
+class TwinNotStarted(Event):
+    """Another could not be started; it is tried again."""
+
+    name: ClassVar[str] = "twin.not_started"
+    level: ClassVar[Level] = Level.ERROR
+    problem: str
+
+
+@dataclass(frozen=True)
+class SourceFailed(Event):
+    """A source did not answer. `problem` is the kind of error and its SQLSTATE, never its text."""
+
+    name: ClassVar[str] = "source.failed"
+    level: ClassVar[Level] = Level.WARNING
+    problem: str
+
+
+@dataclass(frozen=True)
 class Crashed(Event):
     """A bug of ours; `problem` goes to the operator's log, the incident id outside."""
 

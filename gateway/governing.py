@@ -12,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from gateway.checking import check_sources, checked_json, problem_json
+from gateway.checking import check_sources, checked_json, completed, problem_json
 from gateway.errors import GatewayError, OperatorError
 from gateway.events import Emit, PoliciesLoaded, PoliciesRejected, PolicyWarning
 from gateway.frontends.rest.doors import PolicyDoor
@@ -34,10 +34,10 @@ def current_policies(
     emit: Emit,
     environment: Mapping[str, str] = os.environ,
 ) -> CurrentPolicies:
-    """The policies of `directory`, not opened yet."""
+    """The policies of `directory`, not opened yet; they are opened with what their sources say of public tables."""
 
     def read() -> Reading:
-        return read_policies(directory, environment)
+        return completed(read_policies(directory, environment))
 
     def accept(loaded: LoadedPolicies, before: LoadedPolicies | None, cause: Cause) -> None:
         open_policies(journal, trail, loaded, before=before, cause=cause, now=utc_now())

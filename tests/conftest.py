@@ -1,4 +1,11 @@
-"""Fixtures are split by subject: `fix_<subject>.py`."""
+"""Fixtures are split by subject: `fix_<subject>.py`.
+
+`--update-cases` rewrites the golden files; it is refused where CI runs.
+"""
+
+import os
+
+import pytest
 
 pytest_plugins = (
     "fix_state",  # first: others import from it, and pytest rewrites only what is not imported yet
@@ -10,3 +17,12 @@ pytest_plugins = (
     "fix_sample",
     "fix_twin",
 )
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-cases", action="store_true", help="rewrite the golden files")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--update-cases") and os.environ.get("CI"):
+        raise pytest.UsageError("golden files are not rewritten in CI")

@@ -33,6 +33,17 @@ lease.close()
 """
 
 
+def twin_server(gateway: int) -> int:
+    """The pid of the twin's server of a gateway: it is its child, which an embedded state's is not."""
+    (pid,) = (
+        int(child)
+        for thread in Path(f"/proc/{gateway}/task").iterdir()
+        for child in (thread / "children").read_text().split()
+        if Path(f"/proc/{child}/exe").readlink().name == "postgres"
+    )
+    return pid
+
+
 @dataclass
 class Gateway:
     """A gateway in a process of its own; it opens the server of a home and waits."""

@@ -2,7 +2,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pytest
 from gateway.twin import (
     ForeignKey,
     Twin,
+    TwinRefused,
     TwinSession,
     VisibleColumn,
     VisibleTable,
@@ -101,6 +102,11 @@ def a_twin_home() -> Iterator[Path]:
         assert set(left) <= {"start.lock"}
     finally:
         shutil.rmtree(top)
+
+
+def state(*sqlstates: str) -> Callable[[TwinRefused], bool]:
+    """For `pytest.raises(TwinRefused, check=…)`: the refusal has one of these SQLSTATEs."""
+    return lambda refused: refused.sqlstate in sqlstates
 
 
 def life_of(twin: Twin) -> Life:

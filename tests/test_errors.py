@@ -50,7 +50,10 @@ _OF_STAGE: Mapping[str, set[Reason]] = {
     "3": {Reason.UNBOUNDED, Reason.UNSUPPORTED_SQL},
     "4": {Reason.OVERLAP, Reason.UNSUPPORTED_SQL},
     "5": {Reason.BUDGET_EXHAUSTED, Reason.NOT_PERMITTED, Reason.SYNTAX_ERROR},
-    "6": {Reason.BACKEND_UNAVAILABLE, Reason.TIMEOUT, Reason.LIMIT_EXCEEDED, Reason.SYNTAX_ERROR},
+    "6": {
+        *(Reason.BACKEND_UNAVAILABLE, Reason.TIMEOUT, Reason.LIMIT_EXCEEDED),
+        *(Reason.SYNTAX_ERROR, Reason.NOT_PERMITTED, Reason.UNSUPPORTED_SQL),
+    },
     "7": {
         *(Reason.UNAUTHENTICATED, Reason.LIMIT_EXCEEDED, Reason.NOT_PERMITTED),
         Reason.SYNTAX_ERROR,
@@ -130,6 +133,12 @@ def test_errors_that_analysts_see_and_those_they_do_not_are_different_classes() 
     for each in classes:
         assert each.__doc__
         assert each in {GatewayError, Refusal, OperatorError} or issubclass(each, Refusal)
+
+
+@CODES
+def test_refusal_has_the_sqlstate_of_its_code(code: Code) -> None:
+    """Who renders a refusal asks it, and finds the table's unless PostgreSQL said a finer one."""
+    assert Refusal(code).sqlstate == SQLSTATE[code]
 
 
 def test_internal_error_says_its_incident_and_nothing_else() -> None:

@@ -1,24 +1,26 @@
 """SQL text to a bound statement: the way in, step by step.
 
-limits → kind of statement → parse → shape → labels and cut → guards
+limits → kind of statement → what PostgreSQL says of it → parse → shape → labels and cut → guards
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import replace
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from gateway.binding.bound import Bound, Cut, Passing, Release, Sql
+from gateway.binding.bound import Bound, Cut, Passing, Release, Sql, Traced
 from gateway.binding.cutting import Cutting
+from gateway.binding.describing import Describe, described, require_agreement
 from gateway.binding.dialect import DIALECT
 from gateway.binding.environment import Environment
 from gateway.binding.limits import check_kept, tokens_of
+from gateway.binding.names import quoted
 from gateway.binding.persons import person_rows
 from gateway.binding.probes import gives_nothing
 from gateway.binding.queries import Queries
-from gateway.binding.relation import Rows
+from gateway.binding.relation import Free, Rows
 from gateway.binding.shapes import check_shape
 from gateway.binding.staging import rendered
 from gateway.binding.statement import Kind, Statement, classify
@@ -29,14 +31,6 @@ from gateway.plan.scalars import Literal
 from gateway.plan.uses import tables, uses
 
 
-class Describe(Protocol):
-    """What the twin says about a statement without running it."""
-
-    def columns(self, sql: str) -> Sequence[str]:
-        """The names of the result."""
-        ...
-
-
 def bind(
     sql: str,
     dataset: Dataset,
@@ -44,22 +38,30 @@ def bind(
     parameters: Sequence[Literal] = (),
     describe: Describe | None = None,
 ) -> Bound:
-    """What the statement means for someone who sees this dataset, or the refusal."""
+    """What the statement means for someone who sees this dataset, or the refusal.
+
+    With `describe` PostgreSQL is asked first: what it does not take gets its own words and position.
+    """
     statement = classify(sql)
+    if describe is None:
+        return _bound(statement, dataset, parameters)
+    if statement.kind is Kind.PASS:
+        return Passing(statement)
+    original = described(statement.query, describe)
+    bound = _bound(statement, dataset, parameters)
+    if isinstance(bound, Cut):
+        require_agreement(bound, original, describe)
+    return replace(bound, result=original)
+
+
+def _bound(statement: Statement, dataset: Dataset, parameters: Sequence[Literal]) -> Bound:
     if statement.kind is Kind.PASS:
         return Passing(statement)
     try:
-        bound = _bind(statement, dataset, parameters)
+        return _bind(statement, dataset, parameters)
     except RecursionError as error:
         # the limits make this unreachable; it is here so that being wrong about that is a refusal
         raise LimitExceeded(Code.SQL_TOO_LARGE, "the statement nests too deep") from error
-    if isinstance(bound, Cut) and describe is not None and bound.columns is not None:
-        names = tuple(describe.columns(statement.query))
-        if names != bound.columns:
-            raise UnsupportedSql(
-                Code.TEXT_DRIFTS, "the names of the result", "name each column with AS"
-            )
-    return bound
 
 
 def _bind(statement: Statement, dataset: Dataset, parameters: Sequence[Literal]) -> Bound:
@@ -87,6 +89,7 @@ def _bind(statement: Statement, dataset: Dataset, parameters: Sequence[Literal])
         frozenset(use for plan in releases for use in uses(plan)),
         frozenset(cutting.touched) | frozenset(name for plan in releases for name in tables(plan)),
         relation.names if relation.complete else None,
+        traced=_traced(relation),
     )
 
 
@@ -108,8 +111,21 @@ def parse(sql: str, tokens: list[Token]) -> exp.Expression:
     return tree
 
 
+def _traced(relation: Free) -> Traced | None:
+    if relation.cells is None or not isinstance(relation.query, exp.Select):
+        return None
+    query = relation.query.copy()
+    number = exp.Column(this=quoted("n"), table=quoted(relation.cells.name))
+    query.append("expressions", exp.Alias(this=number, alias=quoted("n")))
+    return Traced(_parted(query), relation.cells)
+
+
 def _sql(tree: exp.Expression) -> Sql:
     check_same(tree)
+    return _parted(tree)
+
+
+def _parted(tree: exp.Expression) -> Sql:
     with_ = tree.args.get("with_")
     if with_ is None:
         return Sql("", rendered(tree))

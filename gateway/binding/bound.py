@@ -17,6 +17,7 @@ from typing import TypeAlias
 from gateway.binding.statement import Statement
 from gateway.catalog.tables import Table
 from gateway.plan.fields import Field
+from gateway.plan.forms import Cells
 from gateway.plan.grouping import Aggregate
 from gateway.plan.uses import Use
 
@@ -42,7 +43,7 @@ class Sql:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Its columns are those of the plan: `k1`, `k2`, … and `m1`, `m2`, …"""
+    """Its columns are those of the plan, `k1`, `k2`, … and `m1`, `m2`, …, and `n`, the number of the row."""
 
     name: str
     plan: Aggregate
@@ -77,10 +78,29 @@ Step: TypeAlias = Release | Fetch | Empty | Stage
 
 
 @dataclass(frozen=True, slots=True)
+class ResultColumn:
+    """A column of the result as PostgreSQL names and types it."""
+
+    name: str
+    type_oid: int
+    type_modifier: int
+    type_name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Passing:
     """It touches no table of the source: the twin runs it as it is."""
 
     statement: Statement
+    result: tuple[ResultColumn, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """The finishing with one more column, the last: which row of the release a row comes from."""
+
+    finishing: Sql
+    cells: Cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +108,9 @@ class Cut:
     """A statement that touches the source.
 
     `uses` are the columns it needs and how, `tables` the tables it reads: what the policy decides on.
-    `columns` are the names of the result where they are known without asking the twin.
+    `columns` are the names of the result where they are known without asking the twin, `result` is what
+    the twin says of it, when it was asked. `traced` is there where every row of the result comes from one
+    row of a release.
     """
 
     statement: Statement
@@ -97,6 +119,8 @@ class Cut:
     uses: frozenset[Use]
     tables: frozenset[str]
     columns: tuple[str, ...] | None
+    result: tuple[ResultColumn, ...] | None = None
+    traced: Traced | None = None
 
     @property
     def releases(self) -> tuple[Release, ...]:

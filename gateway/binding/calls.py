@@ -1,6 +1,8 @@
 """Function calls over rows: names and arguments checked against the allow-list."""
 
+import re
 from collections.abc import Sequence
+from types import MappingProxyType
 from typing import Final, Protocol
 
 from sqlglot import exp
@@ -11,6 +13,7 @@ from gateway.binding.functions import (
     EXTRACTED,
     FUNCTIONS,
     INSTEAD,
+    OF_DATES,
     SAME_TYPE,
     TRUNCATED,
     Function,
@@ -32,6 +35,17 @@ from gateway.plan.types import (
     plain,
 )
 
+_DAY: Final = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
+_SPELLINGS: Final = MappingProxyType(
+    {
+        ("to_date", "YYYY-MM-DD"): re.compile(_DAY),
+        ("to_timestamp", "YYYY-MM-DD"): re.compile(_DAY),
+        ("to_timestamp", "YYYY-MM-DD HH24:MI:SS"): re.compile(f"{_DAY} [0-9:]{{8}}"),
+        ("to_timestamp", "YYYY-MM-DD HH24:MI:SS.US"): re.compile(
+            rf"{_DAY} [0-9:]{{8}}\.[0-9]{{6}}"
+        ),
+    }
+)
 _LONGEST_TEXT: Final = 1_000
 _LARGEST_PLACE: Final = 10_000
 _LARGEST_POWER: Final = 16
@@ -45,7 +59,9 @@ class Binding(Protocol):
     def together(self, nodes: Sequence[exp.Expression]) -> list[Scalar]: ...
 
 
-def invoke(name: str, arguments: list[exp.Expression], binding: Binding) -> Scalar:
+def invoke(  # noqa: PLR0911 - one answer for each function with a reading of its own
+    name: str, arguments: list[exp.Expression], binding: Binding
+) -> Scalar:
     """A call by name."""
     if name in {"now", "transaction_timestamp"} and not arguments:
         # compared with times without a zone: PostgreSQL converts those by the session's zone, which
@@ -53,6 +69,10 @@ def invoke(name: str, arguments: list[exp.Expression], binding: Binding) -> Scal
         return Moment("localtimestamp", TIMESTAMP)
     if name == "date_trunc":
         return _truncated(arguments, binding)
+    if name in {"to_timestamp", "to_date"}:
+        return _read(name, arguments)
+    if name == "date" and len(arguments) == 1:
+        return _date(arguments[0], binding)
     if name == "date_part" and len(arguments) == 2:  # noqa: PLR2004 - field and source
         part = constants.bare_string(arguments[0])
         if part is None:
@@ -81,6 +101,10 @@ def call(name: str, arguments: list[Scalar]) -> Scalar:
     types = tuple(argument.type for argument in arguments)
     if name in SAME_TYPE:
         _check_same(name, types)
+    if name in {"round", "trunc"} and len(types) > 1 and types[0].family is Family.FLOAT:
+        raise SyntaxRefused(
+            Code.TYPE_MISMATCH, f"`{name}` of {types[0]} to a number of digits", "cast to numeric"
+        )
     if name == "replace" and _grows(arguments):
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED, "`replace` that makes a text longer than it was"
@@ -105,6 +129,8 @@ def extract(part: str, of: exp.Expression, binding: Binding) -> Scalar:
         raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`extract` of `{part[:20]}`")
     if what.type not in {DATE, TIMESTAMP}:
         raise SyntaxRefused(Code.TYPE_MISMATCH, f"`extract` from {what.type}")
+    if what.type == DATE and part not in OF_DATES:
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`extract` of `{part}` from a date")
     return Call("extract", (Literal(part, TEXT), what), NUMERIC, what.nullable)
 
 
@@ -133,6 +159,29 @@ def _truncated(arguments: list[exp.Expression], binding: Binding) -> Scalar:
         raise SyntaxRefused(Code.TYPE_MISMATCH, f"`date_trunc` of {what.type}")
     # of a date PostgreSQL gives a timestamptz by the session's time zone; the twin casts it there
     return Call("date_trunc", (Literal(part.lower(), TEXT), what), TIMESTAMP, what.nullable)
+
+
+def _read(name: str, arguments: list[exp.Expression]) -> Scalar:
+    """A date or a moment that is written out; as tools write the ends of a period."""
+    texts = [constants.bare_string(one) or "" for one in arguments]
+    spelling = _SPELLINGS.get((name, texts[1])) if len(texts) == 2 else None  # noqa: PLR2004
+    if spelling is None or spelling.fullmatch(texts[0]) is None:
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED,
+            f"`{name}` in this form",
+            "write TIMESTAMP '2024-01-31 12:00:00'",
+        )
+    # the moment's local time, as with `now()`: the zone is the one in which it is compared
+    return constants.typed(texts[0], DATE if name == "to_date" else TIMESTAMP)
+
+
+def _date(argument: exp.Expression, binding: Binding) -> Scalar:
+    """`date(x)` is a cast that is written as a call."""
+    text = constants.bare_string(argument)
+    what = binding.bind(argument) if text is None else constants.typed(text, DATE)
+    if what.type not in {DATE, TIMESTAMP}:
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`date` of {what.type}")
+    return what if what.type == DATE else Cast(what, DATE)
 
 
 def _check_argument(name: str, function: Function, place: int, argument: Scalar) -> None:

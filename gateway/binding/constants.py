@@ -1,5 +1,7 @@
 """Constants in the text: numbers, strings that take the type of what they meet, intervals, casts."""
 
+import re
+from fractions import Fraction
 from typing import Final
 
 from sqlglot import exp
@@ -9,9 +11,13 @@ from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_t
 from gateway.catalog.values import ValueUnfit, read_number, read_value
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
 from gateway.plan.scalars import Literal
-from gateway.plan.types import BIGINT, BOOLEAN, INTEGER, NUMERIC, TEXT
+from gateway.plan.types import BIGINT, BOOLEAN, DATE, INTEGER, NUMERIC, TEXT, TIMESTAMP
 
 _LONGEST_NUMBER: Final = 60
+_UNIVERSAL: Final = re.compile(
+    r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})T"
+    r"(?P<time>(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](?:\.[0-9]{1,6})?)Z"
+)
 
 
 def number(text: str) -> Literal:
@@ -36,10 +42,32 @@ def typed(text: str, kind: ColumnType) -> Literal:
         text = text.strip().lower()
     if kind.family is Family.TEXT:
         kind = TEXT
+    if kind in {DATE, TIMESTAMP} and (universal := _UNIVERSAL.fullmatch(text)) is not None:
+        # PostgreSQL reads the zone and does not use it: these types have none
+        text = universal["day"] if kind == DATE else f"{universal['day']} {universal['time']}"
     try:
         return Literal(read_value(text, kind), kind)
     except ValueUnfit as error:
         raise SyntaxRefused(Code.TYPE_MISMATCH, str(error)) from error
+
+
+def retyped(number: Literal, kind: ColumnType) -> Literal | None:
+    """The constant that a cast of a constant gives, where it is the same number."""
+    value = number.value
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | Fraction)
+        or kind.precision is not None
+    ):
+        return None
+    if number.type.family is Family.FLOAT:
+        return None  # it has digits that a cast would show
+    if kind.kind in {Kind.NUMERIC, Kind.DOUBLE}:
+        return Literal(Fraction(value), kind)
+    bound = kind.bound if kind.family is Family.WHOLE else None
+    if bound is None or value.denominator != 1 or not -bound <= value < bound:
+        return None
+    return Literal(int(value), kind)
 
 
 def null(kind: ColumnType = TEXT) -> Literal:
@@ -63,7 +91,7 @@ def is_untyped(node: exp.Expression) -> bool:
     return isinstance(node, exp.Null) or bare_string(node) is not None
 
 
-_SQLGLOT_NAMES: Final = {
+TYPE_NAMES: Final = {
     "INT": "integer",
     "BIGINT": "bigint",
     "SMALLINT": "smallint",
@@ -87,7 +115,7 @@ def is_interval(to: exp.Expression) -> bool:
 def column_type(to: exp.Expression) -> ColumnType:
     """The type that a cast names."""
     kind = to.this
-    name = _SQLGLOT_NAMES.get(kind.name) if isinstance(kind, exp.DataType.Type) else None
+    name = TYPE_NAMES.get(kind.name) if isinstance(kind, exp.DataType.Type) else None
     if name is None or to.args.get("nested") or to.args.get("kind"):
         raise UnsupportedSql(
             Code.CLAUSE_UNSUPPORTED, "a cast to this type", "cast above the aggregate instead"

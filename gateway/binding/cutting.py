@@ -7,6 +7,7 @@ begin with more underscores than any name in the text.
 from collections.abc import Callable, Iterable
 
 from gateway.binding.bound import Empty, Fetch, Release, Sql, Stage, Step
+from gateway.catalog.own import is_own
 from gateway.catalog.tables import Dataset, Table
 from gateway.plan.fields import Field
 from gateway.plan.grouping import Aggregate
@@ -31,7 +32,8 @@ class Cutting:
 
     def table(self, table: Table) -> str:
         """A public table, read as it is; or any table, when the statement cannot give rows."""
-        self.touched.add(table.name)
+        if not is_own(table):
+            self.touched.add(table.name)
         make = Empty if self.empty else Fetch
         return self._once(table.name, "e" if self.empty else "p", lambda name: make(name, table))
 

@@ -12,8 +12,9 @@ from sqlglot import exp
 
 from gateway.binding.cutting import Cutting
 from gateway.binding.environment import Environment
+from gateway.binding.forms import form_of
 from gateway.binding.free import may_multiply
-from gateway.binding.identity import identity, kind_of
+from gateway.binding.identity import chain, identity, kind_of
 from gateway.binding.items import Item
 from gateway.binding.joining import not_grouped
 from gateway.binding.measures import Measures, is_aggregate
@@ -21,14 +22,17 @@ from gateway.binding.names import fold, name_of_function, quoted
 from gateway.binding.relation import Free, Relation
 from gateway.binding.scalars import Scalars
 from gateway.binding.scope import Scope, Visible
+from gateway.binding.zones import is_zoned, local, zoned
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, Refusal, UnsupportedSql
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Field
+from gateway.plan.forms import Cells
 from gateway.plan.grouping import Aggregate
+from gateway.plan.node import Node
 from gateway.plan.scalars import Scalar
 
-_HERE = "_?"  # the release's name is known when its plan is; no name in a text has a question mark
+_HERE = "\0"  # the release's name is known when its plan is; no text has such a character
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +59,7 @@ class Rows(Protocol):
     scope: Scope
     scalars: Scalars
     around: Environment
+    plan: Node
 
     @property
     def queries(self) -> Queries: ...
@@ -107,9 +112,13 @@ class Finishing:
             if one.this == _HERE:
                 one.set("this", name)
         columns = {one.id: one for one in plan.fields}
-        types = tuple(_type(one.this, columns) for one in query.expressions)
+        types = tuple(_type(local(one.this), columns) for one in query.expressions)
         return Free(
-            query, tuple(item.name for item in items), types, unique=self._unique(items, plan)
+            query,
+            tuple(item.name for item in items),
+            types,
+            unique=self._unique(items, plan),
+            cells=_cells(query, name, plan),
         )
 
     def _unique(self, items: list[Item], plan: Aggregate) -> frozenset[frozenset[int]]:
@@ -168,7 +177,15 @@ class Finishing:
             return self._subquery(node)
         if isinstance(node, exp.Anonymous) and name_of_function(node) == "grouping":
             raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, "`grouping`")
+        if isinstance(node, (exp.And, exp.Or)):
+            return self._chain(node)
         return self._parts(node)
+
+    def _chain(self, node: exp.Expression) -> exp.Expression:
+        first, *others = (self._free(one) for one in chain(node))
+        for other in others:
+            first = node.__class__(this=first, expression=other)
+        return first
 
     def _parts(self, node: exp.Expression) -> exp.Expression:
         out = node.__class__()
@@ -203,7 +220,9 @@ class Finishing:
         if measure not in self.measures:
             self.measures.append(measure)
         name = f"m{self.measures.index(measure) + 1}"
-        return exp.Column(this=quoted(name), table=quoted(_HERE))
+        column = exp.Column(this=quoted(name), table=quoted(_HERE))
+        shown = measure.hands_on and is_zoned(measure.arguments[0], self._rows.plan)
+        return zoned(column) if shown else column
 
     def _window(self, node: exp.Window) -> exp.Expression:
         """A window over the released rows; its function is no aggregate of the rows of persons."""
@@ -236,6 +255,13 @@ class Finishing:
                 "aggregate in the subquery",
             )
         return relation.query
+
+
+def _cells(query: exp.Select, name: str, plan: Aggregate) -> Cells | None:
+    if query.args.get("distinct") is not None:
+        return None  # several rows of the release may have become one
+    places = {name: place for place, (name, _) in enumerate(plan.measures)}
+    return Cells(name, tuple(form_of(one.this, places) for one in query.expressions))
 
 
 def _type(node: exp.Expression, columns: dict[str, Field]) -> ColumnType | None:

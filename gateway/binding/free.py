@@ -4,11 +4,12 @@ INVARIANT: every table of the source in it is replaced by a constant, at every d
 that would hand on rows of persons is refused.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from sqlglot import exp
 
+from gateway.binding.constants import column_type
 from gateway.binding.cutting import Cutting
 from gateway.binding.environment import Environment
 from gateway.binding.functions import FUNCTIONS
@@ -24,7 +25,7 @@ from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Refusal, UnsupportedSql
 from gateway.plan.fields import Field
 from gateway.plan.scalars import Scalar, StagedValue
-from gateway.plan.types import common, plain
+from gateway.plan.types import BOOLEAN, common, plain
 
 _QUERIES = (exp.Select, exp.SetOperation, exp.Values)
 
@@ -47,21 +48,29 @@ class FreeSelect:
         self._node = node
         self._around = around
         self._outer = outer
+        self._values: dict[int, ColumnType | None] = {}
 
     def bind(self, tree: Tree | None) -> Free:
         found = [] if tree is None else list(leaves(tree))
         scope = Scope([leaf.source for leaf in found], self._outer)
         for leaf in found:
             self._replace(leaf)
+            for column in _read_in_from(leaf.node):
+                _check_outside(column, scope)
         for part in self._parts():
             for column in _own_columns(part):
-                _check_outside(column, scope)
+                # constants stand under the bare name of the table they replace
+                column.set("db", None)
+                if not isinstance(column.this, exp.Star):
+                    _check_outside(column, scope)
             for query in _own_queries(part):
                 relation = self._queries.query(query, self._around, scope, "")
                 if not isinstance(relation, Free):
                     raise person_value()
                 if relation.query is not query:
                     query.replace(relation.query)
+                if len(relation.types) == 1:
+                    self._values[id(relation.query)] = relation.types[0]
         return self._free(scope, found)
 
     def _replace(self, leaf: Leaf) -> None:
@@ -99,7 +108,7 @@ class FreeSelect:
                     types += [column.type for column in source.columns]
             else:
                 names.append(result_name(item))
-                types.append(type_of(inner, scope))
+                types.append(type_of(inner, scope, self._values))
         single = [leaf for leaf in found if isinstance(leaf.of, Free)]
         multiplying = any(may_multiply(item) for item in node.expressions)
         unique = frozenset[frozenset[int]]()
@@ -115,8 +124,10 @@ class FreeSelect:
         return Free(node, tuple(names), tuple(types), complete, unique)
 
 
-def values(node: exp.Values) -> Free:
+def values(node: exp.Values, outer: Scope | None = None) -> Free:
     """A list of rows, written out."""
+    for read in _read_in_from(node):
+        _check_outside(read, Scope([], outer))
     rows = [one.expressions if isinstance(one, exp.Tuple) else [one] for one in node.expressions]
     for row in rows:
         for query in (one for part in row for one in _own_queries(part)):
@@ -151,8 +162,13 @@ def may_multiply(node: exp.Expression) -> bool:
     return any(name_of_function(one) not in known for one in node.find_all(exp.Anonymous))
 
 
-def type_of(node: exp.Expression, scope: Scope) -> ColumnType | None:
-    """The type of an expression of the twin, where it can be told here."""
+def type_of(
+    node: exp.Expression, scope: Scope, values: Mapping[int, ColumnType | None] | None = None
+) -> ColumnType | None:
+    """The type of an expression of the twin, where it can be told here.
+
+    `values` are the types of the queries in it that give one column.
+    """
 
     def lookup(column: exp.Column) -> Visible:
         seen = scope.find(column)
@@ -162,9 +178,16 @@ def type_of(node: exp.Expression, scope: Scope) -> ColumnType | None:
     def special(one: exp.Expression) -> Scalar | None:
         if is_aggregate(one):
             return StagedValue("", Measures(Scalars(lookup)).measure(one).type)
+        if isinstance(one, exp.Exists):
+            return StagedValue("", BOOLEAN)
+        if isinstance(one, exp.Subquery):
+            kind = (values or {}).get(id(one.this))
+            return None if kind is None else StagedValue("", kind)
         return None
 
     try:
+        if isinstance(node, exp.Cast):
+            return column_type(node.args["to"])  # whatever is cast, this comes out
         return Scalars(lookup, None, special).bind(node).type
     except Refusal:
         return None
@@ -216,6 +239,17 @@ def _still_unique(node: exp.Select, leaf: Leaf, of: Free) -> frozenset[frozenset
     )
 
 
+def _read_in_from(node: exp.Expression) -> Iterator[exp.Column]:
+    """The columns that a list of rows or a function in FROM reads; queries look after their own."""
+    stack: list[exp.Expression] = [node]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, exp.Column) and not isinstance(one.this, exp.Star):
+            yield one
+        elif one is node or not isinstance(one, (*_QUERIES, exp.Subquery, exp.Join)):
+            stack += list(one.iter_expressions())
+
+
 def _own_columns(part: exp.Expression) -> Iterator[exp.Column]:
     stack = [part]
     while stack:
@@ -225,7 +259,7 @@ def _own_columns(part: exp.Expression) -> Iterator[exp.Column]:
         if isinstance(node, exp.Join):
             stack.append(node.args["on"])
             continue
-        if isinstance(node, exp.Column) and not isinstance(node.this, exp.Star):
+        if isinstance(node, exp.Column):
             yield node
         stack += list(node.iter_expressions())
 
@@ -247,8 +281,6 @@ def _own_queries(part: exp.Expression) -> list[exp.Expression]:
 
 def _check_outside(column: exp.Column, scope: Scope) -> None:
     """A free query is asked once, so it cannot depend on rows of persons around it."""
-    if column.args.get("db") is not None:
-        column.set("db", None)
     if scope.may_have(column):
         return
     for around in scope.around():

@@ -40,10 +40,11 @@ MOMENTS: Final = MappingProxyType({"current_date": DATE, "localtimestamp": TIMES
 TRUNCATED: Final = frozenset(
     {"year", "quarter", "month", "week", "day", "hour", "minute", "second"}
 )
-EXTRACTED: Final = frozenset(
-    {"year", "quarter", "month", "week", "day", "hour", "minute", "dow", "isodow", "doy", "isoyear"}
-    | {"second", "epoch", "decade", "century"}
+OF_DATES: Final = frozenset(
+    {"year", "quarter", "month", "week", "day", "dow", "isodow", "doy", "isoyear", "epoch"}
+    | {"decade", "century"}
 )
+EXTRACTED: Final = OF_DATES | {"hour", "minute", "second"}
 AGED: Final = frozenset({"year", "month", "day"})
 
 
@@ -131,7 +132,7 @@ FUNCTIONS: Final = MappingProxyType(
         "make_date": Function((_WHOLE,), _always(DATE), 3, 3),
         # any type
         "coalesce": Function((_ANY,), _unified, 1, 32),
-        "nullif": Function((_ANY,), lambda types: types[0], 2, 2),
+        "nullif": Function((_ANY,), _unified, 2, 2),
         "greatest": Function((_ANY,), _unified, 1, 32),
         "least": Function((_ANY,), _unified, 1, 32),
     }
@@ -146,10 +147,7 @@ INSTEAD: Final = MappingProxyType(
         "age": "write extract(year from age(…))",
         "date_bin": "use date_trunc",
         "random": "a row's value must depend on the row alone",
-        "string_agg": "values of single persons do not leave; count them",
-        "array_agg": "values of single persons do not leave; count them",
         "regexp_replace": "use replace, LIKE or split_part",
-        "any_value": "use MIN or MAX",
     }
 )
 

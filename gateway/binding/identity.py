@@ -29,6 +29,8 @@ def _key(node: exp.Expression, lookup: Callable[[exp.Column], Visible]) -> Key:
         return ("column", seen.name if seen.field is None else seen.field.id)
     if isinstance(node, (exp.Select, exp.SetOperation)):
         return ("query", DIALECT.generate(node))
+    if isinstance(node, (exp.And, exp.Or)):
+        return (type(node).__name__, *(_key(one, lookup) for one in chain(node)))
     if isinstance(node, exp.Anonymous):
         inner = tuple(_key(one, lookup) for one in node.expressions)
         return ("call", name_of_function(node), *inner)
@@ -44,6 +46,20 @@ def _key(node: exp.Expression, lookup: Callable[[exp.Column], Visible]) -> Key:
         else:
             parts.append((slot, str(value)))
     return tuple(parts)
+
+
+def chain(node: exp.Expression) -> list[exp.Expression]:
+    """The parts of a chain of ANDs or ORs from left to right, however long, without recursion."""
+    kind = exp.And if isinstance(node, exp.And) else exp.Or
+    parts: list[exp.Expression] = []
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, kind):
+            stack += [one.expression, one.this]
+        else:
+            parts.append(one)
+    return parts
 
 
 def _part(value: object, lookup: Callable[[exp.Column], Visible]) -> object:

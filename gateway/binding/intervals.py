@@ -21,7 +21,6 @@ _PART = re.compile(r"\s*([+-]?[0-9]{1,15})\s*([a-z]+)")
 _LARGEST: Final = 120_000  # months, days: ten thousand years and 300 years are far beyond any date
 _UNITS: Final = {
     "year": Span(12, 0, 0),
-    "quarter": Span(3, 0, 0),
     "month": Span(1, 0, 0),
     "mon": Span(1, 0, 0),
     "week": Span(0, 7, 0),

@@ -133,6 +133,8 @@ class Measures:
             _need_order(name, what)
         elif node.expressions:
             raise SyntaxRefused(Code.TYPE_MISMATCH, "`mode` with arguments")
+        else:
+            _need_no_unit(name, what)
         kind = DOUBLE if name == "percentile_cont" else what.type
         if name == "percentile_cont" and not is_number(what.type):
             raise SyntaxRefused(Code.TYPE_MISMATCH, f"`percentile_cont` of {what.type}")
@@ -187,6 +189,10 @@ def _need_order(name: str, what: Scalar) -> None:
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED, f"`{name}` of {what.type}", "group by it instead"
         )
+    _need_no_unit(name, what)
+
+
+def _need_no_unit(name: str, what: Scalar) -> None:
     if isinstance(what, Ref) and what.field.tie is not Tie.NONE:
         raise NotAggregate(
             Code.PERSON_AS_VALUE,

@@ -55,6 +55,11 @@ def quoted(name: str) -> exp.Identifier:
     return exp.Identifier(this=name, quoted=True)
 
 
+def in_quotes(name: str) -> str:
+    """The name as it is written so that it stands for itself."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def result_name(item: exp.Expression) -> str:
     """The name PostgreSQL gives to a result column."""
     return _named(item) or "?column?"

@@ -32,12 +32,13 @@ from gateway.binding.scope import Scope, Visible
 from gateway.binding.sources import Tree
 from gateway.binding.staging import Staging
 from gateway.binding.windows import window_call
+from gateway.binding.zones import is_zoned, zoned
 from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.plan.fields import Tie
 from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.node import Node, is_unit
 from gateway.plan.relations import Filter, Project, Window
-from gateway.plan.scalars import Ref, Scalar
+from gateway.plan.scalars import Literal, Ref, Scalar
 
 
 class Queries(Protocol):
@@ -209,6 +210,14 @@ class Persons:
         raise not_grouped(column)
 
     def _release(self, items: list[Item], keys: list[Key], sets: list[tuple[int, ...]]) -> Free:
+        keys = [
+            replace(key, show=zoned)
+            if key.show is None and is_zoned(key.scalar, self.plan)
+            else key
+            for key in keys
+        ]
+        if len(sets) > 1 and any(isinstance(key.scalar, Literal) for key in keys):
+            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a constant among grouping sets")
         finishing = Finishing(self, keys, self._node)
         query = finishing.query(items)
         if not keys and not finishing.measures:

@@ -53,10 +53,20 @@ def _limit_0(node: exp.Expression) -> bool:
 
 
 def _is_false(node: exp.Expression) -> bool:
-    while isinstance(node, exp.Paren):
-        node = node.this
-    if isinstance(node, exp.And):
-        return _is_false(node.this) or _is_false(node.expression)
+    """Whether it is false for every row: one of the conditions is, and all of them must be true."""
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, exp.Paren):
+            stack.append(one.this)
+        elif isinstance(one, exp.And):
+            stack += [one.this, one.expression]
+        elif _is_false_alone(one):
+            return True
+    return False
+
+
+def _is_false_alone(node: exp.Expression) -> bool:
     if isinstance(node, exp.Boolean):
         return not node.this
     if not isinstance(node, _EQUAL):

@@ -51,7 +51,9 @@ class Queries:
             case exp.SetOperation():
                 return self._set_operation(node, around, outer, alias)
             case exp.Values():
-                return values(node)
+                free = values(node, outer)
+                self._free_inside(node, around, outer)
+                return free
             case exp.Subquery():
                 return self._in_brackets(node, around, outer, alias)
         raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"`{type(node).__name__.lower()}` as a query")
@@ -152,7 +154,7 @@ class Queries:
         return exp.With(expressions=kept, recursive=with_.args.get("recursive")) if kept else None
 
     def _free_inside(self, node: exp.Expression, around: Environment, outer: Scope | None) -> None:
-        """Queries in the ORDER BY and LIMIT of a query in brackets or of a set operation."""
+        """Queries in the ORDER BY and LIMIT of a list of rows, of brackets or of a set operation."""
         for slot in ("order", "limit", "offset"):
             part = node.args.get(slot)
             if part is None:

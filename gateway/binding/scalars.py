@@ -257,6 +257,8 @@ class Scalars:
         what = self.bind(node.this)
         if what.type == kind:
             return what
+        if isinstance(what, Literal) and (same := constants.retyped(what, kind)) is not None:
+            return same
         _check_cast(what.type, kind)
         return Cast(what, kind)
 

@@ -15,13 +15,13 @@ from gateway.binding.environment import Defined, Environment
 from gateway.binding.names import fold, name_of_function, quoted
 from gateway.binding.relation import Free, Relation, Rows
 from gateway.binding.scope import Scope, Source, Visible
+from gateway.catalog.own import OWN_TABLES, SCHEMA, is_own
 from gateway.catalog.tables import Table
 from gateway.errors import Code, NotPermitted, UnsupportedSql
 from gateway.plan.relations import Project, Scan
 from gateway.plan.scalars import Ref
 
 _SYSTEM: Final = frozenset({"pg_catalog", "information_schema"})
-_OURS: Final = frozenset({"budget", "datasets", "queries"})
 _SECRET: Final = frozenset(
     {"pg_authid", "pg_shadow", "pg_stat_activity", "pg_user_mappings", "pg_db_role_setting"}
     | {"pg_largeobject", "pg_largeobject_metadata", "pg_file_settings", "pg_hba_file_rules"}
@@ -131,8 +131,8 @@ class Sources:
         ):
             alias = _alias(node) or name
             return Leaf(Source(alias, (), complete=False, db=wanted), node, None)
-        if wanted == "gateway" and name in _OURS:
-            return Leaf(Source(_alias(node) or name, (), complete=False, db=wanted), node, None)
+        if wanted == SCHEMA and name in OWN_TABLES:
+            return self._of_source(node, OWN_TABLES[name], wanted)
         shown = name if wanted is None else f"{wanted}.{name}"
         raise NotPermitted(Code.RELATION_UNKNOWN, f"`{shown[:130]}`")
 
@@ -149,7 +149,8 @@ class Sources:
 
     def _of_source(self, node: exp.Table, table: Table, schema: str | None) -> Leaf:
         cutting = self._queries.cutting
-        cutting.touched.add(table.name)
+        if not is_own(table):
+            cutting.touched.add(table.name)
         name = _alias(node) or table.name.rsplit(".", 1)[-1]
         names = _renamed(node, tuple(column.name for column in table.columns))
         if table.public or cutting.empty:

@@ -13,6 +13,8 @@ from gateway.binding.environment import Environment
 from gateway.binding.names import quoted
 from gateway.binding.relation import Free
 from gateway.binding.sources import Leaf
+from gateway.binding.zones import staged
+from gateway.catalog.own import is_own
 from gateway.catalog.tables import Table
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Unbounded, UnsupportedSql
@@ -35,6 +37,12 @@ class Staging:
         """A free relation of a FROM as a node of a plan."""
         of = leaf.of
         if isinstance(of, Table):
+            if is_own(of):
+                raise UnsupportedSql(
+                    Code.CLAUSE_UNSUPPORTED,
+                    f"`{of.name}` beside rows of persons",
+                    "join above the aggregate instead",
+                )
             return Scan(of, self._cutting.alias(leaf.source.alias), self._cutting.dataset.unit)
         if not isinstance(of, Free):
             raise Unbounded(
@@ -73,7 +81,7 @@ class Staging:
                 "the type of a subquery's value is not known here",
                 "cast it: (SELECT CAST(… AS numeric) …)",
             )
-        inner = exp.Subquery(this=free.query)
+        inner = staged(exp.Subquery(this=free.query), kind)
         body = exp.Select(expressions=[exp.Alias(this=inner, alias=quoted("value"))])
         field = Field("value", kind)
         return StagedValue(self._cutting.stage(self._sql(body), (field,)), kind)
@@ -108,7 +116,7 @@ class Staging:
         named.set("alias", exp.TableAlias(this=quoted("q"), columns=columns))
         wanted = [
             exp.Alias(
-                this=exp.Column(this=quoted(f"c{place + 1}"), table=quoted("q")),
+                this=staged(exp.Column(this=quoted(f"c{place + 1}"), table=quoted("q")), one.type),
                 alias=quoted(one.id.rsplit(".", 1)[-1]),
             )
             for place, one in zip(places, fields, strict=True)

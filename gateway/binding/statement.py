@@ -62,6 +62,13 @@ _ALONE: Final = frozenset(
     {"begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release"}
 )
 _ON_NAMES: Final = frozenset({"fetch", "move", "close", "deallocate", "show"})
+# what PostgreSQL has besides; any other word is a slip of the pen
+_COMMANDS: Final = frozenset(
+    {"alter", "analyse", "analyze", "call", "checkpoint", "cluster", "comment", "create", "delete"}
+    | {"do", "drop", "execute", "grant", "import", "insert", "listen", "load", "lock", "merge"}
+    | {"notify", "prepare", "reassign", "refresh", "reindex", "revoke", "security", "truncate"}
+    | {"unlisten", "update", "vacuum"}
+)
 _SCROLL: Final = frozenset({"binary", "insensitive", "asensitive", "no", "scroll"})
 _MOST_WORDS: Final = 16  # of a statement that passes
 
@@ -96,6 +103,8 @@ def classify(sql: str) -> Statement:
         return _plain(sql, tokens[0])
     if word in {"set", "reset", "discard"}:
         return _setting(sql, tokens[0])
+    if word not in _COMMANDS:
+        raise SyntaxRefused(Code.SQL_SYNTAX, f"no statement begins with `{word[:20]}`")
     raise UnsupportedSql(
         Code.STATEMENT_UNSUPPORTED,
         f"`{word[:20].upper()}`",

@@ -12,9 +12,10 @@ from gateway.binding.functions import mean_type, sum_type
 from gateway.binding.names import name_of_function
 from gateway.binding.scalars import Scalars
 from gateway.catalog.types import ColumnType
-from gateway.errors import Code, SyntaxRefused, UnsupportedSql
+from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.plan.aggregates import WindowCall
-from gateway.plan.scalars import Literal, Scalar
+from gateway.plan.fields import Tie
+from gateway.plan.scalars import Literal, Ref, Scalar
 from gateway.plan.types import BIGINT, is_number, plain
 
 _NUMBERING: Final = frozenset({"row_number"})
@@ -66,9 +67,19 @@ def _arguments(name: str, call: exp.Anonymous, scalars: Scalars) -> tuple[Scalar
         raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` with {len(bound)} arguments")
     if len(bound) == 2 and not _is_offset(bound[1]):  # noqa: PLR2004 - value and offset
         raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{name}` with a computed offset")
+    if name != "count" and any(_is_unit(one) for one in bound):
+        raise NotAggregate(
+            Code.PERSON_AS_VALUE,
+            f"`{name}` of the unit key",
+            "count persons with COUNT(DISTINCT …)",
+        )
     if name in {"sum", "avg"} and not is_number(bound[0].type):
         raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` of {bound[0].type}")
     return bound
+
+
+def _is_unit(scalar: Scalar) -> bool:
+    return isinstance(scalar, Ref) and scalar.field.tie is not Tie.NONE
 
 
 def _is_offset(scalar: Scalar) -> bool:

@@ -81,7 +81,7 @@ def _add_demo(commands: "Commands[argparse.ArgumentParser]") -> None:
 
 
 def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
-    actions = _group(commands, "policy", "check, compare and begin policies")
+    actions = _group(commands, "policy", "check, explain, compare and begin policies")
     check = _command(
         actions, "check", "policy", "check policy files, and whether they fit their sources"
     )
@@ -89,6 +89,24 @@ def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
     check.add_argument("--offline", action="store_true", help="do not look at the sources")
     check.add_argument("--json", action="store_true", help="print JSON")
     _command(actions, "schema", "policy", "print the JSON Schema of a policy file")
+    explain = _command(
+        actions,
+        "explain",
+        "policy",
+        "show what a statement means for a subject, and who permits it",
+    )
+    explain.add_argument("sql", metavar="SQL", help="a statement; nothing of it is run")
+    explain.add_argument("--as", dest="subject", metavar="SUBJECT", required=True)
+    explain.add_argument("--dataset", metavar="D", help="default: the only one there is")
+    explain.add_argument("--purpose", metavar="P", help="default: the only one the subject has")
+    explain.add_argument(
+        "--front-end",
+        choices=("rest", "pgwire", "cli"),
+        default="rest",
+        help="the way in, for conditions that ask for it; default: rest",
+    )
+    explain.add_argument("--json", action="store_true", help="print JSON")
+    _settings(explain, ("policies", "postgres_bin"))
     diff = _command(actions, "diff", "policy", "show what became wider and what narrower")
     diff.add_argument("old", metavar="OLD", help="a directory of policies, or a file")
     diff.add_argument("new", metavar="NEW", help="a directory of policies, or a file")

@@ -1,24 +1,40 @@
-"""`gateway policy check | schema | diff | init`."""
+"""`gateway policy check | explain | schema | diff | init`."""
 
 import argparse
 import json
 import os
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
-from gateway.checking import Checked, check_sources, checked_json
+from gateway.checking import Checked, check_sources, checked_json, completed
 from gateway.cli.exits import plain
+from gateway.cli.settings import settings_from
 from gateway.errors import Code, OperatorError
+from gateway.explaining import (
+    explain,
+    explained_json,
+    explained_text,
+    subject_and_policy,
+    twin_for_a_while,
+)
 from gateway.policy.difference import Change, differences
-from gateway.policy.load import LoadedPolicies, Reading
+from gateway.policy.load import LoadedPolicies, Reading, read_policies
 from gateway.policy.places import read_paths
 from gateway.policy.schema import policy_schema
 from gateway.policy.source import SourceUnfit, resolve, source_from
 from gateway.sketching import sketch
+from gateway.understanding import Question
 
 
 def run(arguments: argparse.Namespace) -> int:
-    actions = {"check": _check, "schema": _schema, "diff": _diff, "init": _init}
+    actions = {
+        "check": _check,
+        "explain": _explain,
+        "schema": _schema,
+        "diff": _diff,
+        "init": _init,
+    }
     return actions[arguments.action](arguments)
 
 
@@ -50,7 +66,7 @@ def _print_checked(checked: Checked, *, offline: bool) -> None:
     for dataset, error in checked.unreachable:
         print(plain(f"note: {dataset}: not checked against its source, {error.detail}"))
     for dataset, proof in checked.proofs:
-        print(f"note: {dataset}.{proof.table}: {proof.message}")
+        print(plain(f"note: {dataset}.{proof.table}: {proof.message}"))
     loaded = checked.reading.loaded
     if loaded is not None and not checked.problems:
         for policy in loaded.policies.values():
@@ -66,6 +82,24 @@ def _print_checked(checked: Checked, *, offline: bool) -> None:
 def _print_hint(problem: OperatorError) -> None:
     if problem.hint:
         print(plain(f"  hint: {problem.hint}"))
+
+
+def _explain(arguments: argparse.Namespace) -> int:
+    settings = settings_from(arguments)
+    reading = completed(read_policies(settings.policies))
+    if reading.loaded is None:
+        raise reading.problems[0]
+    subject, policy = subject_and_policy(reading.loaded, arguments.subject, arguments.dataset)
+    question = Question(
+        arguments.sql, subject, arguments.front_end, datetime.now(UTC), arguments.purpose
+    )
+    with twin_for_a_while(settings.postgres_bin) as twin:
+        found = explain(question, policy, twin.borrowed)
+    if arguments.json:
+        print(json.dumps(explained_json(found), indent=2))
+    else:
+        print(plain(explained_text(found), keep_newline=True))
+    return int(found.refusal is not None)
 
 
 def _schema(arguments: argparse.Namespace) -> int:

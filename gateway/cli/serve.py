@@ -3,7 +3,7 @@
 import argparse
 
 from gateway import __version__
-from gateway.app import open_ground, open_policies, rest_doors
+from gateway.app import open_ground, open_policies, open_twin_of, rest_doors
 from gateway.cli.settings import settings_from
 from gateway.config import Settings
 from gateway.events import Started, Stopping
@@ -28,12 +28,14 @@ def serve(settings: Settings, stop: Stop) -> None:
     emit = both(log_events(settings.log_format), metrics.count)
     with (
         bind(settings.rest_host, settings.rest_port, "GATEWAY_REST_PORT") as listener,
+        open_twin_of(settings, emit) as twin,  # it starts while the state is opened
         open_ground(settings, emit) as ground,
     ):
         ground.require_ledger_kept()
         policies = open_policies(ground, emit)
+        twin.wait_until_started()
         with kept_current(policies, settings.policies):
             emit(Started(__version__, address_of(listener, settings)))
-            app = create_app(rest_doors(ground, metrics, emit, policies))
+            app = create_app(rest_doors(ground, metrics, emit, policies, twin))
             serve_until(stop, app, listener, settings, ground.lines.cut)
         emit(Stopping("a signal" if stop.asked else "the server ended"))

@@ -9,7 +9,7 @@ from http.client import HTTPException
 from pathlib import Path
 from socket import socket
 
-from gateway.app import open_ground, rest_doors
+from gateway.app import open_ground, open_twin_of, rest_doors
 from gateway.config import Settings, SettingsApart, load_settings
 from gateway.demo.ground import (
     Places,
@@ -75,12 +75,13 @@ def _play(stage: _Stage, wishes: Wishes, stop: Stop) -> int:
     _say(f"loaded the sample clinic: {clinic.patients:,} patients, {clinic.visits:,} visits")
     metrics = Metrics()
     emit = both(_problems_alone(log_events(stage.settings.log_format)), metrics.count)
-    with open_ground(stage.settings, emit) as ground:
+    with open_twin_of(stage.settings, emit) as twin, open_ground(stage.settings, emit) as ground:
         now = utc_now()
         policies = policies_of(ground, stage.places, emit)
+        twin.wait_until_started()
         keys = make_keys(ground, now)
         write_notes(stage.places, stage.url, keys, stage.settings)
-        app = create_app(rest_doors(ground, metrics, emit, policies))
+        app = create_app(rest_doors(ground, metrics, emit, policies, twin))
         guide = _Guide(wishes, stop, stage.url, keys)
         guide.start()
         serve_until(stop, app, stage.listener, stage.settings, ground.lines.cut)

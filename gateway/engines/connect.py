@@ -44,10 +44,14 @@ def _arguments(url: URL) -> dict[str, Any]:
     if url.get_backend_name() == "duckdb":
         config = {"enable_external_access": "false", "lock_configuration": "true"}
         return {"read_only": True, "config": config}
-    read_only = "-c default_transaction_read_only=on"
-    options = (
-        f"{url.query.get('options', '')} {read_only} -c statement_timeout={_LONGEST_STATEMENT_MS}"
-    )
+    # PostgreSQL locks a table to tell what its constraints are; whoever alters it must not hold us up
+    settings = {
+        "default_transaction_read_only": "on",
+        "statement_timeout": str(_LONGEST_STATEMENT_MS),
+        "lock_timeout": str(_PATIENCE_S * 1000),
+    }
+    ours = " ".join(f"-c {name}={value}" for name, value in settings.items())
+    options = f"{url.query.get('options', '')} {ours}"
     return {"connect_timeout": _PATIENCE_S, "options": options.strip()}
 
 

@@ -1,4 +1,8 @@
-"""DuckDB's catalog. Its constraints are always enforced and cannot be added unvalidated."""
+"""DuckDB's catalog. Its constraints are always enforced and cannot be added unvalidated.
+
+Texts are another matter: a CHECK compares them by the default collation of whoever writes, so `in ('x')`
+may let an X in, and UNIQUE compares bytes where the column's own collation takes more texts for equal.
+"""
 
 import re
 from collections import defaultdict
@@ -14,9 +18,14 @@ ORDER BY schema_name, table_name, column_index
 """
 _CONSTRAINTS = """
 SELECT schema_name, table_name, constraint_type, constraint_column_names,
-       referenced_table, referenced_column_names
+       referenced_table, referenced_column_names, expression
 FROM duckdb_constraints() WHERE database_name = current_database()
 ORDER BY schema_name, table_name, constraint_index
+"""
+# A column's collation is in no list of the catalog; the table's own text has it.
+_COLLATED = """
+SELECT schema_name, table_name FROM duckdb_tables()
+WHERE database_name = current_database() AND (sql IS NULL OR contains(lower(sql), 'collate'))
 """
 # What DuckDB calls otherwise than PostgreSQL.
 _NAMES = {
@@ -36,15 +45,26 @@ def read_duckdb(connection: Connection) -> tuple[SourceTable, ...]:
     columns: dict[_Name, list[SourceColumn]] = defaultdict(list)
     for schema, table, column, kind, not_null in connection.exec_driver_sql(_COLUMNS):
         columns[schema, table].append(SourceColumn(column, _type(kind), not_null=not_null))
+    collated = {(schema, table) for schema, table in connection.exec_driver_sql(_COLLATED)}
     unique: dict[_Name, list[frozenset[str]]] = defaultdict(list)
     foreign: dict[_Name, list[ForeignKey]] = defaultdict(list)
-    for schema, table, kind, names, to, targets in connection.exec_driver_sql(_CONSTRAINTS):
+    checks: dict[_Name, list[str]] = defaultdict(list)
+    for row in connection.exec_driver_sql(_CONSTRAINTS):
+        schema, table, kind, names, to, targets, condition = row
+        name = schema, table
         if kind in {"PRIMARY KEY", "UNIQUE"}:
-            unique[schema, table].append(frozenset(names))
+            texts = {one.name for one in columns[name] if one.type == "text"}
+            if name not in collated or texts.isdisjoint(names):
+                unique[name].append(frozenset(names))
         elif kind == "FOREIGN KEY" and len(names) == 1:
-            foreign[schema, table].append(ForeignKey(names[0], to, targets[0]))
+            # a foreign key of DuckDB stays within its schema
+            foreign[name].append(ForeignKey(names[0], to, targets[0], (schema, to)))
+        elif kind == "CHECK" and condition is not None:
+            checks[name].append(condition)
     return tuple(
-        SourceTable(*name, tuple(found), tuple(unique[name]), tuple(foreign[name]))
+        SourceTable(
+            *name, tuple(found), tuple(unique[name]), tuple(foreign[name]), tuple(checks[name])
+        )
         for name, found in columns.items()
     )
 

@@ -1,7 +1,4 @@
-"""Hold a dataset against its source: do tables, columns and types fit, and what do constraints prove?
-
-INVARIANT: only what a constraint of the source guarantees for every state it can be in is called proven.
-"""
+"""Hold a dataset against its source: do tables, columns and types fit?"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -25,14 +22,6 @@ class Misfit:
     hint: str = ""
 
 
-@dataclass(frozen=True)
-class Proof:
-    """A step that a constraint makes unnecessary, as long as the constraint stands."""
-
-    table: str
-    message: str
-
-
 def misfits(dataset: Dataset, source: Described) -> Iterator[Misfit]:
     """Everything that does not fit."""
     for table in dataset.tables:
@@ -46,21 +35,6 @@ def misfits(dataset: Dataset, source: Described) -> Iterator[Misfit]:
             yield from _column(table, column, there)
 
 
-def proofs(dataset: Dataset, source: Described) -> Iterator[Proof]:
-    """What need not be done, and why."""
-    for table in dataset.tables:
-        there = source.find(table.name)
-        if there is None or table.protection is None:
-            continue
-        key = table.protection.unit_key
-        if frozenset({key}) in there.unique:
-            yield Proof(table.name, f"`{key}` is unique: no person has more than one row")
-        for column in table.columns:
-            found = there.column(column.name)
-            if found is not None and found.not_null:
-                yield Proof(table.name, f"`{column.name}` is never null")
-
-
 def _column(table: Table, column: Column, there: SourceTable) -> Iterator[Misfit]:
     found = there.column(column.name)
     if found is None:
@@ -68,14 +42,14 @@ def _column(table: Table, column: Column, there: SourceTable) -> Iterator[Misfit
         hint = f"did you mean `{close[0]}`?" if close else "may the login read it?"
         message = f"the source has no column `{table.name}.{column.name}`"
         yield Misfit(table.name, column.name, message, hint)
-    elif not _fits(column.type, found):
+    elif not fits(column.type, found):
         message = (
             f"`{table.name}.{column.name}` is `{found.type}` in the source, not `{column.type}`"
         )
         yield Misfit(table.name, column.name, message)
 
 
-def _fits(declared: ColumnType, found: SourceColumn) -> bool:
+def fits(declared: ColumnType, found: SourceColumn) -> bool:
     """Whether every value of the source's type is one of the declared type."""
     try:
         there = parse_type(found.type)

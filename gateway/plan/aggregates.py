@@ -8,6 +8,8 @@ from gateway.plan.fields import Tie
 from gateway.plan.scalars import Ref, Scalar, origins
 from gateway.plan.text import text
 
+_HANDING_ON = frozenset({"min", "max", "percentile_disc", "mode"})
+
 
 @dataclass(frozen=True, slots=True)
 class Measure:
@@ -33,6 +35,11 @@ class Measure:
         return isinstance(argument, Ref) and argument.field.tie is not Tie.NONE
 
     @property
+    def hands_on(self) -> bool:
+        """Whether its result is one of the values themselves, or between two of them."""
+        return self.function in _HANDING_ON
+
+    @property
     def origins(self) -> frozenset[ColumnRef]:
         """The source columns its value tells of."""
         inside = self.arguments if self.where is None else (*self.arguments, self.where)
@@ -48,6 +55,10 @@ class Measure:
             down = " desc" if self.descending else ""
             shown = f"{self.function}({at}) within group (order by {inner}{down})"
         return shown if self.where is None else f"{shown} filter (where {text(self.where)})"
+
+
+def _is_unit(scalar: Scalar) -> bool:
+    return isinstance(scalar, Ref) and scalar.field.tie is Tie.ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +78,9 @@ class WindowCall:
 
     @property
     def origins(self) -> frozenset[ColumnRef]:
-        return origins(*self.arguments, *self.partition, *(one for one, _ in self.order))
+        # the unit itself is no use: the rows of the window are those of one unit anyway
+        parted = (one for one in self.partition if not _is_unit(one))
+        return origins(*self.arguments, *parted, *(one for one, _ in self.order))
 
     def __str__(self) -> str:
         inner = ", ".join(text(one) for one in self.arguments) or (

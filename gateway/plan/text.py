@@ -9,7 +9,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from uuid import UUID
 
-from gateway.catalog.types import ColumnType, Family
+from gateway.catalog.types import ColumnType
 from gateway.catalog.values import Value
 from gateway.plan.scalars import (
     Call,
@@ -23,6 +23,7 @@ from gateway.plan.scalars import (
     StagedMember,
     StagedValue,
 )
+from gateway.plan.types import BIGINT, INTEGER, NUMERIC
 
 _INFIX = frozenset(
     {"+", "-", "*", "/", "%", "=", "<>", "<", "<=", ">", ">=", "and", "or", "||", "^"}
@@ -60,6 +61,9 @@ def text(scalar: Scalar) -> str:  # noqa: PLR0911 - one answer for each kind of 
 
 def _call(function: str, parts: tuple[Scalar, ...]) -> str:
     inner = [text(part) for part in parts]
+    if function == "^":
+        # a sign binds tighter than a power in PostgreSQL and weaker elsewhere
+        inner = [f"({one})" if one.startswith("-") else one for one in inner]
     if function in _INFIX:
         return "(" + f" {function} ".join(inner) + ")"
     if function in _AFTER:
@@ -96,8 +100,7 @@ def literal(value: Value | None, kind: ColumnType) -> str:  # noqa: PLR0911 - on
         return "true" if value else "false"
     if isinstance(value, int | Fraction):
         digits = decimal(Fraction(value))
-        own = kind.family is Family.WHOLE or (kind.family is Family.EXACT and "." in digits)
-        return digits if own else f"cast({digits} as {kind})"
+        return digits if kind == _type_of(digits) else f"cast({digits} as {kind})"
     if isinstance(value, datetime):
         return f"cast('{value.isoformat(sep=' ')}' as {kind})"
     if isinstance(value, date):
@@ -105,6 +108,14 @@ def literal(value: Value | None, kind: ColumnType) -> str:  # noqa: PLR0911 - on
     if isinstance(value, UUID):
         return f"cast('{value}' as uuid)"
     return "'" + value.replace("'", "''") + "'"
+
+
+def _type_of(digits: str) -> ColumnType:
+    """The type that PostgreSQL gives to a number by itself; the sign is an operator."""
+    size = digits.removeprefix("-")
+    if "." in size or int(size) >= 2**63:
+        return NUMERIC
+    return INTEGER if int(size) < 2**31 else BIGINT
 
 
 def decimal(value: Fraction) -> str:

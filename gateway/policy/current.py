@@ -79,7 +79,8 @@ class CurrentPolicies:
             if reading.loaded is None:
                 self._reject(reading.problems, before, cause)
                 return Reloaded(changed=False, in_force=before, problems=reading.problems)
-            if reading.loaded.digest == before.digest:
+            same = reading.loaded.digest == before.digest
+            if same and not _tells_more(reading.loaded, before):
                 return Reloaded(changed=False, in_force=before)
             try:
                 self._accept(reading.loaded, before, cause)
@@ -88,3 +89,12 @@ class CurrentPolicies:
                 return Reloaded(changed=False, in_force=before, problems=(error,))
             self._value = reading.loaded
             return Reloaded(changed=True, in_force=reading.loaded)
+
+
+def _tells_more(now: LoadedPolicies, before: LoadedPolicies) -> bool:
+    """Whether a source said of a public table, with the same files, what it had not said before."""
+    return any(
+        table.public and table.columns and table not in before.policies[name].dataset.tables
+        for name, policy in now.policies.items()
+        for table in policy.dataset.tables
+    )

@@ -58,20 +58,36 @@ def decide(
     """The decision on a statement that reads these tables and uses columns so, or the refusal."""
     purpose_of(subject, circumstances.purpose)
     rules = applying(policy, subject, circumstances)
-    if not rules.permits:
-        raise NotPermitted(Code.DATASET_NOT_PERMITTED, f"`{policy.name}`")
+    return decide_by(rules, policy.dataset, circumstances.purpose, tables, uses)
+
+
+def decide_by(
+    rules: Applying,
+    dataset: Dataset,
+    purpose: str | None,
+    tables: Iterable[str],
+    uses: Iterable[FoundUse],
+) -> Decision:
+    """The decision that the rules make which apply."""
+    require_permits(rules, dataset)
     granting: dict[Use, tuple[Rule, ...]] = {}
     columns = {ColumnUse(use.column, Operation(use.operation)) for use in uses}
     read = {TableUse(table) for table in tables} | {TableUse(use.table) for use in columns}
     for use in sorted(read | columns, key=_order):
-        if not _allowed(policy.dataset, rules, use):
-            raise _refusal(policy.dataset, rules, use)
+        if not _allowed(dataset, rules, use):
+            raise _refusal(dataset, rules, use)
         granting[use] = tuple(rule for rule in rules.permits if _grants(rule, use))
     # a public table is granted by any rule at all, and makes none of them the reason
     reasons = {rule for by in granting.values() for rule in by} or set(rules.permits)
     budgets = [rule.budget for rule in reasons if rule.budget is not None]
-    terms = Terms(circumstances.purpose, smallest(budgets), _rows(rules, granting))
+    terms = Terms(purpose, smallest(budgets), _rows(rules, granting))
     return Decision(terms, tuple(sorted(rule.id for rule in reasons)))
+
+
+def require_permits(rules: Applying, dataset: Dataset) -> None:
+    """Refuse whom no rule permits anything, before anything else is said of the dataset."""
+    if not rules.permits:
+        raise NotPermitted(Code.DATASET_NOT_PERMITTED, f"`{dataset.name}`")
 
 
 def permitted(
@@ -96,7 +112,7 @@ def permitted_tables(
 
 def visible_dataset(policy: Policy, subject: Subject, circumstances: Circumstances) -> Dataset:
     """The dataset as the subject may see it: what can be used in some way, and no more."""
-    return _visible(policy.dataset, applying(policy, subject, circumstances))
+    return visible_by(applying(policy, subject, circumstances), policy.dataset)
 
 
 def _permitted(dataset: Dataset, rules: Applying) -> Mapping[ColumnRef, frozenset[Operation]]:
@@ -114,7 +130,8 @@ def _permitted(dataset: Dataset, rules: Applying) -> Mapping[ColumnRef, frozense
     return found
 
 
-def _visible(dataset: Dataset, rules: Applying) -> Dataset:
+def visible_by(rules: Applying, dataset: Dataset) -> Dataset:
+    """What the rules show of the dataset."""
     tables: dict[str, set[str]] = {
         table.name: set()
         for table in dataset.tables
@@ -166,7 +183,7 @@ def _rows(rules: Applying, granting: Mapping[Use, tuple[Rule, ...]]) -> Mapping[
 
 def _refusal(dataset: Dataset, rules: Applying, use: Use) -> NotPermitted:
     """With the codes that the binder has for names that do not exist, where it was given all names."""
-    seen = _visible(dataset, rules)
+    seen = visible_by(rules, dataset)
     table = seen.table(use.table)
     if table is None or isinstance(use, TableUse):
         return NotPermitted(Code.RELATION_UNKNOWN, f"`{use.table}`")

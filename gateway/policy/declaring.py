@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from gateway.catalog.own import SCHEMA
 from gateway.catalog.tables import Column, ColumnRef, Dataset, Protection, Table
 from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
 from gateway.policy.apart import may_be_one
@@ -38,6 +39,8 @@ def declared(model: PolicyModel, complaints: Complaints) -> Dataset | None:
 def _table(name: str, model: TableModel, complaints: Complaints) -> Table | None:
     path: Path = ("tables", name)
     before = len(complaints.problems)
+    if name.startswith(f"{SCHEMA}."):
+        complaints.add(path, f"the schema `{SCHEMA}` is the gateway's own", at_key=True)
     _same_but_for_case(model.columns, (*path, "columns"), complaints)
     columns = tuple(
         column

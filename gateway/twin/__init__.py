@@ -4,11 +4,11 @@ Whatever is run there can only reach what the twin has, and that is nothing that
 wall is the server's privileges; `docs/twin.md` has the list.
 """
 
-from gateway.twin.described import Described, DescribedColumn
+from gateway.twin.described import Described, DescribedColumn, DescribedParameter
 from gateway.twin.refused import TwinRefused
 from gateway.twin.session import TwinSession
 from gateway.twin.tables import NotShowable
-from gateway.twin.twin import Twin, open_twin
+from gateway.twin.twin import Twin, open_twin, start_twin
 from gateway.twin.visible import (
     ForeignKey,
     VisibleColumn,
@@ -20,6 +20,7 @@ from gateway.twin.visible import (
 __all__ = [
     "Described",
     "DescribedColumn",
+    "DescribedParameter",
     "ForeignKey",
     "NotShowable",
     "Twin",
@@ -29,5 +30,6 @@ __all__ = [
     "VisibleTable",
     "VisibleTables",
     "open_twin",
+    "start_twin",
     "visible_tables",
 ]

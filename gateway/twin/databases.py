@@ -26,6 +26,12 @@ class Databases:
         self._lock = threading.Lock()
         self._names: dict[VisibleTables, str] = {}
 
+    @property
+    def known(self) -> frozenset[VisibleTables]:
+        """The sets of tables that have a database."""
+        with self._lock:
+            return frozenset(self._names)
+
     def name_for(self, tables: VisibleTables) -> str:
         """The name of the database that shows exactly these tables."""
         with self._lock:

@@ -1,85 +1,98 @@
-"""What the twin said no to, in our outcome classes, with PostgreSQL's own SQLSTATE and position.
+"""What the twin said no to, as a refusal of ours, with PostgreSQL's own SQLSTATE and position.
 
 INVARIANT: a name that is hidden from the analyst is not in his database, so for it and for one that
 nobody ever used PostgreSQL itself says the same; nothing is added to its text that could differ.
+PostgreSQL's text is told only where it depends on the statement and the visible schema alone. Of an
+SQLSTATE that nobody expected an incident's id is told and nothing else.
 """
 
+import secrets
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from psycopg.pq import DiagnosticField
 from psycopg.pq.abc import PGresult
 
-from gateway.errors import Reason
+from gateway.errors import SQLSTATE, Code, Refusal
 
 GONE = "57P01"
 CANCELLED = "57014"
+_LENGTH = 5
 _MISSING = " does not exist"
 
-_STATES: Mapping[str, Reason] = MappingProxyType(
+_STATES: Mapping[str, Code] = MappingProxyType(
     {
-        "25006": Reason.UNSUPPORTED_SQL,  # would write
-        "3D000": Reason.NOT_PERMITTED,  # a database
-        "3F000": Reason.NOT_PERMITTED,  # a schema
-        "42501": Reason.NOT_PERMITTED,
-        "42703": Reason.NOT_PERMITTED,  # a column
-        "42704": Reason.UNSUPPORTED_SQL,  # a type, a collation, a setting
-        "42883": Reason.UNSUPPORTED_SQL,  # a function or an operator
-        "42P01": Reason.NOT_PERMITTED,  # a table
-        "55P03": Reason.LIMIT_EXCEEDED,  # waited too long for a lock
-        CANCELLED: Reason.TIMEOUT,
+        "25006": Code.TWIN_UNSUPPORTED,  # would write
+        "3D000": Code.TWIN_NOT_PERMITTED,  # a database
+        "3F000": Code.TWIN_NOT_PERMITTED,  # a schema
+        "42501": Code.TWIN_NOT_PERMITTED,
+        "42703": Code.TWIN_NOT_PERMITTED,  # a column
+        "42704": Code.TWIN_UNSUPPORTED,  # a type, a collation, a setting
+        "42883": Code.TWIN_UNSUPPORTED,  # a function or an operator
+        "42P01": Code.TWIN_NOT_PERMITTED,  # a table
+        "55P03": Code.TWIN_LIMIT,  # waited too long for a lock
+        CANCELLED: Code.TWIN_TIMEOUT,
     }
 )
-_CLASSES: Mapping[str, Reason] = MappingProxyType(
+_CLASSES: Mapping[str, Code] = MappingProxyType(
     {
-        "08": Reason.BACKEND_UNAVAILABLE,
-        "0A": Reason.UNSUPPORTED_SQL,
-        "21": Reason.SYNTAX_ERROR,
-        "22": Reason.SYNTAX_ERROR,
-        "24": Reason.SYNTAX_ERROR,
-        "25": Reason.SYNTAX_ERROR,
-        "26": Reason.SYNTAX_ERROR,
-        "34": Reason.SYNTAX_ERROR,
-        "3B": Reason.SYNTAX_ERROR,
-        "42": Reason.SYNTAX_ERROR,
-        "53": Reason.LIMIT_EXCEEDED,
-        "54": Reason.LIMIT_EXCEEDED,
-        "57": Reason.BACKEND_UNAVAILABLE,
+        "08": Code.TWIN_UNAVAILABLE,
+        "0A": Code.TWIN_UNSUPPORTED,
+        "21": Code.TWIN_SYNTAX,
+        "22": Code.TWIN_SYNTAX,
+        "24": Code.TWIN_SYNTAX,
+        "25": Code.TWIN_SYNTAX,
+        "26": Code.TWIN_SYNTAX,
+        "34": Code.TWIN_SYNTAX,
+        "3B": Code.TWIN_SYNTAX,
+        "42": Code.TWIN_SYNTAX,
+        "53": Code.TWIN_LIMIT,
+        "54": Code.TWIN_LIMIT,
+        "57": Code.TWIN_UNAVAILABLE,
     }
 )
 _NAMES = frozenset({"3D000", "3F000", "42703", "42P01"})
+_TOLD = frozenset({Code.TWIN_NOT_PERMITTED, Code.TWIN_SYNTAX, Code.TWIN_UNSUPPORTED})
 
 
-class TwinRefused(Exception):
-    """The twin's no. `position` counts the characters of the statement from 1, as PostgreSQL does."""
+class TwinRefused(Refusal):
+    """The twin's no. `position` counts the characters of the statement from 1, as PostgreSQL does.
+
+    `unexpected` is for the log: the SQLSTATE that has no meaning for us, behind `incident`.
+    """
 
     def __init__(
-        self, sqlstate: str, message: str, hint: str = "", position: int | None = None
+        self, sqlstate: str, detail: str = "", hint: str = "", position: int | None = None
     ) -> None:
-        super().__init__(sqlstate, message)
-        self.sqlstate = sqlstate
-        self.message = message
-        self.hint = hint
+        code = code_of(sqlstate)
+        self.incident, self.unexpected = "", ""
+        if code is Code.INTERNAL:
+            self.incident, self.unexpected = secrets.token_hex(8), sqlstate
+            sqlstate, position = SQLSTATE[code], None
+            detail, hint = f"incident {self.incident}", ""
+        super().__init__(code, detail, hint)
+        self._sqlstate = sqlstate
         self.position = position
 
     @property
-    def reason(self) -> Reason:
-        return reason_of(self.sqlstate)
-
-    def __str__(self) -> str:
-        return f"{self.sqlstate}: {self.message}"
+    def sqlstate(self) -> str:
+        return self._sqlstate
 
 
-def reason_of(sqlstate: str) -> Reason:
-    """The outcome class of an SQLSTATE; what we did not expect is a failure of ours."""
-    return _STATES.get(sqlstate) or _CLASSES.get(sqlstate[:2], Reason.INTERNAL)
+def code_of(sqlstate: str) -> Code:
+    """The code of an SQLSTATE; what we did not expect is a failure of ours."""
+    if len(sqlstate) != _LENGTH:
+        return Code.INTERNAL
+    return _STATES.get(sqlstate) or _CLASSES.get(sqlstate[:2], Code.INTERNAL)
 
 
 def refused_by(result: PGresult) -> TwinRefused:
     """An error of PostgreSQL as a refusal."""
     sqlstate = _field(result, DiagnosticField.SQLSTATE)
-    if not sqlstate:  # made up by libpq: the connection is lost
+    if sqlstate in {"", GONE}:  # without one it was made up by libpq: the connection is lost
         return gone()
+    if code_of(sqlstate) not in _TOLD:
+        return TwinRefused(sqlstate)
     message = _field(result, DiagnosticField.MESSAGE_PRIMARY)
     if sqlstate in _NAMES and message.endswith(_MISSING):
         message += " or may not be used"
@@ -94,6 +107,10 @@ def refused_by(result: PGresult) -> TwinRefused:
 
 def gone() -> TwinRefused:
     return TwinRefused(GONE, "the connection to the twin is lost", "try again")
+
+
+def not_running() -> TwinRefused:
+    return TwinRefused("57P03", "the twin does not run", "try again")
 
 
 def _field(result: PGresult, field: DiagnosticField) -> str:

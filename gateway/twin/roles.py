@@ -6,6 +6,7 @@ drawn at random: others in the same database may see that it is there.
 
 import secrets
 import threading
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import psycopg
@@ -46,12 +47,21 @@ class Roles:
     def forget(self, tables: VisibleTables) -> None:
         """Drop the database of these tables with its roles, ending their sessions."""
         with self._lock:
-            self.databases.drop(tables)
-            for known in [one for one in self._logins if one[1] == tables]:
-                login = self._logins.pop(known)
-                self._outside.execute(
-                    sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(login.role))
-                )
+            self._forget(tables)
+
+    def keep(self, only: Collection[VisibleTables]) -> None:
+        """Forget all other tables."""
+        with self._lock:
+            for tables in self.databases.known - frozenset(only):
+                self._forget(tables)
+
+    def _forget(self, tables: VisibleTables) -> None:
+        self.databases.drop(tables)
+        for known in [one for one in self._logins if one[1] == tables]:
+            login = self._logins.pop(known)
+            self._outside.execute(
+                sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(login.role))
+            )
 
     def _make(self, database: str) -> Login:
         role, password = f"analyst_{secrets.token_hex(8)}", secrets.token_urlsafe(32)

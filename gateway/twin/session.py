@@ -1,19 +1,23 @@
 """An analyst's session on the twin: fixed settings, a role of its own, the gateway's clock.
 
 INVARIANT: everything goes through the extended protocol, one statement at a time; PostgreSQL itself
-refuses several. `describe` parses and never plans or runs.
+refuses several. `describe` parses and never plans or runs. What `released` gives back remembers
+nothing of what was done on it.
 """
 
+import secrets
 from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
 from contextlib import closing, contextmanager
 from types import TracebackType
 from typing import Final, Self, TypeAlias
 
 from psycopg import OperationalError
-from psycopg.pq import ConnStatus, ExecStatus
+from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-from gateway.twin.described import Described, DescribedColumn
+from gateway.events import Crashed, Emit, silent
+from gateway.twin.described import Described, DescribedColumn, DescribedParameter
+from gateway.twin.entering import Entered
 from gateway.twin.exchange import answers
 from gateway.twin.refused import TwinRefused, gone
 
@@ -24,8 +28,14 @@ _NAMES_OF_TYPES: Final = (
     "SELECT pg_catalog.format_type(o, m) FROM ROWS FROM (pg_catalog.unnest($1::oid[]), "
     "pg_catalog.unnest($2::int4[])) WITH ORDINALITY AS t(o, m, n) ORDER BY n"
 )
+_NO_MODIFIER = -1
 _FIRST_OWN_OID = 16_384  # types below are PostgreSQL's own, the same in every database
 _ROWS_AT_ONCE = 64
+_RESET_S = 5.0
+_NAME_NO_SETTING = frozenset(
+    {b"SELECT", b"SHOW", b"BEGIN", b"COMMIT", b"ROLLBACK", b"PREPARE", b"DEALLOCATE"}
+    | {b"DECLARE", b"FETCH", b"MOVE", b"CLOSE"}
+)
 _COPIES = frozenset({ExecStatus.COPY_OUT, ExecStatus.COPY_IN, ExecStatus.COPY_BOTH})
 
 
@@ -33,13 +43,17 @@ class TwinSession:
     """One connection; not to be used by two threads at once."""
 
     def __init__(
-        self, pgconn: PGconn, end: Callable[[], None], limit_s: float, type_names: TypeNames
+        self, entered: Entered, limit_s: float, type_names: TypeNames, emit: Emit = silent
     ) -> None:
-        self._pgconn = pgconn
-        self._end = end
+        self._entered = entered
+        self._pgconn = entered.connection
+        self._end = entered.end
         self._limit_s = limit_s
         self._type_names = type_names
-        pgconn.nonblocking = 1
+        self._emit = emit
+        self._named_a_setting = False
+        self._released = False
+        self._pgconn.nonblocking = 1
 
     def describe(self, statement: str, parameter_types: Sequence[int] = ()) -> Described:
         """The types that a statement takes and gives; a type of 0 lets PostgreSQL infer it."""
@@ -63,13 +77,14 @@ class TwinSession:
         text = _encoded(statement)
         values = [None if one is None else _encoded(one) for one in parameters]
         rows: list[Row] = []
-        with self._usable() as connection:
+        with self._usable() as connection, self._noted(text) as note:
             connection.send_query_params(text, values)
             connection.set_chunked_rows_mode(_ROWS_AT_ONCE)
             with closing(answers(connection, limit_s=self._limit_s, end=self._end)) as parts:
                 for part in parts:
                     if part.status in _COPIES:
                         raise TwinRefused("0A000", "COPY is not supported here")
+                    note(part)
                     rows.extend(_rows(part))
                     if len(rows) > most_rows:
                         raise TwinRefused("54000", f"the result has more than {most_rows} rows")
@@ -77,7 +92,51 @@ class TwinSession:
 
     def close(self) -> None:
         """End the session; again does nothing."""
-        self._pgconn.finish()
+        if not self._released:
+            self._pgconn.finish()
+
+    def released(self) -> Entered | None:
+        """Give the connection up for the next one, as new; None when that cannot be, and it is ended."""
+        self._limit_s = _RESET_S
+        try:
+            clean = self._reset()
+        except TwinRefused:
+            clean = False
+        if not clean:
+            self.close()
+            return None
+        self._released = True
+        return self._entered
+
+    def _reset(self) -> bool:
+        """Undo all that was done here, or say that this cannot be."""
+        state = self._pgconn.transaction_status
+        if self._named_a_setting or state in {TransactionStatus.ACTIVE, TransactionStatus.UNKNOWN}:
+            return False
+        if state != TransactionStatus.IDLE:
+            self.run("ROLLBACK")
+        self.run("DISCARD ALL")
+        # DISCARD ALL leaves the random numbers where they were, and `setseed` could have put them there
+        self.run("SELECT pg_catalog.setseed($1)", [str(secrets.randbits(52) / 2**52)])
+        return True
+
+    @contextmanager
+    def _noted(self, text: bytes) -> Iterator[Callable[[PGresult], None]]:
+        """Notice a command that may have named a setting of its own, which PostgreSQL never forgets.
+
+        Such a name has a dot or is quoted, and SET is not the only command that has it. So whatever
+        has one of these signs, and did not end as what names no setting, is taken for one.
+        """
+        named = any(sign in text for sign in (b".", b'"'))
+
+        def note(result: PGresult) -> None:
+            nonlocal named
+            named = named and (result.command_status or b"").split(b" ")[0] not in _NAME_NO_SETTING
+
+        try:
+            yield note
+        finally:
+            self._named_a_setting |= named
 
     def __enter__(self) -> Self:
         return self
@@ -92,8 +151,15 @@ class TwinSession:
 
     @contextmanager
     def _usable(self) -> Iterator[PGconn]:
+        if self._released:
+            raise gone()
         try:
             yield self._pgconn
+        except TwinRefused as refused:
+            if refused.incident:
+                problem = f"the twin answered with SQLSTATE `{refused.unexpected}`"
+                self._emit(Crashed(refused.incident, problem))
+            raise
         except OperationalError as error:
             self.close()
             raise gone() from error
@@ -103,9 +169,15 @@ class TwinSession:
             (_decoded(said.fname(place) or b""), said.ftype(place), said.fmod(place))
             for place in range(said.nfields)
         ]
-        names = self._names_of([(oid, modifier) for _, oid, modifier in columns])
+        parameters = [said.param_type(place) for place in range(said.nparams)]
+        names = self._names_of(
+            [
+                *((oid, modifier) for _, oid, modifier in columns),
+                *((oid, _NO_MODIFIER) for oid in parameters),
+            ]
+        )
         return Described(
-            tuple(said.param_type(place) for place in range(said.nparams)),
+            tuple(DescribedParameter(oid, names[oid, _NO_MODIFIER]) for oid in parameters),
             tuple(
                 DescribedColumn(name, oid, modifier, names[oid, modifier])
                 for name, oid, modifier in columns

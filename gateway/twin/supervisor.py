@@ -10,10 +10,9 @@ from collections.abc import Callable
 import psycopg
 
 from gateway.errors import GatewayError
-from gateway.events import Emit
-from gateway.twin.happened import TwinLost, TwinNotStarted
+from gateway.events import Emit, TwinLost, TwinNotStarted
 from gateway.twin.life import Life
-from gateway.twin.refused import TwinRefused
+from gateway.twin.refused import not_running
 
 _BEGIN_S = 120.0
 _WAIT_S = 10.0
@@ -32,9 +31,12 @@ class Supervisor:
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._keep, name="twin-supervisor", daemon=True)
 
-    def start(self) -> Life:
-        """Return the first life, or raise what stood in its way."""
+    def start(self) -> None:
+        """Begin the first life, and do not wait for it."""
         self._thread.start()
+
+    def first_life(self) -> Life:
+        """The first life, or raise what stood in its way."""
         with self._changed:
             self._changed.wait_for(lambda: self._life or self._problem, _BEGIN_S)
             if self._problem is not None:
@@ -46,7 +48,7 @@ class Supervisor:
         with self._changed:
             self._changed.wait_for(lambda: self._running() or self._closing.is_set(), wait_s)
             if self._life is None or not self._running():
-                raise TwinRefused("57P03", "the twin does not run", "try again")
+                raise not_running()
             return self._life
 
     def close(self) -> None:

@@ -1,81 +1,85 @@
 """The twin as the rest of the gateway sees it: sessions for subjects who see certain tables."""
 
-import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 import psycopg
-from psycopg import pq
-from psycopg.conninfo import make_conninfo
-from psycopg.pq.abc import PGconn
 
 from gateway.embedded.account import account_apart, server_account
 from gateway.embedded.places import Home, recorded_place
 from gateway.embedded.programs import find_programs
-from gateway.events import Emit, silent
-from gateway.twin.happened import TwinStarted
+from gateway.events import Emit, TwinStarted, silent
+from gateway.twin.entering import Entered, enter
+from gateway.twin.idle import Idle, Whose
 from gateway.twin.life import Life, begin_life
-from gateway.twin.refused import GONE, TwinRefused, gone
-from gateway.twin.roles import Login
+from gateway.twin.refused import GONE, TwinRefused, gone, not_running
 from gateway.twin.session import TwinSession, TypeNames
-from gateway.twin.settings import session_options
 from gateway.twin.supervisor import Supervisor
 from gateway.twin.visible import VisibleTables
 
-_CONNECT_S = 10
-# libpq sends these whatever the connection string says, and they outrank it
-_OUTRANKING = ("PGTZ", "PGDATESTYLE", "PGGEQO")
 _ENTER_S = 10.0
 _ENTER_AGAIN_S = 0.02
+_LIMIT_S = 30.0
 
 
 class Twin:
-    """A running twin, until `close`."""
+    """A twin that runs or is about to, until `close`."""
 
-    def __init__(self, supervisor: Supervisor, version: str, limit_s: float) -> None:
+    def __init__(self, supervisor: Supervisor, version: str, limit_s: float, emit: Emit) -> None:
         self.version = version
         self._supervisor = supervisor
         self._limit_s = limit_s
+        self._emit = emit
         self._type_names: TypeNames = {}
+        self._idle = Idle()
+
+    def wait_until_started(self) -> None:
+        """Return when the first server runs, or raise what stood in its way."""
+        self._supervisor.first_life()
+        self._emit(TwinStarted(self.version))
+
+    def require_running(self) -> None:
+        """Refuse when there is no server at this moment."""
+        if not self._supervisor.life(wait_s=0).usable:
+            raise not_running()
 
     def session(
         self, subject: str, tables: VisibleTables, *, limit_s: float | None = None
     ) -> TwinSession:
         """A new session of a subject who sees these tables and nothing else."""
-        life, connection = self._entered(subject, tables)
-        return TwinSession(
-            connection,
-            partial(life.end_session, connection.backend_pid),
-            self._limit_s if limit_s is None else limit_s,
-            self._type_names,
-        )
+        return self._session(self._entered(subject, tables), limit_s)
 
-    def _entered(self, subject: str, tables: VisibleTables) -> tuple[Life, PGconn]:
-        """Get in, trying again while a twin that just died is being replaced."""
-        deadline = time.monotonic() + _ENTER_S
-        while True:
-            life = self._supervisor.life()
-            try:
-                return life, _connected(life, life.roles.login(subject, tables))
-            except (TwinRefused, psycopg.OperationalError) as error:
-                if isinstance(error, TwinRefused) and error.sqlstate != GONE:
-                    raise
-                if time.monotonic() > deadline:
-                    raise gone() from error
-                if not life.usable:
-                    life.server.kill()
-            time.sleep(_ENTER_AGAIN_S)
+    @contextmanager
+    def borrowed(
+        self, subject: str, tables: VisibleTables, *, limit_s: float | None = None
+    ) -> Iterator[TwinSession]:
+        """The same for a short use: an idle one if there is one, as new, and idle again afterwards."""
+        whose = Whose(subject, tables)
+        session = self._session(self._idle.take(whose) or self._entered(*whose), limit_s)
+        try:
+            yield session
+        finally:
+            if (entered := session.released()) is not None:
+                self._idle.put(whose, entered)
 
     def forget(self, tables: VisibleTables) -> None:
         """Drop what was made for these tables; sessions that see them end."""
         self._supervisor.life().roles.forget(tables)
+        self._idle.forget(tables)
+
+    def keep(self, only: Collection[VisibleTables]) -> None:
+        """Drop what was made for any other tables; sessions that see those end."""
+        self._supervisor.life().roles.keep(only)
+        self._idle.keep(only)
 
     def close(self) -> None:
         """Stop the server and remove all of it."""
+        self._idle.close()
         self._supervisor.close()
 
     def __enter__(self) -> Self:
@@ -89,48 +93,56 @@ class Twin:
     ) -> None:
         self.close()
 
+    def _session(self, entered: Entered, limit_s: float | None) -> TwinSession:
+        limit_s = self._limit_s if limit_s is None else limit_s
+        return TwinSession(entered, limit_s, self._type_names, self._emit)
 
-def open_twin(
-    home: Path, programs_bin: Path | None = None, *, limit_s: float = 30.0, emit: Emit = silent
+    def _entered(self, subject: str, tables: VisibleTables) -> Entered:
+        """Get in, trying again while a twin that just died is being replaced."""
+        deadline = time.monotonic() + _ENTER_S
+        while True:
+            life = self._supervisor.life()
+            try:
+                return enter(life, life.roles.login(subject, tables))
+            except (TwinRefused, psycopg.OperationalError) as error:
+                if isinstance(error, TwinRefused) and error.sqlstate != GONE:
+                    raise
+                if time.monotonic() > deadline:
+                    raise gone() from error
+                if not life.usable:
+                    life.server.kill()
+            time.sleep(_ENTER_AGAIN_S)
+
+
+def start_twin(
+    home: Path,
+    programs_bin: Path | None = None,
+    *,
+    limit_s: float = _LIMIT_S,
+    emit: Emit = silent,
 ) -> Twin:
-    """Start a twin below a home; as root it runs as an OS user that cannot touch the state."""
+    """Begin to start a twin below a home; as root it runs as an OS user that cannot touch the state."""
     home = home.absolute()
     account = account_apart(server_account(recorded_place(Home(home)).data))
     programs = find_programs(programs_bin, account)
     begin: Callable[[], Life] = partial(begin_life, home, programs, account)
     supervisor = Supervisor(begin, emit)
+    supervisor.start()
+    return Twin(supervisor, programs.version, limit_s, emit)
+
+
+def open_twin(
+    home: Path,
+    programs_bin: Path | None = None,
+    *,
+    limit_s: float = _LIMIT_S,
+    emit: Emit = silent,
+) -> Twin:
+    """Start a twin, and return when it runs."""
+    twin = start_twin(home, programs_bin, limit_s=limit_s, emit=emit)
     try:
-        supervisor.start()
+        twin.wait_until_started()
     except BaseException:
-        supervisor.close()
+        twin.close()
         raise
-    emit(TwinStarted(programs.version))
-    return Twin(supervisor, programs.version, limit_s)
-
-
-def _connected(life: Life, login: Login) -> PGconn:
-    for variable in _OUTRANKING:
-        os.environ.pop(variable, None)
-    address = life.server.address
-    where = make_conninfo(
-        host=str(address.socket_dir),
-        port=address.port,
-        user=login.role,
-        password=login.password.get_secret_value(),
-        dbname=login.database,
-        options=session_options(),
-        connect_timeout=_CONNECT_S,
-        # nothing of the operator's own PostgreSQL environment has a say
-        application_name="",
-        passfile=os.devnull,
-        sslmode="disable",
-        gssencmode="disable",
-    )
-    connection = pq.PGconn.connect(where.encode())
-    if connection.status == pq.ConnStatus.OK:
-        return connection
-    said = connection.get_error_message()
-    connection.finish()
-    if "too many connections" in said:
-        raise TwinRefused("53300", "too many sessions are open", "close one")
-    raise gone()
+    return twin

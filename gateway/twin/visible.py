@@ -7,6 +7,7 @@ analyst stands here. A key that leads to what is not visible is left out: it wou
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from gateway.catalog.own import OWN_TABLES
 from gateway.catalog.tables import Dataset, Table
 
 DEFAULT_SCHEMA = "public"
@@ -48,12 +49,13 @@ VisibleTables: TypeAlias = frozenset[VisibleTable]
 
 
 def visible_tables(projection: Dataset) -> VisibleTables:
-    """The tables of the twin for what a subject may see of a dataset.
+    """The tables of the twin for what a subject may see of a dataset, and the gateway's own.
 
     A unit key is a primary key where a unit has one row; a join that leads to one is a foreign key.
     """
-    keys = {table.name: _primary_key(table) for table in projection.tables}
-    return frozenset(_visible(table, keys) for table in projection.tables)
+    tables = (*projection.tables, *OWN_TABLES.values())
+    keys = {table.name: _primary_key(table) for table in tables}
+    return frozenset(_visible(table, keys) for table in tables)
 
 
 def _visible(table: Table, keys: dict[str, tuple[str, ...]]) -> VisibleTable:

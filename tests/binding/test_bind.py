@@ -1,6 +1,4 @@
-"""Binding beyond the golden cases: parameters, Describe, several statements, memory, names."""
-
-from collections.abc import Sequence
+"""Binding beyond the golden cases: parameters, several statements, memory, names."""
 
 import pytest
 from binding.clinic import CLINIC
@@ -51,24 +49,6 @@ def test_parameter_stays_data_whatever_is_in_it(text: str) -> None:
     shown = "'" + text.replace("'", "''") + "'"
     assert shown in explain(bound.releases[0].plan)
     assert shown in bound.finishing.text()
-
-
-class _Describing:
-    def __init__(self, *names: str) -> None:
-        self.names = names
-
-    def columns(self, sql: str) -> Sequence[str]:
-        assert sql.startswith("SELECT")
-        return self.names
-
-
-def test_describe_refuses_when_names_would_drift() -> None:
-    """Names that PostgreSQL gives otherwise than the finishing are not passed on wrongly."""
-    sql = "SELECT COUNT(*) FROM patients"
-    assert isinstance(bind(sql, CLINIC, describe=_Describing("count")), Cut)
-    with pytest.raises(Refusal) as caught:
-        bind(sql, CLINIC, describe=_Describing("n"))
-    assert caught.value.code is Code.TEXT_DRIFTS
 
 
 def test_split_parts_statements_at_semicolons_outside_of_strings() -> None:

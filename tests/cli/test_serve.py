@@ -1,5 +1,6 @@
 """`gateway serve` comes up whole and goes down whole, whenever and however it is told to."""
 
+import os
 import signal
 import socket
 import threading
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from fix_embedded import gone
+from fix_embedded import gone, twin_server
 from fix_gateway import (
     POLICY_SUBJECTS,
     House,
@@ -44,11 +45,15 @@ def state_server(home: Path) -> int:
 def test_gateway_ends_with_0_when_it_is_told_to_stop(
     house: House, serve: Begin, stop: signal.Signals
 ) -> None:
-    """A service manager's signal and Ctrl-C end an idle gateway at once, and it says so."""
+    """A service manager's signal and Ctrl-C end an idle gateway and its twin at once, and it says so."""
     serving = serve(env=environment(house))
     assert httpx.get(f"{serving.url()}/readyz").status_code == 200
+    assert "twin.started" in [line["event"] for line in serving.log]
+    twin = twin_server(serving.process.pid)
     serving.tell(stop)
     assert serving.ended() == 0
+    assert gone(twin)
+    assert "twin.lost" not in [line["event"] for line in serving.log]
     assert serving.log[-1]["event"] == "gateway.stopping"
     assert serving.log[-1]["because"] == "a signal"
 
@@ -60,6 +65,35 @@ def test_gateway_ends_with_0_when_it_is_told_to_stop_twice(house: House, serve: 
     for stop in (*STOPS, *STOPS):
         serving.tell(stop)
     assert serving.ended() == 0
+
+
+def test_gateway_replaces_its_twin_when_it_dies(house: House, serve: Begin) -> None:
+    """A twin that is killed is told of and replaced, and the gateway is ready again."""
+    serving = serve(env=environment(house))
+    url = serving.url()
+    twin = twin_server(serving.process.pid)
+    os.kill(twin, signal.SIGKILL)
+    assert serving.wait_for("twin.lost")["level"] == "warning"
+    deadline = time.monotonic() + 30  # a bound on waiting for ever
+    while (answer := httpx.get(f"{url}/readyz")).status_code != 200:
+        assert answer.json()["code"] == "GW608"
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    again = twin_server(serving.process.pid)
+    assert again != twin
+    serving.process.kill()
+    serving.process.wait(timeout=30)
+    while not gone(again):  # a gateway that is killed takes its twin along
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def test_gateway_does_not_start_when_its_twin_cannot(house: House, tmp_path: Path) -> None:
+    """One line says that the programs to embed are of no use, also when the state is elsewhere."""
+    done = gateway("serve", "--postgres-bin", str(tmp_path), env=environment(house))
+    assert done.code == 1
+    assert done.err.splitlines()[0].startswith("gateway: GW804: ")
+    assert str(tmp_path) in done.err
 
 
 def test_gateway_ends_when_a_connection_stays_open(house: House, serve: Begin) -> None:
@@ -204,10 +238,11 @@ def test_gateway_starts_again_when_it_was_killed(used_home: Path, serve: Begin) 
     headers = {"Authorization": f"Bearer {done.out.strip()}"}
     answer = httpx.get(f"{second.url()}/v1/audit/verify", headers=headers)
     assert answer.json()["intact"] is True
-    server = state_server(used_home)
+    servers = [state_server(used_home), twin_server(second.process.pid)]
     second.tell(signal.SIGTERM)
     assert second.ended() == 0
-    assert gone(server)
+    assert [gone(server) for server in servers] == [True, True]
+    assert {left.name for left in (used_home / "twin").iterdir()} <= {"start.lock"}
 
 
 @pytest.mark.slow
@@ -236,6 +271,7 @@ def test_gateway_ends_with_0_when_it_is_told_to_stop_while_it_starts(
     place = home / "state" / "location"
     server_lock = Path(place.read_text().strip()) if place.exists() else home / "state/postgres"
     assert not (server_lock / "data" / "postmaster.pid").exists()
+    assert {left.name for left in (home / "twin").iterdir()} <= {"start.lock"}
     again = serve(env=env)
     assert httpx.get(f"{again.url()}/readyz").status_code == 200
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from demo.demos import ROOT, Ground, Serving, alive, in_order
+from fix_embedded import twin_server
 
 from gateway.errors import Code
 from gateway.policy.yaml_text import parse_yaml
@@ -146,13 +147,15 @@ def test_demo_serves_until_it_is_told_to_end(demo_ground: Ground) -> None:
         assert hint == "  hint: stop it first"
         assert ask(f"{url}/readyz")[0] == 200
 
-        server = demo_ground.server_pid()
+        server, twin = demo_ground.server_pid(), twin_server(demo.process.pid)
         assert server is not None
         assert alive(server)
+        assert alive(twin)
         code, seconds = demo.end(signal.SIGTERM)
     assert code == 0
     assert seconds < 30  # a bound on waiting for ever; idle it takes one or two
     assert not alive(server)
+    assert not alive(twin)
     assert demo_ground.server_pid() is None
 
 

@@ -11,7 +11,6 @@ from docs.markdown import anchors, code, fenced, links, rows, sections
 from packaging.requirements import Requirement
 
 import gateway.events
-import gateway.twin.happened
 from gateway.cli import build_parser
 from gateway.cli.exits import exit_code
 from gateway.cli.parser import SETTING_OPTIONS
@@ -169,10 +168,9 @@ def _metric_lines(text: str) -> Iterator[str]:
 
 
 def _events() -> list[type[Event]]:
-    found = {**vars(gateway.events), **vars(gateway.twin.happened)}.values()
     return [
         one
-        for one in found
+        for one in vars(gateway.events).values()
         if isinstance(one, type) and issubclass(one, Event) and one is not Event
     ]
 

@@ -11,8 +11,8 @@ from gateway.cli import main
 from gateway.policy.schema import policy_schema
 
 SCHEMA = """
-CREATE TABLE patients (patient_id bigint PRIMARY KEY, region text NOT NULL, birth_year integer,
-    income numeric, weight double, "odd name" text, tags text[]);
+CREATE TABLE patients (patient_id bigint PRIMARY KEY, region text NOT NULL, birth_year integer
+    CHECK (birth_year BETWEEN 1930 AND 2010), income numeric, weight double, "odd name" text, tags text[]);
 CREATE TABLE visits (visit_id bigint PRIMARY KEY, patient_id bigint NOT NULL REFERENCES patients,
     cost numeric(8,2), visit_date date NOT NULL);
 CREATE TABLE regions (region text PRIMARY KEY);
@@ -44,7 +44,14 @@ def test_check_says_that_all_is_well(place: Path, capsys: pytest.CaptureFixture[
     assert main(["policy", "check", str(place)]) == 0
     out = capsys.readouterr().out
     assert "clinic: 3 tables and 2 rules are well, and it fits its source" in out
-    assert "clinic.patients: `patient_id` is unique: no person has more than one row" in out
+    for proof in (
+        "clinic.patients: `patient_id` is unique: no person has more than one row",
+        "clinic.patients: `birth_year` is always within its domain, or null",
+        "clinic.visits: `patient_id` leads to at most one row of `patients`, by `patients.patient_id`",
+        "clinic.regions: a row of a person meets at most one row of `regions` on `region`",
+    ):
+        assert f"note: {proof}\n" in out
+    assert "nobody may see" not in out
 
 
 def test_check_gives_each_problem_a_line_with_its_place(
@@ -102,6 +109,28 @@ def test_check_prints_json(place: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert not checked["valid"]
     (problem,) = checked["problems"]
     assert (problem["line"], problem["column"]) == (36, 22)
+
+
+def test_check_prints_what_is_proven_as_json(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With what it is about, and the columns by name."""
+    assert main(["policy", "check", "--json", str(place)]) == 0
+    (checked,) = json.loads(capsys.readouterr().out)["checked"]
+    found = [(one["table"], one["about"], one["columns"]) for one in checked["proofs"]]
+    assert found == [
+        ("patients", "rows", ["patient_id"]),
+        ("patients", "nulls", ["patient_id"]),
+        ("patients", "nulls", ["region"]),
+        ("patients", "domain", ["birth_year"]),
+        ("visits", "nulls", ["visit_id"]),
+        ("visits", "nulls", ["patient_id"]),
+        ("visits", "nulls", ["visit_date"]),
+        ("visits", "join", ["patient_id"]),
+        ("regions", "join", ["region"]),
+    ]
+    assert {one["dataset"] for one in checked["proofs"]} == {"clinic"}
+    assert all(one["message"] for one in checked["proofs"])
 
 
 def test_check_of_subjects_alone(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,19 +3,19 @@
 import re
 
 import pytest
-from fix_twin import CLINIC
+from fix_twin import CLINIC, state
 
 from gateway.errors import Reason
-from gateway.twin import DescribedColumn, Twin, TwinRefused, TwinSession
+from gateway.twin import DescribedColumn, DescribedParameter, Twin, TwinRefused, TwinSession
 
 
 def test_describe_gives_names_types_and_parameters(analyst: TwinSession) -> None:
-    """Columns have their name, OID, type modifier and type name; parameters the inferred OID."""
+    """Columns have their name, OID, type modifier and type name; parameters the inferred OID and its name."""
     said = analyst.describe(
         'SELECT region, avg(income) AS "Mean", code, count(*) FROM patients '
         "WHERE income > $1 AND region = $2 GROUP BY region, code"
     )
-    assert said.parameters == (1700, 25)
+    assert said.parameters == (DescribedParameter(1700, "numeric"), DescribedParameter(25, "text"))
     assert said.columns == (
         DescribedColumn("region", 1043, 16, "character varying(12)"),
         DescribedColumn("Mean", 1700, -1, "numeric"),
@@ -26,14 +26,20 @@ def test_describe_gives_names_types_and_parameters(analyst: TwinSession) -> None
 
 def test_describe_takes_types_of_parameters_when_given(analyst: TwinSession) -> None:
     """A given type is used, and 0 is inferred."""
-    assert analyst.describe("SELECT $1, $2::int", [25]).parameters == (25, 23)
-    assert analyst.describe("SELECT $1 + $2", [0, 1700]).parameters == (1700, 1700)
+    text, integer, numeric = (
+        DescribedParameter(oid, name)
+        for oid, name in ((25, "text"), (23, "integer"), (1700, "numeric"))
+    )
+    assert analyst.describe("SELECT $1, $2::int", [25]).parameters == (text, integer)
+    assert analyst.describe("SELECT $1 + $2", [0, 1700]).parameters == (numeric, numeric)
 
 
 def test_describe_names_types_of_a_table_when_a_row_is_asked_for(analyst: TwinSession) -> None:
     """A whole row has the table's own type; its number is not mistaken for another database's."""
     (column,) = analyst.describe("SELECT patients FROM patients").columns
     assert column.type_name == "patients"
+    (parameter,) = analyst.describe("SELECT $1::patients").parameters
+    assert parameter == DescribedParameter(column.type_oid, "patients")
 
 
 def test_describe_plans_and_runs_nothing(attacker: TwinSession) -> None:
@@ -112,7 +118,7 @@ def test_describe_works_in_many_sessions_of_one_subject(twin: Twin) -> None:
         session.close()
     for session in sessions:
         session.close()
-        with pytest.raises(TwinRefused, match="57P01"):
+        with pytest.raises(TwinRefused, check=state("57P01")):
             session.describe("SELECT 1")
 
 
@@ -120,5 +126,5 @@ def _said(session: TwinSession, statement: str, name: str) -> tuple[object, ...]
     with pytest.raises(TwinRefused) as refused:
         session.describe(statement)
     no = refused.value
-    message = re.sub(rf"\b{re.escape(name)}\b", "NAME", no.message)
+    message = re.sub(rf"\b{re.escape(name)}\b", "NAME", no.detail)
     return no.sqlstate, no.reason, message, no.hint, no.position

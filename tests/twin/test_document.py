@@ -8,6 +8,7 @@ from docs.markdown import rows, sections
 
 from gateway.embedded import account
 from gateway.twin import lockdown
+from gateway.twin.idle import MOST, MOST_OF_ONE
 from gateway.twin.settings import _SERVER, MEMORY, SESSION
 
 _TEXT = (Path(__file__).parents[2] / "docs" / "twin.md").read_text()
@@ -45,3 +46,6 @@ def test_document_names_figures_and_settings_of_the_code() -> None:
     assert f"Temporary files end at {_SERVER['temp_file_limit'].removesuffix('MB')} MB" in _TEXT
     assert f"`{account._NAMED_APART}`" in _TEXT
     assert f"from {account._UNNAMED_APART.start} on" in _TEXT
+    assert (
+        f"at most {MOST_OF_ONE} for each subject and set of tables, at most {MOST} in\nall" in _TEXT
+    )

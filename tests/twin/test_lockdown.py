@@ -345,4 +345,4 @@ def test_ordinary_database_would_allow_it(twin: Twin) -> None:
 def _refusal(session: TwinSession, statement: str) -> str:
     with pytest.raises(TwinRefused) as refused:
         session.run(statement)
-    return refused.value.sqlstate
+    return refused.value.unexpected or refused.value.sqlstate

@@ -188,7 +188,7 @@ SELECT DATE_TRUNC('month', visit_date) AS month, COUNT(*) FROM visits GROUP BY m
 -- plan
 -- _r1 release by k1 = date_trunc('month', visits.visit_date): m1 = count(*)
 --   scan visits as visits [protected(patient), rows 10]
--- finishing SELECT "_r1"."k1" AS "month", "_r1"."m1" AS "count" FROM "_r1" ORDER BY month
+-- finishing SELECT CAST("_r1"."k1" AS TIMESTAMPTZ) AS "month", "_r1"."m1" AS "count" FROM "_r1" ORDER BY month
 -- use group_by visits.visit_date
 
 -- title: month numbers
@@ -289,3 +289,17 @@ SELECT r.*, COUNT(*) FROM (SELECT region FROM patients) AS r GROUP BY r.region;
 --     scan patients as patients [protected(patient), rows 1]
 -- finishing SELECT "_r1"."k1" AS "region", "_r1"."m1" AS "count" FROM "_r1"
 -- use group_by patients.region
+
+-- title: months that were made below
+WITH base AS (SELECT date_trunc('month', visit_date) AS month, cost FROM visits), again AS (SELECT month, cost FROM base) SELECT month, SUM(cost), MAX(month) AS latest FROM again GROUP BY month ORDER BY month;
+-- plan
+-- _r1 release by k1 = again_2.month: m1 = sum(again_2.cost); m2 = max(again_2.month)
+--   project again_2.month = again.month, again_2.cost = again.cost
+--     project again.month = base_2.month, again.cost = base_2.cost
+--       project base_2.month = base.month, base_2.cost = base.cost
+--         project base.month = date_trunc('month', visits.visit_date), base.cost = visits.cost
+--           scan visits as visits [protected(patient), rows 10]
+-- finishing SELECT CAST("_r1"."k1" AS TIMESTAMPTZ) AS "month", "_r1"."m1" AS "sum", CAST("_r1"."m2" AS TIMESTAMPTZ) AS "latest" FROM "_r1" ORDER BY month
+-- use aggregate visits.cost
+-- use aggregate visits.visit_date
+-- use group_by visits.visit_date

@@ -81,3 +81,7 @@ SELECT to_char(visit_date, diagnosis), COUNT(*) FROM visits GROUP BY 1;
 -- title: more groups than counted
 -- code: GW106
 SELECT md5(name), COUNT(*) FROM patients GROUP BY 1;
+
+-- title: a constant among grouping sets
+-- code: GW105
+SELECT 'x' AS a, region, COUNT(*) FROM patients GROUP BY ROLLUP (a, region);

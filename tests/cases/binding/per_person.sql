@@ -113,7 +113,6 @@ SELECT diagnosis, COUNT(*) FROM (SELECT patient_id, diagnosis, ROW_NUMBER() OVER
 --         scan visits as visits [protected(patient), rows 10]
 -- finishing SELECT "_r1"."k1" AS "diagnosis", "_r1"."m1" AS "count" FROM "_r1"
 -- use group_by visits.diagnosis
--- use filter visits.patient_id
 -- use aggregate visits.visit_date
 -- use filter visits.visit_date
 
@@ -125,7 +124,6 @@ SELECT AVG(gap) FROM (SELECT visit_date - LAG(visit_date) OVER (PARTITION BY pat
 --     window window = lag(visits.visit_date) over (partition by visits.patient_id order by visits.visit_date)
 --       scan visits as visits [protected(patient), rows 10]
 -- finishing SELECT "_r1"."m1" AS "avg" FROM "_r1"
--- use aggregate visits.patient_id
 -- use aggregate visits.visit_date
 
 -- title: share of a person's total
@@ -137,7 +135,6 @@ SELECT AVG(share) FROM (SELECT cost / SUM(cost) OVER (PARTITION BY patient_id) A
 --       scan visits as visits [protected(patient), rows 10]
 -- finishing SELECT "_r1"."m1" AS "avg" FROM "_r1"
 -- use aggregate visits.cost
--- use aggregate visits.patient_id
 
 -- title: running totals of a person
 SELECT MAX(running) FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER BY visit_date ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS running FROM visits) t;
@@ -148,7 +145,6 @@ SELECT MAX(running) FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER B
 --       scan visits as visits [protected(patient), rows 10]
 -- finishing SELECT "_r1"."m1" AS "max" FROM "_r1"
 -- use aggregate visits.cost
--- use aggregate visits.patient_id
 -- use aggregate visits.visit_date
 
 -- title: neighbours within a frame
@@ -160,7 +156,6 @@ SELECT AVG(a) FROM (SELECT AVG(cost) OVER (PARTITION BY patient_id ORDER BY visi
 --       scan visits as visits [protected(patient), rows 10]
 -- finishing SELECT "_r1"."m1" AS "avg" FROM "_r1"
 -- use aggregate visits.cost
--- use aggregate visits.patient_id
 -- use aggregate visits.visit_date
 
 -- title: union of rows of persons
@@ -219,3 +214,22 @@ SELECT AVG(z) FROM (SELECT y + 1 AS z FROM (SELECT x * 2 AS y FROM (SELECT incom
 --         scan patients as patients [protected(patient), rows 1]
 -- finishing SELECT "_r1"."m1" AS "avg" FROM "_r1"
 -- use aggregate patients.income
+
+-- title: months of each person
+SELECT AVG(n) FROM (SELECT patient_id, date_trunc('month', visit_date) AS month, COUNT(*) AS n FROM visits GROUP BY patient_id, date_trunc('month', visit_date)) t;
+-- plan
+-- _r1 release: m1 = avg(t.n)
+--   project t.patient_id = t_by_unit.k1, t.month = t_by_unit.k2, t.n = t_by_unit.m1
+--     per unit t_by_unit.k1 = visits.patient_id, t_by_unit.k2 = date_trunc('month', visits.visit_date); t_by_unit.m1 = count(*) [protected(patient), rows 10]
+--       scan visits as visits [protected(patient), rows 10]
+-- finishing SELECT "_r1"."m1" AS "avg" FROM "_r1"
+-- use group_by visits.visit_date
+
+-- title: different months of each person
+SELECT COUNT(*) FROM (SELECT DISTINCT patient_id, date_trunc('month', visit_date) AS month FROM visits) t;
+-- plan
+-- _r1 release: m1 = count(*)
+--   per unit t.patient_id = visits.patient_id, t.month = date_trunc('month', visits.visit_date) [protected(patient), rows 10]
+--     scan visits as visits [protected(patient), rows 10]
+-- finishing SELECT "_r1"."m1" AS "count" FROM "_r1"
+-- use group_by visits.visit_date

@@ -47,7 +47,8 @@ SELECT 'patients'::regclass;
 -- title: our own tables
 SELECT * FROM gateway.budget;
 -- plan
--- passes: query
+-- _p1 fetch gateway.budget
+-- finishing SELECT * FROM "_p1" AS "budget"
 
 -- title: begin
 BEGIN;
@@ -126,3 +127,17 @@ SELECT COUNT(*) FROM patients;;
 WITH unused AS (SELECT * FROM patients) SELECT 1 AS one;
 -- plan
 -- finishing SELECT 1 AS one
+
+-- title: a qualified star over a public table
+SELECT public.regions.* FROM public.regions;
+-- plan
+-- _p1 fetch regions
+-- finishing SELECT regions.* FROM "_p1" AS "regions"
+
+-- title: our own tables beside a release
+SELECT b.epsilon_remaining, (SELECT COUNT(*) FROM patients) AS n FROM gateway.budget b WHERE b.dataset = 'clinic';
+-- plan
+-- _p1 fetch gateway.budget
+-- _r1 release: m1 = count(*)
+--   scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT b.epsilon_remaining, (SELECT "_r1"."m1" AS "count" FROM "_r1") AS n FROM "_p1" AS b WHERE b.dataset = 'clinic'

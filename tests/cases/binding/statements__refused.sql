@@ -135,7 +135,7 @@ IMPORT FOREIGN SCHEMA s FROM SERVER x INTO y;
 PREPARE TRANSACTION 'x';
 
 -- title: a word that is no statement
--- code: GW104
+-- code: GW101
 FROBNICATE patients;
 
 -- title: a begin with a tail
@@ -241,3 +241,11 @@ SELECT array[array[array[array[array[array[array[array[1]]]]]]]];
 -- title: many signs
 -- code: GW103
 SELECT - - - - - - - - - - - - - - - - - - - - income FROM patients;
+
+-- title: our own tables joined to rows of persons
+-- code: GW105
+SELECT COUNT(*) FROM visits v JOIN gateway.budget b ON b.account = v.diagnosis;
+
+-- title: a table of the gateway that is not for analysts
+-- code: GW107
+SELECT * FROM gateway.keys;

@@ -1,0 +1,78 @@
+"""What PostgreSQL itself says of a text, held against what binding made of it.
+
+The twin describes the original, over empty tables, and the finishing, over empty constants of the types
+the plans give. The names and types that an analyst sees are PostgreSQL's own; where the two differ, the
+text would not keep its meaning, and is refused.
+
+INVARIANT: describing runs nothing and reads nothing, so it tells no more than the schema the subject sees.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from gateway.binding.bound import Cut, Empty, Fetch, Release, ResultColumn, Stage
+from gateway.binding.names import in_quotes
+from gateway.catalog.types import ColumnType
+from gateway.errors import Code, UnsupportedSql
+from gateway.plan.types import BIGINT
+
+
+class Column(Protocol):
+    """A column of a result; `type_name` is `format_type(type_oid, type_modifier)`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def type_oid(self) -> int: ...
+    @property
+    def type_modifier(self) -> int: ...
+    @property
+    def type_name(self) -> str: ...
+
+
+class Describe(Protocol):
+    """Asks the twin; it raises its own refusal for what PostgreSQL does not take."""
+
+    def __call__(self, sql: str, /) -> Sequence[Column]: ...
+
+
+def described(sql: str, describe: Describe) -> tuple[ResultColumn, ...]:
+    """The result of the original statement."""
+    return tuple(
+        ResultColumn(one.name, one.type_oid, one.type_modifier, one.type_name)
+        for one in describe(sql)
+    )
+
+
+def require_agreement(cut: Cut, original: tuple[ResultColumn, ...], describe: Describe) -> None:
+    """Refuse unless PostgreSQL reads stages and finishing as the plans and the original have them."""
+    there: dict[str, str] = {}
+    for step in cut.steps:
+        if isinstance(step, Stage):  # plans read it, no SQL does
+            found = [one.type_name for one in describe(step.sql.text(there))]
+            if found != [str(one.type) for one in step.fields]:
+                raise _drifts("the types of a subquery", "cast its columns")
+        else:
+            there[in_quotes(step.name)] = stand_in(step)
+    finished = described(cut.finishing.text(there), describe)
+    if [one.name for one in finished] != [one.name for one in original]:
+        raise _drifts("the names of the result", "name each column with AS")
+    if finished != original:
+        raise _drifts("the types of the result", "cast the columns, as in CAST(… AS numeric)")
+
+
+def stand_in(step: Release | Fetch | Empty) -> str:
+    """A query with the columns of a constant and without rows."""
+    columns = ", ".join(f"CAST(NULL AS {of}) AS {in_quotes(name)}" for name, of in columns_of(step))
+    return f"SELECT {columns} WHERE false"
+
+
+def columns_of(step: Release | Fetch | Empty) -> list[tuple[str, ColumnType]]:
+    """The columns of a constant as the twin sees them."""
+    if isinstance(step, Release):
+        return [*((one.id, one.type) for one in step.plan.fields), ("n", BIGINT)]
+    return [(one.name, one.type) for one in step.table.columns]
+
+
+def _drifts(what: str, hint: str) -> UnsupportedSql:
+    return UnsupportedSql(Code.TEXT_DRIFTS, what, hint)

@@ -1,0 +1,85 @@
+"""Reads how the columns of a finishing are computed from aggregates, where that is arithmetic alone."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Final
+
+from sqlglot import exp
+
+from gateway.binding import constants
+from gateway.binding.names import name_of_function
+from gateway.catalog.values import ValueUnfit, read_number
+from gateway.plan.forms import Form, Measured, Number, Over, Plus, Times
+from gateway.plan.types import is_number
+
+# they hand on their first argument where it is not NULL, up to rounding
+_HANDING_ON: Final = frozenset({"round", "coalesce", "nullif"})
+
+
+def form_of(node: exp.Expression, places: dict[str, int]) -> Form | None:
+    """The form of a column; `places` are those of the aggregates by their names in the release."""
+    form = _form(node, places)
+    return form if form is not None and _has_measure(form) else None
+
+
+def _form(  # noqa: PLR0911 - one answer for each kind of node
+    node: exp.Expression, places: dict[str, int]
+) -> Form | None:
+    match node:
+        case exp.Paren():
+            return _form(node.this, places)
+        case exp.Column():
+            place = places.get(node.name)
+            return None if place is None else Measured(place)
+        case exp.Literal() if not node.is_string:
+            return _number(node.this)
+        case exp.Neg():
+            inner = _form(node.this, places)
+            return None if inner is None else Times(Number(Fraction(-1)), inner)
+        case exp.Cast():
+            return _form(node.this, places) if _to_number(node) else None
+        case exp.Anonymous() if name_of_function(node) in _HANDING_ON and node.expressions:
+            return _form(node.expressions[0], places)
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
+            return _arithmetic(node, places)
+    return None
+
+
+def _arithmetic(node: exp.Expression, places: dict[str, int]) -> Form | None:
+    left, right = _form(node.this, places), _form(node.expression, places)
+    if left is None or right is None:
+        return None
+    if isinstance(node, exp.Sub):
+        return Plus(left, Times(Number(Fraction(-1)), right))
+    return _MAKING[type(node)](left, right)
+
+
+_MAKING: Final[dict[type[exp.Expression], Callable[[Form, Form], Form]]] = {
+    exp.Add: Plus,
+    exp.Mul: Times,
+    exp.Div: Over,
+}
+
+
+def _number(text: str) -> Form | None:
+    try:
+        return Number(read_number(text))
+    except ValueUnfit:
+        return None
+
+
+def _to_number(node: exp.Cast) -> bool:
+    to = node.args["to"]
+    if not isinstance(to.this, exp.DataType.Type) or constants.is_interval(to):
+        return False
+    return to.this.name in constants.TYPE_NAMES and is_number(constants.column_type(to))
+
+
+def _has_measure(form: Form) -> bool:
+    match form:
+        case Measured():
+            return True
+        case Number():
+            return False
+        case Plus(left, right) | Times(left, right) | Over(left, right):
+            return _has_measure(left) or _has_measure(right)

@@ -1,0 +1,149 @@
+"""`policy explain`: what a statement means for somebody, and which rules decide it, for whoever edits policies.
+
+Nothing is asked of the source and nothing is charged. It goes the way every question goes, so what is
+permitted here is permitted there.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from gateway.binding.bound import Cut
+from gateway.binding.explained import explained
+from gateway.errors import Code, GatewayError, OperatorError, Refusal
+from gateway.policy.applying import Applying
+from gateway.policy.load import LoadedPolicies
+from gateway.policy.rules import Policy
+from gateway.policy.subjects import Subject
+from gateway.twin import Twin, open_twin
+from gateway.understanding import Borrow, Question, Understood, rules_for, understand
+from gateway.views import Views
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Either what the statement means and why it is permitted, or the refusal."""
+
+    subject: str
+    dataset: str
+    rules: Applying
+    understood: Understood | None
+    refusal: Refusal | None
+
+
+@contextmanager
+def twin_for_a_while(programs_bin: Path | None) -> Iterator[Twin]:
+    """A twin of one's own, in a place of its own: a gateway that runs is not disturbed."""
+    with TemporaryDirectory(prefix="gateway-") as place:
+        home = Path(place)
+        home.chmod(0o711)  # the server's OS user has to pass through
+        with open_twin(home, programs_bin) as twin:
+            yield twin
+
+
+def explain(question: Question, policy: Policy, borrow: Borrow) -> Explained:
+    """What would become of the question, up to its price."""
+    rules = Applying((), ())
+    try:
+        rules = rules_for(question, policy)
+        understood = understand(question, Views(policy), borrow)
+    except Refusal as refusal:
+        return Explained(question.subject.name, policy.name, rules, None, refusal)
+    return Explained(question.subject.name, policy.name, rules, understood, None)
+
+
+def subject_and_policy(
+    loaded: LoadedPolicies, name: str, dataset: str | None
+) -> tuple[Subject, Policy]:
+    """Whom and which policy the question is about."""
+    subject = loaded.subjects.get(name)
+    if subject is None:
+        raise OperatorError(Code.SUBJECT_UNKNOWN, f"`{name}`", "subjects stand in subjects.yaml")
+    known = ", ".join(f"`{one}`" for one in sorted(loaded.policies))
+    if dataset is None and len(loaded.policies) != 1:
+        raise OperatorError(
+            Code.ARGUMENT_INVALID,
+            f"there are {len(loaded.policies)} datasets: {known}",
+            "say which: --dataset D",
+        )
+    policy = loaded.policies.get(dataset or next(iter(loaded.policies)))
+    if policy is None:
+        raise OperatorError(Code.ARGUMENT_INVALID, f"there is no dataset `{dataset}`", known)
+    return subject, policy
+
+
+def explained_text(found: Explained) -> str:
+    """For people."""
+    lines = []
+    if found.understood is not None:
+        lines += [*explained(found.understood.bound).splitlines(), ""]
+        lines += _result_lines(found.understood)
+    lines.append(_decision(found))
+    lines += [f"  {line}" for line in _why(found)]
+    return "\n".join(lines)
+
+
+def explained_json(found: Explained) -> dict[str, Any]:
+    """For programs."""
+    body: dict[str, Any] = {
+        "subject": found.subject,
+        "dataset": found.dataset,
+        "decision": "permit" if found.refusal is None else "refuse",
+        "applying": {
+            "permit": [rule.id for rule in found.rules.permits],
+            "forbid": [rule.id for rule in found.rules.forbids],
+        },
+    }
+    if found.understood is not None:
+        bound = found.understood.bound
+        body["because"] = list(found.understood.decision.because)
+        body["purpose"] = found.understood.decision.terms.purpose
+        body["plan"] = explained(bound).splitlines()
+        body["columns"] = [{"name": one.name, "type": one.type_name} for one in bound.result or ()]
+        body["uses"] = [str(use) for use in sorted(bound.uses)] if isinstance(bound, Cut) else []
+    if found.refusal is not None:
+        body["refusal"] = {
+            "code": found.refusal.code.value,
+            "reason": found.refusal.reason.value,
+            "title": found.refusal.title,
+            "detail": found.refusal.detail,
+            "hint": found.refusal.hint,
+        }
+    return body
+
+
+def _result_lines(understood: Understood) -> Iterator[str]:
+    if understood.bound.result:
+        columns = ", ".join(f"{one.name} {one.type_name}" for one in understood.bound.result)
+        yield f"result: {columns}"
+
+
+def _decision(found: Explained) -> str:
+    if found.refusal is None:
+        return f"permitted to {found.subject} on {found.dataset}"
+    return f"refused to {found.subject} on {found.dataset}: {_told(found.refusal)}"
+
+
+def _told(refusal: GatewayError) -> str:
+    return f"{refusal}\n  hint: {refusal.hint}" if refusal.hint else str(refusal)
+
+
+def _why(found: Explained) -> Iterator[str]:
+    if found.understood is not None:
+        terms = found.understood.decision.terms
+        yield f"because of: {', '.join(found.understood.decision.because)}"
+        if terms.purpose is not None:
+            yield f"purpose: {terms.purpose}"
+        for table in terms.rows:
+            yield f"rows of {table}: those that the row rules permit, as filters above its scan"
+        yield f"budget of each analyst: epsilon {terms.budget.epsilon}"
+        return
+    yield f"permitting rules that apply: {_ids(found.rules.permits)}"
+    yield f"forbidding rules that apply: {_ids(found.rules.forbids)}"
+
+
+def _ids(rules: tuple[Any, ...]) -> str:
+    return ", ".join(rule.id for rule in rules) or "none"

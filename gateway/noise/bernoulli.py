@@ -1,0 +1,38 @@
+"""Exact coins: uniform below n, n in d, and e^-x, from fair bits and whole numbers alone.
+
+`decays` is algorithm 1 of Canonne, Kamath, Steinke: The Discrete Gaussian for Differential Privacy
+(2020). INVARIANT: no float and no rounding; each function returns exactly the distribution it names.
+"""
+
+from gateway.noise.entropy import Entropy
+
+
+def below(limit: int, entropy: Entropy) -> int:
+    """Uniform on 0 … limit - 1: numbers of as many bits, until one is below."""
+    width = (limit - 1).bit_length()
+    while True:
+        drawn = entropy.bits(width)
+        if drawn < limit:
+            return drawn
+
+
+def happens(over: int, under: int, entropy: Entropy) -> bool:
+    """True with probability over/under."""
+    return below(under, entropy) < over
+
+
+def decays(over: int, under: int, entropy: Entropy) -> bool:
+    """True with probability e^-(over/under), over/under ≥ 0."""
+    whole, over = divmod(over, under)
+    # e^-(n + x) is n coins of e^-1 and one of e^-x; all must come up
+    return all(_decays_within_one(1, 1, entropy) for _ in range(whole)) and _decays_within_one(
+        over, under, entropy
+    )
+
+
+def _decays_within_one(over: int, under: int, entropy: Entropy) -> bool:
+    """For x = over/under in [0, 1]: the first k at which a coin of x/k fails is odd w.p. e^-x."""
+    k = 1
+    while happens(over, under * k, entropy):
+        k += 1
+    return k % 2 == 1

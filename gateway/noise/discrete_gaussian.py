@@ -1,0 +1,23 @@
+"""The discrete Gaussian distribution, P(x) ∝ e^(-x²/2v) over all integers: the specification.
+
+Algorithm 3 of Canonne, Kamath, Steinke (2020): rejection from the discrete Laplace distribution.
+"""
+
+from fractions import Fraction
+from math import isqrt
+
+from gateway.noise.bernoulli import decays
+from gateway.noise.discrete_laplace import discrete_laplace
+from gateway.noise.entropy import Entropy
+
+
+def discrete_gaussian(variance: Fraction, entropy: Entropy) -> int:
+    """One exact draw, for a variance parameter v above 0."""
+    # any t is right; about the square root of v it is fast
+    t = isqrt(variance.numerator // variance.denominator) + 1
+    while True:
+        drawn = discrete_laplace(Fraction(t), entropy)
+        # e^(-y²/2v) = const · e^(-|y|/t) · e^(-(|y| - v/t)²/2v): keep with the last factor
+        exponent = (abs(drawn) - variance / t) ** 2 / (2 * variance)
+        if decays(exponent.numerator, exponent.denominator, entropy):
+            return drawn

@@ -1,0 +1,28 @@
+"""The discrete Laplace distribution, P(x) ∝ e^(-|x|/b) over all integers: the specification.
+
+Algorithm 2 of Canonne, Kamath, Steinke (2020), in whole numbers. The vectors of `staircase` must have
+this distribution; the tests hold one against the other.
+"""
+
+from fractions import Fraction
+
+from gateway.noise.bernoulli import below, decays, happens
+from gateway.noise.entropy import Entropy
+
+
+def discrete_laplace(scale: Fraction, entropy: Entropy) -> int:
+    """One exact draw, for a scale b = t/s above 0."""
+    t, s = scale.numerator, scale.denominator
+    while True:
+        # fine = rest + t·whole is geometric with e^-(1/t), for e^-(fine/t) = e^-(rest/t) · e^-whole
+        rest = below(t, entropy)
+        if not decays(rest, t, entropy):
+            continue
+        whole = 0
+        while decays(1, 1, entropy):
+            whole += 1
+        # s steps of it are one step of a geometric with e^-(s/t) = e^-(1/b)
+        size = (rest + t * whole) // s
+        negative = happens(1, 2, entropy)
+        if not (negative and size == 0):  # else zero would come twice as often
+            return -size if negative else size

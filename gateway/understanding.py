@@ -1,0 +1,109 @@
+"""From a question to what it means and whether it is permitted: the first two steps of every answer.
+
+No protected data is touched here: binding reads the text and the catalog, the twin describes, and the
+decision reads the policy.
+
+INVARIANT: a statement is bound against what the subject may see and nothing else, and decided by the very
+rules that made that view.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol, TypeAlias
+
+from gateway.binding.bound import Bound, Cut, Passing, Release, Step
+from gateway.binding.describing import Column
+from gateway.plan.scalars import Literal
+from gateway.policy.applying import Applying, Circumstances, applying, purpose_of
+from gateway.policy.decide import Decision, decide_by
+from gateway.policy.row_filters import with_rows
+from gateway.policy.rules import Policy
+from gateway.policy.subjects import Subject
+from gateway.twin import VisibleTables
+from gateway.views import View, Views
+
+
+class Described(Protocol):
+    @property
+    def columns(self) -> Sequence[Column]: ...
+
+
+class Describer(Protocol):
+    """A session on the twin, as far as it is needed here."""
+
+    def describe(self, statement: str, parameter_types: Sequence[int] = ()) -> Described: ...
+
+
+Borrow: TypeAlias = Callable[[str, VisibleTables], AbstractContextManager[Describer]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What somebody asks, and how it came in. Parameters have their values already."""
+
+    sql: str
+    subject: Subject
+    front_end: str
+    asked_at: datetime
+    purpose: str | None = None
+    parameters: tuple[Literal, ...] = ()
+
+
+@dataclass(frozen=True)
+class Understood:
+    """A statement that is bound and permitted; its releases read permitted rows alone."""
+
+    bound: Bound
+    decision: Decision
+    rules: Applying
+    view: View
+
+
+def understand(question: Question, views: Views, borrow: Borrow) -> Understood:
+    """The question as it will be answered, or the refusal."""
+    rules = rules_for(question, views.policy)
+    view = views.of(rules)
+
+    with ExitStack() as borrowed:
+        twin: list[Describer] = []
+
+        def describe(sql: str) -> Sequence[Column]:
+            if not twin:  # what was bound before needs no session
+                session = borrow(question.subject.name, view.shown)
+                twin.append(borrowed.enter_context(session))
+            return twin[0].describe(sql).columns
+
+        bound = view.statements.bind(question.sql, question.parameters, describe)
+    return decided(bound, question, rules, view, views.policy)
+
+
+def rules_for(question: Question, policy: Policy) -> Applying:
+    """The rules that apply to the question."""
+    purpose = purpose_of(question.subject, question.purpose)
+    circumstances = Circumstances.of(question.front_end, purpose, question.asked_at)
+    return applying(policy, question.subject, circumstances)
+
+
+def decided(
+    bound: Bound, question: Question, rules: Applying, view: View, policy: Policy
+) -> Understood:
+    """The bound statement with the decision on it."""
+    purpose = purpose_of(question.subject, question.purpose)
+    if isinstance(bound, Passing):
+        return Understood(bound, decide_by(rules, policy.dataset, purpose, (), ()), rules, view)
+    decision = decide_by(rules, policy.dataset, purpose, bound.tables, bound.uses)
+    return Understood(_narrowed(bound, decision, policy), decision, rules, view)
+
+
+def _narrowed(cut: Cut, decision: Decision, policy: Policy) -> Cut:
+    if not decision.terms.rows:
+        return cut
+
+    def permitted(step: Step) -> Step:
+        if not isinstance(step, Release):
+            return step
+        return replace(step, plan=with_rows(step.plan, policy.dataset, decision.terms.rows))
+
+    return replace(cut, steps=tuple(permitted(step) for step in cut.steps))

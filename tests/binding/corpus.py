@@ -1,0 +1,59 @@
+"""What the golden cases show of the binder's allow-lists."""
+
+from collections.abc import Iterator
+from functools import cache
+
+from binding.cases import Case, every
+from sqlglot import exp
+
+from gateway.binding.bind import parse
+from gateway.binding.limits import tokens_of
+from gateway.binding.statement import Kind, classify
+from gateway.binding.texts import without_intervals
+
+Slot = tuple[type[exp.Expr], str]
+
+
+@cache
+def accepted() -> tuple[Case, ...]:
+    return tuple(case for case in every() if not case.refused)
+
+
+@cache
+def refused() -> tuple[Case, ...]:
+    return tuple(case for case in every() if case.refused)
+
+
+@cache
+def trees() -> tuple[exp.Expression, ...]:
+    """The queries of the accepted cases, parsed as the binder parses them."""
+    return tuple(_trees())
+
+
+def _trees() -> Iterator[exp.Expression]:
+    for case in accepted():
+        statement = classify(case.sql)
+        if statement.kind is not Kind.PASS:
+            text = without_intervals(statement.query, tokens_of(statement.query))
+            yield parse(text, tokens_of(text))
+
+
+def shown() -> frozenset[Slot]:
+    """The node types of the accepted cases with the arguments that are filled; `""` is the type itself."""
+    found: set[Slot] = set()
+    for tree in trees():
+        for node in tree.walk():
+            found.add((type(node), ""))
+            filled = (slot for slot, value in node.args.items() if value not in (None, False, []))
+            found |= {(type(node), slot) for slot in filled}
+    return frozenset(found)
+
+
+def calls() -> frozenset[str]:
+    """The functions that accepted cases call, wherever they stand."""
+    return frozenset(
+        node.name.lower()
+        for tree in trees()
+        for node in tree.walk()
+        if isinstance(node, exp.Anonymous)
+    )

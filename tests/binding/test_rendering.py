@@ -1,0 +1,87 @@
+"""The law of plans and SQL: a plan, written as SQL and bound again, is the same plan."""
+
+import pytest
+from binding.again import bound_again, releases
+from binding.cases import Case, every
+from binding.clinic import CLINIC
+from binding.mutants import mutants
+from binding.normal import normal
+from binding.plans import releases as random_releases
+from binding.rendering import NotRenderable
+from hypothesis import HealthCheck, given, settings
+
+from gateway.binding.bind import bind
+from gateway.binding.bound import Cut
+from gateway.errors import Refusal
+from gateway.plan.explain import explain
+from gateway.plan.grouping import Aggregate
+from gateway.plan.uses import uses
+
+CASES = [case for case in every() if not case.refused and "release" in case.expected]
+_ENOUGH_RELEASES = 200
+_ENOUGH_MUTANTS = 500
+_ENOUGH_BOUND = 100
+
+
+def _cut(case: Case) -> Cut:
+    bound = bind(case.sql, CLINIC)
+    assert isinstance(bound, Cut)
+    return bound
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_plan_binds_to_itself_when_written_as_sql(case: Case) -> None:
+    """Every release of a golden case is found again in its own SQL: columns, types, labels and uses."""
+    for release, before in releases(_cut(case)):
+        again = bound_again(release.plan, before)
+        assert explain(again.normal) == explain(normal(release.plan))
+        assert again.normal == normal(release.plan)
+        assert uses(again.plan) == uses(release.plan)
+
+
+def test_releases_are_many() -> None:
+    """The law above is tried on all releases of all golden cases: every plan has its SQL."""
+    assert sum(len(releases(_cut(case))) for case in CASES) >= _ENOUGH_RELEASES
+
+
+def test_normal_form_tells_plans_apart_when_one_thing_differs() -> None:
+    """Another comparison, column, constant, measure, join kind or a dropped filter is another plan."""
+    found: dict[str, int] = {}
+    for case in CASES:
+        for release, _ in releases(_cut(case)):
+            mine = explain(normal(release.plan))
+            for what, other in mutants(release.plan):
+                found[what] = found.get(what, 0) + 1
+                assert explain(normal(other)) != mine, what
+    assert sum(found.values()) >= _ENOUGH_MUTANTS
+    wanted = {"a filter dropped", "another join kind", "another measure", "another column"}
+    wanted |= {"= for another", "< for another", "another constant", "no FILTER", "distinct"}
+    wanted |= {"another order", "another frame", "another grouping set", "the sides of a union"}
+    assert wanted <= found.keys()
+
+
+def test_sql_tells_plans_apart_when_one_thing_differs() -> None:
+    """The SQL of a plan with one thing changed binds to the changed plan, not to the old one."""
+    tried = 0
+    for case in CASES[::3]:
+        for release, before in releases(_cut(case)):
+            for what, other in list(mutants(release.plan))[:8]:
+                try:
+                    again = bound_again(other, before)
+                except (Refusal, NotRenderable):
+                    continue  # it is no plan that the binder makes
+                tried += 1
+                assert explain(again.normal) != explain(normal(release.plan)), what
+    assert tried >= _ENOUGH_BOUND
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(random_releases())
+def test_random_plan_binds_to_itself_when_written_as_sql(plan: Aggregate) -> None:
+    """A plan that no case has thought of is found again in its own SQL, and once more in that one's."""
+    once = bound_again(plan)
+    assert explain(once.normal) == explain(normal(plan))
+    assert once.normal == normal(plan)
+    assert uses(once.plan) == uses(plan)
+    twice = bound_again(once.plan, once.before)
+    assert twice.normal == once.normal

@@ -1,0 +1,74 @@
+"""Policies over the dataset of the binding cases: everything permitted, nothing permitted, all but one use."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from binding.clinic import CLINIC
+from fix_policy import BASE, read
+
+from gateway.catalog.tables import ColumnRef
+from gateway.plan.uses import Use
+from gateway.policy.condition import compile_condition
+from gateway.policy.row_rules import parse_row_rule
+from gateway.policy.rules import Effect, Operation, Policy, Rule
+from gateway.policy.subjects import Subject
+from gateway.understanding import Question
+
+ALICE = Subject("alice", {"role": "researcher", "region": "north", "purposes": ("care-quality",)})
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+_BASE = read(BASE).accepted
+_EVERYBODY = compile_condition('subject.name != ""')
+
+
+def policy_of(*rules: Rule) -> Policy:
+    """The dataset of the cases under these rules."""
+    return replace(_BASE, dataset=CLINIC, rules=rules)
+
+
+def permit(
+    *,
+    name: str = "everything",
+    without: Iterable[Use] = (),
+    tables: frozenset[str] | None = None,
+    rows: Mapping[str, str] | None = None,
+) -> Rule:
+    """A rule that permits everybody every use but some."""
+    there = frozenset(one.name for one in CLINIC.tables) if tables is None else tables
+    left_out = {(use.column, use.operation.value) for use in without}
+    use = {
+        operation: frozenset(
+            reference
+            for table in CLINIC.tables
+            for column in table.columns
+            if table.name in there
+            and ((reference := ColumnRef(table.name, column.name)), operation.value) not in left_out
+        )
+        for operation in Operation
+    }
+    rules = {}
+    for table_name, text in (rows or {}).items():
+        table = CLINIC.table(table_name)
+        assert table is not None
+        rules[table_name] = parse_row_rule(text, table)
+    budget = _BASE.privacy.budget
+    return Rule(name, Effect.PERMIT, _EVERYBODY, there, use, rules, budget)
+
+
+EVERYTHING = policy_of(permit())
+NOTHING = policy_of()
+
+
+def without_column(policy: Policy, table: str, column: str) -> Policy:
+    """The policy over a dataset that never had the column."""
+    tables = tuple(
+        replace(one, columns=tuple(each for each in one.columns if each.name != column))
+        if one.name == table
+        else one
+        for one in policy.dataset.tables
+    )
+    return replace(policy, dataset=replace(policy.dataset, tables=tables))
+
+
+def question(sql: str, subject: Subject = ALICE) -> Question:
+    return Question(sql, subject, "rest", NOON)
