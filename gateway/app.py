@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Engine
 
 from gateway.administering import recording_failures
+from gateway.asking import Asking
 from gateway.budget.anchored import anchored_facts, require_not_less
 from gateway.budget.standing import Standing, standings, standings_of
 from gateway.config import Settings
@@ -17,13 +18,16 @@ from gateway.errors import BackendUnavailable, Code, OperatorError
 from gateway.events import AnchorBegun, Emit, StateOpened, silent
 from gateway.frontends.rest.doors import Doors
 from gateway.governing import current_policies, policy_door
+from gateway.house import House
 from gateway.identity.anchored import anchored_revocations
 from gateway.identity.authenticator import KeyAuthenticator
 from gateway.identity.lookup import reading_state
 from gateway.identity.turning_away import TurningAway
 from gateway.observing.metrics import Metrics
+from gateway.own_rows import OwnRows
 from gateway.policy.current import Cause, CurrentPolicies
 from gateway.policy.subjects import Subject, load_subjects
+from gateway.served import Served
 from gateway.store.anchor import Anchor, Anchored
 from gateway.store.journal import Journal
 from gateway.store.lines import Lines
@@ -126,6 +130,26 @@ def door(
         return (known if policies is None else policies.value.subjects).get(name)
 
     return KeyAuthenticator(ground.engine, subject, TurningAway(record, emit), emit=emit)
+
+
+def open_asking(
+    ground: Ground, policies: CurrentPolicies, twin: Twin, front_end: str, emit: Emit = silent
+) -> Asking:
+    """The way questions take through this gateway; close it to let go of the sources."""
+
+    def accounts_of(subject: Subject) -> Sequence[Standing]:
+        with reading_state(), ground.engine.connect() as connection:
+            return standings_of(connection, utc_now(), subject.name)
+
+    def records(limit: int, wanted: Wanted) -> Sequence[Mapping[str, Any]]:
+        with reading_state(), ground.engine.connect() as connection:
+            return latest(connection, limit, wanted)
+
+    served = Served(lambda: policies.value, ground.engine, emit)
+    own = OwnRows(accounts_of, records, served)
+    limit_s = ground.settings.statement_timeout
+    house = House(ground.journal, ground.trail, twin, served.find, own.rows, emit, limit_s=limit_s)
+    return Asking(house, own, served, front_end)
 
 
 def rest_doors(

@@ -12,8 +12,8 @@ from typing import Final
 from gateway.engines.connect import reading_source
 from gateway.engines.described import describe
 from gateway.engines.fitting import Misfit, misfits
-from gateway.engines.proving import Proof, proofs
-from gateway.engines.public_columns import with_public_columns, without_columns
+from gateway.engines.proving import Proof, proofs, proven
+from gateway.engines.public_columns import never_null, with_public_columns, without_columns
 from gateway.errors import OperatorError
 from gateway.policy.load import Reading
 from gateway.policy.model import COLUMN_NAME
@@ -61,10 +61,10 @@ def _with_source(checked: Checked, policy: Policy, places: Complaints) -> Checke
 
 
 def completed(reading: Reading) -> Reading:
-    """The reading, with the columns of public tables that the policies leave to their sources.
+    """The reading, with what the policies leave to their sources: columns of public tables, and NOT NULL.
 
-    A source that cannot be reached, or has no such table, leaves them without columns, with a warning. The
-    hash stays that of the files. Sources are asked one after the other, and only those that are needed.
+    A source that cannot be reached, or has no such table, leaves it open; where columns are missing for it,
+    with a warning. The hash stays that of the files. Sources are asked one after the other.
     """
     if reading.loaded is None:
         return reading
@@ -82,13 +82,12 @@ def completed(reading: Reading) -> Reading:
 
 
 def _completed(policy: Policy, places: Complaints) -> tuple[Policy, list[PolicyError]]:
-    missing = without_columns(policy.dataset)
-    if not missing:
-        return policy, []
     why = "the source has no such table, or no column the gateway knows"
     try:
         with reading_source(policy.source.url) as connection:
-            dataset = with_public_columns(policy.dataset, describe(connection), _nameable)
+            source = describe(connection)
+        dataset = with_public_columns(policy.dataset, source, _nameable)
+        dataset = never_null(dataset, proven(dataset, source))
     except OperatorError as error:
         dataset, why = policy.dataset, error.detail
     warnings = [

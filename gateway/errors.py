@@ -85,6 +85,7 @@ class Code(StrEnum):
     NO_SUCH_ENDPOINT = "GW706"
     REQUEST_TOO_LARGE = "GW707"
     METHOD_NOT_ALLOWED = "GW708"
+    TOO_MANY_QUESTIONS = "GW709"
     SETTING_INVALID = "GW801"
     PORT_TAKEN = "GW802"
     HOME_UNUSABLE = "GW803"
@@ -246,6 +247,9 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         Code.METHOD_NOT_ALLOWED: _Row(
             Reason.SYNTAX_ERROR, 405, "42601", "the endpoint does not take this method"
         ),
+        Code.TOO_MANY_QUESTIONS: _Row(
+            Reason.LIMIT_EXCEEDED, 429, "53300", "too many questions at the same time"
+        ),
         Code.SETTING_INVALID: _Row(Reason.OPERATION, 500, "58000", "a setting is not valid"),
         Code.PORT_TAKEN: _Row(Reason.OPERATION, 500, "58000", "the port cannot be listened on"),
         Code.HOME_UNUSABLE: _Row(
@@ -317,7 +321,12 @@ class GatewayError(Exception):
 
 
 class Refusal(GatewayError):
-    """A no that an analyst may read; text and code depend on the question and the policy alone."""
+    """A no that an analyst may read; text and code depend on the question and the policy alone.
+
+    `query_id` is that of the question, once it has got one.
+    """
+
+    query_id: str | None = None
 
     @property
     def sqlstate(self) -> str:

@@ -116,7 +116,8 @@ def _traced(relation: Free) -> Traced | None:
         return None
     query = relation.query.copy()
     number = exp.Column(this=quoted("n"), table=quoted(relation.cells.name))
-    query.append("expressions", exp.Alias(this=number, alias=quoted("n")))
+    # the release's own name: no text can have written it, so ORDER BY means nothing else by its names
+    query.append("expressions", exp.Alias(this=number, alias=quoted(relation.cells.name)))
     return Traced(_parted(query), relation.cells)
 
 

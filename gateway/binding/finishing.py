@@ -261,7 +261,12 @@ def _cells(query: exp.Select, name: str, plan: Aggregate) -> Cells | None:
     if query.args.get("distinct") is not None:
         return None  # several rows of the release may have become one
     places = {name: place for place, (name, _) in enumerate(plan.measures)}
-    return Cells(name, tuple(form_of(one.this, places) for one in query.expressions))
+    items = [one.this for one in query.expressions]
+    return Cells(
+        name,
+        tuple(form_of(one, places) for one in items),
+        tuple(any(each.name in places for each in one.find_all(exp.Column)) for one in items),
+    )
 
 
 def _type(node: exp.Expression, columns: dict[str, Field]) -> ColumnType | None:

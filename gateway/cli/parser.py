@@ -33,6 +33,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     _add_serve(commands)
     _add_demo(commands)
+    _add_query(commands)
     _add_policy(commands)
     _add_key(commands)
     _add_budget(commands)
@@ -78,6 +79,18 @@ def _add_demo(commands: "Commands[argparse.ArgumentParser]") -> None:
         metavar="N",
         help="for the PostgreSQL interface that is to come; nothing listens there yet",
     )
+
+
+def _add_query(commands: "Commands[argparse.ArgumentParser]") -> None:
+    query = _command(commands, "query", "query", "ask a question as somebody, and print the answer")
+    query.add_argument("sql", metavar="SQL", help="one statement; it is charged like any other")
+    query.add_argument("--as", dest="subject", metavar="SUBJECT", required=True)
+    query.add_argument("--dataset", metavar="D", help="default: the only one the subject has")
+    query.add_argument("--purpose", metavar="P", help="default: the only one the subject has")
+    query.add_argument("--epsilon", metavar="E", help="the price; default: the policy's")
+    query.add_argument("--dry-run", action="store_true", help="the estimate: nothing is charged")
+    query.add_argument("--json", action="store_true", help="print JSON, as REST does")
+    _settings(query, (*_STATE_OPTIONS, "statement_timeout"))
 
 
 def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:

@@ -1,10 +1,10 @@
 """Columns of public tables that a policy leaves to the source: filled in from the source's own catalog.
 
-INVARIANT: a protected table and a table with declared columns stay as they are.
+INVARIANT: columns of a protected table, and columns that are declared, keep their types and domains.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -12,6 +12,7 @@ from gateway.catalog.domains import Anything, Domain, Values
 from gateway.catalog.tables import Column, Dataset, Table
 from gateway.catalog.types import ColumnType, Family, TypeUnknown, parse_type
 from gateway.engines.described import Described
+from gateway.engines.proving import Proven
 from gateway.engines.source_tables import SourceTable
 
 Nameable: TypeAlias = Callable[[str], bool]
@@ -32,6 +33,23 @@ def with_public_columns(dataset: Dataset, source: Described, nameable: Nameable)
         for table in dataset.tables
     )
     return replace(dataset, tables=tables)
+
+
+def never_null(dataset: Dataset, proofs: Mapping[str, Proven]) -> Dataset:
+    """The dataset with the columns that the source keeps from being NULL.
+
+    It decides which groups are listed and what the twin shows, and nothing about privacy: a NULL that came
+    all the same would have no group to be in.
+    """
+
+    def told(table: Table) -> Table:
+        kept = proofs[table.name].not_null if table.name in proofs else frozenset[str]()
+        columns = (
+            replace(one, nullable=False) if one.name in kept else one for one in table.columns
+        )
+        return replace(table, columns=tuple(columns))
+
+    return replace(dataset, tables=tuple(told(table) for table in dataset.tables))
 
 
 def _filled(table: Table, source: Described, nameable: Nameable) -> Table:

@@ -44,7 +44,11 @@ Form: TypeAlias = Measured | Number | Plus | Times | Over
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """The forms of the columns of an answer whose rows are rows of the release `name`; None where there is none."""
+    """The forms of the columns of an answer whose rows are rows of the release `name`; None where there is none.
+
+    `noisy` says of each whether an aggregate is in it at all.
+    """
 
     name: str
     forms: tuple[Form | None, ...]
+    noisy: tuple[bool, ...]

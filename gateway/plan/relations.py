@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass, field
 
-from gateway.catalog.domains import Values
 from gateway.catalog.tables import Column, ColumnRef, Table
 from gateway.catalog.types import Family
 from gateway.errors import Code, UnsupportedSql
@@ -50,10 +49,9 @@ class Scan:
     def _field(self, column: Column, key: str | None) -> Field:
         protected = key is not None
         ties = column.name == key
-        # enforcing a set turns other values into NULL; so does NaN in a float
-        blanks = protected and (
-            isinstance(column.domain, Values) or column.type.family is Family.FLOAT
-        )
+        # enforcing turns NaN into NULL; and values outside of a set, but where the source has no NULL,
+        # these have no group to be in
+        blanks = protected and column.type.family is Family.FLOAT
         return Field(
             column_id(self.alias, column.name),
             column.type,

@@ -95,7 +95,7 @@ def permitted(
 ) -> Mapping[ColumnRef, frozenset[Operation]]:
     """Every column the subject may use now, and how."""
     rules = applying(policy, subject, circumstances)
-    return _permitted(policy.dataset, rules)
+    return permitted_by(rules, policy.dataset)
 
 
 def permitted_tables(
@@ -115,7 +115,10 @@ def visible_dataset(policy: Policy, subject: Subject, circumstances: Circumstanc
     return visible_by(applying(policy, subject, circumstances), policy.dataset)
 
 
-def _permitted(dataset: Dataset, rules: Applying) -> Mapping[ColumnRef, frozenset[Operation]]:
+def permitted_by(
+    rules: Applying, dataset: Dataset
+) -> Mapping[ColumnRef, frozenset[Operation]]:
+    """Every column that the rules let be used, and how."""
     found: dict[ColumnRef, frozenset[Operation]] = {}
     for table in dataset.tables:
         for column in table.columns:
@@ -137,7 +140,7 @@ def visible_by(rules: Applying, dataset: Dataset) -> Dataset:
         for table in dataset.tables
         if _allowed(dataset, rules, TableUse(table.name))
     }
-    for reference in _permitted(dataset, rules):
+    for reference in permitted_by(rules, dataset):
         if reference.table in tables:
             tables[reference.table].add(reference.column)
     return visible(dataset, tables)
@@ -189,7 +192,7 @@ def _refusal(dataset: Dataset, rules: Applying, use: Use) -> NotPermitted:
         return NotPermitted(Code.RELATION_UNKNOWN, f"`{use.table}`")
     if table.column(use.column.column) is None:
         return NotPermitted(Code.COLUMN_UNKNOWN, f"`{use.column}`")
-    ways = _permitted(dataset, rules).get(use.column, frozenset())
+    ways = permitted_by(rules, dataset).get(use.column, frozenset())
     can = " or ".join(_VERBS[operation] for operation in Operation if operation in ways)
     hint = f"it may be {can}" if can else "it serves to count and join units alone"
     detail = f"`{use.column}` may not be {_VERBS[use.operation]}"

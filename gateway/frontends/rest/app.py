@@ -12,9 +12,11 @@ from gateway import __version__
 from gateway.budget.standing import Standing
 from gateway.frontends.rest.accounts import account_json
 from gateway.frontends.rest.callers import caller, require_role
+from gateway.frontends.rest.documentation import add_documentation
 from gateway.frontends.rest.doors import Doors
 from gateway.frontends.rest.policies import add_policies
 from gateway.frontends.rest.problems import PROBLEM, Incidents, tell_problems
+from gateway.frontends.rest.questions import add_questions
 from gateway.frontends.rest.responses import AsciiJson
 from gateway.policy.subjects import Subject
 from gateway.trail.search import Wanted
@@ -53,9 +55,13 @@ def create_app(doors: Doors) -> FastAPI:
         summary="Ordinary SQL in, differentially private aggregates out.",
         responses={"default": PROBLEM},
         default_response_class=AsciiJson,
+        docs_url=None,  # FastAPI's own pages load scripts from elsewhere
+        redoc_url=None,
     )
     app.add_middleware(Incidents, emit=doors.emit)
     tell_problems(app)
+    add_documentation(app)
+    add_questions(app, doors)
     _add_probes(app, doors)
     _add_budget(app, doors)
     _add_audit(app, doors)

@@ -1,5 +1,6 @@
 """What the REST interface can ask the gateway to do: a handful of functions, wired in `app.py`."""
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,6 +9,7 @@ from gateway.budget.standing import Standing
 from gateway.events import Emit
 from gateway.identity.authenticator import Authenticator
 from gateway.policy.subjects import Subject
+from gateway.question import Answer, Estimate, PastQuestion, Request
 from gateway.trail.search import Wanted
 from gateway.trail.verify import Verdict
 
@@ -18,6 +20,21 @@ class PolicyDoor:
 
     check: Callable[[], Mapping[str, Any]]
     reload: Callable[[str], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class QuestionDoor:
+    """Ask, and look at what can be asked. All of it waits for databases: call it from a thread that may.
+
+    The event of `answer` is set when nobody waits any more; its source query is then cancelled.
+    `accounts` are those of a question's path; without a dataset, of the only one the subject has.
+    """
+
+    answer: Callable[[Subject, Request, threading.Event], Answer]
+    estimate: Callable[[Subject, Request], Estimate]
+    accounts: Callable[[Subject, str | None], Sequence[Standing]]
+    datasets: Callable[[Subject], Mapping[str, Any]]
+    queries: Callable[[Subject, int, str | None], Sequence[PastQuestion]]
 
 
 @dataclass(frozen=True)
@@ -32,3 +49,4 @@ class Doors:
     metrics_type: str
     emit: Emit
     policies: PolicyDoor | None = None
+    questions: QuestionDoor | None = None

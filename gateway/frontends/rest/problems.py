@@ -24,7 +24,8 @@ from gateway.events import Crashed, Emit
 from gateway.frontends.rest.responses import AsciiJson
 
 MEDIA_TYPE = "application/problem+json"
-_RETRY_SECONDS = "60"
+# Seconds: a failed log-in is forgotten slowly, a place is free as soon as a question ends.
+_RETRY_AFTER = {Code.TOO_MANY_FAILURES: "60", Code.TOO_MANY_QUESTIONS: "1"}
 # What the framework itself says no to.
 _HTTP_CODES = {404: Code.NO_SUCH_ENDPOINT, 405: Code.METHOD_NOT_ALLOWED}
 
@@ -57,7 +58,7 @@ class ProblemResponse(AsciiJson):
     media_type = MEDIA_TYPE
 
 
-def problem(refusal: Refusal, query_id: str | None = None) -> ProblemResponse:
+def problem(refusal: Refusal) -> ProblemResponse:
     status = HTTP[refusal.code]
     return ProblemResponse(
         {
@@ -68,7 +69,7 @@ def problem(refusal: Refusal, query_id: str | None = None) -> ProblemResponse:
             "reason": refusal.reason,
             "detail": refusal.detail or refusal.title,
             "hint": refusal.hint,
-            "query_id": query_id,
+            "query_id": refusal.query_id,
         },
         status,
         headers=_headers(refusal),
@@ -136,6 +137,6 @@ class Incidents:
 def _headers(refusal: Refusal) -> Mapping[str, str]:
     if refusal.code in {Code.NO_CREDENTIALS, Code.BAD_CREDENTIALS}:
         return {"WWW-Authenticate": "Bearer"}
-    if refusal.code is Code.TOO_MANY_FAILURES:
-        return {"Retry-After": _RETRY_SECONDS}
+    if refusal.code in _RETRY_AFTER:
+        return {"Retry-After": _RETRY_AFTER[refusal.code]}
     return {}

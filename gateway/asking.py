@@ -1,0 +1,44 @@
+"""Who asks gets answers: the pipeline with everything that a running gateway gives it."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.budget.standing import Standing
+from gateway.house import House
+from gateway.own_rows import OwnRows
+from gateway.pipeline import answer, estimate
+from gateway.policy.subjects import Subject
+from gateway.question import Answer, Estimate, PastQuestion, Request
+from gateway.served import Served
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Answers the questions that come in by one front end."""
+
+    house: House
+    own: OwnRows
+    served: Served
+    front_end: str
+
+    def answer(self, subject: Subject, request: Request, cancelled: threading.Event) -> Answer:
+        return answer(self.house, subject, request, self.front_end, cancelled)
+
+    def estimate(self, subject: Subject, request: Request) -> Estimate:
+        return estimate(self.house, subject, request, self.front_end)
+
+    def accounts(self, subject: Subject, dataset: str | None) -> Sequence[Standing]:
+        """The accounts on the path of the subject's questions."""
+        found = self.own.accounts_of(subject)
+        return [one for one in found if dataset is None or one.dataset == dataset]
+
+    def datasets(self, subject: Subject) -> Mapping[str, Any]:
+        return self.own.datasets(subject)
+
+    def queries(self, subject: Subject, limit: int, before: str | None) -> Sequence[PastQuestion]:
+        return self.own.questions(subject, limit, before)
+
+    def close(self) -> None:
+        self.served.close()

@@ -1,0 +1,171 @@
+"""`gateway query`: a question asked in this process, the way every question goes."""
+
+import argparse
+import json
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+from gateway.app import open_ground, open_policies, operator_name
+from gateway.cli.exits import plain
+from gateway.cli.settings import settings_from
+from gateway.cli.table import print_table
+from gateway.cli.warn import warn
+from gateway.errors import Code, OperatorError
+from gateway.explaining import twin_for_a_while
+from gateway.frontends.rest.answered import estimate_json
+from gateway.frontends.rest.doors import QuestionDoor
+from gateway.frontends.rest.questions import told_answer
+from gateway.policy.subjects import Subject
+from gateway.question import Request
+from gateway.units import Epsilon, UnitError
+
+
+def run(arguments: argparse.Namespace) -> int:
+    request = _request(arguments)
+    with _open_door(arguments) as (door, subject):
+        if arguments.dry_run:
+            told = estimate_json(door.estimate(subject, request))
+        else:
+            with _cancelled_by_interrupt() as cancelled:
+                answer = door.answer(subject, request, cancelled)
+            told = told_answer(door, subject, request.dataset, answer)
+    if arguments.json:
+        print(json.dumps(told, indent=2))
+    elif arguments.dry_run:
+        _print_estimate(told)
+    else:
+        _print_answer(told)
+    return 0
+
+
+@contextmanager
+def _open_door(arguments: argparse.Namespace) -> Iterator[tuple[QuestionDoor, Subject]]:
+    """Everything an answer needs; a twin of its own, so that a gateway that runs is not disturbed."""
+    from gateway.app import open_questions  # noqa: PLC0415
+
+    settings = settings_from(arguments)
+    with (
+        twin_for_a_while(settings.postgres_bin) as twin,
+        open_ground(settings, warn) as ground,
+    ):
+        ground.require_ledger_kept()
+        policies = open_policies(ground, warn)
+        subject = policies.value.subjects.get(arguments.subject)
+        if subject is None:
+            raise OperatorError(
+                Code.SUBJECT_UNKNOWN, f"`{arguments.subject}`", "subjects stand in subjects.yaml"
+            )
+        yield open_questions(ground, policies, twin, warn), subject
+
+
+def _request(arguments: argparse.Namespace) -> Request:
+    try:
+        price = None if arguments.epsilon is None else Epsilon.parse(arguments.epsilon)
+    except UnitError as error:
+        raise OperatorError(Code.ARGUMENT_INVALID, f"--epsilon: {error}") from None
+    if price is not None and not price:
+        raise OperatorError(Code.ARGUMENT_INVALID, "--epsilon: epsilon must be more than 0")
+    return Request(
+        sql=arguments.sql,
+        dataset=arguments.dataset,
+        purpose=arguments.purpose,
+        epsilon=price,
+        address=operator_name(),
+    )
+
+
+@contextmanager
+def _cancelled_by_interrupt() -> Iterator[threading.Event]:
+    """The first Ctrl-C cancels the source query, and a record says so; the second ends the command."""
+    cancelled = threading.Event()
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        del frame
+        cancelled.set()
+        signal.signal(number, before)
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield cancelled
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _print_answer(told: dict[str, Any]) -> None:
+    wide = [
+        place for place, _ in enumerate(told["columns"]) if any(r[place] for r in told["intervals"])
+    ]
+    header: list[str] = []
+    for place, column in enumerate(told["columns"]):
+        header += [plain(column["name"])] + (["± 95 %"] if place in wide else [])
+    rows = [
+        _row(row, intervals, wide)
+        for row, intervals in zip(told["rows"], told["intervals"], strict=True)
+    ]
+    print_table(header, rows)
+    privacy = told["privacy"]
+    print(f"\nprice: epsilon {_number(privacy['charged_epsilon'])}", end="")
+    print(f", delta {_number(privacy['delta'])}" if privacy["delta"] else "")
+    for account in told["budget"]["accounts"]:
+        remaining, limit = account["epsilon_remaining"], account["epsilon_limit"]
+        print(plain(f"{account['account']}: {_number(remaining)} of {_number(limit)} left"))
+    _print_notices(told)
+
+
+def _row(row: Sequence[Any], intervals: Sequence[Any], wide: Sequence[int]) -> list[str]:
+    cells: list[str] = []
+    for place, cell in enumerate(row):
+        cells.append(_cell(cell))
+        if place in wide:
+            cells.append(_margin(cell, intervals[place]))
+    return cells
+
+
+def _cell(cell: Any) -> str:  # noqa: ANN401  # JSON
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    return _number(cell) if isinstance(cell, float) else plain(str(cell))
+
+
+def _margin(cell: Any, ends: Any) -> str:  # noqa: ANN401  # JSON
+    """`± margin` where the interval is the same to both sides, else its ends."""
+    if ends is None:
+        return ""
+    low, high = ends
+    if all(isinstance(one, int | float) for one in (cell, low, high)):
+        below, above = cell - low, high - cell
+        if abs(above - below) <= 1e-6 * (abs(above) + abs(below)):
+            return f"± {_number((above + below) / 2)}"
+    return f"[{_cell(low)}, {_cell(high)}]"
+
+
+def _print_estimate(told: dict[str, Any]) -> None:
+    print_table(
+        ("column", "± 95 %"),
+        [
+            (
+                plain(one["name"]),
+                ""
+                if one["expected_margin_95"] is None
+                else f"± {_cell(one['expected_margin_95'])}",
+            )
+            for one in told["columns"]
+        ],
+    )
+    print(f"\nprice: epsilon {_number(told['price'])}; nothing was run or charged")
+    _print_notices(told)
+
+
+def _print_notices(told: dict[str, Any]) -> None:
+    for notice in told["notices"]:
+        print(plain(f"note: {notice}"))
+
+
+def _number(value: float) -> str:
+    return f"{value:.15g}"

@@ -1,0 +1,215 @@
+"""Nodes of a plan as SQL. Every relation of persons has the unit of its rows beside its columns.
+
+INVARIANT: above a scan nothing sees a value that is not enforced, nor a row without a unit; the unit itself is
+read as it is stored, since a clamp would make two persons one. Rows of persons meet rows of persons only where
+the units that ride along are equal, whatever the condition says.
+"""
+
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+from sqlalchemy import (
+    ColumnClause,
+    column,
+    exists,
+    literal_column,
+    quoted_name,
+    table,
+    true,
+    union_all,
+)
+from sqlalchemy import Join as SqlJoin
+
+from gateway.engines.constants import constant
+from gateway.engines.derived import aggregate, binary, window
+from gateway.engines.expressing import Dialect, Expressing, Expressions, Sql
+from gateway.engines.related import UNIT, Related, over
+from gateway.engines.staged import StagedRows
+from gateway.plan.fields import Field
+from gateway.plan.grouping import PerUnit
+from gateway.plan.joins import Join, Mark, UnionAll
+from gateway.plan.labels import Protected
+from gateway.plan.node import BrokenPlan, Node
+from gateway.plan.relations import Constant, Filter, Project, Scan, Window
+from gateway.plan.scalars import Cast, Ref, Scalar, walk
+from gateway.sensitivity.ranges import Range, ranges_of
+
+_MOST_REPEATED = 64  # expressions stand where they are used until they grow beyond this
+
+
+class Relations:
+    """Renders the nodes of one plan."""
+
+    def __init__(
+        self, dialect: Dialect, expressing: Expressing, staged: Mapping[str, StagedRows]
+    ) -> None:
+        self.dialect = dialect
+        self._expressing = expressing
+        self._staged = staged
+        self._numbers = count(1)
+
+    def name(self) -> str:
+        """A name that nothing else in the statement has."""
+        return f"t{next(self._numbers)}"
+
+    def expressions(self, related: Related, *nodes: Node) -> Expressions:
+        """Expressions over the columns of a relation; `nodes` are those whose columns they are."""
+        ranges: dict[str, Range] = {}
+        for one in nodes:
+            ranges |= ranges_of(one)
+        return self._expressing.over(self.dialect, related.columns, ranges, self._staged)
+
+    def of(self, node: Node) -> Related:  # noqa: PLR0911 - one answer for each kind of node
+        """The relation that a node means."""
+        match node:
+            case Scan():
+                return self._scan(node)
+            case Constant():
+                return constant(self.dialect, node, self._staged[node.name], self.name())
+            case Filter():
+                below = self.of(node.child)
+                return below.filtered(self.expressions(below, node.child).sql(node.condition))
+            case Project():
+                return self._project(node)
+            case Join():
+                return self._join(node)
+            case Mark():
+                return self._mark(node)
+            case UnionAll():
+                return self._union(node)
+            case PerUnit():
+                return self._per_unit(node)
+            case Window():
+                return self._window(node)
+            case _:
+                raise BrokenPlan("a node that is no relation of the source")
+
+    def _scan(self, scan: Scan) -> Related:
+        schema, _, name = scan.table.name.rpartition(".")
+        names: list[ColumnClause[Any]] = [
+            column(quoted_name(one.name, quote=True)) for one in scan.table.columns
+        ]
+        there = table(
+            quoted_name(name, quote=True),
+            *names,
+            schema=quoted_name(schema, quote=True) if schema else None,
+        ).alias(self.name())
+        key = scan.table.unit_column
+        unit = None
+        if key is not None:
+            unit = binary(there.c[key.name], key.type)
+        columns: dict[str, Sql] = {}
+        for one, made in zip(scan.table.columns, scan.fields, strict=True):
+            stored = there.c[one.name]
+            is_key = unit is not None and one is key
+            columns[made.id] = (
+                unit
+                if is_key and unit is not None
+                else self._expressing.enforced(self.dialect, scan.table, one, stored)
+            )
+        related = Related(there, columns, unit)
+        return related if unit is None else related.filtered(unit.is_not(None))
+
+    def _project(self, node: Project) -> Related:
+        below = self.of(node.child)
+        expressions = self.expressions(below, node.child)
+        items = [(made, one) for made, (_, one) in zip(node.fields, node.items, strict=True)]
+        sizes = [
+            sum(below.size if isinstance(part, Ref) else 1 for part in walk(one))
+            for _, one in items
+        ]
+        made = Related(
+            below.source,
+            {field.id: expressions.sql(one) for field, one in items},
+            below.unit,
+            below.where,
+            max(sizes, default=1),
+        )
+        if made.size <= _MOST_REPEATED:
+            return made
+        return made.nested(self.name(), fenced=self.dialect == "postgresql")
+
+    def _join(self, node: Join) -> Related:
+        left, right = self.of(node.left), self.of(node.right)
+        if node.outer:
+            # what the far side computes must be NULL where it has no row
+            right = right.nested(self.name())
+        columns = {**left.columns, **right.columns}
+        unit = left.unit if left.unit is not None else right.unit
+        size = max(left.size, right.size)
+        both = Related(left.source, columns, unit, left.where)
+        expressions = self.expressions(both, node.left, node.right)
+        parts = [] if node.condition is None else [expressions.sql(node.condition)]
+        if left.unit is not None and right.unit is not None:
+            parts.append(left.unit == right.unit)
+        on = true() if not parts else parts[0]
+        for part in parts[1:]:
+            on = on & part
+        source = SqlJoin(left.source, right.source, on, isouter=node.outer)
+        return Related(source, columns, unit, (*left.where, *right.where), size)
+
+    def _mark(self, node: Mark) -> Related:
+        child = self.of(node.child)
+        inner = self.of(node.inner).nested(self.name())
+        both = Related(inner.source, {**child.columns, **inner.columns}, None)
+        parts = []
+        if node.condition is not None:
+            parts.append(self.expressions(both, node.child, node.inner).sql(node.condition))
+        if child.unit is not None and inner.unit is not None:
+            parts.append(child.unit == inner.unit)
+        found = (
+            exists(literal_column("1"))
+            .select_from(inner.source)
+            .where(*parts)
+            .correlate_except(inner.source)
+        )
+        # a mark is not to be repeated wherever it is used: it counts as large
+        size = max(child.size, _MOST_REPEATED // 4)
+        columns = {**child.columns, node.id: found}
+        return Related(child.source, columns, child.unit, child.where, size)
+
+    def _union(self, node: UnionAll) -> Related:
+        names = {one.id: f"c{place + 1}" for place, one in enumerate(node.fields)}
+        sides = []
+        for side in node.below:
+            below = self.of(side)
+            expressions = self.expressions(below, side)
+            items = [
+                expressions.sql(_as(one, made)).label(names[made.id])
+                for one, made in zip(side.fields, node.fields, strict=True)
+            ]
+            sides.append(below.select(*items, below.owned.label(UNIT)))
+        return over(union_all(*sides).subquery(self.name()), names, owned=True)
+
+    def _per_unit(self, node: PerUnit) -> Related:
+        below = self.of(node.child)
+        expressions = self.expressions(below, node.child)
+        names = {one.id: f"c{place + 1}" for place, one in enumerate(node.fields)}
+        label = node.child.label
+        rows = label.rows if isinstance(label, Protected) else None
+        keys = [expressions.key(key) for _, key in node.keys]
+        ranges = ranges_of(node.child)
+        measured = [
+            aggregate(self.dialect, expressions, one, ranges, rows) for _, one in node.measures
+        ]
+        items = [
+            one.label(name) for one, name in zip((*keys, *measured), names.values(), strict=True)
+        ]
+        grouped = below.select(*items, below.owned.label(UNIT)).group_by(below.owned, *keys)
+        return over(grouped.subquery(self.name()), names, owned=True)
+
+    def _window(self, node: Window) -> Related:
+        below = self.of(node.child).nested(self.name())
+        expressions = self.expressions(below, node.child)
+        label = node.child.label
+        rows = label.rows if isinstance(label, Protected) else None
+        ranges = ranges_of(node.child)
+        columns = dict(below.columns)
+        for name, call in node.items:
+            columns[name] = window(self.dialect, expressions, call, ranges, rows, unit=below.owned)
+        return Related(below.source, columns, below.unit).nested(self.name())
+
+
+def _as(one: Field, made: Field) -> Scalar:
+    return Ref(one) if one.type == made.type else Cast(Ref(one), made.type)

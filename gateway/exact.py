@@ -1,0 +1,24 @@
+"""Exact answers of the source, before any noise.
+
+INVARIANT: values of this module never leave `engines`, `noise` and the pipeline; an import contract sees to
+it. Their `repr` shows no value, so no log and no error text can have one by mistake.
+"""
+
+from dataclasses import dataclass, field
+
+from gateway.catalog.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class ExactTable:
+    """One row for each group that was found: its key values, and one whole number for each measurement.
+
+    `keys[i]` goes with `measured[j][i]`: measurements are kept as columns, noise is drawn for each at once.
+    """
+
+    keys: tuple[tuple[Value | None, ...], ...] = field(repr=False)
+    measured: tuple[tuple[int, ...], ...] = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if any(len(column) != len(self.keys) for column in self.measured):
+            raise ValueError("a column of an exact table is shorter or longer than its keys")

@@ -1,0 +1,75 @@
+"""The steps of a statement, one after the other: exact answers get their noise before anything else sees them."""
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
+from gateway.engines.staged import StagedRows
+from gateway.finishing import Constant, fetched, released, run_finishing, staged
+from gateway.house import House
+from gateway.noise.noisy import NoisyTable, add_noise
+from gateway.noise.pricing import Priced
+from gateway.sensitivity.analysis import Enumerated
+from gateway.serving import Serving
+from gateway.understanding import Question, Understood
+
+
+@dataclass(frozen=True)
+class Executed:
+    """Constants for the twin, and the noisy tables among them by the names of their releases."""
+
+    constants: Mapping[str, Constant]
+    noisy: Mapping[str, tuple[Priced, NoisyTable]]
+
+
+def executed(  # noqa: PLR0917 - a statement and where it runs
+    house: House,
+    question: Question,
+    serving: Serving,
+    understood: Understood,
+    bounded: tuple[Priced, ...],
+    cancelled: threading.Event,
+) -> Executed:
+    """Every step, in order."""
+    cut = understood.bound
+    constants: dict[str, Constant] = {}
+    there: dict[str, StagedRows] = {}
+    noisy: dict[str, tuple[Priced, NoisyTable]] = {}
+    waiting = iter(bounded)
+    for step in cut.steps if isinstance(cut, Cut) else ():
+        match step:
+            case Release():
+                release = next(waiting)
+                table = _noisy(house, question, serving, release, there, cancelled)
+                noisy[step.name] = (release, table)
+                constants[step.name] = released(step, table, release.analysis.formulas)
+            case Fetch():
+                rows = serving.fetch(step, lambda name: house.own(question.subject, name))
+                constants[step.name] = fetched(step, rows)
+            case Empty():
+                constants[step.name] = fetched(step, None)
+            case Stage():
+                most = serving.policy.sizes.result_rows
+                with house.twin.borrowed(question.subject.name, understood.view.shown) as twin:
+                    found = run_finishing(step.sql, constants, twin, most)
+                there[step.name] = staged(step, found)
+    return Executed(constants, noisy)
+
+
+def _noisy(  # noqa: PLR0917 - see above
+    house: House,
+    question: Question,
+    serving: Serving,
+    release: Priced,
+    there: Mapping[str, StagedRows],
+    cancelled: threading.Event,
+) -> NoisyTable:
+    analysis = release.analysis
+    if not release.noises and isinstance(analysis.groups, Enumerated):
+        # groups that the policy lists, and nothing about them: the source is not asked
+        return NoisyTable(analysis.groups.keys, (), ())
+    exact = serving.run(
+        analysis, there, now=question.asked_at, limit_s=house.limit_s, cancelled=cancelled
+    )
+    return add_noise(exact, release, house.entropy)

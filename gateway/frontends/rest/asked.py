@@ -1,0 +1,160 @@
+"""What a body of `/v1/query` and `/v1/estimate` may say, and the request it makes.
+
+INVARIANT: a price is read as the decimal it was written as, and is more than nothing.
+"""
+
+import hashlib
+import json
+from typing import Annotated, Any, Final
+
+from fastapi import Request as HttpRequest
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+
+from gateway.errors import Code, UnsupportedSql
+from gateway.frontends.rest.bodies import Json, Number, malformed, shown
+from gateway.question import Request
+from gateway.units import Epsilon, UnitError
+
+_LONGEST_NAME: Final = 256
+_MOST_PARAMETERS: Final = 65_535  # as PostgreSQL's own protocol
+_LONGEST_KEY: Final = 255
+
+
+def _price(value: Any) -> Epsilon | None:  # noqa: ANN401  # whatever was sent
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | Number):
+        raise ValueError("must be a number such as 0.1, or the same as a string")  # noqa: TRY004  # pydantic tells it
+    try:
+        price = Epsilon.parse(value.text if isinstance(value, Number) else value)
+    except UnitError as error:
+        raise ValueError(str(error)) from None
+    if not price:
+        raise ValueError("epsilon must be more than 0")
+    return price
+
+
+def _parameter(value: Any) -> str | None:  # noqa: ANN401  # see above
+    """As PostgreSQL reads it: a text or nothing."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Number):
+        return value.text
+    if not isinstance(value, str):
+        raise ValueError("must be null, true, false, a number or a string")  # noqa: TRY004  # pydantic tells it
+    if "\0" in value:
+        raise ValueError("a text cannot hold the character NUL")
+    return value
+
+
+Name = Annotated[str, Field(max_length=_LONGEST_NAME)]
+Price = Annotated[
+    Epsilon | None,
+    BeforeValidator(_price),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "null"}]}),
+]
+Parameter = Annotated[
+    str | None,
+    BeforeValidator(_parameter),
+    WithJsonSchema({"type": ["null", "boolean", "number", "string"]}),
+]
+Accuracy = Annotated[
+    object,
+    WithJsonSchema(
+        {
+            "type": ["object", "null"],
+            "properties": {
+                "margin": {"type": "number"},
+                "relative": {"type": "number"},
+                "confidence": {"type": "number"},
+            },
+        }
+    ),
+]
+
+
+class QueryBody(BaseModel):
+    """A question. `epsilon` is the price of the whole statement; default and cap are the policy's."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+    sql: Annotated[str, Field(description="one statement in PostgreSQL's SQL")]
+    dataset: Annotated[
+        Name | None, Field(description="may be left out by whoever has only one")
+    ] = None
+    purpose: Annotated[
+        Name | None, Field(description="may be left out by whoever has only one")
+    ] = None
+    epsilon: Annotated[Price, Field(description="read exactly, as a decimal")] = None
+    accuracy: Annotated[Accuracy, Field(description="not supported yet: say `epsilon`")] = None
+    params: Annotated[
+        list[Parameter] | None,
+        Field(max_length=_MOST_PARAMETERS, description="values of $1, $2, … in this order"),
+    ] = None
+    fresh: Annotated[bool, Field(description="never an answer that was given before")] = False
+    dry_run: Annotated[bool, Field(description="the estimate instead of the answer")] = False
+
+
+def body_of(read: dict[str, Json]) -> QueryBody:
+    """The question, or one refusal that names the field."""
+    try:
+        body = QueryBody.model_validate(read)
+    except ValidationError as error:
+        raise malformed(_first_problem(error)) from None
+    if body.accuracy is not None:
+        raise UnsupportedSql(
+            Code.NOT_ANSWERED_YET, "`accuracy` is not supported yet", "say `epsilon` instead"
+        )
+    return body
+
+
+def request_of(body: QueryBody, http: HttpRequest) -> Request:
+    """The request as the pipeline takes it."""
+    key = idempotency_key(http)
+    return Request(
+        sql=body.sql,
+        dataset=body.dataset,
+        purpose=body.purpose,
+        epsilon=body.epsilon,
+        parameters=tuple(body.params or ()),
+        idempotency=None if key is None else (key, digest_of(body)),
+        address=http.client.host if http.client else "unknown",
+    )
+
+
+def idempotency_key(http: HttpRequest) -> str | None:
+    """The header of this name, when there is one."""
+    keys = http.headers.getlist("idempotency-key")
+    if not keys:
+        return None
+    if len(keys) > 1:
+        raise malformed("the header `Idempotency-Key` is there twice", "send one")
+    (key,) = keys
+    if not 1 <= len(key) <= _LONGEST_KEY or not all("!" <= sign <= "~" for sign in key):
+        raise malformed(
+            f"the header `Idempotency-Key` is not 1 to {_LONGEST_KEY} visible ASCII characters",
+            "send a UUID, a new one for each question",
+        )
+    return key
+
+
+def digest_of(body: QueryBody) -> str:
+    """The same for bodies that mean the same, however they were written."""
+    meant = {
+        "sql": body.sql,
+        "dataset": body.dataset,
+        "purpose": body.purpose,
+        "epsilon": None if body.epsilon is None else body.epsilon.ratio,
+        "params": body.params or [],
+        "fresh": body.fresh,
+    }
+    return hashlib.sha256(json.dumps(meant, sort_keys=True).encode()).hexdigest()
+
+
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    said = first["msg"].removeprefix("Value error, ")
+    return f"{shown(where)}: {said[:1].lower()}{said[1:]}"

@@ -1,0 +1,142 @@
+"""A JSON body, read as it was written: no number becomes a float, and nothing is left to interpretation.
+
+INVARIANT: a number stays the text it was sent as; `0.1` is never a double.
+INVARIANT: no more of a body is held than may be sent.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn, TypeAlias
+
+from fastapi import Request
+from starlette.requests import ClientDisconnect
+
+from gateway.errors import Code, LimitExceeded, SyntaxRefused
+
+LARGEST: int = 1024 * 1024
+_LONGEST_NUMBER = 1000  # digits; what is longer is no number anybody means
+_MOST_SHOWN = 64
+_HINT = "send one JSON object, see /docs"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A JSON number, as it was written."""
+
+    text: str
+
+
+Json: TypeAlias = "bool | str | Number | list[Json] | dict[str, Json] | None"
+
+
+class _Odd(ValueError):
+    """JSON to the letter perhaps, but not to be relied on."""
+
+
+async def read_body(request: Request) -> dict[str, Json]:
+    """The object that was sent, or one refusal that says what is wrong with it."""
+    return parse_body(await _received(request))
+
+
+def parse_body(body: bytes) -> dict[str, Json]:
+    try:
+        read = _read(body.decode())
+    except UnicodeDecodeError:
+        raise malformed("the body is not UTF-8 text") from None
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise malformed(f"the body is not JSON: {where}: {error.msg[:_MOST_SHOWN]}") from None
+    except _Odd as odd:
+        raise malformed(str(odd)) from None
+    except RecursionError:
+        raise malformed("the body nests too deep") from None
+    if not isinstance(read, dict):
+        raise malformed("the body is not a JSON object")
+    return read
+
+
+def malformed(detail: str, hint: str = _HINT) -> SyntaxRefused:
+    return SyntaxRefused(Code.BAD_REQUEST, detail, hint)
+
+
+def shown(text: str) -> str:
+    """What somebody sent, short enough to be said back."""
+    return f"`{text[:_MOST_SHOWN]}…`" if len(text) > _MOST_SHOWN else f"`{text}`"
+
+
+def _read(text: str) -> Json:
+    read: Json = json.loads(
+        text,
+        parse_int=_number,
+        parse_float=_number,
+        parse_constant=_no_number,
+        object_pairs_hook=_object,
+    )
+    if _has_half_a_pair(text, read):
+        raise _Odd("the body holds half of a Unicode surrogate pair")
+    return read
+
+
+def _number(text: str) -> Number:
+    if len(text) > _LONGEST_NUMBER:
+        raise _Odd(f"a number has more than {_LONGEST_NUMBER} digits")
+    return Number(text)
+
+
+def _no_number(text: str) -> NoReturn:
+    raise _Odd(f"`{text}` is not a JSON number")
+
+
+def _object(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
+    found: dict[str, Json] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _Odd(f"the key {shown(key)} is there twice")
+        found[key] = value
+    return found
+
+
+def _has_half_a_pair(text: str, read: Json) -> bool:
+    r"""Only `\ud800` and its like lead to one, since the text itself was UTF-8."""
+    if "\\u" not in text:
+        return False
+    waiting = [read]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, dict):
+            waiting += [*one, *one.values()]
+        elif isinstance(one, list):
+            waiting += one
+        elif isinstance(one, str) and not _is_whole(one):
+            return True
+    return False
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+async def _received(request: Request) -> bytes:
+    declared = request.headers.get("content-length", "")
+    if declared.isdecimal() and (len(declared) > len(str(LARGEST)) or int(declared) > LARGEST):
+        raise _too_large()
+    received = bytearray()
+    try:
+        async for piece in request.stream():
+            received += piece
+            if len(received) > LARGEST:
+                raise _too_large()
+    except ClientDisconnect:
+        raise malformed("the body ended before it was whole") from None
+    return bytes(received)
+
+
+def _too_large() -> LimitExceeded:
+    return LimitExceeded(
+        Code.REQUEST_TOO_LARGE, f"a body may have at most {LARGEST} bytes", "send less"
+    )

@@ -1,0 +1,143 @@
+"""The endpoints for questions: ask, ask what it would cost, what can be asked about, what was asked."""
+
+import threading
+from collections.abc import Callable
+from types import UnionType
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Query
+from fastapi import Request as HttpRequest
+from pydantic import BaseModel, ConfigDict, Field
+
+from gateway.errors import BackendUnavailable, Code, Refusal
+from gateway.frontends.rest import examples
+from gateway.frontends.rest.answered import answer_json, estimate_json, past_json
+from gateway.frontends.rest.asked import QueryBody, body_of, request_of
+from gateway.frontends.rest.bodies import read_body
+from gateway.frontends.rest.callers import caller
+from gateway.frontends.rest.doors import Doors, QuestionDoor
+from gateway.frontends.rest.responses import AsciiJson
+from gateway.frontends.rest.shapes import AnswerShape, DatasetsShape, EstimateShape, QueriesShape
+from gateway.frontends.rest.under_way import UnderWay
+from gateway.policy.subjects import Subject
+from gateway.question import Answer, Request
+
+_TAGS: list[Any] = ["questions"]  # FastAPI's own type
+_LOST_ACCOUNTS = "the accounts cannot be read at the moment; `GET /v1/budget` has them"
+
+
+class HistoryQuery(BaseModel):
+    """Which of one's own questions: the newest, or those before one of them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100
+    before: Annotated[str | None, Field(min_length=1, max_length=64, description="a query_id")] = (
+        None
+    )
+
+
+def add_questions(app: FastAPI, doors: Doors) -> None:
+    authenticated = caller(doors.authenticator)
+    under_way = UnderWay()
+
+    async def asked(
+        http: HttpRequest, subject: Annotated[Subject, Depends(authenticated)]
+    ) -> QueryBody:
+        """Read after the key was: nobody learns what an endpoint takes, and nobody's body is held."""
+        del subject
+        return body_of(await read_body(http))
+
+    caller_of = Annotated[Subject, Depends(authenticated)]
+    body_of_caller = Annotated[QueryBody, Depends(asked)]
+
+    @app.post("/v1/query", tags=_TAGS, **_with_body(AnswerShape | EstimateShape, examples.ANSWER))
+    async def query(http: HttpRequest, subject: caller_of, body: body_of_caller) -> AsciiJson:
+        """Ask a question in SQL; the answer is noisy, and its price is taken from your budget."""
+        door = _door(doors)
+        work = _estimating if body.dry_run else _answering
+        told = await under_way.work(subject.name, http, work(door, subject, request_of(body, http)))
+        return AsciiJson(told)
+
+    @app.post("/v1/estimate", tags=_TAGS, **_with_body(EstimateShape, examples.ESTIMATE))
+    async def estimate(http: HttpRequest, subject: caller_of, body: body_of_caller) -> AsciiJson:
+        """What a question would cost and how wide its noise would be; no data is touched."""
+        door = _door(doors)
+        told = await under_way.work(
+            subject.name, http, _estimating(door, subject, request_of(body, http))
+        )
+        return AsciiJson(told)
+
+    @app.get("/v1/datasets", tags=_TAGS, responses=_answers(DatasetsShape, examples.DATASETS))
+    def datasets(subject: caller_of) -> AsciiJson:
+        """The tables and columns that you may use, and for what."""
+        return AsciiJson(_door(doors).datasets(subject))
+
+    @app.get("/v1/queries", tags=_TAGS, responses=_answers(QueriesShape, examples.QUERIES))
+    def queries(subject: caller_of, wanted: Annotated[HistoryQuery, Query()]) -> AsciiJson:
+        """Your own questions, newest first."""
+        past = _door(doors).queries(subject, wanted.limit, wanted.before)
+        return AsciiJson({"queries": [past_json(one) for one in past]})
+
+
+def told_answer(door: QuestionDoor, subject: Subject, dataset: str | None, answer: Answer) -> Any:  # noqa: ANN401  # JSON
+    """The body of an answer. It is paid for, so it is given even when the accounts cannot be read."""
+    try:
+        return answer_json(answer, door.accounts(subject, dataset))
+    except Refusal:
+        return answer_json(answer, (), (_LOST_ACCOUNTS,))
+
+
+def _answering(
+    door: QuestionDoor, subject: Subject, request: Request
+) -> Callable[[threading.Event], Any]:
+    def work(gone: threading.Event) -> Any:  # noqa: ANN401  # JSON
+        return told_answer(door, subject, request.dataset, door.answer(subject, request, gone))
+
+    return work
+
+
+def _estimating(
+    door: QuestionDoor, subject: Subject, request: Request
+) -> Callable[[threading.Event], Any]:
+    def work(gone: threading.Event) -> Any:  # noqa: ANN401  # JSON
+        del gone  # no source is asked
+        return estimate_json(door.estimate(subject, request))
+
+    return work
+
+
+def _with_body(shape: type[BaseModel] | UnionType, example: object) -> dict[str, Any]:
+    """The body is read by us, so FastAPI is told what it looks like."""
+    body = {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": QueryBody.model_json_schema(),
+                "example": examples.QUESTION,
+            }
+        },
+    }
+    key = {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "required": False,
+        "description": "repeated by you, it brings back the stored answer, charged once",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    }
+    return {
+        "responses": _answers(shape, example),
+        "openapi_extra": {"requestBody": body, "parameters": [key]},
+    }
+
+
+def _answers(
+    shape: type[BaseModel] | UnionType, example: object
+) -> dict[int | str, dict[str, Any]]:
+    return {200: {"model": shape, "content": {"application/json": {"example": example}}}}
+
+
+def _door(doors: Doors) -> QuestionDoor:
+    if doors.questions is None:
+        raise BackendUnavailable(Code.STATE_UNAVAILABLE, "no dataset is open for questions")
+    return doors.questions

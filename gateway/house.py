@@ -1,0 +1,36 @@
+"""What an answer needs of the gateway, as a handful of values and functions."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from gateway.engines.staged import StagedRows
+from gateway.events import Emit
+from gateway.noise.entropy import SYSTEM_ENTROPY, Entropy
+from gateway.policy.subjects import Subject
+from gateway.serving import Serving
+from gateway.store.journal import Journal
+from gateway.trail.append import Clock, Trail, utc_now
+from gateway.twin import Twin
+from gateway.understanding import Question
+
+FindServing: TypeAlias = Callable[[Question, str | None], Serving]
+OwnRows: TypeAlias = Callable[[Subject, str], StagedRows]
+
+
+@dataclass(frozen=True)
+class House:
+    """`serving` finds the dataset of a question, `own` reads the gateway's own tables for a subject.
+
+    `entropy` is the operating system's; a test brings its own.
+    """
+
+    journal: Journal
+    trail: Trail
+    twin: Twin
+    serving: FindServing
+    own: OwnRows
+    emit: Emit
+    limit_s: float
+    now: Clock = utc_now
+    entropy: Entropy = SYSTEM_ENTROPY

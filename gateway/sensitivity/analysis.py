@@ -1,0 +1,55 @@
+"""All that is known of a release before it runs: what is measured, how it is computed, which groups come back.
+
+Depends on the plan, the declared domains and the policy's limits alone; never on data.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from gateway.catalog.values import Value
+from gateway.plan.grouping import Aggregate
+from gateway.sensitivity.formula import Formula
+from gateway.sensitivity.measurement import Measurement, Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Enumerated:
+    """The groups are known before anything is read: every one comes back, the empty ones too.
+
+    `keys` has one tuple of values for each group, sorted; None is NULL. Without keys it is one empty tuple.
+    """
+
+    keys: tuple[tuple[Value | None, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholded:
+    """Groups are found in the data: those of fewer than `least` units are dropped where they lie, the others
+    come back when their noisy count of units reaches a threshold. `units` is the place of that count.
+    """
+
+    units: int
+    least: int
+
+
+Groups: TypeAlias = Enumerated | Thresholded
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """One release. `rows` is R, `groups_per_unit` is G (1 where a unit can be in one group alone).
+
+    `formulas` go with the plan's measures, one by one; the last slot may be the hidden count of units that
+    a threshold needs.
+    """
+
+    plan: Aggregate
+    rows: int
+    groups_per_unit: int
+    slots: tuple[Slot, ...]
+    formulas: tuple[Formula, ...]
+    groups: Groups
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        return tuple(one for slot in self.slots for one in slot.measurements)

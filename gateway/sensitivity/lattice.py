@@ -1,0 +1,68 @@
+"""Whole numbers in the place of values: what is summed is exact, and bounded however it was computed.
+
+INVARIANT: `low <= high`, both below 2^30 in size, so a sum of the integers of one unit cannot overflow.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, floor
+from typing import Final
+
+from gateway.sensitivity.bounds import Range
+
+_MOST: Final = 2**30
+_MOST_OF_ALL_ROWS: Final = 2**46  # times a weight of up to 2^16 it still fits into a bigint
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """The values `i * step` for whole numbers i from `low` to `high`."""
+
+    step: Fraction
+    low: int
+    high: int
+
+    @property
+    def middle(self) -> int:
+        """m: the whole number that sums are taken around."""
+        return (self.low + self.high) // 2
+
+    @property
+    def reach(self) -> int:
+        """d: how far from the middle a value can be."""
+        return max(self.high - self.middle, self.middle - self.low)
+
+    @property
+    def width(self) -> int:
+        """w: how far two values can be apart."""
+        return self.high - self.low
+
+
+def lattice_of(range_: Range, rows: int) -> Lattice:
+    """The finest lattice of the range on which the sums of `rows` rows, with weights, stay small enough.
+
+    Its step is the least multiple of the range's step, or the least power of two where there is none. What is
+    narrower than a step becomes its nearest point: the values are clamped to it like to any other lattice.
+    """
+    most = max(2, min(_MOST, _MOST_OF_ALL_ROWS // max(rows, 1))) - 1
+    size = max(abs(range_.low), abs(range_.high))
+    step = _multiple(range_.step, size / most) if range_.step else _power_of_two(size / most)
+    low, high = ceil(range_.low / step), floor(range_.high / step)
+    if low > high:
+        low = high = round((range_.low + range_.high) / (2 * step))
+    return Lattice(step, low, high)
+
+
+def _multiple(step: Fraction, least: Fraction) -> Fraction:
+    return step * max(1, ceil(least / step))
+
+
+def _power_of_two(least: Fraction) -> Fraction:
+    """The least that is not below."""
+    if least == 0:
+        return Fraction(1)
+    guess = least.numerator.bit_length() - least.denominator.bit_length()
+    power = Fraction(2) ** (guess - 1)
+    while power < least:
+        power *= 2
+    return power

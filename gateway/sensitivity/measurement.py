@@ -1,0 +1,86 @@
+"""What is measured: integers over the rows of persons, each with how far one unit can move it.
+
+A release asks for some of these in every group. Its aggregates are computed from them afterwards, so two
+aggregates that need the same count measure it once.
+
+INVARIANT: `most` bounds what one unit adds to or takes from one group, after bounding with R rows per unit;
+the unit is in at most G groups.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+from gateway.plan.scalars import Scalar
+from gateway.sensitivity.lattice import Lattice
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """How many rows have `where` true and all of `present` not NULL; at most R of a unit count."""
+
+    present: tuple[Scalar, ...] = ()
+    where: Scalar | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """How many units have a row for which `where` is true."""
+
+    where: Scalar | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Different:
+    """How many different values, not NULL, are in the rows where `where` is true; at most R of a unit."""
+
+    value: Scalar
+    where: Scalar | None = None
+
+
+class Origin(Enum):
+    """From where the distances of a total are taken."""
+
+    MIDDLE = "middle"  # the sum of i - m
+    LOW = "low"  # the sum of i - low
+    HIGH = "high"  # the sum of high - i
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The sum of lattice integers over the rows where `where` is true and the value is not NULL."""
+
+    value: Scalar
+    lattice: Lattice
+    origin: Origin
+    where: Scalar | None = None
+
+
+Quantity: TypeAlias = Rows | Units | Different | Total
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One integer per group. `most` is how far one unit moves it there (Δ∞)."""
+
+    quantity: Quantity
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Measurements that share one part of the price. `most` bounds the sum of their moves by one unit.
+
+    One measurement; or the two totals from both ends of a domain, which one unit moves by R·w together.
+    """
+
+    measurements: tuple[Measurement, ...]
+    most: int
+
+    def delta1(self, groups: int) -> int:
+        """Δ1 over at most `groups` groups of a unit."""
+        return groups * self.most
+
+    def delta2_squared(self, groups: int) -> int:
+        """Δ2² over at most `groups` groups of a unit: of one measurement alone."""
+        return groups * self.most * self.most

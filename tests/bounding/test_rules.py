@@ -1,0 +1,161 @@
+"""Rewrites of plans before they run: what they add, what they leave out, what they refuse."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from fractions import Fraction
+
+import pytest
+from binding.clinic import CLINIC
+
+from gateway.bounding.bound_joins import bound_joins
+from gateway.bounding.complete_window_order import complete_window_order
+from gateway.bounding.drop_unused import drop_unused
+from gateway.bounding.fold_moments import fold_moments
+from gateway.bounding.person_sums import person_lattice
+from gateway.bounding.proving import Proofs
+from gateway.errors import Code, Unbounded
+from gateway.plan.aggregates import WindowCall
+from gateway.plan.explain import explain
+from gateway.plan.joins import Join
+from gateway.plan.node import Node
+from gateway.plan.relations import Filter, Project, Scan, Window
+from gateway.plan.scalars import Call, Literal, Moment, Ref
+from gateway.plan.types import BIGINT, BOOLEAN, DATE
+from gateway.sensitivity.ranges import Range
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Unique:
+    """A table with these keys."""
+
+    keys: tuple[frozenset[str], ...]
+    within: frozenset[str] = field(default_factory=frozenset)
+
+    def meets_one(self, columns: Collection[str]) -> bool:
+        return any(key <= frozenset(columns) for key in self.keys)
+
+
+PATIENTS = Proofs({"patients": Unique((frozenset({"patient_id"}),))})
+REGIONS = Proofs({"regions": Unique((frozenset({"region"}),))})
+NOTHING = Proofs({})
+
+
+def scan(name: str, alias: str) -> Scan:
+    table = CLINIC.table(name)
+    assert table is not None
+    return Scan(table, alias, CLINIC.unit)
+
+
+def ref(node: Node, name: str) -> Ref:
+    return Ref(next(one for one in node.fields if one.id == name))
+
+
+def equal(one: Ref, other: Ref) -> Call:
+    return Call("=", (one, other), BOOLEAN)
+
+
+def both(left: str, right: str) -> Join:
+    one, other = scan(left, "a"), scan(right, "b")
+    return Join(one, other, equal(ref(one, "a.patient_id"), ref(other, "b.patient_id")))
+
+
+def public(column: str = "b.region") -> Join:
+    one, other = scan("patients", "a"), scan("regions", "b")
+    return Join(one, other, equal(ref(one, "a.region"), ref(other, column)))
+
+
+def test_join_of_persons_stays_when_a_constraint_leaves_one_row_to_each() -> None:
+    """What a key proves need not be cut."""
+    join = both("patients", "visits")
+    assert bound_joins(join, PATIENTS) is join
+
+
+def test_join_of_persons_is_cut_to_the_smaller_side_when_nothing_is_proven() -> None:
+    """The side that is declared to have fewer rows is cut to them."""
+    shown = explain(bound_joins(both("visits", "patients"), NOTHING))
+    assert "sample_number()" in shown
+    assert "<= cast(1 as bigint)" in shown
+    assert (
+        shown.index("scan visits") < shown.index("sample_number()") < shown.index("scan patients")
+    )
+
+
+def test_join_with_public_rows_is_refused_when_its_key_is_not_proven() -> None:
+    """A declared key licenses nothing."""
+    assert bound_joins(public(), REGIONS) == public()
+    for join, proofs in ((public(), NOTHING), (public("b.capital"), REGIONS)):
+        with pytest.raises(Unbounded) as refused:
+            bound_joins(join, proofs)
+        assert refused.value.code is Code.FAN_OUT
+
+
+def test_key_compared_as_a_float_proves_nothing() -> None:
+    """Two whole numbers may be one float."""
+    visits, patients = scan("visits", "a"), scan("regions", "b")
+    proofs = Proofs({"regions": Unique((frozenset({"population"}),))})
+    join = Join(visits, patients, equal(ref(visits, "a.weight"), ref(patients, "b.population")))
+    assert not proofs.meets_one(join)
+    whole = Join(visits, patients, equal(ref(visits, "a.visit_id"), ref(patients, "b.population")))
+    assert proofs.meets_one(whole)
+
+
+def test_window_order_is_completed_by_the_columns_that_are_read() -> None:
+    """Unused columns are gone first; the order within a person then has all that are left."""
+    visits = scan("visits", "v")
+    unit = (ref(visits, "v.patient_id"),)
+    order = ((ref(visits, "v.visit_date"), True),)
+    call = WindowCall("lag", (ref(visits, "v.cost"),), unit, order, None, BIGINT)
+    kept = drop_unused(Window(visits, (("w", call),)), frozenset({"w"}))
+    made = complete_window_order(kept)
+    assert isinstance(made, Window)
+    assert [str(one.field.id) for one, _ in made.items[0][1].order if isinstance(one, Ref)] == [
+        "v.visit_date",
+        "v.cost",
+    ]
+
+
+def test_frame_without_order_is_ordered_too() -> None:
+    """A frame of rows depends on their order even where none is written."""
+    visits = scan("visits", "v")
+    unit = (ref(visits, "v.patient_id"),)
+    frame = ("2 preceding", "current row")
+    call = WindowCall("count", (), unit, (), frame, BIGINT)
+    made = complete_window_order(Window(visits, (("w", call),)))
+    assert isinstance(made, Window)
+    assert len(made.items[0][1].order) == len(visits.fields) - 1
+    whole = Window(visits, (("w", WindowCall("count", (), unit, (), None, BIGINT)),))
+    assert complete_window_order(whole) == whole
+
+
+def test_scan_reads_only_what_is_used_and_the_unit() -> None:
+    """Filters count as use; the unit key stays whatever is wanted."""
+    visits = scan("visits", "v")
+    cheap = Call("<", (ref(visits, "v.cost"), Literal(5, BIGINT)), BOOLEAN)
+    node = Project(Filter(visits, cheap), "q", (("d", ref(visits, "v.diagnosis")),))
+    below = drop_unused(node, frozenset()).below[0].below[0]
+    assert [one.id for one in below.fields] == ["v.patient_id", "v.cost"]
+
+
+def test_moments_become_the_time_of_the_statement_in_utc() -> None:
+    """One time, wherever the gateway stands."""
+    visits = scan("visits", "v")
+    past = Call("<", (ref(visits, "v.visit_date"), Moment("current_date", DATE)), BOOLEAN)
+    made = fold_moments(Filter(visits, past), NOON)
+    assert isinstance(made, Filter)
+    assert made.condition.parts[1] == Literal(date(2026, 3, 2), DATE)
+
+
+def test_lattice_of_a_persons_sums_is_exact_where_its_step_allows() -> None:
+    """Cents stay cents; what is too wide or has no step gets a power of two."""
+    cents = person_lattice(Range(Fraction(0), Fraction(5000), Fraction(1, 100)))
+    assert (cents.step, cents.low, cents.high) == (Fraction(1, 100), 0, 500_000)
+    for wide in (Range(Fraction(-1), Fraction(2**80), None), Range(Fraction(0), Fraction(1), None)):
+        found = person_lattice(wide)
+        step = found.step
+        assert (
+            step.numerator & (step.numerator - 1) == 0 == step.denominator & (step.denominator - 1)
+        )
+        assert max(-found.low, found.high) < 2**30

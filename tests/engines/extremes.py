@@ -1,0 +1,217 @@
+"""A table of extreme values in both databases, and expressions over it, rendered and plain.
+
+The columns of `stored` hold what a database can hold; `seen` holds what is enforced of it. An expression is
+rendered over the enforced columns of `stored`, and PostgreSQL's own answer is asked of `seen`.
+"""
+
+import random
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, column, select, table, text
+from sqlalchemy.exc import DBAPIError
+from sqlglot import exp
+
+from gateway.binding.bind import parse
+from gateway.binding.limits import tokens_of
+from gateway.binding.scalars import Scalars as Binder
+from gateway.binding.scope import Visible
+from gateway.catalog.domains import Anything, Domain, Interval
+from gateway.catalog.tables import Column, Table
+from gateway.catalog.types import parse_type
+from gateway.engines.expressing import Dialect, Sql
+from gateway.engines.scalars import Scalars, enforced
+from gateway.engines.staged import StagedRows
+from gateway.plan.relations import Scan
+from gateway.plan.scalars import Scalar
+from gateway.sensitivity.ranges import Range, ranges_of
+
+_ONE: Final = Fraction(1)
+
+
+def _within(low: Any, high: Any) -> Interval:
+    return Interval(low, high, _ONE)
+
+
+_NUMBERS: Final[list[str | None]] = ["0", "1", "-1", None, "0.5", "-2.5", "1e9", "-1e9", "3.25"]
+_FLOATS: Final[list[str | None]] = [
+    *_NUMBERS,
+    *("NaN", "Infinity", "-Infinity", "-0.0", "5e-324", "-5e-324", "1e-200", "2.5", "3.5"),
+    *("1e308", "-1e308", "0.1", "1e-16"),
+]
+_DATES: Final[list[str | None]] = [
+    *(None, "infinity", "-infinity", "0001-01-01", "9999-12-31", "2024-02-29", "2023-12-31"),
+    *("2000-01-01", "1900-02-28", "2021-01-03", "1970-01-01", "5000-06-30", "0004-02-29"),
+]
+_STAMPS: Final[list[str | None]] = [
+    *(f"{one} 13:14:15.678901" if one and one[0].isdigit() else one for one in _DATES),
+    *("9999-12-31 23:59:59.999999", "0001-01-01 00:00:00", "2024-03-31 00:00:00"),
+]
+_TEXTS: Final[list[str | None]] = [
+    *(None, "", "a", "A", "abc", "a,b,c", "ÄöÜß", "añb日本", "😀x", "  12 ", "-7", "+5", "1e3"),
+    *("12.5", "1_000", "0x10", "99999999999999999999999", "NaN", "inf", "2024-02-30"),
+    *("2024-02-29", "0000-01-01", "yesterday", "true", "%", "a_c", "\\", "xxaxx", "\tz", "1e99"),
+    *(".5", "5.", "1e-99", "İı", "éa", "Z"),
+]
+STORED: Final[dict[str, tuple[str, Domain, list[str | None]]]] = {
+    "s": ("smallint", Anything(), ["0", "1", "-1", None, "32767", "-32768", "7"]),
+    "i": ("integer", Anything(), ["0", "1", "-1", None, "2147483647", "-2147483648", "12"]),
+    "j": ("integer", _within(-100, 100), ["0", "3", "-7", None, "2147483647", "100", "99"]),
+    "b": (
+        "bigint",
+        Anything(),
+        ["0", "1", "-1", None, "9223372036854775807", "-9223372036854775808", "36"],
+    ),
+    "n": ("numeric(12,2)", _within(Fraction(-(10**9)), Fraction(10**9)), _NUMBERS),
+    "m": ("numeric", _within(Fraction(-(10**12)), Fraction(10**12)), [*_NUMBERS, "0.3333333333"]),
+    "w": ("numeric", Anything(), [*_NUMBERS, "9" * 28, "-" + "9" * 28, "0.0000000001"]),
+    "f": ("double precision", _within(Fraction(-(10**9)), Fraction(10**9)), _FLOATS),
+    "p": ("double precision", _within(Fraction(1), Fraction(300)), _FLOATS),
+    "g": ("double precision", Anything(), _FLOATS),
+    "r": ("real", _within(Fraction(-1000), Fraction(1000)), ["0", "0.5", "-2.5", None, "NaN"]),
+    "t": ("text", Anything(), _TEXTS),
+    "v": ("character varying(24)", Anything(), _TEXTS),
+    "o": ("boolean", Anything(), ["true", "false", None]),
+    "d": ("date", Anything(), _DATES),
+    "e": ("date", _within(date(2020, 1, 1), date(2026, 12, 31)), _DATES),
+    "z": ("timestamp without time zone", Anything(), _STAMPS),
+    "y": (
+        "timestamp without time zone",
+        _within(datetime(2020, 1, 1), datetime(2026, 12, 31)),  # noqa: DTZ001 - without zone
+        _STAMPS,
+    ),
+}
+ONLY_POSTGRESQL: Final = {
+    "n": ["NaN"],
+    "m": ["NaN", "Infinity", "-Infinity", "1e-300", "1e300"],
+    "w": ["NaN", "Infinity", "-Infinity", "1e-5000", "1e5000", "-1e400"],
+    "d": ["4713-01-01 BC", "294276-12-31"],
+    "z": ["4713-01-01 BC", "294276-12-31"],
+}
+ROWS: Final = 80
+TABLE: Final = Table(
+    "stored",
+    (
+        Column("id", parse_type("bigint")),
+        *(Column(name, parse_type(of), domain) for name, (of, domain, _) in STORED.items()),
+    ),
+)
+SCAN: Final = Scan(TABLE, "stored", "person")
+RANGES: Final[Mapping[str, Range]] = ranges_of(SCAN)
+_FIELDS: Final = {
+    one.name: made for one, made in zip(TABLE.columns, SCAN.fields, strict=True)
+}
+
+
+def bound(sql: str) -> Scalar:
+    """The expression, as the gateway understands it."""
+
+    def look_up(node: exp.Column) -> Visible:
+        field = _FIELDS[node.name]
+        return Visible(node.name, field.type, field)
+
+    query = f"SELECT {sql}"
+    return Binder(look_up).bind(parse(query, tokens_of(query)).expressions[0])
+
+
+def rows(dialect: Dialect) -> list[list[str | None]]:
+    """The same values in both, and a few more that only PostgreSQL has."""
+    chance = random.Random(7)  # noqa: S311 - a seed, no secret
+    made = []
+    for number in range(ROWS):
+        one: list[str | None] = [str(number)]
+        for _, (_, _, values) in STORED.items():
+            one.append(values[number] if number < len(values) else chance.choice(values))
+        made.append(one)
+    if dialect == "postgresql":
+        for number in range(6):
+            extra: list[str | None] = [str(ROWS + number)]
+            for name in STORED:
+                more = ONLY_POSTGRESQL.get(name)
+                extra.append(more[number % len(more)] if more else None)
+            made.append(extra)
+    return made
+
+
+def fill(engine: Engine, dialect: Dialect) -> None:
+    """Make `stored` and `seen`."""
+    kinds = {name: of for name, (of, _, _) in STORED.items()}
+    if dialect == "duckdb":
+        kinds |= {"m": "decimal(38,10)", "w": "decimal(38,10)"}
+    columns = ", ".join(["id bigint", *(f"{name} {kind}" for name, kind in kinds.items())])
+    names = ["id", *kinds]
+    types = ["bigint", *kinds.values()]
+    slots = ", ".join(
+        f"CAST(CAST(:{name} AS text) AS {kind})" for name, kind in zip(names, types, strict=True)
+    )
+    with engine.begin() as connection:
+        connection.execute(text(f"CREATE TABLE stored ({columns})"))
+        for row in rows(dialect):
+            connection.execute(
+                text(f"INSERT INTO stored VALUES ({slots})"),  # noqa: S608 - names of this file
+                dict(zip(names, row, strict=True)),
+            )
+        connection.execute(text(f"CREATE TABLE seen ({columns})"))
+        chosen = select(*enforced_columns(dialect).values()).select_from(_STORED)
+        found = connection.execute(chosen.order_by(_STORED.c.id)).all()
+        assert len(found) == len(rows(dialect))
+        plain = ", ".join(f":{name}" for name in names)
+        for one in found:
+            connection.execute(
+                text(f"INSERT INTO seen VALUES ({plain})"),  # noqa: S608 - names of this file
+                dict(zip(names, one, strict=True)),
+            )
+
+
+_STORED: Final = table("stored", *(column(one.name) for one in TABLE.columns))
+
+
+def enforced_columns(dialect: Dialect) -> dict[str, Sql]:
+    return {
+        made.id: enforced(dialect, TABLE, one, _STORED.c[one.name])
+        for one, made in zip(TABLE.columns, SCAN.fields, strict=True)
+    }
+
+
+def scalars(dialect: Dialect, staged: Mapping[str, StagedRows] | None = None) -> Scalars:
+    return Scalars(dialect, enforced_columns(dialect), RANGES, staged or {})
+
+
+def answers(connection: Connection, items: Iterable[Sql]) -> list[tuple[Any, ...]]:
+    """The values of the expressions in every row of both databases' common part."""
+    chosen = select(*(one.label(f"x{at}") for at, one in enumerate(items)))
+    ordered = chosen.select_from(_STORED).order_by(_STORED.c.id)
+    return [tuple(row) for row in connection.execute(ordered).all()]
+
+
+@dataclass(frozen=True)
+class Raised:
+    """What PostgreSQL said instead of a value."""
+
+    sqlstate: str
+
+
+def plainly(connection: Connection, sql: str, name: str = "seen") -> list[Any]:
+    """PostgreSQL's own values of the expression, row by row where a row raises."""
+    try:
+        with connection.begin_nested():
+            found = connection.exec_driver_sql(
+                f"SELECT {sql} FROM {name} ORDER BY id".replace("%", "%%")  # noqa: S608 - of tests
+            )
+            return [row[0] for row in found]
+    except DBAPIError:
+        pass
+    values: list[Any] = []
+    for number in range(len(rows("postgresql"))):
+        try:
+            with connection.begin_nested():
+                one = connection.exec_driver_sql(
+                    f"SELECT {sql} FROM {name} WHERE id = {number}".replace("%", "%%")  # noqa: S608
+                )
+                values.append(one.scalar())
+        except DBAPIError as error:
+            values.append(Raised(getattr(error.orig, "sqlstate", "") or ""))
+    return values

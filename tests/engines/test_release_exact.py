@@ -1,0 +1,321 @@
+"""Releases run on real databases give what the calculus says, and one unit moves them by no more."""
+
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from hashlib import md5
+from pathlib import Path
+from threading import Event
+from typing import TypeAlias
+
+import duckdb
+import psycopg
+import pytest
+from engines.plain_expressing import PlainExpressing
+from fix_sample import plain
+from sqlalchemy import URL, text
+from sqlalchemy.exc import DBAPIError
+
+from gateway.bounding.bound_release import bound_release
+from gateway.bounding.bounded import BoundedRelease
+from gateway.catalog.domains import Interval
+from gateway.catalog.tables import Column, Protection, Table
+from gateway.catalog.types import parse_type
+from gateway.engines.source import Source
+from gateway.errors import Code, LimitExceeded, Refusal
+from gateway.plan.aggregates import Measure
+from gateway.plan.grouping import Aggregate
+from gateway.plan.relations import Filter, Scan
+from gateway.plan.scalars import Call, Literal, Ref
+from gateway.plan.types import BIGINT, BOOLEAN
+from gateway.sensitivity.analysis import Analysis, Enumerated, Thresholded
+from gateway.sensitivity.lattice import Lattice
+from gateway.sensitivity.measurement import (
+    Different,
+    Measurement,
+    Origin,
+    Rows,
+    Slot,
+    Total,
+    Units,
+)
+
+Row: TypeAlias = tuple[int | None, int | None, int | None]
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+SALT = "clinic"
+R, G = 3, 2
+LATTICE = Lattice(Fraction(1), -7, 20)
+VISITS = Table(
+    "visits",
+    (
+        Column("p", parse_type("bigint")),
+        Column("k", parse_type("bigint")),
+        Column("x", parse_type("bigint"), Interval(-7, 20, Fraction(1))),
+    ),
+    Protection("p", R, G),
+)
+CODES = Table("codes", (Column("k", parse_type("bigint")), Column("name", parse_type("text"))))
+
+
+def analysis(*, least: int | None) -> Analysis:
+    scan = Scan(VISITS, "v", "patient")
+    _, k, x = scan.fields
+    above = Call(">", (Ref(x), Literal(0, BIGINT)), BOOLEAN)
+    rows = Filter(scan, Call("<>", (Ref(x), Literal(19, BIGINT)), BOOLEAN))
+    plan = Aggregate(rows, (("k1", Ref(k)),), (("m1", Measure("count", (), BIGINT)),), ((0,),))
+    reach = LATTICE.reach
+    measured = [
+        Measurement(Rows(), R),
+        Measurement(Rows((Ref(x),), above), R),
+        Measurement(Units(above), 1),
+        Measurement(Different(Ref(x)), R),
+        Measurement(Total(Ref(x), LATTICE, Origin.MIDDLE), R * reach),
+        Measurement(Total(Ref(x), LATTICE, Origin.LOW, above), R * LATTICE.width),
+        Measurement(Total(Ref(x), LATTICE, Origin.HIGH), R * LATTICE.width),
+        Measurement(Units(), 1),
+    ]
+    slots = tuple(Slot((one,), one.most) for one in measured)
+    groups = Enumerated(tuple((k,) for k in range(9))) if least is None else Thresholded(7, least)
+    return Analysis(plan, R, G, slots, (), groups)
+
+
+def release(*, least: int | None = None) -> BoundedRelease:
+    return bound_release(analysis(least=least), now=NOON, proven={})
+
+
+def reference(rows: Sequence[Row], least: int | None) -> dict[int | None, list[int]]:
+    """The whole bounded semantics, one unit after the other."""
+    units: dict[int, dict[int | None, list[int | None]]] = defaultdict(lambda: defaultdict(list))
+    for unit, key, x in rows:
+        value = None if x is None else min(max(x, -7), 20)
+        if unit is not None and value is not None and value != 19:
+            units[unit][key].append(value)
+    out: dict[int | None, list[int]] = defaultdict(lambda: [0] * 8)
+    different: dict[int | None, set[int]] = defaultdict(set)
+    for groups in units.values():
+        for key in sorted(groups, key=_rank)[:G]:
+            values = [one for one in groups[key] if one is not None]
+            some = [one for one in values if one > 0]
+            middle = sum(one - LATTICE.middle for one in values)
+            low = sum(one + 7 for one in some)
+            high = sum(20 - one for one in values)
+            added = [
+                min(len(values), R),
+                min(len(some), R),
+                min(len(some), 1),
+                0,
+                _cut(middle, len(values)),
+                _cut(low, len(some)),
+                _cut(high, len(values)),
+                1,
+            ]
+            out[key] = [mine + more for mine, more in zip(out[key], added, strict=True)]
+            different[key] |= set(sorted(set(values), key=_rank)[:R])
+    for key, values_of in different.items():
+        out[key][3] = len(values_of)
+    return {key: one for key, one in out.items() if least is None or one[7] >= least}
+
+
+def _rank(key: int | None) -> tuple[str, bool, int]:
+    written = "~" if key is None else str(key)
+    return md5(f"{SALT}|{written}".encode()).hexdigest(), key is None, key or 0  # noqa: S324
+
+
+def _cut(s: int, n: int) -> int:
+    if n <= R:
+        return s
+    size = abs(s)
+    short = (size // n) * R + ((size % n) * R) // n
+    return short if s >= 0 else -short
+
+
+class Database:
+    """Rows of visits in one of the two databases, written in an order that is drawn."""
+
+    def __init__(self, url: URL) -> None:
+        self.url = url
+
+    def holds(self, rows: Sequence[Row], seed: int) -> None:
+        shuffled = list(rows)
+        random.Random(seed).shuffle(shuffled)  # noqa: S311 - an order of rows
+        self._write(["DELETE FROM visits"], shuffled)
+
+    def _write(self, before: Sequence[str], rows: Sequence[Row]) -> None:
+        insert = "INSERT INTO visits VALUES ({0}, {0}, {0})"
+        if self.url.get_backend_name() == "duckdb":
+            with duckdb.connect(str(self.url.database)) as here:
+                for one in before:
+                    here.execute(one)
+                if rows:
+                    here.executemany(insert.format("?"), rows)
+            return
+        with psycopg.connect(plain(self.url)) as there, there.cursor() as cursor:
+            for one in before:
+                cursor.execute(one.encode())
+            cursor.executemany(insert.format("%s").encode(), rows)
+
+    def open(self) -> Source:
+        return Source.open(self.url, PlainExpressing(), salt=SALT)
+
+    def answer(self, wanted: BoundedRelease) -> dict[int | None, list[int]]:
+        source = self.open()
+        try:
+            table = source.run(wanted, {}, limit_s=20)
+        finally:
+            source.close()
+        columns = zip(*table.measured, strict=True)
+        found = {}
+        for (key,), measured in zip(table.keys, columns, strict=True):
+            assert key is None or isinstance(key, int)
+            found[key] = list(measured)
+        assert len(found) == len(table.keys)
+        return found
+
+
+@pytest.fixture(params=["duckdb", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
+    url = URL.create("duckdb", database=str(tmp_path / "clinic.duckdb"))
+    if request.param == "postgresql":
+        url = request.getfixturevalue("sample_database")
+    made = Database(url)
+    tables = ["CREATE TABLE visits (p bigint, k bigint, x bigint)"]
+    tables += ["CREATE TABLE codes (k bigint, name text)"]
+    made._write([*tables, "INSERT INTO codes VALUES (1, 'a'), (2, NULL), (3, 'it''s')"], [])
+    return made
+
+
+def some_rows(seed: int) -> list[Row]:
+    draw = random.Random(seed)  # noqa: S311 - a table of a test
+    rows: list[Row] = []
+    for unit in range(draw.randint(0, 6)):
+        for _ in range(draw.choice([0, 1, 2, 4, 12])):
+            x = draw.choice([None, -50, -7, 0, 3, 11, 19, 20, 90])
+            rows.append((unit, draw.choice([None, 1, 2, 3, 4]), x))
+    return [*rows, (None, 1, 5), (None, 8, 5)]
+
+
+@pytest.mark.parametrize("least", [None, 2])
+def test_release_is_what_the_calculus_says_on_random_tables(
+    database: Database, least: int | None
+) -> None:
+    """Every integer of every group is that of the definition, on both databases alike."""
+    for seed in range(12):
+        rows = some_rows(seed)
+        database.holds(rows, seed)
+        assert database.answer(release(least=least)) == reference(rows, least)
+
+
+def moves(database: Database, wanted: BoundedRelease, seed: int) -> bool:
+    """Whether one unit more moves the answer by more than is declared."""
+    rows, draw = some_rows(seed), random.Random(seed)  # noqa: S311 - a table of a test
+    more: list[Row] = [
+        (99, draw.choice([None, 1, 2, 3, 4, 5]), draw.choice([None, -90, -7, 5, 90]))
+        for _ in range(draw.choice([1, 5, 40]))
+    ]
+    database.holds(rows, seed)
+    before = database.answer(wanted)
+    database.holds([*rows, *more], seed + 1)
+    after = database.answer(wanted)
+    none = [0] * len(wanted.measurements)
+    for place, one in enumerate(wanted.measurements):
+        changes = [
+            abs(after.get(key, none)[place] - before.get(key, none)[place])
+            for key in {*before, *after}
+        ]
+        slot = Slot((one,), one.most)
+        if max(changes, default=0) > one.most or sum(changes) > slot.delta1(G):
+            return True
+        if sum(change**2 for change in changes) > slot.delta2_squared(G):
+            return True
+    return False
+
+
+def test_one_unit_moves_the_exact_answer_by_no_more_than_declared(database: Database) -> None:
+    """Per group, in L1 and in L2, whatever the order in which rows are stored."""
+    assert not any(moves(database, release(), seed) for seed in range(12))
+
+
+@pytest.mark.parametrize(
+    "broken", [replace(release(), rows_per_unit=40), replace(release(), groups_per_unit=None)]
+)
+def test_one_unit_moves_the_exact_answer_too_far_when_a_cut_is_left_out(
+    database: Database, broken: BoundedRelease
+) -> None:
+    """The test above notices a release without its cut to R rows, or to G groups."""
+    assert any(moves(database, broken, seed) for seed in range(12))
+
+
+def test_unit_with_many_rows_counts_as_declared(database: Database) -> None:
+    """Ten thousand rows of one person come to R rows in each of G groups."""
+    database.holds([(1, place % 5, 90) for place in range(10_000)], 1)
+    found = database.answer(release())
+    assert len(found) == G
+    assert all(one[0] == R and one[4] == R * (20 - LATTICE.middle) for one in found.values())
+
+
+def test_release_without_rows_is_answered(database: Database) -> None:
+    """No rows, no groups, no error."""
+    database.holds([], 1)
+    assert database.answer(release()) == {}
+
+
+def test_source_cannot_be_written_to(database: Database) -> None:
+    """The connections that answer are read-only."""
+    source = database.open()
+    try:
+        with pytest.raises(DBAPIError), source.engine.connect() as connection:
+            connection.execute(text("INSERT INTO visits VALUES (1, 1, 1)"))
+    finally:
+        source.close()
+
+
+def test_public_table_is_fetched_whole_or_refused(database: Database) -> None:
+    """A table over the cap is refused, never cut."""
+    source = database.open()
+    try:
+        assert sorted(source.fetch(CODES, 3).rows) == [(1, "a"), (2, None), (3, "it's")]
+        with pytest.raises(LimitExceeded):
+            source.fetch(CODES, 2)
+    finally:
+        source.close()
+
+
+@pytest.mark.parametrize(
+    ("set_first", "code"), [(True, Code.SOURCE_CANCELLED), (False, Code.SOURCE_TIMEOUT)]
+)
+def test_statement_is_stopped_when_late_or_cancelled(
+    database: Database, *, set_first: bool, code: Code
+) -> None:
+    """A statement that would take hours ends, and the connection answers the next one."""
+    numbers = {"duckdb": "range(100000000)"}.get(
+        database.url.get_backend_name(), "generate_series(1, 100000000)"
+    )
+    heavy = f"SELECT count(*) FROM {numbers} a(x), {numbers} b(x) WHERE (a.x * b.x) % 7 = 3"
+    source, cancelled = database.open(), Event()
+    if set_first:
+        cancelled.set()
+    limit_s = 60.0 if set_first else 0.3
+    try:
+        with pytest.raises(Refusal) as refused, source._reading(limit_s, cancelled) as connection:
+            connection.execute(text(heavy))
+        assert refused.value.code is code
+        assert source.run(release(), {}, limit_s=20).keys == ()
+    finally:
+        source.close()
+
+
+@pytest.mark.parametrize("least", [None, 2])
+def test_release_without_cut_is_the_same_where_a_unit_has_one_row(
+    database: Database, least: int | None
+) -> None:
+    """Leaving the inner grouping out changes nothing when there is nothing to cut."""
+    rows: list[Row] = [(unit, unit % 3, unit % 9 - 4) for unit in range(20)]
+    database.holds(rows, 1)
+    direct = replace(release(least=least), by_unit=False, groups_per_unit=None, rows_per_unit=1)
+    assert database.answer(direct) == reference(rows, least)
+    same = replace(direct, measurements=direct.measurements[:3] + direct.measurements[4:])
+    wanted = {key: one[:3] + one[4:] for key, one in reference(rows, least).items()}
+    assert database.answer(same) == wanted

@@ -1,0 +1,118 @@
+"""The whole way from a plan to an analysis, over everything the binder accepts."""
+
+from fractions import Fraction
+
+import pytest
+from binding.cases import Case, every
+from binding.clinic import CLINIC
+from sensitivity.asked import analysed, dataset
+
+from gateway.binding.bind import bind
+from gateway.binding.bound import Cut
+from gateway.errors import Code, Refusal
+from gateway.plan.grouping import Aggregate
+from gateway.sensitivity.analyse import analyse
+from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.sensitivity.price import shares
+
+_ACCEPTED = [case for case in every() if not case.refused]
+_T = dataset(3, {"free": ("numeric", None), "other": ("numeric", None), "day": ("date", None)})
+
+
+def _code(sql: str) -> Code | None:
+    try:
+        analysed(sql, of=_T)
+    except Refusal as refusal:
+        return refusal.code
+    return None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM t WHERE free + 1 > 2",
+        "SELECT COUNT(*) FROM t WHERE free > 2 AND ABS(free) < 5",
+        "SELECT COUNT(*) FROM t WHERE free BETWEEN 0 AND 9 AND free * free < 5",
+        "SELECT COUNT(*) FILTER (WHERE SQRT(free) > 1) FROM t",
+        "SELECT FLOOR(free / 10), COUNT(*) FROM t GROUP BY 1",
+        "SELECT COUNT(*) FROM t WHERE CASE WHEN free > 0 THEN free * 2 ELSE 0 END > 1",
+        "SELECT COUNT(*) FROM t JOIN t AS s ON t.u = s.u AND t.free > s.other + 1",
+        "SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM t AS s WHERE s.u = t.u AND s.free % 2 = 0)",
+        "SELECT COUNT(*) FROM t WHERE day + 1 > DATE '2024-01-01'",
+        "SELECT COUNT(*) FROM t WHERE day + INTERVAL '1 day' > DATE '2024-01-01'",
+        "SELECT AVG(n) FROM (SELECT u, SUM(free * 2) AS n FROM t GROUP BY u) AS s",
+        "SELECT AVG(n) FROM (SELECT u, LAG(free) OVER (PARTITION BY u ORDER BY free + 1) AS n FROM t) AS s",
+    ],
+)
+def test_statement_is_refused_when_it_computes_with_what_nothing_bounds(sql: str) -> None:
+    """Wherever arithmetic stands, its operands have a range before any filter is asked."""
+    assert _code(sql) is Code.NO_BOUND
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM t WHERE free > 2 AND free IN (1, 2) OR free IS NULL",
+        "SELECT free, COUNT(*) FROM t GROUP BY free",
+        "SELECT COUNT(*) FROM t WHERE free > other AND COALESCE(free, 0) = 1",
+        "SELECT COUNT(*) FROM t WHERE GREATEST(LEAST(free, 9), 0) * 2 > 5",
+        "SELECT COUNT(*) FROM t WHERE CAST(free AS integer) * 2 > 5",
+        "SELECT EXTRACT(month FROM day), COUNT(*) FROM t GROUP BY 1",
+        "SELECT COUNT(*) FROM t WHERE day < DATE '2024-01-01'",
+    ],
+)
+def test_statement_is_answered_when_it_only_compares_what_nothing_bounds(sql: str) -> None:
+    """Comparing needs no bound, and what is clamped or cast first has one."""
+    assert _code(sql) is None
+
+
+def test_several_grouping_sets_are_refused() -> None:
+    """They come later; the refusal says what to do instead."""
+    sql = "SELECT region, smoker, COUNT(*) FROM patients GROUP BY ROLLUP (region, smoker)"
+    with pytest.raises(Refusal) as caught:
+        analysed(sql)
+    assert caught.value.code is Code.NOT_ANSWERED_YET
+
+
+@pytest.mark.parametrize("pairs", [True, False], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("case", _ACCEPTED, ids=lambda case: case.name)
+def test_analysis_fits_its_plan_for_every_statement_the_binder_accepts(
+    case: Case,
+    pairs: bool,  # noqa: FBT001 - parametrized
+) -> None:
+    """One formula for each aggregate over places that are there, sorted groups, positive moves; or a refusal of ours."""
+    bound = bind(case.sql, CLINIC)
+    for release in bound.releases if isinstance(bound, Cut) else ():
+        found = _found(release.plan, pairs=pairs)
+        if isinstance(found, Code):
+            assert found in {Code.NO_BOUND, Code.NOT_ANSWERED_YET}
+            continue
+        assert len(found.formulas) == len(release.plan.measures)
+        zeros = [0] * len(found.measurements)
+        for formula in found.formulas:
+            assert set(formula.gradient(zeros)) <= set(range(len(zeros)))
+            formula.value(zeros)
+        assert all(slot.most > 0 for slot in found.slots)
+        if isinstance(found.groups, Enumerated):
+            assert len(set(found.groups.keys)) == len(found.groups.keys) <= 500
+            ordered = [tuple((v is None, v or 0) for v in key) for key in found.groups.keys]
+            assert all(len(key) == len(release.plan.keys) for key in found.groups.keys)
+            assert ordered == sorted(ordered)
+        else:
+            assert 0 <= found.groups.units < len(zeros)
+
+
+def _found(plan: Aggregate, *, pairs: bool) -> Analysis | Code:
+    try:
+        return analyse(plan, pairs=pairs, enumerated_groups=500, min_units=10)
+    except Refusal as refusal:
+        return refusal.code
+
+
+def test_price_is_split_into_equal_parts_that_make_one() -> None:
+    """All slots of all releases of a statement take the same part, exactly."""
+    one = analysed("SELECT COUNT(*), AVG(income) FROM patients")
+    other = analysed("SELECT COUNT(DISTINCT patient_id) FROM visits")
+    parts = shares((one, other))
+    assert parts == ((Fraction(1, 3), Fraction(1, 3)), (Fraction(1, 3),))
+    assert shares(()) == ()

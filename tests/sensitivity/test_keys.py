@@ -1,0 +1,233 @@
+"""Groups: all of them where domains say which there are, and only then."""
+
+from datetime import datetime
+
+import duckdb
+import pytest
+from binding.clinic import CLINIC
+from sensitivity.asked import analysed, keys_of
+
+from gateway.catalog.domains import Interval, Values
+from gateway.sensitivity.analysis import Enumerated, Thresholded
+from gateway.sensitivity.measurement import Rows, Units
+
+
+def _single(expression: str, table: str = "visits", where: str = "") -> list[object] | None:
+    keys = keys_of(f"SELECT {expression}, COUNT(*) FROM {table} {where} GROUP BY 1")
+    return None if keys is None else [one for (one,) in keys]
+
+
+def test_statement_without_keys_has_one_group() -> None:
+    """The whole table is a group, also when it is empty."""
+    assert keys_of("SELECT COUNT(*) FROM patients") == ((),)
+
+
+def test_declared_set_is_listed_in_order_with_null_last() -> None:
+    """Every value comes back, and NULL for what is outside of the set."""
+    expected = ["east", "north", "south", "west", None]
+    assert _single("region", "patients") == expected
+
+
+def test_filter_on_a_key_leaves_out_what_it_excludes() -> None:
+    """WHERE narrows the groups, and takes NULL away."""
+    where = "WHERE region IN ('west', 'east') AND birth_year BETWEEN 1999 AND 2001"
+    assert _single("region", "patients", where) == ["east", "west"]
+    assert _single("birth_year", "patients", where) == [1999, 2000, 2001]
+
+
+def test_several_keys_are_crossed_in_order() -> None:
+    """The groups are all pairs, sorted by the first key and then the second."""
+    keys = keys_of("SELECT region, smoker, COUNT(*) FROM patients GROUP BY 1, 2")
+    assert keys is not None
+    assert len(keys) == 5 * 3
+    assert keys[:3] == (("east", False), ("east", True), ("east", None))
+
+
+@pytest.mark.parametrize(
+    ("expression", "table", "size"),
+    [
+        ("birth_year / 10 * 10", "patients", 11),
+        ("birth_year % 4", "patients", 4),
+        ("FLOOR(birth_year / 10.0) * 10", "patients", 11),
+        ("CASE WHEN income > 9 THEN 'much' ELSE 'little' END", "patients", 2),
+        ("COALESCE(region, 'none')", "patients", 5),
+        ("UPPER(region)", "patients", 4),
+        ("smoker AND income > 5", "patients", 2),
+        ("FLOOR(cost / 1000)", "visits", 6),
+        ("WIDTH_BUCKET(cost, 0, 5000, 5)", "visits", 6),
+        ("CASE WHEN cost < 10 THEN 0 WHEN cost < 20 THEN 10 END", "visits", 2),
+        ("EXTRACT(year FROM visit_date)", "visits", 7),
+        ("EXTRACT(month FROM admitted)", "visits", 12),
+        ("EXTRACT(hour FROM admitted)", "visits", 24),
+        ("EXTRACT(isodow FROM visit_date)", "visits", 7),
+        ("DATE_TRUNC('month', visit_date)", "visits", 84),
+        ("DATE_TRUNC('quarter', admitted)", "visits", 28),
+        ("DATE_TRUNC('week', admitted)", "visits", 366),
+        ("CAST(admitted AS date)", "visits", 2557),
+        ("visit_date", "visits", 2557),
+        ("EXTRACT(year FROM visit_date) * 100 + EXTRACT(month FROM visit_date)", "visits", 84),
+    ],
+)
+def test_key_is_listed_when_it_follows_from_a_domain(
+    expression: str, table: str, size: int
+) -> None:
+    """Every value the key can have is there, and nothing else but NULL."""
+    found = _single(expression, table)
+    assert found is not None
+    assert len([one for one in found if one is not None]) == size
+
+
+def test_month_is_listed_as_the_moment_it_begins() -> None:
+    """`date_trunc` gives timestamps, as PostgreSQL does."""
+    found = _single("DATE_TRUNC('year', admitted)", where="WHERE admitted < TIMESTAMP '2022-02-02'")
+    assert found is not None
+    assert found[:3] == [datetime(year, 1, 1) for year in (2020, 2021, 2022)]  # noqa: DTZ001
+
+
+@pytest.mark.parametrize(
+    ("expression", "table"),
+    [
+        ("diagnosis", "visits"),
+        ("name", "patients"),
+        ("LENGTH(name)", "patients"),
+        ("income", "patients"),
+        ("cost", "visits"),
+        ("admitted", "visits"),
+        ("income / 7", "patients"),
+        ("LOWER(diagnosis)", "visits"),
+        ("COALESCE(diagnosis, 'none')", "visits"),
+        ("CASE WHEN cost > 5 THEN diagnosis ELSE 'cheap' END", "visits"),
+        ("visit_date - current_date", "visits"),
+    ],
+)
+def test_key_is_found_in_the_data_when_its_values_are_not_known_or_too_many(
+    expression: str, table: str
+) -> None:
+    """What cannot be listed is thresholded."""
+    assert _single(expression, table) is None
+
+
+def test_groups_are_thresholded_when_one_key_is_not_listed_or_there_are_too_many() -> None:
+    """The limit is on all groups, and one key that is not known is enough."""
+    assert keys_of("SELECT region, name, COUNT(*) FROM patients GROUP BY 1, 2") is None
+    sql = "SELECT region, birth_year, COUNT(*) FROM patients GROUP BY 1, 2"
+    assert isinstance(analysed(sql, most=5 * 102).groups, Enumerated)
+    assert isinstance(analysed(sql, most=5 * 102 - 1).groups, Thresholded)
+
+
+def test_threshold_uses_a_count_of_units_that_was_asked() -> None:
+    """The hidden count is added only where nobody asked for one."""
+    hidden = analysed("SELECT diagnosis, COUNT(*) FROM visits GROUP BY 1")
+    assert [type(one.quantity) for one in hidden.measurements] == [Rows, Units]
+    assert hidden.groups == Thresholded(1, 10)
+    asked = analysed("SELECT diagnosis, COUNT(DISTINCT patient_id) FROM visits GROUP BY 1")
+    assert len(asked.slots) == 1
+    assert asked.groups == Thresholded(0, 10)
+    rows = analysed("SELECT name, COUNT(*) FROM patients GROUP BY 1", min_units=0)
+    assert len(rows.slots) == 1
+    assert rows.groups == Thresholded(0, 2)
+    filtered = "SELECT name, COUNT(*) FILTER (WHERE smoker) FROM patients GROUP BY 1"
+    assert len(analysed(filtered).slots) == 2
+
+
+@pytest.mark.parametrize(
+    ("sql", "groups"),
+    [
+        ("SELECT COUNT(*) FROM visits", 1),
+        ("SELECT diagnosis, COUNT(*) FROM visits GROUP BY 1", 4),
+        ("SELECT CASE WHEN cost > 5 THEN 'a' ELSE 'b' END, COUNT(*) FROM visits GROUP BY 1", 2),
+        ("SELECT region, COUNT(*) FROM visits JOIN patients USING (patient_id) GROUP BY 1", 1),
+        (
+            """SELECT region, COUNT(*) FROM visits v LEFT JOIN patients p
+            ON p.patient_id = v.patient_id AND v.cost > 5 GROUP BY 1""",
+            4,
+        ),
+        (
+            """SELECT region, diagnosis, COUNT(*) FROM visits JOIN patients USING (patient_id)
+            GROUP BY 1, 2""",
+            4,
+        ),
+    ],
+)
+def test_unit_is_in_as_many_groups_as_its_keys_allow(sql: str, groups: int) -> None:
+    """One where all keys come from the only row of a unit, else what is declared, or all there are."""
+    assert analysed(sql).groups_per_unit == groups
+
+
+_IN_BOTH = [
+    ("birth_year / 10 * 10", "patients"),
+    ("birth_year % 7 - 3", "patients"),
+    ("ABS(birth_year - 1960)", "patients"),
+    ("CASE WHEN birth_year < 1950 THEN 'old' ELSE region END", "patients"),
+    ("WIDTH_BUCKET(birth_year, 1925, 2005, 8)", "patients"),
+    ("NULLIF(region, 'north')", "patients"),
+    ("LOWER(region)", "patients"),
+    ("EXTRACT(week FROM visit_date)", "visits"),
+    ("EXTRACT(dow FROM visit_date)", "visits"),
+    ("EXTRACT(isodow FROM visit_date)", "visits"),
+    ("EXTRACT(doy FROM visit_date)", "visits"),
+    ("EXTRACT(quarter FROM visit_date)", "visits"),
+    ("EXTRACT(isoyear FROM visit_date)", "visits"),
+    ("EXTRACT(decade FROM visit_date)", "visits"),
+    ("EXTRACT(century FROM visit_date)", "visits"),
+    ("visit_date + 3", "visits"),
+    ("DATE_TRUNC('week', visit_date)", "visits"),
+    ("DATE_TRUNC('quarter', visit_date)", "visits"),
+    ("FLOOR(cost / 1000)", "visits"),
+]
+_UNLIKE_DUCKDB = {"WIDTH_BUCKET"}
+
+
+@pytest.mark.parametrize(("expression", "table"), _IN_BOTH)
+def test_listed_key_has_every_value_that_a_database_computes(expression: str, table: str) -> None:
+    """Over all values of the domains, a database finds no group that is not listed."""
+    found = _single(expression, table)
+    assert found is not None
+    if expression.startswith(tuple(_UNLIKE_DUCKDB)):
+        assert found[:-1] == list(range(10))
+        return
+    with duckdb.connect() as database:
+        _fill(database, table)
+        # DuckDB divides whole numbers with `//`, and calls the rest by PostgreSQL's names
+        spelled = expression.replace(" / 10 ", " // 10 ")
+        rows = database.execute(
+            f"SELECT DISTINCT CAST({spelled} AS VARCHAR) FROM {table}"
+        ).fetchall()
+    listed = {_shown(one) for one in found}
+    assert {_plain(one) for (one,) in rows} <= listed
+
+
+def _fill(database: duckdb.DuckDBPyConnection, table: str) -> None:
+    if table == "patients":
+        database.execute(
+            "CREATE TABLE patients AS SELECT * FROM (SELECT CAST(range AS INTEGER) AS birth_year"
+            " FROM range(1920, 2021)), (SELECT unnest(['north', 'east', 'south', 'west', NULL]) AS region)"
+        )
+        return
+    database.execute(
+        "CREATE TABLE visits AS SELECT CAST(range AS DATE) AS visit_date,"
+        " CAST(random() * 5000 AS DECIMAL(12, 2)) AS cost"
+        " FROM range(DATE '2020-01-01', DATE '2027-01-01', INTERVAL 1 DAY)"
+    )
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, datetime) and not value.hour:
+        return value.date().isoformat()
+    return None if value is None else str(value)
+
+
+def _plain(text: str | None) -> str | None:
+    return None if text is None else text.removesuffix(".0").removesuffix(" 00:00:00")
+
+
+def test_domains_of_these_tests_are_those_that_are_filled_in() -> None:
+    """The database above holds all values that the policy declares."""
+    birth_year = CLINIC.tables[0].column("birth_year")
+    region = CLINIC.tables[0].column("region")
+    assert birth_year is not None
+    assert region is not None
+    assert isinstance(birth_year.domain, Interval)
+    assert (birth_year.domain.low, birth_year.domain.high) == (1920, 2020)
+    assert isinstance(region.domain, Values)
+    assert set(region.domain) == {"north", "east", "south", "west"}
