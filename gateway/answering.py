@@ -60,7 +60,7 @@ def pass_through(
             "send a query",
         )
     with house.twin.borrowed(question.subject.name, understood.view.shown) as twin:
-        rows = twin.run(passing.statement.text)
+        rows = twin.run(passing.statement.text, question.values)
     columns = answer_columns(passing, {})
     return Answer(
         query_id=query_id,

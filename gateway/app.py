@@ -3,7 +3,7 @@
 import os
 import pwd
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from gateway.budget.standing import Standing, standings, standings_of
 from gateway.config import Settings
 from gateway.errors import BackendUnavailable, Code, OperatorError
 from gateway.events import AnchorBegun, Emit, StateOpened, silent
-from gateway.frontends.rest.doors import Doors
+from gateway.frontends.rest.doors import Doors, QuestionDoor
 from gateway.governing import current_policies, policy_door
 from gateway.house import House
 from gateway.identity.anchored import anchored_revocations
@@ -152,12 +152,29 @@ def open_asking(
     return Asking(house, own, served, front_end)
 
 
+@contextmanager
+def open_questions(
+    ground: Ground, policies: CurrentPolicies, twin: Twin, front_end: str, emit: Emit = silent
+) -> Iterator[QuestionDoor]:
+    """What a front end may ask; at the end the sources are let go of."""
+    with closing(open_asking(ground, policies, twin, front_end, emit)) as asking:
+        yield QuestionDoor(
+            answer=asking.answer,
+            estimate=asking.estimate,
+            accounts=asking.accounts,
+            datasets=asking.datasets,
+            queries=asking.queries,
+        )
+
+
 def rest_doors(
     ground: Ground,
     metrics: Metrics,
     emit: Emit = silent,
     policies: CurrentPolicies | None = None,
+    *,
     twin: Twin | None = None,
+    questions: QuestionDoor | None = None,
 ) -> Doors:
     """What the REST interface may ask of this gateway."""
 
@@ -189,6 +206,7 @@ def rest_doors(
     return Doors(
         authenticator=door(ground, emit, policies),
         policies=None if policies is None else policy_door(policies),
+        questions=questions,
         accounts=accounts,
         accounts_of=accounts_of,
         records=records,

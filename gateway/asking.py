@@ -37,8 +37,8 @@ class Asking:
     def datasets(self, subject: Subject) -> Mapping[str, Any]:
         return self.own.datasets(subject)
 
-    def queries(self, subject: Subject, limit: int, before: str | None) -> Sequence[PastQuestion]:
-        return self.own.questions(subject, limit, before)
-
     def close(self) -> None:
         self.served.close()
+
+    def queries(self, subject: Subject, limit: int, before: str | None) -> Sequence[PastQuestion]:
+        return self.own.questions(subject, limit, before)

@@ -9,7 +9,7 @@ from gateway.binding.bound import Cut
 from gateway.budget.account import Currency, cost_on_path
 from gateway.budget.charge import ChargeRequest, Idempotency, Measurement, Receipt
 from gateway.budget.remembered import path_of
-from gateway.errors import BudgetExhausted, Code, SyntaxRefused
+from gateway.errors import BudgetExhausted, Code, SyntaxRefused, UnsupportedSql
 from gateway.noise.cells import Intervals
 from gateway.noise.noisy import NoisyTable
 from gateway.noise.pricing import Noise, Priced, priced, slots_of
@@ -86,7 +86,17 @@ def charge_request(asked: Asked, serving: Serving, spending: Spending) -> Charge
 def bought(
     serving: Serving, spending: Spending, paid: Receipt | Fraction | None
 ) -> tuple[Priced, ...]:
-    """The noise that the charge pays for, or that a price would."""
+    """The noise that the charge pays for, or that a price would.
+
+    INVARIANT: a charge pays for one draw. A question that is repeated with its idempotency key is not charged
+    again, so nothing is drawn again: many answers for one charge would be averaged.
+    """
+    if isinstance(paid, Receipt) and paid.repeated:
+        raise UnsupportedSql(
+            Code.NOT_ANSWERED_YET,
+            "a question that is repeated with its idempotency key: the first answer is not kept",
+            "ask with a new key, at the price of a new question",
+        )
     if paid is None:
         return tuple(Priced(one, ()) for one in spending.analyses)
     cost = paid.cost if isinstance(paid, Receipt) else paid

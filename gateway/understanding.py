@@ -15,6 +15,8 @@ from typing import Protocol, TypeAlias
 
 from gateway.binding.bound import Bound, Cut, Passing, Release, Step
 from gateway.binding.describing import Column
+from gateway.binding.parameters import literals
+from gateway.binding.statement import classify
 from gateway.plan.scalars import Literal
 from gateway.policy.applying import Applying, Circumstances, applying, purpose_of
 from gateway.policy.decide import Decision, decide_by
@@ -25,9 +27,16 @@ from gateway.twin import VisibleTables
 from gateway.views import View, Views
 
 
+class Parameter(Protocol):
+    @property
+    def type_name(self) -> str: ...
+
+
 class Described(Protocol):
     @property
     def columns(self) -> Sequence[Column]: ...
+    @property
+    def parameters(self) -> Sequence[Parameter]: ...
 
 
 class Describer(Protocol):
@@ -41,14 +50,14 @@ Borrow: TypeAlias = Callable[[str, VisibleTables], AbstractContextManager[Descri
 
 @dataclass(frozen=True)
 class Question:
-    """What somebody asks, and how it came in. Parameters have their values already."""
+    """What somebody asks, and how it came in. Values of parameters are texts, as PostgreSQL reads them."""
 
     sql: str
     subject: Subject
     front_end: str
     asked_at: datetime
     purpose: str | None = None
-    parameters: tuple[Literal, ...] = ()
+    values: tuple[str | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -69,13 +78,17 @@ def understand(question: Question, views: Views, borrow: Borrow) -> Understood:
     with ExitStack() as borrowed:
         twin: list[Describer] = []
 
-        def describe(sql: str) -> Sequence[Column]:
+        def said(sql: str) -> Described:
             if not twin:  # what was bound before needs no session
                 session = borrow(question.subject.name, view.shown)
                 twin.append(borrowed.enter_context(session))
-            return twin[0].describe(sql).columns
+            return twin[0].describe(sql)
 
-        bound = view.statements.bind(question.sql, question.parameters, describe)
+        parameters: tuple[Literal, ...] = ()
+        if question.values:
+            wanted = said(classify(question.sql).query or question.sql).parameters
+            parameters = literals(question.values, [one.type_name for one in wanted])
+        bound = view.statements.bind(question.sql, parameters, lambda sql: said(sql).columns)
     return decided(bound, question, rules, view, views.policy)
 
 

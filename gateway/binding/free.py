@@ -15,6 +15,7 @@ from gateway.binding.environment import Environment
 from gateway.binding.functions import FUNCTIONS
 from gateway.binding.joining import person_value
 from gateway.binding.measures import AGGREGATES, Measures, is_aggregate
+from gateway.binding.merging import merged_columns
 from gateway.binding.names import fold, name_of_function, result_name
 from gateway.binding.relation import Free, Relation
 from gateway.binding.scalars import Scalars
@@ -52,7 +53,8 @@ class FreeSelect:
 
     def bind(self, tree: Tree | None) -> Free:
         found = [] if tree is None else list(leaves(tree))
-        scope = Scope([leaf.source for leaf in found], self._outer)
+        sources = [leaf.source for leaf in found]
+        scope = Scope(sources, self._outer, merged_columns(self._node, sources))
         for leaf in found:
             self._replace(leaf)
             for column in _read_in_from(leaf.node):

@@ -22,6 +22,7 @@ from gateway.binding.joining import (
     together,
     whole_row,
 )
+from gateway.binding.merging import merged_columns
 from gateway.binding.relation import Relation, Rows
 from gateway.binding.scalars import Scalars, compared
 from gateway.binding.scope import Scope, Visible, unknown_column
@@ -212,7 +213,8 @@ def _is_simple(query: exp.Select) -> bool:
 
 def _looks_out(query: exp.Select, tree: Tree, outer: Scope) -> bool:
     """Whether a condition of the query reads the rows around it."""
-    scope = Scope([leaf.source for leaf in _leaves(tree)])
+    sources = [leaf.source for leaf in _leaves(tree)]
+    scope = Scope(sources, None, merged_columns(query, sources))
     for part in (*query.expressions, *conjunct_nodes(query.args.get("where"))):
         for column in part.find_all(exp.Column):
             if isinstance(column.this, exp.Star) or scope.may_have(column):

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from gateway.app import open_ground, open_policies, operator_name
+from gateway.app import open_ground, open_questions, operator_name
 from gateway.cli.exits import plain
 from gateway.cli.settings import settings_from
 from gateway.cli.table import print_table
@@ -19,6 +19,8 @@ from gateway.explaining import twin_for_a_while
 from gateway.frontends.rest.answered import estimate_json
 from gateway.frontends.rest.doors import QuestionDoor
 from gateway.frontends.rest.questions import told_answer
+from gateway.governing import current_policies
+from gateway.policy.current import Cause
 from gateway.policy.subjects import Subject
 from gateway.question import Request
 from gateway.units import Epsilon, UnitError
@@ -26,7 +28,7 @@ from gateway.units import Epsilon, UnitError
 
 def run(arguments: argparse.Namespace) -> int:
     request = _request(arguments)
-    with _open_door(arguments) as (door, subject):
+    with open_door(arguments) as (door, subject):
         if arguments.dry_run:
             told = estimate_json(door.estimate(subject, request))
         else:
@@ -43,23 +45,23 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _open_door(arguments: argparse.Namespace) -> Iterator[tuple[QuestionDoor, Subject]]:
+def open_door(arguments: argparse.Namespace) -> Iterator[tuple[QuestionDoor, Subject]]:
     """Everything an answer needs; a twin of its own, so that a gateway that runs is not disturbed."""
-    from gateway.app import open_questions  # noqa: PLC0415
-
     settings = settings_from(arguments)
     with (
         twin_for_a_while(settings.postgres_bin) as twin,
         open_ground(settings, warn) as ground,
     ):
         ground.require_ledger_kept()
-        policies = open_policies(ground, warn)
+        policies = current_policies(ground.journal, ground.trail, settings.policies, warn)
+        policies.open(Cause(operator_name(), "gateway query"))
         subject = policies.value.subjects.get(arguments.subject)
         if subject is None:
             raise OperatorError(
                 Code.SUBJECT_UNKNOWN, f"`{arguments.subject}`", "subjects stand in subjects.yaml"
             )
-        yield open_questions(ground, policies, twin, warn), subject
+        with open_questions(ground, policies, twin, "cli", warn) as door:
+            yield door, subject
 
 
 def _request(arguments: argparse.Namespace) -> Request:
@@ -97,11 +99,13 @@ def _cancelled_by_interrupt() -> Iterator[threading.Event]:
 
 def _print_answer(told: dict[str, Any]) -> None:
     wide = [
-        place for place, _ in enumerate(told["columns"]) if any(r[place] for r in told["intervals"])
+        place
+        for place, _ in enumerate(told["columns"])
+        if any(row[place] is not None for row in told["intervals"])
     ]
     header: list[str] = []
     for place, column in enumerate(told["columns"]):
-        header += [plain(column["name"])] + (["± 95 %"] if place in wide else [])
+        header += [plain(column["name"]), *(["± 95 %"] if place in wide else [])]
     rows = [
         _row(row, intervals, wide)
         for row, intervals in zip(told["rows"], told["intervals"], strict=True)

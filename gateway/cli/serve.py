@@ -3,7 +3,7 @@
 import argparse
 
 from gateway import __version__
-from gateway.app import open_ground, open_policies, open_twin_of, rest_doors
+from gateway.app import open_ground, open_policies, open_questions, open_twin_of, rest_doors
 from gateway.cli.settings import settings_from
 from gateway.config import Settings
 from gateway.events import Started, Stopping
@@ -34,8 +34,13 @@ def serve(settings: Settings, stop: Stop) -> None:
         ground.require_ledger_kept()
         policies = open_policies(ground, emit)
         twin.wait_until_started()
-        with kept_current(policies, settings.policies):
+        with (
+            kept_current(policies, settings.policies),
+            open_questions(ground, policies, twin, "rest", emit) as questions,
+        ):
             emit(Started(__version__, address_of(listener, settings)))
-            app = create_app(rest_doors(ground, metrics, emit, policies, twin))
+            app = create_app(
+                rest_doors(ground, metrics, emit, policies, twin=twin, questions=questions)
+            )
             serve_until(stop, app, listener, settings, ground.lines.cut)
         emit(Stopping("a signal" if stop.asked else "the server ended"))

@@ -3,13 +3,13 @@
 import os
 import sys
 import threading
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from socket import socket
 
-from gateway.app import open_ground, open_twin_of, rest_doors
+from gateway.app import open_ground, open_questions, open_twin_of, rest_doors
 from gateway.config import Settings, SettingsApart, load_settings
 from gateway.demo.ground import (
     Places,
@@ -32,6 +32,7 @@ from gateway.trail.append import utc_now
 _PORTS_TRIED = 50
 _REST_PORT = 8080
 _PG_PORT = 5433
+_BODY = '{"sql": "SELECT region, COUNT(*) FROM patients GROUP BY region"}'
 
 
 @dataclass(frozen=True)
@@ -75,13 +76,18 @@ def _play(stage: _Stage, wishes: Wishes, stop: Stop) -> int:
     _say(f"loaded the sample clinic: {clinic.patients:,} patients, {clinic.visits:,} visits")
     metrics = Metrics()
     emit = both(_problems_alone(log_events(stage.settings.log_format)), metrics.count)
-    with open_twin_of(stage.settings, emit) as twin, open_ground(stage.settings, emit) as ground:
+    with ExitStack() as opened:
+        twin = opened.enter_context(open_twin_of(stage.settings, emit))
+        ground = opened.enter_context(open_ground(stage.settings, emit))
         now = utc_now()
         policies = policies_of(ground, stage.places, emit)
         twin.wait_until_started()
+        questions = opened.enter_context(open_questions(ground, policies, twin, "rest", emit))
         keys = make_keys(ground, now)
         write_notes(stage.places, stage.url, keys, stage.settings)
-        app = create_app(rest_doors(ground, metrics, emit, policies, twin))
+        app = create_app(
+            rest_doors(ground, metrics, emit, policies, twin=twin, questions=questions)
+        )
         guide = _Guide(wishes, stop, stage.url, keys)
         guide.start()
         serve_until(stop, app, stage.listener, stage.settings, ground.lines.cut)
@@ -118,9 +124,8 @@ class _Guide(threading.Thread):
         _say("keys      .demo/demo.json, or here:")
         for name, key in self._keys.items():
             _say(f"  {name:8}{key}")
-        _say(
-            f"try       curl -H 'Authorization: Bearer {self._keys['alice']}' {self._url}/v1/budget"
-        )
+        _say(f"try       curl -H 'Authorization: Bearer {self._keys['alice']}' \\")
+        _say(f"            {self._url}/v1/query -d '{_BODY}'")
         if self._wishes.serve:
             _say("\nserving until Ctrl-C")
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from gateway.demo.visitor import Reply, Visitor
 from gateway.errors import Code, OperatorError
@@ -18,6 +19,8 @@ class Stop:
     path: str
     expected: int
     show: Callable[[Reply], list[str]]
+    question: str | None = None
+    epsilon: str | None = None
 
 
 def walk(url: str, keys: Mapping[str, str], say: Say) -> None:
@@ -25,16 +28,56 @@ def walk(url: str, keys: Mapping[str, str], say: Say) -> None:
     visitor = Visitor(url)
     for number, stop in enumerate(_STOPS, 1):
         key = keys.get(stop.who, stop.who) if stop.who else None
-        reply = visitor.get(stop.path, key)
+        reply = _reply(visitor, stop, key)
         who = "nobody" if stop.who is None else stop.who if stop.who in keys else "a stranger"
         say(f"\n{number}. {stop.title}")
-        say(f"   {who}: GET {stop.path} -> {reply.status}")
+        if stop.question is None:
+            say(f"   {who}: GET {stop.path} -> {reply.status}")
+        else:
+            price = "" if stop.epsilon is None else f" at epsilon {stop.epsilon}"
+            say(f"   {who}: POST {stop.path}{price} -> {reply.status}")
+            say(f"   {stop.question}")
         for line in stop.show(reply):
             say(f"   {line}")
         if reply.status != stop.expected:
             raise OperatorError(
                 Code.ARGUMENT_INVALID, f"the tour expected {stop.expected} at `{stop.path}`"
             )
+
+
+def _reply(visitor: Visitor, stop: Stop, key: str | None) -> Reply:
+    if stop.question is None:
+        return visitor.get(stop.path, key)
+    body = {"sql": stop.question}
+    return visitor.post(
+        stop.path, key, body if stop.epsilon is None else {**body, "epsilon": stop.epsilon}
+    )
+
+
+def _answer(reply: Reply) -> list[str]:
+    """Rows with the margin of every noisy cell."""
+    if reply.status != HTTPStatus.OK:
+        return _refusal(reply)
+    names = [one["name"] for one in reply.body["columns"]]
+    lines = [
+        [_cell(cell, interval) for cell, interval in zip(row, intervals, strict=True)]
+        for row, intervals in zip(reply.body["rows"], reply.body["intervals"], strict=True)
+    ]
+    widths = [max(map(len, column)) for column in zip(names, *lines, strict=True)]
+    told = [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in [names, *lines]
+    ]
+    taken = reply.body["privacy"]["charged_epsilon"]
+    return [*told, f"charged: epsilon {taken:g}"]
+
+
+def _cell(value: object, interval: list[float] | None) -> str:
+    shown = f"{value:,.2f}".removesuffix(".00") if isinstance(value, int | float) else str(value)
+    if interval is None:
+        return shown
+    low, high = interval
+    return f"{shown} ± {(high - low) / 2:,.0f}"
 
 
 def _ready(reply: Reply) -> list[str]:
@@ -87,6 +130,60 @@ _STOPS = (
         200,
         _accounts,
     ),
+    Stop(
+        "She asks. Every number is noisy; behind ± is how far off it may be in 19 cases of 20.",
+        "alice",
+        "/v1/query",
+        200,
+        _answer,
+        "SELECT region, COUNT(*) AS patients FROM patients GROUP BY region ORDER BY 2 DESC",
+    ),
+    Stop(
+        "Groups that are found in the data come back when enough people are in them.",
+        "alice",
+        "/v1/query",
+        200,
+        _answer,
+        "SELECT diagnosis, COUNT(*) AS visits, AVG(cost) AS mean_cost FROM visits GROUP BY diagnosis"
+        " ORDER BY visits DESC LIMIT 5",
+        "0.5",
+    ),
+    Stop(
+        "Months are groups like any other, and dearer questions have less noise.",
+        "alice",
+        "/v1/query",
+        200,
+        _answer,
+        "SELECT to_char(visit_date, 'YYYY-MM') AS month, AVG(cost) AS mean_cost FROM visits"
+        " WHERE visit_date >= '2026-01-01' AND visit_date < '2026-05-01' GROUP BY 1 ORDER BY 1",
+        "1",
+    ),
+    Stop(
+        "Rows of persons do not leave.",
+        "alice",
+        "/v1/query",
+        403,
+        _answer,
+        "SELECT * FROM patients",
+    ),
+    Stop(
+        "Bob's team has a small budget. One question uses it up.",
+        "bob",
+        "/v1/query",
+        200,
+        _answer,
+        "SELECT COUNT(*) AS patients FROM patients WHERE birth_year < 1950",
+        "0.1",
+    ),
+    Stop(
+        "So his next one is refused, before anything is asked of the data.",
+        "bob",
+        "/v1/query",
+        429,
+        _answer,
+        "SELECT COUNT(*) AS patients FROM patients WHERE birth_year < 1960",
+    ),
+    Stop("What Alice has left.", "alice", "/v1/budget", 200, _accounts),
     Stop("The trail is not for her.", "alice", "/v1/audit", 403, _refusal),
     Stop(
         "Carol, an auditor, reads what was done so far.",

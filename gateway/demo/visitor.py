@@ -3,6 +3,7 @@
 import json
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +23,16 @@ class Visitor:
         self._url = url
 
     def get(self, path: str, key: str | None = None) -> Reply:
+        return self._asked(path, key, None)
+
+    def post(self, path: str, key: str | None, body: Mapping[str, object]) -> Reply:
+        return self._asked(path, key, json.dumps(body).encode())
+
+    def _asked(self, path: str, key: str | None, body: bytes | None) -> Reply:
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
-        request = urllib.request.Request(self._url + path, headers=headers)  # noqa: S310  # our own URL
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        request = urllib.request.Request(self._url + path, body, headers)  # noqa: S310  # our own URL
         try:
             with _DIRECTLY.open(request, timeout=_PATIENCE_S) as answer:
                 return Reply(answer.status, json.load(answer))

@@ -4,7 +4,7 @@ Filters and projections over one scan only add to it, so they become one SELECT 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from sqlalchemy import FromClause, Select, literal_column, select
@@ -16,10 +16,20 @@ UNIT: Final = "u"
 
 
 @dataclass(frozen=True)
+class Stored:
+    """A whole number as it is stored, and from where to where its domain clamps it; NULL stays NULL."""
+
+    sql: Sql
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
 class Related:
     """`columns` by field id; `unit` is that of every row, None where the rows belong to nobody.
 
-    `size` is how many parts the largest expression among the columns has.
+    `size` is how many parts the largest expression among the columns has. `stored` is what some columns are
+    before they are clamped, for what clamps them within their domains itself.
     """
 
     source: FromClause
@@ -27,6 +37,7 @@ class Related:
     unit: Sql | None
     where: tuple[Sql, ...] = ()
     size: int = 1
+    stored: Mapping[str, Stored] = field(default_factory=dict)
 
     def filtered(self, *conditions: Sql) -> "Related":
         return replace(self, where=(*self.where, *conditions))

@@ -21,10 +21,13 @@ from sqlalchemy import (
 )
 from sqlalchemy import Join as SqlJoin
 
+from gateway.catalog.domains import Interval
+from gateway.catalog.tables import Column
+from gateway.catalog.types import Family
 from gateway.engines.constants import constant
 from gateway.engines.derived import aggregate, binary, window
 from gateway.engines.expressing import Dialect, Expressing, Expressions, Sql
-from gateway.engines.related import UNIT, Related, over
+from gateway.engines.related import UNIT, Related, Stored, over
 from gateway.engines.staged import StagedRows
 from gateway.plan.fields import Field
 from gateway.plan.grouping import PerUnit
@@ -33,6 +36,7 @@ from gateway.plan.labels import Protected
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.scalars import Cast, Ref, Scalar, walk
+from gateway.sensitivity.measurement import Total
 from gateway.sensitivity.ranges import Range, ranges_of
 
 _MOST_REPEATED = 64  # expressions stand where they are used until they grow beyond this
@@ -59,6 +63,17 @@ class Relations:
         for one in nodes:
             ranges |= ranges_of(one)
         return self._expressing.over(self.dialect, related.columns, ranges, self._staged)
+
+    def lattice(self, related: Related, expressions: Expressions, total: Total) -> Sql:
+        """The whole number of a total; a column that its lattice clamps is not clamped twice."""
+        value, on = total.value, total.lattice
+        if not isinstance(value, Ref) or value.field.id not in related.stored:
+            return expressions.lattice(total)
+        stored = related.stored[value.field.id]
+        if on.low * on.step < stored.low or on.high * on.step > stored.high:
+            return expressions.lattice(total)
+        there = {value.field.id: stored.sql}
+        return self._expressing.over(self.dialect, there, {}, self._staged).lattice(total)
 
     def of(self, node: Node) -> Related:  # noqa: PLR0911 - one answer for each kind of node
         """The relation that a node means."""
@@ -100,15 +115,17 @@ class Relations:
         if key is not None:
             unit = binary(there.c[key.name], key.type)
         columns: dict[str, Sql] = {}
+        clamped: dict[str, Stored] = {}
         for one, made in zip(scan.table.columns, scan.fields, strict=True):
             stored = there.c[one.name]
-            is_key = unit is not None and one is key
-            columns[made.id] = (
-                unit
-                if is_key and unit is not None
-                else self._expressing.enforced(self.dialect, scan.table, one, stored)
-            )
-        related = Related(there, columns, unit)
+            if unit is not None and one is key:
+                columns[made.id] = unit
+                continue
+            columns[made.id] = self._expressing.enforced(self.dialect, scan.table, one, stored)
+            ends = _whole_ends(one)
+            if ends is not None:
+                clamped[made.id] = Stored(stored, *ends)
+        related = Related(there, columns, unit, stored=clamped)
         return related if unit is None else related.filtered(unit.is_not(None))
 
     def _project(self, node: Project) -> Related:
@@ -125,6 +142,11 @@ class Relations:
             below.unit,
             below.where,
             max(sizes, default=1),
+            {
+                field.id: below.stored[one.field.id]
+                for field, one in items
+                if isinstance(one, Ref) and one.field.id in below.stored
+            },
         )
         if made.size <= _MOST_REPEATED:
             return made
@@ -147,7 +169,8 @@ class Relations:
         for part in parts[1:]:
             on = on & part
         source = SqlJoin(left.source, right.source, on, isouter=node.outer)
-        return Related(source, columns, unit, (*left.where, *right.where), size)
+        stored = {**left.stored, **right.stored}
+        return Related(source, columns, unit, (*left.where, *right.where), size, stored)
 
     def _mark(self, node: Mark) -> Related:
         child = self.of(node.child)
@@ -167,7 +190,7 @@ class Relations:
         # a mark is not to be repeated wherever it is used: it counts as large
         size = max(child.size, _MOST_REPEATED // 4)
         columns = {**child.columns, node.id: found}
-        return Related(child.source, columns, child.unit, child.where, size)
+        return Related(child.source, columns, child.unit, child.where, size, child.stored)
 
     def _union(self, node: UnionAll) -> Related:
         names = {one.id: f"c{place + 1}" for place, one in enumerate(node.fields)}
@@ -209,6 +232,15 @@ class Relations:
         for name, call in node.items:
             columns[name] = window(self.dialect, expressions, call, ranges, rows, unit=below.owned)
         return Related(below.source, columns, below.unit).nested(self.name())
+
+
+def _whole_ends(one: Column) -> tuple[int, int] | None:
+    """The ends of the domain of whole numbers, whose clamp is nothing but a clamp."""
+    domain = one.domain
+    if one.type.family is not Family.WHOLE or not isinstance(domain, Interval):
+        return None
+    low, high = domain.low, domain.high
+    return (low, high) if isinstance(low, int) and isinstance(high, int) else None
 
 
 def _as(one: Field, made: Field) -> Scalar:

@@ -64,9 +64,9 @@ class _Rendering:
     ) -> None:
         self._release = release
         self._dressed = dressed
-        relations = Relations(dressed.dialect, dressed.expressing, staged)
-        self._rows = relations.of(release.rows)
-        self._expressions: Expressions = relations.expressions(self._rows, release.rows)
+        self._relations = Relations(dressed.dialect, dressed.expressing, staged)
+        self._rows = self._relations.of(release.rows)
+        self._expressions: Expressions = self._relations.expressions(self._rows, release.rows)
         self._keys = [
             self._expressions.key(key).label(f"k{place + 1}")
             for place, key in enumerate(release.keys)
@@ -132,22 +132,21 @@ class _Rendering:
             for place, one in enumerate(self._release.measurements)
         ]
         alone = not any(isinstance(one.quantity, Different) for one in self._release.measurements)
-        count = [] if alone else [func.count(_ONE).label(UNIT)]
+        count = [] if alone else [func.count().label(UNIT)]
         summed = self._rows.select(*self._keys, *measured, *count)
         summed = summed.group_by(*self._key_expressions)
         if alone and self._release.least_units is not None:
-            summed = summed.having(func.count(_ONE) >= integer(self._release.least_units))
+            summed = summed.having(func.count() >= integer(self._release.least_units))
         return summed
 
     def _whole(self, quantity: Quantity) -> Sql:
         match quantity:
             case Total():
-                moved = cast(self._moved(quantity), BigInteger())
-                return func.coalesce(func.sum(self._only(quantity.where, moved)), _ZERO)
+                return func.coalesce(func.sum(self._moved(quantity)), _ZERO)
             case Different():
                 return _ZERO
             case Rows() | Units():
-                return func.count(self._counted(quantity))
+                return self._count(quantity)
 
     def _cut(self, quantity: Quantity) -> Sql:
         """What the rows of one unit in one group come to, cut to R rows."""
@@ -156,16 +155,17 @@ class _Rendering:
             case Units(where=None):
                 return _ONE
             case Units():
-                return func.least(func.count(self._counted(quantity)), _ONE)
+                return func.least(self._count(quantity), _ONE)
             case Rows():
-                return func.least(func.count(self._counted(quantity)), most)
+                return func.least(self._count(quantity), most)
             case Different():
                 return _ZERO
             case Total():
-                number = self._only(quantity.where, self._expressions.lattice(quantity))
-                n = func.count(number)
-                s = self._distance(quantity, _sum(number), n)
-                return self._shortened(s, n, most)
+                moved = self._moved(quantity)
+                # counts more than the distances only where a column that cannot be NULL is: |s| <= n·d holds
+                every = quantity.where is None and not quantity.value.nullable
+                n = func.count() if every else func.count(moved)
+                return self._shortened(cast(func.sum(moved), BigInteger()), n, most)
 
     def _shortened(self, s: Sql, n: Sql, most: Sql) -> Sql:
         whole = "//" if self._dressed.dialect == "duckdb" else "/"
@@ -180,27 +180,29 @@ class _Rendering:
         sign = case((s < _ZERO, literal_column("-1")), else_=_ONE)
         return case((n > most, sign * short.self_group()), else_=func.coalesce(s, _ZERO))
 
-    def _distance(self, total: Total, added: Sql, n: Sql) -> Sql:
+    def _moved(self, total: Total) -> Sql:
+        """How far a row's whole number is from the origin, NULL where it does not count.
+
+        Below 2^31 in size, so it is an INTEGER, and a sum of 2^32 of them is a BIGINT in both databases.
+        """
+        number = self._relations.lattice(self._rows, self._expressions, total)
         lattice = total.lattice
         match total.origin:
             case Origin.MIDDLE:
-                return added - integer(lattice.middle) * n
+                moved = number - integer(lattice.middle)
             case Origin.LOW:
-                return added - integer(lattice.low) * n
+                moved = number - integer(lattice.low)
             case Origin.HIGH:
-                return integer(lattice.high) * n - added
+                moved = integer(lattice.high) - number
+        return self._only(total.where, cast(moved, Integer()))
 
-    def _moved(self, total: Total) -> Sql:
-        number = self._expressions.lattice(total)
-        return self._distance(total, number, _ONE)
-
-    def _counted(self, quantity: Rows | Units) -> Sql:
+    def _count(self, quantity: Rows | Units) -> Sql:
         conditions = [] if quantity.where is None else [self._expressions.sql(quantity.where)]
         if isinstance(quantity, Rows):
             conditions += [self._expressions.sql(one).is_not(None) for one in quantity.present]
         if not conditions:
-            return _ONE
-        return case((and_(*conditions), _ONE), else_=null())
+            return func.count()
+        return func.count(case((and_(*conditions), _ONE), else_=null()))
 
     def _only(self, where: Scalar | None, value: Sql) -> Sql:
         if where is None:
@@ -236,8 +238,3 @@ class _Rendering:
         ]
         counted = select(*there, *measured, _ZERO.label(UNIT)).where(*kept)
         return counted.group_by(*there)
-
-
-def _sum(number: Sql) -> Sql:
-    # below 2^30 in size: a sum of 2^32 of them is a BIGINT in both databases
-    return cast(func.sum(cast(number, Integer())), BigInteger())

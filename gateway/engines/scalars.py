@@ -23,6 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy import not_ as sql_not
 from sqlalchemy.sql import visitors
+from sqlalchemy.sql.elements import Grouping
 
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import Family
@@ -38,7 +39,7 @@ from gateway.engines.constants import sql_type, written
 from gateway.engines.enforced_columns import enforced, finite
 from gateway.engines.expressing import Dialect, Sql
 from gateway.engines.lattice_integers import lattice
-from gateway.engines.scalars_pieces import TEXT, constant, infix
+from gateway.engines.scalars_pieces import TEXT, constant
 from gateway.engines.staged import StagedRows
 from gateway.errors import Code, LimitExceeded
 from gateway.plan.fields import Field, Tie
@@ -184,18 +185,23 @@ class Scalars:
         name, parts = call.function, call.parts
         if name in _TRUTHS:
             operator, truth = _TRUTHS[name]
-            return infix(self.sql(parts[0]), operator, literal_column(truth), Boolean())
+            what = Grouping(self.sql(parts[0]))
+            said: Sql = what.op(operator, return_type=Boolean())(literal_column(truth))
+            return said
         match name:
             case "and":
                 return and_(*(self.sql(one) for one in parts)).self_group()
             case "or":
                 return or_(*(self.sql(one) for one in parts)).self_group()
             case "not":
-                return sql_not(self.sql(parts[0]).self_group())
+                negated: Sql = sql_not(self.sql(parts[0]).self_group())
+                return negated
             case "in":
                 return scalars_choices.among(self, call)
+        made: Sql | None
         for room in (scalars_choices, scalars_numbers, scalars_text, scalars_times):
-            if name in room.FUNCTIONS and (made := room.call_of(self, call)) is not None:
+            made = room.call_of(self, call) if name in room.FUNCTIONS else None
+            if made is not None:
                 return made
         raise BrokenPlan(f"no rendering of {name}")
 

@@ -5,7 +5,6 @@ here; what would vanish is zero. Guards are left out where the ranges prove that
 """
 
 from fractions import Fraction
-from math import log
 from typing import Final
 
 from sqlalchemy import case, func, null
@@ -21,6 +20,7 @@ from gateway.engines.scalars_pieces import (
     double,
     exact,
     infix,
+    null_of,
     only,
     test,
 )
@@ -54,7 +54,9 @@ def arithmetic(rendering: Rendering, name: str, parts: tuple[Scalar, ...]) -> Sq
         case _:
             least_below = least(parts[1], ranges[1])
             safe = least_below > 0 and reach(ranges[0]) / least_below <= LARGEST
-            safe = safe and least(parts[0], ranges[0]) / max(reach(ranges[1]), 1) >= _LEAST
+            safe = (
+                safe and least(parts[0], ranges[0]) / max(reach(ranges[1]), Fraction(1)) >= _LEAST
+            )
             below = func.nullif(right, double(0.0), type_=DOUBLE)
             return infix(left, "/", below, DOUBLE) if safe else _divided(left, right, below)
 
@@ -93,8 +95,8 @@ def _divided(left: Sql, right: Sql, below: Sql) -> Sql:
     """NULL where the quotient would be beyond 1e300, zero where it would vanish."""
     size, by = func.abs(left, type_=DOUBLE), func.abs(right, type_=DOUBLE)
     one = double(1.0)
-    # 1e-150 keeps the products themselves from vanishing
-    low = func.greatest(func.least(by, one), double(1e-300), type_=DOUBLE)
+    # neither product can vanish or overflow: a divisor is not below 5e-324
+    low = func.least(by, one, type_=DOUBLE)
     high = func.greatest(by, one, type_=DOUBLE)
     too_large = test(size, ">", infix(low, "*", double(1e300), DOUBLE))
     vanishes = test(size, "<", infix(high, "*", double(1e-300), DOUBLE))
@@ -149,24 +151,17 @@ def _power(call: Call, given: list[Sql], doubles: list[Sql], *, exactly: bool) -
     exponent = call.parts[1]
     fixed = exponent.value if isinstance(exponent, Literal) else None
     if isinstance(fixed, int | Fraction) and fixed == 0:
-        return only(infix_not_null(base), one)
+        return only(base.is_not(None), one)
     sizes = func.ln(func.abs(func.nullif(doubles[0], double(0.0)), type_=DOUBLE), type_=DOUBLE)
     grown = multiplied(sizes, doubles[1])
     most = double(_MOST_POWER)
     made = func.power(base, by, type_=kind)
     whole_power = isinstance(fixed, int | Fraction) and Fraction(fixed).denominator == 1
     of_zero = case((test(by, ">", zero), zero), (test(by, "=", zero), one), else_=null())
-    whens = [(test(doubles[0], "=", double(0.0)), of_zero)]
+    whens: list[tuple[Sql, Sql]] = [(test(doubles[0], "=", double(0.0)), of_zero)]
     if not whole_power:
         broken = test(by, "<>", func.floor(by, type_=kind))
-        whens.append((test(base, "<", zero) & broken, null()))
-    whens.append((test(grown, ">", most), null()))
+        whens.append((test(base, "<", zero) & broken, null_of(kind)))
+    whens.append((test(grown, ">", most), null_of(kind)))
     whens.append((test(grown, "<", double(-_MOST_POWER)), zero))
     return case(*whens, else_=made)
-
-
-def infix_not_null(value: Sql) -> Sql:
-    return value.is_not(None)
-
-
-MOST_LOGARITHM: Final = log(1e300)

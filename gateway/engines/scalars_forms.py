@@ -29,6 +29,7 @@ from gateway.engines.scalars_pieces import (
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Cast, Literal, Ref, Scalar
 from gateway.plan.types import DOUBLE as PLAN_DOUBLE
+from gateway.sensitivity.grain import grain_of
 from gateway.sensitivity.ranges import Range
 
 LARGEST_DOUBLE: Final = Fraction(10**300)
@@ -55,7 +56,12 @@ class Digits:
             return None
         if self.behind == 0:
             return WHOLE if total <= _SHORT else Numeric(_MOST_DIGITS, 0)
-        return Numeric(_SHORT if total <= _SHORT else _MOST_DIGITS, self.behind)
+        return Numeric(max(total, 1), self.behind)
+
+    @property
+    def short(self) -> bool:
+        """Whether DuckDB computes it in 64 bits."""
+        return self.before + self.behind <= _SHORT
 
 
 def need_range(rendering: Rendering, scalar: Scalar) -> Range:
@@ -101,17 +107,20 @@ def digits(rendering: Rendering, scalar: Scalar) -> Digits | None:
         case Ref() | Cast() if scalar.type.precision is not None:
             behind = scalar.type.scale or 0
             return Digits(scalar.type.precision - behind, behind)
-    found = rendering.range(scalar)
-    if scalar.type.family is Family.WHOLE:
-        return in_digits(need_range(rendering, scalar))
-    return None if found is None else in_digits(found)
+    return result_digits(rendering, scalar)
 
 
-def in_digits(of: Range) -> Digits | None:
-    behind = _scale(of.step)
-    if behind is None:
+def result_digits(rendering: Rendering, scalar: Scalar) -> Digits | None:
+    """As which decimal DuckDB can hold what an expression gives, by its range and its grain.
+
+    Not by the step of its range: that is the domain's, and a scan does not move values onto it.
+    """
+    whole = scalar.type.family is Family.WHOLE
+    found = need_range(rendering, scalar) if whole else rendering.range(scalar)
+    behind = 0 if whole else _scale(grain_of(scalar))
+    if behind is None or found is None:
         return None
-    made = Digits(len(str(int(reach(of)))), behind)
+    made = Digits(len(str(int(reach(found)))), behind)
     return made if made.type is not None else None
 
 
@@ -159,14 +168,11 @@ def as_double(rendering: Rendering, scalar: Scalar) -> Sql:
     if rendering.dialect == "duckdb" or scalar.type.family is not Family.EXACT:
         return cast(made, DOUBLE)
     found = rendering.range(scalar)
-    if scalar.type.resolution is None and not (found is not None and _far_from_zero(found)):
+    near = found is None or (found.low < _NEAREST and found.high > -_NEAREST)
+    if near and grain_of(scalar) is None:
         made = func.round(made, _PLACES)
     inside = scalar.type.bound if found is None else reach(found)
     if inside is None or inside > LARGEST_DOUBLE:
         ends = exact(-LARGEST_DOUBLE), exact(LARGEST_DOUBLE)
         return only(between(rendering.sql(scalar), *ends), cast(made, DOUBLE))
     return cast(made, DOUBLE)
-
-
-def _far_from_zero(found: Range) -> bool:
-    return found.step is not None or found.low > _NEAREST or found.high < -_NEAREST

@@ -4,9 +4,10 @@ Whole numbers are computed in BIGINT where the ranges leave room, in a wider typ
 they have for the analyst. Floats are in `scalars_floats`.
 """
 
+from fractions import Fraction
 from typing import Final
 
-from sqlalchemy import func, try_cast
+from sqlalchemy import Numeric, func, try_cast
 
 from gateway.catalog.types import Family
 from gateway.engines import scalars_floats, scalars_rounding
@@ -16,8 +17,8 @@ from gateway.engines.scalars_forms import (
     as_number,
     comfortable,
     digits,
-    in_digits,
     need_range,
+    result_digits,
     wide,
 )
 from gateway.engines.scalars_pieces import (
@@ -70,7 +71,8 @@ def _whole(rendering: Rendering, name: str, call: Call) -> Sql:
     operands = [need_range(rendering, one) for one in call.parts]
     result = rendering.range(call)
     if result is None:
-        result = Range(-((call.type.bound or 0) ** 2), (call.type.bound or 0) ** 2, None)
+        square = Fraction(call.type.bound or 0) ** 2
+        result = Range(-square, square, None)
     fits = comfortable(*operands, result)
     kind = WHOLE if fits else wide(rendering.dialect)
     given = [as_number(rendering, one, kind) for one in call.parts]
@@ -123,39 +125,26 @@ def _exact(rendering: Rendering, name: str, call: Call) -> Sql:
         if name in {"/", "%"}:
             given[1] = _not_zero(given[1], EXACT)
         return infix(given[0], name, given[1], EXACT)
-    result = rendering.range(call)
-    form = None if result is None else in_digits(result)
-    kinds = [_type(rendering, one) for one in call.parts]
-    if form is None or form.type is None or None in kinds or name == "/":
+    form = result_digits(rendering, call)
+    sizes = [digits(rendering, one) for one in call.parts]
+    known = [one for one in sizes if one is not None and one.type is not None]
+    behind = sum(one.behind for one in known)
+    if form is None or len(known) != len(sizes) or name == "/" or behind > _MOST_BEHIND:
         return _inexact(rendering, name, call.parts)
-    given = [
-        as_number(rendering, one, kind or DOUBLE)
-        for one, kind in zip(call.parts, kinds, strict=True)
-    ]
+    # of two short decimals DuckDB makes a short one, and raises where it is too long
+    kinds = [one.type or DOUBLE if form.short else Numeric(38, one.behind) for one in known]
+    given = [as_number(rendering, one, kind) for one, kind in zip(call.parts, kinds, strict=True)]
+    kind = form.type or DOUBLE
     if name == "negate":
-        made = infix(whole(0), "-", given[0], form.type)
-    elif name == "*" and sum(_behind(rendering, one) for one in call.parts) > _MOST_BEHIND:
-        return _inexact(rendering, name, call.parts)
-    else:
-        made = infix(given[0], name, given[1], form.type)
-    return try_cast(made, form.type)
+        return try_cast(infix(whole(0), "-", given[0], kind), kind)
+    return try_cast(infix(given[0], name, given[1], kind), kind)
 
 
 _MOST_BEHIND: Final = 18
 
 
-def _type(rendering: Rendering, scalar: Scalar) -> Type | None:
-    found = digits(rendering, scalar)
-    return None if found is None else found.type
-
-
-def _behind(rendering: Rendering, scalar: Scalar) -> int:
-    found = digits(rendering, scalar)
-    return 0 if found is None else found.behind
-
-
 def _inexact(rendering: Rendering, name: str, parts: tuple[Scalar, ...]) -> Sql:
     if name == "%":
         left, right = (as_double(rendering, one) for one in parts)
-        return only(test(right, "<>", double(0.0)), func.fmod(left, right, type_=DOUBLE))
+        return only(test(right, "<>", double(0.0)), infix(left, "%", right, DOUBLE))
     return scalars_floats.arithmetic(rendering, name, parts)

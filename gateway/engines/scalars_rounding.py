@@ -76,10 +76,11 @@ def _decimal(rendering: Rendering, name: str, what: Scalar) -> Sql:
 
 
 def _to_places(rendering: Rendering, name: str, what: Scalar, places: int) -> Sql:
+    named = getattr(func, name)
+    made: Sql
     if rendering.dialect == "postgresql":
-        named = getattr(func, name)
         shift = cast(literal(places), Integer())
-        made: Sql = named(_as_exact(rendering, what), shift, type_=EXACT)
+        made = named(_as_exact(rendering, what), shift, type_=EXACT)
         return made
     form = digits(rendering, what)
     if what.type.family is Family.FLOAT or form is None or form.type is None:
@@ -90,13 +91,11 @@ def _to_places(rendering: Rendering, name: str, what: Scalar, places: int) -> Sq
     kind = grown.type
     if kind is None:
         return _double_to_places(name, as_double(rendering, what), places)
-    named = getattr(func, name)
     if -places > form.before:
         return only(rendering.sql(what).is_not(None), whole(0))
-    value = try_cast(
-        rendering.sql(what), kind
-    )
-    return named(value, cast(literal(places), Integer()), type_=kind)
+    value = try_cast(rendering.sql(what), kind)
+    made = named(value, cast(literal(places), Integer()), type_=kind)
+    return made
 
 
 def _as_exact(rendering: Rendering, what: Scalar) -> Sql:

@@ -2,6 +2,17 @@
 
 Post-processing of what was released. An interval says where the value without noise lies; that rows of a
 person were cut off, or values clamped, is not in it. It is formed before a cell is moved into its domain.
+
+One noise alone gives its own exact quantile. Several are added by their variances, with what their tails add.
+A product or a quotient is taken for the plane that touches it at what was released. For a quotient a/b that is
+near the truth only where b is away from 0. Let t be the share of b's own margin in b. The r for which
+|a - r·b| is within its margin (the set of Fieller, 1954) end about a/b ± margin/(1 - t²), so that is the
+interval; from t = 1 on b may be 0, every r fits what was released, and there is no interval at all.
+Without this, percentages of handfuls of people missed the value in 7 of 100 answers instead of 5.
+
+What is promised: of 100 answers at most 5 have an interval that does not hold the value. The few intervals
+that are formed over a count that is in truth no more than noise may be wrong more often than that.
+docs/proofs/answers.md has the argument, tests/privacy/test_coverage.py tries to disprove it.
 """
 
 from collections.abc import Callable
@@ -70,22 +81,29 @@ class Intervals:
             case Number(value):
                 return Felt(float(value), {})
             case Measured(place):
-                return _of_formula(self._formulas[place], row)
+                return self._of_formula(self._formulas[place], row)
             case Plus(left, right):
                 return _both(self._felt(left, row), self._felt(right, row), _plus)
             case Times(left, right):
                 return _both(self._felt(left, row), self._felt(right, row), _times)
             case Over(above, below):
-                return _both(self._felt(above, row), self._felt(below, row), _over)
+                return _both(self._felt(above, row), self._felt(below, row), self._over)
 
+    def _of_formula(self, formula: Formula, row: list[int]) -> Felt | None:
+        if isinstance(formula, Linear):
+            return _of_linear(formula, row)
+        below = _of_linear(formula.below, row)
+        if below.value < 1:
+            return None  # a mean over nobody
+        return self._over(_of_linear(formula.above, row), below)
 
-def _of_formula(formula: Formula, row: list[int]) -> Felt | None:
-    if isinstance(formula, Linear):
-        return _of_linear(formula, row)
-    below = _of_linear(formula.below, row)
-    if below.value < 1:
-        return None  # a mean over nobody
-    return _over(_of_linear(formula.above, row), below)
+    def _over(self, above: Felt, below: Felt) -> Felt | None:
+        half = self._half(below.slopes)
+        if abs(below.value) <= half:
+            return None  # it may be 0
+        value, part = above.value / below.value, half / below.value
+        moved = 1 / (below.value * (1 - part**2))
+        return Felt(value, _mixed(above, moved, below, -value * moved))
 
 
 def _of_linear(linear: Linear, row: list[int]) -> Felt:
@@ -105,13 +123,6 @@ def _plus(left: Felt, right: Felt) -> Felt:
 
 def _times(left: Felt, right: Felt) -> Felt:
     return Felt(left.value * right.value, _mixed(left, right.value, right, left.value))
-
-
-def _over(above: Felt, below: Felt) -> Felt | None:
-    if not below.value:
-        return None
-    value = above.value / below.value
-    return Felt(value, _mixed(above, 1 / below.value, below, -value / below.value))
 
 
 def _mixed(left: Felt, weight: float, right: Felt, other: float) -> dict[int, float]:

@@ -1,7 +1,8 @@
 """Released values as PostgreSQL writes them: texts that the twin casts to the types of the result.
 
-INVARIANT: every text is one that PostgreSQL reads as a value of the type, whatever the noise was: an integer
-beyond the type's end is moved to that end.
+INVARIANT: every text is one that PostgreSQL reads as a value of the type, whatever the noise was: what is
+beyond the type's end is moved to that end, and what is too small for a `real` is 0. A text that did not read
+would be an error that depends on the noise.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Final
 
-from gateway.catalog.types import ColumnType, Family
+from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.noise.noisy import NoisyTable
 from gateway.plan.text import decimal
@@ -19,6 +20,8 @@ from gateway.sensitivity.formula import Formula
 _DIGITS: Final = 15
 _ROUNDED: Final = Context(prec=_DIGITS)
 _LARGEST: Final = Fraction(10) ** 300
+_LARGEST_REAL: Final = Fraction(10) ** 38
+_SMALLEST_REAL: Final = Fraction(1, 10**37)
 
 
 def key_text(value: Value | None) -> str | None:
@@ -62,8 +65,27 @@ def _writer(of: ColumnType) -> Callable[[Fraction], str]:
     if of.family is Family.WHOLE:
         return lambda value: str(_whole(value, of))
     if of.family is Family.EXACT:
-        return number_text
-    return lambda value: repr(float(max(-_LARGEST, min(_LARGEST, value))))
+        return lambda value: number_text(_exact(value, of))
+    if of.kind is Kind.REAL:
+        return lambda value: repr(float(_real(value)))
+    return lambda value: repr(float(_within(value, _LARGEST)) + 0.0)  # so that there is no -0
+
+
+def _exact(value: Fraction, of: ColumnType) -> Fraction:
+    """As many digits as the type has, where it says how many."""
+    bound, step = of.bound, of.resolution
+    if bound is None or step is None:
+        return value
+    return _within(round(value / step) * step, bound - step)
+
+
+def _real(value: Fraction) -> Fraction:
+    """PostgreSQL refuses a `real` that is too small, where a `double precision` becomes 0."""
+    return Fraction(0) if abs(value) < _SMALLEST_REAL else _within(value, _LARGEST_REAL)
+
+
+def _within(value: Fraction, most: Fraction) -> Fraction:
+    return max(-most, min(most, value))
 
 
 def _whole(value: Fraction, of: ColumnType) -> int:

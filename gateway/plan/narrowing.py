@@ -43,7 +43,7 @@ def narrowed(fields: Iterable[Field], condition: Scalar) -> tuple[Field, ...]:
         column, operator, values = compared
         present.add(column.id)
         before = domains.get(column.id, column.domain)
-        domains[column.id] = _narrow(before, operator, values)
+        domains[column.id] = _narrow(before, operator, values, column.type.resolution)
     return tuple(
         replace(
             one,
@@ -69,16 +69,21 @@ def _column_and_literals(condition: Scalar) -> tuple[Field, str, tuple[Value, ..
     return (first.field, operator, values) if len(values) == len(others) else None
 
 
-def _narrow(domain: Domain, operator: str, values: tuple[Value, ...]) -> Domain:
+def _narrow(
+    domain: Domain, operator: str, values: tuple[Value, ...], resolution: Fraction | None
+) -> Domain:
     if isinstance(domain, Values) and operator in {"=", "in"}:
         kept = tuple(value for value in domain if value in values)
         return Values(kept) if kept else domain
     if isinstance(domain, Interval):
-        return _within(domain, operator, values)
+        return _within(domain, operator, values, exact=resolution == domain.step)
     return domain
 
 
-def _within(domain: Interval, operator: str, values: tuple[Value, ...]) -> Interval:
+def _within(
+    domain: Interval, operator: str, values: tuple[Value, ...], *, exact: bool
+) -> Interval:
+    """`exact`: the type itself keeps values on the steps, so below a step means at most the one before."""
     bounds = [value for value in values if isinstance(value, Bound) and _fits(domain, value)]
     if len(bounds) != len(values):
         return domain
@@ -86,9 +91,11 @@ def _within(domain: Interval, operator: str, values: tuple[Value, ...]) -> Inter
     high: Bound = domain.high
     # the ends move inwards in whole steps, so that the step still divides the width
     if operator in {"=", "in", ">", ">="}:
-        low = _at_least(domain, min(bounds, key=lambda bound: distance(domain.low, bound)))
+        lowest = min(bounds, key=lambda bound: distance(domain.low, bound))
+        low = _at_least(domain, lowest, beyond=exact and operator == ">")
     if operator in {"=", "in", "<", "<="}:
-        high = _at_most(domain, max(bounds, key=lambda bound: distance(domain.low, bound)))
+        highest = max(bounds, key=lambda bound: distance(domain.low, bound))
+        high = _at_most(domain, highest, beyond=exact and operator == "<")
     if distance(low, high) < 0:
         return domain
     return Interval(low, high, domain.step)
@@ -104,17 +111,18 @@ def _fits(domain: Interval, bound: Bound) -> bool:
     return True
 
 
-def _at_least(domain: Interval, bound: Bound) -> Bound:
-    """The first value of the domain that is not before `bound`."""
+def _at_least(domain: Interval, bound: Bound, *, beyond: bool) -> Bound:
+    """The first value of the domain that is not before `bound`, or that is after it."""
     away = distance(domain.low, bound)
-    steps = max(0, -(-away // domain.step))
-    return _value_at(domain, Fraction(steps))
+    steps = away // domain.step + 1 if beyond else -(-away // domain.step)
+    return _value_at(domain, Fraction(max(0, steps)))
 
 
-def _at_most(domain: Interval, bound: Bound) -> Bound:
-    """The last value of the domain that is not after `bound`."""
-    away = min(distance(domain.low, bound), domain.width)
-    return _value_at(domain, Fraction(away // domain.step))
+def _at_most(domain: Interval, bound: Bound, *, beyond: bool) -> Bound:
+    """The last value of the domain that is not after `bound`, or that is before it."""
+    away = distance(domain.low, bound)
+    steps = -(-away // domain.step) - 1 if beyond else away // domain.step
+    return _value_at(domain, Fraction(min(steps, domain.size - 1)))
 
 
 def _value_at(domain: Interval, steps: Fraction) -> Bound:

@@ -126,3 +126,25 @@ def test_refusal_hands_on_no_text_of_the_parser(caplog: pytest.LogCaptureFixture
         assert caught.value.__cause__ is None
         assert "secret" not in str(caught.value)
     assert not caplog.records
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT region, n FROM regions JOIN (SELECT region, COUNT(*) AS n FROM patients GROUP BY 1) t "
+        "USING (region) ORDER BY region",
+        "SELECT region FROM regions NATURAL JOIN (SELECT DISTINCT region FROM patients) t",
+        "SELECT COUNT(*) FROM patients WHERE region IN (SELECT region FROM regions JOIN "
+        "(SELECT region, COUNT(*) AS n FROM patients GROUP BY 1) t USING (region) WHERE n > 10)",
+        "SELECT region FROM (regions JOIN (SELECT DISTINCT region FROM patients) t USING (region)), codes",
+    ],
+)
+def test_name_is_one_column_when_a_join_above_releases_merged_it(sql: str) -> None:
+    """What USING and NATURAL make one column has one meaning under its bare name."""
+    assert _cut(sql).releases
+
+
+def test_name_is_refused_when_no_join_merged_it() -> None:
+    """Two columns of one name above a release stay two."""
+    sql = "SELECT region FROM regions JOIN (SELECT DISTINCT region FROM patients) t ON true"
+    assert _code(sql) is Code.NAME_AMBIGUOUS

@@ -19,7 +19,7 @@ from gateway.binding.bind import parse
 from gateway.binding.limits import tokens_of
 from gateway.binding.scalars import Scalars as Binder
 from gateway.binding.scope import Visible
-from gateway.catalog.domains import Anything, Domain, Interval
+from gateway.catalog.domains import Anything, Bound, Domain, Interval
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import parse_type
 from gateway.engines.expressing import Dialect, Sql
@@ -32,7 +32,7 @@ from gateway.sensitivity.ranges import Range, ranges_of
 _ONE: Final = Fraction(1)
 
 
-def _within(low: Any, high: Any) -> Interval:
+def _within(low: Bound, high: Bound) -> Interval:
     return Interval(low, high, _ONE)
 
 
@@ -101,9 +101,7 @@ TABLE: Final = Table(
 )
 SCAN: Final = Scan(TABLE, "stored", "person")
 RANGES: Final[Mapping[str, Range]] = ranges_of(SCAN)
-_FIELDS: Final = {
-    one.name: made for one, made in zip(TABLE.columns, SCAN.fields, strict=True)
-}
+_FIELDS: Final = {one.name: made for one, made in zip(TABLE.columns, SCAN.fields, strict=True)}
 
 
 def bound(sql: str) -> Scalar:
@@ -123,7 +121,7 @@ def rows(dialect: Dialect) -> list[list[str | None]]:
     made = []
     for number in range(ROWS):
         one: list[str | None] = [str(number)]
-        for _, (_, _, values) in STORED.items():
+        for _, _, values in STORED.values():
             one.append(values[number] if number < len(values) else chance.choice(values))
         made.append(one)
     if dialect == "postgresql":
@@ -151,17 +149,19 @@ def fill(engine: Engine, dialect: Dialect) -> None:
         connection.execute(text(f"CREATE TABLE stored ({columns})"))
         for row in rows(dialect):
             connection.execute(
-                text(f"INSERT INTO stored VALUES ({slots})"),  # noqa: S608 - names of this file
+                text(f"INSERT INTO stored VALUES ({slots})"),
                 dict(zip(names, row, strict=True)),
             )
         connection.execute(text(f"CREATE TABLE seen ({columns})"))
+        if dialect == "postgresql":
+            connection.exec_driver_sql(ATTEMPTED)
         chosen = select(*enforced_columns(dialect).values()).select_from(_STORED)
         found = connection.execute(chosen.order_by(_STORED.c.id)).all()
         assert len(found) == len(rows(dialect))
         plain = ", ".join(f":{name}" for name in names)
         for one in found:
             connection.execute(
-                text(f"INSERT INTO seen VALUES ({plain})"),  # noqa: S608 - names of this file
+                text(f"INSERT INTO seen VALUES ({plain})"),
                 dict(zip(names, one, strict=True)),
             )
 
@@ -194,24 +194,51 @@ class Raised:
     sqlstate: str
 
 
-def plainly(connection: Connection, sql: str, name: str = "seen") -> list[Any]:
-    """PostgreSQL's own values of the expression, row by row where a row raises."""
+def plainly(connection: Connection, sql: str) -> list[Any]:
+    """PostgreSQL's own values of the expression, and what it raised in rows where it raises."""
     try:
         with connection.begin_nested():
-            found = connection.exec_driver_sql(
-                f"SELECT {sql} FROM {name} ORDER BY id".replace("%", "%%")  # noqa: S608 - of tests
-            )
+            found = connection.exec_driver_sql(_values(sql, "true"))
             return [row[0] for row in found]
     except DBAPIError:
         pass
-    values: list[Any] = []
-    for number in range(len(rows("postgresql"))):
-        try:
-            with connection.begin_nested():
-                one = connection.exec_driver_sql(
-                    f"SELECT {sql} FROM {name} WHERE id = {number}".replace("%", "%%")  # noqa: S608
-                )
-                values.append(one.scalar())
-        except DBAPIError as error:
-            values.append(Raised(getattr(error.orig, "sqlstate", "") or ""))
-    return values
+    states = connection.exec_driver_sql(
+        "SELECT id, attempted(%s, id) FROM seen ORDER BY id", (sql,)
+    ).all()
+    there = [number for number, state in states if state is None]
+    values = iter(_in_rows(connection, sql, there))
+    return [next(values) if state is None else Raised(state) for _, state in states]
+
+
+def _in_rows(connection: Connection, sql: str, numbers: list[int]) -> list[Any]:
+    """The values in these rows; one that no Python value can be counts as raised."""
+    if not numbers:
+        return []
+    try:
+        with connection.begin_nested():
+            where = f"id IN ({', '.join(map(str, numbers))})"
+            return [row[0] for row in connection.exec_driver_sql(_values(sql, where))]
+    except DBAPIError:
+        if len(numbers) == 1:
+            return [Raised("beyond the year 9999")]
+    half = len(numbers) // 2
+    return [
+        *_in_rows(connection, sql, numbers[:half]),
+        *_in_rows(connection, sql, numbers[half:]),
+    ]
+
+
+def _values(sql: str, where: str) -> str:
+    chosen = f"SELECT {sql} FROM seen WHERE {where} ORDER BY id"
+    return chosen.replace("%", "%%")
+
+
+ATTEMPTED: Final = """
+CREATE FUNCTION attempted(sql text, number bigint) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+  EXECUTE 'SELECT count(' || sql || ') FROM seen WHERE id = $1' USING number;
+  RETURN NULL;
+EXCEPTION WHEN others THEN
+  RETURN SQLSTATE;
+END $$
+"""

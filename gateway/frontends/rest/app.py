@@ -12,7 +12,7 @@ from gateway import __version__
 from gateway.budget.standing import Standing
 from gateway.frontends.rest.accounts import account_json
 from gateway.frontends.rest.callers import caller, require_role
-from gateway.frontends.rest.documentation import add_documentation
+from gateway.frontends.rest.documentation import DocumentedApp, add_documentation
 from gateway.frontends.rest.doors import Doors
 from gateway.frontends.rest.policies import add_policies
 from gateway.frontends.rest.problems import PROBLEM, Incidents, tell_problems
@@ -49,7 +49,7 @@ class AuditQuery(BaseModel):
 
 
 def create_app(doors: Doors) -> FastAPI:
-    app = FastAPI(
+    app = DocumentedApp(
         title="Gateway",
         version=__version__,
         summary="Ordinary SQL in, differentially private aggregates out.",

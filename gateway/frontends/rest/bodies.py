@@ -34,12 +34,8 @@ class _Odd(ValueError):
     """JSON to the letter perhaps, but not to be relied on."""
 
 
-async def read_body(request: Request) -> dict[str, Json]:
-    """The object that was sent, or one refusal that says what is wrong with it."""
-    return parse_body(await _received(request))
-
-
 def parse_body(body: bytes) -> dict[str, Json]:
+    """The object that was sent, or one refusal that says what is wrong with it."""
     try:
         read = _read(body.decode())
     except UnicodeDecodeError:
@@ -121,7 +117,8 @@ def _is_whole(text: str) -> bool:
     return True
 
 
-async def _received(request: Request) -> bytes:
+async def receive_body(request: Request) -> bytes:
+    """All of it, as far as it may reach."""
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and (len(declared) > len(str(LARGEST)) or int(declared) > LARGEST):
         raise _too_large()

@@ -6,10 +6,12 @@ the hashes of what stands in it. What the document or an answer says is put in a
 
 import base64
 import hashlib
-from typing import Final
+from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.responses import HTMLResponse
+
+from gateway.frontends.rest.examples import EXAMPLES
 
 _STYLE: Final = """
 :root { color-scheme: light dark; font: 15px/1.5 system-ui, sans-serif; }
@@ -159,6 +161,17 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
+
+
+class DocumentedApp(FastAPI):
+    """Puts the examples in when all else is written: FastAPI leaves out what is null in them."""
+
+    def openapi(self) -> dict[str, Any]:
+        document = super().openapi()
+        for path, (method, example) in EXAMPLES.items():
+            content = document["paths"][path][method]["responses"]["200"]["content"]
+            content["application/json"]["example"] = example
+        return document
 
 
 def add_documentation(app: FastAPI) -> None:

@@ -90,3 +90,9 @@ QUERIES: Final[dict[str, Any]] = {
         },
     ]
 }
+EXAMPLES: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    "/v1/query": ("post", ANSWER),
+    "/v1/estimate": ("post", ESTIMATE),
+    "/v1/datasets": ("get", DATASETS),
+    "/v1/queries": ("get", QUERIES),
+}

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from types import UnionType
 from typing import Annotated, Any
 
@@ -9,13 +10,13 @@ from fastapi import Depends, FastAPI, Query
 from fastapi import Request as HttpRequest
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateway.errors import BackendUnavailable, Code, Refusal
-from gateway.frontends.rest import examples
+from gateway.errors import BackendUnavailable, Code, GatewayError
 from gateway.frontends.rest.answered import answer_json, estimate_json, past_json
 from gateway.frontends.rest.asked import QueryBody, body_of, request_of
-from gateway.frontends.rest.bodies import read_body
+from gateway.frontends.rest.bodies import parse_body, receive_body
 from gateway.frontends.rest.callers import caller
 from gateway.frontends.rest.doors import Doors, QuestionDoor
+from gateway.frontends.rest.examples import QUESTION
 from gateway.frontends.rest.responses import AsciiJson
 from gateway.frontends.rest.shapes import AnswerShape, DatasetsShape, EstimateShape, QueriesShape
 from gateway.frontends.rest.under_way import UnderWay
@@ -24,6 +25,15 @@ from gateway.question import Answer, Request
 
 _TAGS: list[Any] = ["questions"]  # FastAPI's own type
 _LOST_ACCOUNTS = "the accounts cannot be read at the moment; `GET /v1/budget` has them"
+
+
+_IDEMPOTENCY: dict[str, Any] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "repeated by you, it brings back the stored answer, charged once",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+}
 
 
 class HistoryQuery(BaseModel):
@@ -41,17 +51,21 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
     authenticated = caller(doors.authenticator)
     under_way = UnderWay()
 
-    async def asked(
+    async def received(
         http: HttpRequest, subject: Annotated[Subject, Depends(authenticated)]
-    ) -> QueryBody:
-        """Read after the key was: nobody learns what an endpoint takes, and nobody's body is held."""
+    ) -> bytes:
+        """After the key was looked at: nobody else learns what an endpoint takes, or has a body held."""
         del subject
-        return body_of(await read_body(http))
+        return await receive_body(http)
+
+    def asked(body: Annotated[bytes, Depends(received)]) -> QueryBody:
+        """In a thread: a large body takes its time."""
+        return body_of(parse_body(body))
 
     caller_of = Annotated[Subject, Depends(authenticated)]
     body_of_caller = Annotated[QueryBody, Depends(asked)]
 
-    @app.post("/v1/query", tags=_TAGS, **_with_body(AnswerShape | EstimateShape, examples.ANSWER))
+    @app.post("/v1/query", tags=_TAGS, **_with_body(AnswerShape | EstimateShape, _IDEMPOTENCY))
     async def query(http: HttpRequest, subject: caller_of, body: body_of_caller) -> AsciiJson:
         """Ask a question in SQL; the answer is noisy, and its price is taken from your budget."""
         door = _door(doors)
@@ -59,7 +73,7 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
         told = await under_way.work(subject.name, http, work(door, subject, request_of(body, http)))
         return AsciiJson(told)
 
-    @app.post("/v1/estimate", tags=_TAGS, **_with_body(EstimateShape, examples.ESTIMATE))
+    @app.post("/v1/estimate", tags=_TAGS, **_with_body(EstimateShape))
     async def estimate(http: HttpRequest, subject: caller_of, body: body_of_caller) -> AsciiJson:
         """What a question would cost and how wide its noise would be; no data is touched."""
         door = _door(doors)
@@ -68,12 +82,12 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
         )
         return AsciiJson(told)
 
-    @app.get("/v1/datasets", tags=_TAGS, responses=_answers(DatasetsShape, examples.DATASETS))
+    @app.get("/v1/datasets", tags=_TAGS, responses=_answers(DatasetsShape))
     def datasets(subject: caller_of) -> AsciiJson:
         """The tables and columns that you may use, and for what."""
-        return AsciiJson(_door(doors).datasets(subject))
+        return AsciiJson(dict(_door(doors).datasets(subject)))
 
-    @app.get("/v1/queries", tags=_TAGS, responses=_answers(QueriesShape, examples.QUERIES))
+    @app.get("/v1/queries", tags=_TAGS, responses=_answers(QueriesShape))
     def queries(subject: caller_of, wanted: Annotated[HistoryQuery, Query()]) -> AsciiJson:
         """Your own questions, newest first."""
         past = _door(doors).queries(subject, wanted.limit, wanted.before)
@@ -84,7 +98,7 @@ def told_answer(door: QuestionDoor, subject: Subject, dataset: str | None, answe
     """The body of an answer. It is paid for, so it is given even when the accounts cannot be read."""
     try:
         return answer_json(answer, door.accounts(subject, dataset))
-    except Refusal:
+    except GatewayError:
         return answer_json(answer, (), (_LOST_ACCOUNTS,))
 
 
@@ -102,39 +116,30 @@ def _estimating(
 ) -> Callable[[threading.Event], Any]:
     def work(gone: threading.Event) -> Any:  # noqa: ANN401  # JSON
         del gone  # no source is asked
-        return estimate_json(door.estimate(subject, request))
+        return estimate_json(door.estimate(subject, replace(request, idempotency=None)))
 
     return work
 
 
-def _with_body(shape: type[BaseModel] | UnionType, example: object) -> dict[str, Any]:
+def _with_body(shape: type[BaseModel] | UnionType, *headers: dict[str, Any]) -> dict[str, Any]:
     """The body is read by us, so FastAPI is told what it looks like."""
     body = {
         "required": True,
         "content": {
             "application/json": {
                 "schema": QueryBody.model_json_schema(),
-                "example": examples.QUESTION,
+                "example": QUESTION,
             }
         },
     }
-    key = {
-        "name": "Idempotency-Key",
-        "in": "header",
-        "required": False,
-        "description": "repeated by you, it brings back the stored answer, charged once",
-        "schema": {"type": "string", "minLength": 1, "maxLength": 255},
-    }
     return {
-        "responses": _answers(shape, example),
-        "openapi_extra": {"requestBody": body, "parameters": [key]},
+        "responses": _answers(shape),
+        "openapi_extra": {"requestBody": body, "parameters": list(headers)},
     }
 
 
-def _answers(
-    shape: type[BaseModel] | UnionType, example: object
-) -> dict[int | str, dict[str, Any]]:
-    return {200: {"model": shape, "content": {"application/json": {"example": example}}}}
+def _answers(shape: type[BaseModel] | UnionType) -> dict[int | str, dict[str, Any]]:
+    return {200: {"model": shape}}
 
 
 def _door(doors: Doors) -> QuestionDoor:

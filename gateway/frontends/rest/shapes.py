@@ -19,7 +19,7 @@ class ColumnShape(_Shape):
     type: str
     noisy: bool
     mechanism: str | None = None
-    scale: float | None = None
+    scale: float | str | None = None
 
 
 class PrivacyShape(_Shape):

@@ -1,0 +1,80 @@
+-- title: by region
+SELECT region, COUNT(*), SUM(income), AVG(income) FROM patients GROUP BY region;
+
+-- title: by region and truth
+SELECT region, smoker, COUNT(*), SUM(income) FROM patients GROUP BY region, smoker;
+
+-- title: by year of birth
+SELECT birth_year, COUNT(*) FROM patients GROUP BY birth_year ORDER BY birth_year;
+
+-- title: by decade
+SELECT birth_year / 10 * 10 AS decade, COUNT(*) AS n FROM patients GROUP BY 1 ORDER BY 1;
+
+-- title: by a whole number below nothing
+SELECT (birth_year - 1970) / 10 AS d, (birth_year - 1970) % 3 AS r, COUNT(*) FROM patients GROUP BY 1, 2;
+
+-- title: by bucket
+SELECT WIDTH_BUCKET(income, 0, 200000, 20) AS bucket, COUNT(*) FROM patients GROUP BY 1 ORDER BY 1;
+
+-- title: by floor
+SELECT FLOOR(income / 25000) * 25000 AS bucket, COUNT(*), SUM(birth_year) FROM patients GROUP BY 1;
+
+-- title: by rounded cost
+SELECT ROUND(cost, -3) AS k, COUNT(*) FROM visits GROUP BY 1 ORDER BY 1;
+
+-- title: by a floating number
+SELECT weight, COUNT(*) FROM visits GROUP BY weight;
+
+-- title: by day
+SELECT visit_date, COUNT(*), SUM(cost) FROM visits GROUP BY visit_date ORDER BY visit_date;
+
+-- title: by month
+SELECT DATE_TRUNC('month', visit_date) AS month, COUNT(*), SUM(cost) FROM visits GROUP BY 1 ORDER BY 1;
+
+-- title: by month as text
+SELECT TO_CHAR(visit_date, 'YYYY-MM') AS month, COUNT(*) FROM visits GROUP BY 1 ORDER BY 1;
+
+-- title: by iso week
+SELECT EXTRACT(ISOYEAR FROM visit_date) AS y, EXTRACT(WEEK FROM visit_date) AS w, COUNT(*) FROM visits GROUP BY 1, 2;
+
+-- title: by weekday and hour
+SELECT EXTRACT(DOW FROM visit_date) AS d, EXTRACT(HOUR FROM admitted) AS h, COUNT(*) FROM visits GROUP BY 1, 2;
+
+-- title: by a day of the month and a quarter
+SELECT EXTRACT(DAY FROM visit_date) AS d, EXTRACT(QUARTER FROM visit_date) AS q, COUNT(*) FROM visits GROUP BY 1, 2;
+
+-- title: by day of a moment
+SELECT admitted::date AS d, COUNT(*) FROM visits GROUP BY 1 ORDER BY 1;
+
+-- title: by a shifted day
+SELECT visit_date + 7 AS later, visit_date - INTERVAL '1 month' AS before, COUNT(*) FROM visits GROUP BY 1, 2;
+
+-- title: by case
+SELECT CASE WHEN birth_year < 1950 THEN 'old' WHEN birth_year < 1990 THEN 'middle' WHEN birth_year > 2019 THEN 'nobody' ELSE 'young' END AS age, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: by coalesced region in capitals
+SELECT UPPER(COALESCE(region, 'nowhere')) AS r, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: by public column
+SELECT r.capital, COUNT(*) FROM patients p JOIN regions r ON r.region = p.region GROUP BY r.capital;
+
+-- title: by whether it is known
+SELECT income IS NULL AS unknown, smoker IS NOT NULL AS known, COUNT(*) FROM patients GROUP BY 1, 2;
+
+-- title: by region within a filter
+SELECT region, COUNT(*) AS n FROM patients WHERE region IN ('north', 'east') AND smoker GROUP BY region;
+
+-- title: by year within a period
+SELECT EXTRACT(YEAR FROM visit_date) AS y, COUNT(*) FROM visits WHERE visit_date BETWEEN '2021-01-01' AND '2023-06-30' GROUP BY 1;
+
+-- title: by the year of a first visit
+SELECT EXTRACT(YEAR FROM first) AS year, COUNT(*) FROM (SELECT patient_id, MIN(visit_date) AS first FROM visits GROUP BY patient_id) t GROUP BY 1;
+
+-- title: by how many visits
+SELECT n, COUNT(*) AS persons FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) t GROUP BY n;
+
+-- title: having more than nothing
+SELECT birth_year, COUNT(*) AS n FROM patients GROUP BY birth_year HAVING COUNT(*) > 0 ORDER BY birth_year;
+
+-- title: the largest of all
+SELECT birth_year / 20 AS k, COUNT(*) AS n FROM patients GROUP BY 1 ORDER BY n DESC, k LIMIT 3;

@@ -1,0 +1,180 @@
+"""`gateway query`: what it asks, what it prints, and how it ends."""
+
+import argparse
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from frontends.rest.questioning import COUNT, Behind, answering
+
+from gateway.cli import main, query
+from gateway.errors import Code, Refusal, Unbounded
+from gateway.frontends.rest.answered import answer_json
+from gateway.frontends.rest.doors import QuestionDoor
+from gateway.policy.subjects import Subject
+from gateway.question import Answer, AnswerColumn, Request
+from gateway.units import Delta, Epsilon
+
+
+@pytest.fixture
+def behind(monkeypatch: pytest.MonkeyPatch) -> Behind:
+    """The command, with a door that leads to what a test says."""
+    behind = Behind()
+    lead_to(behind.door(), monkeypatch)
+    return behind
+
+
+def lead_to(door: QuestionDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def open_door(arguments: argparse.Namespace) -> Iterator[tuple[QuestionDoor, Subject]]:
+        yield door, Subject(arguments.subject)
+
+    monkeypatch.setattr(query, "open_door", open_door)
+
+
+def _query(*words: str) -> int:
+    return main(["query", *words])
+
+
+def test_query_prints_a_table_with_margins(
+    behind: Behind, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Values and margins side by side, the price, and what is left."""
+    assert _query(COUNT, "--as", "alice") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "region  count  ± 95 %",
+        "------  -----  ------",
+        "north   2517   ± 60",
+        "        12     ± 60",
+        "",
+        "price: epsilon 0.05",
+        "analyst:alice@clinic: 9.95 of 10 left",
+        "dataset:clinic: 9.95 of 10 left",
+        "note: as it is",
+    ]
+    assert behind.of_accounts == [("alice", None)]
+
+
+def test_query_prints_both_ends_when_an_interval_leans(
+    behind: Behind, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An interval that is not the same to both sides, or has no end, is no margin."""
+    behind.answer = answering(
+        columns=tuple(AnswerColumn(name, "numeric", noisy=True) for name in "abcd"),
+        rows=(("0.5", "1", None, "3"), ("2.25", "NaN", "1", None)),
+        intervals=(
+            ((0.0, 1.5), (float("-inf"), float("inf")), None, None),
+            ((2.0, 2.5), (0.0, 1.0), (1.0, 1.0), None),
+        ),
+        delta=Delta.parse("1e-9"),
+        notices=(),
+    )
+    _query(COUNT, "--as", "alice")
+    assert capsys.readouterr().out.splitlines()[:6] == [
+        "a     ± 95 %    b    ± 95 %                 c  ± 95 %  d",
+        "----  --------  ---  ---------------------  -  ------  -",
+        "0.5   [0, 1.5]  1    [-Infinity, Infinity]             3",
+        "2.25  ± 0.25    NaN  [0, 1]                 1  ± 0",
+        "",
+        "price: epsilon 0.05, delta 1e-09",
+    ]
+
+
+def test_query_hands_on_what_was_typed(behind: Behind) -> None:
+    """The price is exact, and the record will say who typed it."""
+    words = ("--dataset", "clinic", "--purpose", "care-quality", "--epsilon", "0.1")
+    assert _query(COUNT, "--as", "bob", *words) == 0
+    [(who, request)] = behind.asked
+    assert who == "bob"
+    assert request.epsilon == Epsilon(Fraction(1, 10))
+    assert request.address.startswith("os:")
+    assert replace(request, address="") == Request(
+        COUNT, "clinic", "care-quality", Epsilon.parse("0.1")
+    )
+
+
+def test_query_prints_the_body_of_rest_when_json_is_asked_for(
+    behind: Behind, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Programs read one shape, whichever way they ask."""
+    assert _query(COUNT, "--as", "alice", "--json") == 0
+    wanted = answer_json(behind.answer, behind.accounts(Subject("alice"), None))
+    assert json.loads(capsys.readouterr().out) == wanted
+
+
+def test_query_prints_the_estimate_when_it_is_a_dry_run(
+    behind: Behind, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is asked, and it is said that nothing was."""
+    assert _query(COUNT, "--as", "alice", "--dry-run") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "column  ± 95 %",
+        "------  ------------------",
+        "region",
+        "count   ± 59.9146454710798",
+        "",
+        "price: epsilon 0.05; nothing was run or charged",
+    ]
+    assert _query(COUNT, "--as", "alice", "--dry-run", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["decision"] == "permit"
+    assert behind.asked == []
+
+
+def test_query_explains_a_refusal(behind: Behind, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line with the code, the hint below it, and exit code 1."""
+    behind.refusal = Unbounded(Code.NO_BOUND, "`patients.income`", "give it a domain")
+    assert _query(COUNT, "--as", "alice") == 1
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "GW301" in shown.err
+    assert "hint: give it a domain" in shown.err
+
+
+@pytest.mark.parametrize("price", ["0", "0.0", "-1", "x", "nan", "1/2", "", "9" * 500])
+def test_query_is_a_usage_error_when_epsilon_is_no_price(
+    behind: Behind, price: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What cannot be a price is told before anything is opened."""
+    assert _query(COUNT, "--as", "alice", f"--epsilon={price}") == 2
+    assert "--epsilon: epsilon" in capsys.readouterr().err
+    assert behind.asked == []
+
+
+def test_query_prints_nothing_that_would_steer_a_terminal(
+    behind: Behind, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Names and texts are the analyst's and the data's, the terminal is the operator's."""
+    nasty = "\x1b[2J\r\n\x07x"
+    behind.answer = answering(
+        columns=(AnswerColumn(nasty, "text", noisy=False),),
+        rows=((nasty,),),
+        intervals=((None,),),
+        notices=(nasty,),
+    )
+    assert _query(COUNT, "--as", "alice") == 0
+    assert all(line.isprintable() for line in capsys.readouterr().out.split("\n"))
+
+
+def test_query_is_cancelled_at_the_source_when_it_is_interrupted(
+    behind: Behind, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first Ctrl-C ends the question in order; afterwards Ctrl-C is what it was before."""
+    before = signal.getsignal(signal.SIGINT)
+
+    def answers(subject: Subject, request: Request, gone: threading.Event) -> Answer:
+        assert not gone.is_set()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert gone.wait(30)
+        assert signal.getsignal(signal.SIGINT) is before
+        raise Refusal(Code.SOURCE_CANCELLED)
+
+    lead_to(replace(behind.door(), answer=answers), monkeypatch)
+    assert _query(COUNT, "--as", "alice") == 1
+    assert "GW611" in capsys.readouterr().err
+    assert signal.getsignal(signal.SIGINT) is before

@@ -1,0 +1,80 @@
+"""Policies under which noise is nothing and no bound bites; and one under which the budget ends."""
+
+from typing import Final
+
+# so dear that a draw other than 0 has a probability below e^-1000, whatever is measured
+PRICE: Final = "1e30"
+SUBJECTS: Final = """
+alice: {role: researcher, purposes: [care-quality], region: north}
+bob: {role: regional, purposes: [care-quality], region: north}
+eve: {role: visitor}
+"""
+_POLICY: Final = """
+gateway: 1
+dataset: @DATASET@
+source: ${@SOURCE@}
+privacy:
+  unit: patient
+  budget: {epsilon: @BUDGET@, delta: 1e-6}
+  per_query: {default: @PRICE@, max: @PRICE@}
+  mechanism: @MECHANISM@
+tables:
+  patients:
+    unit_key: patient_id
+    rows_per_unit: 1
+    columns:
+      patient_id: {type: bigint, class: identifier}
+      region: {type: text, class: quasi, domain: {in: [north, east, south, west]}}
+      birth_year: {type: integer, class: quasi, domain: {between: [1920, 2020]}}
+      income: {type: numeric, class: sensitive, domain: {between: [0, 200000]}, step: 1}
+      smoker: {type: boolean, class: sensitive}
+      name: {type: text, class: sensitive}
+  visits:
+    unit_key: patient_id
+    rows_per_unit: 16
+    groups_per_unit: 16
+    columns:
+      visit_id: {type: bigint, class: identifier}
+      patient_id: {type: bigint, class: identifier, joins: patients.patient_id}
+      diagnosis: {type: text, class: sensitive}
+      cost: {type: "numeric(12,2)", class: sensitive, domain: {between: [0, 5000]}, step: 0.01}
+      visit_date: {type: date, class: quasi, domain: {between: [2020-01-01, 2026-12-31]}}
+      admitted: {type: timestamp, class: quasi, domain: {between: [2020-01-01, 2026-12-31]}}
+      weight: {type: double precision, class: sensitive, domain: {between: [1, 300]}, step: 1}
+  regions: {public: true}
+  codes: {public: true}
+access:
+  - id: everything
+    effect: permit
+    when: subject.role == "researcher"
+    tables: [patients, visits, regions, codes]
+    use: {aggregate: ["*"], group_by: ["*"], filter: ["*"], join: ["*"]}
+    budget: {epsilon: @BUDGET@}
+  - id: own-region
+    effect: permit
+    when: subject.role == "regional"
+    tables: [patients, visits]
+    use: {aggregate: ["*"], group_by: ["*"], filter: ["*"], join: ["*"]}
+    rows: {patients: "region = subject.region"}
+    budget: {epsilon: @BUDGET@}
+audit: {min_units: 1, narrow_cells: 1, opaque_predicates: allow}
+limits: {enumerated_groups: @GROUPS@, result_rows: 100000}
+"""
+
+
+def policy(
+    dataset: str, source: str, mechanism: str, *, groups: int, price: str = PRICE, budget: str = ""
+) -> str:
+    """The policy of a dataset whose source's URL is in an environment variable."""
+    said = {
+        "DATASET": dataset,
+        "SOURCE": source,
+        "MECHANISM": mechanism,
+        "GROUPS": str(groups),
+        "PRICE": price,
+        "BUDGET": budget or "1e34",
+    }
+    text = _POLICY
+    for name, value in said.items():
+        text = text.replace(f"@{name}@", value)
+    return text

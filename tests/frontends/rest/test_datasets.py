@@ -1,0 +1,20 @@
+"""`GET /v1/datasets`: what the policy lets somebody see, handed through as it is."""
+
+from contextlib import closing
+
+from fix_gateway import Client
+from frontends.rest.questioning import DATASETS, Asking, Behind, refused
+
+from gateway.frontends.rest.shapes import DatasetsShape
+
+
+def test_datasets_are_told_to_whoever_has_a_key() -> None:
+    """The body is that of the door; without a key there is none."""
+    behind = Behind()
+    with closing(Client(behind.app())) as client:
+        asking = Asking(behind, client)
+        answer = asking.get("/v1/datasets")
+        assert answer.json() == DATASETS
+        DatasetsShape.model_validate(answer.json())
+        refused(asking.get("/v1/datasets", None), 401, "GW701")
+        assert asking.post("/v1/datasets", {}).status_code == 405

@@ -1,0 +1,106 @@
+"""Intervals drawn many times: how often they hold what they should, by the noise that is really drawn.
+
+A population is made up, the integers that a release measures over it are exact, and each trial adds noise
+of the release's own mechanisms. `coverage` counts in how many trials the interval of a form holds the value
+that the form has without noise.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from noise.streams import Stream
+from sensitivity.asked import analysed
+
+from gateway.noise.cells import Intervals
+from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
+from gateway.noise.noisy import NoisyTable
+from gateway.noise.pricing import Noise, Priced, priced
+from gateway.plan.forms import Form, Measured, Number, Over, Plus, Times
+from gateway.sensitivity.measurement import Measurement, Origin, Total
+
+INCOMES = (0, 1_000, 17_500, 30_000, 52_000, 199_000)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is asked for, of how many people, and at which price."""
+
+    sql: str
+    form: Form
+    people: int
+    noise: Noise
+    price: Fraction = Fraction(1, 20)
+
+
+@dataclass(frozen=True)
+class Covered:
+    """How many intervals there were, and how many of them held the value."""
+
+    formed: int
+    held: int
+
+
+def coverage(trial: Trial, draws: int, seed: str, *, claimed: int = 1) -> Covered:
+    """`claimed` is how many times less noise the intervals are told of than there is: 1 is the truth."""
+    release = _release(trial)
+    exact = [_measured(one, trial.people) for one in release.analysis.measurements]
+    truth = value_of(trial.form, release, exact)
+    stream = Stream(f"{seed}: {trial}")
+    columns = tuple(
+        tuple(value + one for one in noise.draw(draws, stream))
+        for value, noise in zip(exact, release.noises, strict=True)
+    )
+    told = tuple(narrower(one, claimed) for one in release.noises)
+    intervals = Intervals(NoisyTable(((),) * draws, columns, told), release.analysis.formulas)
+    formed = [intervals.interval(trial.form, row) for row in range(draws)]
+    there = [one for one in formed if one is not None]
+    slack = 1e-9 * abs(float(truth))  # floats
+    held = sum(low - slack <= truth <= high + slack for low, high in there)
+    return Covered(len(there), held)
+
+
+def value_of(form: Form, release: Priced, measured: Sequence[int]) -> Fraction:
+    """The value of a form, exactly."""
+    match form:
+        case Number(value):
+            return value
+        case Measured(place):
+            return release.analysis.formulas[place].value(measured)
+        case Plus(left, right):
+            return value_of(left, release, measured) + value_of(right, release, measured)
+        case Times(left, right):
+            return value_of(left, release, measured) * value_of(right, release, measured)
+        case Over(above, below):
+            return value_of(above, release, measured) / value_of(below, release, measured)
+
+
+def _release(trial: Trial) -> Priced:
+    analysis = analysed(trial.sql, pairs=trial.noise is Noise.LAPLACE)
+    [made] = priced([analysis], trial.noise, trial.price, Fraction(1, 10**9))
+    return made
+
+
+def _measured(measurement: Measurement, people: int) -> int:
+    """Everybody has one of the incomes in turn; whatever is counted counts everybody."""
+    quantity = measurement.quantity
+    if not isinstance(quantity, Total):
+        return people
+    lattice = quantity.lattice
+    everybody = [int(INCOMES[place % len(INCOMES)] / lattice.step) for place in range(people)]
+    match quantity.origin:
+        case Origin.LOW:
+            return sum(one - lattice.low for one in everybody)
+        case Origin.HIGH:
+            return sum(lattice.high - one for one in everybody)
+        case Origin.MIDDLE:
+            return sum(one - lattice.middle for one in everybody)
+
+
+def narrower(noise: Mechanism, factor: int) -> Mechanism:
+    """Noise of a standard deviation that is so many times smaller."""
+    match noise:
+        case DiscreteLaplace(scale):
+            return replace(noise, scale=scale / factor)
+        case DiscreteGaussian(variance):
+            return replace(noise, variance=variance / factor**2)

@@ -1,0 +1,173 @@
+"""The whole line in this process: real policies, ledger, trail, twin and source, wired as a gateway wires them.
+
+For statistics a statement goes through binding, decision, analysis and pricing once; then its steps run as
+often as wanted, by the function that runs them in the pipeline (`executed`). What the source says to one and
+the same release is asked for once and remembered: it is exact, so it would be the same again. Everything
+behind it - noise, thresholds, later steps, PostgreSQL's finishing - happens anew each time.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+
+from fix_state import AUDIT_SECRET, StateServer, settings_on
+from pydantic import SecretStr
+from sqlalchemy import URL
+
+from gateway.answering import finished
+from gateway.app import Ground, open_asking, open_ground, open_policies
+from gateway.asking import Asking
+from gateway.binding.bound import Cut
+from gateway.bounding.bound_release import bound_release
+from gateway.bounding.bounded import BoundedRelease
+from gateway.engines.staged import StagedRows
+from gateway.events import Event
+from gateway.exact import ExactTable
+from gateway.executing import Executed, executed
+from gateway.house import House
+from gateway.noise.entropy import Entropy
+from gateway.noise.pricing import Priced
+from gateway.pipeline import analysed, asked
+from gateway.policy.subjects import Subject
+from gateway.pricing import Spending, bought
+from gateway.question import Answer, Request
+from gateway.sensitivity.analysis import Analysis
+from gateway.serving import Serving
+from gateway.trail.search import every
+from gateway.twin import Twin
+from gateway.understanding import Question, Understood, understand
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A gateway that answers."""
+
+    ground: Ground
+    asking: Asking
+    subjects: Mapping[str, Subject]
+    told: list[Event]
+
+    @property
+    def alice(self) -> Subject:
+        return self.subjects["alice"]
+
+    def answer(self, sql: str, **more: object) -> Answer:
+        request = Request(sql, **more)  # type: ignore[arg-type]  # as the request takes them
+        return self.asking.answer(self.alice, request, threading.Event())
+
+    def records(self) -> list[Mapping[str, object]]:
+        with self.ground.engine.connect() as connection:
+            return list(every(connection))
+
+
+@contextmanager
+def open_line(  # noqa: PLR0913 - all that a gateway stands on
+    server: StateServer, twin: Twin, home: Path, source: URL, *, policy: str, subjects: str
+) -> Iterator[Line]:
+    """A gateway on a state of its own, which asks this source."""
+    policies = home / "policies"
+    policies.mkdir(parents=True)
+    (policies / "clinic.yaml").write_text(policy)
+    (policies / "subjects.yaml").write_text(subjects)
+    environment = {"CLINIC_URL": source.render_as_string(hide_password=False)}
+    told: list[Event] = []
+    with server.database() as urls:
+        settings = settings_on(
+            urls, home, policies=policies, audit_key=SecretStr(AUDIT_SECRET.decode())
+        )
+        with open_ground(settings, told.append) as ground:
+            current = open_policies(ground, told.append, environment)
+            asking = open_asking(ground, current, twin, "rest", told.append)
+            try:
+                yield Line(ground, asking, current.value.subjects, told)
+            finally:
+                asking.close()
+
+
+Bug = Callable[[Priced], Priced]
+
+
+@dataclass(frozen=True)
+class Remembering(Serving):
+    """The dataset as it is served, that asks its source for the same release once.
+
+    `planted` is a bug in the bounding of contributions, for controls; None where there is none.
+    """
+
+    planted: Callable[[BoundedRelease], BoundedRelease] | None = None
+    known: dict[object, ExactTable] = field(default_factory=dict)
+
+    def run(
+        self,
+        analysis: Analysis,
+        staged: Mapping[str, StagedRows],
+        *,
+        now: datetime,
+        limit_s: float,
+        cancelled: threading.Event,
+    ) -> ExactTable:
+        key = (id(analysis), repr(sorted(staged.items(), key=lambda one: one[0])))
+        if key not in self.known:
+            if self.planted is None:
+                self.known[key] = super().run(
+                    analysis, staged, now=now, limit_s=limit_s, cancelled=cancelled
+                )
+            else:
+                right = bound_release(analysis, now=now, proven=self.proofs.now())
+                wrong = self.planted(right)
+                self.known[key] = self.source.run(wrong, staged, limit_s=limit_s)
+        return self.known[key]
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A statement that was paid for, ready to be executed again and again."""
+
+    house: House
+    question: Question
+    serving: Remembering
+    understood: Understood
+    bounded: tuple[Priced, ...]
+
+    def execute(self, entropy: Entropy) -> Executed:
+        return executed(
+            replace(self.house, entropy=entropy),
+            self.question,
+            self.serving,
+            self.understood,
+            self.bounded,
+            threading.Event(),
+        )
+
+    def finish(self, done: Executed) -> Answer:
+        return finished(self.house, "q", self.question, self.serving, self.understood, None, done)
+
+
+def prepared(
+    line: Line,
+    sql: str,
+    price: Fraction,
+    *,
+    bug: Bug | None = None,
+    planted: Callable[[BoundedRelease], BoundedRelease] | None = None,
+) -> Prepared:
+    """The statement with the noise that `price`, in the ledger's currency, buys; with a bug, if one is given."""
+    house = line.asking.house
+    request = Request(sql)
+    question, serving = asked(house, line.alice, request, "rest", NOON)
+    understood = understand(question, serving.views, house.twin.borrowed)
+    assert isinstance(understood.bound, Cut)
+    spending = Spending(request, understood, analysed(understood.bound, serving, NOON))
+    releases = bought(serving, spending, price)
+    if bug is not None:
+        releases = tuple(map(bug, releases))
+    remembering = Remembering(
+        serving.policy, serving.views, serving.source, serving.proofs, serving.currency, planted
+    )
+    return Prepared(house, question, remembering, understood, releases)

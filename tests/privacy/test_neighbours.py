@@ -1,0 +1,76 @@
+"""One person more or less moves the exact answer by no more than declared: the whole line, on both databases.
+
+SQL or a plan, analysed, bounded, rendered, run. Between the two worlds rows are stored in another order, and
+threads, memory and the ways in which a database may plan are others. For longer: `long_neighbours.py`.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from binding.plans import releases
+from hypothesis import HealthCheck, Phase, given, settings
+from property.asked import Asked, golden
+from property.checked import Findings, check
+from property.places import a_database
+from property.spoken import spoken
+from property.stores import Store, neighbours
+from sqlalchemy import URL
+
+from gateway.embedded import Lease
+from gateway.plan.explain import explain
+from gateway.plan.grouping import Aggregate
+
+Worlds = Sequence[Sequence[Store]]
+
+
+@pytest.fixture(scope="module")
+def database(sample_server: Lease) -> Iterator[URL]:
+    """One for all worlds of this module: each has a schema of its own."""
+    with a_database(sample_server) as url:
+        yield url
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["keyed", "unkeyed"])
+def worlds(
+    request: pytest.FixtureRequest, database: URL, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Worlds]:
+    """A small world and one with a person of hundreds of rows more. Keyed: no two patients are one person."""
+    place = tmp_path_factory.mktemp("worlds")
+    with neighbours(place, database, 6, keyed=request.param, persons=8) as made:
+        yield made
+
+
+@pytest.mark.parametrize("pairs", [True, False], ids=["laplace", "gaussian"])
+def test_statement_moves_by_no_more_than_declared_when_a_person_is_added(
+    worlds: Worlds, *, pairs: bool
+) -> None:
+    """In every group, in the sum and in the sum of squares; nothing raises, and both databases agree."""
+    findings = Findings()
+    keyed = bool(worlds[0][0].proven["patients"].unique)
+    place = 2 * keyed + pairs
+    for asked in (*spoken()[place % 2 :: 2], *golden()[place::4]):
+        check(asked, worlds, findings, pairs=pairs)
+    assert not findings.problems, "\n".join(findings.problems)
+    assert findings.compared > 80
+
+
+def test_random_plan_moves_by_no_more_than_declared_when_a_person_is_added(worlds: Worlds) -> None:
+    """Plans that nobody thought of."""
+    findings = Findings()
+
+    @settings(
+        max_examples=40,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(releases())
+    def one(plan: Aggregate) -> None:
+        check(Asked(explain(plan), plan), worlds, findings, pairs=plan.size % 2 == 0)
+
+    one()
+    assert not findings.problems, "\n".join(findings.problems)
+    assert findings.compared > 20

@@ -1,0 +1,153 @@
+"""One release on neighbouring worlds, in both databases: whatever is wrong with it, in words."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import Final, TypeAlias
+
+from property.asked import Asked, bounded, undropped
+from property.moves import Groups, excesses, groups_of, moves
+from property.stores import SourceRaised, Store
+
+from gateway.bounding.bounded import BoundedRelease
+from gateway.catalog.types import Family
+from gateway.engines.staged import StagedRows
+from gateway.errors import UnsupportedSql
+from gateway.plan.node import nodes
+from gateway.plan.relations import Window
+from gateway.plan.scalars import Call, Literal, Scalar, walk
+from gateway.sensitivity.analysis import Analysis, Thresholded
+from gateway.sensitivity.measurement import Different, Quantity, Total
+
+Change: TypeAlias = Callable[[BoundedRelease], BoundedRelease]
+_ALIKE: Final = frozenset({Family.TEXT, Family.WHOLE, Family.BOOLEAN, Family.DATE})
+"""Families whose values both databases write alike: the hash of a key is of its text."""
+
+
+@dataclass
+class Findings:
+    """What went wrong, and what was reached: a test that never comes near a bound shows little."""
+
+    problems: list[str] = field(default_factory=list)
+    reached: set[str] = field(default_factory=set)
+    compared: int = 0
+
+    def add(self, asked: Asked, problems: Iterator[str]) -> None:
+        self.problems += [f"{one}\n    of {asked.name}" for one in problems]
+
+
+def kind_of(quantity: Quantity) -> str:
+    """What a bound is reached for."""
+    name = type(quantity).__name__.lower()
+    return f"{name} from {quantity.origin.value}" if isinstance(quantity, Total) else name
+
+
+def check(
+    asked: Asked,
+    worlds: Sequence[Sequence[Store]],
+    findings: Findings,
+    *,
+    pairs: bool,
+    seed: int = 0,
+    change: Change | None = None,
+) -> None:
+    """`worlds` has for each database the world and its neighbours; `change` breaks the release on purpose."""
+    analysis = asked.analysis(pairs=pairs)
+    if analysis is None:
+        return
+    staged = asked.staged(seed)
+    exact: list[list[Groups]] = []
+    comparable = True
+    for stores in worlds:
+        releases = [bounded(analysis, one.proven) for one in stores]
+        if any(one is None for one in releases):
+            return
+        comparable = comparable and all(_comparable(one) for one in releases if one is not None)
+        try:
+            exact.append(
+                [
+                    _run(store, made if change is None else change(made), staged)
+                    for store, made in zip(stores, releases, strict=True)
+                    if made is not None
+                ]
+            )
+        except UnsupportedSql:
+            return  # what has no total form is refused when it is rendered: the same for everybody
+        except SourceRaised as raised:
+            findings.add(asked, iter([f"raised: {raised}"]))
+            continue
+        findings.compared += 1
+        before, *after = exact[-1]
+        for one, store in zip(after, stores[1:], strict=True):
+            found = (f"{store.name.split()[0]}: {what}" for what in excesses(before, one, analysis))
+            findings.add(asked, found)
+            findings.reached |= set(_reached(before, one, analysis))
+        if change is None and releases[-1] is not None:
+            findings.add(asked, _drop(stores[-1], releases[-1], staged, analysis, exact[-1][-1]))
+    if change is None and len(exact) == len(worlds) and comparable:
+        findings.add(asked, _differences(exact, analysis))
+
+
+def _run(store: Store, release: BoundedRelease, staged: Mapping[str, StagedRows]) -> Groups:
+    return groups_of(store.run(undropped(release), staged))
+
+
+def _reached(before: Groups, after: Groups, analysis: Analysis) -> Iterator[str]:
+    moved = moves(before, after, analysis).values()
+    for at, one in enumerate(analysis.measurements):
+        if one.most and any(by[at] == one.most for by in moved):
+            yield kind_of(one.quantity)
+
+
+def _drop(
+    store: Store,
+    release: BoundedRelease,
+    staged: Mapping[str, StagedRows],
+    analysis: Analysis,
+    whole: Groups,
+) -> Iterator[str]:
+    """The groups that few units are in are gone, the others as they were."""
+    groups = analysis.groups
+    if not isinstance(groups, Thresholded):
+        return
+    kept = {key: one for key, one in whole.items() if one[groups.units] >= groups.least}
+    if groups_of(store.run(release, staged)) != kept:
+        yield f"{store.name}: other groups are dropped than those of fewer than {groups.least} units"
+
+
+def _differences(exact: Sequence[Sequence[Groups]], analysis: Analysis) -> Iterator[str]:
+    """Both databases say the same of the same rows."""
+    for one, other in pairwise(exact):
+        for mine, theirs in zip(one, other, strict=True):
+            for key in {*mine, *theirs}:
+                if mine.get(key) != theirs.get(key):
+                    yield f"the databases differ at {key}: {mine.get(key)} {theirs.get(key)}"
+
+
+def _comparable(release: BoundedRelease) -> bool:
+    """Not where rows, values or groups are chosen by the text of a decimal: it has its own in each database."""
+    chosen = list(release.keys) if release.groups_per_unit is not None else []
+    chosen += [
+        one.quantity.value for one in release.measurements if isinstance(one.quantity, Different)
+    ]
+    hashed = any(
+        call.function == "sample_number"
+        for node in nodes(release.rows)
+        if isinstance(node, Window)
+        for _, call in node.items
+    )
+    # halfway between two points of the lattice a decimal goes away from zero in one, to the even one in the other
+    halves = any(
+        isinstance(one.quantity, Total)
+        and one.quantity.value.type.family in {Family.EXACT, Family.FLOAT}
+        and any(map(_is_half, walk(one.quantity.value)))
+        for one in release.measurements
+    )
+    return not hashed and not halves and all(one.type.family in _ALIKE for one in chosen)
+
+
+def _is_half(scalar: Scalar) -> bool:
+    return isinstance(scalar, Literal) and isinstance(scalar.value, Fraction) or (
+        isinstance(scalar, Call) and scalar.function == "/"
+    )

@@ -1,0 +1,166 @@
+"""Worlds in both databases, each stored and read under settings of its own."""
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import psycopg
+from fix_sample import plain
+from property.people import Stored, World, somebody, world
+from sqlalchemy import URL
+
+from gateway.bounding.bounded import BoundedRelease
+from gateway.catalog.tables import Dataset
+from gateway.engines.connect import reading_source
+from gateway.engines.described import describe
+from gateway.engines.proving import Proven, proven
+from gateway.engines.scalars import TotalScalars
+from gateway.engines.source import Source
+from gateway.engines.staged import StagedRows
+from gateway.errors import BackendUnavailable, InternalError, SourceStopped
+from gateway.exact import ExactTable
+
+SALT: Final = "clinic"
+_KEYS: Final = {"patients": "patient_id", "regions": "region", "codes": "code"}
+_SWITCHES: Final = (
+    *("enable_hashagg", "enable_sort", "enable_hashjoin", "enable_mergejoin", "enable_nestloop"),
+    *("enable_incremental_sort", "enable_memoize", "enable_material", "parallel_leader_participation"),
+)
+
+
+class SourceRaised(AssertionError):
+    """The source raised an error on somebody's value: that tells that the value is there."""
+
+
+@dataclass(frozen=True)
+class Store:
+    """One world in one database."""
+
+    name: str
+    source: Source
+    proven: Mapping[str, Proven]
+
+    def run(self, release: BoundedRelease, staged: Mapping[str, StagedRows]) -> ExactTable:
+        """The exact answer; an error of the source is a failure of the test, with its text."""
+        try:
+            return self.source.run(release, staged, limit_s=120)
+        except (BackendUnavailable, InternalError, SourceStopped) as refusal:
+            raise SourceRaised(f"{self.name}: {refusal.__context__}") from None
+
+
+@contextmanager
+def neighbours(
+    place: Path, url: URL, seed: int, *, keyed: bool, more: int = 1, persons: int | None = None
+) -> Iterator[list[list[Store]]]:
+    """A world and worlds with one person more, in both databases."""
+    base = world(seed, keyed=keyed, persons=persons)
+    others = [
+        base.more(somebody(100 * seed + one, keyed=keyed, heavy=one == 0)) for one in range(more)
+    ]
+    worlds = [base, *others]
+    with in_duckdb(place, worlds, seed) as here, in_postgresql(url, worlds, seed) as there:
+        yield [here, there]
+
+
+@contextmanager
+def in_duckdb(place: Path, worlds: Sequence[World], seed: int) -> Iterator[list[Store]]:
+    """Each world in a file of its own."""
+    chance = random.Random(seed)  # noqa: S311 - settings of a test
+    stores: list[Store] = []
+    try:
+        for number, one in enumerate(worlds):
+            file = place / f"{seed}_{number}.duckdb"
+            with duckdb.connect(str(file)) as connection:
+                for statement, values in _filling(one.shuffled(seed + number), "duckdb"):
+                    connection.execute(statement, values)
+            query = {
+                "threads": str(chance.randint(1, 4)),
+                "memory_limit": chance.choice(("250MB", "1GB")),
+                "preserve_insertion_order": chance.choice(("true", "false")),
+            }
+            url = URL.create("duckdb", database=str(file), query=query)
+            stores.append(_opened(f"duckdb {number}", url, one.dataset))
+        yield stores
+    finally:
+        for store in stores:
+            store.source.close()
+
+
+@contextmanager
+def in_postgresql(url: URL, worlds: Sequence[World], seed: int) -> Iterator[list[Store]]:
+    """Each world in a schema of its own, gone afterwards."""
+    chance = random.Random(seed)  # noqa: S311 - settings of a test
+    stores: list[Store] = []
+    schemas = [f"world_{seed}_{number}" for number in range(len(worlds))]
+    with psycopg.connect(plain(url), autocommit=True) as connection:
+        try:
+            for number, (one, schema) in enumerate(zip(worlds, schemas, strict=True)):
+                connection.execute(f"CREATE SCHEMA {schema}".encode())
+                connection.execute(f"SET search_path = {schema}".encode())
+                for statement, values in _filling(one.shuffled(seed - number - 1), "postgresql"):
+                    connection.execute(statement.encode(), values)
+                if chance.random() < 0.5:
+                    connection.execute(b"ANALYZE")
+                settings = {"search_path": schema, **_settings(chance)}
+                options = " ".join(f"-c {name}={value}" for name, value in settings.items())
+                there = url.update_query_dict({"options": options})
+                stores.append(_opened(f"postgresql {number} {options}", there, one.dataset))
+            yield stores
+        finally:
+            for store in stores:
+                store.source.close()
+            for schema in schemas:
+                connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE".encode())
+
+
+def _opened(name: str, url: URL, dataset: Dataset) -> Store:
+    with reading_source(url) as connection:
+        found = proven(dataset, describe(connection))
+    return Store(name, Source.open(url, TotalScalars(), salt=SALT), found)
+
+
+def _settings(chance: random.Random) -> dict[str, str]:
+    made = {one: chance.choice(("on", "off")) for one in _SWITCHES}
+    made["work_mem"] = chance.choice(("64kB", "4MB", "64MB"))
+    made["jit"] = "off"
+    if chance.random() < 0.3:
+        # sooner than a plan would ever be compiled: slow, so not always
+        made |= {"jit": "on", "jit_above_cost": "500000"}
+    if chance.random() < 0.6:
+        made |= {"max_parallel_workers_per_gather": "2", "min_parallel_table_scan_size": "0"}
+        made |= {"parallel_setup_cost": "0", "parallel_tuple_cost": "0"}
+        made["debug_parallel_query"] = chance.choice(("off", "on"))
+    return made
+
+
+def _filling(world: World, dialect: str) -> Iterator[tuple[str, Any]]:
+    mark = "?" if dialect == "duckdb" else "%s"
+    for table in world.dataset.tables:
+        kinds = [str(one.type) for one in table.columns]
+        if dialect == "duckdb":
+            kinds = ["decimal(38,10)" if kind == "numeric" else kind for kind in kinds]
+        columns = ", ".join(
+            f"{one.name} {kind}" for one, kind in zip(table.columns, kinds, strict=True)
+        )
+        key = _KEYS.get(table.name)
+        if key is not None and (world.keyed or table.public):
+            columns += f", UNIQUE ({key})"
+        yield f"CREATE TABLE {table.name} ({columns})", None
+        rows = world.rows[table.name]
+        items = ", ".join(
+            f"CAST(unnest(CAST({mark} AS text[])) AS {kind})" for kind in kinds
+        )
+        if rows:
+            values = [[_stored(one, dialect) for one in column] for column in zip(*rows, strict=True)]
+            yield f"INSERT INTO {table.name} SELECT {items}", values
+
+
+def _stored(value: Stored, dialect: str) -> Stored:
+    if value is None or not value.startswith("?"):
+        return value
+    there, _, here = value[1:].partition("|")
+    return there if dialect == "postgresql" else here or None
