@@ -27,8 +27,8 @@ _SERIES: Final = {"duckdb": "range(1, {0} + 1) s(i)", "postgresql": "generate_se
 _SUBJECTS: Final = "alice: {role: researcher}\n"
 _POLICY: Final = """
 gateway: 1
-dataset: {name}
-source: ${{{variable}}}
+dataset: answers
+source: ${{SOURCE_URL}}
 privacy:
   unit: patient
   budget: {{epsilon: 100000, delta: 1e-6}}
@@ -76,19 +76,16 @@ class Size:
 
 
 def write_policies(place: Path, mechanism: str) -> None:
-    """One dataset for each database: `pg` and `duck`, whose sources are in PG_URL and DUCK_URL."""
+    """One dataset, whose source is in SOURCE_URL."""
     place.mkdir()
-    for name in ("pg", "duck"):
-        text = _POLICY.format(
-            name=name,
-            variable=f"{name.upper()}_URL",
-            mechanism=mechanism,
-            income=MOST_INCOME,
-            cost=MOST_COST,
-            rows=MOST_ROWS,
-            groups=MOST_GROUPS,
-        )
-        (place / f"{name}.yaml").write_text(text)
+    text = _POLICY.format(
+        mechanism=mechanism,
+        income=MOST_INCOME,
+        cost=MOST_COST,
+        rows=MOST_ROWS,
+        groups=MOST_GROUPS,
+    )
+    (place / "answers.yaml").write_text(text)
     (place / "subjects.yaml").write_text(_SUBJECTS)
 
 
@@ -135,18 +132,29 @@ def _statements(dialect: str, size: Size) -> list[str]:
 
     groups = f"{below(1, 10)} AS g10, {below(2, 2000)} AS g2000"
     unlogged = "UNLOGGED " if dialect == "postgresql" else ""
-    statements = [
-        f"CREATE {unlogged}TABLE patients (patient_id bigint PRIMARY KEY, g10 integer NOT NULL,"
-        " g2000 integer NOT NULL, x integer NOT NULL)",
-        f"CREATE {unlogged}TABLE few (patient_id bigint PRIMARY KEY, g10 integer NOT NULL,"
-        " x integer NOT NULL)",
-        f"CREATE {unlogged}TABLE visits (patient_id bigint NOT NULL, g10 integer NOT NULL,"
-        " g2000 integer NOT NULL, x integer NOT NULL)",
-        f"INSERT INTO patients SELECT i, {groups}, {below(3, MOST_INCOME)}"
-        f" FROM {_SERIES[dialect].format(size.persons)}",
-        f"INSERT INTO few SELECT i, {below(1, 10)}, {below(3, MOST_INCOME)}"
-        f" FROM {_SERIES[dialect].format(1_000)}",
-        f"INSERT INTO visits SELECT {whose(4)}, {groups}, {below(3, MOST_COST)}"
-        f" FROM {_SERIES[dialect].format(size.visits)}",
+    return [
+        (
+            f"CREATE {unlogged}TABLE patients (patient_id bigint PRIMARY KEY, g10 integer NOT NULL,"
+            " g2000 integer NOT NULL, x integer NOT NULL)"
+        ),
+        (
+            f"CREATE {unlogged}TABLE few (patient_id bigint PRIMARY KEY, g10 integer NOT NULL,"
+            " x integer NOT NULL)"
+        ),
+        (
+            f"CREATE {unlogged}TABLE visits (patient_id bigint NOT NULL, g10 integer NOT NULL,"
+            " g2000 integer NOT NULL, x integer NOT NULL)"
+        ),
+        (
+            f"INSERT INTO patients SELECT i, {groups}, {below(3, MOST_INCOME)}"
+            f" FROM {_SERIES[dialect].format(size.persons)}"
+        ),
+        (
+            f"INSERT INTO few SELECT i, {below(1, 10)}, {below(3, MOST_INCOME)}"
+            f" FROM {_SERIES[dialect].format(1_000)}"
+        ),
+        (
+            f"INSERT INTO visits SELECT {whose(4)}, {groups}, {below(3, MOST_COST)}"
+            f" FROM {_SERIES[dialect].format(size.visits)}"
+        ),
     ]
-    return statements

@@ -1,11 +1,12 @@
 """What an answer needs of the gateway, as a handful of values and functions."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from gateway.engines.staged import StagedRows
 from gateway.events import Emit
+from gateway.kept import Kept
 from gateway.noise.entropy import SYSTEM_ENTROPY, Entropy
 from gateway.policy.subjects import Subject
 from gateway.serving import Serving
@@ -32,5 +33,6 @@ class House:
     own: OwnRows
     emit: Emit
     limit_s: float
+    kept: Kept = field(default_factory=Kept)
     now: Clock = utc_now
     entropy: Entropy = SYSTEM_ENTROPY

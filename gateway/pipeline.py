@@ -5,13 +5,16 @@ through the noise that was charged for. Every question has a record of its fate 
 """
 
 import threading
+from dataclasses import replace
 from datetime import datetime
 
 from gateway.answering import finished, pass_through
 from gateway.binding.bound import Cut, Passing
 from gateway.bounding.fold_moments import fold_moments
 from gateway.budget.account import Currency
+from gateway.budget.charge import Receipt
 from gateway.charging import charge_question
+from gateway.errors import Code, SyntaxRefused
 from gateway.executing import executed
 from gateway.fates import recorded
 from gateway.house import House
@@ -24,6 +27,7 @@ from gateway.sensitivity.analyse import analyse
 from gateway.sensitivity.analysis import Analysis
 from gateway.serving import Serving
 from gateway.understanding import Question, understand
+from gateway.units import Epsilon
 
 
 def answer(
@@ -44,9 +48,14 @@ def answer(
             with fate.charging():
                 wanted = charge_request(fate.asked, serving, spending)
                 receipt = charge_question(house.journal, house.trail, fate.asked, wanted, now)
+        if receipt is not None and receipt.repeated:
+            return held(house, receipt)
         bounded = bought(serving, spending, receipt)
         done = executed(house, question, serving, understood, bounded, cancelled)
-        return finished(house, fate.query_id, question, serving, understood, receipt, done)
+        told = finished(house, fate.query_id, question, serving, understood, receipt, done)
+        if request.idempotency is not None:
+            house.kept.keep(told)
+        return told
 
 
 def estimate(house: House, subject: Subject, request: Request, front_end: str) -> Estimate:
@@ -60,6 +69,18 @@ def estimate(house: House, subject: Subject, request: Request, front_end: str) -
         spending = Spending(request, understood, analysed(understood.bound, serving, now))
         cost = expected_cost(house.journal, serving, question.subject.name, spending)
         return estimated(serving, spending, bought(serving, spending, cost))
+
+
+def held(house: House, receipt: Receipt) -> Answer:
+    """The answer to a question that came again with its key."""
+    kept = house.kept.find(receipt.query_id)
+    if kept is None:
+        raise SyntaxRefused(
+            Code.IDEMPOTENCY_MISMATCH,
+            "the answer that was given for this key is not held any more",
+            "ask again with a new key, at a new price",
+        )
+    return replace(kept, charged=Epsilon.zero())
 
 
 def asked(

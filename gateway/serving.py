@@ -71,8 +71,7 @@ class Serving:
         cancelled: threading.Event,
     ) -> ExactTable:
         """The exact answer, bounded by what the source proves while it gives it."""
-        with self.source.engine.connect():
-            pass  # so that a first connection does not count as one made meanwhile
+        self.source.reach()  # a first connection does not count as one made meanwhile
         there = self.proofs.now()
         release = bound_release(analysis, now=now, proven=there)
         exact = self.source.run(release, staged, limit_s=limit_s, cancelled=cancelled)

@@ -40,7 +40,7 @@ def _joins(node: exp.Select) -> Iterator[exp.Join]:
         if isinstance(one, exp.Join):
             yield one
         if not isinstance(one, exp.Select | exp.SetOperation):
-            waiting += [part for part in one.iter_expressions() if isinstance(part, exp.Expression)]
+            waiting += one.iter_expressions()
 
 
 def _one_type(types: Sequence[ColumnType | None]) -> ColumnType | None:

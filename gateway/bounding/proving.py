@@ -1,15 +1,15 @@
 """What has to be known of the source's constraints before a step may be left out, and whether it is.
 
 INVARIANT: only keys whose values are read as they are stored count. A clamp to a domain may make two
-keys one, and so may a comparison in a wider type that has fewer digits.
+keys one, and so may a comparison in a type that has fewer digits, such as that of a decimal as a float.
 """
 
 from collections.abc import Collection, Mapping
-from typing import Protocol
+from typing import Final, Protocol
 
 from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Table
-from gateway.catalog.types import Family
+from gateway.catalog.types import ColumnType, Family
 from gateway.plan.grouping import PerUnit
 from gateway.plan.joins import Join, Mark
 from gateway.plan.labels import Protected
@@ -17,6 +17,9 @@ from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import Node, is_unit
 from gateway.plan.relations import Filter, Project, Scan, Window
 from gateway.plan.scalars import Call, Ref, Scalar
+
+
+_MOST_DIGITS: Final = 38  # of DuckDB's decimals
 
 
 class ProvenTable(Protocol):
@@ -100,11 +103,19 @@ def _equal_columns(condition: Scalar | None, side: Node, other: Node) -> set[str
         for one, given in (part.parts, part.parts[::-1]):
             if not isinstance(one, Ref) or not isinstance(given, Ref):
                 continue
-            # compared as floats, two keys of more digits may be one
-            fewer_digits = given.type.family is Family.FLOAT is not one.type.family
-            if one.field.id in mine and given.field.id in theirs and not fewer_digits:
+            if one.field.id in mine and given.field.id in theirs and _apart(one.type, given.type):
                 found.add(one.field.id)
     return found
+
+
+def _apart(key: ColumnType, given: ColumnType) -> bool:
+    """Whether two keys are never equal to one given value, in whichever type they are compared with it."""
+    if key.family is Family.FLOAT:
+        return True
+    if Family.EXACT in {key.family, given.family}:
+        # DuckDB compares decimals as doubles where no decimal type is known that holds both
+        return key == given and key.precision is not None and key.precision <= _MOST_DIGITS
+    return given.family is not Family.FLOAT
 
 
 def _lowest(node: Node) -> Node:

@@ -6,8 +6,9 @@ import signal
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from decimal import ROUND_CEILING, Context, Decimal
 from types import FrameType
-from typing import Any
+from typing import Any, Final
 
 from gateway.app import open_ground, open_questions, operator_name
 from gateway.cli.exits import plain
@@ -24,6 +25,8 @@ from gateway.policy.current import Cause
 from gateway.policy.subjects import Subject
 from gateway.question import Request
 from gateway.units import Epsilon, UnitError
+
+_MARGIN: Final = Context(prec=3, rounding=ROUND_CEILING)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -145,25 +148,29 @@ def _margin(cell: Any, ends: Any) -> str:  # noqa: ANN401  # JSON
     if all(isinstance(one, int | float) for one in (cell, low, high)):
         below, above = cell - low, high - cell
         if abs(above - below) <= 1e-6 * (abs(above) + abs(below)):
-            return f"± {_number((above + below) / 2)}"
+            return f"± {_short((above + below) / 2)}"
     return f"[{_cell(low)}, {_cell(high)}]"
+
+
+def _short(margin: float) -> str:
+    """Three digits, never less than the margin is; the fuzz of doubles does not count."""
+    known = Decimal(f"{margin:.12g}")
+    return format(_MARGIN.plus(known).normalize(_MARGIN), "f")
 
 
 def _print_estimate(told: dict[str, Any]) -> None:
     print_table(
         ("column", "± 95 %"),
-        [
-            (
-                plain(one["name"]),
-                ""
-                if one["expected_margin_95"] is None
-                else f"± {_cell(one['expected_margin_95'])}",
-            )
-            for one in told["columns"]
-        ],
+        [(plain(one["name"]), _expected(one["expected_margin_95"])) for one in told["columns"]],
     )
     print(f"\nprice: epsilon {_number(told['price'])}; nothing was run or charged")
     _print_notices(told)
+
+
+def _expected(margin: Any) -> str:  # noqa: ANN401  # JSON
+    if margin is None:
+        return ""
+    return f"± {_short(margin) if isinstance(margin, float) else _cell(margin)}"
 
 
 def _print_notices(told: dict[str, Any]) -> None:

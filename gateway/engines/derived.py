@@ -99,6 +99,10 @@ def window(
     if call.function == "sample_number":
         order.append(hashed("", [one for one, _ in keys]))
     order += [nulls_first(one.desc()) if down else nulls_last(one.asc()) for one, down in keys]
+    if dialect == "duckdb":
+        # where the key of a decimal is a double, decimals that tie need not be the same
+        exact = [one for one, _ in call.order if one.type.family is Family.EXACT]
+        order += [nulls_last(expressions.sql(one).asc()) for one in exact]
     frame = None
     if call.frame is not None and call.function not in ORDERED:
         frame = (_place(call.frame[0]), _place(call.frame[1]))

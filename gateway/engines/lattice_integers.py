@@ -11,7 +11,7 @@ from sqlalchemy import Numeric, case, cast, func, try_cast
 
 from gateway.catalog.types import Family
 from gateway.engines.expressing import Sql
-from gateway.engines.scalars_forms import Digits, as_double, as_number, digits, reach
+from gateway.engines.scalars_forms import Digits, as_double, as_number, digits
 from gateway.engines.scalars_pieces import (
     DOUBLE,
     EXACT,
@@ -90,11 +90,12 @@ def _scaled(rendering: Rendering, number: Sql, on: Lattice) -> Sql:
 
 
 def _of_exact(rendering: Rendering, scalar: Scalar, on: Lattice) -> Sql:
-    found, factor = rendering.range(scalar), 1 / on.step
+    factor = 1 / on.step
     if rendering.dialect == "postgresql":
         value = cast(rendering.sql(scalar), EXACT)
-        short = found is not None and reach(found) * max(factor, Fraction(1)) < _COMFORTABLE
-        if short and factor.denominator == 1:
+        # what the type of a stored column bounds needs no cut before the cast
+        bound = scalar.type.bound if isinstance(scalar, Ref) else None
+        if bound is not None and factor.denominator == 1 and bound * factor < _COMFORTABLE:
             grown = value if factor == 1 else infix(value, "*", exact(factor), EXACT)
             return cast(grown, WHOLE)
         return _of_decimal(value, on)
@@ -139,11 +140,11 @@ def exact_end(value: Fraction) -> Sql:
 def _of_double(value: Sql, on: Lattice) -> Sql:
     """Cut, scaled, cast: in range at every step, and no quotient so small that PostgreSQL raises."""
     p, q = on.step.numerator, on.step.denominator
+    first, last = double(on.low * on.step), double(on.high * on.step)
     if max(p, q) >= _LARGEST_FACTOR:
-        # narrower than a double can tell: all values are near zero, or nearer to it than a step
-        return infix(infix(value, "-", value, DOUBLE), "*", double(0.0), DOUBLE)
-    ends = (double(one * on.step) for one in (on.low, on.high))
-    first, last = ends
+        # steps that a double cannot scale by: the ends are told apart, and what is between them
+        ends = (test(value, "<=", first), whole(on.low)), (test(value, ">=", last), whole(on.high))
+        return case(*ends, else_=whole(0))
     held = func.least(func.greatest(value, first), last, type_=DOUBLE)
     grown = held if q == 1 else infix(held, "*", double(q), DOUBLE)
     if p != 1:

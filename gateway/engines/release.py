@@ -10,7 +10,7 @@ chooses its groups, over an order in which no two keys tie.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import (
@@ -30,6 +30,7 @@ from sqlalchemy import (
 )
 
 from gateway.bounding.bounded import BoundedRelease
+from gateway.engines.capped import RANK, can_be_ranked, capped, rank_keys, with_ranks
 from gateway.engines.derived import hashed, integer
 from gateway.engines.expressing import Dialect, Expressing, Expressions, Sql
 from gateway.engines.related import UNIT
@@ -74,6 +75,11 @@ class _Rendering:
         self._names = [key.name for key in self._keys]
 
     def select(self) -> Select[Any]:
+        release, most = self._release, self._release.groups_per_unit
+        different = any(isinstance(one.quantity, Different) for one in release.measurements)
+        can = can_be_ranked(self._dressed.dialect, self._rows, release.keys)
+        if release.by_unit and most is not None and can and not different:
+            return self._ranked(most)
         parts = [self._by_unit() if self._release.by_unit else self._direct()]
         parts += [
             self._differences(place, one.quantity)
@@ -84,6 +90,31 @@ class _Rendering:
             return parts[0]
         many = parts[0] if len(parts) == 1 else union_all(*parts)
         return self._summed(many.subquery("few"))
+
+    def _ranked(self, most: int) -> Select[Any]:
+        """The whole release with the ranks of keys in the place of keys, until the end."""
+        dialect, unit = self._dressed.dialect, self._rows.owned
+        columns = [literal_column(name) for name in self._names]
+        ranks = rank_keys(self._rows, self._keys, self._order(columns))
+        pairs = zip(self._key_expressions, self._names, self._release.keys, strict=True)
+        source = with_ranks(dialect, self._rows, ranks, list(pairs))
+        measured = [
+            self._cut(one.quantity).label(f"m{place + 1}")
+            for place, one in enumerate(self._release.measurements)
+        ]
+        rows = replace(self._rows, source=source)
+        units = rows.select(ranks.c[RANK], unit.label(UNIT), *measured)
+        units = units.group_by(unit, ranks.c[RANK])
+        few = capped(dialect, units, [one.name for one in measured], most).subquery("few")
+        rank = few.c[RANK]
+        sums = [func.sum(few.c[one.name]).label(one.name) for one in measured]
+        summed = select(rank, *sums).group_by(rank)
+        if self._release.least_units is not None:
+            summed = summed.having(func.count() >= integer(self._release.least_units))
+        made = summed.subquery("summed")
+        both = made.join(ranks, made.c[RANK] == ranks.c[RANK])
+        keys = [ranks.c[name] for name in self._names]
+        return select(*keys, *(made.c[one.name] for one in measured)).select_from(both)
 
     def _summed(self, few: Subquery) -> Select[Any]:
         keys = [few.c[name] for name in self._names]

@@ -5,7 +5,7 @@ lists; where PostgreSQL raises this gives NULL. Nothing depends on settings, col
 order of rows. An arithmetic operand without a range is a bug of ours: the calculus refuses it before.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from sqlalchemy import (
@@ -39,7 +39,7 @@ from gateway.engines.constants import sql_type, written
 from gateway.engines.enforced_columns import enforced, finite
 from gateway.engines.expressing import Dialect, Sql
 from gateway.engines.lattice_integers import lattice
-from gateway.engines.scalars_pieces import TEXT, constant
+from gateway.engines.scalars_pieces import TEXT, Rendering, constant
 from gateway.engines.staged import StagedRows
 from gateway.errors import Code, LimitExceeded
 from gateway.plan.fields import Field, Tie
@@ -72,6 +72,12 @@ _TRUTHS: Final = {
     "is not true": ("IS NOT", "TRUE"),
     "is not false": ("IS NOT", "FALSE"),
 }
+_ROOMS: Final[tuple[tuple[frozenset[str], Callable[[Rendering, Call], Sql | None]], ...]] = (
+    (scalars_choices.FUNCTIONS, scalars_choices.call_of),
+    (scalars_numbers.FUNCTIONS, scalars_numbers.call_of),
+    (scalars_text.FUNCTIONS, scalars_text.call_of),
+    (scalars_times.FUNCTIONS, scalars_times.call_of),
+)
 
 __all__ = ["Scalars", "TotalScalars", "enforced"]
 
@@ -198,9 +204,8 @@ class Scalars:
                 return negated
             case "in":
                 return scalars_choices.among(self, call)
-        made: Sql | None
-        for room in (scalars_choices, scalars_numbers, scalars_text, scalars_times):
-            made = room.call_of(self, call) if name in room.FUNCTIONS else None
+        for functions, call_of in _ROOMS:
+            made = call_of(self, call) if name in functions else None
             if made is not None:
                 return made
         raise BrokenPlan(f"no rendering of {name}")

@@ -107,6 +107,11 @@ class Source:
         )
         return ExactTable(keys, measured)
 
+    def reach(self) -> None:
+        """Connect, if nobody is connected; or the refusal that says the source is away."""
+        with self._reading(_FETCH_LIMIT_S, None):
+            pass
+
     def fetch(self, table: Table, most_rows: int) -> StagedRows:
         """A public table as it is; one with more rows is refused, not cut."""
         if not table.public:

@@ -131,11 +131,11 @@ def test_refusal_hands_on_no_text_of_the_parser(caplog: pytest.LogCaptureFixture
 @pytest.mark.parametrize(
     "sql",
     [
-        "SELECT region, n FROM regions JOIN (SELECT region, COUNT(*) AS n FROM patients GROUP BY 1) t "
-        "USING (region) ORDER BY region",
+        """SELECT region, n FROM regions JOIN (SELECT region, COUNT(*) AS n FROM patients GROUP BY 1) t
+        USING (region) ORDER BY region""",
         "SELECT region FROM regions NATURAL JOIN (SELECT DISTINCT region FROM patients) t",
-        "SELECT COUNT(*) FROM patients WHERE region IN (SELECT region FROM regions JOIN "
-        "(SELECT region, COUNT(*) AS n FROM patients GROUP BY 1) t USING (region) WHERE n > 10)",
+        """SELECT COUNT(*) FROM patients WHERE region IN (SELECT region FROM regions JOIN
+        (SELECT region, COUNT(*) AS n FROM patients GROUP BY 1) t USING (region) WHERE n > 10)""",
         "SELECT region FROM (regions JOIN (SELECT DISTINCT region FROM patients) t USING (region)), codes",
     ],
 )

@@ -14,6 +14,8 @@ from gateway.bounding.drop_unused import drop_unused
 from gateway.bounding.fold_moments import fold_moments
 from gateway.bounding.person_sums import person_lattice
 from gateway.bounding.proving import Proofs
+from gateway.catalog.tables import Column, Protection, Table
+from gateway.catalog.types import parse_type
 from gateway.errors import Code, Unbounded
 from gateway.plan.aggregates import WindowCall
 from gateway.plan.explain import explain
@@ -100,6 +102,37 @@ def test_key_compared_as_a_float_proves_nothing() -> None:
     assert not proofs.meets_one(join)
     whole = Join(visits, patients, equal(ref(visits, "a.visit_id"), ref(patients, "b.population")))
     assert proofs.meets_one(whole)
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "told_apart"),
+    [
+        ("bigint", "integer", True),
+        ("bigint", "numeric", False),
+        ("bigint", "numeric(12,2)", False),
+        ("numeric", "bigint", False),
+        ("numeric", "numeric", False),
+        ("numeric(12,2)", "numeric(12,2)", True),
+        ("numeric(12,2)", "numeric(14,2)", False),
+        ("numeric(40,2)", "numeric(40,2)", False),
+        ("bigint", "double precision", False),
+        ("double precision", "bigint", True),
+        ("text", "character varying(3)", True),
+        ("timestamp without time zone", "date", True),
+    ],
+)
+def test_key_proves_one_row_only_when_it_is_compared_with_all_its_digits(
+    key: str, given: str, *, told_apart: bool
+) -> None:
+    """DuckDB compares most decimals as doubles: 2^53 and 2^53 + 1 are then one key."""
+    persons = Table(
+        "p", (Column("u", BIGINT), Column("k", parse_type(given))), Protection("u", 1, 1)
+    )
+    codes = Table("codes", (Column("code", parse_type(key)),))
+    one, other = Scan(persons, "a", "person"), Scan(codes, "b", "person")
+    join = Join(one, other, equal(Ref(one.fields[1]), Ref(other.fields[0])))
+    proofs = Proofs({"codes": Unique((frozenset({"code"}),))})
+    assert proofs.meets_one(join) is told_apart
 
 
 def test_window_order_is_completed_by_the_columns_that_are_read() -> None:

@@ -86,6 +86,26 @@ def test_query_prints_both_ends_when_an_interval_leans(
     ]
 
 
+@pytest.mark.parametrize(
+    ("margin", "shown"),
+    [
+        *((142.234380298702, "143"), (307.9, "308"), (12345.0, "12400"), (0.25, "0.25")),
+        *((0.0012341, "0.00124"), (60.000000000000014, "60"), (1e-7, "0.0000001"), (0.0, "0")),
+    ],
+)
+def test_query_prints_margins_short_and_never_too_small(
+    behind: Behind, margin: float, shown: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody reads fifteen digits of a margin; what is cut off makes it wider."""
+    behind.answer = answering(
+        columns=(AnswerColumn("a", "numeric", noisy=True),),
+        rows=(("0",),),
+        intervals=(((-margin, margin),),),
+    )
+    _query(COUNT, "--as", "alice")
+    assert capsys.readouterr().out.splitlines()[2].split("± ")[1] == shown
+
+
 def test_query_hands_on_what_was_typed(behind: Behind) -> None:
     """The price is exact, and the record will say who typed it."""
     words = ("--dataset", "clinic", "--purpose", "care-quality", "--epsilon", "0.1")
@@ -115,9 +135,9 @@ def test_query_prints_the_estimate_when_it_is_a_dry_run(
     assert _query(COUNT, "--as", "alice", "--dry-run") == 0
     assert capsys.readouterr().out.splitlines() == [
         "column  ± 95 %",
-        "------  ------------------",
+        "------  ------",
         "region",
-        "count   ± 59.9146454710798",
+        "count   ± 60",
         "",
         "price: epsilon 0.05; nothing was run or charged",
     ]

@@ -40,9 +40,16 @@ class AskedGateway:
     home: Path
     events: list[Event] = field(repr=False)
 
-    def answer(self, text: str, dataset: str, subject: str = "alice") -> Answer:
+    def answer(
+        self,
+        text: str,
+        dataset: str,
+        subject: str = "alice",
+        *,
+        parameters: tuple[str | None, ...] = (),
+    ) -> Answer:
         """The answer; a bug of ours shows what happened."""
-        request = Request(text, dataset=dataset)
+        request = Request(text, dataset=dataset, parameters=parameters)
         before = len(self.events)
         try:
             return self.asking.answer(self.subjects[subject], request, threading.Event())
@@ -102,7 +109,7 @@ def clinic_in_duckdb(file: Path) -> URL:
         for table, values in rows().items():
             holes = ", ".join("?" for _ in values[0])
             connection.executemany(
-                f"INSERT INTO {table} VALUES ({holes})",  # noqa: S608 - tables of ours
+                f"INSERT INTO {table} VALUES ({holes})",
                 values,
             )
     return URL.create("duckdb", database=str(file))

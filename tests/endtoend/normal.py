@@ -81,7 +81,7 @@ def _same_number(one: str, other: str, digits: int) -> bool:
     if not (math.isfinite(float(one)) and math.isfinite(float(other))):
         return one == other
     left, right = Fraction(one), Fraction(other)
-    return abs(left - right) <= max(abs(left), abs(right)) / 10**digits
+    return abs(left - right) * int(10**digits) <= max(abs(left), abs(right))
 
 
 def _few(rows: Sequence[Row]) -> str:

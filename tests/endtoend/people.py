@@ -26,12 +26,12 @@ CREATE TABLE codes (code text PRIMARY KEY, chapter text);
 """
 _REGIONS: Final = ("north", "north", "north", "south", "south", "east", "east", "west")
 _NAMES: Final = (
-    "O'Hara",
+    "O'Hara\n\tJr",
     'Zoë "Zed" Ünal',
     "back\\slash",
     "комма, {скобка}",
     "",
-    "Ann",
+    "NULL",
     "  spaced ",
 )
 _DIAGNOSES: Final = ("flu", "asthma", "crohn's", 'ÄÖ "q", {x}', "common cold", "FLU-like", "flu")

@@ -1,5 +1,6 @@
 """What plain PostgreSQL says: columns by name and type, and rows as texts."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import psycopg
@@ -24,10 +25,13 @@ def plain_connection(url: URL) -> psycopg.Connection:
     )
 
 
-def plain_result(connection: psycopg.Connection, text: str) -> Result:
+def plain_result(
+    connection: psycopg.Connection, text: str, parameters: Sequence[str | None] = ()
+) -> Result:
     """The statement as it was written, run on the tables as they are."""
     pgconn = connection.pgconn
-    said = pgconn.exec_params(text.encode(), None)
+    values = [None if one is None else one.encode() for one in parameters]
+    said = pgconn.exec_params(text.encode(), values)
     if said.error_message:
         raise AssertionError(said.error_message.decode())
     width = range(said.nfields)

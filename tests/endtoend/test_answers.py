@@ -94,6 +94,30 @@ def test_answer_is_what_plain_postgresql_gives_for_a_statement_that_binds(
     assert differences(expected, answer, ordered=ordered, digits=digits) == []
 
 
+@pytest.mark.parametrize("dataset", _SOURCES)
+@pytest.mark.parametrize(
+    ("sql", "parameters"),
+    [
+        (
+            "SELECT region, COUNT(*), $2 AS x FROM patients WHERE birth_year > $1 GROUP BY 1, 3",
+            "50 a",
+        ),
+        ("SELECT COUNT(*) FROM visits WHERE diagnosis = $1 AND cost > $2", "crohn's 10.5"),
+        ("SELECT COUNT(*) + $1 FROM visits WHERE visit_date >= $2", "7 2022-02-28"),
+        ("SELECT region FROM patients GROUP BY 1 HAVING COUNT(*) > $1 ORDER BY 1 LIMIT $2", "15 2"),
+        ("SELECT COUNT(*) FROM patients WHERE smoker = $1 OR region = $2", "true NULL"),
+    ],
+)
+def test_answer_is_what_plain_postgresql_gives_with_parameters(
+    gateway: AskedGateway, plain: psycopg.Connection, sql: str, parameters: str, dataset: str
+) -> None:
+    """Parameters are texts that PostgreSQL reads by the types it infers, on both sides of the cut."""
+    values = tuple(None if one == "NULL" else one for one in parameters.split())
+    answer = gateway.answer(sql, dataset, parameters=values)
+    expected = plain_result(plain, sql, values)
+    assert differences(expected, answer, ordered=is_ordered(sql)) == []
+
+
 def test_unanswered_statements_are_statements_of_the_binder() -> None:
     """The list of what may be refused has no title that nobody asks."""
     assert {one.name for one in _BOUND} >= _UNANSWERED

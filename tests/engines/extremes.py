@@ -188,6 +188,15 @@ def answers(connection: Connection, items: Iterable[Sql]) -> list[tuple[Any, ...
 
 
 @dataclass(frozen=True)
+class Databases:
+    postgresql: Connection
+    duckdb: Connection
+
+    def of(self, dialect: Dialect) -> Connection:
+        return self.postgresql if dialect == "postgresql" else self.duckdb
+
+
+@dataclass(frozen=True)
 class Raised:
     """What PostgreSQL said instead of a value."""
 

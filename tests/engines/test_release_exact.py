@@ -319,3 +319,25 @@ def test_release_without_cut_is_the_same_where_a_unit_has_one_row(
     same = replace(direct, measurements=direct.measurements[:3] + direct.measurements[4:])
     wanted = {key: one[:3] + one[4:] for key, one in reference(rows, least).items()}
     assert database.answer(same) == wanted
+
+
+@pytest.mark.parametrize("least", [None, 2])
+def test_release_is_what_the_calculus_says_when_keys_are_ranked_once(
+    database: Database, least: int | None
+) -> None:
+    """Numbering keys once, instead of hashing them for each unit, keeps the same groups of every unit."""
+    whole = release(least=least)
+    ranked = replace(whole, measurements=whole.measurements[:3] + whole.measurements[4:])
+    for seed in range(6):
+        rows = some_rows(seed)
+        database.holds(rows, seed)
+        wanted = {key: one[:3] + one[4:] for key, one in reference(rows, least).items()}
+        assert database.answer(ranked) == wanted
+
+
+def test_one_unit_moves_no_more_than_declared_when_keys_are_ranked_once(database: Database) -> None:
+    """The ranks of keys depend on everyone's keys, the groups that a unit keeps do not."""
+    whole = release()
+    ranked = replace(whole, measurements=whole.measurements[:3] + whole.measurements[4:])
+    assert not any(moves(database, ranked, seed) for seed in range(12))
+    assert any(moves(database, replace(ranked, groups_per_unit=4), seed) for seed in range(12))

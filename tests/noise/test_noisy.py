@@ -10,6 +10,7 @@ from noise.streams import Stream
 from sensitivity.asked import analysed
 
 from gateway.exact import ExactTable
+from gateway.noise.entropy import Entropy
 from gateway.noise.mechanism import DiscreteLaplace
 from gateway.noise.noisy import Misplaced, NoisyTable, add_noise, in_order
 from gateway.noise.pricing import Noise, Priced, priced
@@ -46,12 +47,13 @@ class Counting:
 
 
 @dataclass(frozen=True)
-class Recorded:
+class Recorded(DiscreteLaplace):
     """Noise that says how many draws it was asked for."""
 
-    asked: list[int]
+    asked: list[int] = field(default_factory=list)
 
-    def draw(self, count: int, _: object) -> list[int]:
+    def draw(self, count: int, entropy: Entropy) -> list[int]:
+        del entropy
         self.asked.append(count)
         return list(range(100, 100 + count))
 
@@ -67,7 +69,8 @@ def test_enumerated_groups_come_back_all_in_order_whatever_was_found() -> None:
     assert isinstance(groups, Enumerated)
     width = len(release.noises)
     outside = _exact(
-        [("west",), ("nowhere",), ("north",)], *[[10**9 * (place + 1)] * 3 for place in range(width)]
+        [("west",), ("nowhere",), ("north",)],
+        *[[10**9 * (place + 1)] * 3 for place in range(width)],
     )
     nothing = _exact([], *[[] for _ in range(width)])
     for exact, there in ((outside, {("west",), ("north",)}), (nothing, set())):
@@ -78,18 +81,18 @@ def test_enumerated_groups_come_back_all_in_order_whatever_was_found() -> None:
             for key, value in zip(table.keys, column, strict=True):
                 raw = 10**9 * (place + 1) if key in there else 0
                 assert abs(value - raw) < 60 * release.noises[place].std
-    assert any(value for column in table.measured for value in column), "empty groups have noise"
+    empty = add_noise(nothing, release, Stream("empty"))
+    assert any(value for column in empty.measured for value in column), "empty groups have noise"
 
 
 def test_every_integer_gets_a_draw_of_its_own_when_it_leaves() -> None:
     """Each measurement draws once for each group, and no two integers of an answer share a draw."""
     release = _release(REGIONS)
-    asked: list[int] = []
-    recorded = Recorded(asked)
+    recorded = Recorded(Fraction(1))
     watched = replace(release, noises=(recorded,) * len(release.noises))
     width = len(release.noises)
     table = add_noise(_exact([], *[[] for _ in range(width)]), watched, Stream("own"))
-    assert asked == [len(table.keys)] * width
+    assert recorded.asked == [len(table.keys)] * width
     assert all(column == tuple(range(100, 100 + len(column))) for column in table.measured)
 
 
@@ -160,7 +163,11 @@ def test_groups_are_sorted_by_key_when_the_source_answers_in_any_order(
 
 def test_keys_of_every_type_have_an_order_when_some_are_null() -> None:
     """Values sort by themselves, column by column."""
-    keys: list[tuple[int | Fraction | bool | None, ...]] = [(1, None), (1, Fraction(1, 2)), (0, True)]
+    keys: list[tuple[int | Fraction | bool | None, ...]] = [
+        (1, None),
+        (1, Fraction(1, 2)),
+        (0, True),
+    ]
     assert sorted(keys, key=in_order) == [keys[2], keys[1], keys[0]]
 
 

@@ -56,15 +56,15 @@ def _released(values: Sequence[Fraction], of: ColumnType) -> list[str]:
     return [
         text
         for value in values
-        for text in column_texts(
-            NoisyTable(((),), ((1,),), (NOISE,)), Linear(((0, value),)), of
-        )
+        for text in column_texts(NoisyTable(((),), ((1,),), (NOISE,)), Linear(((0, value),)), of)
     ]
 
 
-def _read(connection: psycopg.Connection, texts: Sequence[str | None], of: ColumnType) -> list[object]:
+def _read(
+    connection: psycopg.Connection, texts: Sequence[str | None], of: ColumnType
+) -> list[object]:
     found = connection.execute(
-        f"SELECT CAST(t AS {of}) FROM unnest(%s::text[]) AS t",  # type: ignore[arg-type]  # a type's name
+        f"SELECT CAST(t AS {of}) FROM unnest(%s::text[]) AS t",
         [list(texts)],
     )
     return [value for (value,) in found]
@@ -158,7 +158,7 @@ KEYS: list[tuple[str, Value]] = [
     ("bigint", -7),
     ("numeric", Fraction(-1234567, 1000)),
     ("numeric", Fraction(10**30)),
-    ("text", "it's \"quoted\" \\ {NULL} , é"),
+    ("text", 'it\'s "quoted" \\ {NULL} , é'),
     ("text", ""),
     ("boolean", True),
     ("boolean", False),

@@ -17,7 +17,9 @@ from privacy.neighbouring import POLICY, SUBJECTS, Shape, statements
 from sqlalchemy import URL
 
 from gateway.bounding.bounded import BoundedRelease
+from gateway.errors import Refusal
 from gateway.executing import Executed
+from gateway.noise.entropy import Entropy
 from gateway.noise.pricing import Priced
 from gateway.question import Answer
 from gateway.twin import Twin
@@ -53,7 +55,8 @@ class Broken:
         )
 
     def of_bounds(self, release: BoundedRelease) -> BoundedRelease:
-        return release if self.rows is None else replace(release, rows_per_unit=self.rows)
+        assert self.rows is not None
+        return replace(release, rows_per_unit=self.rows)
 
 
 @contextmanager
@@ -89,40 +92,33 @@ def found_loss(  # noqa: PLR0913 - a question, and how often it is asked
     price: Fraction = EPSILON,
     delta: float = 0.0,
     finishing: bool = False,
+    entropy: Entropy | None = None,
 ) -> Loss:
-    """What the answers of both sides give away at least."""
-    answers = [
-        _answers(line, shape, train + test, f"{shape.name}/{side}", bug, price, finishing=finishing)
-        for side, line in enumerate(sides.both)
-    ]
+    """What the answers of both sides give away at least; without `entropy`, always by the same draws."""
+    answers: list[Answers] = []
+    for side, line in enumerate(sides.both):
+        ready = _broken(line, shape, price, bug)
+        stream = entropy or Stream(f"{shape.name}/{side}")
+        answers.append([_asked(ready, stream, finishing=finishing) for _ in range(train + test)])
     return loss(answers[0], answers[1], delta=delta, train=train)
 
 
-def _answers(
-    line: Line,
-    shape: Shape,
-    count: int,
-    name: str,
-    bug: Broken | None,
-    price: Fraction,
-    *,
-    finishing: bool,
-) -> Answers:
-    ready = prepared(
-        line,
-        shape.sql,
-        price,
-        bug=None if bug is None else bug.of_release,
-        planted=None if bug is None else bug.of_bounds,
-    )
-    stream = Stream(name)
-    return [_asked(ready, stream, finishing=finishing) for _ in range(count)]
+def _broken(line: Line, shape: Shape, price: Fraction, bug: Broken | None) -> Prepared:
+    if bug is None:
+        return prepared(line, shape.sql, price)
+    planted = None if bug.rows is None else bug.of_bounds
+    return prepared(line, shape.sql, price, bug=bug.of_release, planted=planted)
 
 
-def _asked(ready: Prepared, stream: Stream, *, finishing: bool) -> dict[Feature, float]:
+def _asked(ready: Prepared, stream: Entropy, *, finishing: bool) -> dict[Feature, float]:
     done = ready.execute(stream)
     numbers = of_releases(done)
-    return {**numbers, **of_answer(ready.finish(done))} if finishing else numbers
+    if not finishing:
+        return numbers
+    try:
+        return {**numbers, **of_answer(ready.finish(done))}
+    except Refusal as refusal:
+        return {**numbers, ("refused", refusal.code, refusal.detail): 1.0}
 
 
 def of_releases(done: Executed) -> dict[Feature, float]:

@@ -9,7 +9,7 @@ happens on each side. With p and q for its chances, epsilon is at least ln((p - 
 INVARIANT: a gateway that keeps (epsilon, delta) is accused with a chance below alpha, whatever event was chosen.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, log
 from typing import TypeAlias
@@ -61,9 +61,9 @@ def loss(
     for left, right in ((first, second), (second, first)):
         event = _chosen(left[:train], right[:train], delta)
         hits = [int(np.count_nonzero(event.happens(side[train:]))) for side in (left, right)]
-        bound = _bound(*map(np.asarray, hits), (len(left) - train, len(right) - train), alpha / 2, delta)
+        bound = _bound(hits, [len(left) - train, len(right) - train], alpha / 2, delta)
         sign = ">=" if event.above else "<="
-        found.append(Loss(float(bound), f"{described[event.column]} {sign} {event.cut:g}: {hits}"))
+        found.append(Loss(bound, f"{described[event.column]} {sign} {event.cut:g}: {hits}"))
     return max(found, key=lambda each: each.epsilon)
 
 
@@ -101,29 +101,19 @@ def _chosen(left: Floats, right: Floats, delta: float) -> _Event:
         for cut in np.unique(np.quantile(both, _CUTS, method="nearest")):
             for above in (True, False):
                 event = _Event(column, above=above, cut=float(cut))
-                hits = [np.count_nonzero(event.happens(side)) for side in (left, right)]
+                hits = [int(np.count_nonzero(event.happens(side))) for side in (left, right)]
                 # a rough bound first: most events say nothing
                 if hits[0] <= hits[1] * sizes[0] / sizes[1]:
                     continue
-                bound = float(_bound(*map(np.asarray, hits), sizes, _CHOOSING, delta))
+                bound = _bound(hits, sizes, _CHOOSING, delta)
                 if bound > best:
                     best, found = bound, event
     return found
 
 
-def _bound(
-    often: NDArray[np.int64],
-    seldom: NDArray[np.int64],
-    sizes: tuple[int, int],
-    alpha: float,
-    delta: float,
-) -> float:
+def _bound(hits: Sequence[int], sizes: Sequence[int], alpha: float, delta: float) -> float:
     """ln((p - delta) / q), with p as small and q as large as alpha allows."""
+    often, seldom = hits
     p = float(beta.ppf(alpha / 2, often, sizes[0] - often + 1)) if often > 0 else 0.0
     q = float(beta.ppf(1 - alpha / 2, seldom + 1, sizes[1] - seldom)) if seldom < sizes[1] else 1.0
     return log((p - delta) / q) if p > delta else -inf
-
-
-def together(found: Iterable[Mapping[Feature, float]]) -> dict[Feature, float]:
-    """The numbers of several tables of one answer."""
-    return {name: value for each in found for name, value in each.items()}

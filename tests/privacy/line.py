@@ -67,7 +67,7 @@ class Line:
 
 
 @contextmanager
-def open_line(  # noqa: PLR0913 - all that a gateway stands on
+def open_line(
     server: StateServer, twin: Twin, home: Path, source: URL, *, policy: str, subjects: str
 ) -> Iterator[Line]:
     """A gateway on a state of its own, which asks this source."""

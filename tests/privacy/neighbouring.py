@@ -12,7 +12,9 @@ from datetime import date, timedelta
 PERSON = 10_000
 PEOPLE = 60
 MIN_UNITS = 5
-RARE = 6  # diagnoses with one person too few: a cap of groups keeps some of them, whichever they are
+RARE = (
+    6  # diagnoses with one person too few: a cap of groups keeps some of them, whichever they are
+)
 REGIONS = ("north", "east", "south")  # and `west`, where nobody is but the person
 
 PATIENTS = "patient_id bigint PRIMARY KEY, region text, birth_year integer, income numeric(14,2), smoker boolean"
@@ -91,16 +93,16 @@ SHAPES = (
     ),
     Shape("found groups", "SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis", False),
     Shape(
-        "found groups with a sum", "SELECT diagnosis, SUM(cost) FROM visits GROUP BY diagnosis", False
+        "found groups with a sum",
+        "SELECT diagnosis, SUM(cost) FROM visits GROUP BY diagnosis",
+        False,
     ),
     Shape(
         "found groups of what is in no domain",
         "SELECT diagnosis, region, COUNT(*) FROM visits JOIN patients USING (patient_id) GROUP BY 1, 2",
         False,
     ),
-    Shape(
-        "one person's group", "SELECT COUNT(*), AVG(income) FROM patients WHERE region = 'west'"
-    ),
+    Shape("one person's group", "SELECT COUNT(*), AVG(income) FROM patients WHERE region = 'west'"),
     Shape("one person's filter", "SELECT COUNT(*) FROM visits WHERE diagnosis = 'only one'"),
     Shape("one person's NULLs", "SELECT COUNT(*) FROM patients WHERE birth_year IS NULL"),
     Shape("one person's outliers", "SELECT COUNT(*) FROM patients WHERE income >= 200000"),
@@ -136,7 +138,9 @@ SHAPES = (
         False,
     ),
     Shape("presence of a group", "SELECT DISTINCT diagnosis FROM visits", False),
-    Shape("number of groups", "SELECT COUNT(*) FROM (SELECT diagnosis FROM visits GROUP BY 1) AS t"),
+    Shape(
+        "number of groups", "SELECT COUNT(*) FROM (SELECT diagnosis FROM visits GROUP BY 1) AS t"
+    ),
     Shape(
         "what could fail",
         "SELECT SUM(1 / (income - 200000)), AVG(SQRT(income - 100000)), AVG(income / birth_year) FROM patients",
@@ -145,6 +149,10 @@ SHAPES = (
         "one answer in another",
         "SELECT COUNT(*) FROM patients WHERE income > (SELECT AVG(income) FROM patients)",
     ),
+)
+
+HANGING = Shape(
+    "an error that hangs on noise", "SELECT 100 / (COUNT(*) - 61) FROM patients", enumerated=False
 )
 
 REFUSED = (
@@ -180,7 +188,9 @@ def statements(*, with_person: bool) -> str:
             f"CREATE TABLE codes ({CODES})",
             _insert("patients", patients),
             _insert("visits", visits),
-            _insert("codes", [("'flu'", "'common'"), ("'rare 0'", "'rare'"), ("'only one'", "'rare'")]),
+            _insert(
+                "codes", [("'flu'", "'common'"), ("'rare 0'", "'rare'"), ("'only one'", "'rare'")]
+            ),
         )
     )
 

@@ -3,6 +3,7 @@
 import random
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from sqlalchemy import URL
 
 from gateway.binding.bound import Cut
 from gateway.budget.account import Currency
-from gateway.errors import Code, InternalError, Refusal, UnsupportedSql
+from gateway.errors import Code, InternalError, Refusal, SourceStopped, UnsupportedSql
 from gateway.noise.pricing import cost_of
 from gateway.pipeline import analysed, asked
 from gateway.pricing import Spending, bought, charge_request, expected_cost
@@ -169,10 +170,8 @@ def test_cancelled_question_keeps_its_charge(line: Line) -> None:
     before = _spent(line)
     cancelled = threading.Event()
     cancelled.set()
-    try:
+    with suppress(SourceStopped):
         line.asking.answer(line.alice, Request(COUNT), cancelled)
-    except Refusal as refusal:
-        assert refusal.code is Code.SOURCE_CANCELLED
     after = _spent(line)
     assert all(after[account][0] > before.get(account, (0, 0))[0] for account in after)
 

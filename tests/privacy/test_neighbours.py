@@ -5,7 +5,6 @@ threads, memory and the ways in which a database may plan are others. For longer
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pytest
 from binding.plans import releases

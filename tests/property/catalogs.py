@@ -47,11 +47,11 @@ _ENDS: Final[dict[Family, tuple[Interval, ...]]] = {
     Family.WHOLE: (Interval(-5, 12, _ONE), Interval(0, 1, _ONE), Interval(-1000, 30_000, Fraction(10))),
     Family.EXACT: (
         *(Interval(Fraction(-3), Fraction(99), Fraction(1, 100)), Interval(_ONE, _ONE, _ONE)),
-        Interval(Fraction(1, 3), Fraction(61, 3), _ONE),
+        Interval(Fraction(1, 4), Fraction(81, 4), _ONE),
     ),
     Family.FLOAT: (
         *(Interval(Fraction(0), Fraction(1), Fraction(1, 1000)), Interval(_ONE, Fraction(80), _ONE)),
-        Interval(Fraction(-(10**6)), Fraction(10**6), Fraction(1, 3)),
+        Interval(Fraction(-(10**6)), Fraction(10**6), Fraction(1, 20)),
     ),
     Family.DATE: (Interval(date(2020, 1, 1), date(2026, 12, 31), _ONE),),
 }
@@ -98,7 +98,7 @@ def populated(dataset: Dataset, seed: int) -> tuple[World, World]:
     for table in dataset.tables[:2]:
         own = [_row(chance, table, one) for one in units for _ in range(chance.choice((0, 1, 2, 9)))]
         rows[table.name] = own
-        many = [_row(chance, table, added) for _ in range(chance.choice((0, 1, 4, 60)))]
+        many = [_row(chance, table, added) for _ in range(chance.choice((0, 4, 60, 60)))]
         alike = chance.choices(many, k=20) if many else []
         more[table.name] = [*many, *alike]
     before = World(rows, keyed=False, dataset=dataset)

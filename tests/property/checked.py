@@ -127,7 +127,9 @@ def _differences(exact: Sequence[Sequence[Groups]], analysis: Analysis) -> Itera
 
 def _comparable(release: BoundedRelease) -> bool:
     """Not where rows, values or groups are chosen by the text of a decimal: it has its own in each database."""
-    chosen = list(release.keys) if release.groups_per_unit is not None else []
+    chosen = list(release.keys)
+    if release.groups_per_unit is None:
+        chosen = [one for one in chosen if one.type.family is not Family.TIMESTAMP]
     chosen += [
         one.quantity.value for one in release.measurements if isinstance(one.quantity, Different)
     ]

@@ -31,7 +31,7 @@ _IDEMPOTENCY: dict[str, Any] = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
-    "description": "repeated by you, it brings back the stored answer, charged once",
+    "description": "the same question under the same key is never charged twice",
     "schema": {"type": "string", "minLength": 1, "maxLength": 255},
 }
 

@@ -1,0 +1,161 @@
+"""A gateway in this process, and one that serves REST, on a source that is given."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from functools import wraps
+from pathlib import Path
+
+import httpx
+from answers_data import write_policies
+from sqlalchemy import URL
+
+from gateway import executing, pipeline, serving
+from gateway.app import open_asking, open_ground, open_policies, open_twin_of
+from gateway.asking import Asking
+from gateway.config import SettingsApart
+from gateway.policy.subjects import Subject
+from gateway.question import Answer, Request
+
+_LIMIT_S = 600.0
+# the stages of an answer, by where the pipeline finds them
+_STAGES = {
+    "understand": (pipeline, "understand"),
+    "analyse": (pipeline, "analysed"),
+    "charge": (pipeline, "charge_question"),
+    "source": (serving.Serving, "run"),
+    "noise": (executing, "add_noise"),
+    "release as text": (executing, "released"),
+    "finish": (pipeline, "finished"),
+}
+
+
+@dataclass
+class Answering:
+    asking: Asking
+    subject: Subject
+    spent: dict[str, float] = field(default_factory=dict)
+
+    def ask(self, sql: str) -> Answer:
+        return self.asking.answer(self.subject, Request(sql), threading.Event())
+
+    def raw(self, sql: str) -> None:
+        (one,) = self.asking.served.all().values()
+        with one.source.engine.connect() as connection:
+            connection.exec_driver_sql(sql).fetchall()
+
+
+@contextmanager
+def answering(url: URL, mechanism: str) -> Iterator[Answering]:
+    """Everything that an answer goes through but the wire."""
+    with _home(url, mechanism) as home:
+        settings = SettingsApart(
+            home=home / "home", policies=home / "policies", statement_timeout=_LIMIT_S
+        )
+        with open_ground(settings) as ground, open_twin_of(settings) as twin:
+            policies = open_policies(ground)
+            twin.wait_until_started()
+            with closing(open_asking(ground, policies, twin, "rest")) as asking:
+                yield Answering(asking, policies.value.subjects["alice"])
+
+
+@contextmanager
+def stages(answering: Answering) -> Iterator[None]:
+    """What every stage takes is added up in `spent`, in milliseconds."""
+    before = {name: getattr(*where) for name, where in _STAGES.items()}
+
+    def timed(name: str, work: Callable[..., object]) -> Callable[..., object]:
+        @wraps(work)
+        def run(*given: object, **named: object) -> object:
+            began = time.perf_counter()
+            try:
+                return work(*given, **named)
+            finally:
+                took = (time.perf_counter() - began) * 1000
+                answering.spent[name] = answering.spent.get(name, 0) + took
+
+        return run
+
+    try:
+        for name, (owner, attribute) in _STAGES.items():
+            setattr(owner, attribute, timed(name, before[name]))
+        yield
+    finally:
+        for name, (owner, attribute) in _STAGES.items():
+            setattr(owner, attribute, before[name])
+
+
+@contextmanager
+def serving_rest(url: URL, mechanism: str) -> Iterator[Callable[[str], None]]:
+    """`gateway serve` in a process of its own, asked over one connection."""
+    with _home(url, mechanism) as home:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        given = {
+            "GATEWAY_HOME": str(home / "home"),
+            "GATEWAY_POLICIES": str(home / "policies"),
+            "GATEWAY_REST_PORT": str(port),
+        }
+        environment, gateway = {**os.environ, **given}, [sys.executable, "-m", "gateway"]
+        key = subprocess.run(
+            [*gateway, "key", "create", "alice"],
+            env=environment,
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
+        server = subprocess.Popen(
+            [*gateway, "serve"],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            with httpx.Client(
+                base_url=f"http://127.0.0.1:{port}",
+                headers={"Authorization": f"Bearer {key}"},
+                timeout=60,
+            ) as client:
+
+                def ask(sql: str) -> None:
+                    client.post("/v1/query", json={"sql": sql}).raise_for_status()
+
+                _wait_until_ready(client, server)
+                yield ask
+        finally:
+            server.terminate()
+            server.wait(30)
+
+
+def _wait_until_ready(client: httpx.Client, server: "subprocess.Popen[bytes]") -> None:
+    for _ in range(300):
+        if server.poll() is not None:
+            raise httpx.ConnectError("the gateway ended")
+        try:
+            if client.get("/readyz").status_code == httpx.codes.OK:
+                return
+        except httpx.ConnectError:
+            pass
+        time.sleep(0.1)
+    raise httpx.ConnectError("the gateway does not answer")
+
+
+@contextmanager
+def _home(url: URL, mechanism: str) -> Iterator[Path]:
+    home = Path(tempfile.mkdtemp(prefix="bench-answers-"))
+    home.chmod(0o711)
+    os.environ["SOURCE_URL"] = url.render_as_string(hide_password=False)
+    try:
+        write_policies(home / "policies", mechanism)
+        yield home
+    finally:
+        shutil.rmtree(home)

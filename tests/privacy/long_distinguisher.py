@@ -1,0 +1,156 @@
+"""The distinguisher for as many answers as you like: `python -m privacy.long_distinguisher ANSWERS`, from `tests`.
+
+Every kind of question, on DuckDB and on PostgreSQL, in both currencies, by released tables and (with a twentieth
+of the answers) by the rows that PostgreSQL makes of them. Noise comes from the operating system. It fails when a
+loss above what was paid is shown, or when a planted bug is not found; 1e-9 is the chance of a false accusation
+for each line it prints, about 1e-6 with all of its 250 lines.
+"""
+
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from math import exp
+from pathlib import Path
+
+import psycopg
+from engines.sources import in_postgresql
+from fix_sample import plain
+from fix_state import StateServer, scratch_server
+from fix_twin import a_twin_home
+from privacy.asking_often import Broken, Sides, duckdb_sources, found_loss, open_sides
+from privacy.neighbouring import HANGING, SHAPES, Shape, statements
+from sqlalchemy import URL
+
+from gateway.embedded import Lease, open_server
+from gateway.noise.entropy import SYSTEM_ENTROPY
+from gateway.store.logins import embedded_urls
+from gateway.store.state import upgrade_state
+from gateway.twin import open_twin
+
+EPSILON = 1.0
+RHO = Fraction(1, 8)
+_FOR_THRESHOLDS = 1e-9
+_TWICE_RUN = "one answer in another"
+_BUGS = (
+    ("count", Broken(noise=2)),
+    ("listed groups", Broken(noise=2)),
+    ("count of rows", Broken(rows=10**4)),
+    ("sum with outliers", Broken(rows=10**4)),
+    ("found groups", Broken(threshold=False)),
+    ("presence of a group", Broken(threshold=False)),
+)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a price claims: epsilon is always 1, delta is what goes with it."""
+
+    mechanism: str
+    price: Fraction
+    delta: float
+
+
+def delta_of(rho: float, epsilon: float) -> float:
+    """The delta that goes with epsilon under rho-zCDP: the least over orders above 1."""
+    orders = (1 + step / 100 for step in range(1, 3_000))
+    return min(
+        exp((a - 1) * (a * rho - epsilon)) / (a - 1) * float((1 - 1 / a) ** a) for a in orders
+    )
+
+
+CLAIMS = (
+    Claim("laplace", Fraction(1), _FOR_THRESHOLDS),
+    Claim("gaussian", RHO, _FOR_THRESHOLDS + delta_of(float(RHO), EPSILON)),
+)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Two sides, and what the price of every question claims."""
+
+    sides: Sides
+    claim: Claim
+    where: str
+
+    def wrong(self, answers: int) -> int:
+        """How many accusations there are, and how many bugs that were not found."""
+        accused = sum(self._accused(shape, answers) for shape in (*SHAPES, HANGING))
+        by_name = {shape.name: shape for shape in SHAPES}
+        missed = (self._loss(by_name[name], answers, bug) <= EPSILON for name, bug in _BUGS)
+        return accused + sum(missed)
+
+    def _accused(self, shape: Shape, answers: int) -> int:
+        """By tables, and by finished rows."""
+        few = answers // 20
+        tables = self._loss(shape, few if shape.name == _TWICE_RUN else answers)
+        return (tables > EPSILON) + (self._loss(shape, few, finishing=True) > EPSILON)
+
+    def _loss(
+        self, shape: Shape, count: int, bug: Broken | None = None, *, finishing: bool = False
+    ) -> float:
+        found = found_loss(
+            self.sides,
+            shape,
+            train=count // 5,
+            test=count - count // 5,
+            bug=bug,
+            price=self.claim.price,
+            delta=self.claim.delta,
+            finishing=finishing,
+            entropy=SYSTEM_ENTROPY,
+        )
+        what = "rows" if finishing else "tables"
+        told = (self.where, what, shape.name, f"{found.epsilon:.3f}", found.event, bug or "")
+        print(*told, sep=" | ", flush=True)  # noqa: T201 - this is what it is for
+        return found.epsilon
+
+
+def main(answers: int) -> int:
+    """0 when everything is as it should be."""
+    wrong = 0
+    for engine in ("duckdb", "postgresql"):
+        for claim in CLAIMS:
+            with _sides(engine, claim.mechanism) as sides:
+                wrong += Trial(sides, claim, f"{engine} {claim.mechanism}").wrong(answers)
+    print(f"{wrong} wrong")  # noqa: T201 - see above
+    return min(wrong, 1)
+
+
+@contextmanager
+def _sides(engine: str, mechanism: str) -> Iterator[Sides]:
+    with ExitStack() as stack:
+        home = Path(tempfile.mkdtemp(prefix="distinguisher-"))
+        home.chmod(0o711)
+        stack.callback(shutil.rmtree, home, ignore_errors=True)
+        (home / "state").mkdir(mode=0o711)
+        lease = stack.enter_context(scratch_server(home / "state"))
+        urls = embedded_urls(lease, home / "state")
+        upgrade_state(urls)
+        twin = stack.enter_context(open_twin(stack.enter_context(a_twin_home()), limit_s=20))
+        if engine == "duckdb":
+            sources = duckdb_sources(home)
+        else:
+            sources = _in_postgresql(stack.enter_context(open_server(home / "source")))
+        yield stack.enter_context(
+            open_sides(StateServer(lease, urls), twin, home, sources, mechanism)
+        )
+
+
+def _in_postgresql(lease: Lease) -> tuple[URL, URL]:
+    made = []
+    admin = lease.address.url(
+        user=lease.superuser, password=lease.superuser_password, database="postgres"
+    )
+    for name, with_person in (("without", False), ("person", True)):
+        with psycopg.connect(plain(admin), autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{name}"'.encode())
+        made.append(in_postgresql(admin.set(database=name), statements(with_person=with_person)))
+    return made[0], made[1]
+
+
+if __name__ == "__main__":
+    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 10_000))
