@@ -4,19 +4,21 @@ WORKERS ?= auto
 # make bench BENCHES=twin; make fuzz SECONDS=600
 BENCHES ?= ledger binding twin noise
 SECONDS ?= 60
+ANSWERS ?= 10000
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: help demo test check format coverage bench fuzz clean
+.PHONY: help demo test check format coverage bench fuzz privacy clean
 
 help:
 	@echo "make demo      run the gateway on a sample clinic and show it around"
 	@echo "make test      run the tests"
 	@echo "make check     lint, types, import contracts"
-	@echo "make bench     measure: the ledger, binding, the twin"
+	@echo "make bench     measure: the ledger, binding, the twin, the noise"
 	@echo "make fuzz      throw broken SQL at the way in, for a minute"
+	@echo "make privacy   try to tell neighbouring databases apart, for some minutes"
 	@echo "make format    format the code"
 	@echo "make coverage  the tests with branch coverage"
 	@echo "make clean     remove what the above made"
@@ -46,6 +48,10 @@ bench: $(VENV)/test
 
 fuzz: $(VENV)/test
 	cd tests && ../$(BIN)/python -m binding.fuzz $(SECONDS)
+
+privacy: $(VENV)/test
+	cd tests && ../$(BIN)/python -m privacy.long_neighbours $(SECONDS)
+	cd tests && ../$(BIN)/python -m privacy.long_distinguisher $(ANSWERS)
 
 clean:
 	rm -rf $(VENV) .demo .coverage .hypothesis .mypy_cache .ruff_cache .pytest_cache *.egg-info

@@ -14,7 +14,7 @@ from gateway.plan.grouping import PerUnit
 from gateway.plan.joins import UnionAll
 from gateway.plan.node import Node, nodes
 from gateway.plan.relations import Project
-from gateway.plan.scalars import Call, Ref, Scalar
+from gateway.plan.scalars import Call, Ref, Scalar, Shift
 from gateway.plan.types import DATE, TIMESTAMP
 
 _TO: Final = exp.DataType.Type.TIMESTAMPTZ
@@ -28,6 +28,9 @@ def is_zoned(scalar: Scalar, below: Node) -> bool:
     if isinstance(scalar, Ref):
         found = _maker(scalar.field.id, below)
         return found is not None and is_zoned(*found)
+    if isinstance(scalar, Shift):
+        # by days and months PostgreSQL moves the local time; by hours it moves what the zone makes of it
+        return scalar.microseconds == 0 and is_zoned(scalar.moved, below)
     return (
         isinstance(scalar, Call)
         and scalar.function == "date_trunc"

@@ -18,7 +18,6 @@ from gateway.plan.node import Node, is_unit
 from gateway.plan.relations import Filter, Project, Scan, Window
 from gateway.plan.scalars import Call, Ref, Scalar
 
-
 _MOST_DIGITS: Final = 38  # of DuckDB's decimals
 
 

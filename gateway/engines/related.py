@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from sqlalchemy import FromClause, Select, literal_column, select
+from sqlalchemy import FromClause, Select, case, literal_column, select
 
 from gateway.engines.expressing import Sql
 from gateway.plan.node import BrokenPlan
@@ -22,6 +22,11 @@ class Stored:
     sql: Sql
     low: int
     high: int
+
+    def clamped(self, value: Sql) -> Sql:
+        """What the domain makes of a stored value of this column."""
+        low, high = literal_column(str(self.low)), literal_column(str(self.high))
+        return case((value < low, low), (value > high, high), else_=value)
 
 
 @dataclass(frozen=True)

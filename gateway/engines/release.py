@@ -16,6 +16,7 @@ from typing import Any
 from sqlalchemy import (
     BigInteger,
     Integer,
+    Label,
     Select,
     Subquery,
     and_,
@@ -33,10 +34,10 @@ from gateway.bounding.bounded import BoundedRelease
 from gateway.engines.capped import RANK, can_be_ranked, capped, rank_keys, with_ranks
 from gateway.engines.derived import hashed, integer
 from gateway.engines.expressing import Dialect, Expressing, Expressions, Sql
-from gateway.engines.related import UNIT
+from gateway.engines.related import UNIT, Stored
 from gateway.engines.relations import Relations
 from gateway.engines.staged import StagedRows
-from gateway.plan.scalars import Scalar
+from gateway.plan.scalars import Ref, Scalar
 from gateway.sensitivity.measurement import Different, Origin, Quantity, Rows, Total, Units
 
 _ZERO: Sql = literal_column("0")
@@ -163,11 +164,32 @@ class _Rendering:
             for place, one in enumerate(self._release.measurements)
         ]
         alone = not any(isinstance(one.quantity, Different) for one in self._release.measurements)
+        if alone and self._release.keys and all(map(self._stored, self._release.keys)):
+            return self._clamped_afterwards(measured)
         count = [] if alone else [func.count().label(UNIT)]
         summed = self._rows.select(*self._keys, *measured, *count)
         summed = summed.group_by(*self._key_expressions)
         if alone and self._release.least_units is not None:
             summed = summed.having(func.count() >= integer(self._release.least_units))
+        return summed
+
+    def _stored(self, key: Scalar) -> Stored | None:
+        return self._rows.stored.get(key.field.id) if isinstance(key, Ref) else None
+
+    def _clamped_afterwards(self, measured: list[Label[Any]]) -> Select[Any]:
+        """Grouped by whole numbers as they are stored, then by their clamps: once for a key, not for a row."""
+        keys = [found for one in self._release.keys if (found := self._stored(one)) is not None]
+        items = [one.sql.label(name) for one, name in zip(keys, self._names, strict=True)]
+        finer = self._rows.select(*items, *measured, func.count().label(UNIT))
+        there = finer.group_by(*(one.sql for one in keys)).subquery("finer")
+        clamped = [
+            one.clamped(there.c[name]).label(name)
+            for one, name in zip(keys, self._names, strict=True)
+        ]
+        sums = [func.sum(there.c[one.name]).label(one.name) for one in measured]
+        summed = select(*clamped, *sums).group_by(*(one.element for one in clamped))
+        if self._release.least_units is not None:
+            summed = summed.having(func.sum(there.c[UNIT]) >= integer(self._release.least_units))
         return summed
 
     def _whole(self, quantity: Quantity) -> Sql:

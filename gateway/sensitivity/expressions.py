@@ -191,11 +191,11 @@ def _call(  # noqa: PLR0911 - one answer for each kind of function
         return moments.age(_word(parts[0]), later, earlier)
     if name not in ARITHMETIC | NUMERIC:
         return OPEN
-    operands = [bounds_of(one, columns).range for one in parts]
-    ranges = [one for one in operands if one is not None]
+    operands = [bounds_of(one, columns) for one in parts]  # each once: they nest
+    ranges = [one.range for one in operands if one.range is not None]
     if len(ranges) != len(parts):
         return OPEN
-    if any(bounds_of(one, columns) is NOTHING for one in parts):
+    if any(one is NOTHING for one in operands):
         return NOTHING
     return _computed(call, ranges)
 
@@ -213,18 +213,18 @@ def _chosen(call: Call, columns: Columns) -> Bounds:
     if call.function == "nullif":
         return given[0]
     if call.function == "coalesce":
-        sure = [place for place, one in enumerate(call.parts) if not one.nullable]
+        sure = [place for place, one in enumerate(call.parts) if _is_there(one)]
         if sure:
             given = given[: sure[0] + 1]
     left = [one for one in given if one is not NOTHING]
     found = hull(left)
     if call.function == "coalesce" or not left:
         return found
-    # an argument that is never NULL bounds the result from one side, whatever the others are
+    # an argument that is there bounds the result from one side, whatever the others are
     firm = [
         each
         for each, one in zip(given, call.parts, strict=True)
-        if each is not NOTHING and not one.nullable
+        if each is not NOTHING and _is_there(one)
     ]
     if call.function == "greatest":
         lows = [one.low for one in firm if one.low is not None]
@@ -232,6 +232,14 @@ def _chosen(call: Call, columns: Columns) -> Bounds:
         return Bounds(low, found.high, found.step)
     highs = [one.high for one in firm if one.high is not None]
     return Bounds(found.low, min(highs) if highs else found.high, found.step)
+
+
+def _is_there(scalar: Scalar) -> bool:
+    """Whether no state of the source and no enforcement can make it NULL.
+
+    What a column's constraints say is not enough: NaN, infinities and what is outside of a set become NULL.
+    """
+    return isinstance(scalar, Literal) and scalar.value is not None
 
 
 _One = Callable[[Range], Bounds]

@@ -148,3 +148,19 @@ def test_name_is_refused_when_no_join_merged_it() -> None:
     """Two columns of one name above a release stay two."""
     sql = "SELECT region FROM regions JOIN (SELECT DISTINCT region FROM patients) t ON true"
     assert _code(sql) is Code.NAME_AMBIGUOUS
+
+
+@pytest.mark.parametrize(
+    ("shift", "zoned"),
+    [
+        ("+ INTERVAL '1 month' - INTERVAL '1 day'", True),
+        ("- INTERVAL '1 week'", True),
+        ("+ INTERVAL '1 hour'", False),
+    ],
+)
+def test_truncated_date_gets_its_zone_back_when_it_is_moved_by_days(
+    shift: str, *, zoned: bool
+) -> None:
+    """A moved local time is the same in every zone unless it was moved by hours."""
+    sql = f"SELECT DATE_TRUNC('month', visit_date) {shift} AS d, COUNT(*) FROM visits GROUP BY 1"
+    assert ("TIMESTAMPTZ" in _cut(sql).finishing.text()) is zoned

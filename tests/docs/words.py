@@ -21,7 +21,7 @@ NOT_IN_DOCUMENTS = re.compile(
 
 EXAMPLES = ("a session", "Sandbox", "with AI", "see /work", "an LLM", "https://pypi.org/simple")
 
-_MADE = {"privacy_gateway.egg-info", "__pycache__"}
+_MADE = {"privacy_gateway.egg-info", "__pycache__", ".hypothesis"}
 _TOPS = ("gateway", "migrations", "policies", "deploy", "bench", "tests", "docs", ".ci")
 
 

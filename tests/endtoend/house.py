@@ -4,11 +4,10 @@ import secrets
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 import duckdb
 import psycopg
@@ -27,7 +26,6 @@ from gateway.policy.subjects import Subject
 from gateway.question import Answer, Request
 
 Environment = Mapping[str, str]
-WITHOUT_ZONE: Final = "UTC"
 
 
 @dataclass(frozen=True)
@@ -129,6 +127,3 @@ def _fill(connection: psycopg.Connection, table: str, values: list[Row]) -> None
         cursor.executemany(
             sql.SQL("INSERT INTO {} VALUES ({})").format(sql.Identifier(table), holes), values
         )
-
-
-OpenGateway = Callable[[Mapping[str, str], Environment], AskedGateway]

@@ -341,3 +341,35 @@ def test_one_unit_moves_no_more_than_declared_when_keys_are_ranked_once(database
     ranked = replace(whole, measurements=whole.measurements[:3] + whole.measurements[4:])
     assert not any(moves(database, ranked, seed) for seed in range(12))
     assert any(moves(database, replace(ranked, groups_per_unit=4), seed) for seed in range(12))
+
+
+@pytest.mark.parametrize("least", [None, 2])
+def test_release_by_clamped_numbers_is_the_same_when_they_are_clamped_after_grouping(
+    database: Database, least: int | None
+) -> None:
+    """What is outside the domain is counted at its nearest end, NULL by itself, and thresholds see the whole group."""
+    values = [None, None, -(2**62), -50, -8, -7, 0, 3, 3, 20, 21, 90, 2**62]
+    database.holds([(unit, 1, value) for unit, value in enumerate(values)], 1)
+    scan = Scan(VISITS, "v", "patient")
+    x = Ref(scan.fields[2])
+    measured = (
+        Measurement(Rows(), 1),
+        Measurement(Rows((x,)), 1),
+        Measurement(Total(x, LATTICE, Origin.LOW), LATTICE.width),
+    )
+    wanted_release = BoundedRelease(
+        rows=scan,
+        keys=(x,),
+        measurements=measured,
+        rows_per_unit=1,
+        by_unit=False,
+        groups_per_unit=None,
+        least_units=least,
+    )
+    found = database.answer(wanted_release)
+    wanted: dict[int | None, list[int]] = defaultdict(lambda: [0, 0, 0])
+    for value in values:
+        key = None if value is None else min(max(value, -7), 20)
+        added = [1, 0, 0] if key is None else [1, 1, key + 7]
+        wanted[key] = [mine + more for mine, more in zip(wanted[key], added, strict=True)]
+    assert found == {key: one for key, one in wanted.items() if least is None or one[0] >= least}

@@ -1,6 +1,6 @@
 """Neighbouring worlds for as long as you like: `python -m privacy.long_neighbours SECONDS [SEED]`, from `tests`.
 
-Golden statements and random plans, in both databases and both currencies. It ends when the time is over, and says
+Golden statements, random plans and random catalogs, in both databases and both currencies. It ends when the time is over, and says
 of every problem which seed showed it; it fails when there is one.
 """
 
@@ -13,9 +13,10 @@ from time import monotonic
 from binding.plans import releases
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from property.asked import Asked, golden
+from property.catalogs import catalog, populated, statements
 from property.checked import Findings, check
 from property.spoken import spoken
-from property.stores import Store, neighbours
+from property.stores import Store, in_duckdb, in_postgresql, neighbours
 from sqlalchemy import URL
 
 from gateway.embedded import open_server
@@ -23,6 +24,7 @@ from gateway.plan.explain import explain
 from gateway.plan.grouping import Aggregate
 
 _PLANS = 150
+_SAID = 100
 
 
 def main(seconds: float, first: int) -> int:
@@ -43,13 +45,18 @@ def main(seconds: float, first: int) -> int:
 
 
 def _once(home: Path, url: URL, number: int, until: float) -> int:
-    findings = Findings()
+    findings, pairs = Findings(), number % 4 < 2
     with neighbours(home, url, number, keyed=number % 2 == 0, more=3) as worlds:
-        pairs = number % 4 < 2
         for asked in (*spoken(), *golden()):
             if monotonic() < until:
                 check(asked, worlds, findings, pairs=pairs, seed=number)
         _random_plans(worlds, findings, number, until)
+    dataset = catalog(number)
+    odd = populated(dataset, number)
+    with in_duckdb(home, odd, number) as here, in_postgresql(url, odd, number) as there:
+        for asked in statements(dataset, number, _SAID):
+            if monotonic() < until:
+                check(asked, [here, there], findings, pairs=pairs, seed=number)
     for one in dict.fromkeys(findings.problems):
         print(f"seed {number}: {one}", flush=True)  # noqa: T201 - this is what it is for
     shown = f"seed {number}: {findings.compared} compared, reached {sorted(findings.reached)}"
@@ -57,9 +64,7 @@ def _once(home: Path, url: URL, number: int, until: float) -> int:
     return len(findings.problems)
 
 
-def _random_plans(
-    worlds: list[list[Store]], findings: Findings, number: int, until: float
-) -> None:
+def _random_plans(worlds: list[list[Store]], findings: Findings, number: int, until: float) -> None:
     @seed(number)
     @settings(
         max_examples=_PLANS,

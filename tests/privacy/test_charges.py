@@ -4,6 +4,7 @@ import random
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from sqlalchemy import URL
 
 from gateway.binding.bound import Cut
 from gateway.budget.account import Currency
+from gateway.budget.charge import Receipt
 from gateway.errors import Code, InternalError, Refusal, SourceStopped, UnsupportedSql
 from gateway.noise.pricing import cost_of
 from gateway.pipeline import analysed, asked
@@ -150,19 +152,58 @@ def test_estimate_and_listed_keys_cost_nothing(line: Line) -> None:
 
 
 def test_repeated_key_is_charged_once_and_draws_no_second_noise(line: Line) -> None:
-    """One charge pays for one draw: repeated, the question is neither charged nor answered with fresh noise."""
+    """One charge pays for one draw: repeated, the question is not charged, and answered with the same values."""
     once = ("key-1", "digest")
     first = line.answer(COUNT, idempotency=once)
     assert first.rows
     before = _spent(line)
     for _ in range(2):
-        with pytest.raises(UnsupportedSql, check=lambda told: told.code is Code.NOT_ANSWERED_YET):
-            line.answer(COUNT, idempotency=once)
+        assert line.answer(COUNT, idempotency=once) == replace(first, charged=Epsilon.zero())
     assert _spent(line) == before
     with pytest.raises(Refusal, check=lambda told: told.code is Code.IDEMPOTENCY_MISMATCH):
         line.answer(COUNT, idempotency=("key-1", "another digest"))
     assert _spent(line) == before
     assert line.ground.verify_trail().intact
+
+
+def test_repeated_key_is_refused_when_the_answer_was_lost(
+    state_server: StateServer, twin: Twin, tmp_path: Path, sample_database: URL
+) -> None:
+    """A charge whose answer never came buys nothing later: it may have been seen on the way."""
+    source = in_postgresql(sample_database, statements(with_person=True))
+    policy = POLICY.format(mechanism="laplace")
+    with open_line(
+        state_server, twin, tmp_path / "g", source, policy=policy, subjects=SUBJECTS
+    ) as line:
+        once = ("key-2", "digest")
+        _rename(source, "visits", "gone")
+        with pytest.raises(Refusal):
+            line.answer(COUNT, idempotency=once)
+        _rename(source, "gone", "visits")
+        before = _spent(line)
+        with pytest.raises(Refusal):
+            line.answer(COUNT, idempotency=once)
+        assert _spent(line) == before
+        assert line.answer(COUNT).rows
+        assert line.ground.verify_trail().intact
+
+
+def test_repeated_receipt_buys_no_noise(line: Line) -> None:
+    """Whoever held a repeated receipt into the stage that makes noise would get none."""
+    house, request = line.asking.house, Request(COUNT)
+    question, serving = asked(house, line.alice, request, "rest", NOON)
+    understood = understand(question, serving.views, house.twin.borrowed)
+    assert isinstance(understood.bound, Cut)
+    spending = Spending(request, understood, analysed(understood.bound, serving, NOON))
+    paid = Receipt("q", Epsilon.parse("1"), Fraction(1), ())
+    assert bought(serving, spending, paid)
+    with pytest.raises(UnsupportedSql, check=lambda told: told.code is Code.NOT_ANSWERED_YET):
+        bought(serving, spending, replace(paid, repeated=True))
+
+
+def _rename(source: URL, old: str, new: str) -> None:
+    with psycopg.connect(plain(source), autocommit=True) as connection:
+        connection.execute(f"ALTER TABLE {old} RENAME TO {new}".encode())
 
 
 def test_cancelled_question_keeps_its_charge(line: Line) -> None:
@@ -186,8 +227,7 @@ def test_charge_is_kept_when_the_source_fails(
         state_server, twin, tmp_path / "g", source, policy=policy, subjects=SUBJECTS
     ) as line:
         assert line.answer(COUNT).charged == Epsilon.parse("1")
-        with psycopg.connect(plain(source), autocommit=True) as connection:
-            connection.execute("ALTER TABLE visits RENAME TO gone")
+        _rename(source, "visits", "gone")
         at = len(line.records())
         with pytest.raises(InternalError) as told:
             line.answer(COUNT)

@@ -5,15 +5,17 @@ threads, memory and the ways in which a database may plan are others. For longer
 """
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from binding.plans import releases
 from hypothesis import HealthCheck, Phase, given, settings
 from property.asked import Asked, golden
+from property.catalogs import catalog, populated, statements
 from property.checked import Findings, check
 from property.places import a_database
 from property.spoken import spoken
-from property.stores import Store, neighbours
+from property.stores import Store, in_duckdb, in_postgresql, neighbours
 from sqlalchemy import URL
 
 from gateway.embedded import Lease
@@ -48,10 +50,10 @@ def test_statement_moves_by_no_more_than_declared_when_a_person_is_added(
     findings = Findings()
     keyed = bool(worlds[0][0].proven["patients"].unique)
     place = 2 * keyed + pairs
-    for asked in (*spoken()[place % 2 :: 2], *golden()[place::4]):
+    for asked in (*spoken()[place::4], *golden()[place::4]):
         check(asked, worlds, findings, pairs=pairs)
     assert not findings.problems, "\n".join(findings.problems)
-    assert findings.compared > 80
+    assert findings.compared > 60
 
 
 def test_random_plan_moves_by_no_more_than_declared_when_a_person_is_added(worlds: Worlds) -> None:
@@ -59,7 +61,7 @@ def test_random_plan_moves_by_no_more_than_declared_when_a_person_is_added(world
     findings = Findings()
 
     @settings(
-        max_examples=40,
+        max_examples=30,
         derandomize=True,
         database=None,
         deadline=None,
@@ -73,3 +75,18 @@ def test_random_plan_moves_by_no_more_than_declared_when_a_person_is_added(world
     one()
     assert not findings.problems, "\n".join(findings.problems)
     assert findings.compared > 20
+
+
+def test_random_catalog_moves_by_no_more_than_declared_when_a_person_is_added(
+    database: URL, tmp_path: Path
+) -> None:
+    """Units of any type, columns of every type and domain, any R and G."""
+    findings = Findings()
+    for seed in (3, 7):
+        dataset = catalog(seed)
+        worlds = populated(dataset, seed)
+        with in_duckdb(tmp_path, worlds, seed) as here, in_postgresql(database, worlds, seed) as it:
+            for asked in statements(dataset, seed, 10):
+                check(asked, [here, it], findings, pairs=seed == 3)
+    assert not findings.problems, "\n".join(findings.problems)
+    assert findings.compared > 15

@@ -109,12 +109,15 @@ def undropped(release: BoundedRelease) -> BoundedRelease:
 def _rows(stage: Stage, chance: random.Random, *, most: int) -> StagedRows:
     columns = tuple((one.id, one.type) for one in stage.fields)
     rows = tuple(
-        tuple(_value(of, chance) for _, of in columns) for _ in range(chance.choice((0, 1, 1, most)))
+        tuple(_value(of, chance) for _, of in columns)
+        for _ in range(chance.choice((0, 1, 1, most)))
     )
     return StagedRows(columns, tuple(dict.fromkeys(rows)))
 
 
-def _value(of: ColumnType, chance: random.Random) -> Value | None:
+def _value(  # noqa: PLR0911 - one answer for each kind
+    of: ColumnType, chance: random.Random
+) -> Value | None:
     if chance.random() < 0.15:
         return None
     match of.family:

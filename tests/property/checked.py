@@ -150,6 +150,7 @@ def _comparable(release: BoundedRelease) -> bool:
 
 
 def _is_half(scalar: Scalar) -> bool:
-    return isinstance(scalar, Literal) and isinstance(scalar.value, Fraction) or (
-        isinstance(scalar, Call) and scalar.function == "/"
-    )
+    """Whether it can make halves of what are none."""
+    if isinstance(scalar, Literal):
+        return isinstance(scalar.value, Fraction)
+    return isinstance(scalar, Call) and scalar.function == "/"

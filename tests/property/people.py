@@ -20,7 +20,22 @@ _MANY: Final = (0, 1, 1, 2, 3, 11, 50)
 _MOST: Final = 500
 _REGIONS: Final = (None, "north", "north", "east", "south", "west", "North", "atlantis", "")
 _TEXTS: Final = (
-    *(None, "", "a", "A", "asthma", "asthma ", "J45", "J", "flu", "FLU", "it's", "a\\b", "%_", "--"),
+    *(
+        None,
+        "",
+        "a",
+        "A",
+        "asthma",
+        "asthma ",
+        "J45",
+        "J",
+        "flu",
+        "FLU",
+        "it's",
+        "a\\b",
+        "%_",
+        "--",
+    ),
     *("ÄöÜß", "ä", "a\u0308", "İı", "日本", "😀x", "1e3", "-7", "12.5", "2024-02-30", "2024-02-29"),
     *("99999999999999999999999", "NaN", "true", "~", "|", "\t", "\ue000", "x" * 300),
 )
@@ -94,9 +109,7 @@ def _person(
     chance: random.Random, unit: str, *, keyed: bool, many: int | None = None
 ) -> dict[str, list[Row]]:
     patients = chance.choice((0, 1, 1, 1)) if keyed else chance.choice((0, 1, 1, 2, 9))
-    visits = [
-        _visit(chance, unit) for _ in range(chance.choice(_MANY) if many is None else many)
-    ]
+    visits = [_visit(chance, unit) for _ in range(chance.choice(_MANY) if many is None else many)]
     if visits and chance.random() < 0.5:
         # rows that tie in all, or in nearly all
         visits += chance.choices(visits, k=len(visits) // 2 + 1)

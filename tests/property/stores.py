@@ -28,7 +28,12 @@ SALT: Final = "clinic"
 _KEYS: Final = {"patients": "patient_id", "regions": "region", "codes": "code"}
 _SWITCHES: Final = (
     *("enable_hashagg", "enable_sort", "enable_hashjoin", "enable_mergejoin", "enable_nestloop"),
-    *("enable_incremental_sort", "enable_memoize", "enable_material", "parallel_leader_participation"),
+    *(
+        "enable_incremental_sort",
+        "enable_memoize",
+        "enable_material",
+        "parallel_leader_participation",
+    ),
 )
 
 
@@ -88,6 +93,8 @@ def in_duckdb(place: Path, worlds: Sequence[World], seed: int) -> Iterator[list[
     finally:
         for store in stores:
             store.source.close()
+        for number in range(len(worlds)):
+            (place / f"{seed}_{number}.duckdb").unlink(missing_ok=True)
 
 
 @contextmanager
@@ -151,11 +158,11 @@ def _filling(world: World, dialect: str) -> Iterator[tuple[str, Any]]:
             columns += f", UNIQUE ({key})"
         yield f"CREATE TABLE {table.name} ({columns})", None
         rows = world.rows[table.name]
-        items = ", ".join(
-            f"CAST(unnest(CAST({mark} AS text[])) AS {kind})" for kind in kinds
-        )
+        items = ", ".join(f"CAST(unnest(CAST({mark} AS text[])) AS {kind})" for kind in kinds)
         if rows:
-            values = [[_stored(one, dialect) for one in column] for column in zip(*rows, strict=True)]
+            values = [
+                [_stored(one, dialect) for one in column] for column in zip(*rows, strict=True)
+            ]
             yield f"INSERT INTO {table.name} SELECT {items}", values
 
 

@@ -254,3 +254,24 @@ def test_project_has_the_ranges_of_its_expressions() -> None:
 def test_range_is_closed_under_replacing_a_column_by_its_range() -> None:
     """A Ref has the range that it is given, and none when it is given none."""
     assert range_of(Ref(replace(_A, id="elsewhere")), {"a": span(0, 1)}) is None
+
+
+def test_column_that_is_said_never_to_be_null_does_not_bound_a_choice() -> None:
+    """Enforcement can make NULL of any column, so COALESCE and GREATEST are bounded by all they may give."""
+    there = Field("t.x", NUMERIC, nullable=False)
+    far = Literal(Fraction(10**6), NUMERIC)
+    columns = {"t.x": Range(Fraction(0), Fraction(5), None)}
+    for name in ("coalesce", "least"):
+        found = range_of(Call(name, (Ref(there), far), NUMERIC), columns)
+        assert found is not None
+        assert found.high == 10**6
+
+
+def test_range_is_found_in_time_when_sums_nest_deep() -> None:
+    """Every operand is looked at once: forty nested sums are no work."""
+    sum_: Scalar = Ref(Field("t.x", INTEGER))
+    for _ in range(40):
+        sum_ = Call("+", (sum_, Literal(1, INTEGER)), INTEGER)
+    found = range_of(sum_, {"t.x": Range(Fraction(0), Fraction(5), None)})
+    assert found is not None
+    assert (found.low, found.high) == (40, 45)

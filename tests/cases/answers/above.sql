@@ -60,3 +60,27 @@ SELECT region, smoker, SUM(n) AS n FROM (SELECT region, smoker, COUNT(*) AS n FR
 
 -- title: a limit of a limit
 SELECT * FROM (SELECT region, COUNT(*) AS n FROM patients GROUP BY region ORDER BY n DESC, region LIMIT 4) t ORDER BY n, region LIMIT 2;
+
+-- title: a Pareto of groups
+SELECT diagnosis, SUM(cost) AS s, SUM(SUM(cost)) OVER (ORDER BY SUM(cost) DESC) AS c, 100 * SUM(cost) / SUM(SUM(cost)) OVER () AS p FROM visits GROUP BY diagnosis ORDER BY s DESC;
+
+-- title: groups above the median of groups
+SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis HAVING COUNT(*) >= (SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY n) FROM (SELECT diagnosis, COUNT(*) AS n FROM visits GROUP BY 1) t);
+
+-- title: no rows and rows that are skipped
+SELECT COUNT(*) FROM patients OFFSET 1;
+
+-- title: two columns of one name
+SELECT COUNT(*) AS count, SUM(income) AS count FROM patients;
+
+-- title: names as the gateway's own
+SELECT COUNT(*) AS "_r1", SUM(income) AS m1 FROM patients _r1;
+
+-- title: a share of the largest
+WITH a AS (SELECT * FROM patients WHERE smoker), b AS (SELECT region, AVG(income) AS m FROM a GROUP BY region), c AS (SELECT MAX(m) AS mm FROM b) SELECT b.region, b.m / c.mm AS share FROM b, c;
+
+-- title: the number of groups
+SELECT COUNT(*), COUNT(region) FROM (SELECT region, smoker FROM patients GROUP BY region, smoker) t;
+
+-- title: rows of two tables of persons by kind
+SELECT u.t, COUNT(*), SUM(x) FROM (SELECT patient_id, 'p' AS t, income AS x FROM patients UNION ALL SELECT patient_id, 'v', cost FROM visits) u GROUP BY u.t;

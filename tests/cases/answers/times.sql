@@ -72,3 +72,24 @@ SELECT TO_CHAR(admitted, 'DD.MM.YYYY HH24:MI') AS slot, COUNT(*) FROM visits GRO
 
 -- title: the last month of a release
 SELECT MAX(m) FROM (SELECT DATE_TRUNC('month', visit_date) AS m FROM visits GROUP BY 1) t;
+
+-- title: the last day of each month
+SELECT DATE_TRUNC('month', visit_date) + INTERVAL '1 month' - INTERVAL '1 day' AS last, COUNT(*) FROM visits GROUP BY 1;
+
+-- title: the last day of each month as a date
+SELECT (DATE_TRUNC('month', visit_date) + INTERVAL '1 month' - INTERVAL '1 day')::date AS last, COUNT(*) FROM visits GROUP BY 1 ORDER BY 1;
+
+-- title: by sunday
+SELECT visit_date - EXTRACT(DOW FROM visit_date)::integer AS sunday, COUNT(*) FROM visits GROUP BY 1;
+
+-- title: year and month as one number
+SELECT (EXTRACT(YEAR FROM visit_date) * 100 + EXTRACT(MONTH FROM visit_date))::integer AS ym, COUNT(*) FROM visits GROUP BY 1 ORDER BY 1;
+
+-- title: the end of the week and the weekdays
+SELECT CASE WHEN EXTRACT(ISODOW FROM visit_date) < 6 THEN 'week' ELSE 'weekend' END AS d, COUNT(*), AVG(cost) FROM visits GROUP BY 1;
+
+-- title: the best quarter of each year
+SELECT DISTINCT ON (y) y, q, n FROM (SELECT EXTRACT(YEAR FROM visit_date) AS y, EXTRACT(QUARTER FROM visit_date) AS q, COUNT(*) AS n FROM visits GROUP BY 1, 2) t ORDER BY y, n DESC, q;
+
+-- title: moments shifted by hours
+SELECT DATE_TRUNC('day', admitted) + INTERVAL '6 hours' AS x, COUNT(*) FROM visits GROUP BY 1;
