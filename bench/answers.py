@@ -10,7 +10,6 @@ import os
 import shutil
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 import venv
@@ -175,4 +174,4 @@ def _memory_mb() -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -5,8 +5,8 @@ import statistics
 import sys
 import time
 
-import psycopg2
-from snsql import Privacy, from_connection
+import psycopg2  # type: ignore[import-untyped]
+from snsql import Privacy, from_connection  # type: ignore[import-not-found]
 
 
 def main() -> None:

@@ -43,6 +43,7 @@ def answer(
         if isinstance(understood.bound, Passing):
             return pass_through(house, fate.query_id, question, understood, understood.bound)
         spending = Spending(request, understood, analysed(understood.bound, serving, now))
+        serving.rehearse(spending.analyses, understood.bound, now)
         receipt = None
         if spending.measures:
             with fate.charging():
@@ -67,6 +68,7 @@ def estimate(house: House, subject: Subject, request: Request, front_end: str) -
         if isinstance(understood.bound, Passing):
             return estimated(serving, None, ())
         spending = Spending(request, understood, analysed(understood.bound, serving, now))
+        serving.rehearse(spending.analyses, understood.bound, now)
         cost = expected_cost(house.journal, serving, question.subject.name, spending)
         return estimated(serving, spending, bought(serving, spending, cost))
 

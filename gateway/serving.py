@@ -5,13 +5,13 @@ and an answer that was under way meanwhile is thrown away.
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from sqlalchemy import event
 
-from gateway.binding.bound import Fetch
+from gateway.binding.bound import Cut, Fetch, Stage
 from gateway.bounding.bound_release import bound_release
 from gateway.budget.account import Currency
 from gateway.catalog.own import is_own
@@ -60,6 +60,17 @@ class Serving:
     source: Source
     proofs: Proofs
     currency: Currency
+
+    def rehearse(self, analyses: Iterable[Analysis], cut: Cut, now: datetime) -> None:
+        """Refuse what the source cannot compute, before it is charged; of the source its catalog is asked."""
+        nothing = {
+            step.name: StagedRows(tuple((one.id, one.type) for one in step.fields), ())
+            for step in cut.steps
+            if isinstance(step, Stage)
+        }
+        there = self.proofs.now()
+        for one in analyses:
+            self.source.statement(bound_release(one, now=now, proven=there), nothing)
 
     def run(
         self,

@@ -25,7 +25,8 @@ class Stored:
 
     def clamped(self, value: Sql) -> Sql:
         """What the domain makes of a stored value of this column."""
-        low, high = literal_column(str(self.low)), literal_column(str(self.high))
+        low: Sql = literal_column(str(self.low))
+        high: Sql = literal_column(str(self.high))
         return case((value < low, low), (value > high, high), else_=value)
 
 

@@ -95,7 +95,7 @@ class _Rendering:
     def _ranked(self, most: int) -> Select[Any]:
         """The whole release with the ranks of keys in the place of keys, until the end."""
         dialect, unit = self._dressed.dialect, self._rows.owned
-        columns = [literal_column(name) for name in self._names]
+        columns: list[Sql] = [literal_column(name) for name in self._names]
         ranks = rank_keys(self._rows, self._keys, self._order(columns))
         pairs = zip(self._key_expressions, self._names, self._release.keys, strict=True)
         source = with_ranks(dialect, self._rows, ranks, list(pairs))
@@ -239,15 +239,8 @@ class _Rendering:
         Below 2^31 in size, so it is an INTEGER, and a sum of 2^32 of them is a BIGINT in both databases.
         """
         number = self._relations.lattice(self._rows, self._expressions, total)
-        lattice = total.lattice
-        match total.origin:
-            case Origin.MIDDLE:
-                moved = number - integer(lattice.middle)
-            case Origin.LOW:
-                moved = number - integer(lattice.low)
-            case Origin.HIGH:
-                moved = integer(lattice.high) - number
-        return self._only(total.where, cast(moved, Integer()))
+        distance = cast(_distance(total, number), Integer())
+        return self._only(total.where, distance)
 
     def _count(self, quantity: Rows | Units) -> Sql:
         conditions = [] if quantity.where is None else [self._expressions.sql(quantity.where)]
@@ -291,3 +284,14 @@ class _Rendering:
         ]
         counted = select(*there, *measured, _ZERO.label(UNIT)).where(*kept)
         return counted.group_by(*there)
+
+
+def _distance(total: Total, number: Sql) -> Sql:
+    lattice = total.lattice
+    match total.origin:
+        case Origin.MIDDLE:
+            return number - integer(lattice.middle)
+        case Origin.LOW:
+            return number - integer(lattice.low)
+        case Origin.HIGH:
+            return integer(lattice.high) - number

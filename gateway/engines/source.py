@@ -93,7 +93,7 @@ class Source:
         cancelled: threading.Event | None = None,
     ) -> ExactTable:
         """The exact integers of a release, as one snapshot of the source gives them."""
-        made = select_release(release, staged, Dressed(self.dialect, self.expressing, self.salt))
+        made = self.statement(release, staged)
         with self._reading(limit_s, cancelled) as connection:
             rows = connection.execute(made).all()
         kinds = [key.type for key in release.keys]
@@ -106,6 +106,12 @@ class Source:
             for place in range(len(release.measurements))
         )
         return ExactTable(keys, measured)
+
+    def statement(
+        self, release: BoundedRelease, staged: Mapping[str, StagedRows]
+    ) -> Select[Any]:
+        """What will be sent, or the refusal of what this source cannot compute; nothing is sent."""
+        return select_release(release, staged, Dressed(self.dialect, self.expressing, self.salt))
 
     def reach(self) -> None:
         """Connect, if nobody is connected; or the refusal that says the source is away."""

@@ -11,10 +11,11 @@ from property.moves import Groups, excesses, groups_of, moves
 from property.stores import SourceRaised, Store
 
 from gateway.bounding.bounded import BoundedRelease
+from gateway.bounding.replacing import in_node
 from gateway.catalog.types import Family
 from gateway.engines.staged import StagedRows
 from gateway.errors import UnsupportedSql
-from gateway.plan.node import nodes
+from gateway.plan.node import Node, nodes
 from gateway.plan.relations import Window
 from gateway.plan.scalars import Call, Literal, Scalar, walk
 from gateway.sensitivity.analysis import Analysis, Thresholded
@@ -140,17 +141,29 @@ def _comparable(release: BoundedRelease) -> bool:
         for _, call in node.items
     )
     # halfway between two points of the lattice a decimal goes away from zero in one, to the even one in the other
-    halves = any(
-        isinstance(one.quantity, Total)
-        and one.quantity.value.type.family in {Family.EXACT, Family.FLOAT}
-        and any(map(_is_half, walk(one.quantity.value)))
-        for one in release.measurements
-    )
+    summed = [one.quantity.value for one in release.measurements if isinstance(one.quantity, Total)]
+    inexact = any(one.type.family in {Family.EXACT, Family.FLOAT} for one in summed)
+    halves = inexact and any(map(_is_half, [*_parts(release.rows), *summed]))
     return not hashed and not halves and all(one.type.family in _ALIKE for one in chosen)
+
+
+def _parts(rows: Node) -> list[Scalar]:
+    """Every expression of a relation."""
+    found: list[Scalar] = []
+
+    def note(scalar: Scalar) -> Scalar:
+        found.append(scalar)
+        return scalar
+
+    for node in nodes(rows):
+        in_node(node, note)
+    return found
 
 
 def _is_half(scalar: Scalar) -> bool:
     """Whether it can make halves of what are none."""
-    if isinstance(scalar, Literal):
-        return isinstance(scalar.value, Fraction)
-    return isinstance(scalar, Call) and scalar.function == "/"
+    return any(
+        (isinstance(one, Literal) and isinstance(one.value, Fraction))
+        or (isinstance(one, Call) and one.function == "/")
+        for one in walk(scalar)
+    )

@@ -274,4 +274,4 @@ def test_range_is_found_in_time_when_sums_nest_deep() -> None:
         sum_ = Call("+", (sum_, Literal(1, INTEGER)), INTEGER)
     found = range_of(sum_, {"t.x": Range(Fraction(0), Fraction(5), None)})
     assert found is not None
-    assert (found.low, found.high) == (40, 45)
+    assert (found.low, found.high) == (Fraction(40), Fraction(45))
