@@ -2,7 +2,7 @@
 PYTHON ?= python3
 WORKERS ?= auto
 # make bench BENCHES=twin; make fuzz SECONDS=600
-BENCHES ?= ledger binding twin noise
+BENCHES ?= ledger binding twin noise answers
 SECONDS ?= 60
 ANSWERS ?= 10000
 VENV := .venv
@@ -16,7 +16,7 @@ help:
 	@echo "make demo      run the gateway on a sample clinic and show it around"
 	@echo "make test      run the tests"
 	@echo "make check     lint, types, import contracts"
-	@echo "make bench     measure: the ledger, binding, the twin, the noise"
+	@echo "make bench     measure: the ledger, binding, the twin, the noise, answers"
 	@echo "make fuzz      throw broken SQL at the way in, for a minute"
 	@echo "make privacy   try to tell neighbouring databases apart, for some minutes"
 	@echo "make format    format the code"

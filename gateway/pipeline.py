@@ -89,9 +89,7 @@ def asked(
     house: House, subject: Subject, request: Request, front_end: str, now: datetime
 ) -> tuple[Question, Serving]:
     """The question, and the dataset it is about."""
-    question = Question(
-        request.sql, subject, front_end, now, request.purpose, request.parameters
-    )
+    question = Question(request.sql, subject, front_end, now, request.purpose, request.parameters)
     return question, house.serving(question, request.dataset)
 
 

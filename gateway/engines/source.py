@@ -107,9 +107,7 @@ class Source:
         )
         return ExactTable(keys, measured)
 
-    def statement(
-        self, release: BoundedRelease, staged: Mapping[str, StagedRows]
-    ) -> Select[Any]:
+    def statement(self, release: BoundedRelease, staged: Mapping[str, StagedRows]) -> Select[Any]:
         """What will be sent, or the refusal of what this source cannot compute; nothing is sent."""
         return select_release(release, staged, Dressed(self.dialect, self.expressing, self.salt))
 

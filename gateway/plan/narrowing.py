@@ -80,9 +80,7 @@ def _narrow(
     return domain
 
 
-def _within(
-    domain: Interval, operator: str, values: tuple[Value, ...], *, exact: bool
-) -> Interval:
+def _within(domain: Interval, operator: str, values: tuple[Value, ...], *, exact: bool) -> Interval:
     """`exact`: the type itself keeps values on the steps, so below a step means at most the one before."""
     bounds = [value for value in values if isinstance(value, Bound) and _fits(domain, value)]
     if len(bounds) != len(values):

@@ -115,9 +115,7 @@ def visible_dataset(policy: Policy, subject: Subject, circumstances: Circumstanc
     return visible_by(applying(policy, subject, circumstances), policy.dataset)
 
 
-def permitted_by(
-    rules: Applying, dataset: Dataset
-) -> Mapping[ColumnRef, frozenset[Operation]]:
+def permitted_by(rules: Applying, dataset: Dataset) -> Mapping[ColumnRef, frozenset[Operation]]:
     """Every column that the rules let be used, and how."""
     found: dict[ColumnRef, frozenset[Operation]] = {}
     for table in dataset.tables:

@@ -183,7 +183,11 @@ def test_readme_begins_with_the_two_commands() -> None:
 def test_readme_says_where_the_project_stands() -> None:
     """The README says in so many words what is answered and what is still to come."""
     part = sections((ROOT / "README.md").read_text(), 2)["Where this stands"]
-    for said in ("This version answers questions", "overlap audit", "Coming in the following steps"):
+    for said in (
+        "This version answers questions",
+        "overlap audit",
+        "Coming in the following steps",
+    ):
         assert said in part
 
 
