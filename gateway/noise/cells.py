@@ -17,6 +17,7 @@ docs/proofs/answers.md has the argument, tests/privacy/test_coverage.py tries to
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from math import isfinite, sqrt
 from typing import Final, TypeAlias
 
@@ -49,6 +50,7 @@ class Intervals:
         self._formulas = formulas
         self._stds = [noise.std for noise in table.noises]
         self._margins = [noise.margin() for noise in table.noises]
+        self._below: dict[tuple[tuple[int, float], ...], float] = {}
 
     def interval(self, form: Form, row: int) -> tuple[float, float] | None:
         """From where to where; None where no error follows, as beside a zero below a line."""
@@ -76,6 +78,14 @@ class Intervals:
         steps = max(slope for _, slope in moving) / 2  # the noise is whole numbers
         return sqrt(variance) * (_Z + _EXCESS * fourth / variance**2) + steps
 
+    def _half_below(self, slopes: dict[int, float]) -> float:
+        """Of what stands below a line, which is mostly the same in every row."""
+        key = tuple(slopes.items())
+        half = self._below.get(key)
+        if half is None:
+            half = self._below[key] = self._half(slopes)
+        return half
+
     def _felt(self, form: Form, row: list[int]) -> Felt | None:
         match form:
             case Number(value):
@@ -98,7 +108,7 @@ class Intervals:
         return self._over(_of_linear(formula.above, row), below)
 
     def _over(self, above: Felt, below: Felt) -> Felt | None:
-        half = self._half(below.slopes)
+        half = self._half_below(below.slopes)
         if abs(below.value) <= half:
             return None  # it may be 0
         value, part = above.value / below.value, half / below.value
@@ -107,10 +117,16 @@ class Intervals:
 
 
 def _of_linear(linear: Linear, row: list[int]) -> Felt:
+    return Felt(float(linear.value(row)), _slopes(linear))
+
+
+@lru_cache(maxsize=4096)
+def _slopes(linear: Linear) -> dict[int, float]:
+    """The same in every row; nobody changes it."""
     slopes: dict[int, float] = {}
     for place, weight in linear.weights:
         slopes[place] = slopes.get(place, 0.0) + float(weight)
-    return Felt(float(linear.value(row)), slopes)
+    return slopes
 
 
 def _both(left: Felt | None, right: Felt | None, how: _How) -> Felt | None:

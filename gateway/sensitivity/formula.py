@@ -7,6 +7,8 @@ Places are places among the measurements of the release, slot by slot.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from math import lcm
 from typing import TypeAlias
 
 
@@ -18,7 +20,8 @@ class Linear:
     least: Fraction | None = None
 
     def value(self, measured: Sequence[int]) -> Fraction:
-        return sum((weight * measured[place] for place, weight in self.weights), Fraction(0))
+        weights, under = _over_one(self.weights)
+        return Fraction(sum(weight * measured[place] for place, weight in weights), under)
 
     def clamped(self, measured: Sequence[int]) -> Fraction:
         raw = self.value(measured)
@@ -72,6 +75,15 @@ class Quotient:
 
 
 Formula: TypeAlias = Linear | Quotient
+
+
+@lru_cache(maxsize=4096)
+def _over_one(
+    weights: tuple[tuple[int, Fraction], ...],
+) -> tuple[tuple[tuple[int, int], ...], int]:
+    """Weights as whole numbers over one denominator: sums of thousands of cells are then sums of integers."""
+    under = lcm(*(weight.denominator for _, weight in weights))
+    return tuple((place, int(weight * under)) for place, weight in weights), under
 
 
 def variance_of(formula: Formula, measured: Sequence[int], variances: Sequence[float]) -> float:
