@@ -1,7 +1,5 @@
 """The whole way from a plan to an analysis, over everything the binder accepts."""
 
-from fractions import Fraction
-
 import pytest
 from binding.cases import Case, every
 from binding.clinic import CLINIC
@@ -13,7 +11,6 @@ from gateway.errors import Code, Refusal
 from gateway.plan.grouping import Aggregate
 from gateway.sensitivity.analyse import analyse
 from gateway.sensitivity.analysis import Analysis, Enumerated
-from gateway.sensitivity.price import shares
 
 _ACCEPTED = [case for case in every() if not case.refused]
 _T = dataset(3, {"free": ("numeric", None), "other": ("numeric", None), "day": ("date", None)})
@@ -107,12 +104,3 @@ def _found(plan: Aggregate, *, pairs: bool) -> Analysis | Code:
         return analyse(plan, pairs=pairs, enumerated_groups=500, min_units=10)
     except Refusal as refusal:
         return refusal.code
-
-
-def test_price_is_split_into_equal_parts_that_make_one() -> None:
-    """All slots of all releases of a statement take the same part, exactly."""
-    one = analysed("SELECT COUNT(*), AVG(income) FROM patients")
-    other = analysed("SELECT COUNT(DISTINCT patient_id) FROM visits")
-    parts = shares((one, other))
-    assert parts == ((Fraction(1, 3), Fraction(1, 3)), (Fraction(1, 3),))
-    assert shares(()) == ()
