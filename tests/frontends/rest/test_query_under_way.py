@@ -73,6 +73,17 @@ async def _ask(client: httpx.AsyncClient, who: str, path: str = "/v1/query") -> 
     return await client.post(path, json={"sql": COUNT}, headers=headers)
 
 
+async def _refused_when_all_are_in(client: httpx.AsyncClient) -> httpx.Response:
+    """One that comes before the others are all in gets a place, and waits: it leaves and comes again."""
+    async with asyncio.timeout(_PATIENCE_S):
+        while True:
+            try:
+                async with asyncio.timeout(0.5):
+                    return await _ask(client, "late")
+            except TimeoutError:
+                continue
+
+
 def test_question_is_refused_when_its_subject_has_too_many_under_way() -> None:
     """The one too many is told to wait, others are not kept waiting, and a place is free again."""
     slow = Slow()
@@ -106,7 +117,7 @@ def test_question_is_refused_when_everybody_together_has_too_many_under_way() ->
         async with _client(slow.app()) as client:
             many = [asyncio.create_task(_ask(client, f"s{place}")) for place in range(MOST)]
             await _until_it_began(slow, 4)
-            refused(await _ask(client, "late"), 429, "GW709")
+            refused(await _refused_when_all_are_in(client), 429, "GW709")
             headers = {"Authorization": "Bearer key-of-late"}
             for path in ("/v1/budget", "/v1/datasets", "/v1/queries", "/readyz", "/docs"):
                 assert (await client.get(path, headers=headers)).status_code == 200
