@@ -35,18 +35,6 @@ class AnswerColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class AccountStanding:
-    """How an account on the question's path stands after the charge."""
-
-    account: str
-    dataset: str
-    epsilon_limit: Epsilon
-    epsilon_spent: Epsilon
-    epsilon_remaining: Epsilon
-    delta_limit: Delta
-
-
-@dataclass(frozen=True, slots=True)
 class Answer:
     """Rows as PostgreSQL writes them, with an interval or None for every cell; all of it is released."""
 

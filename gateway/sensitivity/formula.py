@@ -4,7 +4,7 @@ Everything here is post-processing: it sees what was released and public paramet
 Places are places among the measurements of the release, slot by slot.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -26,17 +26,6 @@ class Linear:
     def clamped(self, measured: Sequence[int]) -> Fraction:
         raw = self.value(measured)
         return raw if self.least is None else max(raw, self.least)
-
-    def gradient(self, _measured: Sequence[int]) -> Mapping[int, Fraction]:
-        """How much the value moves with each measurement."""
-        moves: dict[int, Fraction] = {}
-        for place, weight in self.weights:
-            moves[place] = moves.get(place, Fraction(0)) + weight
-        return moves
-
-    def variance(self, variances: Sequence[float]) -> float:
-        """Of the value, when the noises are independent."""
-        return _spread(self.gradient(()), variances)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +49,6 @@ class Quotient:
     def clamped(self, measured: Sequence[int]) -> Fraction:
         return min(max(self.value(measured), self.low), self.high)
 
-    def gradient(self, measured: Sequence[int]) -> Mapping[int, Fraction]:
-        """How much the value moves with each measurement, near what was measured."""
-        below = self.below.value(measured)
-        around = self.above.value(measured) / below if below > 1 else self.middle
-        moves = dict(self.above.gradient(measured))
-        for place, weight in self.below.gradient(measured).items():
-            moves[place] = moves.get(place, Fraction(0)) - around * weight
-        return {place: move / max(below, Fraction(1)) for place, move in moves.items()}
-
-    def variance(self, measured: Sequence[int], variances: Sequence[float]) -> float:
-        """Of the value by the delta method: exact for a linear form, and near it for many rows."""
-        return _spread(self.gradient(measured), variances)
-
 
 Formula: TypeAlias = Linear | Quotient
 
@@ -84,12 +60,3 @@ def _over_one(
     """Weights as whole numbers over one denominator: sums of thousands of cells are then sums of integers."""
     under = lcm(*(weight.denominator for _, weight in weights))
     return tuple((place, int(weight * under)) for place, weight in weights), under
-
-
-def variance_of(formula: Formula, measured: Sequence[int], variances: Sequence[float]) -> float:
-    """Of the raw value, when the noises are independent."""
-    return _spread(formula.gradient(measured), variances)
-
-
-def _spread(moves: Mapping[int, Fraction], variances: Sequence[float]) -> float:
-    return sum(float(move) ** 2 * variances[place] for place, move in moves.items())

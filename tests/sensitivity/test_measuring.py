@@ -155,19 +155,3 @@ def test_count_is_not_shown_below_zero_and_mean_not_outside_of_its_domain() -> N
     # of nobody it is the middle and what is away from it, however far below one the count is
     assert mean.value([0, 0]) == 5
     assert mean.value([-20, -4]) == 5
-
-
-def test_variance_of_a_mean_follows_from_its_gradient() -> None:
-    """The delta method: moving what was measured a little moves the mean by the gradient."""
-    above = Linear(((0, Fraction(1, 2)), (1, Fraction(3, 2))))
-    mean = Quotient(above, Linear(((1, Fraction(1)),)), Fraction(0), Fraction(10))
-    measured, tiny = [500, 100], Fraction(1, 10**6)
-    gradient = mean.gradient(measured)
-    for place, move in gradient.items():
-        moved: list[Fraction] = [Fraction(one) for one in measured]
-        moved[place] += tiny
-        slope = (mean.value(moved) - mean.value(measured)) / tiny  # type: ignore[arg-type]
-        assert float(slope) == pytest.approx(float(move), rel=1e-4)
-    expected = sum(float(move) ** 2 * 4.0 for move in gradient.values())
-    assert mean.variance(measured, [4.0, 4.0]) == pytest.approx(expected)
-    assert above.variance([1.0, 1.0]) == pytest.approx(2.5)
