@@ -1,0 +1,92 @@
+"""Quantiles and extremes as ranks that are aimed at, and how far one unit can move the scores of buckets.
+
+Rows lie in buckets, c_b of them in bucket b and L_b in all before it; N in all. An aim is at a rank t, and
+the score of a bucket is how deep t lies within its ranks, from L_b to L_b + c_b, below 0 when t is outside:
+
+    u_b = min(t - d·L_b, d·(L_b + c_b) - t),    all in units of a d-th part of a rank.
+
+INVARIANT: a unit adds whole numbers ≥ 0 to the c_b, in sum at most `rows` (R). Then no u_b moves by more than
+`sensitivity(R)`; the proof is in docs/proofs/selection.md.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """The quantile p/d: t = p·N."""
+
+    share: Fraction
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise ValueError("a quantile is between 0 and 1")
+
+    @property
+    def per_rank(self) -> int:
+        """d: how many units of a score a rank has."""
+        return self.share.denominator
+
+    def target(self, total: int) -> int:
+        return self.share.numerator * total
+
+    def sensitivity(self, rows: int) -> int:
+        """R·max(p, d - p)."""
+        over, under = self.share.numerator, self.share.denominator
+        return _checked(rows) * max(over, under - over)
+
+
+@dataclass(frozen=True, slots=True)
+class Lowest:
+    """The row of this rank from the beginning, or the median where that is nearer: t = min(2·rank, N), d = 2."""
+
+    rank: int | Fraction
+    per_rank = 2
+
+    def __post_init__(self) -> None:
+        _check_rank(self.rank)
+
+    def target(self, total: int) -> int:
+        return min(int(2 * self.rank), total)
+
+    def sensitivity(self, rows: int) -> int:
+        return 2 * _checked(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Highest:
+    """The row of this rank from the end, or the median where that is nearer: t = max(2·N - 2·rank, N), d = 2."""
+
+    rank: int | Fraction
+    per_rank = 2
+
+    def __post_init__(self) -> None:
+        _check_rank(self.rank)
+
+    def target(self, total: int) -> int:
+        return max(2 * total - int(2 * self.rank), total)
+
+    def sensitivity(self, rows: int) -> int:
+        return 2 * _checked(rows)
+
+
+Aim: TypeAlias = Level | Lowest | Highest
+
+
+def spread(aim: Aim, rows: int) -> int:
+    """How far one unit can move the difference of two scores."""
+    return 2 * aim.sensitivity(rows)
+
+
+def _checked(rows: int) -> int:
+    if rows < 1:
+        raise ValueError("a unit has at least one row")
+    return rows
+
+
+def _check_rank(rank: int | Fraction) -> None:
+    """Half a rank is the middle of a row, which a whole one lies behind."""
+    if rank < 0 or (2 * rank) % 1:
+        raise ValueError("a rank is whole or a half, and not negative")

@@ -1,0 +1,229 @@
+"""Quantiles, MIN and MAX: near the true ranks, in order, and as near as they say."""
+
+from fractions import Fraction
+
+import numpy as np
+import opendp.prelude as dp
+import pytest
+from noise.choices import exponential, flipping, objects
+from noise.streams import Stream
+from noise.test_sources import NOISE, floats, generators
+from numpy.typing import NDArray
+
+from gateway.noise.quantile import (
+    Counts,
+    Question,
+    chosen_buckets,
+    in_order,
+    rank_error,
+    rank_from_end,
+    scores,
+)
+from gateway.noise.selection import Choice, Selection, selection_for, selection_within
+from gateway.sensitivity.ranks import Aim, Highest, Level, Lowest, spread
+
+ETA = Fraction(1, 20)
+SHARES = [Fraction(text) for text in ("1/20", "1/4", "1/2", "9/10", "99/100")]
+BUCKETS = 4_000
+
+
+def _skewed(rows: int) -> NDArray[np.int64]:
+    """Counts that fall like an exponential distribution, with a heavy bucket and many empty ones."""
+    shares = np.exp(-np.arange(BUCKETS) / 300)
+    shares[40] += shares.sum() / 10
+    counts: NDArray[np.int64] = np.floor(shares / shares.sum() * rows).astype(np.int64)
+    return counts
+
+
+def _missed(counts: NDArray[np.int64], aim: Aim, bucket: int) -> Fraction:
+    """How many ranks the bucket is away from the aim."""
+    upto = int(counts[: bucket + 1].sum())
+    t = Fraction(aim.target(int(counts.sum())), aim.per_rank)
+    return max(Fraction(0), upto - int(counts[bucket]) - t, t - upto)
+
+
+def _drawn(counts: Counts, question: Question, stream: Stream, times: int) -> list[int]:
+    return [chosen_buckets(counts, [question], stream)[0] for _ in range(times)]
+
+
+def _choices(aim: Aim, eta: Fraction = ETA) -> list[Choice]:
+    wide = spread(aim, 1)
+    return [selection_for(eta, wide), selection_within(eta**2 / 8, wide)]
+
+
+@pytest.mark.parametrize("share", SHARES, ids=str)
+def test_quantile_misses_no_more_than_it_says(share: Fraction) -> None:
+    """Of 400 draws at 95 % hardly any is further away (were it 5 %, more than 60 would come once in 10^10)."""
+    counts, aim, stream = _skewed(100_000), Level(share), Stream(f"missed {share}")
+    for choice in _choices(aim):
+        question = Question(aim, choice)
+        error = rank_error(question, BUCKETS, Fraction(1, 20))
+        assert error <= 2 * 20 * 12  # (2R/eta)·ln(20·n) at most
+        drawn = _drawn(counts, question, stream, 400)
+        assert sum(_missed(counts, aim, bucket) > error for bucket in drawn) <= 60
+
+
+@pytest.mark.parametrize("share", SHARES, ids=str)
+def test_quantile_misses_no_more_than_it_says_when_all_other_buckets_are_as_near(
+    share: Fraction,
+) -> None:
+    """The exact probability of a larger miss is within the limit for every number of rows between the ends."""
+    for rows in (10, 60, 100, 140, 300, 1_000):
+        counts = [rows, *[0] * 98, rows]
+        aim = Level(share)
+        question = Question(aim, Selection(_choices(aim)[1].scale))
+        error = rank_error(question, len(counts), Fraction(1, 20))
+        chances = exponential([int(u) for u in scores(counts, aim)], question.selection.scale)
+        beyond = [
+            chance
+            for bucket, chance in enumerate(chances)
+            if _missed(np.array(counts), aim, bucket) > error
+        ]
+        assert sum(beyond) <= 1 / 20
+
+
+def test_quantile_has_the_distribution_of_its_scores() -> None:
+    """From counts to bucket the probabilities are those of the formula, for both kinds of choice."""
+    counts = [4, 0, 3, 9, 0, 1, 7, 2]
+    aim, stream = Level(Fraction(2, 3)), Stream("counts")
+    depth = [
+        min(2 * 26 - 3 * low, 3 * high - 2 * 26)
+        for low, high in zip(
+            (0, 4, 4, 7, 16, 16, 17, 24), (4, 4, 7, 16, 16, 17, 24, 26), strict=True
+        )
+    ]
+    for choice, chances in zip(_choices(aim, Fraction(1)), (flipping, exponential), strict=True):
+        drawn = _drawn(counts, Question(aim, choice), stream, 10_000)
+        assert choice.scale == 4
+        assert not objects(drawn, chances(depth, choice.scale))
+        assert objects(drawn, chances(depth, choice.scale / 2))
+
+
+@pytest.mark.parametrize("kind", [Lowest, Highest])
+def test_extremes_lie_within_the_rows_and_near_their_end(kind: type[Lowest | Highest]) -> None:
+    """MIN and MAX stay among values that occur, though most of the domain is empty, within the error of their rank."""
+    counts = np.zeros(BUCKETS, dtype=np.int64)
+    counts[1_000:1_400] = 25
+    stream = Stream("extremes")
+    for choice in _choices(kind(0)):
+        rank = rank_from_end(choice, BUCKETS)
+        assert 410 < rank < 460  # 40·ln(80,000), or 40·ln(40,000)
+        question = Question(kind(rank), choice)
+        error = rank_error(question, BUCKETS, Fraction(1, 10**6))
+        drawn = _drawn(counts, question, stream, 200)
+        ranks = [int(counts[:bucket].sum()) for bucket in drawn]
+        if kind is Highest:
+            ranks = [int(counts.sum()) - own for own in ranks]
+        assert max(ranks) <= rank + error + 25
+        assert sum(1_000 <= bucket < 1_400 for bucket in drawn) >= 180
+
+
+def test_extremes_of_a_heavy_end_are_exact() -> None:
+    """Where a tenth of all rows has the smallest value, that is the answer but for one draw in thousands."""
+    counts = np.zeros(BUCKETS, dtype=np.int64)
+    counts[1_500], counts[1_501:2_000] = 1_000, 20
+    choice, stream = selection_within(ETA**2 / 8, 4), Stream("heavy")
+    question = Question(Lowest(rank_from_end(choice, BUCKETS)), choice)
+    drawn = _drawn(counts, question, stream, 300)
+    assert drawn.count(1_500) >= 295
+
+
+def test_rank_of_extremes_is_that_of_the_formula() -> None:
+    """(2R/eta)·ln(20·buckets), to half a rank: 40·ln(200,000) = 488.24 for R = 1, and R times as much for R rows."""
+    half = Fraction(1, 2)
+    for rows, rank in ((1, 489 - half), (3, 1465 - half)):
+        choice = selection_within(ETA**2 / 8, spread(Lowest(0), rows))
+        assert rank_from_end(choice, 10_000) in {rank, rank + half, rank + 1}
+    assert rank_from_end(Selection(Fraction(80)), 10_000) == 489 - half
+    assert rank_from_end(Selection(Fraction(80)), 10_000, Fraction(1)) == 369 - half
+    assert rank_from_end(Selection(Fraction(80)), 1, Fraction(1)) == 0
+    assert rank_from_end(Selection(Fraction(1, 10**30)), 10_000) == half
+
+
+def test_extremes_are_those_of_the_first_and_the_last_row_where_the_noise_is_nothing() -> None:
+    """They aim at the middle of a row, not at the place between two."""
+    counts, stream = np.array([0, 0, 1, 1, 0, 1, 1, 0], dtype=np.int64), Stream("ends")
+    for choice in (selection_for(Fraction(10**30), 4), selection_within(Fraction(10**30), 4)):
+        rank = rank_from_end(choice, len(counts))
+        for aim, wanted in ((Lowest(rank), 2), (Highest(rank), 6)):
+            assert _drawn(counts, Question(aim, choice), stream, 30) == [wanted] * 30
+
+
+def test_extremes_fall_outside_of_the_rows_no_more_often_than_asked() -> None:
+    """The exact probability of all empty buckets beyond the rows is within the limit, and above it for a lower rank."""
+    counts = [0] * 500 + [1_000] + [0] * 499
+    choice = Selection(Fraction(80))
+    rank = rank_from_end(choice, len(counts))
+    for aimed, within in ((rank, True), (Fraction(rank // 4), False)):
+        found = exponential([int(u) for u in scores(counts, Lowest(aimed))], choice.scale)
+        assert (1 - found[500] <= 1 / 20) is within
+
+
+def test_several_quantiles_come_in_order() -> None:
+    """However much noise there is, a larger quantile is not smaller, and MIN and MAX enclose all."""
+    aims: list[Aim] = [Level(Fraction(9, 10)), Highest(3), Level(Fraction(1, 2)), Lowest(3)]
+    questions = [Question(aim, selection_for(Fraction(1, 500), spread(aim, 1))) for aim in aims]
+    counts, stream, swapped = _skewed(1_000), Stream("order"), 0
+    for _ in range(200):
+        ninety, highest, half, lowest = chosen_buckets(counts, questions, stream)
+        assert lowest <= half <= ninety <= highest
+    for _ in range(200):
+        alone = [chosen_buckets(counts, [one], stream)[0] for one in questions]
+        swapped += alone != in_order(aims, alone)
+    assert swapped  # negative control: the draws themselves are not in order
+
+
+def test_quantiles_are_answered_when_there_are_no_rows() -> None:
+    """Without rows every bucket is as likely as any other."""
+    counts, stream = np.zeros(10, dtype=np.int64), Stream("empty")
+    for aim in (Level(Fraction(1, 2)), Lowest(7), Highest(7)):
+        for choice in _choices(aim):
+            question = Question(aim, choice)
+            drawn = _drawn(counts, question, stream, 3_000)
+            assert not objects(drawn, [0.1] * 10)
+
+
+def test_quantiles_refuse_counts_that_are_none() -> None:
+    """No bucket at all, and words of another width, are mistakes of the caller."""
+    with pytest.raises(ValueError, match="at least one bucket"):
+        scores([], Level(Fraction(1, 2)))
+    with pytest.raises(TypeError, match="64-bit"):
+        scores(np.array([1, 2], dtype=np.uint64), Level(Fraction(1, 2)))
+
+
+def _expected_miss(
+    counts: NDArray[np.int64], share: float, scores_: NDArray[np.float64], scale: float
+) -> float:
+    """The mean miss in ranks by the exponential mechanism with such scores."""
+    upto = np.cumsum(counts)
+    t = share * int(counts.sum())
+    missed = np.maximum(0, np.maximum(upto - counts - t, t - upto))
+    chances = np.exp((scores_ - scores_.max()) / scale)
+    return float((missed * chances).sum() / chances.sum())
+
+
+def test_quantile_misses_less_than_that_of_opendp_at_the_same_price() -> None:
+    """On skewed rows, for the scores of both at eta-bounded range, the mean miss is smaller at every price."""
+    dp.enable_features("contrib")
+    counts = _skewed(20_000)
+    rows = np.repeat(np.arange(BUCKETS), counts).tolist()
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.symmetric_distance()
+    ours, theirs = 0.0, 0.0
+    for share in SHARES:
+        aim = Level(share)
+        scored = dp.t.make_quantile_score_candidates(*space, list(range(BUCKETS)), float(share))
+        moved = float(scored.map(1))  # type: ignore[no-untyped-call]
+        their_scores = -np.array(scored(rows), dtype=np.float64)
+        our_scores = np.array(scores(counts, aim), dtype=np.float64)
+        for eta in (0.01, 0.05, 0.2):
+            ours += _expected_miss(counts, float(share), our_scores, spread(aim, 1) / eta) * eta
+            theirs += _expected_miss(counts, float(share), their_scores, 2 * moved / eta) * eta
+    assert ours < 0.9 * theirs
+
+
+@pytest.mark.parametrize("module", ["candidates", "flipping", "selection", "quantile"])
+def test_choices_are_decided_without_floats(module: str) -> None:
+    """Whole numbers and fractions decide, and randomness comes from `entropy` alone."""
+    text = (NOISE / f"{module}.py").read_text()
+    assert list(floats(text)) == []
+    assert list(generators(text)) == []

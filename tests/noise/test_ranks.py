@@ -1,0 +1,140 @@
+"""Scores of buckets: how far one unit moves them, and what they say about ranks."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gateway.noise.quantile import scores
+from gateway.sensitivity.ranks import Aim, Highest, Level, Lowest, spread
+
+AIMS: list[Aim] = [
+    *(Level(Fraction(text)) for text in ("0", "1/10", "1/2", "2/3", "9/10", "1")),
+    *(kind(rank) for kind in (Lowest, Highest) for rank in (0, Fraction(1, 2), 1, 2, 5)),
+]
+
+
+def _units(buckets: int, rows: int) -> Iterator[tuple[int, ...]]:
+    """All that one unit can add."""
+    for one in product(range(rows + 1), repeat=buckets):
+        if sum(one) <= rows:
+            yield one
+
+
+def _moves(counts: tuple[int, ...], unit: tuple[int, ...], aim: Aim) -> list[int]:
+    after = [count + own for count, own in zip(counts, unit, strict=True)]
+    return [
+        int(new) - int(old)
+        for new, old in zip(scores(after, aim), scores(counts, aim), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("aim", AIMS, ids=str)
+def test_one_unit_moves_no_score_by_more_than_the_sensitivity(aim: Aim, rows: int) -> None:
+    """Of all small tables and all that a unit can add, none moves a score, or a difference of two, further."""
+    most = difference = 0
+    for counts in product(range(4), repeat=3):
+        for unit in _units(3, rows):
+            moves = _moves(counts, unit, aim)
+            most = max(most, *map(abs, moves))
+            difference = max(difference, max(moves) - min(moves))
+    assert most <= aim.sensitivity(rows)
+    assert difference <= spread(aim, rows)
+    if isinstance(aim, Level) and 0 < aim.share < 1 and rows == 1:
+        # negative control: no smaller number would do; for more rows the tables would have to be larger
+        assert most == aim.sensitivity(rows)
+        assert difference == spread(aim, rows)
+
+
+@settings(max_examples=300, deadline=None, derandomize=True)
+@given(st.data())
+def test_one_unit_moves_no_score_by_more_than_the_sensitivity_in_large_tables(
+    data: st.DataObject,
+) -> None:
+    """The same for many buckets, large counts and many rows of a unit."""
+    size = data.draw(st.integers(1, 12))
+    rows = data.draw(st.integers(1, 50))
+    counts = data.draw(st.lists(st.integers(0, 10**6), min_size=size, max_size=size))
+    unit, left = [], rows
+    for _ in range(size):
+        unit.append(data.draw(st.integers(0, left)))
+        left -= unit[-1]
+    rank = data.draw(st.integers(0, 2 * 10**6))
+    share = data.draw(st.fractions(0, 1, max_denominator=1000))
+    for aim in (Level(share), Lowest(rank), Highest(rank)):
+        moves = _moves(tuple(counts), tuple(unit), aim)
+        assert max(map(abs, moves)) <= aim.sensitivity(rows)
+
+
+def test_sensitivity_test_finds_fault_with_a_target_that_is_clamped_at_zero() -> None:
+    """Negative control: a shifted rank that cannot fall below 0 moves scores further than a quantile does."""
+
+    def clamped(counts: tuple[int, ...]) -> list[int]:
+        upto = list(np.cumsum(counts))
+        t = max(0, sum(counts) - 8)
+        return [min(t - 2 * (u - c), 2 * u - t) for c, u in zip(counts, upto, strict=True)]
+
+    most = max(
+        abs(new - old)
+        for counts in product(range(4), repeat=3)
+        for new, old in zip(clamped((counts[0] + 1, *counts[1:])), clamped(counts), strict=True)
+    )
+    assert most > Level(Fraction(1, 2)).sensitivity(1)
+
+
+@pytest.mark.parametrize("aim", AIMS, ids=str)
+def test_best_score_is_that_of_a_bucket_with_the_rank_in_it(aim: Aim) -> None:
+    """A score is not negative exactly where the rank lies within the bucket, and there is always such a one."""
+    for counts in product(range(4), repeat=4):
+        total, before = sum(counts), 0
+        t, d = aim.target(total), aim.per_rank
+        assert 0 <= t <= d * total
+        found = [int(one) for one in scores(counts, aim)]
+        assert max(found) >= 0
+        for count, score in zip(counts, found, strict=True):
+            assert (score >= 0) is (d * before <= t <= d * (before + count))
+            away = max(0, d * before - t, t - d * (before + count))
+            assert min(score, 0) == -away
+            before += count
+
+
+def test_scores_are_the_same_in_words_and_in_integers_of_any_size() -> None:
+    """Where 64 bits are not enough, Python's integers take over."""
+    counts = [3, 0, 10**6, 17, 0, 5]
+    for aim in AIMS:
+        words = scores(np.array(counts, dtype=np.int64), aim)
+        assert isinstance(words, np.ndarray)
+        assert words.tolist() == list(scores(counts, aim))
+    huge = [count << 41 for count in counts]
+    fine = Level(Fraction(500_001, 1_000_000))
+    found = scores(np.array(huge, dtype=np.int64), fine)
+    assert isinstance(found, list)
+    assert found == scores(huge, fine)
+    assert found == [int(one) << 41 for one in scores(counts, fine)]
+
+
+def test_extremes_aim_at_the_median_when_there_are_few_rows() -> None:
+    """A rank beyond the rows is not aimed at: MIN and MAX meet in the middle."""
+    assert Lowest(10).target(100) == 20
+    assert Highest(10).target(100) == 180
+    assert Lowest(Fraction(1, 2)).target(100) == 1
+    assert Highest(Fraction(1, 2)).target(100) == 199
+    for total in (0, 1, 5, 19):
+        assert Lowest(10).target(total) == Highest(10).target(total) == total
+
+
+def test_ranks_refuse_what_is_no_quantile_and_no_bound() -> None:
+    """A share above 1 and a unit without rows are mistakes of the caller."""
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        Level(Fraction(11, 10))
+    with pytest.raises(ValueError, match="at least one row"):
+        Level(Fraction(1, 2)).sensitivity(0)
+    for kind in (Lowest, Highest):
+        for rank in (-1, Fraction(1, 3)):
+            with pytest.raises(ValueError, match="whole or a half, and not negative"):
+                kind(rank)
