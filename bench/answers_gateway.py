@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -21,6 +20,7 @@ from sqlalchemy import URL
 from gateway import executing, pipeline, serving
 from gateway.app import open_asking, open_ground, open_policies, open_twin_of
 from gateway.asking import Asking
+from gateway.cancel import Cancel
 from gateway.config import SettingsApart
 from gateway.policy.subjects import Subject
 from gateway.question import Answer, Request
@@ -30,6 +30,7 @@ _LIMIT_S = 600.0
 _STAGES = {
     "understand": (pipeline, "understand"),
     "analyse": (pipeline, "analysed"),
+    "rehearse": (serving.Serving, "rehearse"),
     "charge": (pipeline, "charge_question"),
     "source": (serving.Serving, "run"),
     "noise": (executing, "add_noise"),
@@ -45,7 +46,7 @@ class Answering:
     spent: dict[str, float] = field(default_factory=dict)
 
     def ask(self, sql: str) -> Answer:
-        return self.asking.answer(self.subject, Request(sql), threading.Event())
+        return self.asking.answer(self.subject, Request(sql), Cancel())
 
     def raw(self, sql: str) -> None:
         (one,) = self.asking.served.all().values()

@@ -1,7 +1,8 @@
 """One dataset as it is served now: its policy, what may be seen of it, its source, and what that proves.
 
-INVARIANT: a constraint that lets a step be skipped is read again whenever the source was connected to anew,
-and an answer that was under way meanwhile is thrown away.
+INVARIANT: a constraint that lets a step be skipped is read again whenever the source was connected to anew: before
+it is used for what is asked on the new connection, and after an answer that was under way meanwhile, which is thrown
+away unless the same is proven still.
 """
 
 import threading
@@ -9,31 +10,40 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import event
-
 from gateway.binding.bound import Cut, Fetch, Stage
 from gateway.bounding.bound_release import bound_release
+from gateway.bounding.bounded import BoundedRelease
 from gateway.budget.account import Currency
 from gateway.catalog.own import is_own
 from gateway.engines.connect import reading_source
 from gateway.engines.described import describe
 from gateway.engines.proving import Proven, proven
-from gateway.engines.source import Source
+from gateway.engines.shard_sizes import estimated_rows, parts_for
+from gateway.engines.source import Source, Wanted
 from gateway.engines.staged import StagedRows
 from gateway.errors import BackendUnavailable, Code, OperatorError
-from gateway.exact import ExactTable
+from gateway.exact import ExactHistogram, ExactTable
 from gateway.policy.rules import Policy
 from gateway.sensitivity.analysis import Analysis
+from gateway.sensitivity.choices import Histogram
 from gateway.views import Views
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a source's catalog said: what its constraints prove, and how many rows it thinks its tables have."""
+
+    proven: Mapping[str, Proven]
+    rows: Mapping[str, int]
 
 
 @dataclass
 class Proofs:
-    """What the source's constraints prove, read when it was last connected to."""
+    """What the source's catalog said when it was last connected to."""
 
-    read: Callable[[], Mapping[str, Proven]]
+    read: Callable[[], Seen]
     connections: int = 0
-    _known: tuple[int, Mapping[str, Proven]] | None = None
+    _known: tuple[int, Seen] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def connected(self, *_: object) -> None:
@@ -42,6 +52,10 @@ class Proofs:
             self.connections += 1
 
     def now(self) -> Mapping[str, Proven]:
+        return self.seen().proven
+
+    def seen(self) -> Seen:
+        """INVARIANT: it was read after the last connection that was made before this call."""
         with self._lock:
             before, known = self.connections, self._known
         if known is None or known[0] != before:
@@ -70,7 +84,11 @@ class Serving:
         }
         there = self.proofs.now()
         for one in analyses:
-            self.source.statement(bound_release(one, now=now, proven=there), nothing)
+            release = bound_release(one, now=now, proven=there)
+            if release.measurements or not release.histograms:
+                self.source.statement(release, nothing)
+            for histogram in release.histograms:
+                self.source.counting(release, histogram, nothing)
 
     def run(
         self,
@@ -82,13 +100,40 @@ class Serving:
         cancelled: threading.Event,
     ) -> ExactTable:
         """The exact answer, bounded by what the source proves while it gives it."""
-        self.source.reach()  # a first connection does not count as one made meanwhile
-        there = self.proofs.now()
-        release = bound_release(analysis, now=now, proven=there)
-        exact = self.source.run(release, staged, limit_s=limit_s, cancelled=cancelled)
-        if self.proofs.now() != there:
+        rested_on: list[Mapping[str, Proven]] = []
+
+        def bounded() -> Wanted:
+            # called when the connections are there: those made for this question do not count as made meanwhile
+            seen = self.proofs.seen()
+            rested_on.append(seen.proven)
+            release = bound_release(analysis, now=now, proven=seen.proven)
+            return Wanted(release, parts_for(release, seen.rows, self.source.parts))
+
+        exact = self.source.ask(bounded, staged, limit_s=limit_s, cancelled=cancelled)
+        if self.proofs.now() != rested_on[-1]:
             raise BackendUnavailable(Code.SOURCE_UNAVAILABLE, hint="try again")
         return exact
+
+    def count(
+        self,
+        analysis: Analysis,
+        staged: Mapping[str, StagedRows],
+        *,
+        now: datetime,
+        limit_s: float,
+        cancelled: threading.Event,
+    ) -> Mapping[Histogram, ExactHistogram]:
+        """The exact histograms of a release, bounded in the same way."""
+        rested_on: list[Mapping[str, Proven]] = []
+
+        def bounded() -> BoundedRelease:
+            rested_on.append(self.proofs.now())
+            return bound_release(analysis, now=now, proven=rested_on[-1])
+
+        exact = self.source.count(bounded, staged, limit_s=limit_s, cancelled=cancelled)
+        if self.proofs.now() != rested_on[-1]:
+            raise BackendUnavailable(Code.SOURCE_UNAVAILABLE, hint="try again")
+        return dict(zip(analysis.histograms, exact, strict=True))
 
     def fetch(self, step: Fetch, own: Callable[[str], StagedRows]) -> StagedRows:
         """A public table of the source, or one of the gateway's own."""
@@ -103,13 +148,14 @@ class Serving:
 def serve_dataset(policy: Policy, source: Source, currency: Currency) -> Serving:
     """Nothing is reached yet."""
 
-    def read() -> Mapping[str, Proven]:
+    def read() -> Seen:
         try:
             with reading_source(policy.source.url) as connection:
-                return proven(policy.dataset, describe(connection))
+                found = proven(policy.dataset, describe(connection))
+                return Seen(found, estimated_rows(connection, policy.dataset))
         except OperatorError:
             raise BackendUnavailable(Code.SOURCE_UNAVAILABLE) from None
 
     proofs = Proofs(read)
-    event.listen(source.engine, "connect", proofs.connected)
+    source.connections.on_connect(proofs.connected)
     return Serving(policy, Views(policy), source, proofs, currency)

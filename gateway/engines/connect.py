@@ -15,12 +15,15 @@ from gateway.errors import Code, OperatorError
 
 _PATIENCE_S: Final = 5
 _LONGEST_STATEMENT_MS: Final = 30_000
+_PARTS: Final = 2
+_MOST_PARTS: Final = 8
 
 
 @contextmanager
 def reading_source(url: URL) -> Iterator[Connection]:
     """A connection that reads, or an error that says which source cannot be used."""
-    engine = create_engine(url, poolclass=NullPool, connect_args=_arguments(url))
+    there, _ = parts_told(url)
+    engine = create_engine(there, poolclass=NullPool, connect_args=_arguments(there))
     try:
         with engine.connect() as connection:
             yield connection
@@ -32,6 +35,15 @@ def reading_source(url: URL) -> Iterator[Connection]:
         ) from None
     finally:
         engine.dispose()
+
+
+def parts_told(url: URL) -> tuple[URL, int]:
+    """The URL as a driver takes it, and in how many parts a large release is asked for: `?parts=4`."""
+    if url.get_backend_name() != "postgresql":
+        return url, 1  # it uses all cores for one statement
+    told = url.query.get("parts", "")
+    parts = int(told) if isinstance(told, str) and told.isdecimal() else _PARTS
+    return url.difference_update_query(["parts"]), min(max(parts, 1), _MOST_PARTS)
 
 
 def place_of(url: URL) -> str:

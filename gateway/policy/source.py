@@ -22,6 +22,7 @@ _DRIVERS = {
     "duckdb": "duckdb",
 }
 # What may stand behind the `?`. The driver would let others lead to another database or login.
+_PARTS = frozenset("12345678")  # in how many parts a large release may be asked for
 _OPTIONS = {
     "postgresql": frozenset(
         {
@@ -35,6 +36,7 @@ _OPTIONS = {
             "keepalives_idle",
             "keepalives_interval",
             "options",
+            "parts",
             "port",
             "sslcert",
             "sslcrl",
@@ -111,6 +113,8 @@ def _duckdb(url: URL) -> Source:
 def _postgresql(url: URL) -> Source:
     if not url.database:
         raise SourceUnfit("the URL of the source names no database", _HINT)
+    if url.query.get("parts", "1") not in _PARTS:
+        raise SourceUnfit("`parts` of the source is not a number from 1 to 8", "leave it out")
     hosts, ports = url.query.get("host"), url.query.get("port")
     if isinstance(hosts, tuple) or isinstance(ports, tuple) or "," in (url.host or ""):
         raise SourceUnfit("the source must be one server", _HINT)

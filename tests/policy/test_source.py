@@ -17,6 +17,7 @@ from gateway.policy.source import SourceUnfit, resolve, source_from
         ("postgresql:///db?host=/run/Pg", "postgresql:///run/Pg:5432/db"),
         ("postgresql:///db?host=Host&port=5433", "postgresql://host:5433/db"),
         ("postgresql://[2001:db8::1]/db", "postgresql://[2001:db8::1]:5432/db"),
+        ("postgresql://host/db?parts=8", "postgresql://host:5432/db"),
         ("duckdb:////data/x/../clinic.duckdb?threads=2", "duckdb:////data/clinic.duckdb"),
     ],
 )
@@ -40,6 +41,10 @@ def test_identity_is_that_of_the_database(url: str, identity: str) -> None:
         "postgresql://a/db?hostaddr=1.2.3.4",
         "postgresql://a/db?service=other",
         "postgresql://a/db?password=x",
+        "postgresql://a/db?parts=0",
+        "postgresql://a/db?parts=9",
+        "postgresql://a/db?parts=two",
+        "postgresql://a/db?parts=1&parts=2",
         "postgresql+asyncpg://a/db",
         "duckdb://",
         "duckdb:///:memory:",

@@ -1,0 +1,40 @@
+"""That nobody waits for an answer any more: said once, and told to whoever has to stop because of it."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+class Cancel(threading.Event):
+    """An event that calls back when it is set, so that nobody has to look at it again and again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._told: dict[object, Callable[[], None]] = {}
+
+    def set(self) -> None:
+        """Tell everyone who is to be told now; those who come later see that it is set."""
+        super().set()
+        with self._lock:
+            told = list(self._told.values())
+        for one in told:
+            one()
+
+    @contextmanager
+    def telling(self, callback: Callable[[], None]) -> Iterator[None]:
+        """Within the block `callback` is called when it is set, at once if it is set already.
+
+        It is called by whoever sets it, which may be an event loop: it has to be quick. It may still be on its
+        way when the block has been left.
+        """
+        mine = object()
+        with self._lock:
+            self._told[mine] = callback
+        try:
+            if self.is_set():
+                callback()
+            yield
+        finally:
+            with self._lock:
+                del self._told[mine]

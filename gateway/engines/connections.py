@@ -1,0 +1,131 @@
+"""Connections to a source, kept from one question to the next.
+
+INVARIANT: every connection is read-only and pinned before its first statement. A statement commits by itself, so
+it sees one snapshot, and nothing but the statement goes to the source and back.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, text
+from sqlalchemy.exc import SQLAlchemyError
+
+from gateway.engines.cancelling import Watch
+
+PATIENCE_S: Final = 5
+_PINNED: Final = {
+    "default_transaction_read_only": "on",
+    "TimeZone": "UTC",
+    "DateStyle": "ISO",
+    "IntervalStyle": "postgres",
+    "extra_float_digits": "1",
+    "lock_timeout": "5000",
+}
+_LIMITED: Final = text("SELECT set_config('statement_timeout', :limit, false)")
+
+
+@dataclass
+class Attempt:
+    """What asking once went through; `kept` says that a connection in it was made for an earlier question."""
+
+    watch: Watch
+    limit_s: float
+    kept: bool = False
+
+
+@dataclass(frozen=True)
+class Connections:
+    """`engine` has one connection for every question, `spare` the others of questions that are asked in parts.
+
+    INVARIANT: whoever has a connection may wait for none: a spare one is there at once or it is not used.
+    """
+
+    engine: Engine
+    spare: Engine
+
+    @classmethod
+    def open(cls, url: URL, size: int, spare: int) -> "Connections":
+        """Nothing is reached yet."""
+        return cls(_engine(url, pool_size=size), _engine(url, pool_size=spare, max_overflow=0))
+
+    def on_connect(self, told: Callable[..., None]) -> None:
+        """Tell of every connection that is made, before anything is asked on it."""
+        for one in (self.engine, self.spare):
+            event.listen(one, "connect", told)
+
+    def drop(self) -> None:
+        """Close what is not in use; the next question connects anew."""
+        for one in (self.engine, self.spare):
+            one.dispose()
+
+    @contextmanager
+    def one(self, attempt: Attempt) -> Iterator[Connection]:
+        """The connection of a question."""
+        with self.engine.connect() as connection, _watched(connection, attempt):
+            yield connection
+
+    @contextmanager
+    def more(self, attempt: Attempt) -> Iterator[Connection | None]:
+        """One more for the same question, or None: the source may have room for no other."""
+        connection = None
+        with suppress(SQLAlchemyError):
+            connection = self.spare.connect()
+        if connection is None:
+            yield None
+            return
+        with connection, _watched(connection, attempt):
+            yield connection
+
+
+@contextmanager
+def _watched(connection: Connection, attempt: Attempt) -> Iterator[None]:
+    there = connection.info  # of the driver's connection: gone when that is
+    attempt.kept = attempt.kept or "limit" in there
+    with attempt.watch.reaching(stopping(connection)):
+        limit = str(max(1, int(attempt.limit_s * 1000)))
+        if there.get("limit") != limit:
+            if connection.dialect.name == "postgresql":
+                connection.execute(_LIMITED, {"limit": limit})
+            there["limit"] = limit
+        yield
+
+
+def stopping(connection: Connection) -> Callable[[], None]:
+    """What ends the statement that is under way there, if one is; it never raises."""
+    driver: Any = connection.connection.driver_connection
+    if connection.dialect.name == "duckdb":
+        interrupt: Callable[[], None] = driver.interrupt
+        return interrupt
+    failures = connection.dialect.loaded_dbapi.Error
+
+    def cancel() -> None:
+        with suppress(failures):  # the connection is gone, and the statement with it
+            driver.cancel_safe(timeout=PATIENCE_S)
+
+    return cancel
+
+
+def _engine(url: URL, **pool: int) -> Engine:
+    # no ping before use: a statement that meets a dead connection is asked again on a new one
+    return create_engine(
+        url,
+        poolclass=QueuePool,
+        pool_timeout=0 if "max_overflow" in pool else 30,
+        pool_reset_on_return=None if url.get_backend_name() == "duckdb" else "rollback",
+        isolation_level="AUTOCOMMIT",
+        connect_args=_arguments(url),
+        hide_parameters=True,
+        **pool,
+    )
+
+
+def _arguments(url: URL) -> dict[str, Any]:
+    if url.get_backend_name() == "duckdb":
+        # one configuration per file and process: the same as in `connect`
+        config = {"enable_external_access": "false", "lock_configuration": "true"}
+        return {"read_only": True, "config": config}
+    options = " ".join(f"-c {name}={value}" for name, value in _PINNED.items())
+    given = url.query.get("options", "")
+    return {"connect_timeout": PATIENCE_S, "options": f"{given} {options}".strip()}

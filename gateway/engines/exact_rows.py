@@ -1,0 +1,49 @@
+"""Exact tables of the rows that a source gives: as they are, or added over parts."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Row
+
+from gateway.bounding.bounded import BoundedRelease
+from gateway.catalog.values import Value
+from gateway.engines.reading_values import value_of
+from gateway.exact import ExactTable
+
+Rows = Sequence[Row[Any]]
+
+
+def whole(release: BoundedRelease, rows: Rows) -> ExactTable:
+    """Rows of `k1`, `k2`, … and `m1`, `m2`, …"""
+    width = len(release.keys)
+    measured = tuple(
+        tuple(int(row[width + place]) for row in rows) for place in range(len(release.measurements))
+    )
+    return ExactTable(tuple(_keys(release, rows)), measured)
+
+
+def added(release: BoundedRelease, parts: Sequence[Rows]) -> ExactTable:
+    """The sums over all parts for each group, without groups of too few units.
+
+    Every unit is in one part, so how many units a group has is the sum of how many it has in each: the last
+    column of a release with thresholds. No group was dropped before the sum, or it would lack that part.
+    """
+    width, most = len(release.keys), len(release.measurements)
+    sums: dict[tuple[Value | None, ...], list[int]] = {}
+    for rows in parts:
+        for key, row in zip(_keys(release, rows), rows, strict=True):
+            # a part without any unit counts NULL of them where there are no keys
+            mine, there = [int(one or 0) for one in row[width:]], sums.get(key)
+            sums[key] = mine if there is None else [a + b for a, b in zip(there, mine, strict=True)]
+    least = release.least_units
+    kept = [(key, one) for key, one in sums.items() if least is None or one[most] >= least]
+    return ExactTable(
+        tuple(key for key, _ in kept),
+        tuple(tuple(one[place] for _, one in kept) for place in range(most)),
+    )
+
+
+def _keys(release: BoundedRelease, rows: Rows) -> Iterator[tuple[Value | None, ...]]:
+    kinds = [key.type for key in release.keys]
+    for row in rows:
+        yield tuple(value_of(one, kind) for one, kind in zip(row, kinds, strict=False))

@@ -1,0 +1,87 @@
+"""One release in parts, on several connections at the same time: each has the rows of some persons.
+
+INVARIANT: all parts see one snapshot, and they are added before any noise. One part that fails takes the others
+with it: a sum that lacks a part leaves nobody.
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
+from math import inf
+from typing import Any, Final
+
+from psycopg.sql import SQL, Literal
+from sqlalchemy import Connection, Row, Select
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from gateway.engines.cancelling import Stopped, Watch
+from gateway.engines.connections import stopping
+
+_BEGIN: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+
+
+@contextmanager
+def one_snapshot(first: Connection, others: Sequence[Connection], watch: Watch) -> Iterator[bool]:
+    """Whether these connections see one and the same snapshot until the block is left.
+
+    The source may be unable to: behind a pooler that shares connections, the others may be on another server.
+    """
+    every = (first, *others)
+    try:
+        yield _shared(first, others, watch)
+    finally:
+        for one in every:
+            _let_go(one)
+
+
+def _shared(first: Connection, others: Sequence[Connection], watch: Watch) -> bool:
+    try:
+        first.exec_driver_sql(_BEGIN)
+        name = first.exec_driver_sql("SELECT pg_export_snapshot()").scalar_one()
+        take = SQL("SET TRANSACTION SNAPSHOT {}").format(Literal(name)).as_string()
+        for one in others:
+            one.exec_driver_sql(_BEGIN)
+            one.exec_driver_sql(take)
+    except DBAPIError as error:
+        if error.connection_invalidated or watch.stopped is not Stopped.NOT:
+            raise
+        _let_go(first)  # its transaction may have failed, and it is asked alone now
+        return False
+    return True
+
+
+def _let_go(connection: Connection) -> None:
+    if connection.invalidated or connection.closed:
+        return
+    try:
+        connection.exec_driver_sql("ROLLBACK")
+    except SQLAlchemyError:
+        connection.invalidate()
+
+
+def in_parts(asked: Sequence[tuple[Connection, Select[Any]]]) -> list[Sequence[Row[Any]]]:
+    """The rows of every part; when one fails the others are stopped, and the first failure is raised."""
+    failures: list[BaseException] = []
+    together = Watch(inf, None)
+
+    def ended(future: "Future[Sequence[Row[Any]]]") -> None:
+        failure = future.exception()
+        if failure is not None:
+            failures.append(failure)
+            together.stop(Stopped.FAILED)
+
+    with ExitStack() as stack:
+        for connection, _ in asked:
+            stack.enter_context(together.reaching(stopping(connection)))
+        stack.callback(together.end)
+        with ThreadPoolExecutor(len(asked), thread_name_prefix="source-part") as threads:
+            futures = [threads.submit(_rows, *one) for one in asked]
+            for future in futures:
+                future.add_done_callback(ended)
+    if failures:
+        raise failures[0]
+    return [future.result() for future in futures]
+
+
+def _rows(connection: Connection, statement: Select[Any]) -> Sequence[Row[Any]]:
+    return connection.execute(statement).all()
