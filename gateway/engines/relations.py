@@ -27,6 +27,7 @@ from gateway.catalog.types import Family
 from gateway.engines.constants import constant
 from gateway.engines.derived import aggregate, binary, window
 from gateway.engines.expressing import Dialect, Expressing, Expressions, Sql
+from gateway.engines.parted import Part, in_part
 from gateway.engines.related import UNIT, Related, Stored, over
 from gateway.engines.staged import StagedRows
 from gateway.plan.fields import Field
@@ -43,14 +44,19 @@ _MOST_REPEATED = 64  # expressions stand where they are used until they grow bey
 
 
 class Relations:
-    """Renders the nodes of one plan."""
+    """Renders the nodes of one plan; with a `part`, over the rows of the persons in it."""
 
     def __init__(
-        self, dialect: Dialect, expressing: Expressing, staged: Mapping[str, StagedRows]
+        self,
+        dialect: Dialect,
+        expressing: Expressing,
+        staged: Mapping[str, StagedRows],
+        part: Part | None = None,
     ) -> None:
         self.dialect = dialect
         self._expressing = expressing
         self._staged = staged
+        self._part = part
         self._numbers = count(1)
 
     def name(self) -> str:
@@ -126,7 +132,12 @@ class Relations:
             if ends is not None:
                 clamped[made.id] = Stored(stored, *ends)
         related = Related(there, columns, unit, stored=clamped)
-        return related if unit is None else related.filtered(unit.is_not(None))
+        if unit is None or key is None:
+            return related
+        kept: list[Sql] = [unit.is_not(None)]
+        if self._part is not None:
+            kept.append(in_part(self.dialect, unit, key.type, self._part))
+        return related.filtered(*kept)
 
     def _project(self, node: Project) -> Related:
         below = self.of(node.child)
