@@ -1,29 +1,82 @@
 """Answers that a client may ask for again by its Idempotency-Key: released, paid for, and handed out as they were.
 
-They are held by this process. A key whose answer is not held any more is refused, and nothing is charged:
-noise is never drawn twice for one price.
+They are written to the state before they leave, so another process has them too, and this one after a restart,
+for a day. The largest are held in memory alone.
+
+INVARIANT: noise is never drawn twice for one price: a key whose answer is not found any more is refused.
 """
 
+import json
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from fractions import Fraction
 from threading import Lock
-from typing import Final
+from typing import Any, Final
 
-from gateway.question import Answer
+from sqlalchemy import Connection, Engine, func, select, text
+from sqlalchemy.dialects.postgresql import insert
 
+from gateway.budget.account import ratio
+from gateway.identity.lookup import reading_state
+from gateway.question import Answer, AnswerColumn
+from gateway.store.tables import FORGET, kept_answers, trail_records
+from gateway.trail.record import Kind
+from gateway.units import Delta, Epsilon
+
+LONGEST_TEXT: Final = 2_000_000
 _MOST_ANSWERS: Final = 1_000
 _MOST_CELLS: Final = 2_000_000
+_FORGOTTEN_AT_ONCE: Final = 10
+_FORGET: Final = text(f"SELECT {FORGET}({_FORGOTTEN_AT_ONCE})")
+_ENDS: Final = (Kind.ANSWERED, Kind.REFUSED, Kind.FAILED)
 
 
 class Kept:
-    """The newest answers, by the numbers of their questions."""
+    """The newest answers in memory, and those of a day in the state, by the numbers of their questions."""
 
-    def __init__(self) -> None:
+    def __init__(self, state: Engine | None = None) -> None:
+        self._state = state
         self._lock = Lock()
         self._answers: OrderedDict[str, Answer] = OrderedDict()
         self._cells = 0
 
     def keep(self, answer: Answer) -> None:
-        """Hold on to it, and let go of older ones for it."""
+        """Hold on to an answer that was charged; when this returns it is durable, unless it is large."""
+        self._hold(answer)
+        if self._state is None:
+            return
+        written = answer_text(answer)
+        if len(written) > LONGEST_TEXT:
+            return
+        row = insert(kept_answers).values(query_id=answer.query_id, at=func.now(), answer=written)
+        with _reached(self._state) as connection, connection.begin():
+            connection.execute(row.on_conflict_do_nothing())
+            # each that comes takes some that are a day old away: there is no other time when they would go
+            connection.execute(_FORGET)
+
+    def find(self, query_id: str) -> Answer | None:
+        with self._lock:
+            known = self._answers.get(query_id)
+        if known is not None or self._state is None:
+            return known
+        query = select(kept_answers.c.answer).where(kept_answers.c.query_id == query_id)
+        with _reached(self._state) as connection:
+            written = connection.execute(query).scalar_one_or_none()
+        return None if written is None else answer_of(written)
+
+    def ended(self, query_id: str) -> bool:
+        """Whether nobody works on this question any more, as far as the trail knows."""
+        if self._state is None:
+            return True
+        record = trail_records.c
+        query = select(record.seq).where(record.query_id == query_id, record.kind.in_(_ENDS))
+        with _reached(self._state) as connection:
+            return connection.execute(query.limit(1)).scalar_one_or_none() is not None
+
+    def _hold(self, answer: Answer) -> None:
+        """Remember it, and let go of older ones for it."""
         with self._lock:
             self._answers[answer.query_id] = answer
             self._cells += _cells(answer)
@@ -31,9 +84,46 @@ class Kept:
                 _, gone = self._answers.popitem(last=False)
                 self._cells -= _cells(gone)
 
-    def find(self, query_id: str) -> Answer | None:
-        with self._lock:
-            return self._answers.get(query_id)
+
+@contextmanager
+def _reached(state: Engine) -> Iterator[Connection]:
+    with reading_state(), state.connect() as connection:
+        yield connection
+
+
+def answer_text(answer: Answer) -> str:
+    """An answer as it is kept: what was released, and what it cost."""
+    said = {
+        "query_id": answer.query_id,
+        "columns": [asdict(one) for one in answer.columns],
+        "rows": answer.rows,
+        "intervals": answer.intervals,
+        "price": answer.price.ratio,
+        "charged": answer.charged.ratio,
+        "rho": None if answer.rho is None else ratio(answer.rho),
+        "delta": answer.delta.ratio,
+        "notices": answer.notices,
+    }
+    return json.dumps(said, separators=(",", ":"))
+
+
+def answer_of(written: str) -> Answer:
+    """The answer that was kept."""
+    said: dict[str, Any] = json.loads(written)
+    return Answer(
+        query_id=said["query_id"],
+        columns=tuple(AnswerColumn(**one) for one in said["columns"]),
+        rows=tuple(map(tuple, said["rows"])),
+        intervals=tuple(
+            tuple(None if one is None else (one[0], one[1]) for one in row)
+            for row in said["intervals"]
+        ),
+        price=Epsilon.from_ratio(said["price"]),
+        charged=Epsilon.from_ratio(said["charged"]),
+        rho=None if said["rho"] is None else Fraction(said["rho"]),
+        delta=Delta.from_ratio(said["delta"]),
+        notices=tuple(said["notices"]),
+    )
 
 
 def _cells(answer: Answer) -> int:

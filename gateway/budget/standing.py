@@ -1,19 +1,26 @@
 """Accounts as a person reads them: in epsilon, linear in what the questions were asked at."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 
 from sqlalchemy import Connection
 
-from gateway.budget.account import Account, Currency, Window
+from gateway.budget.account import Account, Balance, Currency, Window
 from gateway.budget.remembered import (
+    balance_of,
+    find_account,
+    ledger_of,
     load_accounts,
     load_balance,
     load_ledger,
     load_spent_before,
+    path_of,
+    spent_before,
 )
 from gateway.budget.shortfall import in_epsilon
+from gateway.store.draft import Draft
 from gateway.units import Delta, Epsilon
 
 _PREFIX = "dataset:"
@@ -62,13 +69,52 @@ def standings_of(connection: Connection, now: datetime, subject: str) -> list[St
     return [_standing(connection, accounts[name], now) for name in accounts if name in on_path]
 
 
+def standings_on_paths(draft: Draft, now: datetime, names: Iterable[str]) -> list[Standing]:
+    """The accounts with these names that are open, each followed by those above it.
+
+    They are told as the journal knows them: as of the last commit of this process, or newer.
+    """
+    paths = [path_of(draft, name) for name in names if find_account(draft, name) is not None]
+    accounts = {account.name: account for path in paths for account in path}
+    return [_remembered(draft, account, now) for account in accounts.values()]
+
+
 def _standing(connection: Connection, account: Account, now: datetime) -> Standing:
     ledger = load_ledger(connection, account.ledger)
     if ledger is None:
         raise AssertionError("a foreign key ties every account to its ledger")
+
+    def before(start: datetime) -> Fraction:
+        return load_spent_before(connection, account.name, start)
+
     balance = load_balance(connection, account.name)
-    spent = in_epsilon(account, ledger.currency, balance.spent)
+    return _shown(account, ledger.currency, balance, before, now)
+
+
+def _remembered(draft: Draft, account: Account, now: datetime) -> Standing:
+    balance = balance_of(draft, account.name)
+
+    def before(start: datetime) -> Fraction:
+        # of a period without a charge nothing is remembered: one that is late may still fall before it
+        return balance.spent if balance.at < start else spent_before(draft, account.name, start)
+
+    return _shown(account, ledger_of(draft, account).currency, balance, before, now)
+
+
+def _shown(
+    account: Account,
+    currency: Currency,
+    balance: Balance,
+    before: Callable[[datetime], Fraction],
+    now: datetime,
+) -> Standing:
+    spent = in_epsilon(account, currency, balance.spent)
     limits = account.limits
+    window = None
+    if limits.window is not None:
+        moment = max(now, balance.at)
+        given = balance.spent - before(limits.window.every.start(moment))
+        window = _window(limits.window, in_epsilon(account, currency, given), moment)
     return Standing(
         account.name,
         account.ledger.removeprefix(_PREFIX),
@@ -76,18 +122,11 @@ def _standing(connection: Connection, account: Account, now: datetime) -> Standi
         Epsilon(spent),
         _left(limits.epsilon, spent),
         limits.delta,
-        None
-        if limits.window is None
-        else _window(connection, account, ledger.currency, limits.window, max(now, balance.at)),
+        window,
     )
 
 
-def _window(
-    connection: Connection, account: Account, currency: Currency, window: Window, moment: datetime
-) -> WindowStanding:
-    before = load_spent_before(connection, account.name, window.every.start(moment))
-    since = load_balance(connection, account.name).spent - before
-    spent = in_epsilon(account, currency, since)
+def _window(window: Window, spent: Fraction, moment: datetime) -> WindowStanding:
     return WindowStanding(
         window.every,
         window.epsilon,

@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 
 from gateway.events import Emit, silent
 from gateway.identity.keys import ApiKey, parse_key
-from gateway.identity.lookup import find_key, reading_state
+from gateway.identity.lookup import read_key, reading_state
 from gateway.identity.turning_away import TurningAway
 from gateway.identity.uses import note_use
 
@@ -68,8 +68,8 @@ class KeyAuthenticator(Generic[Who]):
     def _holder_of(self, key: ApiKey) -> Who | None:
         """Whose key this is; there is no cache, so a revoked key is refused at once."""
         now = self._now()
-        with reading_state(), self._engine.connect() as connection:
-            known = find_key(connection, key.id)
+        with reading_state():
+            known = read_key(self._engine, key.id)
         expected = _NOBODYS_HASH if known is None else known.secret_hash
         fits = hmac.compare_digest(key.digest(), expected)
         if known is None or not fits or not known.is_active(now):

@@ -5,15 +5,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from sqlalchemy import Connection, select
-from sqlalchemy.exc import InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy import Connection, Engine, bindparam, select
 
 from gateway.errors import BackendUnavailable, Code
 from gateway.identity.verifiers import Salt, Verifier, Verifiers
+from gateway.store.prepared import UNREACHABLE, Prepared
 from gateway.store.tables import api_keys, key_revocations, key_uses, scram_salts
-
-UNREACHABLE = (OperationalError, InterfaceError, PoolTimeout)
 
 
 @dataclass(frozen=True)
@@ -37,6 +34,12 @@ class KnownKey:
 def find_key(connection: Connection, key_id: str) -> KnownKey | None:
     """The key with this id, active or not."""
     row = connection.execute(_KEYS.where(api_keys.c.id == key_id)).one_or_none()
+    return None if row is None else KnownKey(*row)
+
+
+def read_key(engine: Engine, key_id: str) -> KnownKey | None:
+    """The same for every request that comes in, in a fraction of the time."""
+    row = _KEY.one_or_none(engine, {"id": key_id})
     return None if row is None else KnownKey(*row)
 
 
@@ -94,3 +97,4 @@ _KEYS = (
     .outerjoin_from(api_keys, key_revocations, api_keys.c.id == key_revocations.c.id)
     .outerjoin(key_uses, api_keys.c.id == key_uses.c.id)
 )
+_KEY = Prepared(_KEYS.where(api_keys.c.id == bindparam("id")))

@@ -6,7 +6,8 @@ from sqlalchemy import Engine, text
 from sqlalchemy.dialects.postgresql import insert
 
 from gateway.events import Emit, StateLost
-from gateway.identity.lookup import UNREACHABLE, KnownKey
+from gateway.identity.lookup import KnownKey
+from gateway.store.prepared import UNREACHABLE
 from gateway.store.tables import key_uses
 
 _PRECISION = timedelta(minutes=1)

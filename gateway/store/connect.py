@@ -1,12 +1,17 @@
 """Connections to the state: one dialect, UTC, no hidden waits, no parameter in any message."""
 
+import select
+
 import psycopg
 from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url, text
+from sqlalchemy.exc import DisconnectionError
+from sqlalchemy.pool import ConnectionPoolEntry
 
 _LOCK_TIMEOUT_MS = 10_000
 _STATEMENT_TIMEOUT_MS = 15_000
 _IDLE_IN_TRANSACTION_MS = 5_000  # a gateway that vanished must not keep its locks
 _CONNECT_TIMEOUT_S = 5
+_LAY_IDLE = "lay idle"
 _DURABLE = (
     "SELECT set_config('synchronous_commit', 'on', false)"
     " WHERE current_setting('synchronous_commit') IN ('off', 'local')"
@@ -42,17 +47,37 @@ def engine_for(
             address,
             connect_args=connect_args,
             hide_parameters=True,
-            pool_pre_ping=True,
             pool_size=5,
             max_overflow=10,
             pool_timeout=10,
         )
+        event.listen(engine, "checkout", _require_alive)
     else:
         engine = create_engine(
             address, connect_args=connect_args, hide_parameters=True, poolclass=NullPool
         )
     event.listen(engine, "connect", _pin_session)
     return engine
+
+
+def _require_alive(
+    connection: psycopg.Connection, record: ConnectionPoolEntry, proxy: object
+) -> None:
+    """Another connection instead of one that ended while it lay in the pool.
+
+    SQLAlchemy's own check is a question to the server, for which every read would wait once more. But a
+    server says why it ends a connection, then hangs up, and to one that lies idle it says nothing else.
+    What is new is not looked at: the pool gives up when that is taken for broken, too.
+    """
+    del proxy
+    if _LAY_IDLE not in record.info:
+        record.info[_LAY_IDLE] = True
+        return
+    poll = select.poll()
+    if not connection.closed:
+        poll.register(connection.fileno(), select.POLLIN)
+    if connection.closed or poll.poll(0):
+        raise DisconnectionError
 
 
 def _pin_session(connection: psycopg.Connection, record: object) -> None:

@@ -6,6 +6,7 @@ and a forgotten, doubled or altered entry breaks the row after it.
 
 INVARIANT: the tables in `APPEND_ONLY` are only ever inserted into: the application's login has no
 other grant on them, and a trigger stops the owner, too, who would have to disable it first.
+INVARIANT: a row of the tables in `EXPIRING` is never changed, and removed only when it is older than a day.
 INVARIANT: `trail_records.seq` is the one clock of the state. Every transaction that changes what is
 spent or allowed inserts the next `seq`, so two of them can never both build on the same past.
 """
@@ -172,6 +173,17 @@ key_uses = Table(
     Column("last_used_at", _Moment, nullable=False),
 )
 
+# Answers that a client may ask for again by its key. What is older than a day goes, by a function of the
+# owner's, and nothing else does: nobody changes an answer that was given.
+kept_answers = Table(
+    "kept_answers",
+    METADATA,
+    Column("query_id", Text, ForeignKey("charges.query_id"), primary_key=True),
+    Column("at", _Moment, nullable=False),
+    Column("answer", Text, nullable=False),
+    Index(None, "at"),
+)
+
 APPEND_ONLY = (
     ledgers,
     accounts,
@@ -184,3 +196,5 @@ APPEND_ONLY = (
     key_revocations,
 )
 UPDATABLE = (key_uses,)
+EXPIRING = (kept_answers,)
+FORGET = "gateway_forget_answers"

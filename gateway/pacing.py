@@ -1,0 +1,70 @@
+"""The grid of time on which replies leave: how long a question took tells something of the rows it read.
+
+INVARIANT: a reply leaves at a multiple of the grid after its question came in, answer or refusal alike. Only a
+gateway that stops lets it go earlier.
+INVARIANT: whoever cancelled is told so, also when the answer was ready: else the moment of cancelling would tell
+when it was.
+
+Whatever others see of a question - its record, its answer to a repeated key - is written when it is replied to,
+so that asking for these again and again tells no more. And nothing here waits for `cancelled`: somebody who cancels and is replied to at once would have the time.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import monotonic_ns
+from typing import Final
+
+from gateway.errors import Code, SourceStopped
+
+_NS_IN_MS: Final = 1_000_000
+_NS_IN_S: Final = 1_000_000_000
+
+
+def wait_for(event: threading.Event, seconds: float) -> bool:
+    """Whether it was set in that time."""
+    return event.wait(seconds)
+
+
+@dataclass(frozen=True)
+class Pace:
+    """A clock that nobody sets, and how to wait; a test brings its own. `stopping`: nobody waits any more."""
+
+    clock: Callable[[], int] = monotonic_ns
+    wait: Callable[[threading.Event, float], bool] = wait_for
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+
+@dataclass
+class Grid:
+    """In milliseconds; None where replies leave when they are ready."""
+
+    step_ms: int | None
+
+
+@contextmanager
+def on_grid(pace: Pace, step_ms: int | None, cancelled: threading.Event) -> Iterator[Grid]:
+    """What happens inside is over on the grid; the grid may become another meanwhile."""
+    began = pace.clock()
+    grid = Grid(step_ms)
+    try:
+        yield grid
+    except Exception:
+        _wait(pace, began, grid)
+        raise
+    if _wait(pace, began, grid) and cancelled.is_set():
+        raise SourceStopped(Code.SOURCE_CANCELLED)
+
+
+def _wait(pace: Pace, began: int, grid: Grid) -> bool:
+    """Until the next point; False where there is no grid."""
+    if grid.step_ms is None:
+        return False
+    step = grid.step_ms * _NS_IN_MS
+    points = max(1, -(-(pace.clock() - began) // step))
+    due = began + points * step
+    while (left := due - pace.clock()) > 0:
+        if pace.wait(pace.stopping, left / _NS_IN_S):
+            break
+    return True
