@@ -5,8 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gateway.budget.standing import Standing
+from gateway.budget.standing import Standing, standings_on_paths
 from gateway.house import House
+from gateway.opening import analyst_account
 from gateway.own_rows import OwnRows
 from gateway.pipeline import answer, estimate
 from gateway.policy.subjects import Subject
@@ -30,14 +31,20 @@ class Asking:
         return estimate(self.house, subject, request, self.front_end)
 
     def accounts(self, subject: Subject, dataset: str | None) -> Sequence[Standing]:
-        """The accounts on the path of the subject's questions."""
-        found = self.own.accounts_of(subject)
-        return [one for one in found if dataset is None or one.dataset == dataset]
+        """The accounts on the path of the subject's questions, from the subject's own upwards.
+
+        The journal has just recorded a question of theirs, so what it remembers is how they stand.
+        """
+        datasets = self.served.all() if dataset is None else (dataset,)
+        names = [analyst_account(subject.name, one) for one in datasets]
+        now = self.house.now()
+        return self.house.journal.commit(lambda draft: standings_on_paths(draft, now, names))
 
     def datasets(self, subject: Subject) -> Mapping[str, Any]:
         return self.own.datasets(subject)
 
     def close(self) -> None:
+        self.house.pace.stopping.set()
         self.served.close()
 
     def queries(self, subject: Subject, limit: int, before: str | None) -> Sequence[PastQuestion]:

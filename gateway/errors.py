@@ -86,6 +86,7 @@ class Code(StrEnum):
     REQUEST_TOO_LARGE = "GW707"
     METHOD_NOT_ALLOWED = "GW708"
     TOO_MANY_QUESTIONS = "GW709"
+    NO_SUCH_FORMAT = "GW710"
     SETTING_INVALID = "GW801"
     PORT_TAKEN = "GW802"
     HOME_UNUSABLE = "GW803"
@@ -249,6 +250,9 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         ),
         Code.TOO_MANY_QUESTIONS: _Row(
             Reason.LIMIT_EXCEEDED, 429, "53300", "too many questions at the same time"
+        ),
+        Code.NO_SUCH_FORMAT: _Row(
+            Reason.SYNTAX_ERROR, 406, "22023", "answers do not come in this format"
         ),
         Code.SETTING_INVALID: _Row(Reason.OPERATION, 500, "58000", "a setting is not valid"),
         Code.PORT_TAKEN: _Row(Reason.OPERATION, 500, "58000", "the port cannot be listened on"),

@@ -1,10 +1,71 @@
 """What enters and what leaves: a request as a front end hands it in, and the answer it gets back."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
+from typing import Final, Self
 
-from gateway.units import Delta, Epsilon
+from gateway.units import Delta, Epsilon, UnitError, exact_decimal, format_decimal
+
+CONFIDENCES: Final = (Fraction(1, 2), Fraction(9999, 10_000))
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """How near to the value without noise every noisy cell has to be, with which confidence.
+
+    Within `margin`; or within `relative` of a value that is `floor` at least. `rows` is how many rows a group has at
+    least, for means.
+    """
+
+    margin: Fraction | None = None
+    relative: Fraction | None = None
+    confidence: Fraction = Fraction(95, 100)
+    floor: Fraction | None = None
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.margin is None) == (self.relative is None):
+            raise UnitError("say either `margin` or `relative`")
+        if self.relative is not None and self.floor is None:
+            raise UnitError("`relative` needs `floor`: from which value on it is promised")
+        if self.relative is None and self.floor is not None:
+            raise UnitError("`floor` goes with `relative`")
+        given = {"margin": self.margin, "relative": self.relative, "floor": self.floor}
+        for name, value in given.items():
+            if value is not None and value <= 0:
+                raise UnitError(f"`{name}` must be more than 0")
+        low, high = CONFIDENCES
+        if not low <= self.confidence <= high:
+            raise UnitError(f"`confidence` must be from {float(low)} to {float(high)}")
+        if self.rows is not None and self.rows < 1:
+            raise UnitError("`rows` must be 1 at least")
+
+    @property
+    def target(self) -> Fraction:
+        """By how much a cell may be off."""
+        if self.margin is not None:
+            return self.margin
+        return (self.relative or Fraction(0)) * (self.floor or Fraction(0))
+
+    def __str__(self) -> str:
+        """Say it to a person: `a margin of 30 at a confidence of 0.95`."""
+        what = f"a margin of {format_decimal(self.target)}"
+        if self.relative is not None and self.floor is not None:
+            relative, floor = format_decimal(self.relative), format_decimal(self.floor)
+            what = f"a relative error of {relative} from {floor} on"
+        rows = "" if self.rows is None else f" for groups of {self.rows} rows"
+        return f"{what} at a confidence of {format_decimal(self.confidence)}{rows}"
+
+    @classmethod
+    def parse(cls, said: Mapping[str, str]) -> Self:
+        """Read from decimals, exactly, by their names."""
+        values = {name: exact_decimal(text, f"`{name}`") for name, text in said.items()}
+        rows = values.pop("rows", None)
+        if rows is not None and rows.denominator != 1:
+            raise UnitError("`rows` must be a whole number")
+        return cls(**values, rows=None if rows is None else int(rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +82,22 @@ class Request:
     parameters: tuple[str | None, ...] = ()
     idempotency: tuple[str, str] | None = None
     address: str = ""
+    accuracy: Accuracy | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerColumn:
-    """A column by PostgreSQL's name and type. `scale` is that of the noise in the column's own unit."""
+    """A column by PostgreSQL's name and type. `scale` is that of the noise in the column's own unit.
+
+    Of what is chosen, `rank_error` is how many rows 95 of 100 values are away from the one that was asked for, at most.
+    """
 
     name: str
     type: str
     noisy: bool
     mechanism: str | None = None
     scale: float | None = None
+    rank_error: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +117,15 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedColumn:
-    """A column of an estimate; the margin is that of a typical cell, where it can be told beforehand."""
+    """A column of an estimate; the margin is that of a typical cell, where it can be told beforehand.
+
+    `promised_margin` is there when an accuracy was asked for: the margin at its confidence that the price gives.
+    """
 
     name: str
     expected_margin_95: float | None
+    promised_margin: float | None = None
+    expected_rank_error_95: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,11 @@ _ALLOWED: Mapping[Reason, tuple[set[int], set[str]]] = {
     Reason.OPERATION: ({500}, {"58000"}),
 }
 # what the table is silent about, and a user of the web expects
-_BEYOND: Mapping[Code, int] = {Code.NO_SUCH_ENDPOINT: 404, Code.METHOD_NOT_ALLOWED: 405}
+_BEYOND: Mapping[Code, int] = {
+    Code.NO_SUCH_ENDPOINT: 404,
+    Code.METHOD_NOT_ALLOWED: 405,
+    Code.NO_SUCH_FORMAT: 406,
+}
 
 _OF_STAGE: Mapping[str, set[Reason]] = {
     "1": {

@@ -87,7 +87,21 @@ def _add_query(commands: "Commands[argparse.ArgumentParser]") -> None:
     query.add_argument("--as", dest="subject", metavar="SUBJECT", required=True)
     query.add_argument("--dataset", metavar="D", help="default: the only one the subject has")
     query.add_argument("--purpose", metavar="P", help="default: the only one the subject has")
-    query.add_argument("--epsilon", metavar="E", help="the price; default: the policy's")
+    price = query.add_mutually_exclusive_group()
+    price.add_argument("--epsilon", metavar="E", help="the price; default: the policy's")
+    price.add_argument(
+        "--margin",
+        metavar="M",
+        help="the price at which noisy cells are within M of the exact value",
+    )
+    price.add_argument(
+        "--relative", metavar="R", help="the same as a part of values of at least --floor"
+    )
+    query.add_argument("--floor", metavar="F", help="from which value on --relative is meant")
+    query.add_argument("--rows", metavar="N", help="for AVG: how many rows a group has at least")
+    query.add_argument(
+        "--confidence", metavar="C", help="of --margin and --relative; default: 0.95"
+    )
     query.add_argument("--dry-run", action="store_true", help="the estimate: nothing is charged")
     query.add_argument("--json", action="store_true", help="print JSON, as REST does")
     _settings(query, (*_STATE_OPTIONS, "statement_timeout"))

@@ -94,7 +94,7 @@ def _explain(arguments: argparse.Namespace) -> int:
         arguments.sql, subject, arguments.front_end, datetime.now(UTC), arguments.purpose
     )
     with twin_for_a_while(settings.postgres_bin) as twin:
-        found = explain(question, policy, twin.borrowed)
+        found = explain(question, policy, reading.loaded, twin.borrowed)
     if arguments.json:
         print(json.dumps(explained_json(found), indent=2))
     else:

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any, Final
 
 from gateway.app import open_ground, open_questions, operator_name
+from gateway.cancel import Cancel
 from gateway.cli.exits import plain
 from gateway.cli.settings import settings_from
 from gateway.cli.table import print_table
@@ -19,13 +20,14 @@ from gateway.errors import Code, OperatorError
 from gateway.explaining import twin_for_a_while
 from gateway.frontends.rest.answered import estimate_json
 from gateway.frontends.rest.doors import QuestionDoor
-from gateway.frontends.rest.questions import told_answer
+from gateway.frontends.rest.telling import told_json
 from gateway.governing import current_policies
 from gateway.policy.current import Cause
 from gateway.policy.subjects import Subject
-from gateway.question import Request
+from gateway.question import Accuracy, Request
 from gateway.units import Epsilon, UnitError
 
+_ACCURACY: Final = ("margin", "relative", "floor", "rows", "confidence")
 _MARGIN: Final = Context(prec=3, rounding=ROUND_CEILING)
 
 
@@ -37,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         else:
             with _cancelled_by_interrupt() as cancelled:
                 answer = door.answer(subject, request, cancelled)
-            told = told_answer(door, subject, request.dataset, answer)
+            told = told_json(door, subject, request.dataset, answer)
     if arguments.json:
         print(json.dumps(told, indent=2))
     elif arguments.dry_run:
@@ -80,13 +82,23 @@ def _request(arguments: argparse.Namespace) -> Request:
         purpose=arguments.purpose,
         epsilon=price,
         address=operator_name(),
+        accuracy=_accuracy(arguments),
     )
+
+
+def _accuracy(arguments: argparse.Namespace) -> Accuracy | None:
+    given = {name: getattr(arguments, name) for name in _ACCURACY}
+    said = {name: value for name, value in given.items() if value is not None}
+    try:
+        return Accuracy.parse(said) if said else None
+    except UnitError as error:
+        raise OperatorError(Code.ARGUMENT_INVALID, f"the accuracy: {error}") from None
 
 
 @contextmanager
 def _cancelled_by_interrupt() -> Iterator[threading.Event]:
     """The first Ctrl-C cancels the source query, and a record says so; the second ends the command."""
-    cancelled = threading.Event()
+    cancelled = Cancel()
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         del frame
@@ -159,10 +171,13 @@ def _short(margin: float) -> str:
 
 
 def _print_estimate(told: dict[str, Any]) -> None:
-    print_table(
-        ("column", "± 95 %"),
-        [(plain(one["name"]), _expected(one["expected_margin_95"])) for one in told["columns"]],
-    )
+    header, rows = ["column", "± 95 %"], []
+    promised = any("promised_margin" in one for one in told["columns"])
+    for one in told["columns"]:
+        rows.append([plain(one["name"]), _expected(one["expected_margin_95"])])
+        if promised:
+            rows[-1].append(_expected(one.get("promised_margin")))
+    print_table([*header, "± as asked"] if promised else header, rows)
     print(f"\nprice: epsilon {_number(told['price'])}; nothing was run or charged")
     _print_notices(told)
 

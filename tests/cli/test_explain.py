@@ -1,6 +1,7 @@
 """`gateway policy explain`: the plan and the decision, for people and for programs."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -59,11 +60,127 @@ def test_explain_prints_json_when_asked(policies: Path, capsys: pytest.CaptureFi
     said = json.loads(capsys.readouterr().out)
     assert said["decision"] == "permit"
     assert said["because"] == ["researchers-aggregate"]
-    assert said["columns"] == [{"name": "count", "type": "bigint"}]
+    (column,) = said["columns"]
+    assert (column["name"], column["type"], column["noisy"]) == ("count", "bigint", True)
+    assert column["mechanism"] == "discrete_gaussian"
+    assert 0 < column["scale"] < column["expected_margin_95"]
+    price = said["price"]
+    assert (price["currency"], price["epsilon"], price["delta"]) == ("zcdp", "0.05", "0")
+    assert price["rho"] > 0
+    assert price["groups"] == [{"listed": 1, "shown_from": None, "blank_below": None}]
     assert said["uses"] == []
     assert _explain("SELECT nope FROM patients", "--as", "alice", "--json") == 1
     said = json.loads(capsys.readouterr().out)
     assert (said["decision"], said["refusal"]["reason"]) == ("refuse", "not_permitted")
+
+
+def test_explain_tells_price_noise_and_groups_when_permitted(
+    policies: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each column has its noise and margin, each release what is known of its groups."""
+    sql = "SELECT diagnosis, COUNT(*) AS n, AVG(cost) AS mean FROM visits GROUP BY diagnosis"
+    assert _explain(sql, "--as", "alice") == 0
+    said = capsys.readouterr().out.splitlines()
+    assert any(re.match(r"price: epsilon 0\.05 \(rho 0\.\d+\), delta \S+$", line) for line in said)
+    assert "  diagnosis: without noise" in said
+    margin = r"  n: discrete gaussian noise of scale \S+; 95 % of answers are within \d+ of the exact value$"
+    assert any(re.match(margin, line) for line in said)
+    assert (
+        "  mean: discrete gaussian noise; how wide its interval is, is told with the answer" in said
+    )
+    assert re.match(r"groups: those with fewer than about \d+ units are not shown$", said[-1])
+    assert _explain("SELECT region, COUNT(*) FROM patients GROUP BY 1", "--as", "alice") == 0
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "groups: 5 are listed, the empty ones come too"
+    )
+
+
+def test_explain_tells_how_many_rows_a_chosen_value_is_off(
+    policies: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is chosen has no margin in values: its distance is told in rows."""
+    assert _explain("SELECT MEDIAN(cost) AS middle FROM visits", "--as", "alice") == 0
+    said = capsys.readouterr().out.splitlines()
+    near = r"  middle: chosen by the exponential mechanism; 95 % of answers are within \d+ rows of the exact value$"
+    assert any(re.match(near, line) for line in said)
+    assert said[-1] == "groups: one, without keys"
+
+
+def test_explain_tells_what_is_blank_when_small_groups_are(
+    policies: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The policy's own setting; and no price where nothing is measured."""
+    with (policies / "clinic.yaml").open("a") as file:
+        file.write("\nanswers: {suppress_small: true}\n")
+    assert _explain("SELECT region, COUNT(*) FROM patients GROUP BY 1", "--as", "alice") == 0
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.endswith("; aggregates of fewer than about 10 units are blank")
+    assert _explain("SELECT 1", "--as", "alice") == 0
+    assert "price: nothing is measured, nothing is charged" in capsys.readouterr().out
+
+
+def test_explain_tells_what_epsilon_means_for_several_units(
+    policies: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One, two, five and ten of them: in zCDP more than so many times epsilon, in pure exactly."""
+    question = ("SELECT COUNT(*) FROM patients", "--as", "alice")
+    assert _explain(*question) == 0
+    said = capsys.readouterr().out.splitlines()
+    at = said.index("epsilon for one `patient`, and for several together at delta 5e-7:")
+    assert said[at + 1].endswith(" by this question alone, 20 by the whole budget")
+    assert [line.split()[-5] for line in said[at + 1 : at + 5]] == ["20", "49.9", "196", "625"]
+    _replace(policies, "mechanism: auto", "mechanism: laplace")
+    assert _explain(*question, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["price"]["together"] == [
+        {"units": units, "question": str(units / 20).removesuffix(".0"), "budget": str(20 * units)}
+        for units in (1, 2, 5, 10)
+    ]
+
+
+def test_explain_tells_which_results_are_in_ranges(
+    policies: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And with which margins: half a range wider than those of the noise."""
+    question = ("SELECT COUNT(*), AVG(birth_year) FROM patients", "--as", "alice", "--json")
+    assert _explain(*question) == 0
+    plain = json.loads(capsys.readouterr().out)["columns"][0]["expected_margin_95"]
+    _replace(
+        policies,
+        "domain: {between: [1920, 2020]}",
+        "domain: {between: [1920, 2020]}, report: {ranges: 5}",
+    )
+    _replace(
+        policies,
+        "# answers: {suppress_small: true, report: {count: 10}",
+        "answers: {report: {count: 10}",
+    )
+    assert _explain(*question) == 0
+    ranged = json.loads(capsys.readouterr().out)["columns"][0]["expected_margin_95"]
+    assert ranged == pytest.approx(plain + 5)
+    assert _explain(*question[:-1]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert "`count(*)` is reported in ranges of 10" in said
+    assert "`avg(patients.birth_year)` is reported in ranges of 5" in said
+    assert _explain("SELECT CORR(birth_year, income) FROM patients", "--as", "alice") == 1
+    assert "GW203" in capsys.readouterr().out
+
+
+def _replace(policies: Path, old: str, new: str) -> None:
+    file = policies / "clinic.yaml"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+def test_explain_prints_the_plan_when_nothing_bounds_the_answer(
+    policies: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is permitted and refused all the same: the price is where that is found."""
+    assert _explain("SELECT AVG(EXP(birth_year)) FROM patients", "--as", "alice") == 1
+    said = capsys.readouterr().out
+    assert "_r1 release" in said
+    assert "refused to alice on clinic: GW301" in said
+    assert "price:" not in said
 
 
 @pytest.mark.parametrize(

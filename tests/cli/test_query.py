@@ -11,14 +11,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from frontends.rest.questioning import COUNT, Behind, answering
+from frontends.rest.questioning import COUNT, ESTIMATE, Behind, answering
 
 from gateway.cli import main, query
 from gateway.errors import Code, Refusal, Unbounded
 from gateway.frontends.rest.answered import answer_json
 from gateway.frontends.rest.doors import QuestionDoor
 from gateway.policy.subjects import Subject
-from gateway.question import Answer, AnswerColumn, Request
+from gateway.question import Accuracy, Answer, AnswerColumn, Request
 from gateway.units import Delta, Epsilon
 
 
@@ -119,13 +119,80 @@ def test_query_hands_on_what_was_typed(behind: Behind) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("words", "accuracy"),
+    [
+        (("--margin", "30"), Accuracy(Fraction(30))),
+        (
+            ("--relative", "0.05", "--floor", "1000", "--confidence", "0.9", "--rows", "7"),
+            Accuracy(None, Fraction(1, 20), Fraction(9, 10), Fraction(1000), 7),
+        ),
+        ((), None),
+    ],
+)
+def test_query_hands_on_the_accuracy_that_was_typed(
+    behind: Behind, words: tuple[str, ...], accuracy: Accuracy | None
+) -> None:
+    """Instead of a price; both for the answer and for the estimate."""
+    assert _query(COUNT, "--as", "bob", *words) == 0
+    assert _query(COUNT, "--as", "bob", *words, "--dry-run") == 0
+    [(_, request)], [(_, estimated)] = behind.asked, behind.estimated
+    assert request == estimated
+    assert (request.accuracy, request.epsilon) == (accuracy, None)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--margin", "0"),
+        ("--relative", "0.1"),
+        ("--floor", "3"),
+        ("--margin", "1", "--floor", "3"),
+        ("--epsilon", "1", "--rows", "3"),
+    ],
+)
+def test_query_fails_when_the_accuracy_is_none(
+    behind: Behind, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing is asked, and it is said what is wrong."""
+    assert _query(COUNT, "--as", "alice", *words) == 2
+    assert "the accuracy: " in capsys.readouterr().err
+    assert behind.asked == []
+
+
+def test_query_takes_a_price_or_an_accuracy(behind: Behind) -> None:
+    """Both at once are a mistake in the command."""
+    with pytest.raises(SystemExit) as ended:
+        _query(COUNT, "--as", "alice", "--epsilon", "1", "--margin", "1")
+    assert ended.value.code == 2
+    assert behind.asked == []
+
+
+def test_query_prints_what_is_promised_when_an_accuracy_was_asked_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A column of its own, beside the margins of 95 %."""
+    region, count = ESTIMATE.columns
+    found = replace(ESTIMATE, columns=(region, replace(count, promised_margin=80.0)))
+    lead_to(replace(Behind().door(), estimate=lambda *_: found), monkeypatch)
+    assert (
+        _query(COUNT, "--as", "alice", "--margin", "80", "--confidence", "0.99", "--dry-run") == 0
+    )
+    assert capsys.readouterr().out.splitlines()[:4] == [
+        "column  ± 95 %  ± as asked",
+        "------  ------  ----------",
+        "region",
+        "count   ± 60    ± 80",
+    ]
+
+
 def test_query_prints_the_body_of_rest_when_json_is_asked_for(
     behind: Behind, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Programs read one shape, whichever way they ask."""
     assert _query(COUNT, "--as", "alice", "--json") == 0
     wanted = answer_json(behind.answer, behind.accounts(Subject("alice"), None))
-    assert json.loads(capsys.readouterr().out) == wanted
+    assert json.loads(capsys.readouterr().out) == json.loads(json.dumps(wanted))
 
 
 def test_query_prints_the_estimate_when_it_is_a_dry_run(

@@ -1,12 +1,12 @@
 """Answers, estimates and one's own history as JSON: the bodies of the contract."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC
 from typing import Any
 
 from gateway.budget.standing import Standing
 from gateway.frontends.rest.accounts import account_json, number
-from gateway.frontends.rest.cells import cell_json, double_json
+from gateway.frontends.rest.cells import column_json, double_json, doubles_json
 from gateway.question import Answer, AnswerColumn, Estimate, ExpectedColumn, PastQuestion
 from gateway.units import format_decimal
 
@@ -15,15 +15,20 @@ def answer_json(
     answer: Answer, accounts: Sequence[Standing], notices: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The body of `POST /v1/query`; `notices` come after those of the answer itself."""
-    types = [column.type for column in answer.columns]
     return {
         "query_id": answer.query_id,
         "columns": [_column(column) for column in answer.columns],
-        "rows": [
-            [cell_json(cell, type_name) for cell, type_name in zip(row, types, strict=True)]
-            for row in answer.rows
-        ],
-        "intervals": [[_interval(cell) for cell in row] for row in answer.intervals],
+        "rows": _rows(answer),
+        "intervals": _by_column(answer.intervals, _intervals),
+        **about_json(answer, accounts, notices),
+    }
+
+
+def about_json(
+    answer: Answer, accounts: Sequence[Standing], notices: Sequence[str] = ()
+) -> dict[str, Any]:
+    """What is said of an answer beside its rows, whatever they are written as."""
+    return {
         "privacy": _privacy(answer),
         "budget": {"accounts": [account_json(account) for account in accounts]},
         "notices": [*answer.notices, *notices],
@@ -60,11 +65,29 @@ def _column(column: AnswerColumn) -> dict[str, Any]:
         about["mechanism"] = column.mechanism
     if column.scale is not None:
         about["scale"] = double_json(column.scale)
+    if column.rank_error is not None:
+        about["rank_error"] = column.rank_error
     return about
 
 
-def _interval(ends: tuple[float, float] | None) -> list[float | str] | None:
-    return None if ends is None else [double_json(end) for end in ends]
+def _rows(answer: Answer) -> list[Sequence[Any]]:
+    types = iter([column.type for column in answer.columns])
+    return _by_column(answer.rows, lambda texts: column_json(texts, next(types)))
+
+
+def _by_column(
+    rows: Sequence[Sequence[Any]], write: Callable[[Sequence[Any]], Sequence[Any]]
+) -> list[Sequence[Any]]:
+    """The rows, written column by column."""
+    columns = [write(column) for column in zip(*rows, strict=True)]
+    return list(zip(*columns, strict=True)) if columns else [()] * len(rows)
+
+
+def _intervals(column: Sequence[tuple[float, float] | None]) -> Sequence[Any]:
+    there = [ends for ends in column if ends is not None]
+    lows, highs = (doubles_json([ends[side] for ends in there]) for side in (0, 1))
+    written = zip(lows, highs, strict=True)
+    return [None if ends is None else next(written) for ends in column]
 
 
 def _privacy(answer: Answer) -> dict[str, Any]:
@@ -79,8 +102,11 @@ def _privacy(answer: Answer) -> dict[str, Any]:
 
 
 def _expected(column: ExpectedColumn) -> dict[str, Any]:
-    margin = column.expected_margin_95
+    margin, ranks = column.expected_margin_95, column.expected_rank_error_95
+    promised = column.promised_margin
     return {
         "name": column.name,
         "expected_margin_95": None if margin is None else double_json(margin),
+        **({} if ranks is None else {"expected_rank_error_95": ranks}),
+        **({} if promised is None else {"promised_margin": double_json(promised)}),
     }

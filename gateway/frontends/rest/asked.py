@@ -5,12 +5,13 @@ INVARIANT: a price is read as the decimal it was written as, and is more than no
 
 import hashlib
 import json
+from dataclasses import astuple
 from typing import Annotated, Any, Final
 
 from fastapi import Request as HttpRequest
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
-from gateway.errors import Code, UnsupportedSql
+from gateway.frontends.rest.accurate import AccuracyField
 from gateway.frontends.rest.bodies import Json, Number, malformed, shown
 from gateway.question import Request
 from gateway.units import Epsilon, UnitError
@@ -60,19 +61,6 @@ Parameter = Annotated[
     BeforeValidator(_parameter),
     WithJsonSchema({"type": ["null", "boolean", "number", "string"]}),
 ]
-Accuracy = Annotated[
-    object,
-    WithJsonSchema(
-        {
-            "type": ["object", "null"],
-            "properties": {
-                "margin": {"type": "number"},
-                "relative": {"type": "number"},
-                "confidence": {"type": "number"},
-            },
-        }
-    ),
-]
 
 
 class QueryBody(BaseModel):
@@ -88,7 +76,10 @@ class QueryBody(BaseModel):
         Name | None, Field(description="may be left out by whoever has only one")
     ] = None
     epsilon: Annotated[Price, Field(description="read exactly, as a decimal")] = None
-    accuracy: Annotated[Accuracy, Field(description="not supported yet: say `epsilon`")] = None
+    accuracy: Annotated[
+        AccuracyField,
+        Field(description="how near the cells have to be: the price is then the smallest for it"),
+    ] = None
     params: Annotated[
         list[Parameter] | None,
         Field(max_length=_MOST_PARAMETERS, description="values of $1, $2, … in this order"),
@@ -103,10 +94,8 @@ def body_of(read: dict[str, Json]) -> QueryBody:
         body = QueryBody.model_validate(read)
     except ValidationError as error:
         raise malformed(_first_problem(error)) from None
-    if body.accuracy is not None:
-        raise UnsupportedSql(
-            Code.NOT_ANSWERED_YET, "`accuracy` is not supported yet", "say `epsilon` instead"
-        )
+    if body.accuracy is not None and body.epsilon is not None:
+        raise malformed("`epsilon` and `accuracy` are both there", "say one of them")
     return body
 
 
@@ -121,6 +110,7 @@ def request_of(body: QueryBody, http: HttpRequest) -> Request:
         parameters=tuple(body.params or ()),
         idempotency=None if key is None else (key, digest_of(body)),
         address=http.client.host if http.client else "unknown",
+        accuracy=body.accuracy,
     )
 
 
@@ -147,6 +137,8 @@ def digest_of(body: QueryBody) -> str:
         "dataset": body.dataset,
         "purpose": body.purpose,
         "epsilon": None if body.epsilon is None else body.epsilon.ratio,
+        # left out where none is asked for, as it was before there was one: keys of then are still known
+        **({} if body.accuracy is None else {"accuracy": list(map(str, astuple(body.accuracy)))}),
         "params": body.params or [],
         "fresh": body.fresh,
     }

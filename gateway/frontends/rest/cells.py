@@ -5,24 +5,57 @@ INVARIANT: every JSON number is one that a client which keeps numbers in doubles
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
+
+import numpy as np
 
 Cell: TypeAlias = "bool | int | float | str | None"
 
 _LARGEST_INTEGER: Final = 2**53
 _DIGITS: Final = 15
+_MANY: Final = 64  # from here on an array pays
+_POWERS: Final = np.array([float(10**places) for places in range(22)])  # exact, each of them
+_LEAST: Final = 1e14  # of 15 digits
+_HALF: Final = 0.5
 _MODIFIER = re.compile(r"\([^)]*\)")
 _MOMENT = re.compile(r"([0-9]{4,}-[0-9]{2}-[0-9]{2}) ([0-9:.]+)([+-][0-9:]+)?( BC)?")
 _HOURS = re.compile(r"[+-][0-9]{2}")
 
 
-def cell_json(text: str | None, type_name: str) -> Cell:
-    """What a cell says; of a type without a JSON form, PostgreSQL's own text."""
-    if text is None:
-        return None
+def column_json(texts: Sequence[str | None], type_name: str) -> Sequence[Cell]:
+    """What the cells of a column say; of a type without a JSON form, PostgreSQL's own texts."""
     write = _WRITERS.get(_MODIFIER.sub("", type_name).strip())
-    return text if write is None else write(text)
+    if write is None:
+        return texts
+    there = [text for text in texts if text is not None]
+    written = write(there)
+    if len(there) == len(texts):
+        return written
+    found = iter(written)
+    return [None if text is None else next(found) for text in texts]
+
+
+def doubles_json(values: Sequence[float]) -> list[float | str]:
+    """`double_json` of each: of many at once, but for those where the arithmetic of doubles leaves it open.
+
+    A value times a power of ten is off by half of its last bit at most. So only where it lies between two
+    whole numbers to the last bit, it may be nearer to the other one.
+    """
+    if len(values) < _MANY:
+        return list(map(double_json, values))
+    given = np.array(values, dtype=np.float64)
+    with np.errstate(all="ignore"):
+        places = _DIGITS - 1 - np.floor(np.log10(np.abs(given)))
+        known = (places >= 0) & (places < len(_POWERS))
+        powers = _POWERS[np.where(known, places, 0).astype(np.int64)]
+        moved = given * powers
+        whole, size = np.rint(moved), np.abs(moved)
+        known &= (size >= _LEAST) & (size < 10 * _LEAST) & (np.abs(moved - whole) != _HALF)
+    shown: list[float | str] = (whole / powers).tolist()
+    for place in np.flatnonzero(~known).tolist():
+        shown[place] = double_json(values[place])
+    return shown
 
 
 def double_json(value: float) -> float | str:
@@ -35,16 +68,34 @@ def double_json(value: float) -> float | str:
     return repr(value) if math.isinf(rounded) else rounded
 
 
-def _integer(text: str) -> int | str:
-    value = int(text)
-    return value if abs(value) <= _LARGEST_INTEGER else text
+def _integers(texts: Sequence[str]) -> Sequence[Cell]:
+    values = list(map(int, texts))
+    if not values or (min(values) >= -_LARGEST_INTEGER and max(values) <= _LARGEST_INTEGER):
+        return values
+    return [
+        value if abs(value) <= _LARGEST_INTEGER else text
+        for value, text in zip(values, texts, strict=True)
+    ]
 
 
-def _decimal(text: str) -> float | str:
-    """A number, unless no double is near it."""
-    value = float(text)
-    lost = math.isinf(value) or (value == 0 and text.strip("-0.") != "")
-    return text if lost else double_json(value)
+def _decimals(texts: Sequence[str]) -> Sequence[Cell]:
+    """Numbers, but for those that no double is near."""
+    values = list(map(float, texts))
+    shown = doubles_json(values)
+    if not {0.0, math.inf, -math.inf}.isdisjoint(values):
+        return [
+            text if _lost(text, value) else one
+            for text, value, one in zip(texts, values, shown, strict=True)
+        ]
+    return shown
+
+
+def _lost(text: str, value: float) -> bool:
+    return math.isinf(value) or (value == 0 and text.strip("-0.") != "")
+
+
+def _each(write: Callable[[str], Cell]) -> Callable[[Sequence[str]], Sequence[Cell]]:
+    return lambda texts: list(map(write, texts))
 
 
 def _truth(text: str) -> bool:
@@ -64,15 +115,15 @@ def _whole(offset: str) -> str:
     return f"{offset}:00" if _HOURS.fullmatch(offset) else offset
 
 
-_WRITERS: Final[dict[str, Callable[[str], Cell]]] = {
-    **dict.fromkeys(("smallint", "integer", "bigint", "int2", "int4", "int8", "oid"), _integer),
-    **dict.fromkeys(("numeric", "real", "double precision", "float4", "float8"), _decimal),
-    **dict.fromkeys(("boolean", "bool"), _truth),
+_WRITERS: Final[dict[str, Callable[[Sequence[str]], Sequence[Cell]]]] = {
+    **dict.fromkeys(("smallint", "integer", "bigint", "int2", "int4", "int8", "oid"), _integers),
+    **dict.fromkeys(("numeric", "real", "double precision", "float4", "float8"), _decimals),
+    **dict.fromkeys(("boolean", "bool"), _each(_truth)),
     **dict.fromkeys(
         (
             *("timestamp", "timestamp without time zone"),
             *("timestamptz", "timestamp with time zone"),
         ),
-        _moment,
+        _each(_moment),
     ),
 }

@@ -1,32 +1,41 @@
 """The endpoints for questions: ask, ask what it would cost, what can be asked about, what was asked."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from types import UnionType
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import Depends, FastAPI, Query
 from fastapi import Request as HttpRequest
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from gateway.errors import BackendUnavailable, Code, GatewayError
-from gateway.frontends.rest.answered import answer_json, estimate_json, past_json
+from gateway.errors import BackendUnavailable, Code
+from gateway.frontends.rest.answered import estimate_json, past_json
 from gateway.frontends.rest.asked import QueryBody, body_of, request_of
 from gateway.frontends.rest.bodies import parse_body, receive_body
 from gateway.frontends.rest.callers import caller
 from gateway.frontends.rest.doors import Doors, QuestionDoor
 from gateway.frontends.rest.examples import QUESTION
+from gateway.frontends.rest.formats import Format, format_of
 from gateway.frontends.rest.responses import AsciiJson
 from gateway.frontends.rest.shapes import AnswerShape, DatasetsShape, EstimateShape, QueriesShape
+from gateway.frontends.rest.telling import told_answer
 from gateway.frontends.rest.under_way import UnderWay
 from gateway.policy.subjects import Subject
-from gateway.question import Answer, Request
+from gateway.question import Request
 
+_SMALL: Final = 4 * 1024  # bytes; the worst of that size takes some milliseconds
 _TAGS: list[Any] = ["questions"]  # FastAPI's own type
-_LOST_ACCOUNTS = "the accounts cannot be read at the moment; `GET /v1/budget` has them"
 
 
+# the other formats of an answer, as OpenAPI says it
+_STREAMS: dict[str, Any] = {
+    Format.CSV.value: {"schema": {"type": "string"}},
+    Format.ARROW.value: {"schema": {"type": "string", "format": "binary"}},
+}
 _IDEMPOTENCY: dict[str, Any] = {
     "name": "Idempotency-Key",
     "in": "header",
@@ -58,29 +67,38 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
         del subject
         return await receive_body(http)
 
-    def asked(body: Annotated[bytes, Depends(received)]) -> QueryBody:
-        """In a thread: a large body takes its time."""
-        return body_of(parse_body(body))
+    async def asked(body: Annotated[bytes, Depends(received)]) -> QueryBody:
+        """In a thread when it is large and takes its time; going there and back takes longer than most."""
+        if len(body) <= _SMALL:
+            return body_of(parse_body(body))
+        return await run_in_threadpool(lambda: body_of(parse_body(body)))
 
     caller_of = Annotated[Subject, Depends(authenticated)]
     body_of_caller = Annotated[QueryBody, Depends(asked)]
 
-    @app.post("/v1/query", tags=_TAGS, **_with_body(AnswerShape | EstimateShape, _IDEMPOTENCY))
-    async def query(http: HttpRequest, subject: caller_of, body: body_of_caller) -> AsciiJson:
-        """Ask a question in SQL; the answer is noisy, and its price is taken from your budget."""
-        door = _door(doors)
-        work = _estimating if body.dry_run else _answering
-        told = await under_way.work(subject.name, http, work(door, subject, request_of(body, http)))
-        return AsciiJson(told)
+    @app.post(
+        "/v1/query",
+        tags=_TAGS,
+        response_class=AsciiJson,
+        **_with_body(AnswerShape | EstimateShape, _IDEMPOTENCY, formats=_STREAMS),
+    )
+    async def query(http: HttpRequest, subject: caller_of, body: body_of_caller) -> Response:
+        """Ask a question in SQL; the answer is noisy, and its price is taken from your budget.
+
+        Rows come as JSON, or by the header `Accept` as CSV or as an Arrow stream.
+        """
+        door, request = _door(doors), request_of(body, http)
+        if body.dry_run:
+            work = _estimating(door, subject, request)
+        else:
+            work = _answering(door, subject, request, format_of(http.headers.get("accept")))
+        return await under_way.work(subject.name, http, work)
 
     @app.post("/v1/estimate", tags=_TAGS, **_with_body(EstimateShape))
-    async def estimate(http: HttpRequest, subject: caller_of, body: body_of_caller) -> AsciiJson:
+    async def estimate(http: HttpRequest, subject: caller_of, body: body_of_caller) -> Response:
         """What a question would cost and how wide its noise would be; no data is touched."""
-        door = _door(doors)
-        told = await under_way.work(
-            subject.name, http, _estimating(door, subject, request_of(body, http))
-        )
-        return AsciiJson(told)
+        work = _estimating(_door(doors), subject, request_of(body, http))
+        return await under_way.work(subject.name, http, work)
 
     @app.get("/v1/datasets", tags=_TAGS, responses=_answers(DatasetsShape))
     def datasets(subject: caller_of) -> AsciiJson:
@@ -94,34 +112,32 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
         return AsciiJson({"queries": [past_json(one) for one in past]})
 
 
-def told_answer(door: QuestionDoor, subject: Subject, dataset: str | None, answer: Answer) -> Any:  # noqa: ANN401  # JSON
-    """The body of an answer. It is paid for, so it is given even when the accounts cannot be read."""
-    try:
-        return answer_json(answer, door.accounts(subject, dataset))
-    except GatewayError:
-        return answer_json(answer, (), (_LOST_ACCOUNTS,))
-
-
 def _answering(
-    door: QuestionDoor, subject: Subject, request: Request
-) -> Callable[[threading.Event], Any]:
-    def work(gone: threading.Event) -> Any:  # noqa: ANN401  # JSON
-        return told_answer(door, subject, request.dataset, door.answer(subject, request, gone))
+    door: QuestionDoor, subject: Subject, request: Request, wanted: Format
+) -> Callable[[threading.Event], Response]:
+    def work(gone: threading.Event) -> Response:
+        answer = door.answer(subject, request, gone)
+        return told_answer(door, subject, request.dataset, answer, wanted)
 
     return work
 
 
 def _estimating(
     door: QuestionDoor, subject: Subject, request: Request
-) -> Callable[[threading.Event], Any]:
-    def work(gone: threading.Event) -> Any:  # noqa: ANN401  # JSON
+) -> Callable[[threading.Event], Response]:
+    def work(gone: threading.Event) -> Response:
         del gone  # no source is asked
-        return estimate_json(door.estimate(subject, replace(request, idempotency=None)))
+        found = door.estimate(subject, replace(request, idempotency=None))
+        return AsciiJson(estimate_json(found))
 
     return work
 
 
-def _with_body(shape: type[BaseModel] | UnionType, *headers: dict[str, Any]) -> dict[str, Any]:
+def _with_body(
+    shape: type[BaseModel] | UnionType,
+    *headers: dict[str, Any],
+    formats: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """The body is read by us, so FastAPI is told what it looks like."""
     body = {
         "required": True,
@@ -132,8 +148,10 @@ def _with_body(shape: type[BaseModel] | UnionType, *headers: dict[str, Any]) -> 
             }
         },
     }
+    responses = _answers(shape)
+    responses[200]["content"] = dict(formats or {})
     return {
-        "responses": _answers(shape),
+        "responses": responses,
         "openapi_extra": {"requestBody": body, "parameters": list(headers)},
     }
 

@@ -13,13 +13,17 @@ class _Shape(BaseModel):
 
 
 class ColumnShape(_Shape):
-    """`type` is PostgreSQL's name; of what is exact there is no mechanism and no scale."""
+    """`type` is PostgreSQL's name; of what is exact there is no mechanism and no scale.
+
+    `rank_error` is there for quantiles, MIN, MAX and MODE.
+    """
 
     name: str
     type: str
     noisy: bool
     mechanism: str | None = None
     scale: float | str | None = None
+    rank_error: int | None = None
 
 
 class PrivacyShape(_Shape):
@@ -65,8 +69,12 @@ class AnswerShape(_Shape):
 
 
 class ExpectedShape(_Shape):
+    """`promised_margin` is there with `accuracy`: the margin at its confidence, at this price."""
+
     name: str
     expected_margin_95: float | str | None
+    promised_margin: float | str | None = None
+    expected_rank_error_95: int | None = None
 
 
 class EstimateShape(_Shape):

@@ -15,6 +15,7 @@ import anyio.to_thread
 from anyio import CapacityLimiter
 from fastapi import Request
 
+from gateway.cancel import Cancel
 from gateway.errors import Code, LimitExceeded, Refusal
 
 MOST: Final = 32
@@ -61,7 +62,7 @@ class UnderWay:
 
 
 async def _unless_gone(request: Request, work: Work[T], limiter: CapacityLimiter) -> T:
-    gone = threading.Event()
+    gone = Cancel()
 
     def unless_gone() -> T:
         if gone.is_set():  # while it waited for a thread

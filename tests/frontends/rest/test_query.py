@@ -157,13 +157,6 @@ def test_query_is_refused_when_a_parameter_is_none(asking: Asking, written: str)
     assert said["detail"].startswith("`params")
 
 
-def test_query_is_refused_when_it_asks_for_accuracy(asking: Asking) -> None:
-    """What is not supported yet is said so, and not silently left out."""
-    said = refused(asking.query(accuracy={"margin": 10}), 422, "GW302")
-    assert "`accuracy` is not supported yet" in said["detail"]
-    assert asking.behind.asked == []
-
-
 def test_query_gives_the_estimate_when_it_is_a_dry_run(asking: Asking) -> None:
     """The same body, and nothing is asked or charged."""
     told = asking.query(dry_run=True).json()

@@ -9,10 +9,10 @@ from fractions import Fraction
 import pytest
 from fix_gateway import Client
 from frontends.rest.questioning import Asking, Behind, answering, one_cell
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.frontends.rest.cells import cell_json, double_json
+from gateway.frontends.rest.cells import column_json, double_json, doubles_json
 from gateway.frontends.rest.responses import AsciiJson
 from gateway.question import AnswerColumn, Estimate, ExpectedColumn
 from gateway.units import Delta, Epsilon
@@ -129,6 +129,31 @@ def test_text_leaves_whole_whatever_is_in_it(asking: Asking) -> None:
     assert answer.json()["columns"][0]["name"] == answer.json()["rows"][0][0] == nasty
 
 
+def test_rank_error_is_told_of_what_is_chosen(asking: Asking) -> None:
+    """In rows, with the answer and with the estimate; of what is measured there is none."""
+    chosen = AnswerColumn("m", "date", noisy=True, mechanism="exponential", rank_error=7)
+    asking.behind.answer = answering(
+        columns=(chosen,), rows=(("2026-01-31",),), intervals=((None,),)
+    )
+    assert asking.query().json()["columns"] == [
+        {
+            "name": "m",
+            "type": "date",
+            "noisy": True,
+            "mechanism": "exponential",
+            "rank_error": 7,
+        }
+    ]
+    column = ExpectedColumn("m", None, expected_rank_error_95=7)
+    behind = Behind()
+    behind.estimates = lambda *_: Estimate(Epsilon.parse("1"), Delta.zero(), (column,))  # type: ignore[method-assign]
+    with closing(Client(behind.app())) as client:
+        told = Asking(behind, client).query(dry_run=True).json()
+    assert told["columns"] == [
+        {"name": "m", "expected_margin_95": None, "expected_rank_error_95": 7}
+    ]
+
+
 def test_margin_is_a_string_when_nothing_bounds_it(asking: Asking) -> None:
     """An estimate never fails for want of a number."""
     estimate = Estimate(Epsilon.parse("1"), Delta.zero(), (ExpectedColumn("it", math.inf),))
@@ -157,7 +182,7 @@ def test_double_can_always_be_sent_and_has_fifteen_digits(value: float) -> None:
 def test_numeric_is_never_off_by_more_than_its_fifteenth_digit(value: object) -> None:
     """Rounding to what a double keeps is all that happens to a number."""
     text = f"{value:f}"
-    shown = cell_json(text, "numeric")
+    [shown] = column_json([text], "numeric")
     if isinstance(shown, float):
         assert abs(Fraction(repr(shown)) - Fraction(text)) <= abs(Fraction(text)) / 10**14
     else:
@@ -167,6 +192,62 @@ def test_numeric_is_never_off_by_more_than_its_fifteenth_digit(value: object) ->
 @given(st.integers(min_value=-(2**63), max_value=2**63 - 1))
 def test_integer_keeps_every_digit(value: int) -> None:
     """A reader that keeps numbers in doubles sees the integer that was meant."""
-    shown = cell_json(str(value), "bigint")
+    [shown] = column_json([str(value)], "bigint")
     assert int(shown or 0) == value
     assert isinstance(shown, str) or int(float(shown or 0)) == value
+
+
+_NUMBERS = st.one_of(
+    st.floats(),
+    st.floats(-1e9, 1e9),
+    st.builds(
+        lambda digits, places: digits / 10**places,
+        st.integers(-(10**15), 10**15),
+        st.integers(0, 22),
+    ),
+    st.builds(
+        lambda power, bits: 10.0**power * (1 + bits * 2**-52),
+        st.integers(-8, 17),
+        st.integers(-9, 9),
+    ),
+    st.builds(lambda half: half / 2, st.integers(2 * 10**14, 2 * 10**15)),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(_NUMBERS, min_size=70, max_size=90))
+def test_doubles_are_the_same_one_by_one_and_many_at_once(values: list[float]) -> None:
+    """A long column is rounded as its cells are, to the last bit."""
+    assert [repr(one) for one in doubles_json(values)] == [repr(double_json(one)) for one in values]
+
+
+@pytest.mark.parametrize("type_name", ["bigint", "numeric", "double precision", "boolean", "text"])
+def test_long_columns_are_written_as_their_cells_are(type_name: str) -> None:
+    """Whatever stands beside a cell, and with NULL among them."""
+    texts = {
+        "bigint": ["9007199254740993", "-7", "0", None],
+        "numeric": [
+            "0.5",
+            None,
+            "0",
+            "-0.00",
+            "NaN",
+            "Infinity",
+            "1" + "0" * 400,
+            "123456.7890123456789",
+        ],
+        "double precision": [
+            "-0",
+            "1e-320",
+            "1e+20",
+            "NaN",
+            "-Infinity",
+            "0.30000000000000004",
+            None,
+        ],
+        "boolean": ["t", None, "f"],
+        "text": ["t", None, "17"],
+    }[type_name]
+    alone = [column_json([text], type_name)[0] for text in texts]
+    together = column_json(texts * 50, type_name)
+    assert list(map(repr, together)) == list(map(repr, alone * 50))

@@ -1,0 +1,65 @@
+"""Which format an answer is asked for, by the Accept header; looked at before anything is charged."""
+
+from enum import Enum
+from typing import Final
+
+from gateway.errors import Code, SyntaxRefused
+
+
+class Format(Enum):
+    """By their media types; the first is given to whoever has no wish."""
+
+    JSON = "application/json"
+    CSV = "text/csv"
+    ARROW = "application/vnd.apache.arrow.stream"
+
+
+_LONGEST: Final = 4096
+
+
+def format_of(accept: str | None) -> Format:
+    """What the client likes best of what there is; equally liked, the more exactly named first."""
+    if accept is None or not accept.strip():
+        return Format.JSON
+    if len(accept) > _LONGEST:
+        raise _none(accept)
+    wishes = [_wish(one) for one in accept.split(",") if one.strip()]
+    best = max(Format, key=lambda one: _liking(one, wishes))  # the first of equals
+    if _liking(best, wishes)[0] <= 0:
+        raise _none(accept)
+    return best
+
+
+def _wish(text: str) -> tuple[str, float]:
+    name, *parameters = (part.strip() for part in text.split(";"))
+    quality = 1.0
+    for one in parameters:
+        key, _, value = one.partition("=")
+        if key.strip().lower() == "q":
+            quality = _quality(value.strip())
+    return name.lower(), quality
+
+
+def _quality(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        return 0.0
+    return found if 0 <= found <= 1 else 0.0
+
+
+def _liking(of: Format, wishes: list[tuple[str, float]]) -> tuple[float, int]:
+    """The quality that is said of it, and how exactly: the most exact wish counts."""
+    kind = of.value.partition("/")[0]
+    for exactness, name in ((2, of.value), (1, f"{kind}/*"), (0, "*/*")):
+        found = [quality for wished, quality in wishes if wished == name]
+        if found:
+            return max(found), exactness
+    return 0.0, 0
+
+
+def _none(accept: str) -> SyntaxRefused:
+    known = ", ".join(f"`{one.value}`" for one in Format)
+    return SyntaxRefused(
+        Code.NO_SUCH_FORMAT, f"`Accept: {accept[:100]}`", f"answers come as {known}"
+    )
