@@ -12,19 +12,20 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from gateway.binding.bound import Bound, Cut, Passing, Release, Sql, Traced
 from gateway.binding.cutting import Cutting
-from gateway.binding.describing import Describe, described, require_agreement
+from gateway.binding.describing import Describe, described, require_agreement, traced_agrees
 from gateway.binding.dialect import DIALECT
 from gateway.binding.environment import Environment
 from gateway.binding.limits import check_kept, tokens_of
-from gateway.binding.names import quoted
 from gateway.binding.persons import person_rows
 from gateway.binding.probes import gives_nothing
 from gateway.binding.queries import Queries
-from gateway.binding.relation import Free, Rows
+from gateway.binding.relation import Rows
 from gateway.binding.shapes import check_shape
+from gateway.binding.spellings import askable, with_medians
 from gateway.binding.staging import rendered
 from gateway.binding.statement import Kind, Statement, classify
 from gateway.binding.texts import check_literals, check_same, with_parameters, without_intervals
+from gateway.binding.tracing import followed, with_ends
 from gateway.catalog.tables import Dataset
 from gateway.errors import Code, LimitExceeded, SyntaxRefused, UnsupportedSql
 from gateway.plan.scalars import Literal
@@ -47,10 +48,12 @@ def bind(
         return _bound(statement, dataset, parameters)
     if statement.kind is Kind.PASS:
         return Passing(statement)
-    original = described(statement.query, describe)
+    original = described(askable(statement.query), describe)
     bound = _bound(statement, dataset, parameters)
     if isinstance(bound, Cut):
         require_agreement(bound, original, describe)
+        if not traced_agrees(bound, original, describe):
+            bound = replace(bound, traced=None)
     return replace(bound, result=original)
 
 
@@ -71,25 +74,27 @@ def _bind(statement: Statement, dataset: Dataset, parameters: Sequence[Literal])
     tree = parse(text, tokens)
     check_shape(tree)
     check_literals(tokens, tree)
-    tree = with_parameters(tree, parameters)
+    tree = with_medians(with_parameters(tree, parameters))
     cutting = Cutting(dataset, _names(tokens), empty=gives_nothing(tree))
     relation = Queries(cutting, tree).query(tree, Environment(), None, "")
     if isinstance(relation, Rows):
         raise person_rows()
+    query = with_ends(relation.query, cutting)
     if not cutting.steps and not cutting.shortened:
         if cutting.touched:
             raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a statement that reads nothing")
         return Passing(statement)
-    finishing = _sql(relation.query)
+    finishing = _sql(query)
+    trace = followed(query, cutting)
     releases = [step.plan for step in cutting.steps if isinstance(step, Release)]
     return Cut(
         statement,
-        tuple(cutting.steps),
+        cutting.done(),
         finishing,
         frozenset(use for plan in releases for use in uses(plan)),
         frozenset(cutting.touched) | frozenset(name for plan in releases for name in tables(plan)),
         relation.names if relation.complete else None,
-        traced=_traced(relation),
+        traced=None if trace is None else Traced(_parted(trace.query), trace.cells),
     )
 
 
@@ -109,16 +114,6 @@ def parse(sql: str, tokens: list[Token]) -> exp.Expression:
     if not isinstance(tree, exp.Expression):
         raise SyntaxRefused(Code.SQL_SYNTAX, "it is not a query the gateway can read")
     return tree
-
-
-def _traced(relation: Free) -> Traced | None:
-    if relation.cells is None or not isinstance(relation.query, exp.Select):
-        return None
-    query = relation.query.copy()
-    number = exp.Column(this=quoted("n"), table=quoted(relation.cells.name))
-    # the release's own name: no text can have written it, so ORDER BY means nothing else by its names
-    query.append("expressions", exp.Alias(this=number, alias=quoted(relation.cells.name)))
-    return Traced(_parted(query), relation.cells)
 
 
 def _sql(tree: exp.Expression) -> Sql:

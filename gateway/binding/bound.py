@@ -17,7 +17,7 @@ from typing import TypeAlias
 from gateway.binding.statement import Statement
 from gateway.catalog.tables import Table
 from gateway.plan.fields import Field
-from gateway.plan.forms import Cells
+from gateway.plan.forms import Cells, Form
 from gateway.plan.grouping import Aggregate
 from gateway.plan.uses import Use
 
@@ -43,10 +43,14 @@ class Sql:
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """Its columns are those of the plan, `k1`, `k2`, … and `m1`, `m2`, …, and `n`, the number of the row."""
+    """Its columns are those of the plan, `k1`, `k2`, … and `m1`, `m2`, …, with `g1`, `g2`, … between them where it
+    has several grouping sets; then for each of `bounds` the ends of
+    its 95 % intervals, `l1`, `h1`, `l2`, `h2`, …, NULL where a row has none; and `n`, the number of the row.
+    """
 
     name: str
     plan: Aggregate
+    bounds: tuple[Form, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

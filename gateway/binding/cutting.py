@@ -5,11 +5,13 @@ begin with more underscores than any name in the text.
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from gateway.binding.bound import Empty, Fetch, Release, Sql, Stage, Step
 from gateway.catalog.own import is_own
 from gateway.catalog.tables import Dataset, Table
 from gateway.plan.fields import Field
+from gateway.plan.forms import Form
 from gateway.plan.grouping import Aggregate
 
 
@@ -21,11 +23,16 @@ class Cutting:
         self.empty = empty
         underscores = max((len(name) - len(name.lstrip("_")) for name in names), default=0)
         self._prefix = "_" * (underscores + 1)
+        there = [column.name for table in dataset.tables for column in table.columns]
+        more = max((len(name) - len(name.lstrip("_")) for name in there), default=0)
+        self._hidden = "_" * (max(underscores, more) + 1)
+        self._hiding = 0
         self.steps: list[Step] = []
         self.touched: set[str] = set()
         self.shortened = False
         self._known: dict[object, str] = {}
         self._aliases: set[str] = set()
+        self._bounds: dict[str, list[Form]] = {}
 
     def release(self, plan: Aggregate) -> str:
         return self._once(plan, "r", lambda name: Release(name, plan))
@@ -39,6 +46,29 @@ class Cutting:
 
     def stage(self, sql: Sql, fields: tuple[Field, ...]) -> str:
         return self._once((sql, fields), "s", lambda name: Stage(name, sql, fields))
+
+    def bound(self, release: str, form: Form) -> int:
+        """The number, from 1, under which a release has the ends of the intervals of a form."""
+        bounds = self._bounds.setdefault(release, [])
+        if form not in bounds:
+            bounds.append(form)
+        return bounds.index(form) + 1
+
+    def bounds(self, release: str) -> tuple[Form, ...]:
+        """The forms whose intervals were asked for."""
+        return tuple(self._bounds.get(release, ()))
+
+    def hidden(self) -> str:
+        """A name for a column or a CTE that nobody sees."""
+        self._hiding += 1
+        return f"{self._hidden}t{self._hiding}"
+
+    def done(self) -> tuple[Step, ...]:
+        """The steps, with all that was asked of them."""
+        return tuple(
+            replace(step, bounds=self.bounds(step.name)) if isinstance(step, Release) else step
+            for step in self.steps
+        )
 
     def alias(self, wanted: str) -> str:
         """A name for a relation of a plan that no other relation of the statement has."""

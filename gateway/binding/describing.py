@@ -13,8 +13,8 @@ from typing import Protocol
 from gateway.binding.bound import Cut, Empty, Fetch, Release, ResultColumn, Stage
 from gateway.binding.names import in_quotes
 from gateway.catalog.types import ColumnType
-from gateway.errors import Code, UnsupportedSql
-from gateway.plan.types import BIGINT
+from gateway.errors import Code, Reason, Refusal, UnsupportedSql
+from gateway.plan.types import BIGINT, DOUBLE
 
 
 class Column(Protocol):
@@ -61,6 +61,24 @@ def require_agreement(cut: Cut, original: tuple[ResultColumn, ...], describe: De
         raise _drifts("the types of the result", "cast the columns, as in CAST(… AS numeric)")
 
 
+def traced_agrees(cut: Cut, original: tuple[ResultColumn, ...], describe: Describe) -> bool:
+    """Whether PostgreSQL reads the finishing with the numbers of rows as it reads the one without."""
+    if cut.traced is None:
+        return True
+    there = {in_quotes(one.name): stand_in(one) for one in cut.steps if not isinstance(one, Stage)}
+    try:
+        found = described(cut.traced.finishing.text(there), describe)
+    except Refusal as refusal:
+        if refusal.reason not in {
+            Reason.SYNTAX_ERROR,
+            Reason.NOT_PERMITTED,
+            Reason.UNSUPPORTED_SQL,
+        }:
+            raise
+        return False  # an aggregate of PostgreSQL's that is not known here
+    return found[:-1] == original and found[-1].type_name == str(BIGINT)
+
+
 def stand_in(step: Release | Fetch | Empty) -> str:
     """A query with the columns of a constant and without rows."""
     columns = ", ".join(f"CAST(NULL AS {of}) AS {in_quotes(name)}" for name, of in columns_of(step))
@@ -70,7 +88,8 @@ def stand_in(step: Release | Fetch | Empty) -> str:
 def columns_of(step: Release | Fetch | Empty) -> list[tuple[str, ColumnType]]:
     """The columns of a constant as the twin sees them."""
     if isinstance(step, Release):
-        return [*((one.id, one.type) for one in step.plan.fields), ("n", BIGINT)]
+        ends = [(f"{end}{place + 1}", DOUBLE) for place in range(len(step.bounds)) for end in "lh"]
+        return [*((one.id, one.type) for one in step.plan.fields), *ends, ("n", BIGINT)]
     return [(one.name, one.type) for one in step.table.columns]
 
 

@@ -2,6 +2,7 @@
 
 from gateway.binding.bound import Bound, Empty, Fetch, Passing, Release, Stage, Step
 from gateway.plan.explain import explain
+from gateway.plan.forms import shown
 
 
 def explained(bound: Bound) -> str:
@@ -20,7 +21,8 @@ def _step(step: Step) -> list[str]:
     match step:
         case Release():
             plan = explain(step.plan).splitlines()
-            return [f"{step.name} {plan[0]}", *plan[1:]]
+            ends = [f"  intervals of {'; '.join(map(shown, step.bounds))}"] if step.bounds else []
+            return [f"{step.name} {plan[0]}", *ends, *plan[1:]]
         case Fetch():
             return [f"{step.name} fetch {step.table.name}"]
         case Empty():

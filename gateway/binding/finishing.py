@@ -6,32 +6,34 @@ of the rows is left in it; a name that is neither grouped nor aggregated is refu
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Protocol
 
 from sqlglot import exp
 
 from gateway.binding.cutting import Cutting
+from gateway.binding.ends import has_end, is_end, output
 from gateway.binding.environment import Environment
-from gateway.binding.forms import form_of
 from gateway.binding.free import may_multiply
 from gateway.binding.identity import chain, identity, kind_of
 from gateway.binding.items import Item
 from gateway.binding.joining import not_grouped
-from gateway.binding.measures import Measures, is_aggregate
+from gateway.binding.measures import Measures, is_aggregate, one_by_one
 from gateway.binding.names import fold, name_of_function, quoted
 from gateway.binding.relation import Free, Relation
 from gateway.binding.scalars import Scalars
 from gateway.binding.scope import Scope, Visible
 from gateway.binding.zones import is_zoned, local, zoned
 from gateway.catalog.types import ColumnType
-from gateway.errors import Code, NotAggregate, Refusal, UnsupportedSql
+from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Field
-from gateway.plan.forms import Cells
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import Node
 from gateway.plan.scalars import Scalar
+from gateway.plan.types import DOUBLE
 
+_MOST_MARKS = 32  # PostgreSQL takes fewer: the bits of an integer
 _HERE = "\0"  # the release's name is known when its plan is; no text has such a character
 
 
@@ -70,16 +72,20 @@ class Rows(Protocol):
 class Finishing:
     """Rewrites one SELECT."""
 
-    def __init__(self, rows: Rows, keys: list[Key], select: exp.Select) -> None:
+    def __init__(self, rows: Rows, keys: list[Key], select: exp.Select, *, several: bool) -> None:
+        """`several`: the keys are grouped in several sets, and the release has columns that tell them apart."""
         self._rows = rows
         self._keys = keys
         self._select = select
+        self._several = several
         self._binder = Measures(rows.scalars)
+        self._items: list[Item] = []
         self.measures: list[Measure] = []
 
     def query(self, items: list[Item]) -> exp.Select:
         """The SELECT over the release."""
         node = self._select
+        self._items = items
         names = {item.name for item in items}
         out = exp.Select(
             expressions=[
@@ -118,7 +124,6 @@ class Finishing:
             tuple(item.name for item in items),
             types,
             unique=self._unique(items, plan),
-            cells=_cells(query, name, plan),
         )
 
     def _unique(self, items: list[Item], plan: Aggregate) -> frozenset[frozenset[int]]:
@@ -127,6 +132,7 @@ class Finishing:
             may_multiply(item.node) for item in items
         ):
             return frozenset()
+        items = [Item(one.name, exp.null()) if has_end(one.node) else one for one in items]
         places = set()
         for key in self._keys:
             found = [
@@ -163,7 +169,7 @@ class Finishing:
 
     def _free(self, node: exp.Expression) -> exp.Expression:
         """The expression over the release."""
-        known = self._as_key(node)
+        known = self._known(node)
         if known is not None:
             return known
         if isinstance(node, exp.Column):
@@ -175,11 +181,24 @@ class Finishing:
             return self._measure(node)
         if isinstance(node, (exp.Select, exp.SetOperation)):
             return self._subquery(node)
-        if isinstance(node, exp.Anonymous) and name_of_function(node) == "grouping":
-            raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, "`grouping`")
         if isinstance(node, (exp.And, exp.Or)):
             return self._chain(node)
         return self._parts(node)
+
+    def _known(self, node: exp.Expression) -> exp.Expression | None:
+        """What is a column of the release."""
+        if is_end(node):
+            return self._end(node)
+        if isinstance(node, exp.Anonymous) and name_of_function(node) == "grouping":
+            return self._grouping(node)
+        return self._as_key(node)
+
+    def _end(self, node: exp.Expression) -> exp.Expression:
+        """The end of an interval: of a column of the list, by its name, or of an expression."""
+        return exp.Anonymous(
+            this=name_of_function(node) if isinstance(node, exp.Anonymous) else "",
+            expressions=[self._free(output(one, self._items) or one) for one in node.expressions],
+        )
 
     def _chain(self, node: exp.Expression) -> exp.Expression:
         first, *others = (self._free(one) for one in chain(node))
@@ -215,7 +234,30 @@ class Finishing:
                 return column if key.show is None else key.show(column)
         return None
 
+    def _grouping(self, node: exp.Expression) -> exp.Expression:
+        """Which of these keys are not among those of the row's grouping set, as bits: the last is worth 1."""
+        marks = [self._mark(one) for one in node.expressions]
+        if not 0 < len(marks) < _MOST_MARKS:
+            raise SyntaxRefused(Code.TYPE_MISMATCH, f"`grouping` with {len(marks)} arguments")
+        if not self._several:
+            return exp.Cast(this=exp.Literal.number(0), to=exp.DataType.build("int"))
+        parts = [
+            exp.Mul(this=mark, expression=exp.Literal.number(2**place)) if place else mark
+            for place, mark in zip(range(len(marks) - 1, -1, -1), marks, strict=True)
+        ]
+        return parts[0] if len(parts) == 1 else exp.Paren(this=reduce(_sum, parts))
+
+    def _mark(self, node: exp.Expression) -> exp.Expression:
+        mine = identity(node, self._rows.lookup)
+        for place, key in enumerate(self._keys):
+            if mine is not None and key.identity == mine:
+                return exp.Column(this=quoted(f"g{place + 1}"), table=quoted(_HERE))
+        raise SyntaxRefused(Code.NOT_GROUPED, "`grouping` of what is not among the keys")
+
     def _measure(self, node: exp.Expression) -> exp.Expression:
+        several = one_by_one(node)
+        if several is not None:
+            return exp.Array(expressions=[self._measure(one) for one in several])
         measure = self._binder.measure(node)
         if measure not in self.measures:
             self.measures.append(measure)
@@ -257,19 +299,14 @@ class Finishing:
         return relation.query
 
 
-def _cells(query: exp.Select, name: str, plan: Aggregate) -> Cells | None:
-    if query.args.get("distinct") is not None:
-        return None  # several rows of the release may have become one
-    places = {name: place for place, (name, _) in enumerate(plan.measures)}
-    items = [one.this for one in query.expressions]
-    return Cells(
-        name,
-        tuple(form_of(one, places) for one in items),
-        tuple(any(each.name in places for each in one.find_all(exp.Column)) for one in items),
-    )
+def _sum(left: exp.Expression, right: exp.Expression) -> exp.Expression:
+    return exp.Add(this=left, expression=right)
 
 
 def _type(node: exp.Expression, columns: dict[str, Field]) -> ColumnType | None:
+    if is_end(node):
+        return DOUBLE
+
     def lookup(column: exp.Column) -> Visible:
         field = columns[column.name]
         return Visible(field.id, field.type, field)

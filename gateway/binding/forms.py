@@ -2,51 +2,53 @@
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Final
+from typing import Final, TypeAlias
 
 from sqlglot import exp
 
 from gateway.binding import constants
 from gateway.binding.names import name_of_function
 from gateway.catalog.values import ValueUnfit, read_number
-from gateway.plan.forms import Form, Measured, Number, Over, Plus, Times
+from gateway.plan.forms import AtLeast, Form, Measured, Number, Over, Plus, Root, Times
 from gateway.plan.types import is_number
 
 # they hand on their first argument where it is not NULL, up to rounding
 _HANDING_ON: Final = frozenset({"round", "coalesce", "nullif"})
 
 
-def form_of(node: exp.Expression, places: dict[str, int]) -> Form | None:
-    """The form of a column; `places` are those of the aggregates by their names in the release."""
-    form = _form(node, places)
+Lookup: TypeAlias = Callable[[exp.Column], Form | None]
+
+
+def form_of(node: exp.Expression, lookup: Lookup) -> Form | None:
+    """The form of an expression; `lookup` has those of the columns in it."""
+    form = _form(node, lookup)
     return form if form is not None and _has_measure(form) else None
 
 
 def _form(  # noqa: PLR0911 - one answer for each kind of node
-    node: exp.Expression, places: dict[str, int]
+    node: exp.Expression, lookup: Lookup
 ) -> Form | None:
     match node:
         case exp.Paren():
-            return _form(node.this, places)
+            return _form(node.this, lookup)
         case exp.Column():
-            place = places.get(node.name)
-            return None if place is None else Measured(place)
+            return lookup(node)
         case exp.Literal() if not node.is_string:
             return _number(node.this)
         case exp.Neg():
-            inner = _form(node.this, places)
+            inner = _form(node.this, lookup)
             return None if inner is None else Times(Number(Fraction(-1)), inner)
         case exp.Cast():
-            return _form(node.this, places) if _to_number(node) else None
+            return _form(node.this, lookup) if _to_number(node) else None
         case exp.Anonymous() if name_of_function(node) in _HANDING_ON and node.expressions:
-            return _form(node.expressions[0], places)
+            return _form(node.expressions[0], lookup)
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
-            return _arithmetic(node, places)
+            return _arithmetic(node, lookup)
     return None
 
 
-def _arithmetic(node: exp.Expression, places: dict[str, int]) -> Form | None:
-    left, right = _form(node.this, places), _form(node.expression, places)
+def _arithmetic(node: exp.Expression, lookup: Lookup) -> Form | None:
+    left, right = _form(node.this, lookup), _form(node.expression, lookup)
     if left is None or right is None:
         return None
     if isinstance(node, exp.Sub):
@@ -81,5 +83,7 @@ def _has_measure(form: Form) -> bool:
             return True
         case Number():
             return False
+        case Root(of) | AtLeast(of, _):
+            return _has_measure(of)
         case Plus(left, right) | Times(left, right) | Over(left, right):
             return _has_measure(left) or _has_measure(right)

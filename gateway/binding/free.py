@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from gateway.binding.constants import column_type
 from gateway.binding.cutting import Cutting
+from gateway.binding.ends import ENDS, is_end
 from gateway.binding.environment import Environment
 from gateway.binding.functions import FUNCTIONS
 from gateway.binding.joining import person_value
@@ -26,7 +27,7 @@ from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Refusal, UnsupportedSql
 from gateway.plan.fields import Field
 from gateway.plan.scalars import Scalar, StagedValue
-from gateway.plan.types import BOOLEAN, common, plain
+from gateway.plan.types import BOOLEAN, DOUBLE, common, plain
 
 _QUERIES = (exp.Select, exp.SetOperation, exp.Values)
 
@@ -160,7 +161,7 @@ def values(node: exp.Values, outer: Scope | None = None) -> Free:
 
 def may_multiply(node: exp.Expression) -> bool:
     """Whether a function in the list could give several rows; those that are known give one."""
-    known = FUNCTIONS.keys() | AGGREGATES | {"to_char", "date_trunc", "date_part"}
+    known = FUNCTIONS.keys() | AGGREGATES | ENDS.keys() | {"to_char", "date_trunc", "date_part"}
     return any(name_of_function(one) not in known for one in node.find_all(exp.Anonymous))
 
 
@@ -178,6 +179,8 @@ def type_of(
         return Visible(seen.name, seen.type, field)
 
     def special(one: exp.Expression) -> Scalar | None:
+        if is_end(one):
+            return StagedValue("", DOUBLE)
         if is_aggregate(one):
             return StagedValue("", Measures(Scalars(lookup)).measure(one).type)
         if isinstance(one, exp.Exists):

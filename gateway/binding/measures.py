@@ -25,8 +25,11 @@ _PAIRS: Final = frozenset(
     | {"regr_avgx", "regr_avgy", "regr_sxx", "regr_syy", "regr_sxy"}
 )
 _ENDS: Final = frozenset({"min", "max"})
-_ORDERED: Final = frozenset({"percentile_cont", "percentile_disc", "mode"})
+_PERCENTILES: Final = frozenset({"percentile_cont", "percentile_disc"})
+_ORDERED: Final = _PERCENTILES | {"mode"}
 _PLAIN: Final = frozenset({"count", "sum", "avg"}) | _ENDS | _SPREAD | _PAIRS
+_TOP: Final = "dp_top"
+_MOST_PLACES: Final = 100
 PER_UNIT: Final = frozenset({"count", "sum", "avg", "min", "max"})
 REFUSED: Final = frozenset(
     {"array_agg", "string_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg"}
@@ -35,7 +38,7 @@ REFUSED: Final = frozenset(
     | {"json_arrayagg", "json_objectagg", "range_intersect_agg"}
 )
 AGGREGATES: Final = (
-    _PLAIN | _ORDERED | (REFUSED - {"rank", "dense_rank", "percent_rank"}) - {"cume_dist"}
+    _PLAIN | _ORDERED | {_TOP} | (REFUSED - {"rank", "dense_rank", "percent_rank"}) - {"cume_dist"}
 )
 _VALUES: Final = frozenset(
     {"array_agg", "string_agg", "json_agg", "jsonb_agg", "json_object_agg", "jsonb_object_agg"}
@@ -48,6 +51,51 @@ def is_aggregate(node: exp.Expression) -> bool:
     if isinstance(node, (exp.Filter, exp.WithinGroup)):
         return True
     return isinstance(node, exp.Anonymous) and name_of_function(node) in AGGREGATES
+
+
+def _name_of(node: exp.Expression) -> str:
+    """The name of a plain call; of anything else none."""
+    return name_of_function(node) if isinstance(node, exp.Anonymous) else ""
+
+
+def one_by_one(node: exp.Expression) -> list[exp.Expression] | None:
+    """An aggregate that is an array of others: percentiles at an array of fractions, the first places of DP_TOP."""
+    if isinstance(node, exp.WithinGroup) and _name_of(node.this) == _TOP:
+        return None  # one place by itself, as they are written here
+    if isinstance(node, (exp.Filter, exp.WithinGroup)):
+        inner = one_by_one(node.this)
+        if inner is None:
+            return None
+        return [node.__class__(this=one, expression=node.expression.copy()) for one in inner]
+    name = _name_of(node)
+    if name == _TOP:
+        return _places(node)
+    fractions = node.expressions[0] if name in _PERCENTILES and node.expressions else None
+    if not isinstance(fractions, exp.Array) or len(node.expressions) != 1:
+        return None
+    each = [one.copy() for one in fractions.expressions]
+    return [exp.Anonymous(this=node.this, expressions=[one]) for one in each] or None
+
+
+def _places(call: exp.Expression) -> list[exp.Expression]:
+    """One call for each place: the first of two arguments, within a group, and the number of the place."""
+    if len(call.expressions) != 2:  # noqa: PLR2004 - the column, and how many places
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{_TOP}` with {len(call.expressions)} arguments")
+    what, many = call.expressions
+    text = many.this if isinstance(many, exp.Literal) and not many.is_string else ""
+    if not text.isdecimal() or not 1 <= int(text) <= _MOST_PLACES:
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED,
+            f"`{_TOP}` of something else than a whole number from 1 to {_MOST_PLACES}",
+        )
+    order = exp.Order(expressions=[exp.Ordered(this=what)])
+    return [
+        exp.WithinGroup(
+            this=exp.Anonymous(this=_TOP, expressions=[exp.Literal.number(place)]),
+            expression=order.copy(),
+        )
+        for place in range(1, int(text) + 1)
+    ]
 
 
 class Inside(Protocol):
@@ -78,6 +126,8 @@ class Measures:
             )
         name = name_of_function(node)
         _check_name(name)
+        if name == _TOP:
+            return self._place(node, within, where)
         if within is not None or name in _ORDERED:
             return self._ordered(name, node, within, where)
         arguments, distinct = _arguments(name, node)
@@ -110,6 +160,22 @@ class Measures:
             where = only if where is None else Call("and", (where, only), BOOLEAN)
         return Measure("count", (bound,), BIGINT, distinct, where)
 
+    def _place(
+        self, node: exp.Anonymous, within: exp.Order | None, where: Scalar | None
+    ) -> Measure:
+        """One of the most frequent values; the first is the mode, and as such is measured once."""
+        if within is None:
+            raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{_TOP}` for each person")
+        what = self._scalars.bind(within.expressions[0].this)
+        _need_no_unit(_TOP, what)
+        given = [self._scalars.bind(one) for one in node.expressions]
+        if len(given) != 1 or not isinstance(given[0], Literal) or not _is_place(given[0].value):
+            raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{_TOP}` in this form")
+        kind = ColumnType(what.type.kind)
+        if given[0].value == 1:
+            return Measure("mode", (what,), kind, where=where)
+        return Measure(_TOP, (what,), kind, where=where, fraction=given[0])
+
     def _ordered(
         self,
         name: str,
@@ -135,11 +201,16 @@ class Measures:
             raise SyntaxRefused(Code.TYPE_MISMATCH, "`mode` with arguments")
         else:
             _need_no_unit(name, what)
-        kind = DOUBLE if name == "percentile_cont" else what.type
+        # as PostgreSQL has it: of a decimal or a text, without what stands in brackets
+        kind = DOUBLE if name == "percentile_cont" else ColumnType(what.type.kind)
         if name == "percentile_cont" and not is_number(what.type):
             raise SyntaxRefused(Code.TYPE_MISMATCH, f"`percentile_cont` of {what.type}")
         down = bool(order.args.get("desc"))
         return Measure(name, (what,), kind, where=where, fraction=fraction, descending=down)
+
+
+def _is_place(value: object) -> bool:
+    return type(value) is int and 1 <= value <= _MOST_PLACES
 
 
 def _check_name(name: str) -> None:
@@ -149,7 +220,7 @@ def _check_name(name: str) -> None:
             f"`{name}` hands on values of single persons",
             "use COUNT, SUM, AVG or a percentile",
         )
-    if name not in _PLAIN | _ORDERED:
+    if name not in _PLAIN | _ORDERED | {_TOP}:
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED,
             f"the aggregate `{name[:40]}`",

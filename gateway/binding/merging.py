@@ -25,6 +25,11 @@ def merged_columns(node: exp.Select, sources: Sequence[Source]) -> dict[str, Vis
     return merged
 
 
+def merging_joins(node: exp.Select) -> list[exp.Join]:
+    """The joins of this FROM that may make one column of two."""
+    return [one for one in _joins(node) if one.args.get("method") or one.args.get("using")]
+
+
 def _names(join: exp.Join, sources: Sequence[Source]) -> list[str]:
     if str(join.args.get("method") or "").upper() == "NATURAL":
         return [column.name for source in sources for column in source.columns]

@@ -218,7 +218,7 @@ class Persons:
         ]
         if len(sets) > 1 and any(isinstance(key.scalar, Literal) for key in keys):
             raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a constant among grouping sets")
-        finishing = Finishing(self, keys, self._node)
+        finishing = Finishing(self, keys, self._node, several=len(sets) > 1)
         query = finishing.query(items)
         if not keys and not finishing.measures:
             raise UnsupportedSql(

@@ -6,7 +6,6 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from gateway.catalog.types import ColumnType
-from gateway.plan.forms import Cells
 from gateway.plan.node import Node
 
 
@@ -22,8 +21,7 @@ class Rows:
 class Free:
     """Public or released: `query` is what remains of it for the twin.
 
-    `types` are those that are known; `unique` are sets of places of columns on which no two rows agree;
-    `cells` says how the columns are computed, where every row is a row of one release.
+    `types` are those that are known; `unique` are sets of places of columns on which no two rows agree.
     """
 
     query: exp.Expression
@@ -31,7 +29,6 @@ class Free:
     types: tuple[ColumnType | None, ...]
     complete: bool = True
     unique: frozenset[frozenset[int]] = frozenset()
-    cells: Cells | None = None
 
 
 Relation: TypeAlias = Rows | Free

@@ -10,6 +10,7 @@ from typing import Final, Protocol
 from sqlglot import exp
 
 from gateway.binding import constants
+from gateway.binding.arrays import as_list
 from gateway.binding.brackets import check_brackets
 from gateway.binding.calls import call, extract, invoke, numbers_only, text_only
 from gateway.binding.functions import arithmetic
@@ -96,6 +97,7 @@ class Scalars:
         if self._special is not None and (known := self._special(node)) is not None:
             return known
         check_brackets(node)
+        node = as_list(node)
         match node:
             case exp.Column():
                 return self._column(node)

@@ -9,10 +9,12 @@ from sqlglot import exp
 from gateway.binding.bound import Sql
 from gateway.binding.cutting import Cutting
 from gateway.binding.dialect import DIALECT
+from gateway.binding.ends import has_end
 from gateway.binding.environment import Environment
 from gateway.binding.names import quoted
 from gateway.binding.relation import Free
 from gateway.binding.sources import Leaf
+from gateway.binding.tracing import with_ends
 from gateway.binding.zones import staged
 from gateway.catalog.own import is_own
 from gateway.catalog.tables import Table
@@ -130,8 +132,15 @@ class Staging:
             for one in self._around.free()
             if isinstance(one.bound, Free)
         ]
+        recursive = self._around.recursive and bool(ctes)
+        if has_end(body) or any(has_end(one) for one in ctes):
+            body.set("with_", exp.With(expressions=ctes, recursive=recursive) if ctes else None)
+            body = with_ends(body, self._cutting)
+            with_ = body.args.get("with_")
+            ctes = [] if with_ is None else with_.expressions
+            body.set("with_", None)
         shown = ", ".join(rendered(one) for one in ctes)
-        return Sql(shown, rendered(body), recursive=self._around.recursive and bool(ctes))
+        return Sql(shown, rendered(body), recursive=recursive)
 
 
 def rendered(node: exp.Expression) -> str:

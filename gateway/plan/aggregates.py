@@ -8,14 +8,15 @@ from gateway.plan.fields import Tie
 from gateway.plan.scalars import Ref, Scalar, origins
 from gateway.plan.text import text
 
-_HANDING_ON = frozenset({"min", "max", "percentile_disc", "mode"})
+_HANDING_ON = frozenset({"min", "max", "percentile_disc", "mode", "dp_top"})
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
     """`function` over `arguments` of the rows where `where` is true.
 
-    `fraction` belongs to percentile_cont and percentile_disc, `distinct` to count alone.
+    `fraction` belongs to percentile_cont and percentile_disc, and says of dp_top which place it is; `distinct`
+    belongs to count alone.
     """
 
     function: str

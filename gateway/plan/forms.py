@@ -1,6 +1,6 @@
 """How a cell of an answer is computed from the aggregates of one release: what an interval is made of.
 
-Only sums, products and quotients of aggregates and numbers: for these the error of the cell follows from
+Only sums, products, quotients and roots of aggregates and numbers: for these the error of the cell follows from
 the errors of the aggregates.
 """
 
@@ -39,7 +39,22 @@ class Over:
     below: "Form"
 
 
-Form: TypeAlias = Measured | Number | Plus | Times | Over
+@dataclass(frozen=True, slots=True)
+class Root:
+    """The square root; of what is below 0, it is 0."""
+
+    of: "Form"
+
+
+@dataclass(frozen=True, slots=True)
+class AtLeast:
+    """The greater of the two."""
+
+    of: "Form"
+    least: Fraction
+
+
+Form: TypeAlias = Measured | Number | Plus | Times | Over | Root | AtLeast
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +67,22 @@ class Cells:
     name: str
     forms: tuple[Form | None, ...]
     noisy: tuple[bool, ...]
+
+
+def shown(form: Form) -> str:  # noqa: PLR0911 - one answer for each kind
+    """The form as text: `m1 / m2`, for people and for golden files."""
+    match form:
+        case Measured(place):
+            return f"m{place + 1}"
+        case Number(value):
+            return str(value) if value.denominator == 1 else f"({value})"
+        case Plus(left, right):
+            return f"({shown(left)} + {shown(right)})"
+        case Times(left, right):
+            return f"({shown(left)} * {shown(right)})"
+        case Over(above, below):
+            return f"({shown(above)} / {shown(below)})"
+        case Root(of):
+            return f"sqrt({shown(of)})"
+        case AtLeast(of, least):
+            return f"greatest({shown(of)}, {least})"

@@ -18,6 +18,7 @@ from gateway.plan.node import (
     with_own_ids,
 )
 from gateway.plan.scalars import Ref, Scalar
+from gateway.plan.types import INTEGER
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,9 @@ class PerUnit:
 class Aggregate:
     """Where noise is added and the ledger is charged: what comes out is Released.
 
-    `sets` are the grouping sets as places of keys; one set with all keys is a plain GROUP BY.
+    `sets` are the grouping sets as places of keys; one set with all keys is a plain GROUP BY. Of several sets the
+    rows come one set after the other, and the columns between keys and measures, `g1`, `g2`, …, tell them apart:
+    1 where the key is not among those of the row's set.
     """
 
     child: "Node"
@@ -99,9 +102,16 @@ class Aggregate:
                 Field(name, key.type, key.domain, nullable=key.nullable or partial)
                 for name, key in self.keys
             ),
+            *(Field(name, INTEGER, nullable=False) for name in self.marks),
             *(Field(name, one.type) for name, one in self.measures),
         )
         object.__setattr__(self, "fields", fields)
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The columns that tell whether a key is among those of the row's set; none where all of them are."""
+        count = len(self.keys) if len(self.sets) > 1 else 0
+        return tuple(f"g{place + 1}" for place in range(count))
 
     @property
     def label(self) -> Label:
@@ -109,7 +119,9 @@ class Aggregate:
 
     @property
     def unique(self) -> Unique:
-        return frozenset({frozenset(name for name, _ in self.keys)})
+        if len(set(self.sets)) < len(self.sets):
+            return NEVER_UNIQUE
+        return frozenset({frozenset((*(name for name, _ in self.keys), *self.marks))})
 
     @property
     def below(self) -> tuple["Node", ...]:

@@ -11,6 +11,7 @@ from binding.rewritten import measure_with, scalar_with, window_with
 
 from gateway.binding.bound import Empty, Fetch, Release, Stage, Step
 from gateway.plan.fields import Field
+from gateway.plan.forms import Form, shown
 from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.labels import Protected
@@ -168,14 +169,24 @@ def rendered(plan: Aggregate, before: Sequence[Step] = ()) -> str:
 
 def _made(step: Step) -> str:
     match step:
-        case Release(_, plan):
-            return Rendering().select(plan)
+        case Release(_, plan, bounds):
+            return _with_ends(Rendering().select(plan), bounds)
         case Stage(_, sql):
             return sql.text()
         case Fetch(_, table):
             return f"SELECT * FROM {_quoted(table.name)}"
         case Empty():
             raise NotRenderable("a statement that gives no rows")
+
+
+def _with_ends(select: str, bounds: Sequence[Form]) -> str:
+    """The query with the ends of intervals that are asked of it."""
+    ends = [
+        f", DP_INTERVAL_{name}({shown(form)}) AS {letter}{place + 1}"
+        for place, form in enumerate(bounds)
+        for name, letter in (("LOW", "l"), ("HIGH", "h"))
+    ]
+    return f"SELECT *{''.join(ends)} FROM ({select}) AS t" if ends else select
 
 
 def _grouped(plan: Aggregate) -> str:

@@ -11,6 +11,7 @@ from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Passing, ResultColumn, Sql
 from gateway.binding.describing import described, require_agreement
 from gateway.binding.remembered import Remembered
+from gateway.binding.spellings import askable
 from gateway.errors import Code, Reason, Refusal
 from gateway.twin import Twin, TwinRefused, TwinSession, visible_tables
 
@@ -39,7 +40,7 @@ def test_describe_of_original_is_describe_of_finishing(case: Case, session: Twin
     bound = bind(case.sql, CLINIC, describe=_describe(session))
     if isinstance(bound, Passing) and not bound.statement.query:
         return
-    original = described(bound.statement.query, _describe(session))
+    original = described(askable(bound.statement.query), _describe(session))
     assert bound.result == original
     if isinstance(bound, Cut):
         require_agreement(bound, original, _describe(session))
@@ -93,7 +94,11 @@ def test_finishing_fails_when_a_table_of_the_source_is_left_in_it(session: TwinS
 
 @pytest.mark.parametrize(
     ("sql", "position"),
-    [("SELECT COUNT(*) FROM patients WHERE", 36), ("SELECT nope FROM visits", 8)],
+    [
+        ("SELECT COUNT(*) FROM patients WHERE", 36),
+        ("SELECT nope FROM visits", 8),
+        ("SELECT COUNT(*) AS n, DP_INTERVAL_LOW(n) AS lo, nope FROM visits", 49),
+    ],
 )
 def test_refusal_has_the_place_when_postgresql_finds_the_mistake(
     sql: str, position: int, session: TwinSession

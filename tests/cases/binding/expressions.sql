@@ -325,3 +325,67 @@ SELECT COUNT(*) FROM visits WHERE visit_date > NOW() - INTERVAL '1 year' AND adm
 -- finishing SELECT "_r1"."m1" AS "count" FROM "_r1"
 -- use filter visits.admitted
 -- use filter visits.visit_date
+
+-- title: any of an array
+SELECT COUNT(*) FROM patients WHERE region = ANY(ARRAY['north', 'east']);
+-- plan
+-- _r1 release: m1 = count(*)
+--   filter (patients.region in ('north', 'east'))
+--     scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."m1" AS "count" FROM "_r1"
+-- use filter patients.region
+
+-- title: some of an array of a type
+SELECT COUNT(*) FROM patients WHERE birth_year = SOME((ARRAY[1950, 1951])::integer[]);
+-- plan
+-- _r1 release: m1 = count(*)
+--   filter (patients.birth_year in (1950, 1951))
+--     scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."m1" AS "count" FROM "_r1"
+-- use filter patients.birth_year
+
+-- title: any of an array in a string
+SELECT COUNT(*) FROM visits WHERE diagnosis = ANY('{flu, "crohn''s, mild", NULL}');
+-- plan
+-- _r1 release: m1 = count(*)
+--   filter (visits.diagnosis in ('flu', 'crohn''s, mild', cast(null as text)))
+--     scan visits as visits [protected(patient), rows 10]
+-- finishing SELECT "_r1"."m1" AS "count" FROM "_r1"
+-- use filter visits.diagnosis
+
+-- title: any of an array of dates in a string
+SELECT COUNT(*) FROM visits WHERE visit_date = ANY('{2024-01-01,2024-02-01}'::date[]);
+-- plan
+-- _r1 release: m1 = count(*)
+--   filter (visits.visit_date in (cast('2024-01-01' as date), cast('2024-02-01' as date)))
+--     scan visits as visits [protected(patient), rows 10]
+-- finishing SELECT "_r1"."m1" AS "count" FROM "_r1"
+-- use filter visits.visit_date
+
+-- title: any of an empty array
+SELECT COUNT(*) FROM patients WHERE region = ANY('{}');
+-- plan
+-- _r1 release: m1 = count(*)
+--   filter false
+--     scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."m1" AS "count" FROM "_r1"
+
+-- title: not any of an array
+SELECT COUNT(*) FROM patients WHERE region <> ALL(ARRAY['north', 'east']) AND NOT birth_year = ANY(ARRAY[1950]);
+-- plan
+-- _r1 release: m1 = count(*)
+--   filter ((not (patients.region in ('north', 'east'))) and (not (patients.birth_year in (1950))))
+--     scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."m1" AS "count" FROM "_r1"
+-- use filter patients.birth_year
+-- use filter patients.region
+
+-- title: in a list of rows
+SELECT COUNT(*) FROM patients WHERE region IN (VALUES ('north'), ('east')) AND birth_year NOT IN (VALUES (1950), (1960));
+-- plan
+-- _r1 release: m1 = count(*)
+--   filter ((patients.region in ('north', 'east')) and (not (patients.birth_year in (1950, 1960))))
+--     scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."m1" AS "count" FROM "_r1"
+-- use filter patients.birth_year
+-- use filter patients.region

@@ -188,7 +188,7 @@ SELECT COUNT(*) FROM visits WHERE admitted AT TIME ZONE 'UTC' IS NULL;
 
 -- title: an array
 -- code: GW105
-SELECT COUNT(*) FROM patients WHERE region = ANY (ARRAY['north']);
+SELECT COUNT(*) FROM patients WHERE region > ANY (ARRAY['north']);
 
 -- title: a subscript
 -- code: GW105

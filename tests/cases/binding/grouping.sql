@@ -159,6 +159,74 @@ SELECT region, smoker, COUNT(*) FROM patients GROUP BY region, ROLLUP (smoker);
 -- use group_by patients.region
 -- use group_by patients.smoker
 
+-- title: which grouping set
+SELECT region, GROUPING(region), COUNT(*) FROM patients GROUP BY ROLLUP (region);
+-- plan
+-- _r1 release by k1 = patients.region sets (k1), (): m1 = count(*)
+--   scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."k1" AS "region", "_r1"."g1" AS "grouping", "_r1"."m1" AS "count" FROM "_r1"
+-- use group_by patients.region
+
+-- title: which grouping set, of several keys
+SELECT region, smoker, GROUPING(region, smoker) AS g, GROUPING(smoker, region, smoker) AS h, COUNT(*) FROM patients GROUP BY CUBE (region, smoker);
+-- plan
+-- _r1 release by k1 = patients.region, k2 = patients.smoker sets (k1, k2), (k1), (k2), (): m1 = count(*)
+--   scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."k1" AS "region", "_r1"."k2" AS "smoker", ("_r1"."g1" * 2 + "_r1"."g2") AS "g", ("_r1"."g2" * 4 + "_r1"."g1" * 2 + "_r1"."g2") AS "h", "_r1"."m1" AS "count" FROM "_r1"
+-- use group_by patients.region
+-- use group_by patients.smoker
+
+-- title: which grouping set, in order and having
+SELECT CASE WHEN GROUPING(region) = 1 THEN 'all' ELSE region END AS r, COUNT(*) FROM patients GROUP BY ROLLUP (region) HAVING GROUPING(region) = 0 OR COUNT(*) > 5 ORDER BY GROUPING(region) DESC, region;
+-- plan
+-- _r1 release by k1 = patients.region sets (k1), (): m1 = count(*)
+--   scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT CASE WHEN "_r1"."g1" = 1 THEN 'all' ELSE "_r1"."k1" END AS "r", "_r1"."m1" AS "count" FROM "_r1" WHERE "_r1"."g1" = 0 OR "_r1"."m1" > 5 ORDER BY "_r1"."g1" DESC, "_r1"."k1"
+-- use group_by patients.region
+
+-- title: which grouping set, of one
+SELECT region, GROUPING(region) FROM patients GROUP BY region ORDER BY GROUPING(region), region;
+-- plan
+-- _r1 release by k1 = patients.region: keys alone
+--   scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."k1" AS "region", CAST(0 AS INT) AS "grouping" FROM "_r1" ORDER BY CAST(0 AS INT), region
+-- use group_by patients.region
+
+-- title: which grouping set, of an expression
+SELECT birth_year / 10 AS decade, COUNT(*) FROM patients GROUP BY ROLLUP (decade) ORDER BY GROUPING(birth_year / 10), 1;
+-- plan
+-- _r1 release by k1 = (patients.birth_year / 10) sets (k1), (): m1 = count(*)
+--   scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."k1" AS "decade", "_r1"."m1" AS "count" FROM "_r1" ORDER BY "_r1"."g1", 1
+-- use group_by patients.birth_year
+
+-- title: a window over grouping sets
+SELECT region, smoker, COUNT(*), rank() OVER (PARTITION BY GROUPING(region, smoker) ORDER BY COUNT(*) DESC) FROM patients GROUP BY ROLLUP (region, smoker);
+-- plan
+-- _r1 release by k1 = patients.region, k2 = patients.smoker sets (k1, k2), (k1), (): m1 = count(*)
+--   scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."k1" AS "region", "_r1"."k2" AS "smoker", "_r1"."m1" AS "count", RANK() OVER (PARTITION BY ("_r1"."g1" * 2 + "_r1"."g2") ORDER BY "_r1"."m1" DESC) AS "rank" FROM "_r1"
+-- use group_by patients.region
+-- use group_by patients.smoker
+
+-- title: a grouping set twice
+SELECT region, COUNT(*) FROM patients GROUP BY GROUPING SETS ((region), (region), ());
+-- plan
+-- _r1 release by k1 = patients.region sets (k1), (k1), (): m1 = count(*)
+--   scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."k1" AS "region", "_r1"."m1" AS "count" FROM "_r1"
+-- use group_by patients.region
+
+-- title: grouping sets in brackets
+SELECT region, smoker, GROUPING(region) * 2 + GROUPING(smoker) AS level, AVG(income) FROM patients GROUP BY GROUPING SETS (CUBE (region, smoker), ROLLUP (region));
+-- plan
+-- _r1 release by k1 = patients.region, k2 = patients.smoker sets (k1, k2), (k1), (k2), (), (k1), (): m1 = avg(patients.income)
+--   scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."k1" AS "region", "_r1"."k2" AS "smoker", "_r1"."g1" * 2 + "_r1"."g2" AS "level", "_r1"."m1" AS "avg" FROM "_r1"
+-- use aggregate patients.income
+-- use group_by patients.region
+-- use group_by patients.smoker
+
 -- title: case buckets
 SELECT CASE WHEN birth_year < 1950 THEN 'old' WHEN birth_year < 1990 THEN 'middle' ELSE 'young' END AS age, COUNT(*) FROM patients GROUP BY 1;
 -- plan

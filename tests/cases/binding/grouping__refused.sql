@@ -58,9 +58,33 @@ SELECT region, COUNT(*) FROM patients GROUP BY ALL;
 -- code: GW105
 SELECT 1 FROM patients GROUP BY ();
 
--- title: which grouping set
+-- title: which grouping set, of what is no key
+-- code: GW114
+SELECT region, GROUPING(smoker), COUNT(*) FROM patients GROUP BY ROLLUP (region);
+
+-- title: which grouping set, of more than the key
+-- code: GW114
+SELECT region, GROUPING(region || 'x'), COUNT(*) FROM patients GROUP BY ROLLUP (region);
+
+-- title: which grouping set, of nothing
+-- code: GW115
+SELECT region, GROUPING(), COUNT(*) FROM patients GROUP BY ROLLUP (region);
+
+-- title: which grouping set, of an aggregate
+-- code: GW114
+SELECT region, GROUPING(COUNT(*)), COUNT(*) FROM patients GROUP BY ROLLUP (region);
+
+-- title: which grouping set, in where
 -- code: GW106
-SELECT region, GROUPING(region), COUNT(*) FROM patients GROUP BY ROLLUP (region);
+SELECT region, COUNT(*) FROM patients WHERE GROUPING(region) = 0 GROUP BY ROLLUP (region);
+
+-- title: which grouping set, of rows of persons
+-- code: GW106
+SELECT AVG(GROUPING(region)) FROM patients GROUP BY ROLLUP (region);
+
+-- title: which grouping set, beside the person
+-- code: GW106
+SELECT COUNT(*) FROM (SELECT patient_id, GROUPING(patient_id) AS g FROM visits GROUP BY patient_id) t;
 
 -- title: a format that does not tell groups apart
 -- code: GW106

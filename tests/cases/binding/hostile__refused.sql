@@ -439,8 +439,8 @@ SELECT json_agg(p) FROM patients p;
 SELECT array_agg(DISTINCT patient_id) FROM visits;
 
 -- title: grouping of persons
--- code: GW106
-SELECT GROUPING(region, smoker), COUNT(*) FROM patients GROUP BY CUBE (region, smoker);
+-- code: GW105
+SELECT GROUPING(patient_id, region), COUNT(*) FROM patients GROUP BY CUBE (patient_id, region);
 
 -- title: a hypothetical rank
 -- code: GW106

@@ -98,9 +98,33 @@ SELECT percentile_cont(income) WITHIN GROUP (ORDER BY income) FROM patients;
 -- code: GW106
 SELECT percentile_cont(1.5) WITHIN GROUP (ORDER BY income) FROM patients;
 
--- title: several fractions
--- code: GW105
-SELECT percentile_cont(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY income) FROM patients;
+-- title: several fractions, one of them computed
+-- code: GW106
+SELECT percentile_cont(ARRAY[0.1, income]) WITHIN GROUP (ORDER BY income) FROM patients;
+
+-- title: median of a text by its name
+-- code: GW106
+SELECT MEDIAN(name) FROM patients;
+
+-- title: median of each person
+-- code: GW106
+SELECT AVG(m) FROM (SELECT patient_id, MEDIAN(cost) AS m FROM visits GROUP BY patient_id) t;
+
+-- title: most frequent values without their number
+-- code: GW115
+SELECT DP_TOP(region) FROM patients;
+
+-- title: no most frequent values
+-- code: GW106
+SELECT DP_TOP(region, 0) FROM patients;
+
+-- title: most frequent persons
+-- code: GW118
+SELECT DP_TOP(patient_id, 3) FROM visits;
+
+-- title: most frequent values of each person
+-- code: GW106
+SELECT COUNT(*) FROM (SELECT patient_id, DP_TOP(diagnosis, 1) AS d FROM visits GROUP BY patient_id) t;
 
 -- title: rank within a group
 -- code: GW106
@@ -165,3 +189,23 @@ SELECT COUNT(*) FROM regions r JOIN codes c ON EXISTS (SELECT 1 FROM patients);
 -- title: rows in VALUES
 -- code: GW105
 VALUES ((SELECT income FROM patients));
+
+-- title: an array in a string that does not end
+-- code: GW105
+SELECT COUNT(*) FROM patients WHERE region = ANY('{north');
+
+-- title: an array of arrays in a string
+-- code: GW105
+SELECT COUNT(*) FROM patients WHERE region = ANY('{{north},{east}}');
+
+-- title: any of an array of another type
+-- code: GW115
+SELECT COUNT(*) FROM visits WHERE visit_date = ANY(ARRAY['2024-01-01']);
+
+-- title: equal to all of an array
+-- code: GW106
+SELECT COUNT(*) FROM patients WHERE region = ALL(ARRAY['north', 'east']);
+
+-- title: a list of rows with two values
+-- code: GW105
+SELECT COUNT(*) FROM patients WHERE region IN (VALUES ('north', 1));

@@ -1,0 +1,312 @@
+"""The rows of a finishing followed back to the rows of the releases: where intervals come from.
+
+It works on the SQL over the constants, after the statement was cut: every query in it is read bottom up, and the
+calls of `DP_INTERVAL_LOW` and `DP_INTERVAL_HIGH` become columns of the constants.
+
+INVARIANT: following adds columns that nobody sees and changes nothing else: the rows are the same, and so are
+the columns that there were.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from sqlglot import exp
+
+from gateway.binding.bound import Empty, Fetch, Release
+from gateway.binding.cutting import Cutting
+from gateway.binding.ends import ENDS, has_end, is_end, output, own_ends, unknown_end
+from gateway.binding.items import Item
+from gateway.binding.measures import is_aggregate
+from gateway.binding.names import fold, name_of_function, quoted, result_name
+from gateway.binding.origins import Named, Read, Released, Rows, Shown, Source, Unknown
+from gateway.binding.scope import unknown_column
+from gateway.binding.selected import QUERIES, Selected, own_queries
+from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.plan.forms import Cells
+
+_Environment = Mapping[str, Named | None]
+# where a bare name is that of an output column first
+_LISTS: Final = frozenset({"expressions", "order", "distinct", "windows"})
+_ABOUT: Final = "name a column that is COUNT, SUM or AVG in each row, or a sum, difference, product or quotient of such"
+
+
+class Followed(NamedTuple):
+    """A finishing with the number of the row it comes from behind each row."""
+
+    query: exp.Expression
+    cells: Cells
+
+
+def with_ends(query: exp.Expression, cutting: Cutting) -> exp.Expression:
+    """The query with the ends of intervals as columns of the constants."""
+    if not has_end(query):
+        return query
+    made = query.copy()
+    if cutting.empty:
+        return _without_ends(made)
+    _Tracing(made, cutting).query(made, {})
+    left = next((one for one in made.find_all(exp.Anonymous) if is_end(one)), None)
+    if left is not None:
+        raise _no_cell(left)
+    return made
+
+
+def followed(query: exp.Expression, cutting: Cutting) -> Followed | None:
+    """The query with the numbers of rows, where its rows come from rows of a release."""
+    made = query.copy()
+    rows = _Tracing(made, cutting).query(made, {})
+    if rows.columns is None or not rows.origins:
+        return None
+    counts = dict.fromkeys(rows.origins, 0)
+    for shown in rows.columns:
+        if shown.form is not None and shown.of is not None:
+            counts[shown.of] += 1
+    origin = max(counts, key=lambda one: counts[one])
+    rows.expose(origin, "n")
+    forms = tuple(one.form if one.of is origin else None for one in rows.columns)
+    return Followed(made, Cells(origin.release, forms, tuple(one.noisy for one in rows.columns)))
+
+
+class _Tracing:
+    """Reads the queries of one finishing."""
+
+    def __init__(self, whole: exp.Expression, cutting: Cutting) -> None:
+        self._cutting = cutting
+        self._read = Counter(
+            fold(one.this)
+            for one in whole.find_all(exp.Table)
+            if isinstance(one.this, exp.Identifier)
+        )
+        self._steps = {one.name: one for one in cutting.steps}
+        self._noisy_names = {
+            one.name for one in cutting.steps if isinstance(one, Release) and one.plan.measures
+        }
+
+    def query(self, node: exp.Expression, around: _Environment) -> Rows:
+        inside = self._defined(node.args.get("with_"), around)
+        match node:
+            case exp.Select():
+                return self._select(node, inside)
+            case exp.Subquery():
+                return self.query(node.this, inside)
+            case exp.SetOperation():
+                return self._set_operation(node, inside)
+            case exp.Values() if node.expressions:
+                first = node.expressions[0]
+                width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
+                return Unknown(tuple(Shown(f"column{place + 1}") for place in range(width)))
+        return Unknown()
+
+    def _defined(self, with_: exp.With | None, around: _Environment) -> _Environment:
+        inside = dict(around)
+        for cte in [] if with_ is None else list(with_.expressions):
+            name = fold(cte.args["alias"].this)
+            if with_ is not None and with_.args.get("recursive") and _reads(cte.this, name):
+                self._noisy_names.add(name)
+                inside[name] = None
+                continue
+            rows = self.query(cte.this, inside)
+            named = Named(
+                cte,
+                rows,
+                _renamed(cte, rows.columns),
+                self._cutting.hidden(),
+                alone=self._read[name] < 2,  # noqa: PLR2004 - one reader
+            )
+            if _is_noisy(rows):
+                self._noisy_names.add(name)
+            inside[name] = named
+        return inside
+
+    def _set_operation(self, node: exp.SetOperation, around: _Environment) -> Rows:
+        left, right = self.query(node.this, around), self.query(node.expression, around)
+        if left.columns is None or right.columns is None:
+            return Unknown()
+        return Unknown(
+            tuple(
+                Shown(one.name, noisy=one.noisy or other.noisy)
+                for one, other in zip(left.columns, right.columns, strict=False)
+            )
+        )
+
+    def _select(self, node: exp.Select, around: _Environment) -> Rows:
+        selected = Selected(
+            node, list(self._from(node, around)), self._cutting.hidden, self._reads_noisy
+        )
+        parts = list(selected.own_parts())
+        for _, part in parts:
+            for query in own_queries(part):
+                if has_end(query):
+                    self.query(query, around)
+        for item in list(node.expressions):
+            if not isinstance(item, exp.Alias) and has_end(item):
+                item.replace(exp.Alias(this=item.copy(), alias=quoted(result_name(item))))
+        outputs = [
+            Item(result_name(one), one.this if isinstance(one, exp.Alias) else one)
+            for one in node.expressions
+            if not isinstance(one, exp.Star)
+        ]
+        for slot, part in list(selected.own_parts()):
+            for call in list(own_ends(part)):
+                call.replace(self._end(call, slot, selected, outputs))
+        selected.read()
+        return selected
+
+    def _end(
+        self, call: exp.Expression, slot: str, selected: Selected, outputs: list[Item]
+    ) -> exp.Expression:
+        name = name_of_function(call) if isinstance(call, exp.Anonymous) else ""
+        if len(call.expressions) != 1:
+            raise SyntaxRefused(
+                Code.TYPE_MISMATCH, f"`{name}` with {len(call.expressions)} arguments"
+            )
+        if isinstance(call.parent, (exp.Window, exp.Filter, exp.WithinGroup)) and (
+            call.parent.this is call
+        ):
+            raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{name}` with a window or a filter")
+        if selected.groups and not _is_of_rows(call, slot):
+            raise _no_cell(call)
+        what = call.expressions[0]
+        if slot in _LISTS:
+            what = output(what, outputs) or what
+        cell = selected.cell(what)
+        if cell is None:
+            raise _unknown(what, selected) or _no_cell(call)
+        form, source, origin = cell
+        if not selected.wide:
+            raise UnsupportedSql(
+                Code.FUNCTION_UNSUPPORTED,
+                f"`{name}` beside a NATURAL join, a whole row, or a star over equal names",
+                "name the columns one by one",
+            )
+        return selected.reach(
+            source, origin, f"{ENDS[name]}{self._cutting.bound(origin.release, form)}"
+        )
+
+    def _from(self, node: exp.Select, around: _Environment) -> Iterator[Source]:
+        from_ = node.args.get("from_")
+        if from_ is None:
+            return
+        found = list(self._item(from_.this, around))
+        for join in node.args.get("joins") or []:
+            other = list(self._item(join.this, around))
+            side = join.args.get("side") or ""
+            if side in {"RIGHT", "FULL"}:
+                found = [replace(one, sure=False) for one in found]
+            if side in {"LEFT", "FULL"}:
+                other = [replace(one, sure=False) for one in other]
+            found += other
+        yield from found
+
+    def _item(self, node: exp.Expression, around: _Environment) -> Iterator[Source]:
+        """The relations of one item of FROM; of joins in brackets it is not told who is sure."""
+        joins = [*(node.args.get("joins") or [])]
+        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
+            first = list(self._item(node.this, around))
+        else:
+            first = [self._source(node, around)]
+        for join in joins:
+            first += self._item(join.this, around)
+        yield from (replace(one, sure=False) for one in first) if joins else first
+
+    def _source(self, node: exp.Expression, around: _Environment) -> Source:
+        alias = node.args.get("alias")
+        name = "" if alias is None or alias.this is None else fold(alias.this)
+        rows: Rows = Unknown()
+        if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
+            name = name or fold(node.this)
+            rows = self._table(node, name, around)
+        elif isinstance(node, exp.Subquery | exp.Values):
+            rows = self.query(node, around)
+        elif isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery):
+            rows = Unknown(_plainly(self.query(node.this, around).columns))
+        return Source(name, node, rows, _renamed(node, rows.columns))
+
+    def _table(self, node: exp.Table, alias: str, around: _Environment) -> Rows:
+        name = fold(node.this)
+        if node.args.get("db") is not None:
+            return Unknown()
+        if name in around:
+            cte = around[name]
+            return Unknown() if cte is None else Read(cte, node, alias)
+        step = self._steps.get(name)
+        if isinstance(step, Release):
+            return Released(name, step.plan, len(self._cutting.bounds(name)))
+        if isinstance(step, Fetch | Empty) and step.table.columns:
+            return Unknown(tuple(Shown(one.name) for one in step.table.columns))
+        return Unknown()
+
+    def _reads_noisy(self, query: exp.Expression) -> bool:
+        return any(
+            fold(one.this) in self._noisy_names
+            for one in query.find_all(exp.Table)
+            if isinstance(one.this, exp.Identifier)
+        )
+
+
+def _renamed(node: exp.Expression, columns: tuple[Shown, ...] | None) -> tuple[Shown, ...] | None:
+    """The columns by the names that an alias gives them."""
+    alias = node.args.get("alias")
+    given = [] if alias is None else [fold(one) for one in alias.args.get("columns") or []]
+    if columns is None or not given:
+        return columns
+    names = [*given, *(one.name for one in columns[len(given) :])]
+    return tuple(replace(one, name=name) for one, name in zip(columns, names, strict=False))
+
+
+def _plainly(columns: tuple[Shown, ...] | None) -> tuple[Shown, ...] | None:
+    if columns is None:
+        return None
+    return tuple(Shown(one.name, noisy=one.noisy) for one in columns)
+
+
+def _is_noisy(rows: Rows) -> bool:
+    return rows.columns is None or any(one.noisy for one in rows.columns)
+
+
+def _reads(query: exp.Expression, name: str) -> bool:
+    return any(
+        isinstance(one.this, exp.Identifier) and fold(one.this) == name
+        for one in query.find_all(exp.Table)
+    )
+
+
+def _is_of_rows(call: exp.Expression, slot: str) -> bool:
+    """Whether a call in a SELECT that aggregates is computed row by row all the same."""
+    if slot in {"where", "on"}:
+        return True
+    node = call.parent
+    while isinstance(node, exp.Expression) and not isinstance(node, QUERIES):
+        if is_aggregate(node):
+            return True
+        node = node.parent
+    return False
+
+
+def _unknown(what: exp.Expression, selected: Selected) -> Refusal | None:
+    if not isinstance(what, exp.Column) or isinstance(what.this, exp.Star):
+        return None
+    if any(one.columns is None for one in selected.sources):
+        return None
+    names = {each.name for one in selected.sources for each in one.columns or ()}
+    return None if fold(what.this) in names else unknown_column(what)
+
+
+def _no_cell(call: exp.Expression) -> Refusal:
+    name = name_of_function(call) if isinstance(call, exp.Anonymous) else ""
+    return UnsupportedSql(
+        Code.FUNCTION_UNSUPPORTED, f"`{name}` of something that has no interval", _ABOUT
+    )
+
+
+def _without_ends(query: exp.Expression) -> exp.Expression:
+    """The query of a statement that gives no rows, which has no intervals either."""
+    for select in list(query.find_all(exp.Select)):
+        for item in list(select.expressions):
+            if not isinstance(item, exp.Alias) and has_end(item):
+                item.replace(exp.Alias(this=item.copy(), alias=quoted(result_name(item))))
+    for call in [one for one in query.find_all(exp.Anonymous) if is_end(one)]:
+        call.replace(unknown_end())
+    return query
