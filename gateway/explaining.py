@@ -1,6 +1,6 @@
 """`policy explain`: what a statement means for somebody, and which rules decide it, for whoever edits policies.
 
-Nothing is asked of the source and nothing is charged. It goes the way every question goes, so what is
+Nothing is asked of the source, no ledger is looked at and nothing is charged. It goes the way every question goes, so what is
 permitted here is permitted there.
 """
 
@@ -14,6 +14,7 @@ from typing import Any
 from gateway.binding.bound import Cut
 from gateway.binding.explained import explained
 from gateway.errors import Code, GatewayError, OperatorError, Refusal
+from gateway.foretelling import Foretold, columns_json, foretold, foretold_json, foretold_lines
 from gateway.policy.applying import Applying
 from gateway.policy.load import LoadedPolicies
 from gateway.policy.rules import Policy
@@ -25,13 +26,14 @@ from gateway.views import Views
 
 @dataclass(frozen=True)
 class Explained:
-    """Either what the statement means and why it is permitted, or the refusal."""
+    """What the statement means, why it is permitted and what it costs; or the refusal, wherever it came."""
 
     subject: str
     dataset: str
     rules: Applying
     understood: Understood | None
     refusal: Refusal | None
+    price: Foretold | None = None
 
 
 @contextmanager
@@ -44,15 +46,18 @@ def twin_for_a_while(programs_bin: Path | None) -> Iterator[Twin]:
             yield twin
 
 
-def explain(question: Question, policy: Policy, borrow: Borrow) -> Explained:
-    """What would become of the question, up to its price."""
-    rules = Applying((), ())
+def explain(
+    question: Question, policy: Policy, loaded: LoadedPolicies, borrow: Borrow
+) -> Explained:
+    """What would become of the question, up to where the source would be asked."""
+    rules, understood = Applying((), ()), None
     try:
         rules = rules_for(question, policy)
         understood = understand(question, Views(policy), borrow)
+        price = foretold(question, understood, policy, loaded)
     except Refusal as refusal:
-        return Explained(question.subject.name, policy.name, rules, None, refusal)
-    return Explained(question.subject.name, policy.name, rules, understood, None)
+        return Explained(question.subject.name, policy.name, rules, understood, refusal)
+    return Explained(question.subject.name, policy.name, rules, understood, None, price)
 
 
 def subject_and_policy(
@@ -83,6 +88,8 @@ def explained_text(found: Explained) -> str:
         lines += _result_lines(found.understood)
     lines.append(_decision(found))
     lines += [f"  {line}" for line in _why(found)]
+    if found.price is not None:
+        lines += foretold_lines(found.price)
     return "\n".join(lines)
 
 
@@ -103,6 +110,9 @@ def explained_json(found: Explained) -> dict[str, Any]:
         body["purpose"] = found.understood.decision.terms.purpose
         body["plan"] = explained(bound).splitlines()
         body["columns"] = [{"name": one.name, "type": one.type_name} for one in bound.result or ()]
+        if found.price is not None:
+            body["columns"] = columns_json(found.price)
+            body["price"] = foretold_json(found.price)
         body["uses"] = [str(use) for use in sorted(bound.uses)] if isinstance(bound, Cut) else []
     if found.refusal is not None:
         body["refusal"] = {

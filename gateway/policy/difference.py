@@ -6,13 +6,14 @@ written differently. Whatever lets more be learned is wider.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 from gateway.catalog.domains import Anything
 from gateway.catalog.tables import ColumnRef, Table
 from gateway.policy.applying import FRONT_ENDS, Circumstances
 from gateway.policy.decide import permitted, permitted_tables
 from gateway.policy.load import LoadedPolicies
-from gateway.policy.rules import Budget, Operation, Policy, Rule
+from gateway.policy.rules import Budget, Operation, Policy, Reported, Rule
 from gateway.policy.subjects import Subject
 from gateway.units import format_decimal
 
@@ -124,6 +125,44 @@ def _auditing(before: Policy, after: Policy) -> Iterator[Change]:
         yield Change("changed", name, "the trust groups are others")
     if before.max_age != after.max_age or before.sizes != after.sizes:
         yield Change("changed", name, "`reuse` or `limits` are others")
+    yield from _results(before, after)
+
+
+def _results(before: Policy, after: Policy) -> Iterator[Change]:
+    """A number within its domain tells less than what the noise made of it; a slower reply tells less of time."""
+    was, now, name = before.results, after.results, after.name
+    for label, first, second in (
+        ("clamp_results", was.clamp, now.clamp),
+        ("suppress_small", was.suppress_small, now.suppress_small),
+    ):
+        if first is not second:
+            message = f"`{label}` is {str(second).lower()}, was {str(first).lower()}"
+            yield Change("narrower" if second else "wider", name, message)
+    if was.reply_grid_ms != now.reply_grid_ms:
+        narrower = (now.reply_grid_ms or 0) > (was.reply_grid_ms or 0)
+        message = (
+            f"`reply_grid_ms` is {now.reply_grid_ms or 'none'}, was {was.reply_grid_ms or 'none'}"
+        )
+        yield Change("narrower" if narrower else "wider", name, message)
+    yield from _reported(name, was.reported, now.reported)
+
+
+def _reported(name: str, was: Reported, now: Reported) -> Iterator[Change]:
+    """Ranges that are wider tell less."""
+    pairs = [(f"{name}, results of counts", was.count, now.count)]
+    pairs += [
+        (f"{name}.{one}", was.columns.get(one), now.columns.get(one))
+        for one in sorted({*was.columns, *now.columns})
+    ]
+    for about, first, second in pairs:
+        if first != second:
+            direction = "narrower" if (second or 0) > (first or 0) else "wider"
+            message = f"reported in ranges of {_range(second)}, was {_range(first)}"
+            yield Change(direction, about, message)
+
+
+def _range(width: Fraction | None) -> str:
+    return "none" if width is None else format_decimal(width)
 
 
 def _tables(before: Policy, after: Policy) -> Iterator[Change]:

@@ -35,6 +35,12 @@ class LoadedPolicies:
     files: tuple[str, ...] = ()
     warnings: tuple[PolicyError, ...] = field(default=(), compare=False)
 
+    @property
+    def longest_grid_ms(self) -> int | None:
+        """The longest reply grid of all; None when no policy has one."""
+        grids = (policy.results.reply_grid_ms for policy in self.policies.values())
+        return max((one for one in grids if one is not None), default=None)
+
 
 @dataclass(frozen=True)
 class Reading:

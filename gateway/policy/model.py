@@ -24,6 +24,8 @@ COLUMN_NAME = "[A-Za-z_][A-Za-z0-9_$]{0,62}"
 _WORD = "letters, digits and `_`, beginning with a letter, at most 63"
 MOST_ROWS = 65_536  # R · 2^16 must fit the weights of contribution bounding
 MOST_GROUPS = 1_000_000
+LONGEST_GRID_MS = 60_000
+WIDEST_COUNTS = 1_000_000_000
 
 TableName = Annotated[
     str,
@@ -107,6 +109,12 @@ class DomainModel(Model):
     in_: _Members | None = Field(default=None, alias="in")
 
 
+class ReportModel(Model):
+    """How results of a column are reported."""
+
+    ranges: Written
+
+
 class ColumnModel(Model):
     """One column."""
 
@@ -116,6 +124,7 @@ class ColumnModel(Model):
     step: Written | None = None
     immutable: Choice = False
     joins: Line | None = None
+    report: ReportModel | None = None
 
 
 class TableModel(Model):
@@ -173,6 +182,21 @@ class LimitsModel(Model):
     result_rows: Annotated[int, *whole("`result_rows`", 1, 10_000_000)] = 100_000
 
 
+class CountsModel(Model):
+    """How counts are reported."""
+
+    count: Annotated[int, *whole("`count`", 1, WIDEST_COUNTS)]
+
+
+class AnswersModel(Model):
+    """What an answer shows of its noise, and when it leaves."""
+
+    clamp_results: Choice = True
+    suppress_small: Choice = False
+    reply_grid_ms: Annotated[int, *whole("`reply_grid_ms`", 1, LONGEST_GRID_MS)] | None = None
+    report: CountsModel | None = None
+
+
 class PolicyModel(Model):
     """A whole policy file: one dataset."""
 
@@ -185,3 +209,4 @@ class PolicyModel(Model):
     audit: AuditModel = Field(default_factory=AuditModel)
     reuse: ReuseModel | None = None
     limits: LimitsModel = Field(default_factory=LimitsModel)
+    answers: AnswersModel = Field(default_factory=AnswersModel)

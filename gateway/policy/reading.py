@@ -9,7 +9,8 @@ from gateway.policy.declaring import declared
 from gateway.policy.granting import analyst_budget, granted
 from gateway.policy.model import PolicyModel, PrivacyModel
 from gateway.policy.problems import Complaints, Path, PolicyError
-from gateway.policy.rules import Auditing, Budget, Mechanism, Policy, Privacy, Sizes
+from gateway.policy.reported import read_reported
+from gateway.policy.rules import Auditing, Budget, Mechanism, Policy, Privacy, Results, Sizes
 from gateway.policy.shape import shaped
 from gateway.policy.source import Source, SourceUnfit, resolve, source_from, unresolved
 from gateway.policy.yaml_text import quote
@@ -32,6 +33,7 @@ def read_policy(complaints: Complaints, environment: Mapping[str, str] | None) -
     auditing = _auditing(model, complaints)
     if dataset is None:
         return None
+    reported = read_reported(model, dataset, complaints)
     rules = granted(model.access, dataset, privacy.budget, complaints)
     if source is None or complaints.problems:
         return None
@@ -43,6 +45,12 @@ def read_policy(complaints: Complaints, environment: Mapping[str, str] | None) -
         auditing,
         DEFAULT_MAX_AGE if model.reuse is None else model.reuse.max_age,
         Sizes(model.limits.enumerated_groups, model.limits.result_rows),
+        Results(
+            model.answers.clamp_results,
+            model.answers.suppress_small,
+            model.answers.reply_grid_ms,
+            reported,
+        ),
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
+from fractions import Fraction
 from typing import Final
 
 from gateway.catalog.tables import ColumnRef, Dataset
@@ -100,6 +101,24 @@ class Sizes:
 
 
 @dataclass(frozen=True)
+class Reported:
+    """The widths of the ranges in which counts and results of columns are reported: numbers, days or seconds."""
+
+    count: Fraction | None = None
+    columns: Mapping[ColumnRef, Fraction] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Results:
+    """What an answer shows of its noise, and on which grid of time it leaves, if on any."""
+
+    clamp: bool = True
+    suppress_small: bool = False
+    reply_grid_ms: int | None = None
+    reported: Reported = field(default_factory=Reported)
+
+
+@dataclass(frozen=True)
 class Policy:
     """Everything one file says."""
 
@@ -110,6 +129,7 @@ class Policy:
     auditing: Auditing
     max_age: timedelta
     sizes: Sizes
+    results: Results = Results()
 
     @property
     def name(self) -> str:

@@ -128,4 +128,6 @@ _EXAMPLES = {
     "when": 'write `when: subject.role == "researcher"`',
     "type": "write `type: text`, or another type of PostgreSQL",
     "max_age": "write `max_age: 7d`",
+    "ranges": "write `report: {ranges: 1000}`",
+    "count": "write `report: {count: 10}`",
 }

@@ -10,11 +10,13 @@ from docs.sql_limits import LIMITS
 
 from gateway.binding import (
     constants,
+    ends,
     formats,
     functions,
     intervals,
     measures,
     scalars,
+    spellings,
     statement,
     windows,
 )
@@ -160,8 +162,10 @@ LISTS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "types of a cast": lambda: set(constants.TYPE_NAMES.values()) - {Kind.CHAR},
     "aggregates": lambda: measures._PLAIN,
     "aggregates with `WITHIN GROUP`": lambda: measures._ORDERED,
+    "aggregates that PostgreSQL has not": lambda: spellings.OURS,
     "aggregates for each person": lambda: measures.PER_UNIT,
     "aggregates that are refused": lambda: measures.REFUSED,
+    "ends of intervals": lambda: ends.ENDS,
     "windows within a person": lambda: windows._NUMBERING | windows._NEIGHBOURS | windows._SUMMING,
     "statements that are questions": lambda: statement._QUERY,
     "statements that pass": lambda: (

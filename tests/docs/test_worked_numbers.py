@@ -27,6 +27,7 @@ def computed() -> Mapping[str, str]:
         "conversions": worked.conversions(),
         "fitting": worked.fitting(),
         "thresholds": worked.thresholds(),
+        "several": worked.several(),
     }
 
 
@@ -42,7 +43,7 @@ def test_story_of_the_budget_is_what_the_ledger_does(
     assert told == refusals[: len(told)]
 
 
-@pytest.mark.parametrize("name", ["conversions", "fitting", "thresholds"])
+@pytest.mark.parametrize("name", ["conversions", "fitting", "thresholds", "several"])
 def test_worked_number_is_what_the_code_computes(name: str) -> None:
     """Caps in rho, questions that fit, and the halves of delta are computed again."""
     assert shown(TEXT)[name] == computed()[name]

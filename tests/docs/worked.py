@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from gateway.administering import declare_account, declare_ledger
 from gateway.budget.account import Account, Currency, Ledger, Limits, cost_on_path
 from gateway.budget.charge import ChargeRequest, Measurement
+from gateway.budget.several import MANY, for_several
 from gateway.budget.standing import standings
 from gateway.charging import charge_question
 from gateway.errors import Refusal
@@ -152,6 +153,23 @@ def thresholds() -> str:
     conversion = Delta(LIMITS.delta.value - half.value)
     header = ["δ of the account", "for the conversion", "for thresholds", "statements at 1e-9"]
     return table(header, [[str(LIMITS.delta), str(conversion), str(half), str(fit)]])
+
+
+def several() -> str:
+    """What a question at the default price, and the whole budget, mean for several units together."""
+    rows = [[str(units)] for units in MANY]
+    for currency in (Currency.PURE, Currency.ZCDP):
+        found = for_several(LIMITS, currency, cost_on_path(PRICE, currency, [LIMITS]))
+        for row, one in zip(rows, found, strict=True):
+            row += [str(one.question), str(one.budget)]
+    header = [
+        "together",
+        "a question, pure",
+        "the budget, pure",
+        "a question, zCDP",
+        "the budget, zCDP",
+    ]
+    return table(header, rows)
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

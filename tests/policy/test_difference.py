@@ -62,6 +62,29 @@ def test_equal_policies_do_not_differ() -> None:
         ("max: 1.0", "max: 0.5", ["narrower clinic: the highest price is 0.5, was 1"]),
         ("min_units: 10", "min_units: 5", ["wider clinic: `min_units` is 5, was 10"]),
         (
+            "reuse:",
+            "answers: {clamp_results: false}\nreuse:",
+            ["wider clinic: `clamp_results` is false, was true"],
+        ),
+        (
+            "reuse:",
+            "answers: {suppress_small: true, reply_grid_ms: 100}\nreuse:",
+            [
+                "narrower clinic: `suppress_small` is true, was false",
+                "narrower clinic: `reply_grid_ms` is 100, was none",
+            ],
+        ),
+        (
+            "domain: {between: [0, 200000]}, step: 1}",
+            "domain: {between: [0, 200000]}, step: 1, report: {ranges: 10000}}",
+            ["narrower clinic.patients.income: reported in ranges of 10000, was none"],
+        ),
+        (
+            "reuse:",
+            "answers: {report: {count: 5}}\nreuse:",
+            ["narrower clinic, results of counts: reported in ranges of 5, was none"],
+        ),
+        (
             "[1920, 2020]",
             "[1900, 2020]",
             ["changed clinic.patients.birth_year: it is declared otherwise"],

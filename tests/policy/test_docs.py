@@ -11,10 +11,11 @@ from fix_policy import BASE, read
 from gateway.catalog.types import Kind, parse_type
 from gateway.policy.condition_tokens import DEEPEST, LONGEST
 from gateway.policy.condition_tree import FUNCTIONS, MACROS, METHODS, REQUEST
+from gateway.policy.rules import Reported
 from gateway.policy.schema import policy_schema
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "policies.md"
-SECTIONS = ("privacy", "tables", "access", "audit", "reuse", "limits")
+SECTIONS = ("privacy", "tables", "access", "audit", "reuse", "limits", "answers")
 
 
 def sections(text: str) -> dict[str, str]:
@@ -110,4 +111,9 @@ def test_defaults_of_the_document_are_those_of_policies() -> None:
     assert said["max_age"] == f"{policy.max_age.days}d"
     assert said["enumerated_groups"] == str(policy.sizes.enumerated_groups)
     assert said["result_rows"] == str(policy.sizes.result_rows)
+    assert said["clamp_results"] == str(policy.results.clamp).lower()
+    assert said["suppress_small"] == str(policy.results.suppress_small).lower()
+    assert policy.results.reported == Reported()
+    assert policy.results.reply_grid_ms is None
+    assert "| `reply_grid_ms` | none |" in text
     assert said["mechanism"] == policy.privacy.mechanism

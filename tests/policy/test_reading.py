@@ -8,7 +8,7 @@ from fix_policy import BASE, ENVIRONMENT, Case, cases, changed, read
 
 from gateway.catalog.domains import Anything, Interval, Values
 from gateway.catalog.tables import ColumnRef
-from gateway.policy.rules import Mechanism, Operation
+from gateway.policy.rules import Mechanism, Operation, Reported, Results
 from gateway.units import Delta, Epsilon
 
 REFUSED = cases("refused.txt")
@@ -77,6 +77,37 @@ def test_policy_has_everything_the_file_says() -> None:
     assert permit.use[Operation.GROUP_BY] == {ColumnRef("patients", "region")}
     assert forbid.use is None
     assert forbid.tables == {"patients", "visits", "regions"}
+
+
+def test_policy_says_how_answers_look_when_the_file_does() -> None:
+    """Results are clamped, nothing is blanked and nobody waits, unless the file says otherwise."""
+    assert read(BASE).accepted.results == Results(
+        clamp=True, suppress_small=False, reply_grid_ms=None
+    )
+    answers = "answers: {clamp_results: false, suppress_small: true, reply_grid_ms: 250}\n"
+    assert read(BASE + answers).accepted.results == Results(
+        clamp=False, suppress_small=True, reply_grid_ms=250
+    )
+
+
+def test_policy_says_which_results_are_in_ranges_when_the_file_does() -> None:
+    """Numbers are exact, days are numbers, times are seconds; of nothing else anything is said."""
+    text = BASE.replace("[0, 5000]}", "[0, 5000]}, report: {ranges: 0.5}")
+    text = text.replace(
+        "[2020-01-01, 2026-12-31]}", "[2020-01-01, 2026-12-31]}, report: {ranges: 7}"
+    )
+    text = text.replace(
+        "      visit_date:",
+        "      at: {type: timestamp, class: quasi, report: {ranges: 15m}}\n      visit_date:",
+    )
+    policy = read(text + "answers: {report: {count: 10}}\n").accepted
+    columns = {
+        ColumnRef("visits", "cost"): Fraction(1, 2),
+        ColumnRef("visits", "at"): Fraction(900),
+        ColumnRef("visits", "visit_date"): Fraction(7),
+    }
+    assert policy.results.reported == Reported(Fraction(10), columns)
+    assert read(BASE).accepted.results.reported == Reported()
 
 
 def test_domains_are_read_by_the_type_of_their_column() -> None:
