@@ -6,7 +6,7 @@ from gateway.binding.bound import Cut, Passing
 from gateway.binding.statement import Kind
 from gateway.budget.account import Currency
 from gateway.budget.charge import Receipt
-from gateway.cells import answer_columns, answer_intervals
+from gateway.cells import answer_columns, answer_intervals, in_ranges
 from gateway.errors import Code, UnsupportedSql
 from gateway.executing import Executed
 from gateway.finishing import run_finishing
@@ -14,6 +14,7 @@ from gateway.house import House
 from gateway.plan.node import BrokenPlan
 from gateway.question import Answer
 from gateway.serving import Serving
+from gateway.suppressing import without_small
 from gateway.understanding import Question, Understood
 from gateway.units import Delta, Epsilon
 
@@ -35,17 +36,21 @@ def finished(  # noqa: PLR0913, PLR0917 - everything that an answer says
     most = serving.policy.sizes.result_rows
     with house.twin.borrowed(question.subject.name, understood.view.shown) as twin:
         rows = run_finishing(sql, done.constants, twin, most)
+    intervals = answer_intervals(cut, rows, done.noisy)
+    if cut.traced is not None:
+        intervals = without_small(cut, rows, intervals, done.small[cut.traced.cells.name])
     price = Epsilon.zero() if receipt is None else receipt.price
     in_rho = receipt is not None and serving.currency is Currency.ZCDP
     return Answer(
         query_id=query_id,
         columns=answer_columns(cut, done.noisy),
         rows=rows if cut.traced is None else tuple(row[:-1] for row in rows),
-        intervals=answer_intervals(cut, rows, done.noisy),
+        intervals=intervals,
         price=price,
         charged=price,
         rho=receipt.cost if receipt is not None and in_rho else None,
         delta=Delta(receipt.withdrawals[0].delta if receipt is not None else Fraction(0)),
+        notices=in_ranges(one.priced.rolled for one in done.noisy.values()),
     )
 
 

@@ -23,6 +23,7 @@ from gateway.identity.anchored import anchored_revocations
 from gateway.identity.authenticator import KeyAuthenticator
 from gateway.identity.lookup import reading_state
 from gateway.identity.turning_away import TurningAway
+from gateway.kept import Kept
 from gateway.observing.metrics import Metrics
 from gateway.own_rows import OwnRows
 from gateway.policy.current import Cause, CurrentPolicies
@@ -148,7 +149,17 @@ def open_asking(
     served = Served(lambda: policies.value, ground.engine, emit)
     own = OwnRows(accounts_of, records, served)
     limit_s = ground.settings.statement_timeout
-    house = House(ground.journal, ground.trail, twin, served.find, own.rows, emit, limit_s=limit_s)
+    house = House(
+        ground.journal,
+        ground.trail,
+        twin,
+        served.find,
+        own.rows,
+        emit,
+        limit_s=limit_s,
+        kept=Kept(ground.engine),
+        grid=lambda: policies.value.longest_grid_ms,
+    )
     return Asking(house, own, served, front_end)
 
 

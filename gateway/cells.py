@@ -1,19 +1,22 @@
 """What a front end says about each column and cell of an answer: whether it is noisy, and how much."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
-from gateway.binding.bound import Bound, Cut, Traced
+from gateway.binding.bound import Bound, Cut
 from gateway.finishing import Row
-from gateway.noise.cells import Intervals
-from gateway.noise.mechanism import DiscreteLaplace, Mechanism
-from gateway.noise.noisy import NoisyTable
-from gateway.noise.pricing import Priced
+from gateway.noise.added import Added
+from gateway.noise.cells import Interval
+from gateway.noise.mechanism import DiscreteLaplace
+from gateway.noise.rolling import NoisyRelease, PricedRelease
 from gateway.plan.forms import Form, Measured
+from gateway.policy.reported import range_notices
 from gateway.question import AnswerColumn
 from gateway.sensitivity.formula import Linear
+from gateway.sensitivity.rolled import Level, Rolled
 
-Noisy = Mapping[str, tuple[Priced, NoisyTable]]
-Interval = tuple[float, float] | None
+Noisy = Mapping[str, NoisyRelease]
+_CHOSEN: Final = "exponential"
 
 
 def answer_columns(bound: Bound, noisy: Noisy) -> tuple[AnswerColumn, ...]:
@@ -21,19 +24,20 @@ def answer_columns(bound: Bound, noisy: Noisy) -> tuple[AnswerColumn, ...]:
     result = bound.result or ()
     if not isinstance(bound, Cut) or not noisy:
         return tuple(AnswerColumn(one.name, one.type_name, noisy=False) for one in result)
-    mechanism = _name(next(iter(noisy.values()))[0].noises)
+    mechanism = _name(next(iter(noisy.values())).priced)
     if bound.traced is None:
         return tuple(
             AnswerColumn(one.name, one.type_name, noisy=True, mechanism=mechanism) for one in result
         )
-    release, _ = noisy[bound.traced.cells.name]
+    release = noisy[bound.traced.cells.name]
     return tuple(
         AnswerColumn(
             one.name,
             one.type_name,
             noisy=touched,
-            mechanism=mechanism if touched else None,
-            scale=_scale(form, release),
+            mechanism=_mechanism(form, release.priced) if touched else None,
+            scale=_scale(form, release.priced),
+            rank_error=release.priced.rank_error(form),
         )
         for one, form, touched in zip(
             result, bound.traced.cells.forms, bound.traced.cells.noisy, strict=True
@@ -45,37 +49,71 @@ def answer_intervals(
     cut: Cut, rows: tuple[Row, ...], noisy: Noisy
 ) -> tuple[tuple[Interval, ...], ...]:
     """95 % intervals, shaped like the rows; None where a cell has none."""
-    if cut.traced is None:
-        width = len(cut.result or ())
-        return tuple((None,) * width for _ in rows)
-    release, table = noisy[cut.traced.cells.name]
-    intervals = Intervals(table, release.analysis.formulas)
-    return tuple(_of_row(cut.traced, intervals, row) for row in rows)
+    width = len(cut.result or ()) if cut.traced is None else len(cut.traced.cells.forms)
+    if cut.traced is None or not (width and rows):
+        return ((None,) * width,) * len(rows)
+    forms = list(dict.fromkeys(one for one in cut.traced.cells.forms if one is not None))
+    intervals = dict(zip(forms, noisy[cut.traced.cells.name].intervals(*forms), strict=True))
+    *columns, numbers = zip(*rows, strict=True)
+    places = _places(numbers)
+    formed = [
+        (None,) * len(rows) if form is None else _of_column(intervals[form], places, cells)
+        for form, cells in zip(cut.traced.cells.forms, columns, strict=True)
+    ]
+    return tuple(zip(*formed, strict=True))
 
 
-def _of_row(traced: Traced, intervals: Intervals, row: Row) -> tuple[Interval, ...]:
-    number = row[-1]
-    if number is None:
-        return tuple(None for _ in traced.cells.forms)
-    return tuple(
-        None if form is None or cell is None else intervals.interval(form, int(number))
-        for form, cell in zip(traced.cells.forms, row, strict=False)
-    )
+def in_ranges(releases: Iterable[Rolled]) -> tuple[str, ...]:
+    """Notices of the results that the policy has reported in ranges."""
+    return tuple(line for one in releases for line in range_notices(one.plan, one.ranges))
 
 
-def _scale(form: Form | None, release: Priced) -> float | None:
-    """The parameter of the noise, where a column is one measurement as it is."""
+def _places(numbers: Sequence[str | None]) -> Sequence[int | None]:
+    """The rows of the release; a range where they come one after the other."""
+    all_ = range(len(numbers))
+    if list(map(str, all_)) == list(numbers):
+        return all_
+    return [None if number is None else int(number) for number in numbers]
+
+
+def _of_column(
+    column: Sequence[Interval], places: Sequence[int | None], cells: Sequence[str | None]
+) -> Sequence[Interval]:
+    """By the rows of the release that the rows of the answer come from; NULL has no interval."""
+    if places == range(len(column)) and None not in cells:  # by far the most
+        return column
+    return [
+        None if place is None or cell is None else column[place]
+        for place, cell in zip(places, cells, strict=True)
+    ]
+
+
+def _scale(form: Form | None, release: PricedRelease) -> float | None:
+    """The parameter of the noise, where a column is one measurement as it is, with the same noise in all rows."""
     if not isinstance(form, Measured):
         return None
-    formula = release.analysis.formulas[form.place]
+    scales = {_scale_in(level, form.place, release) for level in release.rolled.levels}
+    return scales.pop() if len(scales) == 1 else None
+
+
+def _scale_in(level: Level, measure: int, release: PricedRelease) -> float | None:
+    formula = level.formulas[measure]
     if not isinstance(formula, Linear) or len(formula.weights) != 1:
         return None
     [(place, weight)] = formula.weights
-    noise = release.noises[place]
+    noise = release.noises(level)[place]
+    if isinstance(noise, Added):
+        return None
     parameter = noise.scale if isinstance(noise, DiscreteLaplace) else noise.variance**0.5
     return float(parameter) * abs(float(weight))
 
 
-def _name(noises: tuple[Mechanism, ...]) -> str:
-    laplace = any(isinstance(one, DiscreteLaplace) for one in noises)
+def _mechanism(form: Form | None, release: PricedRelease) -> str:
+    return _CHOSEN if release.bought(form) else _name(release)
+
+
+def _name(release: PricedRelease) -> str:
+    if not any(part.noises for part in release.parts):
+        return _CHOSEN
+    laplace = any(isinstance(one, DiscreteLaplace) for part in release.parts for one in part.noises)
     return "discrete_laplace" if laplace else "discrete_gaussian"

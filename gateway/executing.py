@@ -8,19 +8,25 @@ from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
 from gateway.engines.staged import StagedRows
 from gateway.finishing import Constant, fetched, released, run_finishing, staged
 from gateway.house import House
-from gateway.noise.noisy import NoisyTable, add_noise
+from gateway.noise.noisy import NO_HISTOGRAMS, NOT_ASKED, NoisyTable, add_noise
 from gateway.noise.pricing import Priced
+from gateway.noise.rolling import NoisyRelease, PricedRelease, rolled_up
 from gateway.sensitivity.analysis import Enumerated
 from gateway.serving import Serving
+from gateway.suppressing import blanked
 from gateway.understanding import Question, Understood
 
 
 @dataclass(frozen=True)
 class Executed:
-    """Constants for the twin, and the noisy tables among them by the names of their releases."""
+    """Constants for the twin, and the noisy tables among them by the names of their releases.
+
+    `small` has the rows of each release whose aggregates are blank.
+    """
 
     constants: Mapping[str, Constant]
-    noisy: Mapping[str, tuple[Priced, NoisyTable]]
+    noisy: Mapping[str, NoisyRelease]
+    small: Mapping[str, frozenset[int]]
 
 
 def executed(  # noqa: PLR0917 - a statement and where it runs
@@ -28,22 +34,28 @@ def executed(  # noqa: PLR0917 - a statement and where it runs
     question: Question,
     serving: Serving,
     understood: Understood,
-    bounded: tuple[Priced, ...],
+    bounded: tuple[PricedRelease, ...],
     cancelled: threading.Event,
 ) -> Executed:
     """Every step, in order."""
     cut = understood.bound
     constants: dict[str, Constant] = {}
     there: dict[str, StagedRows] = {}
-    noisy: dict[str, tuple[Priced, NoisyTable]] = {}
+    noisy: dict[str, NoisyRelease] = {}
+    small: dict[str, frozenset[int]] = {}
     waiting = iter(bounded)
     for step in cut.steps if isinstance(cut, Cut) else ():
         match step:
             case Release():
-                release = next(waiting)
-                table = _noisy(house, question, serving, release, there, cancelled)
-                noisy[step.name] = (release, table)
-                constants[step.name] = released(step, table, release.analysis.formulas)
+                priced = next(waiting)
+                tables = [
+                    _noisy(house, question, serving, part, there, cancelled)
+                    for part in priced.parts
+                ]
+                release = noisy[step.name] = rolled_up(priced, tables)
+                small[step.name] = release.small
+                shown = released(step, release, clamp=serving.policy.results.clamp)
+                constants[step.name] = blanked(shown, step.plan, small[step.name])
             case Fetch():
                 rows = serving.fetch(step, lambda name: house.own(question.subject, name))
                 constants[step.name] = fetched(step, rows)
@@ -54,7 +66,7 @@ def executed(  # noqa: PLR0917 - a statement and where it runs
                 with house.twin.borrowed(question.subject.name, understood.view.shown) as twin:
                     found = run_finishing(step.sql, constants, twin, most)
                 there[step.name] = staged(step, found)
-    return Executed(constants, noisy)
+    return Executed(constants, noisy, small)
 
 
 def _noisy(  # noqa: PLR0917 - see above
@@ -66,10 +78,14 @@ def _noisy(  # noqa: PLR0917 - see above
     cancelled: threading.Event,
 ) -> NoisyTable:
     analysis = release.analysis
-    if not release.noises and isinstance(analysis.groups, Enumerated):
-        # groups that the policy lists, and nothing about them: the source is not asked
-        return NoisyTable(analysis.groups.keys, (), ())
-    exact = serving.run(
-        analysis, there, now=question.asked_at, limit_s=house.limit_s, cancelled=cancelled
-    )
-    return add_noise(exact, release, house.entropy)
+    exact, histograms = NOT_ASKED, NO_HISTOGRAMS
+    # groups that the policy lists, and nothing about them: the source is not asked
+    if release.noises or not isinstance(analysis.groups, Enumerated):
+        exact = serving.run(
+            analysis, there, now=question.asked_at, limit_s=house.limit_s, cancelled=cancelled
+        )
+    if release.choices:
+        histograms = serving.count(
+            analysis, there, now=question.asked_at, limit_s=house.limit_s, cancelled=cancelled
+        )
+    return add_noise(exact, release, house.entropy, histograms)

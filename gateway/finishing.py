@@ -6,6 +6,8 @@ what is public, and the twin, which has no data.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from itertools import chain
 from typing import Protocol
 
 from gateway.binding.bound import Empty, Fetch, Release, Sql, Stage
@@ -15,9 +17,10 @@ from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value, ValueUnfit, read_value
 from gateway.engines.staged import StagedRows
 from gateway.errors import Code, UnsupportedSql
-from gateway.noise.noisy import NoisyTable
-from gateway.noise.texts import cell_text, column_texts, key_text
-from gateway.sensitivity.formula import Formula
+from gateway.noise.recoded import NOWHERE, ends_of, recoded
+from gateway.noise.rolling import NoisyLevel, NoisyRelease
+from gateway.noise.texts import cell_text, interval_texts, key_texts
+from gateway.plan.grouping import Aggregate
 
 Texts = tuple[Sequence[str | None], ...]
 Row = tuple[str | None, ...]
@@ -41,16 +44,41 @@ class Constant:
     texts: Texts
 
 
-def released(step: Release, table: NoisyTable, formulas: tuple[Formula, ...]) -> Constant:
-    """A release as a constant, with the numbers of its rows."""
-    keys = [[key_text(key[place]) for key in table.keys] for place in range(len(step.plan.keys))]
-    fields = step.plan.fields[len(step.plan.keys) :]
-    values = [
-        column_texts(table, formula, one.type)
-        for formula, one in zip(formulas, fields, strict=True)
+def released(step: Release, release: NoisyRelease, *, clamp: bool = True) -> Constant:
+    """A release as a constant, with the ends of the intervals that it needs and the numbers of its rows.
+
+    `clamp` is what the policy says of aggregates beyond their domains.
+    """
+    ranges = release.priced.rolled.ranges or (None,) * len(step.plan.measures)
+    sets = [_level(step.plan, one, ranges, clamp=clamp) for one in release.levels]
+    columns = (
+        sets[0] if len(sets) == 1 else [list(chain(*each)) for each in zip(*sets, strict=True)]
+    )
+    ends = [text for one in release.intervals(*step.bounds) for text in interval_texts(one)]
+    numbers = list(map(str, range(release.rows)))
+    return Constant(tuple(columns_of(step)), (*columns, *ends, numbers))
+
+
+def _level(
+    plan: Aggregate, one: NoisyLevel, ranges: Sequence[Fraction | None], *, clamp: bool
+) -> list[Sequence[str | None]]:
+    """Keys, marks and measures of one grouping set: of a key that it has not, NULL and 1."""
+    table, rows = one.table, len(one.table.keys)
+    places = {key: place for place, key in enumerate(one.level.keys)}
+    keys: list[Sequence[str | None]] = [
+        key_texts(key[places[name]] for key in table.keys) if name in places else [None] * rows
+        for name in range(len(plan.keys))
     ]
-    numbers = [str(place) for place in range(len(table.keys))]
-    return Constant(tuple(columns_of(step)), (*keys, *values, numbers))
+    marks = [["0" if name in places else "1"] * rows for name in range(len(plan.marks))]
+    values: list[Sequence[str | None]] = []
+    for place, ((_, measure), width) in enumerate(zip(plan.measures, ranges, strict=True)):
+        texts = one.texts(place, measure.type, clamp=clamp)
+        if width is None:
+            values.append(texts)
+        else:
+            ends = ends_of(one.level.formulas[place], measure) if clamp else NOWHERE
+            values.append(recoded(texts, width, measure.type, ends))
+    return [*keys, *marks, *values]
 
 
 def fetched(step: Fetch | Empty, rows: StagedRows | None) -> Constant:
@@ -99,14 +127,18 @@ def _opened(constant: Constant, before: int) -> str:
 
 
 def _array(texts: Sequence[str | None]) -> str:
-    return "{" + ",".join(map(_element, texts)) + "}"
+    """In PostgreSQL's form of an array; most columns have nothing to escape, and no NULL."""
+    there = [text for text in texts if text is not None]
+    together = "".join(there)
+    if '"' in together or "\\" in together:
+        texts = [None if text is None else _escaped(text) for text in texts]
+    elif there and len(there) == len(texts):
+        return '{"' + '","'.join(there) + '"}'
+    return "{" + ",".join(["NULL" if text is None else f'"{text}"' for text in texts]) + "}"
 
 
-def _element(text: str | None) -> str:
-    if text is None:
-        return "NULL"
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
+def _escaped(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
 
 
 def _value(text: str | None, of: ColumnType) -> Value | None:

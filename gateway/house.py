@@ -8,6 +8,7 @@ from gateway.engines.staged import StagedRows
 from gateway.events import Emit
 from gateway.kept import Kept
 from gateway.noise.entropy import SYSTEM_ENTROPY, Entropy
+from gateway.pacing import Pace
 from gateway.policy.subjects import Subject
 from gateway.serving import Serving
 from gateway.store.journal import Journal
@@ -19,11 +20,17 @@ FindServing: TypeAlias = Callable[[Question, str | None], Serving]
 OwnRows: TypeAlias = Callable[[Subject, str], StagedRows]
 
 
+def no_grid() -> int | None:
+    """Replies leave when they are ready."""
+    return None
+
+
 @dataclass(frozen=True)
 class House:
     """`serving` finds the dataset of a question, `own` reads the gateway's own tables for a subject.
 
-    `entropy` is the operating system's; a test brings its own.
+    `grid` is the longest reply grid of the policies in force, for questions of which it is not known yet whose
+    they are. `entropy` is the operating system's; a test brings its own.
     """
 
     journal: Journal
@@ -35,4 +42,6 @@ class House:
     limit_s: float
     kept: Kept = field(default_factory=Kept)
     now: Clock = utc_now
+    grid: Callable[[], int | None] = no_grid
+    pace: Pace = field(default_factory=Pace)
     entropy: Entropy = SYSTEM_ENTROPY

@@ -6,28 +6,35 @@ through the noise that was charged for. Every question has a record of its fate 
 
 import threading
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
 
+from gateway.accuracy import at_accuracy, with_margins
 from gateway.answering import finished, pass_through
 from gateway.binding.bound import Cut, Passing
 from gateway.bounding.fold_moments import fold_moments
 from gateway.budget.account import Currency
 from gateway.budget.charge import Receipt
 from gateway.charging import charge_question
-from gateway.errors import Code, SyntaxRefused
+from gateway.errors import Code, SourceStopped, SyntaxRefused
 from gateway.executing import executed
-from gateway.fates import recorded
+from gateway.fates import Fate, recorded
 from gateway.house import House
+from gateway.pacing import Grid, on_grid
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import BrokenPlan
+from gateway.policy.reported import ranges_of
 from gateway.policy.subjects import Subject
-from gateway.pricing import Spending, bought, charge_request, estimated, expected_cost
+from gateway.pricing import Sold, Spending, bought, charge_request, estimated, expected_cost
 from gateway.question import Answer, Estimate, Request
 from gateway.sensitivity.analyse import analyse
-from gateway.sensitivity.analysis import Analysis
+from gateway.sensitivity.rolled import Rolled, rolled
 from gateway.serving import Serving
 from gateway.understanding import Question, understand
 from gateway.units import Epsilon
+
+_LOOK_S: Final = 0.1  # how often is looked whether the first answer to a key is there
 
 
 def answer(
@@ -35,28 +42,43 @@ def answer(
 ) -> Answer:
     """The answer to a question, or the refusal; both are recorded."""
     with recorded(house, subject, request, front_end) as fate:
-        now = house.now()
-        question, serving = asked(house, subject, request, front_end, now)
-        fate.concerns(serving.policy.name)
-        understood = understand(question, serving.views, house.twin.borrowed)
-        fate.decided(understood.decision)
-        if isinstance(understood.bound, Passing):
-            return pass_through(house, fate.query_id, question, understood, understood.bound)
-        spending = Spending(request, understood, analysed(understood.bound, serving, now))
-        serving.rehearse(spending.analyses, understood.bound, now)
-        receipt = None
-        if spending.measures:
-            with fate.charging():
-                wanted = charge_request(fate.asked, serving, spending)
-                receipt = charge_question(house.journal, house.trail, fate.asked, wanted, now)
-        if receipt is not None and receipt.repeated:
-            return held(house, receipt)
-        bounded = bought(serving, spending, receipt)
-        done = executed(house, question, serving, understood, bounded, cancelled)
-        told = finished(house, fate.query_id, question, serving, understood, receipt, done)
-        if request.idempotency is not None:
+        with on_grid(house.pace, house.grid(), cancelled) as grid:
+            told = _answered(house, subject, request, fate, grid, cancelled)
+        if request.idempotency is not None and told.charged:
             house.kept.keep(told)
         return told
+
+
+def _answered(  # noqa: PLR0917 - a question and everything about it
+    house: House,
+    subject: Subject,
+    request: Request,
+    fate: Fate,
+    grid: Grid,
+    cancelled: threading.Event,
+) -> Answer:
+    now = house.now()
+    question, serving = asked(house, subject, request, fate.asked.front_end, now)
+    fate.concerns(serving.policy.name)
+    understood = understand(question, serving.views, house.twin.borrowed)
+    fate.decided(understood.decision)
+    # not before: when a refusal leaves must not tell which dataset somebody may not ask
+    grid.step_ms = serving.policy.results.reply_grid_ms
+    if isinstance(understood.bound, Passing):
+        return pass_through(house, fate.query_id, question, understood, understood.bound)
+    spending = Spending(request, understood, analysed(understood.bound, serving, now))
+    serving.rehearse(spending.analyses, understood.bound, now)
+    spending = at_accuracy(house.journal, serving, question.subject.name, spending)
+    receipt = None
+    if spending.measures:
+        wanted = charge_request(fate.asked, serving, spending)
+        with fate.charging():
+            receipt = charge_question(house.journal, house.trail, fate.asked, wanted, now)
+    if receipt is not None and receipt.repeated:
+        return held(house, receipt, grid, cancelled)
+    bounded = bought(serving, spending, receipt)
+    done = executed(house, question, serving, understood, bounded, cancelled)
+    return finished(house, fate.query_id, question, serving, understood, receipt, done)
 
 
 def estimate(house: House, subject: Subject, request: Request, front_end: str) -> Estimate:
@@ -69,20 +91,33 @@ def estimate(house: House, subject: Subject, request: Request, front_end: str) -
             return estimated(serving, None, ())
         spending = Spending(request, understood, analysed(understood.bound, serving, now))
         serving.rehearse(spending.analyses, understood.bound, now)
+        spending = at_accuracy(house.journal, serving, question.subject.name, spending)
         cost = expected_cost(house.journal, serving, question.subject.name, spending)
-        return estimated(serving, spending, bought(serving, spending, cost))
+        releases = bought(serving, spending, cost)
+        return with_margins(estimated(serving, spending, releases), spending, releases)
 
 
-def held(house: House, receipt: Receipt) -> Answer:
-    """The answer to a question that came again with its key."""
-    kept = house.kept.find(receipt.query_id)
-    if kept is None:
-        raise SyntaxRefused(
-            Code.IDEMPOTENCY_MISMATCH,
-            "the answer that was given for this key is not held any more",
-            "ask again with a new key, at a new price",
-        )
-    return replace(kept, charged=Epsilon.zero())
+def held(house: House, receipt: Receipt, grid: Grid, cancelled: threading.Event) -> Answer:
+    """The answer to a question that came again with its key; while the first is worked on, it is waited for.
+
+    A gateway that died between the charge and the answer leaves no word of it: after the time that a statement
+    may take nobody is waited for.
+    """
+    charged = max(one.after.at for one in receipt.withdrawals)
+    until = charged + timedelta(seconds=house.limit_s, milliseconds=grid.step_ms or 0)
+    while True:
+        ended = house.kept.ended(receipt.query_id) or house.now() >= until
+        kept = house.kept.find(receipt.query_id)
+        if kept is not None:
+            return replace(kept, charged=Epsilon.zero())
+        if ended:
+            raise SyntaxRefused(
+                Code.IDEMPOTENCY_MISMATCH,
+                "the answer that was given for this key is not held any more",
+                "ask again with a new key, at a new price",
+            )
+        if house.pace.wait(cancelled, _LOOK_S):
+            raise SourceStopped(Code.SOURCE_CANCELLED)
 
 
 def asked(
@@ -93,18 +128,21 @@ def asked(
     return question, house.serving(question, request.dataset)
 
 
-def analysed(cut: Cut, serving: Serving, now: datetime) -> tuple[Analysis, ...]:
-    """What each release measures, and how far one unit moves it."""
-    return tuple(_analysis(release.plan, serving, now) for release in cut.releases)
+def analysed(cut: Cut, serving: Sold, now: datetime) -> tuple[Rolled, ...]:
+    """What each release measures in each of its grouping sets, and how far one unit moves it."""
+    return tuple(_rolled(release.plan, serving, now) for release in cut.releases)
 
 
-def _analysis(plan: Aggregate, serving: Serving, now: datetime) -> Analysis:
+def _rolled(plan: Aggregate, serving: Sold, now: datetime) -> Rolled:
     folded = fold_moments(plan, now)
     if not isinstance(folded, Aggregate):
         raise BrokenPlan("a release that is none any more")
-    return analyse(
-        folded,
+    one_set = partial(
+        analyse,
         pairs=serving.currency is Currency.PURE,
         enumerated_groups=serving.policy.sizes.enumerated_groups,
         min_units=serving.policy.auditing.min_units,
+        suppress_small=serving.policy.results.suppress_small,
     )
+    ranges = ranges_of(folded, serving.policy.results.reported)
+    return replace(rolled(folded, one_set), ranges=ranges)

@@ -49,6 +49,9 @@ access: []
 #    tables: [{table}]
 #    use: {{aggregate: [class:sensitive], group_by: [class:quasi], filter: [class:quasi]}}
 #    budget: {{epsilon: 0.5}}
+
+# How results look, and when they leave.
+# answers: {{suppress_small: true, report: {{count: 10}}, reply_grid_ms: 100}}
 """
 
 

@@ -16,6 +16,7 @@ from typing import Protocol, TypeAlias
 from gateway.binding.bound import Bound, Cut, Passing, Release, Step
 from gateway.binding.describing import Column
 from gateway.binding.parameters import literals
+from gateway.binding.spellings import askable
 from gateway.binding.statement import classify
 from gateway.plan.scalars import Literal
 from gateway.policy.applying import Applying, Circumstances, applying, purpose_of
@@ -86,7 +87,7 @@ def understand(question: Question, views: Views, borrow: Borrow) -> Understood:
 
         parameters: tuple[Literal, ...] = ()
         if question.values:
-            wanted = said(classify(question.sql).query or question.sql).parameters
+            wanted = said(askable(classify(question.sql).query or question.sql)).parameters
             parameters = literals(question.values, [one.type_name for one in wanted])
         bound = view.statements.bind(question.sql, parameters, lambda sql: said(sql).columns)
     return decided(bound, question, rules, view, views.policy)

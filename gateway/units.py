@@ -55,7 +55,7 @@ class _Amount:
             raise UnitError(f"{cls.unit} has too many digits")
         if not isinstance(text, str | int | Decimal):
             raise UnitError(f"{cls.unit} must be a decimal number such as 0.1")
-        return cls(_exact(str(text), cls.unit))
+        return cls(exact_decimal(str(text), cls.unit))
 
     @classmethod
     def zero(cls) -> Self:
@@ -160,7 +160,8 @@ def _without_tail(digits: str) -> str:
     return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
-def _exact(text: str, unit: str) -> Fraction:
+def exact_decimal(text: str, unit: str) -> Fraction:
+    """A decimal such as `0.1`, not negative, as the fraction it is; `unit` says what it is for, in an error."""
     if len(text) > _LONGEST_TEXT:
         raise UnitError(f"{unit} has too many digits")
     match = _DECIMAL.fullmatch(text)

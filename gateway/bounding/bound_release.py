@@ -11,7 +11,7 @@ from gateway.bounding.complete_window_order import complete_window_order
 from gateway.bounding.drop_unused import drop_unused, read_by
 from gateway.bounding.fold_moments import fold_moments, folded
 from gateway.bounding.proving import Proofs, ProvenTable
-from gateway.bounding.replacing import in_quantity, of_quantity
+from gateway.bounding.replacing import in_histogram, in_quantity, of_histogram, of_quantity
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.rebuilding import with_columns
 from gateway.plan.scalars import Scalar
@@ -49,6 +49,8 @@ def bound_release(
     scalars = [key for _, key in plan.keys]
     for one in analysis.measurements:
         scalars += of_quantity(one.quantity)
+    for histogram in analysis.histograms:
+        scalars += of_histogram(histogram)
     rows = plan.child
     for rule in RULES:
         rows = rule(rows, Around(now, proofs, read_by(scalars)))
@@ -68,6 +70,8 @@ def bound_release(
         by_unit=by_unit,
         groups_per_unit=_cap(analysis) if by_unit else None,
         least_units=analysis.groups.least if isinstance(analysis.groups, Thresholded) else None,
+        weights=analysis.weights,
+        histograms=tuple(in_histogram(one, again) for one in analysis.histograms),
     )
 
 

@@ -10,7 +10,16 @@ from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.scalars import Call, Case, Cast, Scalar, Shift, StagedMember
-from gateway.sensitivity.measurement import Different, Quantity, Rows, Total, Units
+from gateway.sensitivity.choices import Histogram
+from gateway.sensitivity.measurement import (
+    Different,
+    Products,
+    Quantity,
+    Rows,
+    Squares,
+    Total,
+    Units,
+)
 
 Change: TypeAlias = Callable[[Scalar], Scalar]
 
@@ -77,8 +86,10 @@ def in_quantity(quantity: Quantity, change: Change) -> Quantity:
             return Units(where)
         case Different():
             return Different(change(quantity.value), where)
-        case Total():
+        case Total() | Squares():
             return replace(quantity, value=change(quantity.value), where=where)
+        case Products(one=one, other=other):
+            return replace(quantity, one=change(one), other=change(other), where=where)
 
 
 def of_quantity(quantity: Quantity) -> tuple[Scalar, ...]:
@@ -89,8 +100,21 @@ def of_quantity(quantity: Quantity) -> tuple[Scalar, ...]:
             return (*quantity.present, *where)
         case Units():
             return where
-        case Different() | Total():
+        case Different() | Total() | Squares():
             return (quantity.value, *where)
+        case Products(one=one, other=other):
+            return (one, other, *where)
+
+
+def in_histogram(histogram: Histogram, change: Change) -> Histogram:
+    """What is counted by its value, over changed expressions."""
+    where = None if histogram.where is None else change(histogram.where)
+    return replace(histogram, value=change(histogram.value), where=where)
+
+
+def of_histogram(histogram: Histogram) -> tuple[Scalar, ...]:
+    """The expressions a histogram reads."""
+    return (histogram.value, *(() if histogram.where is None else (histogram.where,)))
 
 
 def _measure(measure: Measure, change: Change) -> Measure:

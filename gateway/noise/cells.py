@@ -12,141 +12,155 @@ Without this, percentages of handfuls of people missed the value in 7 of 100 ans
 
 What is promised: of 100 answers at most 5 have an interval that does not hold the value. The few intervals
 that are formed over a count that is in truth no more than noise may be wrong more often than that.
+All rows are computed at once, in floats. A row where one of them is not finite has no interval.
+
 docs/proofs/answers.md has the argument, tests/privacy/test_coverage.py tries to disprove it.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import lru_cache
-from math import isfinite, sqrt
+from dataclasses import replace
+from fractions import Fraction
+from math import inf, nan
 from typing import Final, TypeAlias
 
-from gateway.noise.mechanism import DiscreteLaplace, Mechanism
+import numpy as np
+
+from gateway.noise.felt import Felt, at_least, over, plus, root, times
+from gateway.noise.mechanism import CONFIDENCE
 from gateway.noise.noisy import NoisyTable
-from gateway.plan.forms import Form, Measured, Number, Over, Plus, Times
-from gateway.sensitivity.formula import Formula, Linear
+from gateway.noise.ratios import Wholes, common, weighted
+from gateway.noise.widths import Floats, Widths
+from gateway.plan.forms import AtLeast, Form, Measured, Number, Over, Plus, Root, Times
+from gateway.sensitivity.formula import Chosen, Curved, Formula, Linear
 
-_Z: Final = 1.959963984540054  # 95 % of a normal distribution
-_EXCESS: Final = (_Z**3 - 3 * _Z) / 24  # Cornish and Fisher: what heavier tails than normal add
-_LAPLACE: Final = 3.0  # the excess kurtosis of a Laplace distribution
+_ZERO: Final = np.float64(0)
 
-
-@dataclass(frozen=True, slots=True)
-class Felt:
-    """A number, and how it moves with each of the noisy integers it was computed from."""
-
-    value: float
-    slopes: dict[int, float]
-
-
-_How: TypeAlias = Callable[[Felt, Felt], Felt | None]
+Interval: TypeAlias = "tuple[float, float] | None"
+Parts: TypeAlias = "tuple[Linear, ...] | None"
 
 
 class Intervals:
-    """Forms the intervals of one release, row by row."""
+    """Forms the intervals of one release, for all of its rows at once."""
 
-    def __init__(self, table: NoisyTable, formulas: tuple[Formula, ...]) -> None:
+    def __init__(
+        self,
+        table: NoisyTable,
+        formulas: tuple[Formula, ...],
+        confidence: Fraction = CONFIDENCE,
+    ) -> None:
         self._table = table
         self._formulas = formulas
-        self._stds = [noise.std for noise in table.noises]
-        self._margins = [noise.margin() for noise in table.noises]
-        self._below: dict[tuple[tuple[int, float], ...], float] = {}
+        self._rows = len(table.keys)
+        self._widths = Widths(table.noises, confidence)
+        self._linear: dict[Linear, Felt] = {}
+        self._columns: dict[Form, list[Interval]] = {}
 
-    def interval(self, form: Form, row: int) -> tuple[float, float] | None:
+    def interval(self, form: Form, row: int) -> Interval:
         """From where to where; None where no error follows, as beside a zero below a line."""
-        felt = self._felt(form, [column[row] for column in self._table.measured])
-        if felt is None:
-            return None
-        half = self._half(felt.slopes)
-        low, high = felt.value - half, felt.value + half
-        return (low, high) if isfinite(low) and isfinite(high) else None
+        return self.column(form)[row]
 
-    def _half(self, slopes: dict[int, float]) -> float:
-        moving = [(place, abs(slope)) for place, slope in slopes.items() if slope]
-        if not moving:
-            return 0.0
-        if len(moving) == 1:  # one distribution, known exactly
-            [(place, slope)] = moving
-            return slope * self._margins[place]
-        variance = sum((slope * self._stds[place]) ** 2 for place, slope in moving)
-        if not variance:
-            return 0.0
-        fourth = sum(
-            _kurtosis(self._table.noises[place]) * (slope * self._stds[place]) ** 4
-            for place, slope in moving
-        )
-        steps = max(slope for _, slope in moving) / 2  # the noise is whole numbers
-        return sqrt(variance) * (_Z + _EXCESS * fourth / variance**2) + steps
+    def column(self, form: Form) -> list[Interval]:
+        """The interval in each row; nobody changes the list."""
+        found = self._columns.get(form)
+        if found is None:
+            found = self._columns[form] = self._column(form)
+        return found
 
-    def _half_below(self, slopes: dict[int, float]) -> float:
-        """Of what stands below a line, which is mostly the same in every row."""
-        key = tuple(slopes.items())
-        half = self._below.get(key)
-        if half is None:
-            half = self._below[key] = self._half(slopes)
-        return half
+    def _column(self, form: Form) -> list[Interval]:
+        with np.errstate(all="ignore"):  # what is not finite has no interval
+            felt, is_root = self._rooted(form)
+            half = self._half(felt)
+            low, high = felt.value - half, felt.value + half
+            there = felt.there & np.isfinite(low) & np.isfinite(high)
+            if is_root:
+                there &= high > 0
+                low, high = (np.sqrt(np.maximum(end, 0)) for end in (low, high))
+        lows, highs = (np.broadcast_to(one, self._rows).tolist() for one in (low, high))
+        ends: list[Interval] = list(zip(lows, highs, strict=True))
+        if np.all(there):
+            return ends
+        truths = np.broadcast_to(there, self._rows).tolist()
+        return [one if truth else None for one, truth in zip(ends, truths, strict=True)]
 
-    def _felt(self, form: Form, row: list[int]) -> Felt | None:
+    def _half(self, of: Felt) -> Floats:
+        return self._widths.half(of.slopes) + of.beyond
+
+    def _of(  # noqa: PLR0911 - one answer for each kind
+        self, form: Form, parts: Parts = None
+    ) -> Felt:
         match form:
             case Number(value):
-                return Felt(float(value), {})
+                number = np.float64(_nearest(value.numerator, value.denominator))
+                return Felt(number, {}, np.isfinite(number))
             case Measured(place):
-                return self._of_formula(self._formulas[place], row)
+                if parts is not None:
+                    return self._of_linear(parts[place])
+                return self._of_formula(self._formulas[place])
             case Plus(left, right):
-                return _both(self._felt(left, row), self._felt(right, row), _plus)
+                return plus(self._of(left, parts), self._of(right, parts))
             case Times(left, right):
-                return _both(self._felt(left, row), self._felt(right, row), _times)
+                one, other = self._of(left, parts), self._of(right, parts)
+                both = _ZERO if parts is None else self._half(one) * self._half(other)
+                return times(one, other, both)
             case Over(above, below):
-                return _both(self._felt(above, row), self._felt(below, row), self._over)
+                under = self._of(below, parts)
+                return over(self._of(above, parts), under, self._half(under))
+            case Root(of):
+                inner = self._of(of, parts)
+                return root(inner, self._half(inner))
+            case AtLeast(of, least):
+                inner = self._of(of, parts)
+                half = _ZERO if parts is None else self._half(inner)
+                return at_least(inner, _nearest(least.numerator, least.denominator), half)
 
-    def _of_formula(self, formula: Formula, row: list[int]) -> Felt | None:
+    def _of_formula(self, formula: Formula) -> Felt:
         if isinstance(formula, Linear):
-            return _of_linear(formula, row)
-        below = _of_linear(formula.below, row)
-        if below.value < 1:
-            return None  # a mean over nobody
-        return self._over(_of_linear(formula.above, row), below)
+            return self._of_linear(formula)
+        if isinstance(formula, Chosen):
+            # how far it is off is told in ranks, not in values
+            return Felt(np.float64(nan), {}, np.False_)
+        if isinstance(formula, Curved):
+            return self._of_curved(formula, formula.form)
+        below = self._of_linear(formula.below)
+        mean = over(self._of_linear(formula.above), below, self._half(below))
+        return replace(mean, there=mean.there & (below.value >= 1))  # not over nobody
 
-    def _over(self, above: Felt, below: Felt) -> Felt | None:
-        half = self._half_below(below.slopes)
-        if abs(below.value) <= half:
-            return None  # it may be 0
-        value, part = above.value / below.value, half / below.value
-        moved = 1 / (below.value * (1 - part**2))
-        return Felt(value, _mixed(above, moved, below, -value * moved))
+    def _of_curved(self, curved: Curved, form: Form) -> Felt:
+        """What cannot be told of so few rows has no interval."""
+        made, count = self._of(form, curved.parts), self._of_linear(curved.parts[0])
+        return replace(made, there=made.there & (count.value >= curved.rows))
 
+    def _rooted(self, form: Form) -> tuple[Felt, bool]:
+        """Of a root what is under it: the root of an interval's ends are the ends for the root."""
+        if isinstance(form, Root):
+            return self._of(form.of), True
+        formula = self._formulas[form.place] if isinstance(form, Measured) else None
+        if isinstance(formula, Curved) and isinstance(formula.form, Root):
+            return self._of_curved(formula, formula.form.of), True
+        return self._of(form), False
 
-def _of_linear(linear: Linear, row: list[int]) -> Felt:
-    return Felt(float(linear.value(row)), _slopes(linear))
-
-
-@lru_cache(maxsize=4096)
-def _slopes(linear: Linear) -> dict[int, float]:
-    """The same in every row; nobody changes it."""
-    slopes: dict[int, float] = {}
-    for place, weight in linear.weights:
-        slopes[place] = slopes.get(place, 0.0) + float(weight)
-    return slopes
-
-
-def _both(left: Felt | None, right: Felt | None, how: _How) -> Felt | None:
-    return None if left is None or right is None else how(left, right)
-
-
-def _plus(left: Felt, right: Felt) -> Felt:
-    return Felt(left.value + right.value, _mixed(left, 1.0, right, 1.0))
-
-
-def _times(left: Felt, right: Felt) -> Felt:
-    return Felt(left.value * right.value, _mixed(left, right.value, right, left.value))
+    def _of_linear(self, linear: Linear) -> Felt:
+        found = self._linear.get(linear)
+        if found is None:
+            under = common(linear)
+            value = _floats(weighted(self._table.measured, self._rows, linear, under), under)
+            slopes: dict[int, Floats] = {}
+            for place, weight in linear.weights:
+                slope = np.float64(_nearest(weight.numerator, weight.denominator))
+                slopes[place] = slopes.get(place, _ZERO) + slope
+            found = self._linear[linear] = Felt(value, slopes, np.isfinite(value))
+        return found
 
 
-def _mixed(left: Felt, weight: float, right: Felt, other: float) -> dict[int, float]:
-    slopes = {place: slope * weight for place, slope in left.slopes.items()}
-    for place, slope in right.slopes.items():
-        slopes[place] = slopes.get(place, 0.0) + slope * other
-    return slopes
+def _floats(above: Wholes, below: int) -> Floats:
+    """The nearest floats; beyond floats, infinite."""
+    try:
+        return np.array(above, dtype=np.float64) / below
+    except OverflowError:
+        return np.array([_nearest(one, below) for one in above])
 
 
-def _kurtosis(noise: Mechanism) -> float:
-    return _LAPLACE if isinstance(noise, DiscreteLaplace) else 0.0
+def _nearest(above: int, below: int) -> float:
+    try:
+        return above / below
+    except OverflowError:
+        return inf if above > 0 else -inf

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, fsum, sinh, sqrt
 
+from gateway.noise.asked_again import AskedAgain
 from gateway.noise.decay import Decay
 from gateway.noise.discrete_gaussian import discrete_gaussian
 from gateway.noise.discrete_laplace import discrete_laplace
@@ -17,9 +18,10 @@ from gateway.noise.reach import gaussian_reach, laplace_reach
 from gateway.noise.staircase import draw, staircase
 
 CONFIDENCE = Fraction(95, 100)
-# From here on a table pays. The count of groups decides, so the way taken shows no more than the
+# From so many draws on a table pays even once. The count of groups decides, so the way taken shows no more than the
 # answer's length does; both ways give the same distribution.
 MANY = 64
+_asked_again = AskedAgain()
 
 _KEPT_BITS = 48
 _LONGEST = 64
@@ -37,9 +39,10 @@ class DiscreteLaplace:
         _check(self.scale, "a scale")
 
     def draw(self, count: int, entropy: Entropy) -> list[int]:
-        if count < MANY:
-            return [discrete_laplace(self.scale, entropy) for _ in range(count)]
-        return draw(staircase(Decay(1 / self.scale, 1)), count, entropy)
+        decay = Decay(1 / self.scale, 1)
+        if count >= MANY or _asked_again(decay):
+            return draw(staircase(decay), count, entropy)
+        return [discrete_laplace(self.scale, entropy) for _ in range(count)]
 
     @property
     def std(self) -> float:
@@ -80,9 +83,10 @@ class DiscreteGaussian:
         _check(self.variance, "a variance")
 
     def draw(self, count: int, entropy: Entropy) -> list[int]:
-        if count < MANY:
-            return [discrete_gaussian(self.variance, entropy) for _ in range(count)]
-        return draw(staircase(Decay(1 / (2 * self.variance), 2)), count, entropy)
+        decay = Decay(1 / (2 * self.variance), 2)
+        if count >= MANY or _asked_again(decay):
+            return draw(staircase(decay), count, entropy)
+        return [discrete_gaussian(self.variance, entropy) for _ in range(count)]
 
     @property
     def std(self) -> float:

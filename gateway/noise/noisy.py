@@ -1,58 +1,87 @@
 """Exact groups to noisy ones: the only place where something of the exact answer is handed on.
 
-INVARIANT: every integer that leaves has had its own noise added, drawn here. Enumerated groups leave all,
-in the order of the enumeration, whatever was found; thresholded ones leave when their noisy count of units
-reaches the threshold, sorted by their keys, so no order of the source is seen.
+INVARIANT: every integer that leaves has had its own noise added, drawn here; of a histogram nothing leaves but the
+places that were chosen. Enumerated groups leave all, in the order of the enumeration, whatever was found; thresholded
+ones leave when their noisy count of units reaches the threshold, sorted by their keys, so no order of the source is
+seen. A choice is drawn in the groups that leave, and looks at nothing to tell which these are.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import add
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 from gateway.catalog.values import Value
-from gateway.exact import ExactTable
+from gateway.exact import ExactHistogram, ExactTable
+from gateway.noise.added import AnyNoise
+from gateway.noise.chosen import drawn as drawn_choices
 from gateway.noise.entropy import Entropy
 from gateway.noise.mechanism import Mechanism
 from gateway.noise.pricing import Priced
 from gateway.sensitivity.analysis import Enumerated, Thresholded
+from gateway.sensitivity.choices import Histogram
 
 Key: TypeAlias = tuple[Value | None, ...]
+NOT_ASKED: Final = ExactTable((), ())
+"""What a source says that was not asked, where nothing is measured."""
+NO_HISTOGRAMS: Final[Mapping[Histogram, ExactHistogram]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
 class NoisyTable:
-    """Released: one row of `keys` for each group, one column of `measured` for each measurement."""
+    """Released: one row of `keys` for each group, one column of `measured` for each measurement.
+
+    `chosen` has one column for each choice.
+    """
 
     keys: tuple[Key, ...]
     measured: tuple[tuple[int, ...], ...] = field(repr=False)
-    noises: tuple[Mechanism, ...]
+    noises: tuple[AnyNoise, ...]
+    chosen: tuple[tuple[Value, ...], ...] = field(default=(), repr=False)
 
 
 class Misplaced(Exception):
     """A bug of ours: the source answered something else than it was asked."""
 
 
-def add_noise(exact: ExactTable, release: Priced, entropy: Entropy) -> NoisyTable:
-    """The table that may leave."""
+def add_noise(
+    exact: ExactTable,
+    release: Priced,
+    entropy: Entropy,
+    histograms: Mapping[Histogram, ExactHistogram] = NO_HISTOGRAMS,
+) -> NoisyTable:
+    """The table that may leave; `histograms` are those that its choices read."""
     if len(exact.measured) != len(release.noises):
         raise Misplaced("another number of measurements came back")
-    if len(set(exact.keys)) != len(exact.keys):
+    found = {key: place for place, key in enumerate(exact.keys)}
+    if len(found) != len(exact.keys):
         raise Misplaced("one group came back twice")
+    if len(release.choices) != len(release.analysis.choices):
+        raise Misplaced("another number of choices was paid for")
     groups = release.analysis.groups
     if isinstance(groups, Enumerated):
-        return _enumerated(exact, release, groups, entropy)
-    return _thresholded(exact, release, groups, entropy)
+        made = _enumerated(exact, found, release, groups, entropy)
+    else:
+        made = _thresholded(exact, release, groups, entropy)
+    if not release.choices:
+        return made
+    return replace(made, chosen=drawn_choices(made.keys, histograms, release.choices, entropy))
 
 
 def _enumerated(
-    exact: ExactTable, release: Priced, groups: Enumerated, entropy: Entropy
+    exact: ExactTable,
+    found: Mapping[Key, int],
+    release: Priced,
+    groups: Enumerated,
+    entropy: Entropy,
 ) -> NoisyTable:
-    found = {key: place for place, key in enumerate(exact.keys)}
-    places = [found.get(key) for key in groups.keys]
-    columns = [
-        _noisy([0 if place is None else column[place] for place in places], noise, entropy)
-        for column, noise in zip(exact.measured, release.noises, strict=True)
-    ]
+    nowhere = len(exact.keys)
+    places = [found.get(key, nowhere) for key in groups.keys]
+    columns = []
+    for column, noise in zip(exact.measured, release.noises, strict=True):
+        there = (*column, 0)  # the last one is what groups have that were not found
+        columns.append(_noisy([there[place] for place in places], noise, entropy))
     return NoisyTable(groups.keys, tuple(columns), release.noises)
 
 
@@ -77,7 +106,9 @@ def _thresholded(
 
 def _noisy(column: Sequence[int], noise: Mechanism, entropy: Entropy) -> tuple[int, ...]:
     drawn = noise.draw(len(column), entropy)
-    return tuple(value + each for value, each in zip(column, drawn, strict=True))
+    if len(drawn) != len(column):
+        raise Misplaced("another number of draws than of integers")
+    return tuple(map(add, column, drawn))
 
 
 def in_order(key: Key) -> tuple[tuple[bool, Value], ...]:

@@ -1,17 +1,18 @@
 """From the price of a statement to the noise of every measurement, and back.
 
-The price is split in equal parts over the slots of all releases. A slot with two measurements (the totals
-from both ends of a domain) pays once for both: what one unit moves is bounded for the two together.
+The price is split in equal parts over the slots and the choices of all releases. A slot with two measurements (the
+totals from both ends of a domain) pays once for both: what one unit moves is bounded for the two together.
 
 INVARIANT: `cost_of`, computed from the noise that will be drawn, is never above the price that was charged,
 and below it by less than a part in 2^40. The pipeline checks it before anything is drawn.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from fractions import Fraction
 
+from gateway.noise.chosen import Bought, concentrated, pure
 from gateway.noise.mechanism import DiscreteLaplace, Mechanism, gaussian_for, laplace_for
 from gateway.noise.threshold import threshold
 from gateway.sensitivity.analysis import Analysis, Thresholded
@@ -27,11 +28,15 @@ class Noise(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """A release with the noise of each of its measurements; `shown_from` is the threshold, where there is one."""
+    """A release with the noise of each of its measurements, and with its choices as they were paid for.
+
+    `shown_from` is the threshold, where there is one.
+    """
 
     analysis: Analysis
     noises: tuple[Mechanism, ...]
     shown_from: int | None = None
+    choices: tuple[Bought, ...] = ()
 
 
 class Overspent(Exception):
@@ -40,7 +45,7 @@ class Overspent(Exception):
 
 def slots_of(analyses: Iterable[Analysis]) -> int:
     """Into how many parts the price is split."""
-    return sum(len(one.slots) for one in analyses)
+    return sum(len(one.slots) + len(one.choices) for one in analyses)
 
 
 def priced(
@@ -54,22 +59,37 @@ def priced(
     return made
 
 
+def unshown(analyses: Sequence[Analysis], noise: Noise, price: Fraction) -> tuple[Priced, ...]:
+    """The same noise without thresholds, which do not change it: to try a price. Nothing is shown by it."""
+    parts = slots_of(analyses)
+    return tuple(_unshown(each, noise, price / parts) for each in analyses)
+
+
 def cost_of(releases: Sequence[Priced]) -> Fraction:
     """What the noise costs, in the currency of its kind: recomputed from the noise alone."""
     return sum((cost for one in releases for cost in _costs(one)), Fraction(0))
 
 
 def _one(analysis: Analysis, noise: Noise, share: Fraction, delta: Fraction) -> Priced:
+    made = _unshown(analysis, noise, share)
+    groups = analysis.groups
+    if not isinstance(groups, Thresholded):
+        return made
+    counted = made.noises[groups.units]
+    shown_from = threshold(counted, analysis.groups_per_unit, delta, groups.least)
+    return replace(made, shown_from=max(shown_from, groups.least))
+
+
+def _unshown(analysis: Analysis, noise: Noise, share: Fraction) -> Priced:
+    if noise is Noise.LAPLACE and analysis.weights is not None and analysis.weights.squared:
+        raise Overspent("weights that bound squares do not bound what Laplace's noise is for")
     noises: list[Mechanism] = []
     for slot in analysis.slots:
         made = _noise(slot, analysis.groups_per_unit, noise, share)
         noises += [made] * len(slot.measurements)
-    groups = analysis.groups
-    if not isinstance(groups, Thresholded):
-        return Priced(analysis, tuple(noises))
-    counted = noises[groups.units]
-    shown_from = threshold(counted, analysis.groups_per_unit, delta, groups.least)
-    return Priced(analysis, tuple(noises), max(shown_from, groups.least))
+    buy = pure if noise is Noise.LAPLACE else concentrated
+    choices = tuple(buy(one, share, analysis.groups_per_unit) for one in analysis.choices)
+    return Priced(analysis, tuple(noises), None, choices)
 
 
 def _noise(slot: Slot, groups: int, noise: Noise, share: Fraction) -> Mechanism:
@@ -88,6 +108,8 @@ def _costs(release: Priced) -> Iterable[Fraction]:
         else:
             # a slot of several measurements bounds the sum of their moves, and so the sum of squares
             yield noise.rho_for(slot.delta2_squared(groups))
+    for one in release.choices:
+        yield one.cost(groups)
 
 
 def _check(cost: Fraction, price: Fraction) -> None:

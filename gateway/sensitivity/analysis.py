@@ -8,8 +8,10 @@ from typing import TypeAlias
 
 from gateway.catalog.values import Value
 from gateway.plan.grouping import Aggregate
+from gateway.sensitivity.choices import Choice, Histogram
 from gateway.sensitivity.formula import Formula
 from gateway.sensitivity.measurement import Measurement, Slot
+from gateway.sensitivity.weights import Weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,9 +19,13 @@ class Enumerated:
     """The groups are known before anything is read: every one comes back, the empty ones too.
 
     `keys` has one tuple of values for each group, sorted; None is NULL. Without keys it is one empty tuple.
+    `units` is the place of the count of units where the aggregates of small groups are to be blanked: of those
+    in which the noisy count is below `least`.
     """
 
     keys: tuple[tuple[Value | None, ...], ...]
+    units: int | None = None
+    least: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +46,9 @@ class Analysis:
     """One release. `rows` is R, `groups_per_unit` is G (1 where a unit can be in one group alone).
 
     `formulas` go with the plan's measures, one by one; the last slot may be the hidden count of units that
-    a threshold needs.
+    a threshold, or the blanking of small groups, needs. With `weights` what is measured is in parts, `whole` of
+    which are one; slots and formulas speak of these parts. Without them a unit is cut to G of its groups, and so it is
+    in the histograms of `choices` in any case.
     """
 
     plan: Aggregate
@@ -49,7 +57,19 @@ class Analysis:
     slots: tuple[Slot, ...]
     formulas: tuple[Formula, ...]
     groups: Groups
+    weights: Weights | None = None
+    choices: tuple[Choice, ...] = ()
+
+    @property
+    def whole(self) -> int:
+        """How many parts of what is measured are one row, or one unit."""
+        return 1 if self.weights is None else self.weights.whole
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
         return tuple(one for slot in self.slots for one in slot.measurements)
+
+    @property
+    def histograms(self) -> tuple[Histogram, ...]:
+        """What the choices read, each once."""
+        return tuple(dict.fromkeys(one.histogram for one in self.choices))

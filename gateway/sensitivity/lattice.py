@@ -44,13 +44,25 @@ def lattice_of(range_: Range, rows: int) -> Lattice:
     Its step is the least multiple of the range's step, or the least power of two where there is none. What is
     narrower than a step becomes its nearest point: the values are clamped to it like to any other lattice.
     """
-    most = max(2, min(_MOST, _MOST_OF_ALL_ROWS // max(rows, 1))) - 1
+    most = _most_of(rows)
     size = max(abs(range_.low), abs(range_.high))
     step = _multiple(range_.step, size / most) if range_.step else _power_of_two(size / most)
     low, high = ceil(range_.low / step), floor(range_.high / step)
     if low > high:
         low = high = round((range_.low + range_.high) / (2 * step))
     return Lattice(step, low, high)
+
+
+def unit_of(largest: int, rows: int) -> int:
+    """In which units products of up to `largest` are summed: 1 where they are small, so that they stay exact.
+
+    Else the least unit in which the sums of `rows` rows, with weights, stay small enough.
+    """
+    return max(1, -(-largest // _most_of(rows)))
+
+
+def _most_of(rows: int) -> int:
+    return max(2, min(_MOST, _MOST_OF_ALL_ROWS // max(rows, 1))) - 1
 
 
 def _multiple(step: Fraction, least: Fraction) -> Fraction:

@@ -56,7 +56,56 @@ class Total:
     where: Scalar | None = None
 
 
-Quantity: TypeAlias = Rows | Units | Different | Total
+@dataclass(frozen=True, slots=True)
+class Squares:
+    """The sum of (i - m)² in units of `unit`, each less a constant, where `where` is true and the value is not NULL.
+
+    What one row adds is around 0 by the constant, so a unit moves the sum by half as much.
+    """
+
+    value: Scalar
+    lattice: Lattice
+    unit: int
+    where: Scalar | None = None
+
+    @property
+    def less(self) -> int:
+        """What is taken from every square."""
+        return self._largest // 2
+
+    @property
+    def reach(self) -> int:
+        """How far from 0 what one row adds can be."""
+        return self._largest - self.less
+
+    @property
+    def _largest(self) -> int:
+        return nearest(self.lattice.reach**2, self.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Products:
+    """The sum of (i - m)·(j - m') in units of `unit`, where `where` is true and neither value is NULL."""
+
+    one: Scalar
+    lattice: Lattice
+    other: Scalar
+    other_lattice: Lattice
+    unit: int
+    where: Scalar | None = None
+
+    @property
+    def reach(self) -> int:
+        """How far from 0 what one row adds can be."""
+        return nearest(self.lattice.reach * self.other_lattice.reach, self.unit)
+
+
+def nearest(number: int, unit: int) -> int:
+    """How many units a number is: the nearest whole number, the upper one of two."""
+    return (number + unit // 2) // unit
+
+
+Quantity: TypeAlias = Rows | Units | Different | Total | Squares | Products
 
 
 @dataclass(frozen=True, slots=True)

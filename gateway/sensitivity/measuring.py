@@ -5,7 +5,6 @@ of its ends, as one slot: the count comes free. In zCDP it is measured around th
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from gateway.catalog.domains import Interval, Values
@@ -13,12 +12,11 @@ from gateway.catalog.types import Family
 from gateway.errors import Code, UnsupportedSql
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Tie
-from gateway.plan.scalars import Call, Literal, Ref, Scalar
-from gateway.plan.types import BOOLEAN
-from gateway.sensitivity.bounds import Bounds, Range
+from gateway.plan.scalars import Literal, Ref, Scalar
+from gateway.sensitivity.bounds import Bounds
 from gateway.sensitivity.expressions import bounds_of
 from gateway.sensitivity.formula import Formula, Linear, Quotient
-from gateway.sensitivity.lattice import Lattice, lattice_of
+from gateway.sensitivity.lattice import lattice_of
 from gateway.sensitivity.measurement import (
     Different,
     Measurement,
@@ -26,32 +24,16 @@ from gateway.sensitivity.measurement import (
     Quantity,
     Rows,
     Slot,
-    Total,
     Units,
 )
+from gateway.sensitivity.measuring_spreads import Spreads
 from gateway.sensitivity.narrowed import narrowed_by
+from gateway.sensitivity.spreads import SPREADS
+from gateway.sensitivity.summed import Away, Summed, counted_rows, where_there
 from gateway.sensitivity.unbounded import no_bound
 
 _ONE = Fraction(1)
 _MEANS = frozenset({"sum", "avg"})
-
-
-@dataclass(frozen=True, slots=True)
-class Summed:
-    """A value that is summed: where, within which ends, and on which lattice."""
-
-    value: Scalar
-    where: Scalar | None
-    range: Range
-    lattice: Lattice
-
-    @property
-    def counted(self) -> Rows:
-        """The rows that its count counts."""
-        return counted_rows((self.value,), self.where)
-
-    def total(self, origin: Origin) -> Total:
-        return Total(self.value, self.lattice, origin, self.where)
 
 
 class Measuring:
@@ -59,8 +41,9 @@ class Measuring:
 
     def __init__(self, columns: Mapping[str, Bounds], rows: int, *, pairs: bool) -> None:
         self._columns = columns
-        self._rows = rows
-        self._pairs = pairs
+        self.rows = rows
+        self.pairs = pairs
+        self._spreads = Spreads(self)
         self._slots: list[Slot] = []
         self._places: dict[Quantity, int] = {}
         self._counts: dict[Rows, Linear] = {}
@@ -71,14 +54,21 @@ class Measuring:
 
     def formulas(self, measures: Sequence[Measure]) -> tuple[Formula, ...]:
         """One formula for each aggregate, in their order."""
-        summed = {place: self._summed(one) for place, one in enumerate(measures) if _sums(one)}
-        if self._pairs:
+        summed = {one: self.summed(one, one.arguments[0]) for one in measures if _sums(one)}
+        spread = {one: self._spreads.values(one) for one in measures if one.function in SPREADS}
+        if self.pairs:
             # before any count is measured, so that counts come from the pairs
-            for one in summed.values():
-                self._measure_pair(one)
+            for sum_ in summed.values():
+                self.measure_pair(sum_)
+            for one, values in spread.items():
+                self._spreads.measure_pairs(one, values)
         return tuple(
-            self._of_sum(each.function, summed[place]) if place in summed else self._of_count(each)
-            for place, each in enumerate(measures)
+            self._of_sum(one.function, summed[one])
+            if one in summed
+            else self._spreads.formula(one, spread[one])
+            if one in spread
+            else self._of_count(one)
+            for one in measures
         )
 
     def place_of(self, quantity: Quantity) -> int | None:
@@ -96,101 +86,96 @@ class Measuring:
             self._places[one.quantity] = len(self._places)
         self._slots.append(Slot(measurements, most))
 
-    def _summed(self, measure: Measure) -> Summed:
-        value = measure.arguments[0]
+    def summed(self, measure: Measure, value: Scalar) -> Summed:
+        """The value where the aggregate counts it; or the refusal of what nothing bounds."""
         columns = self._columns
         if measure.where is not None:
             columns = narrowed_by(measure.where, columns, bounds_of)
         found = bounds_of(value, columns).range
         if found is None:
             raise no_bound(value, columns, f"`{measure.function}`")
-        return Summed(value, measure.where, found, lattice_of(found, self._rows))
+        return Summed(value, measure.where, found, lattice_of(found, self.rows))
 
     def _of_count(self, measure: Measure) -> Formula:
+        if measure.function == "regr_count":
+            return self._spreads.counted(measure)
         quantity, most = self._counting(measure)
         if isinstance(quantity, Rows):
-            return self._count(quantity)
+            return self.count(quantity)
         return Linear(((self.measure(quantity, most), _ONE),), Fraction(0))
 
     def _counting(self, measure: Measure) -> tuple[Quantity, int]:
         if measure.function != "count":
             raise UnsupportedSql(
-                Code.NOT_ANSWERED_YET, f"`{measure.function}`", "use COUNT, SUM or AVG"
+                Code.NOT_ANSWERED_YET,
+                f"`{measure.function}`",
+                "use COUNT, SUM, AVG, STDDEV or CORR",
             )
         if not measure.distinct:
-            return counted_rows(measure.arguments, measure.where), self._rows
+            return counted_rows(measure.arguments, measure.where), self.rows
         value = measure.arguments[0]
         if measure.counts_units:
             return Units(_where_present(value, measure.where)), 1
-        return Different(value, measure.where), min(self._rows, _most_different(value, self._rows))
+        return Different(value, measure.where), min(self.rows, _most_different(value, self.rows))
 
-    def _count(self, rows: Rows) -> Linear:
+    def count(self, rows: Rows) -> Linear:
         """A count of rows: from a pair where one was measured, else by itself."""
         if (known := self._counts.get(rows)) is None:
-            place = self.measure(rows, self._rows)
+            place = self.measure(rows, self.rows)
             known = self._counts[rows] = Linear(((place, _ONE),), Fraction(0))
         return known
 
-    def _measure_pair(self, summed: Summed) -> None:
-        """The distances from both ends: one row adds `width` to them together."""
+    def counted_by(self, rows: Rows, count: Linear) -> None:
+        """Says by what rows are counted that are not measured themselves."""
+        self._counts.setdefault(rows, count)
+
+    def measure_pair(self, summed: Summed) -> Linear | None:
+        """The distances from both ends: one row adds `width` to them together. Gives the count; None: no width."""
         width = summed.lattice.width
+        if width == 0:
+            return None
         low, high = summed.total(Origin.LOW), summed.total(Origin.HIGH)
-        if width == 0 or low in self._places:
-            return
-        most = self._rows * width
-        self._add((Measurement(low, most), Measurement(high, most)), most)
+        if low not in self._places:
+            most = self.rows * width
+            self._add((Measurement(low, most), Measurement(high, most)), most)
         both = tuple((self._places[one], Fraction(1, width)) for one in (low, high))
-        self._counts.setdefault(summed.counted, Linear(both, Fraction(0)))
+        self.counted_by(summed.counted, Linear(both, Fraction(0)))
+        return Linear(both)
 
     def _of_sum(self, function: str, summed: Summed) -> Formula:
-        """The sum is `middle * count + away`, the mean `middle + away / count`."""
-        if summed.lattice.width == 0:
-            middle, count, away = self._constant(summed)
-        elif self._pairs:
-            middle, count, away = self._from_pair(summed)
-        else:
-            middle, count, away = self._around_middle(summed)
-        sum_ = Linear(_added(_times(count, middle), away.weights))
+        """The sum is `origin * count + away`, the mean `origin + away / count`."""
+        own = self.measure_pair(summed) if self.pairs else None
+        count = self.count(summed.counted) if own is None else own
+        found = self.away(summed)
+        sum_ = Linear(_added(_times(count, found.origin), found.away.weights))
         if function == "avg":
             ends = (summed.range.low, summed.range.high)
-            return Quotient(sum_, Linear(count.weights), *ends, middle)
+            return Quotient(sum_, Linear(count.weights), *ends, found.origin)
         return sum_
 
-    def _constant(self, summed: Summed) -> tuple[Fraction, Linear, Linear]:
-        """All values are one: how many there are is all that can be told."""
-        return summed.lattice.low * summed.lattice.step, self._count(summed.counted), Linear(())
-
-    def _from_pair(self, summed: Summed) -> tuple[Fraction, Linear, Linear]:
+    def away(self, summed: Summed) -> Away:
+        """From where the sum is told, and how far it is from there times the count."""
         lattice = summed.lattice
-        low = self._places[summed.total(Origin.LOW)]
-        high = self._places[summed.total(Origin.HIGH)]
-        count = Linear(((low, Fraction(1, lattice.width)), (high, Fraction(1, lattice.width))))
+        if lattice.width == 0:
+            # all values are one: how many there are is all that can be told
+            return Away(lattice.low * lattice.step, Linear(()))
+        if not self.pairs:
+            place = self.measure(summed.total(Origin.MIDDLE), self.rows * lattice.reach)
+            return Away(lattice.middle * lattice.step, Linear(((place, lattice.step),)))
+        low, high = (self._places[summed.total(one)] for one in (Origin.LOW, Origin.HIGH))
         half = lattice.step / 2
-        away = Linear(((low, half), (high, -half)))
-        return half * (lattice.low + lattice.high), count, away
-
-    def _around_middle(self, summed: Summed) -> tuple[Fraction, Linear, Linear]:
-        lattice = summed.lattice
-        count = self._count(summed.counted)
-        place = self.measure(summed.total(Origin.MIDDLE), self._rows * lattice.reach)
-        return lattice.middle * lattice.step, count, Linear(((place, lattice.step),))
+        return Away(half * (lattice.low + lattice.high), Linear(((low, half), (high, -half))))
 
 
 def _sums(measure: Measure) -> bool:
     return measure.function in _MEANS and not measure.distinct and len(measure.arguments) == 1
 
 
-def counted_rows(arguments: tuple[Scalar, ...], where: Scalar | None) -> Rows:
-    """COUNT(x) counts the rows where x is there: all of them where it always is."""
-    return Rows(tuple(one for one in arguments if one.nullable), where)
-
-
 def _where_present(value: Scalar, where: Scalar | None) -> Scalar | None:
     """A unit that is there only sometimes is counted where it is."""
     if isinstance(value, Ref) and value.field.tie is Tie.ALWAYS:
         return where
-    present = Call("is not null", (value,), BOOLEAN, nullable=False)
-    return present if where is None else Call("and", (where, present), BOOLEAN)
+    return where_there(value, where)
 
 
 def _most_different(value: Scalar, rows: int) -> int:

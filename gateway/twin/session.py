@@ -115,10 +115,22 @@ class TwinSession:
             return False
         if state != TransactionStatus.IDLE:
             self.run("ROLLBACK")
-        self.run("DISCARD ALL")
         # DISCARD ALL leaves the random numbers where they were, and `setseed` could have put them there
-        self.run("SELECT pg_catalog.setseed($1)", [str(secrets.randbits(52) / 2**52)])
+        seed = str(secrets.randbits(52) / 2**52).encode()
+        self._run_both(b"DISCARD ALL", b"SELECT pg_catalog.setseed($1)", [seed])
         return True
+
+    def _run_both(self, first: bytes, second: bytes, values: Sequence[bytes]) -> None:
+        """Two statements, each a transaction of its own, in one round trip; the second has values."""
+        with self._usable() as connection:
+            connection.enter_pipeline_mode()
+            for text, given in ((first, []), (second, values)):
+                connection.send_query_params(text, given)
+                connection.pipeline_sync()
+            for _ in range(2):
+                for _ in answers(connection, limit_s=self._limit_s, end=self._end, until_sync=True):
+                    pass  # whether they worked is all that they say
+            connection.exit_pipeline_mode()
 
     @contextmanager
     def _noted(self, text: bytes) -> Iterator[Callable[[PGresult], None]]:

@@ -1,0 +1,216 @@
+"""How variances, covariances and lines through points follow from sums, squares and products.
+
+With n rows the mean of a value is `origin + away/n`. Its squares are summed around a center, each less a
+constant, so that what one row adds lies around 0: the variance is `squares/n + constant - (mean - center)²`.
+Of two values, `products/n - (mean - center)·(mean' - center')` is what they have in common. In PostgreSQL's
+functions of two values the first is y, the second x: the line is y = slope·x + intercept.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from types import MappingProxyType
+from typing import Final
+
+from gateway.plan.forms import AtLeast, Form, Measured, Number, Over, Plus, Root, Times
+from gateway.sensitivity.curved import Curved, root
+from gateway.sensitivity.linear import Linear
+
+_ZERO: Final = Fraction(0)
+_ONE: Final = Fraction(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """One value, from `low` to `high`: its sum away from `origin`, its squares around `center`."""
+
+    low: Fraction
+    high: Fraction
+    origin: Fraction
+    away: Linear
+    center: Fraction
+    constant: Fraction = _ZERO
+    squares: Linear | None = None
+
+    @property
+    def most(self) -> Fraction:
+        """No variance between these ends is above this."""
+        return ((self.high - self.low) / 2) ** 2
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """What a function needs, beside the count. `sums` and `squares` go with its values."""
+
+    squares: tuple[bool, ...]
+    products: bool
+    rows: int = 1
+    sums: tuple[bool, ...] = (True, True)
+
+
+_ONLY_Y: Final = (True, False)
+_ONLY_X: Final = (False, True)
+
+SPREADS: Final[Mapping[str, Spread]] = MappingProxyType(
+    {
+        **dict.fromkeys(("var_pop", "stddev_pop"), Spread((True,), products=False)),
+        **dict.fromkeys(
+            ("var_samp", "variance", "stddev_samp", "stddev"),
+            Spread((True,), products=False, rows=2),
+        ),
+        "covar_pop": Spread((False, False), products=True),
+        "covar_samp": Spread((False, False), products=True, rows=2),
+        "corr": Spread((True, True), products=True),
+        "regr_slope": Spread((False, True), products=True),
+        "regr_intercept": Spread((False, True), products=True),
+        "regr_r2": Spread((True, True), products=True),
+        "regr_avgx": Spread((False, False), products=False, sums=_ONLY_X),
+        "regr_avgy": Spread((False, False), products=False, sums=_ONLY_Y),
+        "regr_sxx": Spread((False, True), products=False, sums=_ONLY_X),
+        "regr_syy": Spread((True, False), products=False, sums=_ONLY_Y),
+        "regr_sxy": Spread((False, False), products=True),
+    }
+)
+
+
+def curved(function: str, count: Linear, axes: tuple[Axis, ...], products: Linear | None) -> Curved:
+    """The aggregate as a function of what was measured for it."""
+    made = _Parts(count, axes, products)
+    form, low, high = _FORMS[function](made)
+    return Curved(form, tuple(made.parts), SPREADS[function].rows, low, high)
+
+
+class _Parts:
+    """Names the linear parts, and builds forms over them."""
+
+    def __init__(self, count: Linear, axes: tuple[Axis, ...], products: Linear | None) -> None:
+        self.parts = [Linear(count.weights)]
+        self.axes = axes
+        self._products = products
+        self.rows: Form = Measured(0)
+        self._n = AtLeast(self.rows, _ONE)
+        self._n_less_1 = AtLeast(_less(self.rows, Number(_ONE)), _ONE)
+
+    @property
+    def y(self) -> Axis:
+        return self.axes[0]
+
+    @property
+    def x(self) -> Axis:
+        return self.axes[-1]
+
+    def mean(self, axis: Axis) -> Form:
+        return Plus(Number(axis.origin), Over(self._part(axis.away), self._n))
+
+    def variance(self, axis: Axis) -> Form:
+        if axis.squares is None:
+            raise ValueError("a variance without squares")
+        mean = Over(self._part(axis.squares), self._n)
+        return _less(Plus(mean, Number(axis.constant)), _square(self._off_center(axis)))
+
+    def common(self) -> Form:
+        """The covariance."""
+        if self._products is None:
+            raise ValueError("a covariance without products")
+        mean = Over(self._part(self._products), self._n)
+        return _less(mean, Times(self._off_center(self.y), self._off_center(self.x)))
+
+    def of_sample(self, form: Form) -> Form:
+        """Divided by one less."""
+        return Over(Times(form, self.rows), self._n_less_1)
+
+    def total(self, form: Form) -> Form:
+        return Times(form, self.rows)
+
+    def _off_center(self, axis: Axis) -> Form:
+        return Plus(self.mean(axis), Number(-axis.center))
+
+    def _part(self, linear: Linear) -> Form:
+        if linear not in self.parts:
+            self.parts.append(linear)
+        return Measured(self.parts.index(linear))
+
+
+_Ranged = tuple[Form, Fraction | None, Fraction | None]
+
+
+def _less(one: Form, other: Form) -> Form:
+    return Plus(one, Times(Number(-_ONE), other))
+
+
+def _square(form: Form) -> Form:
+    return Times(form, form)
+
+
+def _var_pop(made: _Parts) -> _Ranged:
+    return made.variance(made.x), _ZERO, made.x.most
+
+
+def _var_samp(made: _Parts) -> _Ranged:
+    return made.of_sample(made.variance(made.x)), _ZERO, 2 * made.x.most
+
+
+def _covar_pop(made: _Parts) -> _Ranged:
+    most = _most_in_common(made)
+    return made.common(), -most, most
+
+
+def _covar_samp(made: _Parts) -> _Ranged:
+    most = 2 * _most_in_common(made)
+    return made.of_sample(made.common()), -most, most
+
+
+def _most_in_common(made: _Parts) -> Fraction:
+    """|covariance| is at most the root of both variances' product."""
+    return (made.x.high - made.x.low) * (made.y.high - made.y.low) / 4
+
+
+def _corr(made: _Parts) -> _Ranged:
+    both = Times(_not_below_0(made, made.y), _not_below_0(made, made.x))
+    return Over(made.common(), Root(both)), -_ONE, _ONE
+
+
+def _r2(made: _Parts) -> _Ranged:
+    both = Times(_not_below_0(made, made.y), _not_below_0(made, made.x))
+    return Over(_square(made.common()), both), _ZERO, _ONE
+
+
+def _slope(made: _Parts) -> _Ranged:
+    return Over(made.common(), _not_below_0(made, made.x)), None, None
+
+
+def _intercept(made: _Parts) -> _Ranged:
+    slope, *_ = _slope(made)
+    return _less(made.mean(made.y), Times(slope, made.mean(made.x))), None, None
+
+
+def _not_below_0(made: _Parts, axis: Axis) -> Form:
+    return AtLeast(made.variance(axis), _ZERO)
+
+
+def _rooted(ranged: _Ranged) -> _Ranged:
+    form, low, high = ranged
+    return Root(form), low, None if high is None else root(high)
+
+
+_FORMS: Final[Mapping[str, Callable[[_Parts], _Ranged]]] = MappingProxyType(
+    {
+        "var_pop": _var_pop,
+        "var_samp": _var_samp,
+        "variance": _var_samp,
+        "stddev_pop": lambda made: _rooted(_var_pop(made)),
+        "stddev_samp": lambda made: _rooted(_var_samp(made)),
+        "stddev": lambda made: _rooted(_var_samp(made)),
+        "covar_pop": _covar_pop,
+        "covar_samp": _covar_samp,
+        "corr": _corr,
+        "regr_r2": _r2,
+        "regr_slope": _slope,
+        "regr_intercept": _intercept,
+        "regr_avgx": lambda made: (made.mean(made.x), made.x.low, made.x.high),
+        "regr_avgy": lambda made: (made.mean(made.y), made.y.low, made.y.high),
+        "regr_sxx": lambda made: (made.total(made.variance(made.x)), _ZERO, None),
+        "regr_syy": lambda made: (made.total(made.variance(made.y)), _ZERO, None),
+        "regr_sxy": lambda made: (made.total(made.common()), None, None),
+    }
+)
