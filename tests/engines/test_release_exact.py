@@ -299,8 +299,8 @@ def test_statement_is_stopped_when_late_or_cancelled(
         cancelled.set()
     limit_s = 60.0 if set_first else 0.3
     try:
-        with pytest.raises(Refusal) as refused, source._reading(limit_s, cancelled) as connection:
-            connection.execute(text(heavy))
+        with pytest.raises(Refusal) as refused:
+            source._attempted(lambda here, _: here.execute(text(heavy)), limit_s, cancelled)
         assert refused.value.code is code
         assert source.run(release(), {}, limit_s=20).keys == ()
     finally:

@@ -190,6 +190,25 @@ def test_a_missing_or_surplus_measurement_is_refused(sql: str, off: int) -> None
         add_noise(_exact([("north",)], *[[1]] * width), release, Stream("surplus"))
 
 
+@dataclass(frozen=True)
+class Short(DiscreteLaplace):
+    """Noise that draws one too few."""
+
+    def draw(self, count: int, entropy: Entropy) -> list[int]:
+        del entropy
+        return [0] * (count - 1)
+
+
+@pytest.mark.parametrize("sql", [REGIONS, FOUND])
+def test_a_column_without_a_draw_for_each_integer_is_refused(sql: str) -> None:
+    """Nothing leaves without noise, and no row is cut off in silence."""
+    release = _release(sql)
+    width = len(release.noises)
+    short = replace(release, noises=(Short(Fraction(1)),) * width)
+    with pytest.raises(Misplaced, match="draws"):
+        add_noise(_exact([("north",), ("a",)], *[[1, 1]] * width), short, Stream("short"))
+
+
 def test_a_release_without_its_threshold_is_refused() -> None:
     """Groups that are found in the data leave by a threshold or not at all."""
     release = replace(_release(FOUND), shown_from=None)

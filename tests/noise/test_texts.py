@@ -57,6 +57,7 @@ def _released(values: Sequence[Fraction], of: ColumnType) -> list[str]:
         text
         for value in values
         for text in column_texts(NoisyTable(((),), ((1,),), (NOISE,)), Linear(((0, value),)), of)
+        if text is not None
     ]
 
 

@@ -1,8 +1,9 @@
 """Answers of a line as numbers: of what its releases hold, and of what the analyst is handed."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import date, datetime
 from fractions import Fraction
 from math import isnan
 from pathlib import Path
@@ -10,53 +11,43 @@ from pathlib import Path
 from engines.sources import in_duckdb
 from fix_state import StateServer
 from noise.streams import Stream
-from privacy.covered import narrower
+from privacy.claims import Claim, Concentrated, Pure
 from privacy.distinguishing import Answers, Feature, Loss, loss
 from privacy.line import Line, Prepared, open_line, prepared
-from privacy.neighbouring import POLICY, SUBJECTS, Shape, statements
+from privacy.neighbouring import SUBJECTS, statements
+from privacy.neighbouring import policy as policy_of
+from privacy.planted import Broken
+from privacy.shapes import Shape
 from sqlalchemy import URL
 
-from gateway.bounding.bounded import BoundedRelease
+from gateway.catalog.values import Value
 from gateway.errors import Refusal
 from gateway.executing import Executed
 from gateway.noise.entropy import Entropy
-from gateway.noise.pricing import Priced
 from gateway.question import Answer
 from gateway.twin import Twin
 
-EPSILON = Fraction(1)
+FOR_THRESHOLDS = 1e-9  # a little more than a statement takes for them of the policy's 1e-6
 
 
 @dataclass(frozen=True)
 class Sides:
-    """Two gateways that differ in one person's data."""
+    """Two gateways that differ in one person's data, and what a question is asked for."""
 
     without: Line
     with_person: Line
+    claim: Claim
 
     @property
     def both(self) -> tuple[Line, Line]:
         return self.without, self.with_person
 
 
-@dataclass(frozen=True)
-class Broken:
-    """A bug that is planted, for controls."""
-
-    noise: int = 1  # how many times less noise than was paid for
-    rows: int | None = None  # R in what the engine renders
-    threshold: bool = True
-
-    def of_release(self, release: Priced) -> Priced:
-        noises = tuple(narrower(one, self.noise) for one in release.noises)
-        dropped = release.shown_from is not None and not self.threshold
-        return replace(
-            release, noises=noises, shown_from=-(10**9) if dropped else release.shown_from
-        )
-
-    def of_bounds(self, release: BoundedRelease) -> BoundedRelease:
-        assert self.rows is not None
-        return replace(release, rows_per_unit=self.rows)
+# at these prices a few hundred answers find half the noise: see the controls
+PRICES: Mapping[str, Claim] = {
+    "laplace": Pure(1.5, FOR_THRESHOLDS),
+    "gaussian": Concentrated(1.0, FOR_THRESHOLDS),
+}
 
 
 @contextmanager
@@ -64,13 +55,13 @@ def open_sides(
     server: StateServer, twin: Twin, home: Path, sources: tuple[URL, URL], mechanism: str
 ) -> Iterator[Sides]:
     """Both gateways, on states of their own."""
-    policy = POLICY.format(mechanism=mechanism)
+    policy = policy_of(mechanism)
     first, second = sources
     with (
         open_line(server, twin, home / "without", first, policy=policy, subjects=SUBJECTS) as one,
         open_line(server, twin, home / "with", second, policy=policy, subjects=SUBJECTS) as other,
     ):
-        yield Sides(one, other)
+        yield Sides(one, other, PRICES[mechanism])
 
 
 def duckdb_sources(home: Path) -> tuple[URL, URL]:
@@ -86,28 +77,26 @@ def found_loss(  # noqa: PLR0913 - a question, and how often it is asked
     sides: Sides,
     shape: Shape,
     *,
-    train: int,
+    pilot: int,
     test: int,
     bug: Broken | None = None,
-    price: Fraction = EPSILON,
-    delta: float = 0.0,
     finishing: bool = False,
     entropy: Entropy | None = None,
 ) -> Loss:
     """What the answers of both sides give away at least; without `entropy`, always by the same draws."""
     answers: list[Answers] = []
     for side, line in enumerate(sides.both):
-        ready = _broken(line, shape, price, bug)
+        ready = _broken(line, shape, Fraction(sides.claim.amount), bug)
         stream = entropy or Stream(f"{shape.name}/{side}")
-        answers.append([_asked(ready, stream, finishing=finishing) for _ in range(train + test)])
-    return loss(answers[0], answers[1], delta=delta, train=train)
+        answers.append([_asked(ready, stream, finishing=finishing) for _ in range(pilot + test)])
+    return loss(answers[0], answers[1], sides.claim, pilot=pilot)
 
 
 def _broken(line: Line, shape: Shape, price: Fraction, bug: Broken | None) -> Prepared:
+    subject = line.subjects[shape.subject]
     if bug is None:
-        return prepared(line, shape.sql, price)
-    planted = None if bug.rows is None else bug.of_bounds
-    return prepared(line, shape.sql, price, bug=bug.of_release, planted=planted)
+        return prepared(line, subject, shape.sql, price)
+    return prepared(line, subject, shape.sql, price, bug=bug.of_release, planted=bug.of_bounds)
 
 
 def _asked(ready: Prepared, stream: Entropy, *, finishing: bool) -> dict[Feature, float]:
@@ -122,14 +111,32 @@ def _asked(ready: Prepared, stream: Entropy, *, finishing: bool) -> dict[Feature
 
 
 def of_releases(done: Executed) -> dict[Feature, float]:
-    """Every released integer by its release, group and place; a group without any is there or not."""
+    """Every released integer and choice by its release, group and place; a group without any is there or not."""
     found: dict[Feature, float] = {}
-    for name, (_, table) in done.noisy.items():
-        for row, key in enumerate(table.keys):
-            found[name, key] = 1.0
-            for place, column in enumerate(table.measured):
-                found[name, key, place] = float(column[row])
+    for name, release in done.noisy.items():
+        for level in release.levels:
+            # of several grouping sets, which keys they have is part of the name
+            of = (name, *level.level.keys) if len(release.levels) > 1 else name
+            for row, key in enumerate(level.table.keys):
+                found[of, key] = 1.0
+                for place, column in enumerate(level.table.measured):
+                    found[of, key, place] = float(column[row])
+                for place, chosen in enumerate(level.table.chosen):
+                    found.update(_of_choice((of, key, "chosen", place), chosen[row]))
     return found
+
+
+def _of_choice(where: Feature, value: Value) -> dict[Feature, float]:
+    """A number or a day by its size, any other value by being there."""
+    match value:
+        case datetime():
+            return {where: value.timestamp()}
+        case date():
+            return {where: float(value.toordinal())}
+        case Fraction():
+            return {where: float(value)}
+        case _:
+            return {(*where, value): 1.0}
 
 
 def of_answer(answer: Answer) -> dict[Feature, float]:

@@ -8,15 +8,17 @@ that the form has without noise.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from math import sqrt
 
 from noise.streams import Stream
 from sensitivity.asked import analysed
 
-from gateway.noise.cells import Intervals
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
 from gateway.noise.noisy import NoisyTable
 from gateway.noise.pricing import Noise, Priced, priced
-from gateway.plan.forms import Form, Measured, Number, Over, Plus, Times
+from gateway.noise.recoded import Recoded
+from gateway.plan.forms import AtLeast, Form, Measured, Number, Over, Plus, Root, Times
+from gateway.sensitivity.formula import Linear, Quotient
 from gateway.sensitivity.measurement import Measurement, Origin, Total
 
 INCOMES = (0, 1_000, 17_500, 30_000, 52_000, 199_000)
@@ -31,6 +33,7 @@ class Trial:
     people: int
     noise: Noise
     price: Fraction = Fraction(1, 20)
+    ranges: tuple[Fraction | None, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -52,27 +55,37 @@ def coverage(trial: Trial, draws: int, seed: str, *, claimed: int = 1) -> Covere
         for value, noise in zip(exact, release.noises, strict=True)
     )
     told = tuple(narrower(one, claimed) for one in release.noises)
-    intervals = Intervals(NoisyTable(((),) * draws, columns, told), release.analysis.formulas)
-    formed = [intervals.interval(trial.form, row) for row in range(draws)]
+    table = NoisyTable(((),) * draws, columns, told)
+    formed = Recoded(table, release.analysis.formulas, trial.ranges).column(trial.form)
     there = [one for one in formed if one is not None]
     slack = 1e-9 * abs(float(truth))  # floats
     held = sum(low - slack <= truth <= high + slack for low, high in there)
     return Covered(len(there), held)
 
 
-def value_of(form: Form, release: Priced, measured: Sequence[int]) -> Fraction:
-    """The value of a form, exactly."""
+def value_of(  # noqa: PLR0911 - one for each kind
+    form: Form, release: Priced, measured: Sequence[int]
+) -> Fraction:
+    """The value of a form, exactly; a root to the last bit of a float."""
     match form:
         case Number(value):
             return value
         case Measured(place):
-            return release.analysis.formulas[place].value(measured)
+            formula = release.analysis.formulas[place]
+            assert isinstance(formula, Linear | Quotient)
+            return formula.value(measured)
         case Plus(left, right):
             return value_of(left, release, measured) + value_of(right, release, measured)
         case Times(left, right):
             return value_of(left, release, measured) * value_of(right, release, measured)
         case Over(above, below):
             return value_of(above, release, measured) / value_of(below, release, measured)
+        case Root(of):
+            return Fraction(
+                sqrt(max(value_of(of, release, measured), Fraction(0)))
+            )  # to a float's last bit
+        case AtLeast(of, least):
+            return max(value_of(of, release, measured), least)
 
 
 def _release(trial: Trial) -> Priced:

@@ -26,16 +26,18 @@ from gateway.bounding.bound_release import bound_release
 from gateway.bounding.bounded import BoundedRelease
 from gateway.engines.staged import StagedRows
 from gateway.events import Event
-from gateway.exact import ExactTable
+from gateway.exact import ExactHistogram, ExactTable
 from gateway.executing import Executed, executed
 from gateway.house import House
 from gateway.noise.entropy import Entropy
 from gateway.noise.pricing import Priced
+from gateway.noise.rolling import PricedRelease
 from gateway.pipeline import analysed, asked
 from gateway.policy.subjects import Subject
 from gateway.pricing import Spending, bought
 from gateway.question import Answer, Request
 from gateway.sensitivity.analysis import Analysis
+from gateway.sensitivity.choices import Histogram
 from gateway.serving import Serving
 from gateway.trail.search import every
 from gateway.twin import Twin
@@ -102,6 +104,7 @@ class Remembering(Serving):
 
     planted: Callable[[BoundedRelease], BoundedRelease] | None = None
     known: dict[object, ExactTable] = field(default_factory=dict)
+    counted: dict[object, Mapping[Histogram, ExactHistogram]] = field(default_factory=dict)
 
     def run(
         self,
@@ -124,6 +127,27 @@ class Remembering(Serving):
                 self.known[key] = self.source.run(wrong, staged, limit_s=limit_s)
         return self.known[key]
 
+    def count(
+        self,
+        analysis: Analysis,
+        staged: Mapping[str, StagedRows],
+        *,
+        now: datetime,
+        limit_s: float,
+        cancelled: threading.Event,
+    ) -> Mapping[Histogram, ExactHistogram]:
+        key = (id(analysis), repr(sorted(staged.items(), key=lambda one: one[0])))
+        if key not in self.counted:
+            if self.planted is None:
+                self.counted[key] = super().count(
+                    analysis, staged, now=now, limit_s=limit_s, cancelled=cancelled
+                )
+            else:
+                wrong = self.planted(bound_release(analysis, now=now, proven=self.proofs.now()))
+                found = self.source.count(lambda: wrong, staged, limit_s=limit_s)
+                self.counted[key] = dict(zip(analysis.histograms, found, strict=True))
+        return self.counted[key]
+
 
 @dataclass(frozen=True)
 class Prepared:
@@ -133,7 +157,7 @@ class Prepared:
     question: Question
     serving: Remembering
     understood: Understood
-    bounded: tuple[Priced, ...]
+    bounded: tuple[PricedRelease, ...]
 
     def execute(self, entropy: Entropy) -> Executed:
         return executed(
@@ -151,6 +175,7 @@ class Prepared:
 
 def prepared(
     line: Line,
+    subject: Subject,
     sql: str,
     price: Fraction,
     *,
@@ -160,13 +185,13 @@ def prepared(
     """The statement with the noise that `price`, in the ledger's currency, buys; with a bug, if one is given."""
     house = line.asking.house
     request = Request(sql)
-    question, serving = asked(house, line.alice, request, "rest", NOON)
+    question, serving = asked(house, subject, request, "rest", NOON)
     understood = understand(question, serving.views, house.twin.borrowed)
     assert isinstance(understood.bound, Cut)
     spending = Spending(request, understood, analysed(understood.bound, serving, NOON))
     releases = bought(serving, spending, price)
     if bug is not None:
-        releases = tuple(map(bug, releases))
+        releases = tuple(replace(one, parts=tuple(map(bug, one.parts))) for one in releases)
     remembering = Remembering(
         serving.policy, serving.views, serving.source, serving.proofs, serving.currency, planted
     )

@@ -1,4 +1,4 @@
-"""Two clinics that differ in one person, and what may be asked about them.
+"""Two clinics that differ in one person, and who may ask about them.
 
 The person does what can be done to stand out: 500 visits where 3 count, values far outside of every domain,
 NULLs, nobody else in the region, one more in diagnoses that have one person too few to be shown, and a
@@ -6,7 +6,6 @@ diagnosis of their own. Nobody else is different, but all rows lie in another or
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 
 PERSON = 10_000
@@ -21,10 +20,10 @@ PATIENTS = "patient_id bigint PRIMARY KEY, region text, birth_year integer, inco
 VISITS = "visit_id bigint, patient_id bigint, diagnosis text, cost numeric(14,2), visit_date date"
 CODES = "code text PRIMARY KEY, chapter text"
 
-POLICY = """\
+_POLICY = """\
 gateway: 1
-dataset: clinic
-source: ${{CLINIC_URL}}
+dataset: {dataset}
+source: ${{{source}}}
 privacy:
   unit: patient
   budget: {{epsilon: 1000000, delta: 1e-6}}
@@ -62,115 +61,30 @@ access:
       filter: [class:quasi, class:sensitive, patients.patient_id, visits.patient_id]
       join: ["*"]
     budget: {{epsilon: 1000000}}
+  - id: own-region
+    effect: permit
+    when: subject.role == "regional"
+    tables: [patients, visits]
+    use:
+      aggregate: ["*"]
+      group_by: ["*"]
+      filter: [class:quasi, class:sensitive]
+      join: ["*"]
+    rows: {{patients: "region = subject.region"}}
+    budget: {{epsilon: 1000000}}
 audit: {{min_units: 5, narrow_cells: 1, opaque_predicates: refuse}}
 limits: {{enumerated_groups: 1000, result_rows: 10000}}
 """
-SUBJECTS = "alice: {role: researcher}\nbob: {role: researcher}\n"
+SUBJECTS = """\
+alice: {role: researcher}
+bob: {role: researcher}
+carol: {role: regional, region: west}
+"""
 
 
-@dataclass(frozen=True)
-class Shape:
-    """One kind of question. `enumerated`: every answer has the same rows, by their keys."""
-
-    name: str
-    sql: str
-    enumerated: bool = True
-
-
-SHAPES = (
-    Shape("count", "SELECT COUNT(*) FROM patients"),
-    Shape("count of rows", "SELECT COUNT(*) FROM visits"),
-    Shape("count of people", "SELECT COUNT(DISTINCT patient_id) FROM visits"),
-    Shape("count of values", "SELECT COUNT(DISTINCT diagnosis) FROM visits"),
-    Shape("count of what is there", "SELECT COUNT(birth_year), COUNT(smoker) FROM patients"),
-    Shape("sum with outliers", "SELECT SUM(cost) FROM visits"),
-    Shape("average with outliers", "SELECT AVG(income), COUNT(*) FROM patients"),
-    Shape("sum, count and average", "SELECT SUM(cost), COUNT(*), AVG(cost) FROM visits"),
-    Shape("listed groups", "SELECT region, COUNT(*) FROM patients GROUP BY region"),
-    Shape(
-        "listed groups of dates",
-        "SELECT EXTRACT(quarter FROM visit_date) AS q, COUNT(*) FROM visits GROUP BY 1",
-    ),
-    Shape("found groups", "SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis", False),
-    Shape(
-        "found groups with a sum",
-        "SELECT diagnosis, SUM(cost) FROM visits GROUP BY diagnosis",
-        False,
-    ),
-    Shape(
-        "found groups of what is in no domain",
-        "SELECT diagnosis, region, COUNT(*) FROM visits JOIN patients USING (patient_id) GROUP BY 1, 2",
-        False,
-    ),
-    Shape("one person's group", "SELECT COUNT(*), AVG(income) FROM patients WHERE region = 'west'"),
-    Shape("one person's filter", "SELECT COUNT(*) FROM visits WHERE diagnosis = 'only one'"),
-    Shape("one person's NULLs", "SELECT COUNT(*) FROM patients WHERE birth_year IS NULL"),
-    Shape("one person's outliers", "SELECT COUNT(*) FROM patients WHERE income >= 200000"),
-    Shape(
-        "join",
-        "SELECT region, SUM(cost) FROM patients JOIN visits USING (patient_id) GROUP BY region",
-    ),
-    Shape(
-        "join with what is public",
-        "SELECT COUNT(*) FROM visits JOIN codes ON diagnosis = code WHERE chapter = 'rare'",
-    ),
-    Shape(
-        "per person",
-        "SELECT AVG(n), COUNT(*) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY 1) AS t",
-    ),
-    Shape(
-        "per person with a sum",
-        "SELECT COUNT(*) FROM (SELECT patient_id, SUM(cost) AS s FROM visits GROUP BY 1) AS t WHERE s > 9000",
-    ),
-    Shape(
-        "who has rows",
-        "SELECT COUNT(*) FROM patients AS p WHERE EXISTS"
-        " (SELECT 1 FROM visits AS v WHERE v.patient_id = p.patient_id AND v.cost > 4999)",
-    ),
-    Shape(
-        "having",
-        "SELECT region, COUNT(*) AS n FROM patients GROUP BY region HAVING COUNT(*) > 1",
-        False,
-    ),
-    Shape(
-        "order and limit",
-        "SELECT region FROM patients GROUP BY region ORDER BY COUNT(*), region LIMIT 1",
-        False,
-    ),
-    Shape("presence of a group", "SELECT DISTINCT diagnosis FROM visits", False),
-    Shape(
-        "number of groups", "SELECT COUNT(*) FROM (SELECT diagnosis FROM visits GROUP BY 1) AS t"
-    ),
-    Shape(
-        "what could fail",
-        "SELECT SUM(1 / (income - 200000)), AVG(SQRT(income - 100000)), AVG(income / birth_year) FROM patients",
-    ),
-    Shape(
-        "one answer in another",
-        "SELECT COUNT(*) FROM patients WHERE income > (SELECT AVG(income) FROM patients)",
-    ),
-)
-
-HANGING = Shape(
-    "an error that hangs on noise", "SELECT 100 / (COUNT(*) - 61) FROM patients", enumerated=False
-)
-
-REFUSED = (
-    "SELECT * FROM patients",
-    "SELECT patient_id, COUNT(*) FROM visits GROUP BY patient_id LIMIT",
-    "SELECT income FROM patients WHERE region = 'west'",
-    "SELECT SUM(patient_id) FROM patients",
-    "SELECT SUM(DISTINCT income) FROM patients",
-    "SELECT COUNT(*) FROM patients TABLESAMPLE SYSTEM (10)",
-    "SELECT COUNT(*) FROM patients WHERE pg_sleep(1) IS NULL",
-    "SELECT COUNT(*) FROM nobody",
-    "SELECT COUNT(*) FROM patients WHERE income = 'many'",
-    "SELECT MEDIAN(income) FROM patients",
-    "SELECT a.region FROM patients a FULL JOIN patients b ON a.income = b.income",
-    "SELECT 1 / COUNT(*) * 0 / 0 FROM patients",
-    "DELETE FROM patients",
-    "SELECT CAST(region AS integer), COUNT(*) FROM patients GROUP BY 1",
-)
+def policy(mechanism: str, *, dataset: str = "clinic", source: str = "CLINIC_URL") -> str:
+    """The policy of a dataset whose source's URL is in an environment variable."""
+    return _POLICY.format(mechanism=mechanism, dataset=dataset, source=source)
 
 
 def statements(*, with_person: bool) -> str:

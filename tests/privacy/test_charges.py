@@ -14,7 +14,9 @@ from engines.sources import in_duckdb, in_postgresql
 from fix_sample import plain
 from fix_state import StateServer
 from privacy.line import NOON, Line, open_line
-from privacy.neighbouring import POLICY, REFUSED, SHAPES, SUBJECTS, Shape, statements
+from privacy.neighbouring import SUBJECTS, statements
+from privacy.neighbouring import policy as policy_of
+from privacy.shapes import REFUSED, SHAPES, Shape
 from sqlalchemy import URL
 
 from gateway.binding.bound import Cut
@@ -43,7 +45,7 @@ def line(
 ) -> Iterator[Line]:
     home = tmp_path_factory.mktemp("charges")
     source = in_duckdb(home, statements(with_person=True))
-    policy = POLICY.format(mechanism=request.param)
+    policy = policy_of(request.param)
     with open_line(state_server, twin, home / "g", source, policy=policy, subjects=SUBJECTS) as one:
         yield one
 
@@ -78,9 +80,9 @@ def test_noise_costs_what_is_charged_for_it_whatever_is_asked(line: Line, shape:
     wanted = charge_request(Asked("q", "alice", "clinic", sql, "rest", ""), serving, spending)
     assert cost is not None
     assert sum(one.share for one in wanted.measurements) == 1
-    releases = bought(serving, spending, cost)
-    assert cost * (1 - WITHIN) <= cost_of(releases) <= cost
-    thresholds = sum(release.shown_from is not None for release in releases)
+    parts = [part for release in bought(serving, spending, cost) for part in release.parts]
+    assert cost * (1 - WITHIN) <= cost_of(parts) <= cost
+    thresholds = sum(part.shown_from is not None for part in parts)
     assert (wanted.delta.value > 0) == (thresholds > 0)
     if serving.currency is Currency.PURE:
         assert cost == price.value
@@ -171,7 +173,7 @@ def test_repeated_key_is_refused_when_the_answer_was_lost(
 ) -> None:
     """A charge whose answer never came buys nothing later: it may have been seen on the way."""
     source = in_postgresql(sample_database, statements(with_person=True))
-    policy = POLICY.format(mechanism="laplace")
+    policy = policy_of("laplace")
     with open_line(
         state_server, twin, tmp_path / "g", source, policy=policy, subjects=SUBJECTS
     ) as line:
@@ -222,7 +224,7 @@ def test_charge_is_kept_when_the_source_fails(
 ) -> None:
     """A table that is gone, and a source that is gone: the price is paid, the text says nothing of why."""
     source = in_postgresql(sample_database, statements(with_person=True))
-    policy = POLICY.format(mechanism="laplace")
+    policy = policy_of("laplace")
     with open_line(
         state_server, twin, tmp_path / "g", source, policy=policy, subjects=SUBJECTS
     ) as line:

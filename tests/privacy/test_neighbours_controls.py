@@ -31,7 +31,11 @@ EVERY_KIND = (
     statement("SELECT COUNT(DISTINCT patient_id) FROM visits"),
     statement("SELECT COUNT(DISTINCT visit_id) FROM visits"),
     statement("SELECT SUM(weight) FROM visits WHERE weight < 150"),
+    statement("SELECT VAR_POP(cost) FROM visits"),
+    statement("SELECT COVAR_POP(cost, weight) FROM visits WHERE weight > 200"),
 )
+CHOICES = statement("SELECT MEDIAN(cost), MAX(visit_date) FROM visits")
+CHOICES_IN_GROUPS = statement("SELECT diagnosis, MIN(cost) FROM visits GROUP BY diagnosis")
 TIED = statement(
     """SELECT COUNT(DISTINCT patient_id) FROM (SELECT patient_id, cost, ROW_NUMBER() OVER (
     PARTITION BY patient_id ORDER BY visit_date) AS n FROM visits) t WHERE n = 1 AND cost > 1000"""
@@ -86,6 +90,21 @@ def worlds(sample_server: Lease, tmp_path_factory: pytest.TempPathFactory) -> It
         yield [here, there]
 
 
+@pytest.fixture(autouse=True)
+def _nothing_remembered(worlds: Worlds) -> Iterator[None]:
+    """A control breaks what renders: neither it nor the test after it may get statements from before."""
+    _forget(worlds)
+    yield
+    _forget(worlds)
+
+
+def _forget(worlds: Worlds) -> None:
+    for stores in worlds:
+        for store in stores:
+            store.source._rendered._known.clear()
+            store.source._rendered_histograms._known.clear()
+
+
 def _problems(worlds: Worlds, asked: Asked) -> list[list[str]]:
     """What is found in each database."""
     found = []
@@ -125,12 +144,12 @@ def test_declared_move_is_reached_and_one_less_is_noticed(worlds: Worlds, place:
                 kind for kind, less in _tightened(analysis) if any(excesses(exact[0], after, less))
             }
     totals = {f"total from {one}" for one in ("low", "high", "middle")}
-    assert noticed == {"rows", "units", "different", *totals}
+    assert noticed == {"rows", "units", "different", "squares", "products", *totals}
 
 
 def test_nothing_is_found_when_nothing_is_broken(worlds: Worlds) -> None:
     """The statements of the controls keep their bounds."""
-    for asked in (*EVERY_KIND, TIED, BEFORE, FLOATS):
+    for asked in (*EVERY_KIND, CHOICES, CHOICES_IN_GROUPS, TIED, BEFORE, FLOATS):
         assert _problems(worlds, asked) == [[], []]
 
 
@@ -150,6 +169,24 @@ def test_cut_is_missed_when_it_is_left_out(worlds: Worlds, asked: Asked, change:
         findings = Findings()
         check(asked, [stores], findings, pairs=True, change=change)
         assert findings.problems
+
+
+@pytest.mark.parametrize(
+    ("asked", "change"),
+    [(CHOICES, _doubled), (CHOICES_IN_GROUPS, _doubled), (CHOICES_IN_GROUPS, _uncapped)],
+)
+def test_cut_of_a_histogram_is_missed_when_it_is_left_out(
+    worlds: Worlds, asked: Asked, change: object
+) -> None:
+    """R and G: each of them by itself, and R is reached where nothing is left out."""
+    assert callable(change)
+    for stores in worlds:
+        findings, whole = Findings(), Findings()
+        check(asked, [stores], findings, pairs=True, change=change)
+        assert any(": histogram" in one or one.startswith("histogram") for one in findings.problems)
+        check(asked, [stores], whole, pairs=True)
+        assert not whole.problems
+        assert "histogram" in whole.reached
 
 
 def test_rank_over_ties_is_noticed_where_row_number_should_be(

@@ -71,7 +71,7 @@ class Asked:
 
 @cache
 def golden() -> tuple[Asked, ...]:
-    """Every release of an accepted statement, each plan once."""
+    """Every release of an accepted statement, set by set, each plan once."""
     found: dict[Aggregate, Asked] = {}
     for case in every():
         if case.refused:
@@ -80,9 +80,21 @@ def golden() -> tuple[Asked, ...]:
         if not isinstance(bound, Cut):
             continue
         stages = tuple(step for step in bound.steps if isinstance(step, Stage))
-        for release in bound.releases:
-            found.setdefault(release.plan, Asked(f"{case.name}\n{case.sql}", release.plan, stages))
+        for plan in (one for release in bound.releases for one in _set_by_set(release.plan)):
+            found.setdefault(plan, Asked(f"{case.name}\n{case.sql}", plan, stages))
     return tuple(found.values())
+
+
+def _set_by_set(plan: Aggregate) -> list[Aggregate]:
+    """As the sets of a release are measured: each by itself."""
+    return [
+        replace(
+            plan,
+            keys=tuple(plan.keys[place] for place in keys),
+            sets=(tuple(range(len(keys))),),
+        )
+        for keys in dict.fromkeys(plan.sets)
+    ]
 
 
 def statement(sql: str, dataset: Dataset = CLINIC) -> Asked:

@@ -7,11 +7,12 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from property.asked import Asked, bounded, undropped
+from property.counted import Counts, counts_of, fully_moved, too_far
 from property.moves import Groups, excesses, groups_of, moves
 from property.stores import SourceRaised, Store
 
 from gateway.bounding.bounded import BoundedRelease
-from gateway.bounding.replacing import in_node
+from gateway.bounding.replacing import in_node, of_quantity
 from gateway.catalog.types import Family
 from gateway.engines.staged import StagedRows
 from gateway.errors import UnsupportedSql
@@ -19,7 +20,7 @@ from gateway.plan.node import Node, nodes
 from gateway.plan.relations import Window
 from gateway.plan.scalars import Call, Literal, Scalar, walk
 from gateway.sensitivity.analysis import Analysis, Thresholded
-from gateway.sensitivity.measurement import Different, Quantity, Total
+from gateway.sensitivity.measurement import Different, Products, Quantity, Squares, Total
 
 Change: TypeAlias = Callable[[BoundedRelease], BoundedRelease]
 _ALIKE: Final = frozenset({Family.TEXT, Family.WHOLE, Family.BOOLEAN, Family.DATE})
@@ -59,19 +60,22 @@ def check(
         return
     staged = asked.staged(seed)
     exact: list[list[Groups]] = []
+    counted: list[list[list[Counts]]] = []
     comparable = True
     for stores in worlds:
         releases = [bounded(analysis, one.proven) for one in stores]
         if any(one is None for one in releases):
             return
         comparable = comparable and all(_comparable(one) for one in releases if one is not None)
+        changed = [
+            made if change is None else change(made) for made in releases if made is not None
+        ]
         try:
             exact.append(
-                [
-                    _run(store, made if change is None else change(made), staged)
-                    for store, made in zip(stores, releases, strict=True)
-                    if made is not None
-                ]
+                [_run(store, made, staged) for store, made in zip(stores, changed, strict=True)]
+            )
+            counted.append(
+                [_count(store, made, staged) for store, made in zip(stores, changed, strict=True)]
             )
         except UnsupportedSql:
             return  # what has no total form is refused when it is rendered: the same for everybody
@@ -80,18 +84,36 @@ def check(
             continue
         findings.compared += 1
         before, *after = exact[-1]
-        for one, store in zip(after, stores[1:], strict=True):
+        for at, (one, store) in enumerate(zip(after, stores[1:], strict=True), 1):
             found = (f"{store.name.split()[0]}: {what}" for what in excesses(before, one, analysis))
             findings.add(asked, found)
             findings.reached |= set(_reached(before, one, analysis))
+            findings.reached |= set(fully_moved(counted[-1][0], counted[-1][at], analysis))
+            findings.add(asked, too_far(counted[-1][0], counted[-1][at], analysis))
         if change is None and releases[-1] is not None:
             findings.add(asked, _drop(stores[-1], releases[-1], staged, analysis, exact[-1][-1]))
     if change is None and len(exact) == len(worlds) and comparable:
         findings.add(asked, _differences(exact, analysis))
+        findings.add(asked, _other_counts(counted, analysis))
+
+
+def _other_counts(
+    counted: Sequence[Sequence[Sequence[Counts]]], analysis: Analysis
+) -> Iterator[str]:
+    """Both databases have the same rows in the same buckets, where values are written alike in both."""
+    alike = all(one.value.type.family in _ALIKE for one in analysis.histograms)
+    if alike and any(one != counted[0] for one in counted):
+        yield "the databases count other histograms"
 
 
 def _run(store: Store, release: BoundedRelease, staged: Mapping[str, StagedRows]) -> Groups:
+    if release.histograms and not release.measurements:
+        return {}  # nothing but choices
     return groups_of(store.run(undropped(release), staged))
+
+
+def _count(store: Store, release: BoundedRelease, staged: Mapping[str, StagedRows]) -> list[Counts]:
+    return [counts_of(one) for one in store.count(release, staged)] if release.histograms else []
 
 
 def _reached(before: Groups, after: Groups, analysis: Analysis) -> Iterator[str]:
@@ -141,7 +163,12 @@ def _comparable(release: BoundedRelease) -> bool:
         for _, call in node.items
     )
     # halfway between two points of the lattice a decimal goes away from zero in one, to the even one in the other
-    summed = [one.quantity.value for one in release.measurements if isinstance(one.quantity, Total)]
+    summed = [
+        value
+        for one in release.measurements
+        if isinstance(one.quantity, Total | Squares | Products)
+        for value in of_quantity(one.quantity)
+    ]
     inexact = any(one.type.family in {Family.EXACT, Family.FLOAT} for one in summed)
     halves = inexact and any(map(_is_half, [*_parts(release.rows), *summed]))
     return not hashed and not halves and all(one.type.family in _ALIKE for one in chosen)

@@ -82,6 +82,14 @@ _STATEMENTS: Final = (
     "SELECT income / 7, COUNT(*) FROM patients GROUP BY 1",
     "SELECT diagnosis || '|' || diagnosis, diagnosis, COUNT(*) FROM visits GROUP BY 1, 2",
     "SELECT visit_id + 1, visit_id * 2, COUNT(*) FROM visits GROUP BY 1, 2",
+    # squares and products, of small numbers and of large ones
+    "SELECT VAR_POP(weight), STDDEV(cost), AVG(cost) FROM visits",
+    "SELECT diagnosis, VAR_SAMP(weight), STDDEV_POP(cost) FILTER (WHERE weight > 50) FROM visits GROUP BY 1",
+    "SELECT CORR(cost, weight), COVAR_POP(cost, weight) FROM visits",
+    "SELECT region, REGR_SLOPE(income, birth_year), REGR_COUNT(income, birth_year) FROM patients GROUP BY 1",
+    "SELECT REGR_R2(weight, cost), REGR_INTERCEPT(weight, birth_year) FROM patients JOIN visits USING (patient_id)",
+    """SELECT VAR_POP(s), CORR(s, n) FROM (SELECT patient_id, SUM(cost) AS s, COUNT(weight) AS n FROM visits
+    GROUP BY patient_id) t""",
 )
 
 

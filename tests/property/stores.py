@@ -22,7 +22,7 @@ from gateway.engines.scalars import TotalScalars
 from gateway.engines.source import Source
 from gateway.engines.staged import StagedRows
 from gateway.errors import BackendUnavailable, InternalError, SourceStopped
-from gateway.exact import ExactTable
+from gateway.exact import ExactHistogram, ExactTable
 
 SALT: Final = "clinic"
 _KEYS: Final = {"patients": "patient_id", "regions": "region", "codes": "code"}
@@ -53,6 +53,15 @@ class Store:
         """The exact answer; an error of the source is a failure of the test, with its text."""
         try:
             return self.source.run(release, staged, limit_s=120)
+        except (BackendUnavailable, InternalError, SourceStopped) as refusal:
+            raise SourceRaised(f"{self.name}: {refusal.__context__}") from None
+
+    def count(
+        self, release: BoundedRelease, staged: Mapping[str, StagedRows]
+    ) -> tuple[ExactHistogram, ...]:
+        """The exact histograms of a release."""
+        try:
+            return self.source.count(lambda: release, staged, limit_s=120)
         except (BackendUnavailable, InternalError, SourceStopped) as refusal:
             raise SourceRaised(f"{self.name}: {refusal.__context__}") from None
 

@@ -22,6 +22,7 @@ from gateway.app import open_ground
 from gateway.errors import Code, OperatorError
 from gateway.store import backup as backup_module
 from gateway.store.backup import open_backup, write_backup
+from gateway.store.migrate import head_revision
 from gateway.trail.append import utc_now
 
 Members = dict[str, bytes]
@@ -102,6 +103,25 @@ def test_backup_holds_every_table_when_it_is_written(house: House) -> None:
     house.restore(file)
     for name, query in ordered.items():
         assert house.rows(query)[: len(before[name])] == before[name], name
+
+
+def test_backup_of_an_older_gateway_is_restored_into_this_ones_schema(house: House) -> None:
+    """What has no table in it yet gets an empty one, and the application's login its rights on it."""
+    file = with_a_past(house)
+    charges = house.rows("SELECT * FROM charges AS row ORDER BY row")
+    members = members_of(file)
+    del members["kept_answers"]
+    tables = json.loads(members["manifest.json"])["tables"]
+    del tables["kept_answers"]
+    change_manifest(members, tables=tables, revision="0001")
+    sign(members)
+    write_members(file, members)
+    house.restore(file, replace=True)
+    assert house.rows("SELECT * FROM charges AS row ORDER BY row")[: len(charges)] == charges
+    assert house.rows("SELECT * FROM kept_answers") == []
+    assert house.rows("SELECT version_num FROM alembic_version") == [(head_revision(),)]
+    with house.open() as clerk:
+        clerk.live()
 
 
 def test_backup_is_private_when_it_is_written(house: House) -> None:

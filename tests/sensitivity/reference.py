@@ -113,6 +113,8 @@ def holds(condition: Scalar, row: Row) -> bool | None:
     if name == "not":
         inner = holds(condition.parts[0], row)
         return None if inner is None else not inner
+    if name == "is not null":
+        return computed(condition.parts[0], row) is not None
     if name in {"and", "or"}:
         each = [holds(one, row) for one in condition.parts]
         decisive = name == "or"

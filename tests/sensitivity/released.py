@@ -4,18 +4,22 @@ from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import floor
 from typing import TypeAlias
 
 from sensitivity.reference import Row, computed, holds
 
 from gateway.plan.scalars import Scalar
 from gateway.sensitivity.analysis import Analysis
+from gateway.sensitivity.lattice import Lattice
 from gateway.sensitivity.measurement import (
     Different,
     Measurement,
     Origin,
+    Products,
     Quantity,
     Rows,
+    Squares,
     Total,
     Units,
 )
@@ -31,6 +35,7 @@ class Person:
 
 
 Exact: TypeAlias = dict[str, list[int]]
+Counted: TypeAlias = tuple[int, list[Row]]
 Cut: TypeAlias = Callable[[int, int, int], int]
 
 
@@ -53,13 +58,16 @@ def released(
 ) -> Exact:
     """For each group the measurements; `groups` is how many a unit is let into, `how` the cut."""
     most = analysis.groups_per_unit if groups is None else groups
+    weights = analysis.weights if groups is None else None
     by_unit: dict[int, dict[str, list[Row]]] = defaultdict(lambda: defaultdict(list))
     for one in people:
         by_unit[one.unit][one.group].append(one.row)
-    let: dict[str, list[list[Row]]] = defaultdict(list)
+    let: dict[str, list[Counted]] = defaultdict(list)
     for unit, its in sorted(by_unit.items()):
-        for group in sorted(its, key=lambda name, by=unit: hash_of(by, name))[:most]:  # type: ignore[misc]
-            let[group].append(its[group])
+        kept = sorted(its, key=lambda name, by=unit: hash_of(by, name))  # type: ignore[misc]
+        weight = analysis.whole if weights is None else weights.of(len(its))
+        for group in kept[:most] if weights is None else kept:
+            let[group].append((weight, its[group]))
     names = {one.group for one in people}
     return {
         name: [_measured(one, let[name], analysis.rows, how) for one in analysis.measurements]
@@ -72,15 +80,15 @@ def hash_of(unit: int, group: str) -> int:
     return (unit * 31 + sum(map(ord, group)) * 17) % 101
 
 
-def _measured(one: Measurement, units: list[list[Row]], most: int, how: Cut) -> int:
+def _measured(one: Measurement, units: list[Counted], most: int, how: Cut) -> int:
     quantity = one.quantity
     if isinstance(quantity, Different):
         kept: set[Fraction] = set()
-        for rows in units:
+        for _, rows in units:
             there = {value for _, value in _there(quantity.value, rows, quantity.where)}
             kept |= set(sorted(there)[: most if how is cut else None])
         return len(kept)
-    return sum(_of_unit(quantity, rows, most, how) for rows in units)
+    return sum(weight * _of_unit(quantity, rows, most, how) for weight, rows in units)
 
 
 def _of_unit(quantity: Quantity, rows: list[Row], most: int, how: Cut) -> int:
@@ -93,11 +101,19 @@ def _of_unit(quantity: Quantity, rows: list[Row], most: int, how: Cut) -> int:
                 for row in rows
             )
             return how(n, n, most)
-        case Total(value, lattice, origin, where):
-            whole = [
-                min(max(round(x / lattice.step), lattice.low), lattice.high)
-                for _, x in _there(value, rows, where)
+        case Squares(value, lattice, unit, where):
+            squares = [_away(x, lattice) ** 2 for _, x in _there(value, rows, where)]
+            constant = _nearest(lattice.reach**2, unit) // 2
+            return how(len(squares), sum(_nearest(one, unit) - constant for one in squares), most)
+        case Products(one, lattice, other, other_lattice, unit, where):
+            both = [
+                _away(x, lattice) * _away(y, other_lattice)
+                for row, x in _there(one, rows, where)
+                if (y := computed(other, row)) is not None
             ]
+            return how(len(both), sum(_nearest(each, unit) for each in both), most)
+        case Total(value, lattice, origin, where):
+            whole = [_whole(x, lattice) for _, x in _there(value, rows, where)]
             away = {
                 Origin.MIDDLE: [i - lattice.middle for i in whole],
                 Origin.LOW: [i - lattice.low for i in whole],
@@ -106,6 +122,18 @@ def _of_unit(quantity: Quantity, rows: list[Row], most: int, how: Cut) -> int:
             return how(len(away), sum(away), most)
         case _:
             raise AssertionError(quantity)
+
+
+def _whole(x: Fraction, lattice: Lattice) -> int:
+    return min(max(round(x / lattice.step), lattice.low), lattice.high)
+
+
+def _away(x: Fraction, lattice: Lattice) -> int:
+    return _whole(x, lattice) - lattice.middle
+
+
+def _nearest(product: int, unit: int) -> int:
+    return floor(Fraction(product, unit) + Fraction(1, 2))
 
 
 def _there(value: Scalar, rows: list[Row], where: Scalar | None) -> list[tuple[Row, Fraction]]:

@@ -1,5 +1,7 @@
 """The whole way from a plan to an analysis, over everything the binder accepts."""
 
+from functools import partial
+
 import pytest
 from binding.cases import Case, every
 from binding.clinic import CLINIC
@@ -11,6 +13,8 @@ from gateway.errors import Code, Refusal
 from gateway.plan.grouping import Aggregate
 from gateway.sensitivity.analyse import analyse
 from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.sensitivity.formula import Chosen, Formula
+from gateway.sensitivity.rolled import Level, Rolled, rolled
 
 _ACCEPTED = [case for case in every() if not case.refused]
 _T = dataset(3, {"free": ("numeric", None), "other": ("numeric", None), "day": ("date", None)})
@@ -63,14 +67,6 @@ def test_statement_is_answered_when_it_only_compares_what_nothing_bounds(sql: st
     assert _code(sql) is None
 
 
-def test_several_grouping_sets_are_refused() -> None:
-    """They come later; the refusal says what to do instead."""
-    sql = "SELECT region, smoker, COUNT(*) FROM patients GROUP BY ROLLUP (region, smoker)"
-    with pytest.raises(Refusal) as caught:
-        analysed(sql)
-    assert caught.value.code is Code.NOT_ANSWERED_YET
-
-
 @pytest.mark.parametrize("pairs", [True, False], ids=["laplace", "gaussian"])
 @pytest.mark.parametrize("case", _ACCEPTED, ids=lambda case: case.name)
 def test_analysis_fits_its_plan_for_every_statement_the_binder_accepts(
@@ -84,22 +80,42 @@ def test_analysis_fits_its_plan_for_every_statement_the_binder_accepts(
         if isinstance(found, Code):
             assert found in {Code.NO_BOUND, Code.NOT_ANSWERED_YET}
             continue
-        assert len(found.formulas) == len(release.plan.measures)
-        zeros = [0] * len(found.measurements)
-        for formula in found.formulas:
-            formula.value(zeros)  # every place it reads is there
-        assert all(slot.most > 0 for slot in found.slots)
-        if isinstance(found.groups, Enumerated):
-            assert len(set(found.groups.keys)) == len(found.groups.keys) <= 500
-            ordered = [tuple((v is None, v or 0) for v in key) for key in found.groups.keys]
-            assert all(len(key) == len(release.plan.keys) for key in found.groups.keys)
-            assert ordered == sorted(ordered)
+        assert [set(one.keys) for one in found.levels] == [set(one) for one in release.plan.sets]
+        for level in found.levels:
+            chosen = len(found.parts[level.drawn[-1].part].choices)
+            _fits(level.formulas, len(release.plan.measures), _measured(found, level), chosen)
+        for part in found.parts:
+            _is_sound(part)
+
+
+def _is_sound(part: Analysis) -> None:
+    measured = len(part.measurements)
+    _fits(part.formulas, len(part.plan.measures), measured, len(part.choices))
+    assert all(slot.most > 0 for slot in part.slots)
+    if isinstance(part.groups, Enumerated):
+        assert len(set(part.groups.keys)) == len(part.groups.keys) <= 500
+        ordered = [tuple((v is None, v or 0) for v in key) for key in part.groups.keys]
+        assert all(len(key) == len(part.plan.keys) for key in part.groups.keys)
+        assert ordered == sorted(ordered)
+    else:
+        assert 0 <= part.groups.units < measured
+
+
+def _fits(formulas: tuple[Formula, ...], measures: int, measured: int, chosen: int) -> None:
+    assert len(formulas) == measures
+    for formula in formulas:
+        if isinstance(formula, Chosen):
+            assert 0 <= formula.place < chosen
         else:
-            assert 0 <= found.groups.units < len(zeros)
+            formula.value([0] * measured)  # every place it reads is there
 
 
-def _found(plan: Aggregate, *, pairs: bool) -> Analysis | Code:
+def _measured(found: Rolled, level: Level) -> int:
+    return sum(len(found.parts[one.part].measurements) for one in level.drawn)
+
+
+def _found(plan: Aggregate, *, pairs: bool) -> Rolled | Code:
     try:
-        return analyse(plan, pairs=pairs, enumerated_groups=500, min_units=10)
+        return rolled(plan, partial(analyse, pairs=pairs, enumerated_groups=500, min_units=10))
     except Refusal as refusal:
         return refusal.code

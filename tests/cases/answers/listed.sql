@@ -78,3 +78,27 @@ SELECT birth_year, COUNT(*) AS n FROM patients GROUP BY birth_year HAVING COUNT(
 
 -- title: the largest of all
 SELECT birth_year / 20 AS k, COUNT(*) AS n FROM patients GROUP BY 1 ORDER BY n DESC, k LIMIT 3;
+
+-- title: rollup of listed keys
+SELECT region, smoker, GROUPING(region, smoker), COUNT(*), SUM(income), AVG(income) FROM patients GROUP BY ROLLUP (region, smoker) HAVING COUNT(*) > 0;
+
+-- title: cube of listed keys with grouping
+SELECT region, smoker, GROUPING(region, smoker) AS g, COUNT(*), SUM(income) FROM patients GROUP BY CUBE (region, smoker) ORDER BY g, region, smoker;
+
+-- title: totals of listed keys, with what does not add up
+SELECT region, birth_year / 10 AS decade, GROUPING(region, birth_year / 10), COUNT(*), COUNT(DISTINCT birth_year), COUNT(DISTINCT patient_id) FROM patients GROUP BY CUBE (region, birth_year / 10);
+
+-- title: totals of persons in several groups
+SELECT extract(year from visit_date) AS y, GROUPING(extract(year from visit_date)), COUNT(*), COUNT(DISTINCT patient_id), SUM(cost) FROM visits GROUP BY ROLLUP (y);
+
+-- title: totals of listed keys and of found ones
+SELECT region, name, GROUPING(region, name), COUNT(*) FROM patients GROUP BY GROUPING SETS ((region), (name), ());
+
+-- title: a listed set twice
+SELECT region, COUNT(*) FROM patients GROUP BY GROUPING SETS ((region), (region), (), ());
+
+-- title: spreads of listed months
+SELECT DATE_TRUNC('month', visit_date) AS month, COUNT(*), COALESCE(VAR_POP(weight), 0) AS v, COALESCE(STDDEV_POP(weight), 0) AS s FROM visits GROUP BY 1 ORDER BY 1;
+
+-- title: lines of listed years
+SELECT EXTRACT(YEAR FROM visit_date) AS year, REGR_COUNT(weight, EXTRACT(MONTH FROM visit_date)), COALESCE(COVAR_POP(weight, EXTRACT(MONTH FROM visit_date)), 0) AS c FROM visits GROUP BY 1 ORDER BY 1;

@@ -1,0 +1,91 @@
+"""Intervals of an answer, however it is wrapped, and the same ends as columns."""
+
+import threading
+
+import psycopg
+import pytest
+from endtoend.house import AskedGateway
+
+from gateway.question import Answer, Request
+from gateway.units import Epsilon
+
+_N = "SELECT region, COUNT(*) AS n, AVG(income) AS x FROM patients GROUP BY region"
+_ENDS = "DP_INTERVAL_LOW(n) AS lo, DP_INTERVAL_HIGH(n) AS hi"
+
+# the column n, and the ends of its interval
+ENDED = [
+    f"SELECT region, COUNT(*) AS n, {_ENDS} FROM patients GROUP BY region ORDER BY lo",
+    f"SELECT region, SUM(income) AS n, {_ENDS} FROM patients GROUP BY region HAVING DP_INTERVAL_LOW(n) > 0",
+    f"SELECT AVG(income) AS n, {_ENDS} FROM patients",
+    f"SELECT STDDEV(birth_year) AS n, {_ENDS} FROM patients",
+    f"SELECT COVAR_POP(income, birth_year) AS n, {_ENDS} FROM patients",
+    f"SELECT region, SUM(income) / COUNT(*) AS n, {_ENDS} FROM patients GROUP BY region",
+    f"SELECT *, {_ENDS} FROM ({_N}) t ORDER BY DP_INTERVAL_HIGH(n), region",
+    f"SELECT * FROM (SELECT region AS r, n, {_ENDS} FROM ({_N}) t) u WHERE lo < hi",
+    f"SELECT x AS n, {_ENDS} FROM ({_N}) t",
+    f"SELECT x * n AS n, DP_INTERVAL_LOW(x * t.n) AS lo, DP_INTERVAL_HIGH(x * t.n) AS hi FROM ({_N}) t",
+    f"WITH a AS ({_N}) SELECT n, {_ENDS} FROM a WHERE n >= (SELECT MIN(n) FROM a) ORDER BY n",
+    f"WITH a AS ({_N}) SELECT r.capital, a.n, {_ENDS} FROM regions r LEFT JOIN a USING (region)",
+    f"SELECT DISTINCT region, n, {_ENDS} FROM ({_N}) t",
+]  # fmt: skip
+
+
+def _asked(gateway: AskedGateway, sql: str, dataset: str = "listed") -> Answer:
+    """At a price at which noise is seen."""
+    request = Request(sql, dataset=dataset, epsilon=Epsilon.parse("2"))
+    return gateway.asking.answer(gateway.subjects["alice"], request, threading.Event())
+
+
+@pytest.mark.parametrize("sql", ENDED)
+def test_ends_are_those_of_the_interval_when_they_are_asked_for(
+    gateway: AskedGateway, sql: str
+) -> None:
+    """What the two functions give is what stands in the answer's intervals, cell by cell."""
+    answer = _asked(gateway, sql)
+    names = [one.name for one in answer.columns]
+    n, low, high = names.index("n"), names.index("lo"), names.index("hi")
+    assert [answer.columns[place].type for place in (low, high)] == ["double precision"] * 2
+    assert all(answer.columns[place].noisy for place in (n, low, high))
+    assert answer.rows
+    for row, intervals in zip(answer.rows, answer.intervals, strict=True):
+        ends = (row[low], row[high])
+        found = None if None in ends else tuple(map(float, filter(None, ends)))
+        assert intervals[n] == found
+        assert found is None or found[0] < found[1]
+        assert intervals[low] is intervals[high] is None
+    assert any(one[n] is not None for one in answer.intervals)
+
+
+def test_ends_cost_nothing_when_they_are_asked_for(gateway: AskedGateway) -> None:
+    """The interval of a cell is measured by nothing but the cell: noise, scale and price are the same."""
+    plain = _asked(gateway, f"SELECT region, n FROM ({_N}) t")
+    ended = _asked(gateway, f"SELECT region, n, {_ENDS} FROM ({_N}) t")
+    assert plain.charged == ended.charged
+    assert plain.columns[1] == ended.columns[1]
+
+
+def test_interval_holds_the_exact_value_in_most_answers_when_it_is_wrapped(
+    gateway: AskedGateway, plain: psycopg.Connection
+) -> None:
+    """Each interval goes with the group it stands beside: of 100 at 95 %, fewer than 75 has a chance below 1e-9."""
+    counted = plain.execute("SELECT region, COUNT(*) FROM patients GROUP BY 1").fetchall()
+    exact: dict[str | None, int] = dict(counted)
+    sql = f"WITH a AS ({_N}) SELECT * FROM (SELECT n, region FROM a ORDER BY n DESC) t"
+    inside = 0
+    for _ in range(25):
+        answer = _asked(gateway, sql)
+        for (_, region), (interval, _) in zip(answer.rows, answer.intervals, strict=True):
+            assert interval is not None
+            inside += interval[0] <= exact[region] <= interval[1]
+    assert inside >= 75
+
+
+def test_margin_is_estimated_when_the_question_is_wrapped(gateway: AskedGateway) -> None:
+    """A wrapped question has the expected margins of the plain one."""
+    request = Request(_N, dataset="listed")
+    plain = gateway.asking.estimate(gateway.subjects["alice"], request)
+    wrapped = Request(f"SELECT n, t.x, region FROM ({_N}) t WHERE n > 5", dataset="listed")
+    found = gateway.asking.estimate(gateway.subjects["alice"], wrapped)
+    region, n, x = (one.expected_margin_95 for one in plain.columns)
+    assert [one.expected_margin_95 for one in found.columns] == [n, x, region]
+    assert n is not None

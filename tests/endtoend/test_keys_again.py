@@ -1,0 +1,176 @@
+"""A question that comes again with its key: the same answer, wherever it comes in, and never a second draw.
+
+Noise is large here, so that two draws that are equal by chance are as rare as 1 in 10⁷.
+"""
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import pytest
+from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.policies import policy
+from sqlalchemy import func, select
+
+from gateway.asking import Asking
+from gateway.errors import Code, Refusal
+from gateway.kept import Kept
+from gateway.noise.entropy import SYSTEM_ENTROPY, Entropy
+from gateway.pacing import Pace
+from gateway.question import Answer, Request
+from gateway.store.tables import charges
+from gateway.trail.append import utc_now
+
+_COUNT = "SELECT COUNT(*), AVG(income) FROM patients"
+
+
+@pytest.fixture(scope="module")
+def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
+    file = tmp_path_factory.mktemp("keys") / "noisy.duckdb"
+    one = policy("noisy", "SOURCE", "laplace", groups=1, price="1e-6", budget="1")
+    with a_gateway({"noisy": one}, {"SOURCE": shown(clinic_in_duckdb(file))}) as opened:
+        yield opened
+
+
+def _ask(gateway: AskedGateway, asking: Asking, key: str) -> Answer:
+    request = Request(_COUNT, dataset="noisy", idempotency=(key, "what it asked"))
+    return asking.answer(gateway.subjects["alice"], request, threading.Event())
+
+
+def _charges(gateway: AskedGateway) -> int:
+    with gateway.ground.engine.connect() as connection:
+        return connection.execute(select(func.count()).select_from(charges)).scalar_one()
+
+
+def _elsewhere(gateway: AskedGateway, entropy: Entropy = SYSTEM_ENTROPY) -> Asking:
+    """Another process on the same state, or this one after a restart: it remembers nothing."""
+    house = replace(gateway.asking.house, kept=Kept(gateway.ground.engine), entropy=entropy)
+    return replace(gateway.asking, house=house)
+
+
+@dataclass(frozen=True)
+class Doing:
+    """Does something before anything is drawn."""
+
+    first: Callable[[], None]
+
+    def bits(self, count: int) -> int:
+        self.first()
+        return SYSTEM_ENTROPY.bits(count)
+
+    def bytes(self, count: int) -> bytes:
+        self.first()
+        return SYSTEM_ENTROPY.bytes(count)
+
+
+def _killed() -> None:
+    raise KeyboardInterrupt  # nothing records what becomes of the question
+
+
+def test_answer_comes_again_after_a_restart_and_is_charged_once(gateway: AskedGateway) -> None:
+    """Every cell, interval and figure is the one that was given, and nothing is taken for it."""
+    first = _ask(gateway, gateway.asking, "restart")
+    before = _charges(gateway)
+    again = _ask(gateway, _elsewhere(gateway), "restart")
+    assert first.charged
+    assert not again.charged
+    assert replace(again, charged=first.charged) == first
+    assert _charges(gateway) == before
+
+
+def test_answer_is_another_when_the_key_is_another(gateway: AskedGateway) -> None:
+    """The negative control: without the key there is a second draw, and a second charge."""
+    before = _charges(gateway)
+    first, second = (_ask(gateway, gateway.asking, key) for key in ("one", "two"))
+    assert first.rows != second.rows
+    assert _charges(gateway) == before + 2
+
+
+def test_key_is_refused_when_the_gateway_died_between_charge_and_answer(
+    gateway: AskedGateway,
+) -> None:
+    """There is a charge and no answer: nothing is drawn or charged, and after a while nobody waits."""
+    with pytest.raises(KeyboardInterrupt):
+        _ask(gateway, _elsewhere(gateway, Doing(_killed)), "died")
+    before, waits = _charges(gateway), []
+    late = [utc_now()]
+
+    def wait(event: threading.Event, seconds: float) -> bool:
+        del event
+        waits.append(seconds)
+        late[0] += timedelta(seconds=20)
+        return False
+
+    asking = _elsewhere(gateway, Doing(_killed))
+    house = replace(asking.house, pace=Pace(wait=wait), now=lambda: late[0])
+    with pytest.raises(Refusal) as caught:
+        _ask(gateway, replace(asking, house=house), "died")
+    assert caught.value.code is Code.IDEMPOTENCY_MISMATCH
+    assert (
+        len(waits) == 2
+    )  # the first might have been working for the 30 s that a statement may take
+    assert _charges(gateway) == before
+
+
+def test_key_is_refused_at_once_when_the_first_question_failed(gateway: AskedGateway) -> None:
+    """Its record says that there is nothing to wait for."""
+
+    def broken() -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(Refusal) as caught:
+        _ask(gateway, _elsewhere(gateway, Doing(broken)), "failed")
+    assert caught.value.code is Code.INTERNAL
+    before = _charges(gateway)
+    with pytest.raises(Refusal) as caught:
+        _ask(gateway, _elsewhere(gateway, Doing(_killed)), "failed")
+    assert caught.value.code is Code.IDEMPOTENCY_MISMATCH
+    assert _charges(gateway) == before
+
+
+def test_second_question_waits_for_the_first_answer_when_both_come_at_once(
+    gateway: AskedGateway,
+) -> None:
+    """Two processes get one key at the same moment: one draws, and both give its answer."""
+    drawing, waiting = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        drawing.set()
+        assert waiting.wait(60)
+
+    def wait(event: threading.Event, seconds: float) -> bool:
+        waiting.set()
+        return event.wait(seconds)
+
+    before = _charges(gateway)
+    answers: list[Answer] = []
+    slow = _elsewhere(gateway, Doing(hold))
+    first = threading.Thread(target=lambda: answers.append(_ask(gateway, slow, "twice")))
+    first.start()
+    try:
+        assert drawing.wait(60)
+        asking = _elsewhere(gateway, Doing(_killed))
+        house = replace(asking.house, pace=Pace(wait=wait))
+        again = _ask(gateway, replace(asking, house=house), "twice")
+    finally:
+        waiting.set()
+        first.join()
+    assert waiting.is_set()
+    assert [replace(again, charged=one.charged) for one in answers] == answers
+    assert not again.charged
+    assert _charges(gateway) == before + 1
+
+
+def test_waiting_for_the_first_answer_ends_when_nobody_waits_any_more(
+    gateway: AskedGateway,
+) -> None:
+    """Whoever goes away is not worked for."""
+    with pytest.raises(KeyboardInterrupt):
+        _ask(gateway, _elsewhere(gateway, Doing(_killed)), "gone")
+    gone = threading.Event()
+    gone.set()
+    request = Request(_COUNT, dataset="noisy", idempotency=("gone", "what it asked"))
+    with pytest.raises(Refusal) as caught:
+        _elsewhere(gateway).answer(gateway.subjects["alice"], request, gone)
+    assert caught.value.code is Code.SOURCE_CANCELLED

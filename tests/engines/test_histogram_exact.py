@@ -1,0 +1,312 @@
+"""Histograms counted on real databases are what the definition says, and one unit moves them by no more."""
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from fractions import Fraction
+from hashlib import md5
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import duckdb
+import psycopg
+import pytest
+from fix_sample import plain
+from sqlalchemy import URL
+
+from gateway.bounding.bound_release import bound_release
+from gateway.bounding.bounded import BoundedRelease
+from gateway.catalog.domains import Interval, Values
+from gateway.catalog.tables import Column, Protection, Table
+from gateway.catalog.types import parse_type
+from gateway.catalog.values import Value
+from gateway.engines.scalars import TotalScalars
+from gateway.engines.source import Source
+from gateway.plan.aggregates import Measure
+from gateway.plan.grouping import Aggregate
+from gateway.plan.relations import Scan
+from gateway.plan.scalars import Call, Literal, Ref, Scalar
+from gateway.plan.types import BIGINT, BOOLEAN
+from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.sensitivity.buckets import Buckets
+from gateway.sensitivity.choices import Binned, Choice, End, Frequent, Histogram, Listed
+from gateway.sensitivity.lattice import Lattice
+from gateway.sensitivity.ranks import Level
+
+Row: TypeAlias = tuple[int | None, int | None, int | None, date | None, datetime | None, str | None]
+Found: TypeAlias = Mapping[int | None, Mapping[int, int]]
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+SALT = "clinic"
+R, G = 3, 2
+DAY = date(2026, 1, 1)
+DAYS = (DAY - date(1970, 1, 1)).days
+MOMENT = datetime(2026, 1, 1)  # noqa: DTZ001 - of a column without zone
+MINUTE = 60_000_000
+VISITS = Table(
+    "visits",
+    (
+        Column("p", parse_type("bigint")),
+        Column("k", parse_type("bigint")),
+        Column("x", parse_type("bigint"), Interval(-7, 20, Fraction(1))),
+        Column("d", parse_type("date"), Interval(DAY, DAY + timedelta(days=9), Fraction(1))),
+        Column(
+            "t",
+            parse_type("timestamp"),
+            Interval(MOMENT, MOMENT + timedelta(minutes=9), Fraction(60)),
+        ),
+        Column("s", parse_type("text"), Values(("a", "b", "ä"))),
+    ),
+    Protection("p", R, G),
+)
+SCAN = Scan(VISITS, "v", "patient")
+_, K, X, D, T, S = (Ref(one) for one in SCAN.fields)
+ABOVE = Call(">", (X, Literal(0, BIGINT)), BOOLEAN)
+NUMBERS = Lattice(Fraction(1), -7, 20)
+FINE = Binned(X, Buckets(NUMBERS, 1))
+COARSE = Binned(X, Buckets(NUMBERS, 5), ABOVE)
+BY_DAY = Binned(D, Buckets(Lattice(Fraction(1), DAYS, DAYS + 9), 2))
+_FIRST = DAYS * 24 * 60
+BY_MINUTE = Binned(T, Buckets(Lattice(Fraction(MINUTE), _FIRST, _FIRST + 9), 1))
+WORDS = Listed(S, ("a", "b", "ä"), ABOVE)
+HISTOGRAMS = (FINE, COARSE, BY_DAY, BY_MINUTE, WORDS)
+
+
+def release(*histograms: Histogram, keys: Sequence[Scalar] = (K,)) -> BoundedRelease:
+    named = tuple((f"k{place + 1}", one) for place, one in enumerate(keys))
+    plan = Aggregate(
+        SCAN, named, (("m1", Measure("count", (), BIGINT)),), (tuple(range(len(keys))),)
+    )
+    groups = Enumerated(tuple((k,) for k in range(9))) if keys else Enumerated(((),))
+    choices = tuple(Choice(one, Level(Fraction(1, 2)), R) for one in histograms)
+    analysis = Analysis(plan, R, G, (), (), groups, choices=choices)
+    return bound_release(analysis, now=NOON, proven={})
+
+
+def _bucket_of(histogram: Histogram, row: Row) -> int | None:
+    _, _, x, day, moment, word = row
+    number = None if x is None else min(max(x, -7), 20)
+    if histogram in (COARSE, WORDS) and (number is None or number <= 0):
+        return None
+    if histogram in (FINE, COARSE):
+        return None if number is None else (number + 7) // (5 if histogram == COARSE else 1)
+    if histogram == BY_DAY:
+        return None if day is None else min(max((day - DAY).days, 0), 9) // 2
+    if histogram == BY_MINUTE:
+        return None if moment is None else min(max((moment - MOMENT) // timedelta(minutes=1), 0), 9)
+    return {"a": 0, "b": 1, "ä": 2}.get(word or "")
+
+
+def reference(histogram: Histogram, rows: Sequence[Row]) -> dict[int | None, dict[int, int]]:
+    """The whole definition, one unit after the other."""
+    units: dict[int, dict[int | None, dict[int, int]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(int))
+    )
+    for row in rows:
+        bucket = _bucket_of(histogram, row)
+        if row[0] is not None and bucket is not None:
+            units[row[0]][row[1]][bucket] += 1
+    found: dict[int | None, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for groups in units.values():
+        for key in sorted(groups, key=_rank)[:G]:
+            upto, total = 0, sum(groups[key].values())
+            for bucket in sorted(groups[key]):
+                before, upto = upto, upto + groups[key][bucket]
+                cut = upto * R // total - before * R // total
+                found[key][bucket] += groups[key][bucket] if total <= R else cut
+    return _without_zeros(found)
+
+
+def _rank(key: int | None) -> tuple[str, bool, int]:
+    written = "~" if key is None else str(key)
+    return md5(f"{SALT}|{written}".encode()).hexdigest(), key is None, key or 0  # noqa: S324
+
+
+def _without_zeros(found: Found) -> dict[int | None, dict[int, int]]:
+    kept = {key: {place: n for place, n in one.items() if n} for key, one in found.items()}
+    return {key: one for key, one in kept.items() if one}
+
+
+class Database:
+    """Rows of visits in one of the two databases, written in an order that is drawn."""
+
+    def __init__(self, url: URL) -> None:
+        self.url = url
+        self.write(
+            ["CREATE TABLE visits (p bigint, k bigint, x bigint, d date, t timestamp, s text)"],
+            [],
+        )
+
+    def holds(self, rows: Sequence[Row], seed: int) -> None:
+        shuffled = list(rows)
+        random.Random(seed).shuffle(shuffled)  # noqa: S311 - an order of rows
+        self.write(["DELETE FROM visits"], shuffled)
+
+    def write(self, before: Sequence[str], rows: Sequence[Row]) -> None:
+        insert = "INSERT INTO visits VALUES ({0}, {0}, {0}, {0}, {0}, {0})"
+        if self.url.get_backend_name() == "duckdb":
+            with duckdb.connect(str(self.url.database)) as here:
+                for one in before:
+                    here.execute(one)
+                if rows:
+                    here.executemany(insert.format("?"), rows)
+            return
+        with psycopg.connect(plain(self.url)) as there, there.cursor() as cursor:
+            for one in before:
+                cursor.execute(one.encode())
+            cursor.executemany(insert.format("%s").encode(), rows)
+
+    def counts(self, wanted: BoundedRelease) -> list[dict[int | None, dict[int, int]]]:
+        source = Source.open(self.url, TotalScalars(), salt=SALT)
+        try:
+            exact = source.count(lambda: wanted, {}, limit_s=20)
+        finally:
+            source.close()
+        found = []
+        for histogram in exact:
+            groups: dict[int | None, dict[int, int]] = {}
+            for key, (places, rows) in histogram.counts.items():
+                assert len(set(places)) == len(places)
+                groups[_number(key)] = dict(zip(places, rows, strict=True))
+            found.append(_without_zeros(groups))
+        return found
+
+
+def _number(key: tuple[Value | None, ...]) -> int | None:
+    one = key[0] if key else None
+    assert one is None or isinstance(one, int)
+    return one
+
+
+@pytest.fixture(params=["duckdb", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
+    url = URL.create("duckdb", database=str(tmp_path / "clinic.duckdb"))
+    if request.param == "postgresql":
+        url = request.getfixturevalue("sample_database")
+    return Database(url)
+
+
+def a_row(draw: random.Random, unit: int | None) -> Row:
+    return (
+        unit,
+        draw.choice([None, 1, 2, 3, 4]),
+        draw.choice([None, -50, -7, 0, 3, 11, 19, 20, 90]),
+        draw.choice([None, *(DAY + timedelta(days=one) for one in (-400, 0, 1, 5, 9, 700))]),
+        draw.choice(
+            [None, *(MOMENT + timedelta(seconds=one) for one in (-(9**6), 0, 180, 540, 9**6))]
+        ),
+        draw.choice([None, "a", "b", "ä", "nothing"]),
+    )
+
+
+def some_rows(seed: int) -> list[Row]:
+    draw = random.Random(seed)  # noqa: S311 - a table of a test
+    many = [(unit, draw.choice([0, 1, 2, 4, 12, 40])) for unit in range(draw.randint(0, 6))]
+    rows = [a_row(draw, unit) for unit, count in many for _ in range(count)]
+    return [*rows, *(a_row(draw, None) for _ in range(3))]
+
+
+def test_histograms_are_what_the_definition_says_on_random_tables(database: Database) -> None:
+    """NULL counts nowhere, filters are respected, values beyond a domain count at its end, units are cut to R and G."""
+    for seed in range(10):
+        rows = some_rows(seed)
+        database.holds(rows, seed)
+        found = database.counts(release(*HISTOGRAMS))
+        assert found == [reference(one, rows) for one in HISTOGRAMS]
+
+
+def moves(database: Database, wanted: BoundedRelease, seed: int) -> bool:
+    """Whether one unit more moves a histogram further than by R in each of G groups, or makes a count smaller."""
+    rows, draw = some_rows(seed), random.Random(seed)  # noqa: S311 - a table of a test
+    more = [a_row(draw, 99) for _ in range(draw.choice([1, 5, 40]))]
+    database.holds(rows, seed)
+    before = database.counts(wanted)
+    database.holds([*rows, *more], seed + 1)
+    after = database.counts(wanted)
+    for old, new in zip(before, after, strict=True):
+        changed = 0
+        for key in {*old, *new}:
+            was, now = old.get(key, {}), new.get(key, {})
+            changes = [now.get(one, 0) - was.get(one, 0) for one in {*was, *now}]
+            if min(changes, default=0) < 0 or sum(changes) > R:
+                return True
+            changed += any(changes)
+        if changed > G:
+            return True
+    return False
+
+
+def test_one_unit_moves_a_histogram_by_no_more_than_declared(database: Database) -> None:
+    """Whole numbers that are not negative, in sum at most R in a group, in at most G groups."""
+    assert not any(moves(database, release(*HISTOGRAMS), seed) for seed in range(10))
+
+
+@pytest.mark.parametrize(
+    "broken", [{"rows_per_unit": 40}, {"groups_per_unit": None}, {"by_unit": False}]
+)
+def test_one_unit_moves_a_histogram_too_far_when_a_cut_is_left_out(
+    database: Database, broken: Mapping[str, Any]
+) -> None:
+    """The test above notices a histogram without its cut to R rows, or to G groups."""
+    wanted = replace(release(*HISTOGRAMS), **broken)
+    assert any(moves(database, wanted, seed) for seed in range(10))
+
+
+def test_unit_with_ten_thousand_rows_counts_as_declared(database: Database) -> None:
+    """They come to R rows in each of G groups, spread over the values they have."""
+    rows: list[Row] = [(1, place % 5, place % 28 - 7, None, None, None) for place in range(10_000)]
+    database.holds(rows, 1)
+    [found] = database.counts(release(FINE))
+    assert found == reference(FINE, rows)
+    assert len(found) == G
+    assert all(sum(one.values()) == R and len(one) == R for one in found.values())
+
+
+def test_histogram_without_rows_is_answered(database: Database) -> None:
+    """No rows, no counts, no error; with keys and without."""
+    database.holds([], 1)
+    assert database.counts(release(*HISTOGRAMS)) == [{}] * len(HISTOGRAMS)
+    assert database.counts(release(FINE, keys=())) == [{}]
+
+
+def test_histogram_without_keys_is_of_all_rows(database: Database) -> None:
+    """A unit is cut to R rows over all of them."""
+    rows: list[Row] = [
+        (unit, unit, place, None, None, None) for unit in (1, 2) for place in range(9)
+    ]
+    database.holds(rows, 1)
+    [found] = database.counts(release(FINE, keys=()))
+    assert found == reference(FINE, [(p, None, *rest) for p, _, *rest in rows])  # type: ignore[misc]
+
+
+def test_histogram_without_cut_is_the_same_where_a_unit_has_one_row(database: Database) -> None:
+    """Leaving the grouping by units out changes nothing when there is nothing to cut."""
+    draw = random.Random(5)  # noqa: S311 - a table of a test
+    rows = [a_row(draw, unit) for unit in range(40)]
+    database.holds(rows, 1)
+    direct = replace(release(*HISTOGRAMS), by_unit=False, groups_per_unit=None, rows_per_unit=1)
+    assert database.counts(direct) == [reference(one, rows) for one in HISTOGRAMS]
+
+
+def test_statement_of_a_histogram_is_rendered_once(database: Database) -> None:
+    """The same release twice is the same statement; another histogram is another."""
+    source = Source.open(database.url, TotalScalars(), salt=SALT)
+    wanted = release(FINE, COARSE)
+    first: Callable[[Histogram], Any] = lambda one: source.counting(wanted, one, {})  # noqa: E731
+    one, other = wanted.histograms
+    assert first(one) is first(one)
+    assert str(first(one)) != str(first(other))
+    source.close()
+
+
+def test_answers_of_buckets_are_values_of_their_column() -> None:
+    """A number, a day, a moment, a word: the middle of what the bucket holds."""
+    assert COARSE.answer(1) == 0
+    assert FINE.answer(27) == 20
+    assert BY_DAY.answer(1) == DAY + timedelta(days=2)
+    assert BY_MINUTE.answer(9) == MOMENT + timedelta(minutes=9)
+    assert WORDS.answer(2) == "ä"
+    assert Choice(WORDS, Frequent(), R).spread == R
+    assert Choice(FINE, Level(Fraction(9, 10)), R).spread == 2 * R * 9
+    assert Choice(FINE, End.LOWEST, R).spread == Choice(FINE, End.HIGHEST, R).spread == 4 * R

@@ -1,0 +1,71 @@
+"""Three bugs that would break the promise, for controls: a distinguisher that does not find them is worth nothing.
+
+They are planted from outside into the gateway of the process that runs the tests: nothing in the gateway knows
+how to be wrong.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import pytest
+from privacy.covered import narrower
+
+from gateway.bounding.bound_release import bound_release
+from gateway.bounding.bounded import BoundedRelease
+from gateway.exact import ExactHistogram, ExactTable
+from gateway.noise.entropy import Entropy
+from gateway.noise.noisy import NoisyTable, add_noise
+from gateway.noise.pricing import Priced
+from gateway.sensitivity.choices import Histogram
+
+ALL_ROWS = 10**4
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A bug that is planted."""
+
+    noise: int = 1  # how many times less noise than was paid for
+    rows: int | None = None  # R in what the engine renders: rows are bounded, persons are not
+    threshold: bool = True
+
+    def of_release(self, release: Priced) -> Priced:
+        noises = tuple(narrower(one, self.noise) for one in release.noises)
+        choices = tuple(
+            replace(one, selection=replace(one.selection, scale=one.selection.scale / self.noise))
+            for one in release.choices
+        )
+        dropped = release.shown_from is not None and not self.threshold
+        shown_from = -(10**9) if dropped else release.shown_from
+        return replace(release, noises=noises, choices=choices, shown_from=shown_from)
+
+    def of_bounds(self, release: BoundedRelease) -> BoundedRelease:
+        return release if self.rows is None else replace(release, rows_per_unit=self.rows)
+
+
+HALF_THE_NOISE = Broken(noise=2)
+ROWS_INSTEAD_OF_PERSONS = Broken(rows=ALL_ROWS)
+NO_THRESHOLD = Broken(threshold=False)
+
+
+@contextmanager
+def planted(bug: Broken) -> Iterator[None]:
+    """While this is open, every gateway of this process has the bug."""
+
+    def too_little(
+        exact: ExactTable,
+        release: Priced,
+        entropy: Entropy,
+        histograms: Mapping[Histogram, ExactHistogram],
+    ) -> NoisyTable:
+        table = add_noise(exact, bug.of_release(release), entropy, histograms)
+        return replace(table, noises=release.noises)  # intervals as if nothing were wrong
+
+    def too_much(*given: object, **named: object) -> BoundedRelease:
+        return bug.of_bounds(bound_release(*given, **named))  # type: ignore[arg-type]  # as given
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gateway.executing.add_noise", too_little)
+        patch.setattr("gateway.serving.bound_release", too_much)
+        yield
