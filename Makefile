@@ -52,6 +52,7 @@ fuzz: $(VENV)/test
 privacy: $(VENV)/test
 	cd tests && ../$(BIN)/python -m privacy.long_neighbours $(SECONDS)
 	cd tests && ../$(BIN)/python -m privacy.long_distinguisher $(ANSWERS)
+	cd tests && ../$(BIN)/python -m privacy.long_distinguisher_over_rest $$(($(ANSWERS) / 20))
 
 clean:
 	rm -rf $(VENV) .demo .coverage .hypothesis .mypy_cache .ruff_cache .pytest_cache *.egg-info
