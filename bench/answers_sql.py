@@ -6,6 +6,15 @@ from answers_data import MOST_COST, MOST_GROUPS, MOST_INCOME, MOST_ROWS
 
 SHAPES: Final = ("count", "10 groups x 3", "2,000 groups x 3", "count distinct person")
 TABLES: Final = ("patients", "visits")
+# the rest of the repertoire, beside raw SQL alone
+REPERTOIRE: Final = {
+    "median, 10 groups": (
+        "SELECT g10, percentile_cont(0.5) WITHIN GROUP (ORDER BY x) FROM patients GROUP BY g10"
+    ),
+    "variance, 10 groups": "SELECT g10, VAR_SAMP(x) FROM patients GROUP BY g10",
+    "correlation, 10 groups": "SELECT g10, CORR(x, g2000) FROM patients GROUP BY g10",
+    "ROLLUP of 10 groups x 2": "SELECT g10, COUNT(*), SUM(x) FROM patients GROUP BY ROLLUP (g10)",
+}
 _KEYS: Final = {"10 groups x 3": "g10", "2,000 groups x 3": "g2000"}
 _UNIT_WEIGHT: Final = 2**16
 _HASHES: Final = {"duckdb": "hash({})", "postgresql": "hashint4({})"}

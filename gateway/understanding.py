@@ -16,6 +16,7 @@ from typing import Protocol, TypeAlias
 from gateway.binding.bound import Bound, Cut, Passing, Release, Step
 from gateway.binding.describing import Column
 from gateway.binding.parameters import literals
+from gateway.binding.selecting import can_select
 from gateway.binding.spellings import askable
 from gateway.binding.statement import classify
 from gateway.plan.scalars import Literal
@@ -108,7 +109,18 @@ def decided(
     if isinstance(bound, Passing):
         return Understood(bound, decide_by(rules, policy.dataset, purpose, (), ()), rules, view)
     decision = decide_by(rules, policy.dataset, purpose, bound.tables, bound.uses)
-    return Understood(_narrowed(bound, decision, policy), decision, rules, view)
+    return Understood(_permitted(bound, decision, policy), decision, rules, view)
+
+
+def _permitted(cut: Cut, decision: Decision, policy: Policy) -> Cut:
+    """Over permitted rows; with counts in the place of choices that the policy leaves no room for."""
+    narrowed = _narrowed(cut, decision, policy)
+    if cut.instead is None:
+        return narrowed
+    most, ranged = policy.sizes.enumerated_groups, frozenset(policy.results.reported.columns)
+    if can_select(narrowed, most, ranged):
+        return replace(narrowed, instead=None)
+    return _narrowed(cut.instead, decision, policy)
 
 
 def _narrowed(cut: Cut, decision: Decision, policy: Policy) -> Cut:

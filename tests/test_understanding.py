@@ -83,6 +83,40 @@ def test_row_rule_may_read_a_column_that_the_subject_does_not_see(twin: Twin) ->
     )
 
 
+@pytest.mark.parametrize(
+    ("policy", "chosen"),
+    [
+        (EVERYTHING, True),
+        (policy_of(permit(rows={"patients": "region in ('north', 'west')"})), True),
+        (policy_of(permit(rows={"patients": "region = subject.region"})), False),
+        (replace(EVERYTHING, sizes=replace(EVERYTHING.sizes, enumerated_groups=3)), False),
+    ],
+)
+def test_most_frequent_keys_are_counted_when_the_policy_leaves_no_room_for_choices(
+    policy: Policy, twin: Twin, *, chosen: bool
+) -> None:
+    """Where rules leave fewer values than places, or groups are not listed, it is answered as groups are."""
+    top = "GROUP BY region ORDER BY COUNT(*) DESC LIMIT 2"
+    found = _asked(f"SELECT region FROM patients WHERE region IS NOT NULL {top}", policy, twin)
+    assert isinstance(found.bound, Cut)
+    assert found.bound.instead is None
+    assert ("dp_top(2)" in _plan(found)) is chosen
+    assert ("by k1 = patients.region" in _plan(found)) is not chosen
+    assert ("(patients.region in (" in _plan(found)) is bool(found.decision.terms.rows)
+
+
+def test_most_frequent_keys_need_the_right_to_group_and_no_other(twin: Twin) -> None:
+    """The right to aggregate a column does not stand for it, nor is it needed."""
+    top = "GROUP BY region ORDER BY COUNT(*) DESC LIMIT 2"
+    sql = f"SELECT region FROM patients WHERE region IS NOT NULL {top}"
+    column = ColumnRef("patients", "region")
+    grouping = policy_of(permit(without=[Use(column, Operation.AGGREGATE)]))
+    assert "dp_top(2)" in _plan(_asked(sql, grouping, twin))
+    aggregating = policy_of(permit(without=[Use(column, Operation.GROUP_BY)]))
+    with pytest.raises(NotPermitted):
+        _asked(sql, aggregating, twin)
+
+
 def test_view_is_shared_when_the_same_rules_apply() -> None:
     """Two subjects under the same rules bind against one catalog; a forbidding rule makes another."""
     views = Views(EVERYTHING)

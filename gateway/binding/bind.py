@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from gateway.binding.bound import Bound, Cut, Passing, Release, Sql, Traced
+from gateway.binding.bound import Bound, Cut, Passing, Release, ResultColumn, Sql, Traced
 from gateway.binding.cutting import Cutting
 from gateway.binding.describing import Describe, described, require_agreement, traced_agrees
 from gateway.binding.dialect import DIALECT
@@ -28,6 +28,7 @@ from gateway.binding.texts import check_literals, check_same, with_parameters, w
 from gateway.binding.tracing import followed, with_ends
 from gateway.catalog.tables import Dataset
 from gateway.errors import Code, LimitExceeded, SyntaxRefused, UnsupportedSql
+from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Literal
 from gateway.plan.uses import tables, uses
 
@@ -51,10 +52,21 @@ def bind(
     original = described(askable(statement.query), describe)
     bound = _bound(statement, dataset, parameters)
     if isinstance(bound, Cut):
-        require_agreement(bound, original, describe)
-        if not traced_agrees(bound, original, describe):
-            bound = replace(bound, traced=None)
+        return _agreed(bound, original, describe)
     return replace(bound, result=original)
+
+
+def _agreed(cut: Cut, original: tuple[ResultColumn, ...], describe: Describe) -> Cut:
+    """The cut as PostgreSQL reads it too; the one with counts where it reads choices otherwise."""
+    instead = None if cut.instead is None else _agreed(cut.instead, original, describe)
+    try:
+        require_agreement(cut, original, describe)
+    except UnsupportedSql as refusal:
+        if instead is None or refusal.code is not Code.TEXT_DRIFTS:
+            raise
+        return instead
+    traced = cut.traced if traced_agrees(cut, original, describe) else None
+    return replace(cut, result=original, traced=traced, instead=instead)
 
 
 def _bound(statement: Statement, dataset: Dataset, parameters: Sequence[Literal]) -> Bound:
@@ -67,7 +79,13 @@ def _bound(statement: Statement, dataset: Dataset, parameters: Sequence[Literal]
         raise LimitExceeded(Code.SQL_TOO_LARGE, "the statement nests too deep") from error
 
 
-def _bind(statement: Statement, dataset: Dataset, parameters: Sequence[Literal]) -> Bound:
+def _bind(
+    statement: Statement,
+    dataset: Dataset,
+    parameters: Sequence[Literal],
+    *,
+    selecting: bool = True,
+) -> Bound:
     text = without_intervals(statement.query, tokens_of(statement.query))
     tokens = tokens_of(text)
     check_kept(tokens)
@@ -75,7 +93,7 @@ def _bind(statement: Statement, dataset: Dataset, parameters: Sequence[Literal])
     check_shape(tree)
     check_literals(tokens, tree)
     tree = with_medians(with_parameters(tree, parameters))
-    cutting = Cutting(dataset, _names(tokens), empty=gives_nothing(tree))
+    cutting = Cutting(dataset, _names(tokens), empty=gives_nothing(tree), selecting=selecting)
     relation = Queries(cutting, tree).query(tree, Environment(), None, "")
     if isinstance(relation, Rows):
         raise person_rows()
@@ -87,7 +105,7 @@ def _bind(statement: Statement, dataset: Dataset, parameters: Sequence[Literal])
     finishing = _sql(query)
     trace = followed(query, cutting)
     releases = [step.plan for step in cutting.steps if isinstance(step, Release)]
-    return Cut(
+    cut = Cut(
         statement,
         cutting.done(),
         finishing,
@@ -96,6 +114,13 @@ def _bind(statement: Statement, dataset: Dataset, parameters: Sequence[Literal])
         relation.names if relation.complete else None,
         traced=None if trace is None else Traced(_parted(trace.query), trace.cells),
     )
+    if not cutting.selected:
+        return cut
+    counted = _bind(statement, dataset, parameters, selecting=False)
+    if not isinstance(counted, Cut):
+        raise BrokenPlan("a statement that chooses and counts nothing")
+    # what is written is a grouping, and is permitted like one
+    return replace(cut, uses=counted.uses, tables=counted.tables, instead=counted)
 
 
 def parse(sql: str, tokens: list[Token]) -> exp.Expression:

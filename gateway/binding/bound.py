@@ -114,7 +114,7 @@ class Cut:
     `uses` are the columns it needs and how, `tables` the tables it reads: what the policy decides on.
     `columns` are the names of the result where they are known without asking the twin, `result` is what
     the twin says of it, when it was asked. `traced` is there where every row of the result comes from one
-    row of a release.
+    row of a release. `instead` is the same statement with counts, where values are chosen though it groups.
     """
 
     statement: Statement
@@ -125,6 +125,7 @@ class Cut:
     columns: tuple[str, ...] | None
     result: tuple[ResultColumn, ...] | None = None
     traced: Traced | None = None
+    instead: "Cut | None" = None
 
     @property
     def releases(self) -> tuple[Release, ...]:

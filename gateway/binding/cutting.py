@@ -18,9 +18,19 @@ from gateway.plan.grouping import Aggregate
 class Cutting:
     """Gathers the steps of one statement."""
 
-    def __init__(self, dataset: Dataset, names: Iterable[str], *, empty: bool = False) -> None:
+    def __init__(
+        self,
+        dataset: Dataset,
+        names: Iterable[str],
+        *,
+        empty: bool = False,
+        selecting: bool = True,
+    ) -> None:
+        """`selecting`: the most frequent keys are chosen, where nothing but their names is asked."""
         self.dataset = dataset
         self.empty = empty
+        self.selecting = selecting
+        self.selected = False
         underscores = max((len(name) - len(name.lstrip("_")) for name in names), default=0)
         self._prefix = "_" * (underscores + 1)
         there = [column.name for table in dataset.tables for column in table.columns]

@@ -25,10 +25,12 @@ from gateway.binding.joining import (
     together,
     whole_row,
 )
+from gateway.binding.measures import Measures
 from gateway.binding.per_unit import Grouping
 from gateway.binding.relation import Free, Relation, Rows
 from gateway.binding.scalars import Scalars
 from gateway.binding.scope import Scope, Visible
+from gateway.binding.selecting import counted, counts_rows, how_many, selected
 from gateway.binding.sources import Tree
 from gateway.binding.staging import Staging
 from gateway.binding.windows import window_call
@@ -162,7 +164,24 @@ class Persons:
             if self.queries.is_root(self._node):
                 raise person_rows()
             return self._per_unit(items, keys, alias)
+        if self.queries.cutting.selecting and sets == [(0,)] and len(items) == 1:
+            selection = self._selection(items[0], keys[0])
+            if selection is not None:
+                return selection
         return self._release(items, keys, sets)
+
+    def _selection(self, item: Item, key: Key) -> Free | None:
+        """The most frequent values of the key, where the SELECT asks for nothing else."""
+        node = self._node
+        many, count = how_many(node, key.scalar), counted(node)
+        if many is None or count is None or identity(item.node, self.lookup) != key.identity:
+            return None
+        if not counts_rows(Measures(self.scalars).measure(count)):
+            return None
+        self.queries.cutting.selected = True
+        select, shown = selected(item, many, key.scalar.type)
+        free = self._release([shown], [], [()], select)
+        return replace(free, types=(key.scalar.type,), unique=frozenset({frozenset({0})}))
 
     def _key(self, place: int, node: exp.Expression) -> Key:
         name = f"k{place + 1}"
@@ -209,7 +228,13 @@ class Persons:
         self.lookup(column)
         raise not_grouped(column)
 
-    def _release(self, items: list[Item], keys: list[Key], sets: list[tuple[int, ...]]) -> Free:
+    def _release(
+        self,
+        items: list[Item],
+        keys: list[Key],
+        sets: list[tuple[int, ...]],
+        node: exp.Select | None = None,
+    ) -> Free:
         keys = [
             replace(key, show=zoned)
             if key.show is None and is_zoned(key.scalar, self.plan)
@@ -218,7 +243,7 @@ class Persons:
         ]
         if len(sets) > 1 and any(isinstance(key.scalar, Literal) for key in keys):
             raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a constant among grouping sets")
-        finishing = Finishing(self, keys, self._node, several=len(sets) > 1)
+        finishing = Finishing(self, keys, node or self._node, several=len(sets) > 1)
         query = finishing.query(items)
         if not keys and not finishing.measures:
             raise UnsupportedSql(

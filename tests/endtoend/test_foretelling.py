@@ -56,6 +56,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
         "SELECT region, MEDIAN(income), MAX(birth_year) FROM patients GROUP BY region",
         "SELECT diagnosis, MIN(cost), COUNT(*) FROM visits GROUP BY diagnosis",
         "SELECT DP_TOP(region, 2), percentile_cont(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY income) FROM patients",
+        "SELECT region FROM patients WHERE region IS NOT NULL GROUP BY 1 ORDER BY COUNT(*) DESC LIMIT 2",
         "SELECT region, smoker, COUNT(*), SUM(income) FROM patients GROUP BY CUBE (region, smoker)",
         "SELECT diagnosis, COUNT(*), COUNT(DISTINCT patient_id) FROM visits GROUP BY ROLLUP (diagnosis)",
     ],

@@ -170,6 +170,11 @@ SHAPES = (
         " REGR_COUNT(income, birth_year), REGR_SXX(income, birth_year) FROM patients",
     ),
     Shape("first places", "SELECT DP_TOP(region, 2), COUNT(*) FROM patients"),
+    Shape(
+        "names of the most frequent",
+        "SELECT region FROM patients WHERE region IS NOT NULL"
+        " GROUP BY region ORDER BY COUNT(*) DESC LIMIT 2",
+    ),
     Shape("own rows alone", "SELECT COUNT(*), AVG(income) FROM patients", subject="carol"),
     Shape(
         "own rows of a join",

@@ -102,3 +102,27 @@ SELECT DATE_TRUNC('month', visit_date) AS month, COUNT(*), COALESCE(VAR_POP(weig
 
 -- title: lines of listed years
 SELECT EXTRACT(YEAR FROM visit_date) AS year, REGR_COUNT(weight, EXTRACT(MONTH FROM visit_date)), COALESCE(COVAR_POP(weight, EXTRACT(MONTH FROM visit_date)), 0) AS c FROM visits GROUP BY 1 ORDER BY 1;
+
+-- title: the most frequent region
+SELECT region FROM patients WHERE region IS NOT NULL GROUP BY region ORDER BY COUNT(*) DESC LIMIT 1;
+
+-- title: the most frequent regions, in their order
+SELECT p.region AS "The Most" FROM patients p WHERE p.region IS NOT NULL GROUP BY 1 ORDER BY COUNT(p.region) DESC FETCH FIRST 4 ROWS ONLY;
+
+-- title: the more frequent truth, as a key
+SELECT smoker FROM patients WHERE smoker IS NOT NULL GROUP BY smoker ORDER BY COUNT(1) DESC LIMIT 2;
+
+-- title: the most frequent years of a join
+SELECT birth_year AS year FROM (SELECT p.birth_year FROM patients p JOIN visits v USING (patient_id) WHERE p.income < 260000 AND birth_year IN (1925, 1962, 1999, 1945, 1982)) t GROUP BY year ORDER BY COUNT(*) DESC LIMIT 5;
+
+-- title: sums of the most frequent regions
+SELECT region, COUNT(*), SUM(income) FROM patients WHERE region IN (SELECT region FROM patients WHERE region IS NOT NULL GROUP BY region ORDER BY COUNT(*) DESC LIMIT 2) GROUP BY region ORDER BY region;
+
+-- title: a join with the most frequent regions
+WITH top AS (SELECT region AS r FROM patients WHERE region IS NOT NULL GROUP BY region ORDER BY COUNT(*) DESC LIMIT 3) SELECT region, COUNT(*) AS n FROM patients JOIN top ON r = region GROUP BY region ORDER BY n DESC;
+
+-- title: capitals of the most frequent regions
+SELECT r.capital, t.region FROM (SELECT region FROM patients WHERE region IS NOT NULL GROUP BY region ORDER BY COUNT(*) DESC LIMIT 3) t JOIN regions r ON r.region = t.region ORDER BY t.region;
+
+-- title: groups of the most frequent region
+SELECT smoker, COUNT(*) FROM patients WHERE region = (SELECT region FROM patients WHERE region IS NOT NULL GROUP BY region ORDER BY COUNT(*) DESC LIMIT 1) GROUP BY smoker;

@@ -403,3 +403,36 @@ SELECT "p"."region" AS "region", COUNT(1) AS "cnt" FROM "public"."patients" "p" 
 -- use aggregate patients.income
 -- use filter patients.region
 -- use group_by patients.region
+
+-- title: superset: a series limit by the most frequent, names alone
+SELECT DATE_TRUNC('month', admitted) AS __timestamp, smoker AS smoker, count(*) AS count FROM public.visits JOIN public.patients USING (patient_id) JOIN (SELECT smoker AS smoker__ FROM public.patients WHERE smoker IS NOT NULL GROUP BY smoker ORDER BY count(*) DESC LIMIT 1) AS series_limit ON smoker = smoker__ GROUP BY DATE_TRUNC('month', admitted), smoker;
+-- plan
+-- ___r1 release: m1 = mode() within group (order by patients_2.smoker)
+--   filter (patients_2.smoker is not null)
+--     scan patients as patients_2 [protected(patient), rows 1]
+-- ___s1 stage (c1 boolean) SELECT "q"."c1" AS "c1" FROM (SELECT "___r1"."m1" AS "smoker__" FROM "___r1") AS "q"("c1")
+-- ___r2 release by k1 = date_trunc('month', visits.admitted), k2 = patients.smoker: m1 = count(*)
+--   join on (patients.smoker = series_limit_2.c1) [protected(patient), rows 10]
+--     join on (visits.patient_id = patients.patient_id) [protected(patient), rows 10]
+--       scan visits as visits [protected(patient), rows 10]
+--       scan patients as patients [protected(patient), rows 1]
+--     constant ___s1 (series_limit_2.c1 boolean) [released]
+-- finishing SELECT "___r2"."k1" AS "__timestamp", "___r2"."k2" AS "smoker", "___r2"."m1" AS "count" FROM "___r2"
+-- use filter patients.smoker
+-- use group_by patients.smoker
+-- use group_by visits.admitted
+
+-- title: a filter by the most frequent
+SELECT region, AVG(income) FROM patients WHERE region IN (SELECT region FROM patients WHERE region IS NOT NULL GROUP BY region ORDER BY COUNT(*) DESC LIMIT 2) GROUP BY region;
+-- plan
+-- _r1 release: m1 = mode() within group (order by patients_2.region); m2 = dp_top(2) within group (order by patients_2.region)
+--   filter (patients_2.region is not null)
+--     scan patients as patients_2 [protected(patient), rows 1]
+-- _s1 stage (value text) SELECT "q"."c1" AS "value" FROM (SELECT UNNEST(ARRAY["_r1"."m1", "_r1"."m2"]) AS "region" FROM "_r1") AS "q"("c1")
+-- _r2 release by k1 = patients.region: m1 = avg(patients.income)
+--   filter (patients.region in _s1)
+--     scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r2"."k1" AS "region", "_r2"."m1" AS "avg" FROM "_r2"
+-- use aggregate patients.income
+-- use filter patients.region
+-- use group_by patients.region

@@ -371,3 +371,32 @@ WITH base AS (SELECT date_trunc('month', visit_date) AS month, cost FROM visits)
 -- use aggregate visits.cost
 -- use aggregate visits.visit_date
 -- use group_by visits.visit_date
+
+-- title: the most frequent keys
+SELECT region FROM patients WHERE region IS NOT NULL GROUP BY region ORDER BY COUNT(*) DESC LIMIT 2;
+-- plan
+-- _r1 release: m1 = mode() within group (order by patients.region); m2 = dp_top(2) within group (order by patients.region)
+--   filter (patients.region is not null)
+--     scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT UNNEST(ARRAY["_r1"."m1", "_r1"."m2"]) AS "region" FROM "_r1"
+-- use filter patients.region
+-- use group_by patients.region
+
+-- title: the most frequent key by its alias
+SELECT p.region AS r FROM patients p WHERE p.region IS NOT NULL GROUP BY r ORDER BY COUNT(p.region) DESC NULLS LAST FETCH FIRST ROW ONLY;
+-- plan
+-- _r1 release: m1 = mode() within group (order by p.region)
+--   filter (p.region is not null)
+--     scan patients as p [protected(patient), rows 1]
+-- finishing SELECT "_r1"."m1" AS "r" FROM "_r1"
+-- use aggregate patients.region
+-- use filter patients.region
+-- use group_by patients.region
+
+-- title: the most frequent keys that may be NULL
+SELECT region FROM patients GROUP BY region ORDER BY COUNT(*) DESC LIMIT 2;
+-- plan
+-- _r1 release by k1 = patients.region: m1 = count(*)
+--   scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."k1" AS "region" FROM "_r1" ORDER BY "_r1"."m1" DESC LIMIT 2
+-- use group_by patients.region
