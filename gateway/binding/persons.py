@@ -181,7 +181,9 @@ class Persons:
         self.queries.cutting.selected = True
         select, shown = selected(item, many, key.scalar.type)
         free = self._release([shown], [], [()], select)
-        return replace(free, types=(key.scalar.type,), unique=frozenset({frozenset({0})}))
+        # of one row nothing more can be said, of several that their values differ
+        unique = free.unique or frozenset({frozenset({0})})
+        return replace(free, types=(key.scalar.type,), unique=unique)
 
     def _key(self, place: int, node: exp.Expression) -> Key:
         name = f"k{place + 1}"

@@ -64,7 +64,8 @@ def selected(item: Item, many: int, kind: ColumnType) -> tuple[exp.Select, Item]
     top = exp.Anonymous(this="dp_top", expressions=[item.node.copy(), exp.Literal.number(many)])
     [first, *others] = one_by_one(top) or [top]
     shown: exp.Expression = exp.Anonymous(this="UNNEST", expressions=[top]) if others else first
-    if kind != ColumnType(kind.kind):
+    # an array does not tell its type here, nor a choice what stands in its brackets
+    if others or kind != ColumnType(kind.kind):
         shown = exp.Cast(this=shown, to=exp.DataType.build(str(kind), dialect="postgres"))
     return exp.Select(expressions=[shown]), Item(item.name, shown)
 

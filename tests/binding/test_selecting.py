@@ -158,7 +158,7 @@ def test_parameter_says_how_many() -> None:
 def test_first_places_are_those_of_dp_top() -> None:
     """The same release in both spellings, so the same price; beside each other they are one."""
     grouped = f"SELECT region FROM patients {_TOP}"
-    spelled = "SELECT unnest(DP_TOP(region, 2)) AS region FROM patients"
+    spelled = "SELECT unnest(DP_TOP(region, 2))::text AS region FROM patients"
     one, other = _bound(grouped), _bound(spelled)
     assert one.releases == other.releases
     assert one.finishing == other.finishing

@@ -428,7 +428,7 @@ SELECT region, AVG(income) FROM patients WHERE region IN (SELECT region FROM pat
 -- _r1 release: m1 = mode() within group (order by patients_2.region); m2 = dp_top(2) within group (order by patients_2.region)
 --   filter (patients_2.region is not null)
 --     scan patients as patients_2 [protected(patient), rows 1]
--- _s1 stage (value text) SELECT "q"."c1" AS "value" FROM (SELECT UNNEST(ARRAY["_r1"."m1", "_r1"."m2"]) AS "region" FROM "_r1") AS "q"("c1")
+-- _s1 stage (value text) SELECT "q"."c1" AS "value" FROM (SELECT CAST(UNNEST(ARRAY["_r1"."m1", "_r1"."m2"]) AS TEXT) AS "region" FROM "_r1") AS "q"("c1")
 -- _r2 release by k1 = patients.region: m1 = avg(patients.income)
 --   filter (patients.region in _s1)
 --     scan patients as patients [protected(patient), rows 1]

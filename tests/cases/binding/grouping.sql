@@ -378,7 +378,7 @@ SELECT region FROM patients WHERE region IS NOT NULL GROUP BY region ORDER BY CO
 -- _r1 release: m1 = mode() within group (order by patients.region); m2 = dp_top(2) within group (order by patients.region)
 --   filter (patients.region is not null)
 --     scan patients as patients [protected(patient), rows 1]
--- finishing SELECT UNNEST(ARRAY["_r1"."m1", "_r1"."m2"]) AS "region" FROM "_r1"
+-- finishing SELECT CAST(UNNEST(ARRAY["_r1"."m1", "_r1"."m2"]) AS TEXT) AS "region" FROM "_r1"
 -- use filter patients.region
 -- use group_by patients.region
 
