@@ -1,11 +1,13 @@
 """Exact tables of the rows that a source gives: as they are, or added over parts."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from itertools import repeat
+from typing import Any, cast
 
 from sqlalchemy import Row
 
 from gateway.bounding.bounded import BoundedRelease
+from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value
 from gateway.engines.reading_values import value_of
 from gateway.exact import ExactTable
@@ -16,10 +18,12 @@ Rows = Sequence[Row[Any]]
 def whole(release: BoundedRelease, rows: Rows) -> ExactTable:
     """Rows of `k1`, `k2`, … and `m1`, `m2`, …"""
     width = len(release.keys)
-    measured = tuple(
-        tuple(int(row[width + place]) for row in rows) for place in range(len(release.measurements))
-    )
-    return ExactTable(tuple(_keys(release, rows)), measured)
+    keys = tuple(_keys(release, rows))
+    if not rows:
+        return ExactTable(keys, ((),) * len(release.measurements))
+    columns = list(zip(*rows, strict=True))
+    measured = columns[width : width + len(release.measurements)]
+    return ExactTable(keys, tuple(tuple(map(int, one)) for one in measured))
 
 
 def added(release: BoundedRelease, parts: Sequence[Rows]) -> ExactTable:
@@ -44,6 +48,15 @@ def added(release: BoundedRelease, parts: Sequence[Rows]) -> ExactTable:
 
 
 def _keys(release: BoundedRelease, rows: Rows) -> Iterator[tuple[Value | None, ...]]:
+    """By column; without keys, an empty one for every row."""
+    if not release.keys or not rows:
+        return repeat((), len(rows))
+    columns = list(zip(*rows, strict=True))[: len(release.keys)]
     kinds = [key.type for key in release.keys]
-    for row in rows:
-        yield tuple(value_of(one, kind) for one, kind in zip(row, kinds, strict=False))
+    return zip(*map(_values, columns, kinds), strict=True)
+
+
+def _values(column: Sequence[object], kind: ColumnType) -> Sequence[Value | None]:
+    if kind.family is Family.WHOLE and set(map(type, column)) == {int}:
+        return cast("Sequence[int]", column)  # as most keys come
+    return [value_of(one, kind) for one in column]

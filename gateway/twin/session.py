@@ -6,8 +6,9 @@ nothing of what was done on it.
 """
 
 import secrets
-from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping, Sequence
 from contextlib import closing, contextmanager
+from itertools import repeat
 from types import TracebackType
 from typing import Final, Self, TypeAlias
 
@@ -208,10 +209,16 @@ class TwinSession:
         return known
 
 
-def _rows(part: PGresult) -> Iterator[Row]:
-    for row in range(part.ntuples):
-        values = (part.get_value(row, place) for place in range(part.nfields))
-        yield tuple(None if value is None else _decoded(value) for value in values)
+def _rows(part: PGresult) -> Iterable[Row]:
+    """Read column by column, which takes half the time for thousands of rows."""
+    if not part.nfields:
+        return [()] * part.ntuples
+    rows, get = range(part.ntuples), part.get_value
+    columns = [
+        [None if one is None else _decoded(one) for one in map(get, rows, repeat(place))]
+        for place in range(part.nfields)
+    ]
+    return zip(*columns, strict=True)
 
 
 def _encoded(text: str) -> bytes:
