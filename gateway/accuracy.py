@@ -138,7 +138,7 @@ def _ahead(release: PricedRelease, level: Level, accuracy: Accuracy, margin: Mar
 def _promises(spending: Spending, accuracy: Accuracy) -> tuple[int, tuple[Promise, ...]]:
     """Of which release the rows are, and every noisy column in every grouping set; or what is missing for it."""
     bound = spending.understood.bound
-    if not isinstance(bound, Cut) or bound.traced is None:
+    if not isinstance(bound, Cut) or bound.traced is None or bound.traced.others:
         raise _refused("no error formula for the result: its rows are not rows of one release")
     cells = bound.traced.cells
     place = [step.name for step in bound.releases].index(cells.name)

@@ -36,15 +36,14 @@ def finished(  # noqa: PLR0913, PLR0917 - everything that an answer says
     most = serving.policy.sizes.result_rows
     with house.twin.borrowed(question.subject.name, understood.view.shown) as twin:
         rows = run_finishing(sql, done.constants, twin, most)
-    intervals = answer_intervals(cut, rows, done.noisy)
-    if cut.traced is not None:
-        intervals = without_small(cut, rows, intervals, done.small[cut.traced.cells.name])
+    intervals = without_small(cut, rows, answer_intervals(cut, rows, done.noisy), done.small)
+    numbers = 0 if cut.traced is None else len(cut.traced.readings)
     price = Epsilon.zero() if receipt is None else receipt.price
     in_rho = receipt is not None and serving.currency is Currency.ZCDP
     return Answer(
         query_id=query_id,
         columns=answer_columns(cut, done.noisy),
-        rows=rows if cut.traced is None else tuple(row[:-1] for row in rows),
+        rows=tuple(row[: len(row) - numbers] for row in rows) if numbers else rows,
         intervals=intervals,
         price=price,
         charged=price,

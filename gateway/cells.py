@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from gateway.binding.bound import Bound, Cut
+from gateway.binding.bound import Bound, Cut, ResultColumn, Traced
 from gateway.finishing import Row
 from gateway.noise.added import Added
 from gateway.noise.cells import Interval
@@ -29,19 +29,23 @@ def answer_columns(bound: Bound, noisy: Noisy) -> tuple[AnswerColumn, ...]:
         return tuple(
             AnswerColumn(one.name, one.type_name, noisy=True, mechanism=mechanism) for one in result
         )
-    release = noisy[bound.traced.cells.name]
-    return tuple(
-        AnswerColumn(
-            one.name,
-            one.type_name,
-            noisy=touched,
-            mechanism=_mechanism(form, release.priced) if touched else None,
-            scale=_scale(form, release.priced),
-            rank_error=release.priced.rank_error(form),
-        )
-        for one, form, touched in zip(
-            result, bound.traced.cells.forms, bound.traced.cells.noisy, strict=True
-        )
+    return tuple(_column(one, place, bound.traced, noisy) for place, one in enumerate(result))
+
+
+def _column(column: ResultColumn, place: int, traced: Traced, noisy: Noisy) -> AnswerColumn:
+    """Of cells from several releases, what they have in common, and the widest error."""
+    cells = [one for one in traced.readings if one.forms[place] is not None] or [traced.cells]
+    touched = traced.cells.noisy[place]
+    told = [(one.forms[place], noisy[one.name].priced) for one in cells]
+    scales = {_scale(form, priced) for form, priced in told}
+    errors = [missed for form, priced in told if (missed := priced.rank_error(form)) is not None]
+    return AnswerColumn(
+        column.name,
+        column.type_name,
+        noisy=touched,
+        mechanism=_mechanism(*told[-1]) if touched else None,
+        scale=scales.pop() if len(scales) == 1 else None,
+        rank_error=max(errors, default=None),
     )
 
 
@@ -52,15 +56,24 @@ def answer_intervals(
     width = len(cut.result or ()) if cut.traced is None else len(cut.traced.cells.forms)
     if cut.traced is None or not (width and rows):
         return ((None,) * width,) * len(rows)
-    forms = list(dict.fromkeys(one for one in cut.traced.cells.forms if one is not None))
-    intervals = dict(zip(forms, noisy[cut.traced.cells.name].intervals(*forms), strict=True))
-    *columns, numbers = zip(*rows, strict=True)
-    places = _places(numbers)
-    formed = [
-        (None,) * len(rows) if form is None else _of_column(intervals[form], places, cells)
-        for form, cells in zip(cut.traced.cells.forms, columns, strict=True)
-    ]
+    columns = list(zip(*rows, strict=True))
+    formed: list[Sequence[Interval]] = [(None,) * len(rows)] * width
+    for cells, numbers in zip(cut.traced.readings, columns[width:], strict=True):
+        forms = list(dict.fromkeys(one for one in cells.forms if one is not None))
+        intervals = dict(zip(forms, noisy[cells.name].intervals(*forms), strict=True))
+        places = _places(numbers)
+        for at, form in enumerate(cells.forms):
+            if form is not None:
+                own = _of_column(intervals[form], places, columns[at])
+                formed[at] = (
+                    own if formed[at].count(None) == len(rows) else _either(formed[at], own)
+                )
     return tuple(zip(*formed, strict=True))
+
+
+def _either(one: Sequence[Interval], other: Sequence[Interval]) -> Sequence[Interval]:
+    """A row comes from one of two releases."""
+    return [left if right is None else right for left, right in zip(one, other, strict=True)]
 
 
 def in_ranges(releases: Iterable[Rolled]) -> tuple[str, ...]:

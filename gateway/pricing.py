@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from gateway.binding.bound import Cut
 from gateway.budget.account import Currency, Limits, cost_on_path
@@ -28,6 +28,7 @@ from gateway.understanding import Understood
 from gateway.units import Delta, Epsilon
 
 # how many statements with thresholds the delta kept for them covers
+N = TypeVar("N", int, float)
 _THRESHOLDED_STATEMENTS: Final = 1024
 _NOISE: Final = {Currency.PURE: Noise.LAPLACE, Currency.ZCDP: Noise.GAUSSIAN}
 
@@ -163,11 +164,12 @@ def estimated(
     ranks: list[int | None] = [None] * len(bound.result or ())
     if isinstance(bound, Cut) and bound.traced is not None:
         names = [step.name for step in bound.releases]
-        release = releases[names.index(bound.traced.cells.name)]
-        margins = [
-            None if form is None else _margin(form, release) for form in bound.traced.cells.forms
-        ]
-        ranks = [release.rank_error(form) for form in bound.traced.cells.forms]
+        for cells in bound.traced.readings:
+            release = releases[names.index(cells.name)]
+            for at, form in enumerate(cells.forms):
+                if form is not None:
+                    margins[at] = _wider(margins[at], _margin(form, release))
+                    ranks[at] = _wider(ranks[at], release.rank_error(form))
     columns = tuple(
         ExpectedColumn(one.name, margin, expected_rank_error_95=missed)
         for one, margin, missed in zip(bound.result or (), margins, ranks, strict=True)
@@ -201,6 +203,10 @@ def _margin(form: Form, release: PricedRelease) -> float | None:
             return None
         widest = max(widest, (formed[1] - formed[0]) / 2)
     return widest
+
+
+def _wider(one: N | None, other: N | None) -> N | None:
+    return other if one is None or (other is not None and other > one) else one
 
 
 def _delta(spending: Spending) -> Fraction:

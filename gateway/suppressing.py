@@ -3,7 +3,7 @@
 INVARIANT: which groups are small is decided by the noisy count of their units and the policy, by nothing else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -28,12 +28,19 @@ def blanked(constant: Constant, plan: Aggregate, small: frozenset[int]) -> Const
 
 
 def without_small(
-    cut: Cut, rows: Sequence[Row], intervals: Intervals, small: frozenset[int]
+    cut: Cut, rows: Sequence[Row], intervals: Intervals, small: Mapping[str, frozenset[int]]
 ) -> Intervals:
-    """The intervals of an answer: a cell that was computed from a blank one has none, NULL or not."""
-    if cut.traced is None or not small:
+    """The intervals of an answer: a row that comes from a blank one has none, NULL or not."""
+    if cut.traced is None or not any(small.values()):
         return intervals
+    readings = cut.traced.readings
+    there = [small.get(one.name, frozenset()) for one in readings]
     return tuple(
-        tuple(None for _ in own) if row[-1] is not None and int(row[-1]) in small else own
+        tuple(None for _ in own)
+        if any(
+            number is not None and int(number) in blank
+            for number, blank in zip(row[-len(readings) :], there, strict=True)
+        )
+        else own
         for row, own in zip(rows, intervals, strict=True)
     )

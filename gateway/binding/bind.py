@@ -112,7 +112,7 @@ def _bind(
         frozenset(use for plan in releases for use in uses(plan)),
         frozenset(cutting.touched) | frozenset(name for plan in releases for name in tables(plan)),
         relation.names if relation.complete else None,
-        traced=None if trace is None else Traced(_parted(trace.query), trace.cells),
+        traced=None if trace is None else Traced(_parted(trace.query), trace.cells, trace.others),
     )
     if not cutting.selected:
         return cut

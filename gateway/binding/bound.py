@@ -101,10 +101,20 @@ class Passing:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """The finishing with one more column, the last: which row of the release a row comes from."""
+    """The finishing with more columns behind the others: which row of a release a row comes from.
+
+    The last is the number in the release of `cells`; before it stand those of `others`, where a result has cells
+    of several releases. NULL where a row comes from none of its rows.
+    """
 
     finishing: Sql
     cells: Cells
+    others: tuple[Cells, ...] = ()
+
+    @property
+    def readings(self) -> tuple[Cells, ...]:
+        """In the order of their numbers."""
+        return (*self.others, self.cells)
 
 
 @dataclass(frozen=True, slots=True)

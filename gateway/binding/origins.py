@@ -38,13 +38,23 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A column: the form in which it follows from a row of its origin, or the key of it that it is."""
+    """A column: the form in which it follows from a row of its origin, or the key of it that it is.
+
+    `also` has the forms where rows come from one of several origins.
+    """
 
     name: str
     form: Form | None = None
     of: Origin | None = None
     key: int | None = None
     noisy: bool = False
+    also: tuple[tuple[Origin, Form], ...] = ()
+
+    def form_in(self, origin: Origin) -> Form | None:
+        """How it follows from a row of this origin, where the row comes from one."""
+        if self.of is origin:
+            return self.form
+        return next((form for of, form in self.also if of is origin), None)
 
 
 class Rows(Protocol):
@@ -171,6 +181,7 @@ def moved(one: Shown, above: dict[Origin, Origin], name: str | None = None) -> S
     """The column as it is seen from further out; what has no origin there follows from no row."""
     name = one.name if name is None else name
     own = None if one.of is None else above.get(one.of)
+    also = tuple((above[of], form) for of, form in one.also if of in above)
     if own is None:
-        return Shown(name, noisy=one.noisy)
-    return replace(one, name=name, of=own)
+        return Shown(name, noisy=one.noisy, also=also)
+    return replace(one, name=name, of=own, also=also)

@@ -23,20 +23,23 @@ from gateway.binding.names import fold, name_of_function, quoted, result_name
 from gateway.binding.origins import Named, Read, Released, Rows, Shown, Source, Unknown
 from gateway.binding.scope import unknown_column
 from gateway.binding.selected import QUERIES, Selected, own_queries
+from gateway.binding.united import United, can_be_united
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.plan.forms import Cells
 
 _Environment = Mapping[str, Named | None]
 # where a bare name is that of an output column first
+_MOST_READ: Final = 8  # releases whose rows are told apart behind one result
 _LISTS: Final = frozenset({"expressions", "order", "distinct", "windows"})
 _ABOUT: Final = "name a column that is COUNT, SUM or AVG in each row, or a sum, difference, product or quotient of such"
 
 
 class Followed(NamedTuple):
-    """A finishing with the number of the row it comes from behind each row."""
+    """A finishing with the numbers of the rows it comes from behind each row: of `others`, then of `cells`."""
 
     query: exp.Expression
     cells: Cells
+    others: tuple[Cells, ...] = ()
 
 
 def with_ends(query: exp.Expression, cutting: Cutting) -> exp.Expression:
@@ -59,14 +62,17 @@ def followed(query: exp.Expression, cutting: Cutting) -> Followed | None:
     rows = _Tracing(made, cutting).query(made, {})
     if rows.columns is None or not rows.origins:
         return None
-    counts = dict.fromkeys(rows.origins, 0)
-    for shown in rows.columns:
-        if shown.form is not None and shown.of is not None:
-            counts[shown.of] += 1
-    origin = max(counts, key=lambda one: counts[one])
-    rows.expose(origin, "n")
-    forms = tuple(one.form if one.of is origin else None for one in rows.columns)
-    return Followed(made, Cells(origin.release, forms, tuple(one.noisy for one in rows.columns)))
+    shown = rows.columns
+    counts = {one: sum(each.form_in(one) is not None for each in shown) for one in rows.origins}
+    # numbers come behind the columns, that of the release with most cells last
+    origins = sorted((one for one in counts if counts[one]), key=lambda one: counts[one])
+    read = []
+    for origin in (origins or [rows.origins[0]])[-_MOST_READ:]:
+        rows.expose(origin, "n")
+        forms = tuple(one.form_in(origin) for one in shown)
+        read.append(Cells(origin.release, forms, tuple(one.noisy for one in shown)))
+    *others, cells = read
+    return Followed(made, cells, tuple(others))
 
 
 class _Tracing:
@@ -124,6 +130,8 @@ class _Tracing:
         left, right = self.query(node.this, around), self.query(node.expression, around)
         if left.columns is None or right.columns is None:
             return Unknown()
+        if isinstance(node, exp.Union) and can_be_united(node):
+            return United(node, left, right, self._cutting.hidden())
         return Unknown(
             tuple(
                 Shown(one.name, noisy=one.noisy or other.noisy)

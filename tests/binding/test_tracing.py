@@ -34,7 +34,12 @@ FOLLOWED = [
     (f"WITH a AS ({_N}), b AS (SELECT region AS r, n FROM a) SELECT * FROM b ORDER BY 1", "-x"),
     (f"WITH a AS ({_N}) SELECT * FROM a WHERE n >= (SELECT AVG(n) FROM a)", "-x"),
     (f"WITH a AS ({_N}) SELECT *, (SELECT MAX(n) FROM a) AS most FROM a", "-x-"),
-    (f"WITH a AS ({_N}) SELECT x.*, y.n FROM a x JOIN a y ON x.n <= y.n", "-x-"),
+    (f"WITH a AS ({_N}) SELECT x.*, y.n FROM a x JOIN a y ON x.n <= y.n", "-xx"),
+    (f"{_N} UNION ALL SELECT 'total', COUNT(*) FROM patients", "-x"),
+    (f"({_N}) UNION ALL (SELECT 'x', 1 UNION ALL SELECT 'y', SUM(income) FROM patients)", "-x"),
+    (f"SELECT * FROM ({_N} UNION ALL SELECT 'x', COUNT(*) FROM visits) t ORDER BY n LIMIT 9", "-x"),
+    (f"WITH a AS ({_N} UNION ALL SELECT 'x', 1) SELECT n, n * 2 AS d FROM a", "x-"),
+    ("SELECT p.n, v.n FROM (SELECT COUNT(*) AS n FROM patients) p, (SELECT COUNT(*) AS n FROM visits) v", "xx"),
     (f"WITH a AS ({_N}) SELECT x.region, x.n - y.n AS d FROM a x CROSS JOIN a y", "--"),
     (f"WITH a AS MATERIALIZED ({_N}) (SELECT * FROM a) ORDER BY n, region OFFSET 1", "-x"),
     (f"SELECT * FROM (WITH a AS ({_N}) SELECT n FROM a) t", "x"),
@@ -57,7 +62,7 @@ FOLLOWED = [
     (f"SELECT n, 100.0 * n / SUM(n) OVER () AS share FROM ({_N}) t", "x-"),
     (f"SELECT s / n, s + n, -n, (s - 2 * n) / 4 FROM ({_TWO}) t WHERE n <> 0", "xxxx"),
     ("SELECT region, smoker, COUNT(*) AS n FROM patients GROUP BY ROLLUP (region, smoker)", "--x"),
-    ("SELECT a.n, b.m FROM (SELECT COUNT(*) AS n FROM patients) a, (SELECT COUNT(*) AS m FROM visits) b", "x-"),
+    ("SELECT a.n, b.m FROM (SELECT COUNT(*) AS n FROM patients) a, (SELECT COUNT(*) AS m FROM visits) b", "xx"),
     ("SELECT COUNT(*), COUNT(*) AS b, AVG(income) FROM patients HAVING COUNT(*) > 1", "xxx"),
     ("SELECT DISTINCT COUNT(*), AVG(income) FROM patients", "xx"),
 ]  # fmt: skip
@@ -78,7 +83,6 @@ NOT_FOLLOWED = [
     f"SELECT (t).n FROM ({_N}) t",
     f"SELECT x FROM ({_N}) t, LATERAL to_json(t) x",
     f"SELECT * FROM ({_N}) t NATURAL JOIN regions",
-    f"{_N} UNION ALL SELECT 'total', COUNT(*) FROM patients",
     f"SELECT * FROM ({_N} UNION SELECT 'x', 1) t",
     "SELECT * FROM (SELECT COUNT(*), COUNT(*) FROM patients) t",
     "SELECT capital FROM regions r WHERE EXISTS (SELECT COUNT(*) FROM patients)",
@@ -133,17 +137,19 @@ def _different(cut: Cut, session: TwinSession, seed: int) -> list[str]:
     plain = session.run(cut.finishing.text(constants))
     followed = session.run(cut.traced.finishing.text(constants))
     found = []
-    if Counter(plain) != Counter(row[:-1] for row in followed):
+    readings = cut.traced.readings
+    many = len(readings)
+    if Counter(plain) != Counter(row[:-many] for row in followed):
         found.append(f"rows: {plain} and {followed}")
-    cells = cut.traced.cells
-    for *row, number in followed:
-        measures = of_release(released, cut, cells.name, number)
-        for form, cell in zip(cells.forms, row, strict=True):
-            if form is None or measures is None or cell is None:
-                continue
-            value = _value(form, measures)
-            if value is not None and abs(float(value) - float(cell)) > 1e-9 * abs(float(value)):
-                found.append(f"{form} of {measures} is not {cell}")
+    for place, cells in enumerate(readings):
+        for row in followed:
+            measures = of_release(released, cut, cells.name, row[place - many])
+            for form, cell in zip(cells.forms, row[:-many], strict=True):
+                if form is None or measures is None or cell is None:
+                    continue
+                value = _value(form, measures)
+                if value is not None and abs(float(value) - float(cell)) > 1e-9 * abs(float(value)):
+                    found.append(f"{form} of {measures} is not {cell}")
     return found
 
 
@@ -153,8 +159,9 @@ def test_cells_are_those_of_a_row_of_the_release_when_rows_are_followed(
 ) -> None:
     """Behind every row stands the number of the row from which its cells follow, and the rows are the same."""
     cut = _cut(sql, session)
-    forms = () if cut.traced is None else cut.traced.cells.forms
-    assert "".join("-" if one is None else "x" for one in forms) == intervals
+    readings = () if cut.traced is None else cut.traced.readings
+    forms = zip(*(one.forms for one in readings), strict=True)
+    assert "".join("x" if any(each) else "-" for each in forms) == intervals
     for seed in range(5):
         assert _different(cut, session, seed) == []
 
@@ -175,7 +182,8 @@ def test_rows_are_the_same_when_they_are_followed(case: Case, session: TwinSessi
         return
     constants, _ = made_up(bound, 1)
     plain = session.run(bound.finishing.text(constants))
-    followed = [row[:-1] for row in session.run(bound.traced.finishing.text(constants))]
+    many = len(bound.traced.readings)
+    followed = [row[:-many] for row in session.run(bound.traced.finishing.text(constants))]
     if any(word in case.sql.lower() for word in _LIMITED):  # which rows come first may be left open
         assert len(plain) == len(followed)
     else:

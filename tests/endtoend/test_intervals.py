@@ -56,6 +56,36 @@ def test_ends_are_those_of_the_interval_when_they_are_asked_for(
     assert any(one[n] is not None for one in answer.intervals)
 
 
+# each column is made of the same cells as one of the questions behind it, asked alone
+UNITED = [
+    ("SELECT region, COUNT(*) AS n FROM patients GROUP BY region UNION ALL SELECT 'total', COUNT(*) FROM patients", 1),
+    ("SELECT * FROM (SELECT 1 AS k, COUNT(*) AS n FROM patients UNION ALL SELECT 2, COUNT(*) FROM visits) t ORDER BY k", 1),
+    ("SELECT COUNT(*) AS n FROM patients UNION ALL (SELECT AVG(income) FROM patients UNION ALL SELECT -4321)", 0),
+    ("SELECT p.n, v.n AS m FROM (SELECT COUNT(*) AS n FROM patients) p, (SELECT COUNT(*) AS n FROM visits) v", 0),
+    ("SELECT p.n, v.n AS m FROM (SELECT COUNT(*) AS n FROM patients) p, (SELECT COUNT(*) AS n FROM visits) v", 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sql", "place"), UNITED)
+def test_cells_of_several_releases_have_their_own_intervals(
+    gateway: AskedGateway, sql: str, place: int
+) -> None:
+    """The interval lies around the cell that it stands beside; what is exact has none."""
+    answer = _asked(gateway, sql)
+    assert len(answer.rows[0]) == len(answer.columns) == len(answer.intervals[0])
+    formed = 0
+    for row, intervals in zip(answer.rows, answer.intervals, strict=True):
+        cell, ends = row[place], intervals[place]
+        if cell == "-4321":
+            assert ends is None
+            continue
+        assert cell is not None
+        assert ends is not None
+        assert ends[0] <= float(cell) <= ends[1]
+        formed += 1
+    assert formed
+
+
 def test_ends_cost_nothing_when_they_are_asked_for(gateway: AskedGateway) -> None:
     """The interval of a cell is measured by nothing but the cell: noise, scale and price are the same."""
     plain = _asked(gateway, f"SELECT region, n FROM ({_N}) t")
