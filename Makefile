@@ -2,21 +2,23 @@
 PYTHON ?= python3
 WORKERS ?= auto
 # make bench BENCHES=twin; make fuzz SECONDS=600
-BENCHES ?= ledger binding twin noise answers
+BENCHES ?= ledger binding twin noise quantiles rollups answers formats
 SECONDS ?= 60
 ANSWERS ?= 10000
 VENV := .venv
+E2E := .venv-e2e
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 export PYTHONDONTWRITEBYTECODE = 1
 
-.PHONY: help demo test check format coverage bench fuzz privacy clean
+.PHONY: help demo test e2e check format coverage bench fuzz privacy clean
 
 help:
 	@echo "make demo      run the gateway on a sample clinic and show it around"
 	@echo "make test      run the tests"
+	@echo "make e2e       run real clients against the gateway: psql, drivers, data frames, BI tools"
 	@echo "make check     lint, types, import contracts"
-	@echo "make bench     measure: the ledger, binding, the twin, the noise, answers"
+	@echo "make bench     measure: the ledger, binding, the twin, the noise, answers, formats"
 	@echo "make fuzz      throw broken SQL at the way in, for a minute"
 	@echo "make privacy   try to tell neighbouring databases apart, for some minutes"
 	@echo "make format    format the code"
@@ -28,6 +30,15 @@ demo: $(VENV)/runtime
 
 test: $(VENV)/test
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+
+# psql by apt where root asks; pip's clients in an environment of their own; the others where install.sh says
+e2e: $(VENV)/test $(E2E)/installed
+	@command -v psql >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && \
+		DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends postgresql-client; } \
+		|| { echo "psql is needed; on Debian: apt-get install postgresql-client"; exit 1; }
+	PYTHON=$(abspath $(BIN))/python tests/wire_more/install.sh .e2e
+	E2E_PYTHON=$(abspath $(E2E))/bin/python E2E_CLIENTS=$(abspath .e2e) \
+		$(BIN)/pytest -n $(WORKERS) --dist loadfile tests/wire tests/wire_more
 
 check: $(VENV)/test
 	$(BIN)/ruff check .
@@ -48,6 +59,7 @@ bench: $(VENV)/test
 
 fuzz: $(VENV)/test
 	cd tests && ../$(BIN)/python -m binding.fuzz $(SECONDS)
+	cd tests && ../$(BIN)/python -m frontends.pgwire.fuzzing $(SECONDS)
 
 privacy: $(VENV)/test
 	cd tests && ../$(BIN)/python -m privacy.long_neighbours $(SECONDS)
@@ -55,7 +67,7 @@ privacy: $(VENV)/test
 	cd tests && ../$(BIN)/python -m privacy.long_distinguisher_over_rest $$(($(ANSWERS) / 20))
 
 clean:
-	rm -rf $(VENV) .demo .coverage .hypothesis .mypy_cache .ruff_cache .pytest_cache *.egg-info
+	rm -rf $(VENV) $(E2E) .e2e .demo .coverage .hypothesis .mypy_cache .ruff_cache .pytest_cache *.egg-info
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -72,4 +84,10 @@ $(VENV)/runtime: requirements.lock pyproject.toml setup.py | $(VENV)/bin/python
 $(VENV)/test: requirements-test.lock $(VENV)/runtime
 	@echo "installing the test tools into $(VENV) ..."
 	@$(PIP) --require-hashes -r requirements-test.lock
+	@touch $@
+
+$(E2E)/installed: requirements-e2e.txt | $(VENV)/bin/python
+	@echo "installing clients into $(E2E) ..."
+	@$(BIN)/python -m venv $(E2E)
+	@$(E2E)/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes -r requirements-e2e.txt
 	@touch $@

@@ -34,6 +34,8 @@ _STAGES = {
     "charge": (pipeline, "charge_question"),
     "source": (serving.Serving, "run"),
     "noise": (executing, "add_noise"),
+    "histograms": (serving.Serving, "count"),
+    "choices": (executing, "with_choices"),
     "release as text": (executing, "released"),
     "finish": (pipeline, "finished"),
 }
@@ -105,6 +107,7 @@ def serving_rest(url: URL, mechanism: str) -> Iterator[Callable[[str], None]]:
             "GATEWAY_HOME": str(home / "home"),
             "GATEWAY_POLICIES": str(home / "policies"),
             "GATEWAY_REST_PORT": str(port),
+            "GATEWAY_PG_PORT": "0",
         }
         environment, gateway = {**os.environ, **given}, [sys.executable, "-m", "gateway"]
         key = subprocess.run(

@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from typing import Final
 
 from gateway.binding.bound import Cut
@@ -21,6 +22,7 @@ from gateway.noise.added import AnyNoise
 from gateway.noise.promised import Ahead, Error, error_of
 from gateway.noise.rolling import PricedRelease
 from gateway.noise.widths import exact_margin, near_margin
+from gateway.plan.forms import Each
 from gateway.pricing import Sold, Spending, limits_on_path, noise_at
 from gateway.question import Accuracy, Estimate
 from gateway.sensitivity.rolled import Level
@@ -152,8 +154,9 @@ def _promises(spending: Spending, accuracy: Accuracy) -> tuple[int, tuple[Promis
             raise _refused(
                 f"no error formula for `{column.name}`, which is not computed from one row of one release"
             )
-        for level in release.levels:
-            error = error_of(form, level.formulas, release.ranges)
+        parts = form.forms if isinstance(form, Each) else (form,)
+        for level, part in product(release.levels, parts):
+            error = error_of(part, level.formulas, release.ranges)
             promises.append(Promise(number, level, _required(column.name, error, accuracy)))
     if not promises:
         raise _refused("no column of the result is noisy")

@@ -1,19 +1,22 @@
 """The answer: what PostgreSQL makes of the released tables, with an interval for every cell that has one."""
 
+import threading
 from fractions import Fraction
 
 from gateway.binding.bound import Cut, Passing
-from gateway.binding.statement import Kind
+from gateway.binding.statement import Kind, Statement
 from gateway.budget.account import Currency
 from gateway.budget.charge import Receipt
 from gateway.cells import answer_columns, answer_intervals, in_ranges
-from gateway.errors import Code, UnsupportedSql
+from gateway.errors import Code, Refusal, UnsupportedSql
 from gateway.executing import Executed
 from gateway.finishing import run_finishing
 from gateway.house import House
+from gateway.packed.ends import EndsRows
 from gateway.plan.node import BrokenPlan
 from gateway.question import Answer
 from gateway.serving import Serving
+from gateway.simulating import Left, Simulating, with_simulated
 from gateway.suppressing import without_small
 from gateway.understanding import Question, Understood
 from gateway.units import Delta, Epsilon
@@ -27,8 +30,9 @@ def finished(  # noqa: PLR0913, PLR0917 - everything that an answer says
     understood: Understood,
     receipt: Receipt | None,
     done: Executed,
+    cancelled: threading.Event,
 ) -> Answer:
-    """The finishing, run over what was released."""
+    """The finishing, run over what was released; and again where intervals need it."""
     cut = understood.bound
     if not isinstance(cut, Cut):
         raise BrokenPlan("only a statement that was cut is finished")
@@ -36,20 +40,45 @@ def finished(  # noqa: PLR0913, PLR0917 - everything that an answer says
     most = serving.policy.sizes.result_rows
     with house.twin.borrowed(question.subject.name, understood.view.shown) as twin:
         rows = run_finishing(sql, done.constants, twin, most)
-    intervals = without_small(cut, rows, answer_intervals(cut, rows, done.noisy), done.small)
+        simulated = with_simulated(
+            cut,
+            rows,
+            answer_intervals(cut, rows, done.noisy),
+            Left(done.constants, done.noisy, done.small),
+            Simulating(
+                lambda constants: tuple(run_finishing(sql, constants, twin, most)),
+                house.entropy,
+                cancelled,
+                house.limit_s,
+            ),
+        )
+    intervals = without_small(cut, rows, simulated.intervals, done.small)
     numbers = 0 if cut.traced is None else len(cut.traced.readings)
     price = Epsilon.zero() if receipt is None else receipt.price
     in_rho = receipt is not None and serving.currency is Currency.ZCDP
     return Answer(
         query_id=query_id,
         columns=answer_columns(cut, done.noisy),
-        rows=tuple(row[: len(row) - numbers] for row in rows) if numbers else rows,
+        rows=rows.first(len(rows.columns) - numbers),
         intervals=intervals,
         price=price,
         charged=price,
         rho=receipt.cost if receipt is not None and in_rho else None,
         delta=Delta(receipt.withdrawals[0].delta if receipt is not None else Fraction(0)),
-        notices=in_ranges(one.priced.rolled for one in done.noisy.values()),
+        notices=(
+            *in_ranges(one.priced.rolled for one in done.noisy.values()),
+            *simulated.notices,
+        ),
+    )
+
+
+def about_a_connection(statement: Statement) -> Refusal:
+    """What is said to a cursor, a COPY or an EXPLAIN where no connection is."""
+    price = statement.kind is Kind.EXPLAIN
+    return UnsupportedSql(
+        Code.STATEMENT_UNSUPPORTED,
+        "a statement about a connection, where there is none",
+        "ask for an estimate: it tells the price, and nothing runs" if price else "send a query",
     )
 
 
@@ -58,11 +87,7 @@ def pass_through(
 ) -> Answer:
     """A statement that touches no table of the source runs on the twin as it is."""
     if passing.statement.kind is not Kind.QUERY:
-        raise UnsupportedSql(
-            Code.STATEMENT_UNSUPPORTED,
-            "a statement about a connection, where there is none",
-            "send a query",
-        )
+        raise about_a_connection(passing.statement)
     with house.twin.borrowed(question.subject.name, understood.view.shown) as twin:
         rows = twin.run(passing.statement.text, question.values)
     columns = answer_columns(passing, {})
@@ -70,7 +95,7 @@ def pass_through(
         query_id=query_id,
         columns=columns,
         rows=rows,
-        intervals=tuple((None,) * len(columns) for _ in rows),
+        intervals=EndsRows((None,) * len(columns), len(rows)),
         price=Epsilon.zero(),
         charged=Epsilon.zero(),
         rho=None,

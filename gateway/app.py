@@ -2,9 +2,10 @@
 
 import os
 import pwd
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from socket import socket
 from typing import Any
 
 from sqlalchemy import Engine
@@ -16,18 +17,25 @@ from gateway.budget.standing import Standing, standings, standings_of
 from gateway.config import Settings
 from gateway.errors import BackendUnavailable, Code, OperatorError
 from gateway.events import AnchorBegun, Emit, StateOpened, silent
+from gateway.frontends.pgwire.doors import WireDoor
+from gateway.frontends.pgwire.entrance import FRONT_END as WIRE
+from gateway.frontends.pgwire.server import WireServer
 from gateway.frontends.rest.doors import Doors, QuestionDoor
+from gateway.frontends.tls import POSTGRESQL, tls_context
 from gateway.governing import current_policies, policy_door
 from gateway.house import House
 from gateway.identity.anchored import anchored_revocations
 from gateway.identity.authenticator import KeyAuthenticator
+from gateway.identity.logins import Logins, logins_on
 from gateway.identity.lookup import reading_state
 from gateway.identity.turning_away import TurningAway
+from gateway.identity.verifiers import mock_secret
 from gateway.kept import Kept
 from gateway.observing.metrics import Metrics
 from gateway.own_rows import OwnRows
 from gateway.policy.current import Cause, CurrentPolicies
 from gateway.policy.subjects import Subject, load_subjects
+from gateway.rooms import Rooms
 from gateway.served import Served
 from gateway.store.anchor import Anchor, Anchored
 from gateway.store.journal import Journal
@@ -55,6 +63,7 @@ class Ground:
     trail: Trail
     lines: Lines
     key: ChainKey = field(repr=False)
+    turning_away: TurningAway = field(repr=False)  # one for all doors: failures count together
 
     def verify_trail(self) -> Verdict:
         """Verify in one snapshot that is at least as new as what the anchor says."""
@@ -96,7 +105,16 @@ def open_ground(settings: Settings, emit: Emit = silent) -> Iterator[Ground]:
         where = "embedded" if settings.state_url is None else "external"
         emit(StateOpened(where, position.seq))
         trail = Trail(key)
-        yield Ground(settings, state.engine, state.journal, state.anchor, trail, state.lines, key)
+        yield Ground(
+            settings,
+            state.engine,
+            state.journal,
+            state.anchor,
+            trail,
+            state.lines,
+            key,
+            TurningAway(recording_failures(state.journal, trail), emit),
+        )
 
 
 @contextmanager
@@ -124,13 +142,27 @@ def door(
     ground: Ground, emit: Emit = silent, policies: CurrentPolicies | None = None
 ) -> KeyAuthenticator[Subject]:
     """Who may come in: the subjects of the policies, by their API keys."""
-    record = recording_failures(ground.journal, ground.trail)
+    find = _finding_subjects(ground, policies)
+    return KeyAuthenticator(ground.engine, find, ground.turning_away, emit=emit)
+
+
+def wire_logins(
+    ground: Ground, emit: Emit = silent, policies: CurrentPolicies | None = None
+) -> Logins[Subject]:
+    """The same for those who come by name and prove that they have a key, as PostgreSQL's clients do."""
+    find, secret = _finding_subjects(ground, policies), mock_secret(ground.key.secret)
+    return logins_on(ground.engine, find, ground.turning_away, secret, emit=emit)
+
+
+def _finding_subjects(
+    ground: Ground, policies: CurrentPolicies | None
+) -> Callable[[str], Subject | None]:
     known = load_subjects(ground.settings.policies) if policies is None else {}
 
     def subject(name: str) -> Subject | None:
         return (known if policies is None else policies.value.subjects).get(name)
 
-    return KeyAuthenticator(ground.engine, subject, TurningAway(record, emit), emit=emit)
+    return subject
 
 
 def open_asking(
@@ -169,13 +201,56 @@ def open_questions(
 ) -> Iterator[QuestionDoor]:
     """What a front end may ask; at the end the sources are let go of."""
     with closing(open_asking(ground, policies, twin, front_end, emit)) as asking:
-        yield QuestionDoor(
-            answer=asking.answer,
-            estimate=asking.estimate,
-            accounts=asking.accounts,
-            datasets=asking.datasets,
-            queries=asking.queries,
-        )
+        yield question_door(asking)
+
+
+def question_door(asking: Asking) -> QuestionDoor:
+    """What the REST interface may ask about data."""
+    return QuestionDoor(
+        answer=asking.answer,
+        estimate=asking.estimate,
+        accounts=asking.accounts,
+        datasets=asking.datasets,
+        queries=asking.queries,
+    )
+
+
+def wire_door(asking: Asking, emit: Emit = silent) -> WireDoor:
+    """What the PostgreSQL wire may ask: of the same datasets, by the same pipeline."""
+    mine = replace(asking, front_end=WIRE)
+    house = mine.house
+    rooms = Rooms(mine.served, house.twin, house.now, WIRE)
+    return WireDoor(
+        enter=rooms.enter,
+        require_same=rooms.require_same,
+        release=mine.release,
+        estimate=mine.estimate,
+        emit=emit,
+        limit_s=house.limit_s,
+    )
+
+
+@contextmanager
+def serving_wire(
+    ground: Ground,
+    policies: CurrentPolicies,
+    asking: Asking,
+    listener: socket,
+    emit: Emit = silent,
+) -> Iterator[None]:
+    """PostgreSQL's protocol on this socket, until the block is left."""
+    settings = ground.settings
+    server = WireServer(
+        wire_door(asking, emit),
+        wire_logins(ground, emit, policies),
+        tls_context(settings, POSTGRESQL),
+        settings.workers,
+    )
+    server.start(listener)
+    try:
+        yield
+    finally:
+        server.stop()
 
 
 def rest_doors(

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.budget.standing import Standing, standings_on_paths
+from gateway.handing import Handed
 from gateway.house import House
 from gateway.opening import analyst_account
 from gateway.own_rows import OwnRows
-from gateway.pipeline import answer, estimate
+from gateway.pipeline import answer, estimate, release
 from gateway.policy.subjects import Subject
 from gateway.question import Answer, Estimate, PastQuestion, Request
 from gateway.served import Served
@@ -26,6 +27,9 @@ class Asking:
 
     def answer(self, subject: Subject, request: Request, cancelled: threading.Event) -> Answer:
         return answer(self.house, subject, request, self.front_end, cancelled)
+
+    def release(self, subject: Subject, request: Request, cancelled: threading.Event) -> Handed:
+        return release(self.house, subject, request, self.front_end, cancelled)
 
     def estimate(self, subject: Subject, request: Request) -> Estimate:
         return estimate(self.house, subject, request, self.front_end)

@@ -1,14 +1,18 @@
 """What a front end says about each column and cell of an answer: whether it is noisy, and how much."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from itertools import islice
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gateway.binding.bound import Bound, Cut, ResultColumn, Traced
-from gateway.finishing import Row
 from gateway.noise.added import Added
-from gateway.noise.cells import Interval
 from gateway.noise.mechanism import DiscreteLaplace
 from gateway.noise.rolling import NoisyRelease, PricedRelease
+from gateway.packed.ends import Ends, EndsRows
+from gateway.packed.texts import Row, Rows, Texts
 from gateway.plan.forms import Form, Measured
 from gateway.policy.reported import range_notices
 from gateway.question import AnswerColumn
@@ -16,6 +20,7 @@ from gateway.sensitivity.formula import Linear
 from gateway.sensitivity.rolled import Level, Rolled
 
 Noisy = Mapping[str, NoisyRelease]
+Places: TypeAlias = NDArray[np.int64]
 _CHOSEN: Final = "exponential"
 
 
@@ -26,8 +31,12 @@ def answer_columns(bound: Bound, noisy: Noisy) -> tuple[AnswerColumn, ...]:
         return tuple(AnswerColumn(one.name, one.type_name, noisy=False) for one in result)
     mechanism = _name(next(iter(noisy.values())).priced)
     if bound.traced is None:
+        touched = [True] * len(result) if bound.again is None else map(bool, bound.again.reads)
         return tuple(
-            AnswerColumn(one.name, one.type_name, noisy=True, mechanism=mechanism) for one in result
+            AnswerColumn(
+                one.name, one.type_name, noisy=noise, mechanism=mechanism if noise else None
+            )
+            for one, noise in zip(result, touched, strict=True)
         )
     return tuple(_column(one, place, bound.traced, noisy) for place, one in enumerate(result))
 
@@ -49,31 +58,23 @@ def _column(column: ResultColumn, place: int, traced: Traced, noisy: Noisy) -> A
     )
 
 
-def answer_intervals(
-    cut: Cut, rows: tuple[Row, ...], noisy: Noisy
-) -> tuple[tuple[Interval, ...], ...]:
+def answer_intervals(cut: Cut, rows: Sequence[Row], noisy: Noisy) -> EndsRows:
     """95 % intervals, shaped like the rows; None where a cell has none."""
     width = len(cut.result or ()) if cut.traced is None else len(cut.traced.cells.forms)
     if cut.traced is None or not (width and rows):
-        return ((None,) * width,) * len(rows)
-    columns = list(zip(*rows, strict=True))
-    formed: list[Sequence[Interval]] = [(None,) * len(rows)] * width
+        return EndsRows((None,) * width, len(rows))
+    columns = Rows.of(rows).columns
+    formed: list[Ends | None] = [None] * width
     for cells, numbers in zip(cut.traced.readings, columns[width:], strict=True):
         forms = list(dict.fromkeys(one for one in cells.forms if one is not None))
         intervals = dict(zip(forms, noisy[cells.name].intervals(*forms), strict=True))
         places = _places(numbers)
         for at, form in enumerate(cells.forms):
             if form is not None:
-                own = _of_column(intervals[form], places, columns[at])
-                formed[at] = (
-                    own if formed[at].count(None) == len(rows) else _either(formed[at], own)
-                )
-    return tuple(zip(*formed, strict=True))
-
-
-def _either(one: Sequence[Interval], other: Sequence[Interval]) -> Sequence[Interval]:
-    """A row comes from one of two releases."""
-    return [left if right is None else right for left, right in zip(one, other, strict=True)]
+                own = _of_column(Ends.of(intervals[form]), places, columns[at])
+                before = formed[at]  # a row comes from one of two releases
+                formed[at] = own if before is None else own.filled(before)
+    return EndsRows(formed, len(rows))
 
 
 def in_ranges(releases: Iterable[Rolled]) -> tuple[str, ...]:
@@ -81,24 +82,25 @@ def in_ranges(releases: Iterable[Rolled]) -> tuple[str, ...]:
     return tuple(line for one in releases for line in range_notices(one.plan, one.ranges))
 
 
-def _places(numbers: Sequence[str | None]) -> Sequence[int | None]:
-    """The rows of the release; a range where they come one after the other."""
-    all_ = range(len(numbers))
-    if list(map(str, all_)) == list(numbers):
-        return all_
-    return [None if number is None else int(number) for number in numbers]
+def _places(numbers: Texts) -> Places | None:
+    """The rows of the release, -1 where there is none; None where they come one after the other."""
+    counted = map(str, range(len(numbers)))
+    if all(part == list(islice(counted, len(part))) for part in numbers.parts()):
+        return None
+    found = (-1 if number is None else int(number) for number in numbers)
+    return np.fromiter(found, dtype=np.int64, count=len(numbers))
 
 
-def _of_column(
-    column: Sequence[Interval], places: Sequence[int | None], cells: Sequence[str | None]
-) -> Sequence[Interval]:
+def _of_column(column: Ends, places: Places | None, cells: Texts) -> Ends:
     """By the rows of the release that the rows of the answer come from; NULL has no interval."""
-    if places == range(len(column)) and None not in cells:  # by far the most
-        return column
-    return [
-        None if place is None or cell is None else column[place]
-        for place, cell in zip(places, cells, strict=True)
-    ]
+    if places is None:
+        found = column if len(column) == len(cells) else column.part(slice(len(cells)))
+    else:
+        found = column.taken(places, places >= 0)
+    if not cells.has_missing:  # by far the most
+        return found
+    there = (one is not None for one in cells)
+    return found.where(np.fromiter(there, dtype=np.bool_, count=len(cells)))
 
 
 def _scale(form: Form | None, release: PricedRelease) -> float | None:

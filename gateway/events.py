@@ -36,6 +36,7 @@ class Started(Event):
     name: ClassVar[str] = "gateway.started"
     version: str
     rest: str
+    wire: str
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
 from gateway.engines.staged import StagedRows
 from gateway.finishing import Constant, fetched, released, run_finishing, staged
 from gateway.house import House
-from gateway.noise.noisy import NO_HISTOGRAMS, NOT_ASKED, NoisyTable, add_noise
+from gateway.noise.noisy import NOT_ASKED, NoisyTable, add_noise, with_choices
 from gateway.noise.pricing import Priced
 from gateway.noise.rolling import NoisyRelease, PricedRelease, rolled_up
 from gateway.sensitivity.analysis import Enumerated
@@ -77,15 +77,23 @@ def _noisy(  # noqa: PLR0917 - see above
     there: Mapping[str, StagedRows],
     cancelled: threading.Event,
 ) -> NoisyTable:
+    """Counts first: whose groups they show is released then, and histograms are asked for of those alone."""
     analysis = release.analysis
-    exact, histograms = NOT_ASKED, NO_HISTOGRAMS
+    exact = NOT_ASKED
     # groups that the policy lists, and nothing about them: the source is not asked
     if release.noises or not isinstance(analysis.groups, Enumerated):
         exact = serving.run(
             analysis, there, now=question.asked_at, limit_s=house.limit_s, cancelled=cancelled
         )
-    if release.choices:
-        histograms = serving.count(
-            analysis, there, now=question.asked_at, limit_s=house.limit_s, cancelled=cancelled
-        )
-    return add_noise(exact, release, house.entropy, histograms)
+    counted = add_noise(exact, release, house.entropy)
+    if not release.choices:
+        return counted
+    histograms = serving.count(
+        analysis,
+        counted.keys,
+        there,
+        now=question.asked_at,
+        limit_s=house.limit_s,
+        cancelled=cancelled,
+    )
+    return with_choices(counted, release, histograms, house.entropy)

@@ -4,11 +4,13 @@ INVARIANT: values are bound as arrays of text, never pasted; what the statement 
 what is public, and the twin, which has no data.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import chain
-from typing import Protocol
+from functools import partial
+from itertools import chain, repeat
+from operator import itemgetter
+from typing import Protocol, TypeAlias
 
 from gateway.binding.bound import Empty, Fetch, Release, Sql, Stage
 from gateway.binding.describing import columns_of
@@ -20,10 +22,11 @@ from gateway.errors import Code, UnsupportedSql
 from gateway.noise.recoded import NOWHERE, ends_of, recoded
 from gateway.noise.rolling import NoisyLevel, NoisyRelease
 from gateway.noise.texts import cell_text, interval_texts, key_texts
+from gateway.packed.texts import Row, Rows, Texts
+from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate
 
-Texts = tuple[Sequence[str | None], ...]
-Row = tuple[str | None, ...]
+Column: TypeAlias = Sequence[str | None]
 _TRUTH = {"t": "true", "f": "false"}
 _NO_NUMBER = frozenset({"NaN", "Infinity", "-Infinity", "infinity", "-infinity"})
 
@@ -33,7 +36,7 @@ class Runner(Protocol):
 
     def run(
         self, statement: str, parameters: Sequence[str | None] = (), most_rows: int = 100_000
-    ) -> tuple[Row, ...]: ...
+    ) -> Rows: ...
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,15 @@ class Constant:
     """A constant relation: its columns, and their values as texts, column by column."""
 
     columns: tuple[tuple[str, ColumnType], ...]
-    texts: Texts
+    texts: tuple[Texts, ...]
+
+
+@dataclass(frozen=True)
+class Filled:
+    """SQL for the twin, and the arrays of text that its constants are made of, as parameters `$1`, `$2`, …"""
+
+    text: str
+    parameters: tuple[str | None, ...]
 
 
 def released(step: Release, release: NoisyRelease, *, clamp: bool = True) -> Constant:
@@ -51,57 +62,91 @@ def released(step: Release, release: NoisyRelease, *, clamp: bool = True) -> Con
     """
     ranges = release.priced.rolled.ranges or (None,) * len(step.plan.measures)
     sets = [_level(step.plan, one, ranges, clamp=clamp) for one in release.levels]
-    columns = (
-        sets[0] if len(sets) == 1 else [list(chain(*each)) for each in zip(*sets, strict=True)]
-    )
-    ends = [text for one in release.intervals(*step.bounds) for text in interval_texts(one)]
-    numbers = list(map(str, range(release.rows)))
+    # each is packed before the next is made: all of them as Python's own texts take ten times as much
+    columns = [
+        Texts.of(chain.from_iterable(make() for make in each)) for each in zip(*sets, strict=True)
+    ]
+    ends = [
+        Texts.of(text) for one in release.intervals(*step.bounds) for text in interval_texts(one)
+    ]
+    numbers = Texts.of(map(str, range(release.rows)))
     return Constant(tuple(columns_of(step)), (*columns, *ends, numbers))
 
 
 def _level(
     plan: Aggregate, one: NoisyLevel, ranges: Sequence[Fraction | None], *, clamp: bool
-) -> list[Sequence[str | None]]:
+) -> list[Callable[[], Iterable[str | None]]]:
     """Keys, marks and measures of one grouping set: of a key that it has not, NULL and 1."""
-    table, rows = one.table, len(one.table.keys)
+    rows = len(one.table.keys)
     places = {key: place for place, key in enumerate(one.level.keys)}
-    keys: list[Sequence[str | None]] = [
-        key_texts(key[places[name]] for key in table.keys) if name in places else [None] * rows
-        for name in range(len(plan.keys))
-    ]
-    marks = [["0" if name in places else "1"] * rows for name in range(len(plan.marks))]
-    values: list[Sequence[str | None]] = []
-    for place, ((_, measure), width) in enumerate(zip(plan.measures, ranges, strict=True)):
+
+    def key(name: int) -> Iterable[str | None]:
+        if name not in places:
+            return repeat(None, rows)
+        return key_texts(map(itemgetter(places[name]), one.table.keys))
+
+    def mark(name: int) -> Iterable[str | None]:
+        return repeat("0" if name in places else "1", rows)
+
+    def value(place: int, measure: Measure, width: Fraction | None) -> Iterable[str | None]:
         texts = one.texts(place, measure.type, clamp=clamp)
         if width is None:
-            values.append(texts)
-        else:
-            ends = ends_of(one.level.formulas[place], measure) if clamp else NOWHERE
-            values.append(recoded(texts, width, measure.type, ends))
-    return [*keys, *marks, *values]
+            return texts
+        ends = ends_of(one.level.formulas[place], measure) if clamp else NOWHERE
+        return recoded(texts, width, measure.type, ends)
+
+    return [
+        *(partial(key, name) for name in range(len(plan.keys))),
+        *(partial(mark, name) for name in range(len(plan.marks))),
+        *(
+            partial(value, place, measure, width)
+            for place, ((_, measure), width) in enumerate(zip(plan.measures, ranges, strict=True))
+        ),
+    ]
 
 
 def fetched(step: Fetch | Empty, rows: StagedRows | None) -> Constant:
     """A table as a constant; of an empty one nothing but the columns."""
     columns = tuple(columns_of(step))
     there = () if rows is None else rows.rows
-    texts = tuple([cell_text(row[place]) for row in there] for place in range(len(columns)))
+    texts = tuple(Texts.of(cell_text(row[place]) for row in there) for place in range(len(columns)))
     return Constant(columns, texts)
 
 
 def run_finishing(
     sql: Sql, constants: Mapping[str, Constant], twin: Runner, most_rows: int
-) -> tuple[Row, ...]:
+) -> Rows:
     """The rows of a finishing or a stage."""
+    ready = filled(sql, constants)
+    return twin.run(ready.text, ready.parameters, most_rows)
+
+
+def filled(sql: Sql, constants: Mapping[str, Constant]) -> Filled:
+    """A finishing or a stage with its constants."""
     shown: dict[str, str] = {}
     parameters: list[str | None] = []
     for name, constant in constants.items():
-        shown[in_quotes(name)] = _opened(constant, len(parameters))
+        places = range(len(parameters), len(parameters) + len(constant.columns))
+        shown[in_quotes(name)] = _opened(constant, [f"${place + 1}" for place in places])
         parameters += [_array(texts) for texts in constant.texts]
-    return twin.run(sql.text(shown), parameters, most_rows)
+    return Filled(sql.text(shown), tuple(parameters))
 
 
-def staged(step: Stage, rows: tuple[Row, ...]) -> StagedRows:
+def with_literals(sql: Sql, constants: Mapping[str, Constant]) -> str:
+    """A finishing with its constants written out, for where PostgreSQL takes no parameters: in a COPY.
+
+    INVARIANT: a literal ends where it ends, whatever it holds: quotes are doubled, and backslashes are read as they
+    are, since `standard_conforming_strings` is on and no client can change it; every connection is in UTF-8, in
+    which a quote is no part of another character.
+    """
+    shown = {
+        in_quotes(name): _opened(constant, [_literal(_array(texts)) for texts in constant.texts])
+        for name, constant in constants.items()
+    }
+    return sql.text(shown)
+
+
+def staged(step: Stage, rows: Iterable[Row]) -> StagedRows:
     """What a stage gave, as values that a plan compares with."""
     columns = tuple((one.id, one.type) for one in step.fields)
     return StagedRows(
@@ -113,11 +158,11 @@ def staged(step: Stage, rows: tuple[Row, ...]) -> StagedRows:
     )
 
 
-def _opened(constant: Constant, before: int) -> str:
+def _opened(constant: Constant, arrays: Sequence[str]) -> str:
     if not constant.columns:
         return "SELECT WHERE false"
     places = range(len(constant.columns))
-    opened = ", ".join(f"${before + place + 1}::text[]" for place in places)
+    opened = ", ".join(f"{one}::text[]" for one in arrays)
     items = ", ".join(
         f"CAST(t.c{place} AS {of}) AS {in_quotes(name)}"
         for place, (name, of) in enumerate(constant.columns)
@@ -126,19 +171,13 @@ def _opened(constant: Constant, before: int) -> str:
     return f"SELECT {items} FROM unnest({opened}) AS t({names})"  # noqa: S608 - names of ours, no value
 
 
-def _array(texts: Sequence[str | None]) -> str:
-    """In PostgreSQL's form of an array; most columns have nothing to escape, and no NULL."""
-    there = [text for text in texts if text is not None]
-    together = "".join(there)
-    if '"' in together or "\\" in together:
-        texts = [None if text is None else _escaped(text) for text in texts]
-    elif there and len(there) == len(texts):
-        return '{"' + '","'.join(there) + '"}'
-    return "{" + ",".join(["NULL" if text is None else f'"{text}"' for text in texts]) + "}"
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
 
 
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"')
+def _array(texts: Column) -> str:
+    """In PostgreSQL's form of an array."""
+    return "{" + ",".join(one.array() for one in Texts.of(texts).blocks) + "}"
 
 
 def _value(text: str | None, of: ColumnType) -> Value | None:

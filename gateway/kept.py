@@ -8,10 +8,11 @@ INVARIANT: noise is never drawn twice for one price: a key whose answer is not f
 
 import json
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from fractions import Fraction
+from itertools import islice
 from threading import Lock
 from typing import Any, Final
 
@@ -20,6 +21,8 @@ from sqlalchemy.dialects.postgresql import insert
 
 from gateway.budget.account import ratio
 from gateway.identity.lookup import reading_state
+from gateway.packed.ends import EndsRows
+from gateway.packed.texts import Rows
 from gateway.question import Answer, AnswerColumn
 from gateway.store.tables import FORGET, kept_answers, trail_records
 from gateway.trail.record import Kind
@@ -28,6 +31,7 @@ from gateway.units import Delta, Epsilon
 LONGEST_TEXT: Final = 2_000_000
 _MOST_ANSWERS: Final = 1_000
 _MOST_CELLS: Final = 2_000_000
+_ROWS_AT_ONCE: Final = 2_048
 _FORGOTTEN_AT_ONCE: Final = 10
 _FORGET: Final = text(f"SELECT {FORGET}({_FORGOTTEN_AT_ONCE})")
 _ENDS: Final = (Kind.ANSWERED, Kind.REFUSED, Kind.FAILED)
@@ -47,8 +51,8 @@ class Kept:
         self._hold(answer)
         if self._state is None:
             return
-        written = answer_text(answer)
-        if len(written) > LONGEST_TEXT:
+        written = _short_text(answer)
+        if written is None:
             return
         row = insert(kept_answers).values(query_id=answer.query_id, at=func.now(), answer=written)
         with _reached(self._state) as connection, connection.begin():
@@ -93,18 +97,43 @@ def _reached(state: Engine) -> Iterator[Connection]:
 
 def answer_text(answer: Answer) -> str:
     """An answer as it is kept: what was released, and what it cost."""
+    return "".join(_parts(answer))
+
+
+def _short_text(answer: Answer) -> str | None:
+    """The same, or None where it is too long; no more of it is written than it takes to tell."""
+    parts, length = [], 0
+    for part in _parts(answer):
+        parts.append(part)
+        length += len(part)
+        if length > LONGEST_TEXT:
+            return None
+    return "".join(parts)
+
+
+def _parts(answer: Answer) -> Iterator[str]:
+    yield '{"rows":['
+    yield from _listed(answer.rows)
+    yield '],"intervals":['
+    yield from _listed(answer.intervals)
     said = {
         "query_id": answer.query_id,
         "columns": [asdict(one) for one in answer.columns],
-        "rows": answer.rows,
-        "intervals": answer.intervals,
         "price": answer.price.ratio,
         "charged": answer.charged.ratio,
         "rho": None if answer.rho is None else ratio(answer.rho),
         "delta": answer.delta.ratio,
         "notices": answer.notices,
     }
-    return json.dumps(said, separators=(",", ":"))
+    yield "]," + json.dumps(said, separators=(",", ":"))[1:]
+
+
+def _listed(rows: Iterable[object]) -> Iterator[str]:
+    """The elements, without the brackets around them."""
+    rest, comma = iter(rows), ""
+    while some := list(islice(rest, _ROWS_AT_ONCE)):
+        yield comma + json.dumps(some, separators=(",", ":"))[1:-1]
+        comma = ","
 
 
 def answer_of(written: str) -> Answer:
@@ -113,11 +142,8 @@ def answer_of(written: str) -> Answer:
     return Answer(
         query_id=said["query_id"],
         columns=tuple(AnswerColumn(**one) for one in said["columns"]),
-        rows=tuple(map(tuple, said["rows"])),
-        intervals=tuple(
-            tuple(None if one is None else (one[0], one[1]) for one in row)
-            for row in said["intervals"]
-        ),
+        rows=Rows.of([tuple(row) for row in said["rows"]]),
+        intervals=EndsRows.of(said["intervals"]),
         price=Epsilon.from_ratio(said["price"]),
         charged=Epsilon.from_ratio(said["charged"]),
         rho=None if said["rho"] is None else Fraction(said["rho"]),

@@ -5,21 +5,23 @@ through the noise that was charged for. Every question has a record of its fate 
 """
 
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
 from gateway.accuracy import at_accuracy, with_margins
-from gateway.answering import finished, pass_through
+from gateway.answering import about_a_connection, finished, pass_through
 from gateway.binding.bound import Cut, Passing
+from gateway.binding.statement import Kind
 from gateway.bounding.fold_moments import fold_moments
 from gateway.budget.account import Currency
 from gateway.budget.charge import Receipt
 from gateway.charging import charge_question
 from gateway.errors import Code, SourceStopped, SyntaxRefused
-from gateway.executing import executed
+from gateway.executing import Executed, executed
 from gateway.fates import Fate, recorded
+from gateway.handing import Handed, handed
 from gateway.house import House
 from gateway.pacing import Grid, on_grid
 from gateway.plan.grouping import Aggregate
@@ -31,8 +33,9 @@ from gateway.question import Answer, Estimate, Request
 from gateway.sensitivity.analyse import analyse
 from gateway.sensitivity.rolled import Rolled, rolled
 from gateway.serving import Serving
-from gateway.understanding import Question, understand
+from gateway.understanding import Question, Understood, understand
 from gateway.units import Epsilon
+from gateway.zones import moment_in, require_zone_does_not_matter
 
 _LOOK_S: Final = 0.1  # how often is looked whether the first answer to a key is there
 
@@ -43,20 +46,69 @@ def answer(
     """The answer to a question, or the refusal; both are recorded."""
     with recorded(house, subject, request, front_end) as fate:
         with on_grid(house.pace, house.grid(), cancelled) as grid:
-            told = _answered(house, subject, request, fate, grid, cancelled)
+            walked = _walked(house, subject, request, fate, grid, cancelled, alone=True)
+            told = _answered(house, walked, grid, cancelled)
         if request.idempotency is not None and told.charged:
             house.kept.keep(told)
         return told
 
 
-def _answered(  # noqa: PLR0917 - a question and everything about it
+def release(
+    house: House, subject: Subject, request: Request, front_end: str, cancelled: threading.Event
+) -> Handed:
+    """The same way up to the finishing, which somebody runs who has a connection to the twin."""
+    with (
+        recorded(house, subject, request, front_end) as fate,
+        on_grid(house.pace, house.grid(), cancelled) as grid,
+    ):
+        walked = _walked(house, subject, request, fate, grid, cancelled)
+    return handed(walked.understood, walked.done)
+
+
+@dataclass(frozen=True)
+class Walked:
+    """How far a question came: nothing is `done` of one that passes, or that was answered before."""
+
+    query_id: str
+    question: Question
+    serving: Serving
+    understood: Understood
+    receipt: Receipt | None = None
+    done: Executed | None = None
+
+
+def _answered(house: House, walked: Walked, grid: Grid, cancelled: threading.Event) -> Answer:
+    """What the finishing makes of it."""
+    question, understood, receipt = walked.question, walked.understood, walked.receipt
+    if isinstance(understood.bound, Passing):
+        return pass_through(house, walked.query_id, question, understood, understood.bound)
+    if walked.done is None:
+        if receipt is None:
+            raise BrokenPlan("a question that was neither answered nor is to be")
+        return held(house, receipt, grid, cancelled)
+    return finished(
+        house,
+        walked.query_id,
+        question,
+        walked.serving,
+        understood,
+        receipt,
+        walked.done,
+        cancelled,
+    )
+
+
+def _walked(  # noqa: PLR0913, PLR0917 - a question and everything about it
     house: House,
     subject: Subject,
     request: Request,
     fate: Fate,
     grid: Grid,
     cancelled: threading.Event,
-) -> Answer:
+    *,
+    alone: bool = False,
+) -> Walked:
+    """Up to the constants; a question that is asked `alone`, without a connection, is a query."""
     now = house.now()
     question, serving = asked(house, subject, request, fate.asked.front_end, now)
     fate.concerns(serving.policy.name)
@@ -64,10 +116,14 @@ def _answered(  # noqa: PLR0917 - a question and everything about it
     fate.decided(understood.decision)
     # not before: when a refusal leaves must not tell which dataset somebody may not ask
     grid.step_ms = serving.policy.results.reply_grid_ms
+    walked = Walked(fate.query_id, question, serving, understood)
     if isinstance(understood.bound, Passing):
-        return pass_through(house, fate.query_id, question, understood, understood.bound)
-    spending = Spending(request, understood, analysed(understood.bound, serving, now))
-    serving.rehearse(spending.analyses, understood.bound, now)
+        return walked
+    if alone and understood.bound.statement.kind is not Kind.QUERY:
+        raise about_a_connection(understood.bound.statement)
+    require_zone_does_not_matter(understood.bound, request.zone)
+    spending = Spending(request, understood, analysed(understood.bound, serving, question.asked_at))
+    serving.rehearse(spending.analyses, understood.bound, question.asked_at)
     spending = at_accuracy(house.journal, serving, question.subject.name, spending)
     receipt = None
     if spending.measures:
@@ -75,10 +131,10 @@ def _answered(  # noqa: PLR0917 - a question and everything about it
         with fate.charging():
             receipt = charge_question(house.journal, house.trail, fate.asked, wanted, now)
     if receipt is not None and receipt.repeated:
-        return held(house, receipt, grid, cancelled)
+        return replace(walked, receipt=receipt)
     bounded = bought(serving, spending, receipt)
     done = executed(house, question, serving, understood, bounded, cancelled)
-    return finished(house, fate.query_id, question, serving, understood, receipt, done)
+    return replace(walked, receipt=receipt, done=done)
 
 
 def estimate(house: House, subject: Subject, request: Request, front_end: str) -> Estimate:
@@ -89,8 +145,11 @@ def estimate(house: House, subject: Subject, request: Request, front_end: str) -
         understood = understand(question, serving.views, house.twin.borrowed)
         if isinstance(understood.bound, Passing):
             return estimated(serving, None, ())
-        spending = Spending(request, understood, analysed(understood.bound, serving, now))
-        serving.rehearse(spending.analyses, understood.bound, now)
+        require_zone_does_not_matter(understood.bound, request.zone)
+        spending = Spending(
+            request, understood, analysed(understood.bound, serving, question.asked_at)
+        )
+        serving.rehearse(spending.analyses, understood.bound, question.asked_at)
         spending = at_accuracy(house.journal, serving, question.subject.name, spending)
         cost = expected_cost(house.journal, serving, question.subject.name, spending)
         releases = bought(serving, spending, cost)
@@ -124,7 +183,15 @@ def asked(
     house: House, subject: Subject, request: Request, front_end: str, now: datetime
 ) -> tuple[Question, Serving]:
     """The question, and the dataset it is about."""
-    question = Question(request.sql, subject, front_end, now, request.purpose, request.parameters)
+    question = Question(
+        request.sql,
+        subject,
+        front_end,
+        moment_in(request.zone, now),
+        request.purpose,
+        request.parameters,
+        request.types,
+    )
     return question, house.serving(question, request.dataset)
 
 

@@ -1,11 +1,13 @@
 """What enters and what leaves: a request as a front end hands it in, and the answer it gets back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 from typing import Final, Self
 
+from gateway.packed.ends import Interval
+from gateway.packed.texts import Row
 from gateway.units import Delta, Epsilon, UnitError, exact_decimal, format_decimal
 
 CONFIDENCES: Final = (Fraction(1, 2), Fraction(9999, 10_000))
@@ -72,7 +74,8 @@ class Accuracy:
 class Request:
     """What somebody wants to know, before anybody looked at it.
 
-    `parameters` are texts as PostgreSQL reads them; `idempotency` is the client's key and what it asked.
+    `parameters` are texts as PostgreSQL reads them, `types` what the client says of theirs, where it does, as numbers
+    of PostgreSQL's; `idempotency` is the client's key and what it asked; `zone` is the one it counts its days in.
     """
 
     sql: str
@@ -80,9 +83,11 @@ class Request:
     purpose: str | None = None
     epsilon: Epsilon | None = None
     parameters: tuple[str | None, ...] = ()
+    types: tuple[int, ...] = ()
     idempotency: tuple[str, str] | None = None
     address: str = ""
     accuracy: Accuracy | None = None
+    zone: str = "UTC"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +111,8 @@ class Answer:
 
     query_id: str
     columns: tuple[AnswerColumn, ...]
-    rows: tuple[tuple[str | None, ...], ...]
-    intervals: tuple[tuple[tuple[float, float] | None, ...], ...]
+    rows: Sequence[Row]
+    intervals: Sequence[tuple[Interval, ...]]
     price: Epsilon
     charged: Epsilon
     rho: Fraction | None

@@ -6,19 +6,19 @@ away unless the same is proven still.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from gateway.binding.bound import Cut, Fetch, Stage
 from gateway.bounding.bound_release import bound_release
-from gateway.bounding.bounded import BoundedRelease
 from gateway.budget.account import Currency
 from gateway.catalog.own import is_own
 from gateway.engines.connect import reading_source
 from gateway.engines.described import describe
 from gateway.engines.proving import Proven, proven
 from gateway.engines.shard_sizes import estimated_rows, parts_for
+from gateway.engines.shown import Key
 from gateway.engines.source import Source, Wanted
 from gateway.engines.staged import StagedRows
 from gateway.errors import BackendUnavailable, Code, OperatorError
@@ -117,20 +117,30 @@ class Serving:
     def count(
         self,
         analysis: Analysis,
+        shown: Sequence[Key],
         staged: Mapping[str, StagedRows],
         *,
         now: datetime,
         limit_s: float,
         cancelled: threading.Event,
     ) -> Mapping[Histogram, ExactHistogram]:
-        """The exact histograms of a release, bounded in the same way."""
+        """The exact histograms of the groups of a release that are `shown`, bounded in the same way.
+
+        INVARIANT: these are released, so what the source is asked depends on nothing that is not. Where none is, it is
+        not asked.
+        """
+        if not shown:
+            return {one: ExactHistogram({}) for one in analysis.histograms}
         rested_on: list[Mapping[str, Proven]] = []
 
-        def bounded() -> BoundedRelease:
-            rested_on.append(self.proofs.now())
-            return bound_release(analysis, now=now, proven=rested_on[-1])
+        def bounded() -> Wanted:
+            seen = self.proofs.seen()
+            rested_on.append(seen.proven)
+            # histograms add up whatever is measured beside them
+            release = replace(bound_release(analysis, now=now, proven=seen.proven), measurements=())
+            return Wanted(release, parts_for(release, seen.rows, self.source.parts))
 
-        exact = self.source.count(bounded, staged, limit_s=limit_s, cancelled=cancelled)
+        exact = self.source.count(bounded, shown, staged, limit_s=limit_s, cancelled=cancelled)
         if self.proofs.now() != rested_on[-1]:
             raise BackendUnavailable(Code.SOURCE_UNAVAILABLE, hint="try again")
         return dict(zip(analysis.histograms, exact, strict=True))

@@ -7,11 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+import numpy as np
+
 from gateway.binding.bound import Cut
-from gateway.finishing import Constant, Row
+from gateway.finishing import Constant
+from gateway.packed.ends import EndsRows, Interval
+from gateway.packed.texts import Row, Rows, Texts
 from gateway.plan.grouping import Aggregate
 
-Intervals: TypeAlias = tuple[tuple[tuple[float, float] | None, ...], ...]
+Intervals: TypeAlias = Sequence[Sequence[Interval]]
 
 
 def blanked(constant: Constant, plan: Aggregate, small: frozenset[int]) -> Constant:
@@ -21,7 +25,7 @@ def blanked(constant: Constant, plan: Aggregate, small: frozenset[int]) -> Const
     *columns, numbers = constant.texts
     before = len(plan.keys) + len(plan.marks)
     measured = [
-        [None if row in small else text for row, text in enumerate(column)]
+        Texts.of(None if row in small else text for row, text in enumerate(column))
         for column in columns[before:]
     ]
     return replace(constant, texts=(*columns[:before], *measured, numbers))
@@ -29,18 +33,16 @@ def blanked(constant: Constant, plan: Aggregate, small: frozenset[int]) -> Const
 
 def without_small(
     cut: Cut, rows: Sequence[Row], intervals: Intervals, small: Mapping[str, frozenset[int]]
-) -> Intervals:
+) -> EndsRows:
     """The intervals of an answer: a row that comes from a blank one has none, NULL or not."""
+    found = EndsRows.of(intervals)
     if cut.traced is None or not any(small.values()):
-        return intervals
-    readings = cut.traced.readings
-    there = [small.get(one.name, frozenset()) for one in readings]
-    return tuple(
-        tuple(None for _ in own)
-        if any(
-            number is not None and int(number) in blank
-            for number, blank in zip(row[-len(readings) :], there, strict=True)
+        return found
+    readings, columns = cut.traced.readings, Rows.of(rows).columns
+    shown = np.ones(len(rows), dtype=np.bool_)
+    for one, numbers in zip(readings, columns[len(columns) - len(readings) :], strict=True):
+        blank = frozenset(map(str, small.get(one.name, ())))
+        shown &= np.fromiter(
+            (number not in blank for number in numbers), dtype=np.bool_, count=len(rows)
         )
-        else own
-        for row, own in zip(rows, intervals, strict=True)
-    )
+    return found.where(shown)

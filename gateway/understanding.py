@@ -14,12 +14,13 @@ from datetime import datetime
 from typing import Protocol, TypeAlias
 
 from gateway.binding.bound import Bound, Cut, Passing, Release, Step
+from gateway.binding.chatter import without_database
 from gateway.binding.describing import Column
+from gateway.binding.given import Given
 from gateway.binding.parameters import literals
 from gateway.binding.selecting import can_select
 from gateway.binding.spellings import askable
 from gateway.binding.statement import classify
-from gateway.plan.scalars import Literal
 from gateway.policy.applying import Applying, Circumstances, applying, purpose_of
 from gateway.policy.decide import Decision, decide_by
 from gateway.policy.row_filters import with_rows
@@ -60,6 +61,7 @@ class Question:
     asked_at: datetime
     purpose: str | None = None
     values: tuple[str | None, ...] = ()
+    types: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,15 +82,17 @@ def understand(question: Question, views: Views, borrow: Borrow) -> Understood:
     with ExitStack() as borrowed:
         twin: list[Describer] = []
 
-        def said(sql: str) -> Described:
+        def said(sql: str, types: Sequence[int] = ()) -> Described:
             if not twin:  # what was bound before needs no session
                 session = borrow(question.subject.name, view.shown)
                 twin.append(borrowed.enter_context(session))
-            return twin[0].describe(sql)
+            return twin[0].describe(sql, types)
 
-        parameters: tuple[Literal, ...] = ()
+        parameters: tuple[Given, ...] = ()
         if question.values:
-            wanted = said(askable(classify(question.sql).query or question.sql)).parameters
+            sql = without_database(question.sql, view.dataset)
+            asked = askable(classify(sql).query or sql)
+            wanted = said(asked, question.types).parameters
             parameters = literals(question.values, [one.type_name for one in wanted])
         bound = view.statements.bind(question.sql, parameters, lambda sql: said(sql).columns)
     return decided(bound, question, rules, view, views.policy)

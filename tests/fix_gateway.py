@@ -435,7 +435,12 @@ class Serving:
     def begin(cls, *options: str, env: Mapping[str, str]) -> Self:
         process = subprocess.Popen(
             [sys.executable, "-m", "gateway", "serve", *options],
-            env={"GATEWAY_REST_PORT": "0", **env, "GATEWAY_LOG_FORMAT": "json"},
+            env={
+                "GATEWAY_REST_PORT": "0",
+                "GATEWAY_PG_PORT": "0",
+                **env,
+                "GATEWAY_LOG_FORMAT": "json",
+            },
             cwd="/",
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,

@@ -18,11 +18,13 @@ from gateway.binding.bound import Cut, Release
 from gateway.cells import answer_intervals
 from gateway.embedded import Lease
 from gateway.exact import ExactTable
-from gateway.finishing import Row, _array, released
-from gateway.noise.cells import Interval, Intervals
+from gateway.finishing import _array, released
+from gateway.noise.cells import Intervals
 from gateway.noise.noisy import add_noise
 from gateway.noise.pricing import Noise, priced
 from gateway.noise.rolling import NoisyRelease, PricedRelease, rolled_up
+from gateway.packed.ends import Interval
+from gateway.packed.texts import Row
 from gateway.plan.forms import Form, Measured, Over
 from gateway.sensitivity.analyse import analyse
 from gateway.sensitivity.rolled import rolled

@@ -11,12 +11,14 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from gateway.binding.bound import Bound, Cut, Passing, Release, ResultColumn, Sql, Traced
+from gateway.binding.chatter import as_chatter, is_chatter, without_database
 from gateway.binding.cutting import Cutting
 from gateway.binding.describing import Describe, described, require_agreement, traced_agrees
 from gateway.binding.dialect import DIALECT
 from gateway.binding.environment import Environment
+from gateway.binding.given import Given
 from gateway.binding.limits import check_kept, tokens_of
-from gateway.binding.persons import person_rows
+from gateway.binding.previews import person_rows
 from gateway.binding.probes import gives_nothing
 from gateway.binding.queries import Queries
 from gateway.binding.relation import Rows
@@ -25,11 +27,10 @@ from gateway.binding.spellings import askable, with_medians
 from gateway.binding.staging import rendered
 from gateway.binding.statement import Kind, Statement, classify
 from gateway.binding.texts import check_literals, check_same, with_parameters, without_intervals
-from gateway.binding.tracing import followed, with_ends
+from gateway.binding.tracing import Followed, followed, with_ends
 from gateway.catalog.tables import Dataset
-from gateway.errors import Code, LimitExceeded, SyntaxRefused, UnsupportedSql
+from gateway.errors import Code, LimitExceeded, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.plan.node import BrokenPlan
-from gateway.plan.scalars import Literal
 from gateway.plan.uses import tables, uses
 
 
@@ -37,20 +38,20 @@ def bind(
     sql: str,
     dataset: Dataset,
     *,
-    parameters: Sequence[Literal] = (),
+    parameters: Sequence[Given] = (),
     describe: Describe | None = None,
 ) -> Bound:
     """What the statement means for someone who sees this dataset, or the refusal.
 
     With `describe` PostgreSQL is asked first: what it does not take gets its own words and position.
     """
-    statement = classify(sql)
+    statement = classify(without_database(sql, dataset))
     if describe is None:
         return _bound(statement, dataset, parameters)
     if statement.kind is Kind.PASS:
-        return Passing(statement)
+        return _passing(statement)
     original = described(askable(statement.query), describe)
-    bound = _bound(statement, dataset, parameters)
+    bound = _bound_or_chatter(statement, dataset, parameters)
     if isinstance(bound, Cut):
         return _agreed(bound, original, describe)
     return replace(bound, result=original)
@@ -69,9 +70,25 @@ def _agreed(cut: Cut, original: tuple[ResultColumn, ...], describe: Describe) ->
     return replace(cut, result=original, traced=traced, instead=instead)
 
 
-def _bound(statement: Statement, dataset: Dataset, parameters: Sequence[Literal]) -> Bound:
+def _bound_or_chatter(statement: Statement, dataset: Dataset, parameters: Sequence[Given]) -> Bound:
+    """What PostgreSQL takes and we do not is the twin's affair, where it names nothing of the source."""
+    try:
+        return _bound(statement, dataset, parameters)
+    except LimitExceeded:
+        raise
+    except Refusal:
+        if not is_chatter(statement.query, dataset):
+            raise
+    return _passing(statement)
+
+
+def _passing(statement: Statement) -> Passing:
+    return Passing(as_chatter(statement))
+
+
+def _bound(statement: Statement, dataset: Dataset, parameters: Sequence[Given]) -> Bound:
     if statement.kind is Kind.PASS:
-        return Passing(statement)
+        return _passing(statement)
     try:
         return _bind(statement, dataset, parameters)
     except RecursionError as error:
@@ -82,7 +99,7 @@ def _bound(statement: Statement, dataset: Dataset, parameters: Sequence[Literal]
 def _bind(
     statement: Statement,
     dataset: Dataset,
-    parameters: Sequence[Literal],
+    parameters: Sequence[Given],
     *,
     selecting: bool = True,
 ) -> Bound:
@@ -96,12 +113,12 @@ def _bind(
     cutting = Cutting(dataset, _names(tokens), empty=gives_nothing(tree), selecting=selecting)
     relation = Queries(cutting, tree).query(tree, Environment(), None, "")
     if isinstance(relation, Rows):
-        raise person_rows()
+        raise person_rows(relation.plan)
     query = with_ends(relation.query, cutting)
     if not cutting.steps and not cutting.shortened:
         if cutting.touched:
             raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a statement that reads nothing")
-        return Passing(statement)
+        return _passing(statement)
     finishing = _sql(query)
     trace = followed(query, cutting)
     releases = [step.plan for step in cutting.steps if isinstance(step, Release)]
@@ -112,7 +129,8 @@ def _bind(
         frozenset(use for plan in releases for use in uses(plan)),
         frozenset(cutting.touched) | frozenset(name for plan in releases for name in tables(plan)),
         relation.names if relation.complete else None,
-        traced=None if trace is None else Traced(_parted(trace.query), trace.cells, trace.others),
+        traced=_traced(trace),
+        again=trace.again,
     )
     if not cutting.selected:
         return cut
@@ -121,6 +139,12 @@ def _bind(
         raise BrokenPlan("a statement that chooses and counts nothing")
     # what is written is a grouping, and is permitted like one
     return replace(cut, uses=counted.uses, tables=counted.tables, instead=counted)
+
+
+def _traced(trace: Followed) -> Traced | None:
+    if trace.cells is None:
+        return None
+    return Traced(_parted(trace.query), trace.cells, trace.others)
 
 
 def parse(sql: str, tokens: list[Token]) -> exp.Expression:

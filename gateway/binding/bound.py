@@ -17,7 +17,7 @@ from typing import TypeAlias
 from gateway.binding.statement import Statement
 from gateway.catalog.tables import Table
 from gateway.plan.fields import Field
-from gateway.plan.forms import Cells, Form
+from gateway.plan.forms import Cells, Form, Readings
 from gateway.plan.grouping import Aggregate
 from gateway.plan.uses import Use
 
@@ -100,6 +100,20 @@ class Passing:
 
 
 @dataclass(frozen=True, slots=True)
+class Again:
+    """What has to be known of a finishing to run it again over other numbers.
+
+    `reads` are the aggregates in each column of the result, `steering` those that decide which rows there are.
+    `effort` is a sum of products: of names of constants, for the rows that each has. None where it cannot be told, or
+    where the same numbers may give another result.
+    """
+
+    reads: tuple[Readings, ...]
+    steering: Readings
+    effort: tuple[tuple[str, ...], ...] | None
+
+
+@dataclass(frozen=True, slots=True)
 class Traced:
     """The finishing with more columns behind the others: which row of a release a row comes from.
 
@@ -124,7 +138,7 @@ class Cut:
     `uses` are the columns it needs and how, `tables` the tables it reads: what the policy decides on.
     `columns` are the names of the result where they are known without asking the twin, `result` is what
     the twin says of it, when it was asked. `traced` is there where every row of the result comes from one
-    row of a release. `instead` is the same statement with counts, where values are chosen though it groups.
+    row of a release, `again` where all of its columns are known. `instead` is the same statement with counts, where values are chosen though it groups.
     """
 
     statement: Statement
@@ -135,6 +149,7 @@ class Cut:
     columns: tuple[str, ...] | None
     result: tuple[ResultColumn, ...] | None = None
     traced: Traced | None = None
+    again: Again | None = None
     instead: "Cut | None" = None
 
     @property

@@ -11,8 +11,8 @@ from gateway.binding.bound import Empty, Fetch, Release, Sql, Stage, Step
 from gateway.catalog.own import is_own
 from gateway.catalog.tables import Dataset, Table
 from gateway.plan.fields import Field
-from gateway.plan.forms import Form
-from gateway.plan.grouping import Aggregate
+from gateway.plan.forms import Form, Measured, places_of
+from gateway.plan.grouping import Aggregate, with_limits
 
 
 class Cutting:
@@ -57,11 +57,23 @@ class Cutting:
     def stage(self, sql: Sql, fields: tuple[Field, ...]) -> str:
         return self._once((sql, fields), "s", lambda name: Stage(name, sql, fields))
 
-    def bound(self, release: str, form: Form) -> int:
-        """The number, from 1, under which a release has the ends of the intervals of a form."""
+    def bound(self, release: str, form: Form, end: str) -> int:
+        """The number, from 1, under which a release has the ends of the intervals of a form; `end` is `l` or `h`.
+
+        An end of a percentile has to be chosen: the release is asked for it as well.
+        """
         bounds = self._bounds.setdefault(release, [])
         if form not in bounds:
             bounds.append(form)
+        # of what is computed from it, either end may need either end of it
+        ends = {end} if isinstance(form, Measured) else {"l", "h"}
+        places = set(places_of(form))
+        self.steps = [
+            replace(step, plan=with_limits(step.plan, places, ends))
+            if isinstance(step, Release) and step.name == release
+            else step
+            for step in self.steps
+        ]
         return bounds.index(form) + 1
 
     def bounds(self, release: str) -> tuple[Form, ...]:

@@ -14,12 +14,17 @@ from typing import Final
 
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.parsers.postgres import PostgresParser
+from sqlglot.tokenizer_core import TokenType
 
+# sqlglot takes `$1,$` for the beginning of a string; this sign stands for the `$` of a parameter while it reads
+PARAMETER_MARK: Final = "\x01"
 _OWN_SYNTAX: Final = frozenset({"CAST", "EXTRACT", "OVERLAY", "POSITION", "SUBSTRING", "TRIM"})
 
 PostgresParser.FUNCTIONS.clear()
 for _name in set(PostgresParser.FUNCTION_PARSERS) - _OWN_SYNTAX:
     del PostgresParser.FUNCTION_PARSERS[_name]
+
+Postgres.Tokenizer.SINGLE_TOKENS[PARAMETER_MARK] = TokenType.PARAMETER
 
 # sqlglot logs the text of what it cannot parse; an analyst's text belongs into no log
 logging.getLogger("sqlglot").disabled = True

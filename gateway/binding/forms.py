@@ -9,7 +9,16 @@ from sqlglot import exp
 from gateway.binding import constants
 from gateway.binding.names import name_of_function
 from gateway.catalog.values import ValueUnfit, read_number
-from gateway.plan.forms import AtLeast, Form, Measured, Number, Over, Plus, Root, Times
+from gateway.plan.forms import (
+    Arithmetic,
+    Each,
+    Form,
+    Number,
+    Over,
+    Plus,
+    Times,
+    places_of,
+)
 from gateway.plan.types import is_number
 
 # they hand on their first argument where it is not NULL, up to rounding
@@ -21,18 +30,37 @@ Lookup: TypeAlias = Callable[[exp.Column], Form | None]
 
 def form_of(node: exp.Expression, lookup: Lookup) -> Form | None:
     """The form of an expression; `lookup` has those of the columns in it."""
-    form = _form(node, lookup)
-    return form if form is not None and _has_measure(form) else None
+    form = _array(node, lookup) or _form(node, lookup)
+    return form if form is not None and any(True for _ in places_of(form)) else None
+
+
+def _array(node: exp.Expression, lookup: Lookup) -> Form | None:
+    """Several values as an array, or its elements as rows."""
+    match node:
+        case exp.Column():
+            return lookup(node)
+        case exp.Paren() | exp.Unnest():
+            return _array(node.this, lookup)
+        case exp.Cast():
+            inner = _array(node.this, lookup)
+            return inner if isinstance(inner, Each) else None
+        case exp.Anonymous() if name_of_function(node) == "unnest" and len(node.expressions) == 1:
+            return _array(node.expressions[0], lookup)
+        case exp.Array() if node.expressions:
+            forms = [_form(one, lookup) for one in node.expressions]
+            return None if None in forms else Each(tuple(one for one in forms if one is not None))
+    return None
 
 
 def _form(  # noqa: PLR0911 - one answer for each kind of node
     node: exp.Expression, lookup: Lookup
-) -> Form | None:
+) -> Arithmetic | None:
     match node:
         case exp.Paren():
             return _form(node.this, lookup)
         case exp.Column():
-            return lookup(node)
+            found = lookup(node)
+            return None if isinstance(found, Each) else found
         case exp.Literal() if not node.is_string:
             return _number(node.this)
         case exp.Neg():
@@ -47,7 +75,7 @@ def _form(  # noqa: PLR0911 - one answer for each kind of node
     return None
 
 
-def _arithmetic(node: exp.Expression, lookup: Lookup) -> Form | None:
+def _arithmetic(node: exp.Expression, lookup: Lookup) -> Arithmetic | None:
     left, right = _form(node.this, lookup), _form(node.expression, lookup)
     if left is None or right is None:
         return None
@@ -56,14 +84,14 @@ def _arithmetic(node: exp.Expression, lookup: Lookup) -> Form | None:
     return _MAKING[type(node)](left, right)
 
 
-_MAKING: Final[dict[type[exp.Expression], Callable[[Form, Form], Form]]] = {
+_MAKING: Final[dict[type[exp.Expression], Callable[[Arithmetic, Arithmetic], Arithmetic]]] = {
     exp.Add: Plus,
     exp.Mul: Times,
     exp.Div: Over,
 }
 
 
-def _number(text: str) -> Form | None:
+def _number(text: str) -> Arithmetic | None:
     try:
         return Number(read_number(text))
     except ValueUnfit:
@@ -75,15 +103,3 @@ def _to_number(node: exp.Cast) -> bool:
     if not isinstance(to.this, exp.DataType.Type) or constants.is_interval(to):
         return False
     return to.this.name in constants.TYPE_NAMES and is_number(constants.column_type(to))
-
-
-def _has_measure(form: Form) -> bool:
-    match form:
-        case Measured():
-            return True
-        case Number():
-            return False
-        case Root(of) | AtLeast(of, _):
-            return _has_measure(of)
-        case Plus(left, right) | Times(left, right) | Over(left, right):
-            return _has_measure(left) or _has_measure(right)

@@ -7,13 +7,15 @@ INVARIANT: what gets through is short, nests at most `DEPTH` deep, and costs the
 `RETRIES` second readings; its work is then small whatever it reads.
 """
 
+from itertools import pairwise
 from typing import Final
 
 from sqlglot.errors import SqlglotError
 from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from gateway.binding.dialect import DIALECT
+from gateway.binding.dialect import DIALECT, PARAMETER_MARK
+from gateway.binding.lexemes import Sort, lexemes
 from gateway.errors import Code, LimitExceeded, SyntaxRefused
 
 LENGTH: Final = 65_536
@@ -52,17 +54,44 @@ def tokens_of(sql: str) -> list[Token]:
             Code.SQL_TOO_LARGE, f"the text has {len(sql)} characters, more than {LENGTH}"
         )
     _check_characters(sql)
+    marked, parameters = _marked(sql)
     try:
-        tokens = list(DIALECT.tokenize(sql))
+        tokens = list(DIALECT.tokenize(marked))
     except (SqlglotError, ValueError, IndexError):
         raise SyntaxRefused(Code.SQL_SYNTAX, "a string, a name or a comment does not end") from None
     if len(tokens) > TOKENS:
         raise LimitExceeded(
             Code.SQL_TOO_LARGE, f"the text has {len(tokens)} words and signs, more than {TOKENS}"
         )
+    if not parameters <= _read_as_parameters(tokens, parameters):
+        raise SyntaxRefused(Code.SQL_SYNTAX, "a parameter inside a string, a name or a comment")
     _check_depth(tokens)
     _check_gaps(sql, tokens)
     return tokens
+
+
+def _read_as_parameters(tokens: list[Token], parameters: frozenset[int]) -> set[int]:
+    """Where sqlglot has parameters. The rest of a command is one string of it, and is read again before it is used."""
+    found = {one.start for one in tokens if one.token_type is TokenType.PARAMETER}
+    for before, one in pairwise(tokens):
+        # a string that was written has two quotes more than its text; of this one sqlglot says but where it ends
+        if one.token_type is TokenType.STRING and one.end - one.start < len(one.text):
+            found |= {place for place in parameters if before.end < place <= one.end}
+    return found
+
+
+def _marked(sql: str) -> tuple[str, frozenset[int]]:
+    """The text as sqlglot reads parameters in it, each sign in its place; and where they are for PostgreSQL."""
+    if "$" not in sql and PARAMETER_MARK not in sql:
+        return sql, frozenset()
+    pieces = lexemes(sql)
+    if any(one.sort is Sort.SIGN and one.name == PARAMETER_MARK for one in pieces):
+        raise SyntaxRefused(Code.SQL_SYNTAX, "the text has a control character")
+    places = frozenset(one.start for one in pieces if one.sort is Sort.PARAMETER)
+    letters = list(sql)
+    for place in places:
+        letters[place] = PARAMETER_MARK
+    return "".join(letters), places
 
 
 def check_kept(tokens: list[Token]) -> None:

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from gateway.binding.names import quoted
 from gateway.catalog.types import Kind
-from gateway.plan.forms import Form, Measured
+from gateway.plan.forms import Form, Measured, Reading, Readings
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import BrokenPlan
 
@@ -40,15 +40,20 @@ class Origin:
 class Shown:
     """A column: the form in which it follows from a row of its origin, or the key of it that it is.
 
-    `also` has the forms where rows come from one of several origins.
+    `reads` are the aggregates it is computed from, `also` has the forms where rows come from one of several origins.
     """
 
     name: str
     form: Form | None = None
     of: Origin | None = None
     key: int | None = None
-    noisy: bool = False
+    reads: Readings = frozenset()
     also: tuple[tuple[Origin, Form], ...] = ()
+
+    @property
+    def noisy(self) -> bool:
+        """Whether anything released is in it."""
+        return bool(self.reads)
 
     def form_in(self, origin: Origin) -> Form | None:
         """How it follows from a row of this origin, where the row comes from one."""
@@ -88,10 +93,11 @@ class Released:
         origin = Origin(name, plan)
         keys = [Shown(key, of=origin, key=place) for place, (key, _) in enumerate(plan.keys)]
         measures = [
-            Shown(measure, Measured(place), origin, noisy=True)
+            Shown(measure, Measured(place), origin, reads=frozenset({Reading(name, place)}))
             for place, (measure, _) in enumerate(plan.measures)
         ]
-        ends = [Shown(f"{end}{place + 1}", noisy=True) for place in range(bounds) for end in "lh"]
+        end_of = frozenset({Reading(name, None)})
+        ends = [Shown(f"{end}{place + 1}", reads=end_of) for place in range(bounds) for end in "lh"]
         marks = map(Shown, plan.marks)
         self.columns: tuple[Shown, ...] | None = (*keys, *marks, *measures, *ends)
         self.origins = (origin,)
@@ -183,5 +189,5 @@ def moved(one: Shown, above: dict[Origin, Origin], name: str | None = None) -> S
     own = None if one.of is None else above.get(one.of)
     also = tuple((above[of], form) for of, form in one.also if of in above)
     if own is None:
-        return Shown(name, noisy=one.noisy, also=also)
+        return Shown(name, reads=one.reads, also=also)
     return replace(one, name=name, of=own, also=also)

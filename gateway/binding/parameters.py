@@ -6,15 +6,19 @@ INVARIANT: a value is data from here on: a typed literal of the plan and of the 
 from collections.abc import Sequence
 
 from gateway.binding import constants
-from gateway.catalog.types import Family, TypeUnknown, parse_type
+from gateway.binding.given import Given, Listed
+from gateway.catalog.types import ColumnType, Family, TypeUnknown, parse_type
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
 from gateway.plan.scalars import Literal
 from gateway.plan.types import TEXT
 
+_ARRAY = "[]"
+# how an array of moments is written depends on settings
+_LISTED = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT, Family.TEXT, Family.UUID})
 _TRUTH = {"t": "true", "f": "false"}
 
 
-def literals(texts: Sequence[str | None], types: Sequence[str]) -> tuple[Literal, ...]:
+def literals(texts: Sequence[str | None], types: Sequence[str]) -> tuple[Given, ...]:
     """The values, one for each parameter of the statement; `types` are named as `format_type` does."""
     if len(texts) != len(types):
         raise SyntaxRefused(
@@ -27,19 +31,28 @@ def literals(texts: Sequence[str | None], types: Sequence[str]) -> tuple[Literal
     )
 
 
-def _literal(number: int, text: str | None, of: str) -> Literal:
-    try:
-        kind = parse_type(of)
-    except TypeUnknown:
+def _literal(number: int, text: str | None, of: str) -> Given:
+    listed = of.endswith(_ARRAY)
+    kind = _type(of.removesuffix(_ARRAY))
+    if kind is None or (listed and (text is None or kind.family not in _LISTED)):
         raise UnsupportedSql(
             Code.CLAUSE_UNSUPPORTED,
             f"parameter ${number} of the type {of[:63]}",
             "cast it in the statement, as in $1::numeric",
-        ) from None
+        )
     if kind.family is Family.TEXT:
         kind = TEXT
     if text is None:
         return Literal(None, kind)
+    if listed:
+        return Listed(text, kind)
     if kind.family is Family.BOOLEAN:
         text = _TRUTH.get(text.strip().lower(), text)
     return constants.typed(text, kind)
+
+
+def _type(name: str) -> ColumnType | None:
+    try:
+        return parse_type(name)
+    except TypeUnknown:
+        return None

@@ -27,6 +27,7 @@ from gateway.binding.joining import (
 )
 from gateway.binding.measures import Measures
 from gateway.binding.per_unit import Grouping
+from gateway.binding.previews import person_rows
 from gateway.binding.relation import Free, Relation, Rows
 from gateway.binding.scalars import Scalars
 from gateway.binding.scope import Scope, Visible
@@ -35,7 +36,7 @@ from gateway.binding.sources import Tree
 from gateway.binding.staging import Staging
 from gateway.binding.windows import window_call
 from gateway.binding.zones import is_zoned, zoned
-from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.plan.fields import Tie
 from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.node import Node, is_unit
@@ -122,7 +123,7 @@ class Persons:
 
     def _plain(self, items: list[Item], alias: str) -> Relation:
         if self.queries.is_root(self._node):
-            raise person_rows()
+            raise person_rows(self.plan)
         self._no_order()
         bound = tuple((item.name, self.scalars.bind(item.node)) for item in items)
         plan = Project(self.plan, alias, bound)
@@ -135,11 +136,11 @@ class Persons:
             )
         found = [self._key(place, item.node) for place, item in enumerate(items)]
         if any(_is_person(key.scalar) and not is_unit(key.scalar) for key in found):
-            raise person_rows()
+            raise person_rows(self.plan)
         names = tuple(item.name for item in items)
         if any(is_unit(key.scalar) for key in found):
             if self.queries.is_root(self._node):
-                raise person_rows()
+                raise person_rows(self.plan)
             self._no_order()
             if any(key.show is not None for key in found):
                 raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a formatted key beside the unit")
@@ -155,14 +156,15 @@ class Persons:
         nodes, sets = group_keys(self._node, items, self.scope)
         keys = [self._key(place, node) for place, node in enumerate(nodes)]
         if any(_is_person(key.scalar) and not is_unit(key.scalar) for key in keys):
-            raise person_rows()  # the unit of an outer join's far side: still one group a person
+            # the unit of an outer join's far side: still one group a person
+            raise person_rows(self.plan)
         if any(is_unit(key.scalar) for key in keys):
             if sets != [tuple(range(len(keys)))]:
                 raise UnsupportedSql(
                     Code.CLAUSE_UNSUPPORTED, "grouping sets with the unit among the keys"
                 )
             if self.queries.is_root(self._node):
-                raise person_rows()
+                raise person_rows(self.plan)
             return self._per_unit(items, keys, alias)
         if self.queries.cutting.selecting and sets == [(0,)] and len(items) == 1:
             selection = self._selection(items[0], keys[0])
@@ -279,14 +281,6 @@ class Persons:
 
 def _is_person(scalar: Scalar) -> bool:
     return isinstance(scalar, Ref) and scalar.field.tie is not Tie.NONE
-
-
-def person_rows() -> NotAggregate:
-    return NotAggregate(
-        Code.PERSON_ROWS,
-        "the result would have a row for each person",
-        "ask for an aggregate, such as SELECT COUNT(*) … or SELECT …, COUNT(*) … GROUP BY …",
-    )
 
 
 def not_in_where() -> Refusal:

@@ -7,7 +7,8 @@ from gateway.binding.environment import Defined, Environment
 from gateway.binding.free import FreeSelect, values
 from gateway.binding.joining import person_value, protected_tree
 from gateway.binding.names import fold
-from gateway.binding.persons import Persons, person_rows
+from gateway.binding.persons import Persons
+from gateway.binding.previews import person_rows
 from gateway.binding.relation import Free, Relation, Rows
 from gateway.binding.scope import Scope
 from gateway.binding.sources import Sources, Tree
@@ -186,7 +187,7 @@ class Queries:
                 "aggregate the rows of persons first",
             )
         if root:
-            raise person_rows()
+            raise person_rows(left.plan)
         if not isinstance(node, exp.Union) or node.args.get("distinct"):
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,

@@ -13,9 +13,9 @@ from typing import Final, TypeAlias
 from gateway.binding.bind import bind
 from gateway.binding.bound import Bound
 from gateway.binding.describing import Describe
+from gateway.binding.given import Given
 from gateway.catalog.tables import Dataset
 from gateway.errors import Reason, Refusal
-from gateway.plan.scalars import Literal
 
 _MOST: Final = 1_000
 _OF_THE_MOMENT: Final = frozenset(
@@ -23,7 +23,7 @@ _OF_THE_MOMENT: Final = frozenset(
 )
 _LONGEST: Final = 8_192  # longer texts are bound each time: memory is bounded by both
 
-_Key: TypeAlias = tuple[str, tuple[Literal, ...], bool]
+_Key: TypeAlias = tuple[str, tuple[Given, ...], bool]
 
 
 class Remembered:
@@ -38,7 +38,7 @@ class Remembered:
     def bind(
         self,
         sql: str,
-        parameters: Sequence[Literal] = (),
+        parameters: Sequence[Given] = (),
         describe: Describe | None = None,
     ) -> Bound:
         """As `gateway.binding.bind.bind`; refusals that depend on the text alone are remembered too."""
@@ -59,7 +59,7 @@ class Remembered:
         return found
 
     def _fresh(
-        self, sql: str, parameters: tuple[Literal, ...], describe: Describe | None
+        self, sql: str, parameters: tuple[Given, ...], describe: Describe | None
     ) -> Bound | Refusal:
         try:
             return bind(sql, self._dataset, parameters=parameters, describe=describe)

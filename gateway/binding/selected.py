@@ -11,7 +11,7 @@ from gateway.binding.merging import merging_joins
 from gateway.binding.names import fold, quoted, result_name
 from gateway.binding.origins import Origin, Shown, Source, moved
 from gateway.binding.stars import Starred, all_columns, is_star, told_apart
-from gateway.plan.forms import Form
+from gateway.plan.forms import Form, Reading, Readings
 
 QUERIES = (exp.Select, exp.SetOperation, exp.Values)
 
@@ -24,12 +24,14 @@ class Selected:
         node: exp.Select,
         sources: list[Source],
         hidden: Callable[[], str],
-        is_noisy: Callable[[exp.Expression], bool],
+        read_by: Callable[[exp.Expression | None], Readings],
     ) -> None:
+        """`read_by` says which aggregates a query reads; of none, all that there are."""
         self.node = node
         self.sources = sources
         self._hidden = hidden
-        self._is_noisy = is_noisy
+        self._read_by = read_by
+        self._steering: Readings = frozenset()
         self._made: dict[tuple[Origin, str], str] = {}
         self._written_out = False
         self._below: dict[Origin, tuple[Source, Origin]] = {}
@@ -39,8 +41,12 @@ class Selected:
         self.origins: tuple[Origin, ...] = ()
         self.columns: tuple[Shown, ...] | None = None
 
-    def read(self) -> None:
-        """Its columns and origins, when all that is special in it has been put into place."""
+    def read(self, steering: Readings = frozenset()) -> None:
+        """Its columns and origins, when all that is special in it has been put into place.
+
+        `steering` are the aggregates that decide which rows it has.
+        """
+        self._steering = steering
         if self.wide and not self.groups:
             for source in self.sources:
                 for one in source.rows.origins:
@@ -108,22 +114,28 @@ class Selected:
         ]
         return found[0] if len(found) == 1 else (None, None)
 
-    def noisy(self, node: exp.Expression) -> bool:
-        """Whether something released is in an expression; what cannot be told apart is."""
+    def reads(self, node: exp.Expression) -> Readings:
+        """Which aggregates are in an expression; of what cannot be told apart, all."""
+        found: set[Reading] = set()
         for column in node.find_all(exp.Column):
             if isinstance(column.this, exp.Star):
-                if any(_noisy(one) for one in self.sources):
-                    return True
+                for source in self.sources:
+                    found |= self.read_in(source)
                 continue
             name = fold(column.this)
-            if any(
-                one.noisy
-                for source in self.sources
-                for one in source.columns or ()
-                if name in {one.name, source.alias}
-            ):
-                return True
-        return any(self._is_noisy(query) for query in own_queries(node))
+            for source in self.sources:
+                for one in source.columns or ():
+                    if name in {one.name, source.alias}:
+                        found |= one.reads
+        for query in own_queries(node):
+            found |= self._read_by(query)
+        return frozenset(found)
+
+    def read_in(self, source: Source) -> Readings:
+        """Which aggregates are in a source; of what is not known, all."""
+        if source.columns is None:
+            return self._read_by(None)
+        return frozenset().union(*(one.reads for one in source.columns))
 
     def own_parts(self) -> Iterator[tuple[str, exp.Expression]]:
         """Its parts beside FROM and WITH, by the slots they stand in."""
@@ -160,10 +172,12 @@ class Selected:
             if found is not None:
                 return moved(found, above, name)
         cell = self.cell(inner)
-        noisy = self.noisy(inner)
+        reads = self.reads(inner)
+        if has_aggregate(inner) or inner.find(exp.Window) is not None:
+            reads |= self._steering  # a count of rows has no name in it
         if cell is None or cell[2] not in above:
-            return Shown(name, noisy=noisy)
-        return Shown(name, cell[0], above[cell[2]], noisy=noisy)
+            return Shown(name, reads=reads)
+        return Shown(name, cell[0], above[cell[2]], reads=reads)
 
     def _starred(self, star: exp.Expression) -> list[Starred] | None:
         """The columns that a star stands for, where all of them are known."""
@@ -242,7 +256,3 @@ def own_queries(part: exp.Expression) -> list[exp.Expression]:
         else:
             stack += list(node.iter_expressions())
     return found
-
-
-def _noisy(source: Source) -> bool:
-    return source.columns is None or any(one.noisy for one in source.columns)

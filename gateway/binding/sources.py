@@ -23,7 +23,7 @@ from gateway.plan.scalars import Ref
 
 _SYSTEM: Final = frozenset({"pg_catalog", "information_schema"})
 _SECRET: Final = frozenset(
-    {"pg_authid", "pg_shadow", "pg_stat_activity", "pg_user_mappings", "pg_db_role_setting"}
+    {"pg_authid", "pg_shadow", "pg_user_mappings", "pg_db_role_setting"}
     | {"pg_largeobject", "pg_largeobject_metadata", "pg_file_settings", "pg_hba_file_rules"}
     | {"pg_prepared_xacts", "pg_locks", "pg_stat_statements", "pg_statistic", "pg_stats"}
     | {"pg_stat_ssl", "pg_stat_gssapi", "pg_backend_memory_contexts", "pg_cursors"}

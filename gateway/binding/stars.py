@@ -49,4 +49,5 @@ def told_apart(columns: list[Starred]) -> bool:
 
 
 def _merged(name: str, columns: list[Starred]) -> Starred:
-    return None, Shown(name, noisy=any(one.noisy for _, one in columns if one.name == name))
+    both = [one.reads for _, one in columns if one.name == name]
+    return None, Shown(name, reads=frozenset().union(*both))

@@ -11,6 +11,7 @@ from typing import Final
 from sqlglot.tokenizer_core import Token, TokenType
 
 from gateway.binding.limits import tokens_of
+from gateway.binding.session_settings import SETTINGS, may_be
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
 
 
@@ -35,33 +36,20 @@ class Statement:
     tail: str = ""
 
 
-SETTINGS: Final = frozenset(
-    {
-        "application_name",
-        "bytea_output",
-        "client_encoding",
-        "client_min_messages",
-        "datestyle",
-        "default_transaction_read_only",
-        "extra_float_digits",
-        "idle_in_transaction_session_timeout",
-        "intervalstyle",
-        "jit",
-        "lock_timeout",
-        "statement_timeout",
-        "timezone",
-        "gateway.accuracy",
-        "gateway.epsilon",
-        "gateway.fresh",
-        "gateway.purpose",
-    }
-)
-
 _QUERY: Final = frozenset({"select", "with", "values", "table", "("})
 _ALONE: Final = frozenset(
     {"begin", "start", "commit", "end", "rollback", "abort", "savepoint", "release"}
 )
 _ON_NAMES: Final = frozenset({"fetch", "move", "close", "deallocate", "show"})
+# with these words alone: they end what a connection began, and drivers send them before it is used again
+_ENDING: Final = {
+    "discard": ("all", "plans", "sequences", "temp", "temporary"),
+    "unlisten": ("*",),
+    "reset": ("all", "session authorization", "time zone"),
+    "set": ("session authorization default",),
+}
+# what a transaction could be besides: one that outlives its connection, or that reads what another read
+_LASTING: Final = frozenset({"prepared", "snapshot"})
 # what PostgreSQL has besides; any other word is a slip of the pen
 _COMMANDS: Final = frozenset(
     {"alter", "analyse", "analyze", "call", "checkpoint", "cluster", "comment", "create", "delete"}
@@ -101,8 +89,8 @@ def classify(sql: str) -> Statement:
         return _WRAPPERS[word](sql, _words(sql, tokens[0]))
     if word in _ALONE or word in _ON_NAMES:
         return _plain(sql, tokens[0])
-    if word in {"set", "reset", "discard"}:
-        return _setting(sql, tokens[0])
+    if word in _ENDING:
+        return _setting(sql, tokens[0], word)
     if word not in _COMMANDS:
         raise SyntaxRefused(Code.SQL_SYNTAX, f"no statement begins with `{word[:20]}`")
     raise UnsupportedSql(
@@ -134,34 +122,53 @@ def _plain(sql: str, first: Token) -> Statement:
     )
     if len(words) > _MOST_WORDS or not known:
         raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "a statement with more than names in it")
+    if any(word.lower() in _LASTING for word, _, _ in words):
+        raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "a transaction that others know of")
     return Statement(Kind.PASS, sql)
 
 
-def _setting(sql: str, first: Token) -> Statement:
-    words = [word.lower() for word, _, _ in _words(sql, first)]
-    if sql[first.start : first.end + 1].lower() == "discard" and words == ["all"]:
+def _setting(sql: str, first: Token, command: str) -> Statement:
+    written = [word for word, _, _ in _words(sql, first)]
+    words = [word.lower() for word in written]
+    if " ".join(words) in _ENDING[command]:
         return Statement(Kind.PASS, sql)
-    if words and words[0] in {"session", "local"} and words[1:2] != ["characteristics"]:
-        words = words[1:]
-    if words[:2] == ["time", "zone"] or words[:1] in (["transaction"], ["names"], ["all"]):
+    if command in {"discard", "unlisten"}:
+        raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, f"`{command.upper()}` of this")
+    if words[:1] in (["session"], ["local"]) and words[1:2] != ["characteristics"]:
+        written, words = written[1:], words[1:]
+    if words[:2] == ["time", "zone"] or words[:1] == ["transaction"]:
         return _plain(sql, first)
-    if words[:1] == ["session"] and words[1:4] == ["characteristics", "as", "transaction"]:
+    if words[:4] == ["session", "characteristics", "as", "transaction"]:
         return _plain(sql, first)
-    name = _setting_name(words)
-    if name in SETTINGS:
-        return Statement(Kind.PASS, sql)
-    raise UnsupportedSql(
-        Code.STATEMENT_UNSUPPORTED, f"the setting `{name[:40]}`", "it cannot be changed here"
-    )
+    name, values = _assigned(written)
+    if name not in SETTINGS:
+        raise UnsupportedSql(
+            Code.STATEMENT_UNSUPPORTED, f"the setting `{name[:40]}`", "it cannot be changed here"
+        )
+    if command == "set" and not may_be(name, values):
+        raise UnsupportedSql(
+            Code.STATEMENT_UNSUPPORTED,
+            f"this value of the setting `{name}`",
+            "docs/twin.md has those that it can have",
+        )
+    return Statement(Kind.PASS, sql)
 
 
-def _setting_name(words: list[str]) -> str:
-    name = ""
-    for word in words:
-        if word in {"=", "to"}:
-            break
-        name += word.strip('"')
-    return name
+def _assigned(written: list[str]) -> tuple[str, list[str]]:
+    """The name of a setting, and its values as PostgreSQL reads them."""
+    if written[:1] and written[0].lower() == "names":  # SQL's own word for one of them
+        return "client_encoding", [_value(one) for one in written[1:]] or ["default"]
+    signs = (place for place, word in enumerate(written) if word.lower() in {"=", "to"})
+    end = next(signs, len(written))
+    name = "".join(word.strip('"').lower() for word in written[:end])
+    return name, [_value(one) for one in written[end + 1 :] if one != ","]
+
+
+def _value(word: str) -> str:
+    """Names without quotes are folded; a string is the value as it stands."""
+    if word[:1] == "'" == word[-1:]:
+        return word[1:-1]
+    return word[1:-1] if word[:1] == '"' == word[-1:] else word.lower()
 
 
 def _cursor(sql: str, words: list[tuple[str, int, int]]) -> Statement:

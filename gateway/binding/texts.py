@@ -13,9 +13,10 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from gateway.binding.dialect import DIALECT
+from gateway.binding.given import Given, Listed
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
-from gateway.plan.scalars import Literal
 from gateway.plan.text import literal
+from gateway.plan.types import TEXT
 
 _SPELLED: Final = frozenset({TokenType.STRING, TokenType.NUMBER})
 _UNITS: Final = frozenset({"year", "month", "week", "day", "hour", "minute", "second"})
@@ -64,7 +65,7 @@ def check_literals(tokens: list[Token], tree: exp.Expression) -> None:
         )
 
 
-def with_parameters(tree: exp.Expression, parameters: Sequence[Literal]) -> exp.Expression:
+def with_parameters(tree: exp.Expression, parameters: Sequence[Given]) -> exp.Expression:
     """The tree with constants in the place of `$1`, `$2` and so on, typed, in both halves."""
     for node in list(tree.find_all(exp.Parameter)):
         number = node.this
@@ -78,8 +79,11 @@ def with_parameters(tree: exp.Expression, parameters: Sequence[Literal]) -> exp.
     return tree
 
 
-def _constant(value: Literal) -> exp.Expression:
-    text = f"SELECT CAST({literal(value.value, value.type)} AS {value.type})"
+def _constant(value: Given) -> exp.Expression:
+    if isinstance(value, Listed):
+        text = f"SELECT CAST({literal(value.text, TEXT)} AS {value.type}[])"
+    else:
+        text = f"SELECT CAST({literal(value.value, value.type)} AS {value.type})"
     made = DIALECT.parser().parse(DIALECT.tokenize(text), text)[0]
     if made is None:
         raise SyntaxRefused(Code.SQL_SYNTAX, "a parameter that cannot be written")

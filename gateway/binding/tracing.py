@@ -14,32 +14,44 @@ from typing import Final, NamedTuple
 
 from sqlglot import exp
 
-from gateway.binding.bound import Empty, Fetch, Release
+from gateway.binding.bound import Again, Empty, Fetch, Release
 from gateway.binding.cutting import Cutting
+from gateway.binding.effort import effort
 from gateway.binding.ends import ENDS, has_end, is_end, output, own_ends, unknown_end
 from gateway.binding.items import Item
 from gateway.binding.measures import is_aggregate
+from gateway.binding.merging import merging_joins
 from gateway.binding.names import fold, name_of_function, quoted, result_name
 from gateway.binding.origins import Named, Read, Released, Rows, Shown, Source, Unknown
 from gateway.binding.scope import unknown_column
 from gateway.binding.selected import QUERIES, Selected, own_queries
 from gateway.binding.united import United, can_be_united
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
-from gateway.plan.forms import Cells
+from gateway.plan.forms import Cells, Each, Reading, Readings, places_of
+from gateway.plan.grouping import can_be_bounded
 
 _Environment = Mapping[str, Named | None]
 # where a bare name is that of an output column first
 _MOST_READ: Final = 8  # releases whose rows are told apart behind one result
 _LISTS: Final = frozenset({"expressions", "order", "distinct", "windows"})
-_ABOUT: Final = "name a column that is COUNT, SUM or AVG in each row, or a sum, difference, product or quotient of such"
+_ABOUT: Final = (
+    "name a column that is COUNT, SUM or AVG in each row, or a sum, difference, product or quotient of such;"
+    " other intervals come with the answer as `intervals` in JSON"
+)
+# they decide which rows there are, or how many become one
+_STEERING: Final = frozenset({"where", "on", "group", "having", "limit", "offset"})
 
 
 class Followed(NamedTuple):
-    """A finishing with the numbers of the rows it comes from behind each row: of `others`, then of `cells`."""
+    """A finishing with the numbers of the rows it comes from behind each row: of `others`, then of `cells`.
+
+    Without `cells` its rows come from no rows of a release. `again` is there where its columns are known.
+    """
 
     query: exp.Expression
-    cells: Cells
+    cells: Cells | None = None
     others: tuple[Cells, ...] = ()
+    again: Again | None = None
 
 
 def with_ends(query: exp.Expression, cutting: Cutting) -> exp.Expression:
@@ -56,13 +68,21 @@ def with_ends(query: exp.Expression, cutting: Cutting) -> exp.Expression:
     return made
 
 
-def followed(query: exp.Expression, cutting: Cutting) -> Followed | None:
+def followed(query: exp.Expression, cutting: Cutting) -> Followed:
     """The query with the numbers of rows, where its rows come from rows of a release."""
     made = query.copy()
-    rows = _Tracing(made, cutting).query(made, {})
-    if rows.columns is None or not rows.origins:
-        return None
+    tracing = _Tracing(made, cutting)
+    rows = tracing.query(made, {})
+    if rows.columns is None:
+        return Followed(query)
     shown = rows.columns
+    again = Again(
+        tuple(one.reads for one in shown),
+        frozenset(tracing.steering),
+        effort(query, {one.name for one in cutting.steps}),
+    )
+    if not rows.origins:
+        return Followed(query, again=again)
     counts = {one: sum(each.form_in(one) is not None for each in shown) for one in rows.origins}
     # numbers come behind the columns, that of the release with most cells last
     origins = sorted((one for one in counts if counts[one]), key=lambda one: counts[one])
@@ -72,7 +92,7 @@ def followed(query: exp.Expression, cutting: Cutting) -> Followed | None:
         forms = tuple(one.form_in(origin) for one in shown)
         read.append(Cells(origin.release, forms, tuple(one.noisy for one in shown)))
     *others, cells = read
-    return Followed(made, cells, tuple(others))
+    return Followed(made, cells, tuple(others), again)
 
 
 class _Tracing:
@@ -86,9 +106,14 @@ class _Tracing:
             if isinstance(one.this, exp.Identifier)
         )
         self._steps = {one.name: one for one in cutting.steps}
-        self._noisy_names = {
-            one.name for one in cutting.steps if isinstance(one, Release) and one.plan.measures
+        self._reads = {
+            one.name: frozenset(Reading(one.name, at) for at in range(len(one.plan.measures)))
+            for one in cutting.steps
+            if isinstance(one, Release)
         }
+        nothing = frozenset({Reading("", None)})  # what is not known counts as noisy
+        self._all = frozenset[Reading]().union(*self._reads.values()) or nothing
+        self.steering: set[Reading] = set()
 
     def query(self, node: exp.Expression, around: _Environment) -> Rows:
         inside = self._defined(node.args.get("with_"), around)
@@ -110,7 +135,7 @@ class _Tracing:
         for cte in [] if with_ is None else list(with_.expressions):
             name = fold(cte.args["alias"].this)
             if with_ is not None and with_.args.get("recursive") and _reads(cte.this, name):
-                self._noisy_names.add(name)
+                self._reads[name] = self._all
                 inside[name] = None
                 continue
             rows = self.query(cte.this, inside)
@@ -121,27 +146,28 @@ class _Tracing:
                 self._cutting.hidden(),
                 alone=self._read[name] < 2,  # noqa: PLR2004 - one reader
             )
-            if _is_noisy(rows):
-                self._noisy_names.add(name)
+            self._reads[name] = self._read_in(rows)
             inside[name] = named
         return inside
 
     def _set_operation(self, node: exp.SetOperation, around: _Environment) -> Rows:
         left, right = self.query(node.this, around), self.query(node.expression, around)
+        if not isinstance(node, exp.Union) or node.args.get("distinct"):
+            self.steering |= self._read_in(left) | self._read_in(right)
         if left.columns is None or right.columns is None:
             return Unknown()
         if isinstance(node, exp.Union) and can_be_united(node):
             return United(node, left, right, self._cutting.hidden())
         return Unknown(
             tuple(
-                Shown(one.name, noisy=one.noisy or other.noisy)
+                Shown(one.name, reads=one.reads | other.reads)
                 for one, other in zip(left.columns, right.columns, strict=False)
             )
         )
 
     def _select(self, node: exp.Select, around: _Environment) -> Rows:
         selected = Selected(
-            node, list(self._from(node, around)), self._cutting.hidden, self._reads_noisy
+            node, list(self._from(node, around)), self._cutting.hidden, self._read_by
         )
         parts = list(selected.own_parts())
         for _, part in parts:
@@ -159,8 +185,28 @@ class _Tracing:
         for slot, part in list(selected.own_parts()):
             for call in list(own_ends(part)):
                 call.replace(self._end(call, slot, selected, outputs))
-        selected.read()
+        self.steering.update(self._steering(node, selected, outputs))
+        selected.read(frozenset(self.steering))
         return selected
+
+    def _steering(
+        self, node: exp.Select, selected: Selected, outputs: list[Item]
+    ) -> Iterator[Reading]:
+        """What its rows are chosen by."""
+        cut_off = any(node.args.get(slot) is not None for slot in ("limit", "offset", "distinct"))
+        for slot, part in selected.own_parts():
+            if slot in _STEERING or (slot in {"order", "distinct"} and cut_off):
+                yield from selected.reads(part)
+                for one in part.find_all(exp.Column, exp.Literal):
+                    meant = _meant(one, outputs)
+                    yield from () if meant is None else selected.reads(meant)
+        if node.args.get("distinct") is not None:
+            yield from (each for one in node.expressions for each in selected.reads(one))
+        for join in merging_joins(node):
+            names = [exp.Column(this=one.copy()) for one in join.args.get("using") or []]
+            yield from (each for one in names for each in selected.reads(one))
+            if not names:
+                yield from self._all
 
     def _end(
         self, call: exp.Expression, slot: str, selected: Selected, outputs: list[Item]
@@ -183,6 +229,8 @@ class _Tracing:
         if cell is None:
             raise _unknown(what, selected) or _no_cell(call)
         form, source, origin = cell
+        if isinstance(form, Each) or not can_be_bounded(origin.plan, set(places_of(form))):
+            raise _no_cell(call)
         if not selected.wide:
             raise UnsupportedSql(
                 Code.FUNCTION_UNSUPPORTED,
@@ -190,7 +238,9 @@ class _Tracing:
                 "name the columns one by one",
             )
         return selected.reach(
-            source, origin, f"{ENDS[name]}{self._cutting.bound(origin.release, form)}"
+            source,
+            origin,
+            f"{ENDS[name]}{self._cutting.bound(origin.release, form, ENDS[name])}",
         )
 
     def _from(self, node: exp.Select, around: _Environment) -> Iterator[Source]:
@@ -229,7 +279,8 @@ class _Tracing:
         elif isinstance(node, exp.Subquery | exp.Values):
             rows = self.query(node, around)
         elif isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery):
-            rows = Unknown(_plainly(self.query(node.this, around).columns))
+            # what it reads of the relations beside it is not told
+            rows = Unknown(_plainly(self.query(node.this, around).columns, self._all))
         return Source(name, node, rows, _renamed(node, rows.columns))
 
     def _table(self, node: exp.Table, alias: str, around: _Environment) -> Rows:
@@ -246,12 +297,22 @@ class _Tracing:
             return Unknown(tuple(Shown(one.name) for one in step.table.columns))
         return Unknown()
 
-    def _reads_noisy(self, query: exp.Expression) -> bool:
-        return any(
-            fold(one.this) in self._noisy_names
-            for one in query.find_all(exp.Table)
-            if isinstance(one.this, exp.Identifier)
+    def _read_by(self, query: exp.Expression | None) -> Readings:
+        """The aggregates behind the names in a query; of none, all that there are."""
+        if query is None:
+            return self._all
+        return frozenset[Reading]().union(
+            *(
+                self._reads.get(fold(one.this), frozenset())
+                for one in query.find_all(exp.Table)
+                if isinstance(one.this, exp.Identifier)
+            )
         )
+
+    def _read_in(self, rows: Rows) -> Readings:
+        if rows.columns is None:
+            return self._all
+        return frozenset[Reading]().union(*(one.reads for one in rows.columns))
 
 
 def _renamed(node: exp.Expression, columns: tuple[Shown, ...] | None) -> tuple[Shown, ...] | None:
@@ -264,14 +325,21 @@ def _renamed(node: exp.Expression, columns: tuple[Shown, ...] | None) -> tuple[S
     return tuple(replace(one, name=name) for one, name in zip(columns, names, strict=False))
 
 
-def _plainly(columns: tuple[Shown, ...] | None) -> tuple[Shown, ...] | None:
+def _plainly(columns: tuple[Shown, ...] | None, more: Readings) -> tuple[Shown, ...] | None:
     if columns is None:
         return None
-    return tuple(Shown(one.name, noisy=one.noisy) for one in columns)
+    return tuple(Shown(one.name, reads=one.reads | more) for one in columns)
 
 
-def _is_noisy(rows: Rows) -> bool:
-    return rows.columns is None or any(one.noisy for one in rows.columns)
+def _meant(node: exp.Expression, outputs: list[Item]) -> exp.Expression | None:
+    """The item of a list that a name or a number in ORDER BY, GROUP BY or DISTINCT ON may mean."""
+    if isinstance(node, exp.Literal):
+        at = int(node.this) if not node.is_string and node.this.isdigit() else 0
+        return outputs[at - 1].node if 0 < at <= len(outputs) else None
+    if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
+        return None
+    found = [one.node for one in outputs if one.name == fold(node.this)]
+    return found[0] if found else None
 
 
 def _reads(query: exp.Expression, name: str) -> bool:

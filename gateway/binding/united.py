@@ -88,5 +88,5 @@ def _columns(
             for of, form in each.also
             if (side, of) in above
         ]
-        made.append(Shown(one.name, noisy=one.noisy or other.noisy, also=tuple(cells)))
+        made.append(Shown(one.name, reads=one.reads | other.reads, also=tuple(cells)))
     return tuple(made)

@@ -1,4 +1,4 @@
-"""`current_date` and `localtimestamp` become constants: one UTC time for the whole statement."""
+"""`current_date` and `localtimestamp` become constants: one moment for the whole statement, in the zone it is given in."""
 
 from datetime import UTC, datetime
 
@@ -17,11 +17,10 @@ def fold_moments(plan: Node, now: datetime) -> Node:
 
 def folded(scalar: Scalar, now: datetime) -> Scalar:
     """The expression without moments."""
-    moment = now.astimezone(UTC)
     values: dict[Kind, Value] = {
-        Kind.DATE: moment.date(),
-        Kind.TIMESTAMP: moment.replace(tzinfo=None),
-        Kind.TIMESTAMPTZ: moment,
+        Kind.DATE: now.date(),
+        Kind.TIMESTAMP: now.replace(tzinfo=None),
+        Kind.TIMESTAMPTZ: now.astimezone(UTC),
     }
 
     def fold(one: Scalar) -> Scalar:

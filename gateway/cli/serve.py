@@ -1,14 +1,24 @@
 """`gateway serve`: everything up, in order; everything down, in order."""
 
 import argparse
+from contextlib import closing
 
 from gateway import __version__
-from gateway.app import open_ground, open_policies, open_questions, open_twin_of, rest_doors
+from gateway.app import (
+    open_asking,
+    open_ground,
+    open_policies,
+    open_twin_of,
+    question_door,
+    rest_doors,
+    serving_wire,
+)
 from gateway.cli.settings import settings_from
 from gateway.config import Settings
 from gateway.events import Started, Stopping
 from gateway.frontends.rest.app import create_app
-from gateway.frontends.rest.listen import Stop, address_of, bind, require_tls_usable, serve_until
+from gateway.frontends.rest.listen import Stop, address_of, bind, serve_until, wire_address
+from gateway.frontends.tls import tls_context
 from gateway.governing import kept_current
 from gateway.observing.logs import log_events
 from gateway.observing.metrics import Metrics, both
@@ -23,11 +33,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def serve(settings: Settings, stop: Stop) -> None:
     """Serve until `stop` is asked."""
-    require_tls_usable(settings)
+    tls_context(settings)  # what cannot be used is said before anything starts
     metrics = Metrics()
     emit = both(log_events(settings.log_format), metrics.count)
     with (
         bind(settings.rest_host, settings.rest_port, "GATEWAY_REST_PORT") as listener,
+        bind(settings.pg_host, settings.pg_port, "GATEWAY_PG_PORT") as wire,
         open_twin_of(settings, emit) as twin,  # it starts while the state is opened
         open_ground(settings, emit) as ground,
     ):
@@ -36,9 +47,11 @@ def serve(settings: Settings, stop: Stop) -> None:
         twin.wait_until_started()
         with (
             kept_current(policies, settings.policies),
-            open_questions(ground, policies, twin, "rest", emit) as questions,
+            closing(open_asking(ground, policies, twin, "rest", emit)) as asking,
+            serving_wire(ground, policies, asking, wire, emit),
         ):
-            emit(Started(__version__, address_of(listener, settings)))
+            questions = question_door(asking)
+            emit(Started(__version__, address_of(listener, settings), wire_address(wire)))
             app = create_app(
                 rest_doors(ground, metrics, emit, policies, twin=twin, questions=questions)
             )

@@ -100,9 +100,12 @@ def make_keys(ground: Ground, now: datetime) -> dict[str, str]:
     return keys
 
 
-def write_notes(places: Places, url: str, keys: Mapping[str, str], settings: Settings) -> None:
+def write_notes(
+    places: Places, url: str, wire: str, keys: Mapping[str, str], settings: Settings
+) -> None:
     """What a person or a script needs to talk to the demo; readable by its owner alone."""
-    notes = {"rest_url": url, "home": str(settings.home), "keys": dict(keys)}
+    home = str(settings.home)
+    notes = {"rest_url": url, "pg_url": wire, "home": home, "keys": dict(keys)}
     file = os.open(places.notes, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(file, "w") as handle:
         json.dump(notes, handle, indent=2)

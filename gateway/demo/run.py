@@ -3,13 +3,20 @@
 import os
 import sys
 import threading
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 from socket import socket
 
-from gateway.app import open_ground, open_questions, open_twin_of, rest_doors
+from gateway.app import (
+    open_asking,
+    open_ground,
+    open_twin_of,
+    question_door,
+    rest_doors,
+    serving_wire,
+)
 from gateway.config import Settings, SettingsApart, load_settings
 from gateway.demo.ground import (
     Places,
@@ -51,14 +58,23 @@ class _Stage:
     places: Places
     settings: Settings
     listener: socket
+    wire: socket
     url: str
+
+    def wire_url(self, name: str = "") -> str:
+        """Where PostgreSQL's clients connect to, as somebody."""
+        return f"postgresql://{name}@127.0.0.1:{self.settings.pg_port}/clinic"
 
 
 def run_demo(wishes: Wishes, stop: Stop) -> int:
     """The whole demo; 0 when the tour went as it should."""
     places = Places(Path(".demo").absolute())
     given = load_settings()
-    with alone(places), _listener(wishes.rest_port) as listener:
+    with (
+        alone(places),
+        _listener(wishes.rest_port, _REST_PORT, "--rest-port") as listener,
+        _listener(wishes.pg_port, _PG_PORT, "--pg-port") as wire,
+    ):
         clear(places, given.postgres_bin)
         host, port = listener.getsockname()[:2]
         settings = SettingsApart(
@@ -66,9 +82,10 @@ def run_demo(wishes: Wishes, stop: Stop) -> int:
             policies=given.policies,
             postgres_bin=given.postgres_bin,
             rest_port=port,
-            pg_port=_PG_PORT if wishes.pg_port is None else wishes.pg_port,
+            pg_port=wire.getsockname()[1],
         )
-        return _play(_Stage(places, settings, listener, f"http://{host}:{port}"), wishes, stop)
+        stage = _Stage(places, settings, listener, wire, f"http://{host}:{port}")
+        return _play(stage, wishes, stop)
 
 
 def _play(stage: _Stage, wishes: Wishes, stop: Stop) -> int:
@@ -82,13 +99,15 @@ def _play(stage: _Stage, wishes: Wishes, stop: Stop) -> int:
         now = utc_now()
         policies = policies_of(ground, stage.places, emit)
         twin.wait_until_started()
-        questions = opened.enter_context(open_questions(ground, policies, twin, "rest", emit))
+        asking = opened.enter_context(closing(open_asking(ground, policies, twin, "rest", emit)))
+        opened.enter_context(serving_wire(ground, policies, asking, stage.wire, emit))
+        questions = question_door(asking)
         keys = make_keys(ground, now)
-        write_notes(stage.places, stage.url, keys, stage.settings)
+        write_notes(stage.places, stage.url, stage.wire_url("alice"), keys, stage.settings)
         app = create_app(
             rest_doors(ground, metrics, emit, policies, twin=twin, questions=questions)
         )
-        guide = _Guide(wishes, stop, stage.url, keys)
+        guide = _Guide(wishes, stop, stage, keys)
         guide.start()
         serve_until(stop, app, stage.listener, stage.settings, ground.lines.cut)
         stage.listener.close()  # whoever still waits for us, the guide too, hears so at once
@@ -99,17 +118,18 @@ def _play(stage: _Stage, wishes: Wishes, stop: Stop) -> int:
 class _Guide(threading.Thread):
     """Walks the tour beside the serving gateway."""
 
-    def __init__(self, wishes: Wishes, stop: Stop, url: str, keys: dict[str, str]) -> None:
+    def __init__(self, wishes: Wishes, stop: Stop, stage: _Stage, keys: dict[str, str]) -> None:
         super().__init__(name="tour")
         self._wishes = wishes
         self._stop_serving = stop
-        self._url = url
+        self._url = stage.url
+        self._wire = stage.wire_url("alice")
         self._keys = keys
         self.code = 1
 
     def run(self) -> None:
         try:
-            walk(self._url, self._keys, _say)
+            walk(self._url, self._wire, self._keys, _say)
             self._leave_notes()
             self.code = 0
         except (GatewayError, OSError, HTTPException, ValueError, KeyError) as error:
@@ -121,23 +141,26 @@ class _Guide(threading.Thread):
 
     def _leave_notes(self) -> None:
         _say(f"\nREST      {self._url}   (documentation: {self._url}/docs)")
+        _say(f"SQL       {self._wire}   (the password is the key)")
         _say("keys      .demo/demo.json, or here:")
         for name, key in self._keys.items():
             _say(f"  {name:8}{key}")
         _say(f"try       curl -H 'Authorization: Bearer {self._keys['alice']}' \\")
         _say(f"            {self._url}/v1/query -d '{_BODY}'")
+        _say(f"or        PGPASSWORD={self._keys['alice']} \\")
+        _say(f"            psql {self._wire}")
         if self._wishes.serve:
             _say("\nserving until Ctrl-C")
 
 
-def _listener(port: int | None) -> socket:
+def _listener(port: int | None, usual: int, option: str) -> socket:
     """The port that was asked for, or the first free one from the usual on."""
     if port is not None:
-        return bind("127.0.0.1", port, "--rest-port")
-    for candidate in range(_REST_PORT, _REST_PORT + _PORTS_TRIED):
+        return bind("127.0.0.1", port, option)
+    for candidate in range(usual, usual + _PORTS_TRIED):
         with suppress(OperatorError):
-            return bind("127.0.0.1", candidate, "--rest-port")
-    return bind("127.0.0.1", 0, "--rest-port")
+            return bind("127.0.0.1", candidate, option)
+    return bind("127.0.0.1", 0, option)
 
 
 def _problems_alone(log: Emit) -> Emit:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from gateway.demo.on_the_wire import Statement, said
 from gateway.demo.visitor import Reply, Visitor
 from gateway.errors import Code, OperatorError
 
@@ -23,10 +24,16 @@ class Stop:
     epsilon: str | None = None
 
 
-def walk(url: str, keys: Mapping[str, str], say: Say) -> None:
+def walk(url: str, wire: str, keys: Mapping[str, str], say: Say) -> None:
     """Make every stop; an answer of another kind than the tour promises ends it."""
     visitor = Visitor(url)
     for number, stop in enumerate(_STOPS, 1):
+        if isinstance(stop, Statement):
+            say(f"\n{number}. {stop.title}")
+            say(f"   {stop.who}: {stop.sql}")
+            for line in said(wire, keys[stop.who], stop):
+                say(f"   {line}")
+            continue
         key = keys.get(stop.who, stop.who) if stop.who else None
         reply = _reply(visitor, stop, key)
         who = "nobody" if stop.who is None else stop.who if stop.who in keys else "a stranger"
@@ -119,7 +126,7 @@ def _verdict(reply: Reply) -> list[str]:
     ]
 
 
-_STOPS = (
+_STOPS: tuple[Stop | Statement, ...] = (
     Stop("The gateway is up.", None, "/readyz", 200, _ready),
     Stop("Without a key nobody gets in.", None, "/v1/budget", 401, _refusal),
     Stop("Nor with a key that was never made.", "gwk_guess", "/v1/budget", 401, _refusal),
@@ -182,6 +189,24 @@ _STOPS = (
         429,
         _answer,
         "SELECT COUNT(*) AS patients FROM patients WHERE birth_year < 1960",
+    ),
+    Statement(
+        "To Alice's own tools the gateway is a PostgreSQL. What they look up costs nothing.",
+        "alice",
+        "SELECT current_user, current_database(), table_name FROM information_schema.tables"
+        " WHERE table_schema = 'public' ORDER BY table_name",
+    ),
+    Statement(
+        "Questions are answered there in the same way,",
+        "alice",
+        "SELECT diagnosis, ROUND(AVG(cost), 2) AS mean_cost FROM visits GROUP BY diagnosis"
+        " ORDER BY mean_cost DESC LIMIT 3",
+    ),
+    Statement(
+        "and what is not permitted is an error that says why.",
+        "alice",
+        "SELECT * FROM visits LIMIT 100",
+        "42501",
     ),
     Stop("What Alice has left.", "alice", "/v1/budget", 200, _accounts),
     Stop("The trail is not for her.", "alice", "/v1/audit", 403, _refusal),

@@ -8,42 +8,26 @@ INVARIANT: a unit keeps the groups it would keep were it alone. Which numbers tw
 keys; which of the two comes first does not.
 """
 
-from collections.abc import Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Sequence
 from typing import Any, Final
-from uuid import UUID
 
 from sqlalchemy import CTE, Alias, Select, TableClause, and_, func, or_, select
 from sqlalchemy import Join as SqlJoin
 
-from gateway.catalog.types import ColumnType, Family
-from gateway.catalog.values import Value
+from gateway.engines.alike import same
 from gateway.engines.derived import integer
 from gateway.engines.expressing import Dialect, Sql
 from gateway.engines.related import UNIT, Related
-from gateway.engines.scalars_pieces import binary, constant
 from gateway.plan.scalars import Scalar
 
 RANK: Final = "r"
 _MOST_LISTED: Final = 1_000
-# any value of the type: it stands for NULL beside a column that says which of the two it is
-_STANDS_FOR_NULL: Final[Mapping[Family, Value]] = {
-    Family.WHOLE: 0,
-    Family.EXACT: 0,
-    Family.TEXT: "",
-    Family.BOOLEAN: False,
-    Family.DATE: date(2000, 1, 1),
-    Family.TIMESTAMP: datetime(2000, 1, 1),  # noqa: DTZ001 - of a column without a zone
-    Family.UUID: UUID(int=0),
-}
 
 
-def can_be_ranked(dialect: Dialect, rows: Related, keys: Sequence[Scalar]) -> bool:
-    """Whether rows come from one table, which is then read twice, and PostgreSQL can hash their keys."""
+def can_be_ranked(rows: Related) -> bool:
+    """Whether rows come from one table, which is then read twice."""
     source = rows.source
-    one_table = isinstance(source, Alias) and isinstance(source.element, TableClause)
-    hashable = (not key.nullable or key.type.family in _STANDS_FOR_NULL for key in keys)
-    return one_table and (dialect == "duckdb" or all(hashable))
+    return isinstance(source, Alias) and isinstance(source.element, TableClause)
 
 
 def rank_keys(rows: Related, keys: Sequence[Any], order: Sequence[Sql]) -> CTE:
@@ -57,8 +41,8 @@ def with_ranks(
     dialect: Dialect, rows: Related, ranks: CTE, keys: Sequence[tuple[Sql, str, Scalar]]
 ) -> SqlJoin:
     """Where rows come from, each with the rank of its key."""
-    same = [_same(dialect, sql, ranks.c[name], key) for sql, name, key in keys]
-    return rows.source.join(ranks, and_(*same))
+    alike = [same(dialect, sql, ranks.c[name], key) for sql, name, key in keys]
+    return rows.source.join(ranks, and_(*alike))
 
 
 def capped(dialect: Dialect, units: Select[Any], names: Sequence[str], most: int) -> Select[Any]:
@@ -80,18 +64,3 @@ def capped(dialect: Dialect, units: Select[Any], names: Sequence[str], most: int
     return select(*(made_ranked.c[name] for name in (RANK, *names))).where(
         made_ranked.c.place <= integer(most)
     )
-
-
-def _same(dialect: Dialect, one: Sql, other: Sql, key: Scalar) -> Sql:
-    if not key.nullable:
-        return one == other
-    if dialect == "duckdb":
-        return one.is_not_distinct_from(other)
-    none = _stands_for_null(dialect, key.type)
-    equal = func.coalesce(one, none) == func.coalesce(other, none)
-    return and_(equal, one.is_(None).self_group() == other.is_(None).self_group())
-
-
-def _stands_for_null(dialect: Dialect, of: ColumnType) -> Sql:
-    made = constant(dialect, _STANDS_FOR_NULL[of.family], of)
-    return binary(made) if of.family is Family.TEXT else made

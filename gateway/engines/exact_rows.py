@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
-from typing import Any, cast
+from typing import Any, Final, cast
 
-from sqlalchemy import Row
+from sqlalchemy import Result, Row
 
 from gateway.bounding.bounded import BoundedRelease
 from gateway.catalog.types import ColumnType, Family
@@ -13,16 +13,20 @@ from gateway.engines.reading_values import value_of
 from gateway.exact import ExactTable
 
 Rows = Sequence[Row[Any]]
+_ROWS_AT_ONCE: Final = 4096
 
 
-def whole(release: BoundedRelease, rows: Rows) -> ExactTable:
-    """Rows of `k1`, `k2`, … and `m1`, `m2`, …"""
+def whole(release: BoundedRelease, result: Result[Any]) -> ExactTable:
+    """Rows of `k1`, `k2`, … and `m1`, `m2`, …, read in parts: never are all of them there beside their columns."""
+    names, many = tuple(result.keys()), 0
+    columns: list[list[Any]] = [[] for _ in names]
+    for rows in result.partitions(_ROWS_AT_ONCE):
+        many += len(rows)
+        for column, some in zip(columns, zip(*rows, strict=True), strict=True):
+            column.extend(some)
     width = len(release.keys)
-    keys = tuple(_keys(release, rows))
-    if not rows:
-        return ExactTable(keys, ((),) * len(release.measurements))
-    columns = list(zip(*rows, strict=True))
     measured = columns[width : width + len(release.measurements)]
+    keys = tuple(_keys(release, columns, many))
     return ExactTable(keys, tuple(tuple(map(int, one)) for one in measured))
 
 
@@ -35,7 +39,7 @@ def added(release: BoundedRelease, parts: Sequence[Rows]) -> ExactTable:
     width, most = len(release.keys), len(release.measurements)
     sums: dict[tuple[Value | None, ...], list[int]] = {}
     for rows in parts:
-        for key, row in zip(_keys(release, rows), rows, strict=True):
+        for key, row in zip(keys_of(release, rows), rows, strict=True):
             # a part without any unit counts NULL of them where there are no keys
             mine, there = [int(one or 0) for one in row[width:]], sums.get(key)
             sums[key] = mine if there is None else [a + b for a, b in zip(there, mine, strict=True)]
@@ -47,13 +51,18 @@ def added(release: BoundedRelease, parts: Sequence[Rows]) -> ExactTable:
     )
 
 
-def _keys(release: BoundedRelease, rows: Rows) -> Iterator[tuple[Value | None, ...]]:
+def keys_of(release: BoundedRelease, rows: Rows) -> Iterator[tuple[Value | None, ...]]:
     """By column; without keys, an empty one for every row."""
-    if not release.keys or not rows:
-        return repeat((), len(rows))
-    columns = list(zip(*rows, strict=True))[: len(release.keys)]
+    return _keys(release, list(zip(*rows, strict=True)), len(rows))
+
+
+def _keys(
+    release: BoundedRelease, columns: Sequence[Sequence[object]], many: int
+) -> Iterator[tuple[Value | None, ...]]:
+    if not release.keys or not many:
+        return repeat((), many)
     kinds = [key.type for key in release.keys]
-    return zip(*map(_values, columns, kinds), strict=True)
+    return zip(*map(_values, columns[: len(release.keys)], kinds), strict=True)
 
 
 def _values(column: Sequence[object], kind: ColumnType) -> Sequence[Value | None]:

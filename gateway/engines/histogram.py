@@ -1,53 +1,63 @@
 """A histogram of a bounded release as one SELECT: for each group and bucket how many rows of persons it has.
 
-    rows      every row of persons that counts: unit, canonical keys, and the bucket of its value
-    units     for each unit, group and bucket: n rows, up to it `upto`, and `total` in all buckets of the group
-    few       at most G groups of each unit, its rows cut to R in each
-    counted   for each group and bucket: sums over its units
+    persons   every row of persons: unit, canonical keys, and the bucket of its value
+    ranks     every key that rows have, numbered by its hash and then the key in full
+    ordered   the rows that count: the how manieth of its unit in its group, of how many there, in which of its groups
+    found     for each group and bucket: the rows of it that are kept
+    then      the groups that are asked for, and of each all of its buckets in one text
 
-A unit of more than R rows in a group counts in its buckets, in their order, with
+A unit of more than R rows in a group keeps there, in the order of their buckets, the rows at which
 
-    upto·R div total - (upto - n)·R div total
+    place·R div all > (place - 1)·R div all
 
-rows: as R rows that lie as evenly among its own as whole numbers allow.
+that is R rows that lie as evenly among its own as whole numbers allow.
 
-INVARIANT: what one unit adds to a group are whole numbers ≥ 0, in sum at most R. Where total ≤ R they are its rows.
-Else `upto` rises from bucket to bucket, so no difference is negative, and from 0 to total, so all differences together
-come to total·R div total = R. Its groups are the first G by a fixed order of keys in full (DENSE_RANK: as many numbers
-as keys), so what it adds is a function of its own rows alone, whatever others have.
+INVARIANT: what one unit adds to a group are whole numbers ≥ 0, in sum at most R. Where all ≤ R they are its rows.
+Else `place·R div all` rises by 0 or 1 from row to row, from 0 to R. Rows of one bucket are alike, so how many of a
+bucket are kept does not depend on how the database orders them. Its groups are the first G by a fixed order of keys in
+full (DENSE_RANK: as many numbers as keys), so what it adds is a function of its own rows alone, whatever others have.
+
+INVARIANT: groups are left out at the end, of a histogram that is complete: of each that is asked for it has what it
+would have were all asked for. Which these are says a list of keys that was released before (gateway/noise/noisy.py), so
+leaving out the others is nothing but not looking at them. Were they left out of the rows, before a unit is cut to G of
+its groups, others of its groups would move up into their places: then what is counted is no longer what the release
+counted that goes with it, and what a unit adds would depend on what was shown of others.
 
 NULL is in no bucket. Groups of few units are not dropped here: whether a group has enough of them would depend on single
-units, and a histogram that comes and goes with one of them moves by more than R. They are never drawn for, as the
-release that goes with it does not show them. Both need not see the same snapshot: each is bounded by itself.
+units, and a histogram that comes and goes with one of them moves by more than R. They are never asked for, as the
+release that goes with it does not show them. Both need not see the same snapshot: each is bounded by itself. With a
+`part`, over the persons in it: the counts of parts add up, as each person is in one.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import (
+    CTE,
     BigInteger,
-    Row,
     Select,
     Subquery,
+    and_,
     case,
     cast,
     func,
     null,
     nulls_last,
+    or_,
     select,
 )
 
 from gateway.bounding.bounded import BoundedRelease
-from gateway.catalog.values import Value
+from gateway.engines.alike import same
+from gateway.engines.capped import RANK, can_be_ranked
 from gateway.engines.derived import hashed, integer
 from gateway.engines.expressing import Sql
-from gateway.engines.reading_values import value_of
+from gateway.engines.parted import Part
 from gateway.engines.related import UNIT
 from gateway.engines.relations import Relations
 from gateway.engines.release import Dressed
+from gateway.engines.shown import is_shown
 from gateway.engines.staged import StagedRows
-from gateway.exact import ExactHistogram
-from gateway.plan.node import BrokenPlan
 from gateway.sensitivity.choices import Binned, Histogram
 from gateway.sensitivity.measurement import Origin, Total
 
@@ -60,64 +70,42 @@ def select_histogram(
     histogram: Histogram,
     staged: Mapping[str, StagedRows],
     dressed: Dressed,
+    part: Part | None = None,
+    *,
+    among: bool = True,
 ) -> Select[Any]:
-    """Columns `k1`, `k2`, …, `b` and `n`: the bucket's number, or the value itself where values are listed."""
-    rows = _rows(release, histogram, staged, dressed)
-    names = [f"k{place + 1}" for place in range(len(release.keys))]
-    keys = [rows.c[name] for name in names]
-    there = rows.c[BUCKET].is_not(None)
-    if not release.by_unit:  # a unit has one row at most, and R is 1
-        found = select(*keys, rows.c[BUCKET], func.count().label(ROWS)).where(there)
-        return found.group_by(*keys, rows.c[BUCKET])
-    mine = [*keys, rows.c[UNIT], rows.c[BUCKET]]
-    units = select(*mine, func.count().label(ROWS)).where(there).group_by(*mine).subquery("units")
-    few = _cut(release, units, names, dressed).subquery("few")
-    shown = [few.c[name] for name in (*names, BUCKET)]
-    counted = select(*shown, func.sum(few.c[ROWS]).label(ROWS))
-    if release.groups_per_unit is not None:
-        counted = counted.where(few.c.place <= integer(release.groups_per_unit))
-    return counted.group_by(*shown)
+    """Columns `k1`, `k2`, …, and what is in the buckets of the group; `among`: of the groups that are bound alone.
+
+    That is `n`, the number of each bucket and how many rows it has, one after the other, as one text for a group; where
+    values are listed it is `b` and `n`, the value itself and how many rows have it, in a row for each.
+    """
+    persons = _persons(release, histogram, staged, dressed, part)
+    found = _counted(release, persons, dressed).subquery("found")
+    keys = [found.c[name] for name in _names(release)]
+    if isinstance(histogram, Binned):
+        cell = func.concat_ws(" ", found.c[BUCKET], found.c[ROWS])
+        made = select(*keys, func.string_agg(cell, " ").label(ROWS)).group_by(*keys)
+    else:
+        made = select(*keys, found.c[BUCKET], found.c[ROWS])
+    return made.where(is_shown(dressed.dialect, found, release.keys)) if among and keys else made
 
 
-def histogram_of(
-    release: BoundedRelease, histogram: Histogram, rows: Sequence[Row[Any]]
-) -> ExactHistogram:
-    """What the rows of such a SELECT say. Values that are not listed are dropped: domains leave none."""
-    kinds = [key.type for key in release.keys]
-    places = (
-        None
-        if isinstance(histogram, Binned)
-        else {value: place for place, value in enumerate(histogram.values)}
-    )
-    counts: dict[tuple[Value | None, ...], tuple[list[int], list[int]]] = {}
-    for row in rows:
-        *key, bucket, many = tuple(row)
-        if places is None:
-            place = int(bucket)
-            if not 0 <= place < histogram.candidates:
-                raise BrokenPlan("a bucket that is none of them")
-        else:
-            value = value_of(bucket, histogram.value.type)
-            if value is None or value not in places:
-                continue
-            place = places[value]
-        group = tuple(value_of(one, kind) for one, kind in zip(key, kinds, strict=True))
-        mine = counts.setdefault(group, ([], []))
-        mine[0].append(place)
-        mine[1].append(int(many))
-    return ExactHistogram(counts)
+def _names(release: BoundedRelease) -> list[str]:
+    return [f"k{place + 1}" for place in range(len(release.keys))]
 
 
-def _rows(
+def _persons(
     release: BoundedRelease,
     histogram: Histogram,
     staged: Mapping[str, StagedRows],
     dressed: Dressed,
-) -> Subquery:
-    relations = Relations(dressed.dialect, dressed.expressing, staged)
+    part: Part | None,
+) -> CTE:
+    relations = Relations(dressed.dialect, dressed.expressing, staged, part)
     rows = relations.of(release.rows)
     expressions = relations.expressions(rows, release.rows)
-    keys = [expressions.key(key).label(f"k{place + 1}") for place, key in enumerate(release.keys)]
+    named = zip(_names(release), release.keys, strict=True)
+    keys = [expressions.key(key).label(name) for name, key in named]
     bucket: Sql
     if isinstance(histogram, Binned):
         buckets = histogram.buckets
@@ -130,36 +118,70 @@ def _rows(
         bucket = expressions.key(histogram.value)
     if histogram.where is not None:
         bucket = case((expressions.sql(histogram.where), bucket), else_=null())
-    return rows.select(*keys, rows.owned.label(UNIT), bucket.label(BUCKET)).subquery("persons")
+    made = rows.select(*keys, rows.owned.label(UNIT), bucket.label(BUCKET)).cte("persons")
+    # where keys are ranked they are read twice: a table is, anything else is computed once
+    twice = release.by_unit and release.groups_per_unit is not None
+    once = twice and not can_be_ranked(rows)
+    return made.prefix_with("MATERIALIZED" if once else "NOT MATERIALIZED")
 
 
-def _cut(
-    release: BoundedRelease, units: Subquery, names: Sequence[str], dressed: Dressed
-) -> Select[Any]:
-    """Each unit's rows by group and bucket, cut to R; `place` is the number of the group among its own."""
-    keys = [units.c[name] for name in names]
-    n, most = units.c[ROWS], integer(release.rows_per_unit)
-    mine = [units.c[UNIT], *keys]
-    all_ = cast(func.sum(n).over(partition_by=mine), BigInteger())
-    upto = cast(
-        func.sum(n).over(
-            partition_by=mine, order_by=nulls_last(units.c[BUCKET].asc()), rows=(None, 0)
-        ),
-        BigInteger(),
+def _counted(release: BoundedRelease, persons: CTE, dressed: Dressed) -> Select[Any]:
+    """For each group and bucket the rows that are kept of every unit."""
+    there = persons.c[BUCKET].is_not(None)
+    names, most = _names(release), release.groups_per_unit
+    keys: list[Sql] = [persons.c[name] for name in names]
+    if not release.by_unit:  # a unit has one row at most, and R is 1
+        counted = select(*keys, persons.c[BUCKET], func.count().label(ROWS))
+        return counted.where(there).group_by(*keys, persons.c[BUCKET])
+    if most is None:
+        ordered = _ordered(persons, keys, []).where(there).subquery("ordered")
+        shown = [ordered.c[name] for name in (*names, BUCKET)]
+        counted = select(*shown, func.count().label(ROWS))
+        return counted.where(_kept(release, ordered, dressed)).group_by(*shown)
+    ranks = _ranks(release, persons, dressed)
+    pairs = zip(names, release.keys, strict=True)
+    alike = [same(dressed.dialect, persons.c[name], ranks.c[name], key) for name, key in pairs]
+    ranked = ranks.c[RANK]
+    group = func.dense_rank().over(partition_by=persons.c[UNIT], order_by=ranked).label("group")
+    ordered = (
+        _ordered(persons, [ranked], [group])
+        .select_from(persons.join(ranks, and_(*alike)))
+        .where(there)
+        .subquery("ordered")
     )
-    items: list[Sql] = [*keys, units.c[BUCKET], n, all_.label("total"), upto.label("upto")]
-    if release.groups_per_unit is not None:
-        order = [hashed(dressed.salt, list(keys)), *(nulls_last(one.asc()) for one in keys)]
-        group = func.dense_rank().over(partition_by=units.c[UNIT], order_by=order)
-        items.append(group.label("place"))
-    made = select(*items).subquery("ordered")
-    reached = _divided(dressed, (made.c.upto * most).self_group(), made.c.total)
-    before = (made.c.upto - made.c[ROWS]).self_group()
-    passed = _divided(dressed, (before * most).self_group(), made.c.total)
-    cut = case((made.c.total > most, reached - passed), else_=made.c[ROWS])
-    shown = [made.c[name] for name in (*names, BUCKET)]
-    place = [] if release.groups_per_unit is None else [made.c.place]
-    return select(*shown, cut.label(ROWS), *place)
+    shown = [ordered.c[RANK], ordered.c[BUCKET]]
+    few = select(*shown, func.count().label(ROWS)).group_by(*shown)
+    few = few.where(ordered.c.group <= integer(most), _kept(release, ordered, dressed))
+    made = few.subquery("few")
+    both = made.join(ranks, made.c[RANK] == ranked)
+    return select(*(ranks.c[name] for name in names), made.c[BUCKET], made.c[ROWS]).select_from(
+        both
+    )
+
+
+def _ranks(release: BoundedRelease, persons: CTE, dressed: Dressed) -> CTE:
+    """Every key once, in an order in which no two tie: it is hashed once, not for each of its rows."""
+    keys = select(*(persons.c[name] for name in _names(release))).distinct().subquery("keys")
+    order = [hashed(dressed.salt, list(keys.c)), *(nulls_last(one.asc()) for one in keys.c)]
+    rank = func.row_number().over(order_by=order).label(RANK)
+    return select(*keys.c, rank).cte("ranks").prefix_with("MATERIALIZED")
+
+
+def _ordered(persons: CTE, groups: Sequence[Sql], more: Sequence[Sql]) -> Select[Any]:
+    """Rows with their places among those of their unit in their group."""
+    mine = [persons.c[UNIT], *groups]
+    bucket = persons.c[BUCKET]
+    all_ = func.count().over(partition_by=mine).label("all")
+    place = func.row_number().over(partition_by=mine, order_by=bucket.asc()).label("place")
+    return select(*groups, bucket, all_, place, *more)
+
+
+def _kept(release: BoundedRelease, ordered: Subquery, dressed: Dressed) -> Sql:
+    """Whether a row is one of R."""
+    most, place, all_ = integer(release.rows_per_unit), ordered.c.place, ordered.c["all"]
+    reached = _divided(dressed, (place * most).self_group(), all_)
+    passed = _divided(dressed, ((place - integer(1)).self_group() * most).self_group(), all_)
+    return or_(all_ <= most, reached > passed)
 
 
 def _divided(dressed: Dressed, above: Sql, below: Sql) -> Sql:

@@ -4,11 +4,11 @@ INVARIANT: all parts see one snapshot, and they are added before any noise. One 
 with it: a sum that lacks a part leaves nobody.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from math import inf
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from psycopg.sql import SQL, Literal
 from sqlalchemy import Connection, Row, Select
@@ -17,6 +17,8 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from gateway.engines.cancelling import Stopped, Watch
 from gateway.engines.connections import stopping
 
+Bound: TypeAlias = Mapping[str, list[str | None]]
+"""What a statement is executed with beside the values that stand in it."""
 _BEGIN: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
@@ -59,7 +61,9 @@ def _let_go(connection: Connection) -> None:
         connection.invalidate()
 
 
-def in_parts(asked: Sequence[tuple[Connection, Select[Any]]]) -> list[Sequence[Row[Any]]]:
+def in_parts(
+    asked: Sequence[tuple[Connection, Select[Any]]], bound: Bound | None = None
+) -> list[Sequence[Row[Any]]]:
     """The rows of every part; when one fails the others are stopped, and the first failure is raised."""
     failures: list[BaseException] = []
     together = Watch(inf, None)
@@ -75,7 +79,7 @@ def in_parts(asked: Sequence[tuple[Connection, Select[Any]]]) -> list[Sequence[R
             stack.enter_context(together.reaching(stopping(connection)))
         stack.callback(together.end)
         with ThreadPoolExecutor(len(asked), thread_name_prefix="source-part") as threads:
-            futures = [threads.submit(_rows, *one) for one in asked]
+            futures = [threads.submit(_rows, *one, bound) for one in asked]
             for future in futures:
                 future.add_done_callback(ended)
     if failures:
@@ -83,5 +87,7 @@ def in_parts(asked: Sequence[tuple[Connection, Select[Any]]]) -> list[Sequence[R
     return [future.result() for future in futures]
 
 
-def _rows(connection: Connection, statement: Select[Any]) -> Sequence[Row[Any]]:
-    return connection.execute(statement).all()
+def _rows(
+    connection: Connection, statement: Select[Any], bound: Bound | None
+) -> Sequence[Row[Any]]:
+    return connection.execute(statement, bound).all()

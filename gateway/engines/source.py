@@ -7,7 +7,7 @@ second noise for one charge: noise is drawn from the table that is returned, onc
 """
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from secrets import token_hex
@@ -26,14 +26,16 @@ from gateway.catalog.tables import Table
 from gateway.engines.cancelling import Stopped, Watchdog
 from gateway.engines.connect import parts_told
 from gateway.engines.connections import Attempt, Connections
-from gateway.engines.exact_rows import added, whole
+from gateway.engines.exact_histograms import histogram_of
+from gateway.engines.exact_rows import Rows, added, whole
 from gateway.engines.expressing import Dialect, Expressing
-from gateway.engines.histogram import histogram_of, select_histogram
+from gateway.engines.histogram import select_histogram
 from gateway.engines.parted import Part
 from gateway.engines.reading_values import value_of
 from gateway.engines.release import Dressed, select_release
 from gateway.engines.rendered import Rendered
-from gateway.engines.sharding import in_parts, one_snapshot
+from gateway.engines.sharding import Bound, in_parts, one_snapshot
+from gateway.engines.shown import Key, bound
 from gateway.engines.staged import StagedRows
 from gateway.errors import (
     BackendUnavailable,
@@ -134,61 +136,101 @@ class Source:
         It is called again when one was made meanwhile, so that it can look at what the source proves now.
         """
 
-        def work(connection: Connection, attempt: Attempt) -> ExactTable:
-            wanted = make()
-            if wanted.parts > 1:
-                found = self._in_parts(connection, make, wanted.parts, staged, attempt)
-                if found is not None:
-                    return found
-                wanted = make()
-            made = self.statement(wanted.release, staged)
-            return whole(wanted.release, connection.execute(made).all())
+        def work(wanted: Wanted, every: Sequence[Connection]) -> ExactTable:
+            made = [self.statement(wanted.release, staged, part) for part in _parts(every)]
+            if len(every) == 1:
+                return whole(wanted.release, every[0].execute(made[0]))
+            return added(wanted.release, _rows(every, made))
 
-        return self._attempted(work, limit_s, cancelled)
+        return self._attempted(
+            lambda connection, attempt: self._asked(connection, attempt, make, work),
+            limit_s,
+            cancelled,
+        )
 
     def count(
         self,
-        make: Callable[[], BoundedRelease],
+        make: Callable[[], Wanted],
+        shown: Sequence[Key] | None,
         staged: Mapping[str, StagedRows],
         *,
         limit_s: float,
         cancelled: threading.Event | None = None,
     ) -> tuple[ExactHistogram, ...]:
-        """The exact histograms of what `make` gives, one after the other: each as a snapshot of its own gives it."""
+        """The exact histograms of what `make` gives: of the groups that are `shown`; of all where that is None.
 
-        def work(connection: Connection, _: Attempt) -> tuple[ExactHistogram, ...]:
-            release = make()
+        INVARIANT: who asks for some groups has their keys from what was released.
+        """
+
+        def work(wanted: Wanted, every: Sequence[Connection]) -> tuple[ExactHistogram, ...]:
+            release, among = wanted.release, shown is not None
+            keys = bound(release.keys, shown or ())
             return tuple(
                 histogram_of(
                     release,
                     one,
-                    connection.execute(self.counting(release, one, staged)).all(),
+                    _rows(
+                        every,
+                        [
+                            self.counting(release, one, staged, part, among=among)
+                            for part in _parts(every)
+                        ],
+                        keys if among else {},
+                    ),
                 )
                 for one in release.histograms
             )
 
-        return self._attempted(work, limit_s, cancelled)
+        return self._attempted(
+            lambda connection, attempt: self._asked(connection, attempt, make, work),
+            limit_s,
+            cancelled,
+        )
 
     def counting(
-        self, release: BoundedRelease, histogram: Histogram, staged: Mapping[str, StagedRows]
+        self,
+        release: BoundedRelease,
+        histogram: Histogram,
+        staged: Mapping[str, StagedRows],
+        part: Part | None = None,
+        *,
+        among: bool = True,
     ) -> Select[Any]:
         """What will be sent for one histogram of a release; nothing is sent."""
         alone = replace(release, measurements=(), histograms=(histogram,))
 
         def render() -> Select[Any]:
             dressed = Dressed(self.dialect, self.expressing, self.salt)
-            return select_histogram(alone, histogram, staged, dressed)
+            return select_histogram(alone, histogram, staged, dressed, part, among=among)
 
-        return render() if staged else self._rendered_histograms.find(alone, None, render)
+        if staged or not among:
+            return render()
+        return self._rendered_histograms.find(alone, part, render)
+
+    def _asked(
+        self,
+        first: Connection,
+        attempt: Attempt,
+        make: Callable[[], Wanted],
+        work: Callable[[Wanted, Sequence[Connection]], T],
+    ) -> T:
+        """What is made of a release on one connection, or on one for each of its parts."""
+        wanted = make()
+        if wanted.parts > 1:
+            found = self._in_parts(first, attempt, make, wanted.parts, work)
+            if found is not None:
+                return found
+            wanted = make()
+        return work(wanted, (first,))
 
     def _in_parts(
         self,
         first: Connection,
+        attempt: Attempt,
         make: Callable[[], Wanted],
         parts: int,
-        staged: Mapping[str, StagedRows],
-        attempt: Attempt,
-    ) -> ExactTable | None:
+        work: Callable[[Wanted, Sequence[Connection]], T],
+    ) -> T | None:
         """None where the source has no room, or no shared snapshot, for so many connections."""
         with ExitStack() as stack:
             others: list[Connection] = []
@@ -200,13 +242,9 @@ class Source:
             wanted = make()  # connections may just have been made
             if wanted.parts != parts:
                 return None
-            every = (first, *others)
-            made = [
-                self.statement(wanted.release, staged, (place, parts)) for place in range(parts)
-            ]
             if not stack.enter_context(one_snapshot(first, others, attempt.watch)):
                 return None
-            return added(wanted.release, in_parts(list(zip(every, made, strict=True))))
+            return work(wanted, (first, *others))
 
     def statement(
         self,
@@ -300,6 +338,19 @@ class Source:
         incident = token_hex(8)
         self.emit(Crashed(incident, problem))
         return incident
+
+
+def _parts(every: Sequence[Connection]) -> list[Part | None]:
+    """What each connection is asked for: the whole where it is the only one."""
+    return [None] if len(every) == 1 else [(place, len(every)) for place in range(len(every))]
+
+
+def _rows(
+    every: Sequence[Connection], made: Sequence[Select[Any]], given: Bound | None = None
+) -> list[Rows]:
+    if len(every) > 1:
+        return in_parts(list(zip(every, made, strict=True)), given)
+    return [every[0].execute(made[0], given).all()]
 
 
 def _never_reached(kind: str, state: str) -> bool:

@@ -28,6 +28,15 @@ class KeyRevoked:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """Somebody at a door who says who he is, before it is known to be true."""
+
+    name: str
+    address: str
+    front_end: str
+
+
+@dataclass(frozen=True)
 class LoginFailed:
     """Somebody was turned away. `claimed` is the key id or the name they came with, if any.
 

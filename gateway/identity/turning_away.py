@@ -8,11 +8,16 @@ INVARIANT: a failure that cannot be recorded is refused all the same.
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import Final
 
 from gateway.errors import BackendUnavailable, Code, LimitExceeded, Refusal, Unauthenticated
 from gateway.events import Emit, LoginRefused, silent
-from gateway.identity.acts import LoginFailed, RecordFailure
+from gateway.identity.acts import Claim, LoginFailed, RecordFailure
 from gateway.identity.throttle import Failure, FailureLimits, Throttle
+
+_LONGEST_NAME: Final = (
+    128  # a subject's has at most 63 characters; what is made up is not kept whole
+)
 
 
 class TurningAway:
@@ -52,6 +57,12 @@ class TurningAway:
         return LimitExceeded(
             Code.TOO_MANY_FAILURES,
             hint=f"use a valid key, or wait {self._limits.window_s:.0f} seconds",
+        )
+
+    def from_claim(self, claim: Claim) -> Refusal:
+        """The same for somebody who said who he is and could not show it."""
+        return self.with_bad_credential(
+            address=claim.address, front_end=claim.front_end, claimed=claim.name[:_LONGEST_NAME]
         )
 
     def _tell(self, failure: Failure, failed: LoginFailed) -> None:

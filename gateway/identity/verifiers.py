@@ -61,6 +61,14 @@ def derive(password: str, salt: Salt) -> tuple[bytes, bytes]:
     return hashlib.sha256(client_key).digest(), hmac.digest(salted, b"Server Key", "sha256")
 
 
+def mock_secret(audit_key: bytes) -> bytes:
+    """What `unknown` salts are made of: equal for all processes of a state, and in no database.
+
+    The label keeps it apart from all that the audit key signs, which begins otherwise.
+    """
+    return hmac.digest(audit_key, b"gateway mock scram salts v1", "sha256")
+
+
 def unknown(name: str, server_secret: bytes) -> Verifiers:
     """For a name that has no keys: a salt that stays the same, so that nobody learns who exists."""
     said = b"gateway scram salt v1\0" + name.encode("utf-8", "surrogateescape")

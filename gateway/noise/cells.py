@@ -17,24 +17,38 @@ All rows are computed at once, in floats. A row where one of them is not finite 
 docs/proofs/answers.md has the argument, tests/privacy/test_coverage.py tries to disprove it.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import inf, nan
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gateway.noise.felt import Felt, at_least, over, plus, root, times
 from gateway.noise.mechanism import CONFIDENCE
 from gateway.noise.noisy import NoisyTable
 from gateway.noise.ratios import Wholes, common, weighted
 from gateway.noise.widths import Floats, Widths
-from gateway.plan.forms import AtLeast, Form, Measured, Number, Over, Plus, Root, Times
+from gateway.packed.ends import Ends, Interval
+from gateway.plan.forms import (
+    Arithmetic,
+    AtLeast,
+    Each,
+    Form,
+    Measured,
+    Number,
+    Over,
+    Plus,
+    Root,
+    Times,
+)
 from gateway.sensitivity.formula import Chosen, Curved, Formula, Linear
 
 _ZERO: Final = np.float64(0)
 
-Interval: TypeAlias = "tuple[float, float] | None"
+Scalar = TypeVar("Scalar", np.float64, np.bool_)
 Parts: TypeAlias = "tuple[Linear, ...] | None"
 
 
@@ -52,20 +66,22 @@ class Intervals:
         self._rows = len(table.keys)
         self._widths = Widths(table.noises, confidence)
         self._linear: dict[Linear, Felt] = {}
-        self._columns: dict[Form, list[Interval]] = {}
+        self._columns: dict[Form, Ends] = {}
 
     def interval(self, form: Form, row: int) -> Interval:
         """From where to where; None where no error follows, as beside a zero below a line."""
         return self.column(form)[row]
 
-    def column(self, form: Form) -> list[Interval]:
-        """The interval in each row; nobody changes the list."""
+    def column(self, form: Form) -> Sequence[Interval]:
+        """The interval in each row."""
         found = self._columns.get(form)
         if found is None:
             found = self._columns[form] = self._column(form)
         return found
 
-    def _column(self, form: Form) -> list[Interval]:
+    def _column(self, form: Form) -> Ends:
+        if isinstance(form, Each):
+            return Ends.none(self._rows)
         with np.errstate(all="ignore"):  # what is not finite has no interval
             felt, is_root = self._rooted(form)
             half = self._half(felt)
@@ -74,18 +90,14 @@ class Intervals:
             if is_root:
                 there &= high > 0
                 low, high = (np.sqrt(np.maximum(end, 0)) for end in (low, high))
-        lows, highs = (np.broadcast_to(one, self._rows).tolist() for one in (low, high))
-        ends: list[Interval] = list(zip(lows, highs, strict=True))
-        if np.all(there):
-            return ends
-        truths = np.broadcast_to(there, self._rows).tolist()
-        return [one if truth else None for one, truth in zip(ends, truths, strict=True)]
+        rows = self._rows
+        return Ends(_in_rows(low, rows), _in_rows(high, rows), _in_rows(there, rows))
 
     def _half(self, of: Felt) -> Floats:
         return self._widths.half(of.slopes) + of.beyond
 
     def _of(  # noqa: PLR0911 - one answer for each kind
-        self, form: Form, parts: Parts = None
+        self, form: Arithmetic, parts: Parts = None
     ) -> Felt:
         match form:
             case Number(value):
@@ -124,12 +136,12 @@ class Intervals:
         mean = over(self._of_linear(formula.above), below, self._half(below))
         return replace(mean, there=mean.there & (below.value >= 1))  # not over nobody
 
-    def _of_curved(self, curved: Curved, form: Form) -> Felt:
+    def _of_curved(self, curved: Curved, form: Arithmetic) -> Felt:
         """What cannot be told of so few rows has no interval."""
         made, count = self._of(form, curved.parts), self._of_linear(curved.parts[0])
         return replace(made, there=made.there & (count.value >= curved.rows))
 
-    def _rooted(self, form: Form) -> tuple[Felt, bool]:
+    def _rooted(self, form: Arithmetic) -> tuple[Felt, bool]:
         """Of a root what is under it: the root of an interval's ends are the ends for the root."""
         if isinstance(form, Root):
             return self._of(form.of), True
@@ -149,6 +161,13 @@ class Intervals:
                 slopes[place] = slopes.get(place, _ZERO) + slope
             found = self._linear[linear] = Felt(value, slopes, np.isfinite(value))
         return found
+
+
+def _in_rows(one: "NDArray[Scalar] | Scalar", rows: int) -> NDArray[Scalar]:
+    """A number may be the same in all of them."""
+    if isinstance(one, np.ndarray) and one.shape == (rows,):
+        return one
+    return np.broadcast_to(one, rows)
 
 
 def _floats(above: Wholes, below: int) -> Floats:

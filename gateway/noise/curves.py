@@ -13,7 +13,7 @@ from math import gcd
 from typing import TypeAlias
 
 from gateway.noise.ratios import Ratios, Wholes, common, weighted
-from gateway.plan.forms import AtLeast, Form, Measured, Number, Over, Plus, Root, Times
+from gateway.plan.forms import Arithmetic, AtLeast, Measured, Number, Over, Plus, Root, Times
 from gateway.sensitivity.curved import Curved, root
 
 Pair: TypeAlias = tuple[int, int]
@@ -42,15 +42,15 @@ class _Columns:
         self._measured = measured
         self._rows = rows
         self._parts = formula.parts
-        self._made: dict[Form, Ratios] = {}
+        self._made: dict[Arithmetic, Ratios] = {}
 
-    def of(self, form: Form) -> Ratios:
+    def of(self, form: Arithmetic) -> Ratios:
         found = self._made.get(form)
         if found is None:
             found = self._made[form] = self._compute(form)
         return found
 
-    def _compute(self, form: Form) -> Ratios:  # noqa: PLR0911 - one answer for each kind
+    def _compute(self, form: Arithmetic) -> Ratios:  # noqa: PLR0911 - one answer for each kind
         match form:
             case Number(value):
                 return Ratios([value.numerator] * self._rows, value.denominator)

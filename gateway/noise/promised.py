@@ -26,7 +26,7 @@ from gateway.noise.added import AnyNoise
 from gateway.noise.chosen import Bought
 from gateway.noise.quantile import rank_error, rank_from_end
 from gateway.noise.widths import Widths, exact_margin
-from gateway.plan.forms import AtLeast, Form, Measured, Number, Over, Plus, Root, Times
+from gateway.plan.forms import AtLeast, Each, Form, Measured, Number, Over, Plus, Root, Times
 from gateway.sensitivity.choices import Chosen, Frequent
 from gateway.sensitivity.formula import Formula, Linear, Quotient
 from gateway.sensitivity.ranks import Level
@@ -148,7 +148,7 @@ def error_of(  # noqa: PLR0911 - one answer for each kind
             return Error(known=value)
         case Measured(place):
             return _of_formula(formulas[place], ranges[place] if ranges else None)
-        case Root():
+        case Root() | Each():
             return None
         case AtLeast(of, least):
             # the greater of a number and something is never farther off than that

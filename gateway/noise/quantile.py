@@ -1,8 +1,8 @@
 """Quantiles, MIN and MAX from the counts of buckets: exact scores, a choice for each, and how far it may miss.
 
 INVARIANT: `counts` are whole numbers ≥ 0 to which one unit adds at most R in sum, and each choice has the
-scale that its price gives for `spread(aim, R)`. The answers in the order of their aims are made
-rising after the choices, from the chosen buckets alone.
+scale that its price gives for `spread(aim, R)`. What is answered is made rising with the aims after the choices,
+from the chosen buckets alone.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gateway.noise.candidates import Scores
 from gateway.noise.entropy import Entropy
 from gateway.noise.selection import Choice
-from gateway.sensitivity.ranks import Aim, Highest, Level, Lowest
+from gateway.sensitivity.ranks import Aim, Beside, Highest, Level, Lowest
 
 _LONGEST = 1 << 61
 _OUTSIDE = Fraction(1, 20)
@@ -32,11 +32,10 @@ class Question:
     selection: Choice
 
 
-def chosen_buckets(counts: Counts, questions: Sequence[Question], entropy: Entropy) -> list[int]:
-    """A bucket for each question: independent choices from the same counts, then put into order."""
+def drawn_buckets(counts: Counts, questions: Sequence[Question], entropy: Entropy) -> list[int]:
+    """A bucket for each question: independent choices from the same counts."""
     ranked = _ranked(counts)
-    drawn = [one.selection.choose(ranked.scores(one.aim), entropy) for one in questions]
-    return in_order([one.aim for one in questions], drawn)
+    return [one.selection.choose(ranked.scores(one.aim), entropy) for one in questions]
 
 
 def scores(counts: Counts, aim: Aim) -> Scores:
@@ -45,10 +44,16 @@ def scores(counts: Counts, aim: Aim) -> Scores:
 
 
 def in_order(aims: Sequence[Aim], drawn: Sequence[int]) -> list[int]:
-    """The smallest of what was drawn for the lowest aim, and so on: a larger quantile is never smaller."""
-    rising = sorted(range(len(aims)), key=lambda place: _place(aims[place]))
+    """The smallest of what was drawn for the lowest aim, and so on: a larger quantile is never smaller.
+
+    What lies beside a quantile, by a number of ranks, has no place among shares, and stays as it was drawn.
+    """
+    answers = [
+        (_place(aim), place) for place, aim in enumerate(aims) if not isinstance(aim, Beside)
+    ]
+    buckets = sorted(drawn[place] for _, place in answers)
     ordered = list(drawn)
-    for place, bucket in zip(rising, sorted(drawn), strict=True):
+    for (_, place), bucket in zip(sorted(answers), buckets, strict=True):
         ordered[place] = bucket
     return ordered
 
@@ -59,6 +64,18 @@ def rank_from_end(selection: Choice, buckets: int, outside: Fraction = _OUTSIDE)
     It is (2R/eta)·ln(buckets/outside), rounded up to half a rank, or one more; a little less for pure choices.
     """
     return Fraction(selection.shortfall(buckets, outside), Lowest.per_rank)
+
+
+def parts_beside(
+    selection: Choice, level: Level, buckets: int, missing: Fraction, *, above: bool
+) -> int:
+    """How many d-th parts of a rank beside a quantile is aimed, so that the chosen bucket lies wholly on its other side
+    with no more than this probability.
+
+    A quantile between two rows is within a rank of that at a row: that is the last part, up to a rank.
+    """
+    within = level.per_rank - level.share.numerator if above else level.share.numerator
+    return selection.shortfall(buckets, missing) + within
 
 
 def rank_error(question: Question, buckets: int, limit: Fraction) -> int:
@@ -79,8 +96,13 @@ class _Words:
         d, t = aim.per_rank, aim.target(self.total)
         if max(d * self.total, abs(t)) > _LONGEST:
             return _Long(self.before.tolist(), self.upto.tolist(), self.total).scores(aim)
-        depth: NDArray[np.int64] = np.minimum(t - d * self.before, d * self.upto - t)
-        return depth
+        begun: NDArray[np.int64] = t - d * self.before
+        left: NDArray[np.int64] = d * self.upto - t
+        if aim.open_before:
+            begun[0] = left[0]
+        if aim.open_behind:
+            left[-1] = begun[-1]
+        return np.minimum(begun, left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +115,13 @@ class _Long:
 
     def scores(self, aim: Aim) -> Scores:
         d, t = aim.per_rank, aim.target(self.total)
-        return [
-            min(t - d * low, d * high - t) for low, high in zip(self.before, self.upto, strict=True)
-        ]
+        begun = [t - d * low for low in self.before]
+        left = [d * high - t for high in self.upto]
+        if aim.open_before:
+            begun[0] = left[0]
+        if aim.open_behind:
+            left[-1] = begun[-1]
+        return list(map(min, begun, left))
 
 
 def _ranked(counts: Counts) -> _Words | _Long:
@@ -114,7 +140,7 @@ def _ranked(counts: Counts) -> _Words | _Long:
     return _Long(before, upto_, total)
 
 
-def _place(aim: Aim) -> Fraction:
+def _place(aim: Level | Lowest | Highest) -> Fraction:
     match aim:
         case Lowest():
             return Fraction(-1)

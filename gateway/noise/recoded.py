@@ -12,7 +12,7 @@ INVARIANT: where a result is reported in ranges, its cells are middles of ranges
 ends of its intervals are ends of ranges.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 from math import floor, inf, isfinite, sqrt
@@ -20,13 +20,25 @@ from typing import Final, TypeAlias
 
 from gateway.catalog.domains import Bound, Interval
 from gateway.catalog.types import ColumnType, Family
-from gateway.noise.cells import Interval as Told
 from gateway.noise.cells import Intervals
 from gateway.noise.mechanism import CONFIDENCE
 from gateway.noise.noisy import NoisyTable
 from gateway.noise.texts import numbers_as
+from gateway.packed.ends import Interval as Told
 from gateway.plan.aggregates import Measure
-from gateway.plan.forms import AtLeast, Form, Measured, Number, Over, Plus, Root, Times
+from gateway.plan.forms import (
+    Arithmetic,
+    AtLeast,
+    Each,
+    Form,
+    Measured,
+    Number,
+    Over,
+    Plus,
+    Root,
+    Times,
+    places_of,
+)
 from gateway.sensitivity.formula import Chosen, Curved, Formula, Linear, Quotient
 
 Widths: TypeAlias = Sequence[Fraction | None]
@@ -89,17 +101,42 @@ class Recoded:
         return self._column(form, _any_place)
 
     def _column(self, form: Form, widened: Callable[[Ends, Fraction], Ends]) -> Sequence[Told]:
-        places = sorted(set(_places(form)))
-        if not any(self._widths.get(place) for place in places):
+        if isinstance(form, Each):
             return self._as_they_are.column(form)
+        places = sorted(set(places_of(form)))
+        chosen = any(isinstance(self._formulas[place], Chosen) for place in places)
+        if not chosen and not any(self._widths.get(place) for place in places):
+            return self._as_they_are.column(form)
+        if chosen and len(places) > 1:
+            # what is chosen was bought at 95 %: with anything beside it less would hold for both at once
+            return [None] * len(self._table.keys)
         at_once = Intervals(self._table, self._formulas, 1 - (1 - CONFIDENCE) / len(places))
         columns = []
         for place in places:
-            column, width = at_once.column(Measured(place)), self._widths.get(place)
+            formula, width = self._formulas[place], self._widths.get(place)
+            if isinstance(formula, Chosen):
+                column = self._of_chosen(formula)
+            else:
+                column = at_once.column(Measured(place))
             if width is not None:
                 column = [None if one is None else widened(one, width) for one in column]
             columns.append(column)
         return [_between(form, dict(zip(places, row, strict=True))) for row in zip(*columns)]  # noqa: B905 - of one table
+
+    def _of_chosen(self, formula: Chosen) -> Sequence[Told]:
+        """Between the spans that were drawn, and with the answer in it; none where nothing was drawn for it."""
+        table = self._table
+        told = [table.spans[place] for place in (formula.place, *formula.limits) if table.spans]
+        if not any(told):
+            return [None] * len(table.keys)
+        found: list[Told] = []
+        rows = zip(table.chosen[formula.place], *filter(None, told), strict=True)
+        for value, *spans in rows:
+            low, high = max(one for one, _ in spans), min(other for _, other in spans)
+            if isinstance(value, int | Fraction):
+                low, high = min(low, value), max(high, value)
+            found.append((_nearest(Fraction(low)), _nearest(Fraction(high))))
+        return found
 
 
 def whole_ranges(interval: Ends, width: Fraction) -> Ends:
@@ -125,26 +162,13 @@ def _place(value: Fraction, width: Fraction) -> int:
     return floor(value / width + _HALF)
 
 
-def _places(form: Form) -> Iterator[int]:
-    match form:
-        case Measured(place):
-            yield place
-        case Number():
-            return
-        case Root(of) | AtLeast(of, _):
-            yield from _places(of)
-        case Plus(left, right) | Times(left, right) | Over(left, right):
-            yield from _places(left)
-            yield from _places(right)
-
-
-def _between(form: Form, measured: dict[int, Told]) -> Told:
+def _between(form: Arithmetic, measured: dict[int, Told]) -> Told:
     """The ends of what the form can be where each aggregate is within its interval."""
     ends = _of(form, measured)
     return ends if ends is not None and all(map(isfinite, ends)) else None
 
 
-def _of(form: Form, measured: dict[int, Told]) -> Told:  # noqa: PLR0911 - one answer for each kind
+def _of(form: Arithmetic, measured: dict[int, Told]) -> Told:  # noqa: PLR0911 - one answer for each kind
     match form:
         case Number(value):
             return float(value), float(value)

@@ -5,19 +5,18 @@ Post-processing of noisy tables: rows of a set that is added up are sums of rows
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import TypeAlias
 
 from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value
 from gateway.noise.added import AnyNoise, added
-from gateway.noise.cells import Interval
 from gateway.noise.chosen import Bought
 from gateway.noise.noisy import Misplaced, NoisyTable
 from gateway.noise.pricing import Priced
 from gateway.noise.recoded import Recoded
 from gateway.noise.texts import column_texts, whole_texts, wholes_of
-from gateway.plan.forms import Form, Measured
+from gateway.packed.ends import Ends, Interval
+from gateway.plan.forms import Each, Form, Measured
 from gateway.sensitivity.formula import Chosen, Linear
 from gateway.sensitivity.rolled import Drawn, Level, Rolled
 
@@ -41,7 +40,9 @@ class PricedRelease:
         )
 
     def bought(self, form: Form | None) -> tuple[Bought, ...]:
-        """The choice that a form is, in each grouping set; nothing where it is anything else."""
+        """The choice that a form is, or those of an array, in each grouping set; nothing where it is anything else."""
+        if isinstance(form, Each):
+            return tuple(one for part in form.forms for one in self.bought(part))
         if not isinstance(form, Measured):
             return ()
         return tuple(
@@ -110,7 +111,7 @@ class NoisyRelease:
         each = [Recoded(one.table, one.level.formulas, widths) for one in self.levels]
         if len(each) == 1:
             return [each[0].column(form) for form in forms]
-        return [list(chain.from_iterable(one.column(form) for one in each)) for form in forms]
+        return [Ends.joined(one.column(form) for one in each) for form in forms]
 
 
 def rolled_up(priced: PricedRelease, tables: Sequence[NoisyTable]) -> NoisyRelease:
@@ -130,7 +131,7 @@ def _level(level: Level, priced: PricedRelease, tables: Sequence[NoisyTable]) ->
     measured = tuple(column for one in (first, *others) for column in one.measured)
     # choices do not add up: those of a grouping set are of the part that has its own keys, which comes last
     last = (first, *others)[-1]
-    table = NoisyTable(first.keys, measured, priced.noises(level), last.chosen)
+    table = NoisyTable(first.keys, measured, priced.noises(level), last.chosen, last.spans)
     return NoisyLevel(level, table, {} if groups is None else _wholes(level, priced, part, groups))
 
 

@@ -7,8 +7,11 @@ from gateway.catalog.types import ColumnType
 from gateway.plan.fields import Tie
 from gateway.plan.scalars import Ref, Scalar, origins
 from gateway.plan.text import text
+from gateway.plan.types import is_number
 
 _HANDING_ON = frozenset({"min", "max", "percentile_disc", "mode", "dp_top"})
+_FREQUENT = frozenset({"mode", "dp_top"})
+_PERCENTILES = frozenset({"percentile_cont", "percentile_disc"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +19,7 @@ class Measure:
     """`function` over `arguments` of the rows where `where` is true.
 
     `fraction` belongs to percentile_cont and percentile_disc, and says of dp_top which place it is; `distinct`
-    belongs to count alone.
+    belongs to count alone. `low` and `high` say of a percentile whether that end of its interval is asked for.
     """
 
     function: str
@@ -26,6 +29,8 @@ class Measure:
     where: Scalar | None = None
     fraction: Scalar | None = None
     descending: bool = False
+    low: bool = False
+    high: bool = False
 
     @property
     def counts_units(self) -> bool:
@@ -39,6 +44,21 @@ class Measure:
     def hands_on(self) -> bool:
         """Whether its result is one of the values themselves, or between two of them."""
         return self.function in _HANDING_ON
+
+    @property
+    def bounded_aside(self) -> bool:
+        """Whether the ends of its interval are chosen by themselves, where they are asked for."""
+        return self.function in _PERCENTILES
+
+    @property
+    def is_chosen(self) -> bool:
+        """Whether no noise is added to it: it is one of the values that there can be."""
+        return self.function in _HANDING_ON | _PERCENTILES
+
+    @property
+    def has_interval(self) -> bool:
+        """Whether it is a number of which can be said from where to where it is."""
+        return is_number(self.type) and self.function not in _FREQUENT
 
     @property
     def origins(self) -> frozenset[ColumnRef]:
@@ -55,7 +75,10 @@ class Measure:
             at = "" if self.fraction is None else text(self.fraction)
             down = " desc" if self.descending else ""
             shown = f"{self.function}({at}) within group (order by {inner}{down})"
-        return shown if self.where is None else f"{shown} filter (where {text(self.where)})"
+        ends = [name for name, asked in (("low", self.low), ("high", self.high)) if asked]
+        if self.where is not None:
+            shown = f"{shown} filter (where {text(self.where)})"
+        return f"{shown} with its {' and '.join(ends)} end" if ends else shown
 
 
 def _is_unit(scalar: Scalar) -> bool:

@@ -4,9 +4,10 @@ Only sums, products, quotients and roots of aggregates and numbers: for these th
 the errors of the aggregates.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,38 +24,56 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Plus:
-    left: "Form"
-    right: "Form"
+    left: "Arithmetic"
+    right: "Arithmetic"
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    left: "Form"
-    right: "Form"
+    left: "Arithmetic"
+    right: "Arithmetic"
 
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    above: "Form"
-    below: "Form"
+    above: "Arithmetic"
+    below: "Arithmetic"
 
 
 @dataclass(frozen=True, slots=True)
 class Root:
     """The square root; of what is below 0, it is 0."""
 
-    of: "Form"
+    of: "Arithmetic"
 
 
 @dataclass(frozen=True, slots=True)
 class AtLeast:
     """The greater of the two."""
 
-    of: "Form"
+    of: "Arithmetic"
     least: Fraction
 
 
-Form: TypeAlias = Measured | Number | Plus | Times | Over | Root | AtLeast
+@dataclass(frozen=True, slots=True)
+class Each:
+    """An array of these, or its elements one by one. It has no interval."""
+
+    forms: tuple["Arithmetic", ...]
+
+
+Arithmetic: TypeAlias = Measured | Number | Plus | Times | Over | Root | AtLeast
+Form: TypeAlias = Arithmetic | Each
+
+
+class Reading(NamedTuple):
+    """An aggregate of a release that a column depends on; without a place, ends of its intervals or what is not told."""
+
+    release: str
+    place: int | None
+
+
+Readings: TypeAlias = frozenset[Reading]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +86,23 @@ class Cells:
     name: str
     forms: tuple[Form | None, ...]
     noisy: tuple[bool, ...]
+
+
+def places_of(form: Form) -> Iterator[int]:
+    """The aggregates that are in it."""
+    match form:
+        case Measured(place):
+            yield place
+        case Number():
+            return
+        case Root(of) | AtLeast(of, _):
+            yield from places_of(of)
+        case Plus(left, right) | Times(left, right) | Over(left, right):
+            yield from places_of(left)
+            yield from places_of(right)
+        case Each(forms):
+            for one in forms:
+                yield from places_of(one)
 
 
 def shown(form: Form) -> str:  # noqa: PLR0911 - one answer for each kind
@@ -86,3 +122,5 @@ def shown(form: Form) -> str:  # noqa: PLR0911 - one answer for each kind
             return f"sqrt({shown(of)})"
         case AtLeast(of, least):
             return f"greatest({shown(of)}, {least})"
+        case Each(forms):
+            return f"array[{', '.join(map(shown, forms))}]"

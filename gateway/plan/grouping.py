@@ -1,5 +1,6 @@
 """Nodes that group: within persons, and over them. The second is where noise is added."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from gateway.errors import Code, Unbounded
@@ -126,6 +127,25 @@ class Aggregate:
     @property
     def below(self) -> tuple["Node", ...]:
         return (self.child,)
+
+
+def can_be_bounded(plan: Aggregate, places: Collection[int]) -> bool:
+    """Whether what is computed from these aggregates has an interval: one of numbers, of what is chosen each by itself."""
+    measures = [plan.measures[place][1] for place in places]
+    if len(measures) > 1 and any(one.is_chosen for one in measures):
+        return False
+    return all(one.has_interval for one in measures)
+
+
+def with_limits(plan: Aggregate, places: Collection[int], ends: Collection[str]) -> Aggregate:
+    """The release with the ends, `l` or `h`, of the intervals of these aggregates, where they have to be chosen."""
+    measures = tuple(
+        (name, replace(one, low=one.low or "l" in ends, high=one.high or "h" in ends))
+        if place in places and one.bounded_aside
+        else (name, one)
+        for place, (name, one) in enumerate(plan.measures)
+    )
+    return replace(plan, measures=measures)
 
 
 def _parts(measure: Measure) -> tuple[Scalar, ...]:

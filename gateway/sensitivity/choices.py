@@ -17,10 +17,11 @@ from gateway.catalog.values import Value
 from gateway.plan.scalars import Scalar
 from gateway.sensitivity.buckets import Buckets
 from gateway.sensitivity.days import days_of, microseconds_of
-from gateway.sensitivity.ranks import Aim, Highest, Level, Lowest, spread
+from gateway.sensitivity.ranks import Aim, Beside, Highest, Level, Lowest, spread
 
 _EPOCH: Final = date(1970, 1, 1)
 _EPOCH_MOMENT: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_NUMBERS: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
 _LAST_MOMENT: Final = datetime.max  # noqa: DTZ901 - without zone
 _FIRST_MOMENT: Final = datetime.min  # noqa: DTZ901 - without zone
 
@@ -50,6 +51,14 @@ class Binned:
                 return (_EPOCH_MOMENT + since).replace(tzinfo=None)
             case _:
                 return found
+
+    def span(self, lowest: int, highest: int) -> tuple[Fraction, Fraction] | None:
+        """From the first point of one bucket to the last of another; None of what is no number."""
+        if self.value.type.family not in _NUMBERS:
+            return None
+        (first, _), (_, last) = self.buckets.ends(lowest), self.buckets.ends(highest)
+        step = self.buckets.lattice.step
+        return first * step, last * step
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +94,15 @@ class Frequent:
     place: int = 1
 
 
-Sought: TypeAlias = Level | End | Frequent
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The low end of the interval of a quantile, or the high one."""
+
+    of: Level
+    high: bool
+
+
+Sought: TypeAlias = Level | End | Limit | Frequent
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,23 +121,26 @@ class Choice:
         """How far one unit moves the difference of two scores; counts all move in one direction."""
         if isinstance(self.sought, Frequent):
             return self.rows
-        return spread(self.aim(Fraction(0)), self.rows)
+        return spread(self.aim(0), self.rows)
 
-    def aim(self, rank: Fraction) -> Aim:
-        """The rank that a quantile aims at; the smallest and the largest row at this rank from their end."""
+    def aim(self, away: int) -> Aim:
+        """The rank that a quantile aims at; the ends so many parts of a rank from theirs, the limits from the quantile."""
         match self.sought:
             case Level():
                 return self.sought
             case End.LOWEST:
-                return Lowest(rank)
+                return Lowest(Fraction(away, Lowest.per_rank))
             case End.HIGHEST:
-                return Highest(rank)
+                return Highest(Fraction(away, Highest.per_rank))
+            case Limit(of, high):
+                return Beside(of, away, high)
             case Frequent():
                 raise ValueError("the most frequent value has no rank")
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The aggregate is what the choice at this place gives."""
+    """The aggregate is what the choice at this place gives; `limits` are the places of the ends of its interval."""
 
     place: int
+    limits: tuple[int, ...] = ()

@@ -16,7 +16,16 @@ from gateway.plan.scalars import Literal
 from gateway.sensitivity.analysis import Enumerated
 from gateway.sensitivity.bounds import Bounds
 from gateway.sensitivity.buckets import MOST_BUCKETS, buckets_of
-from gateway.sensitivity.choices import Binned, Choice, End, Frequent, Histogram, Listed, Sought
+from gateway.sensitivity.choices import (
+    Binned,
+    Choice,
+    End,
+    Frequent,
+    Histogram,
+    Limit,
+    Listed,
+    Sought,
+)
 from gateway.sensitivity.expressions import bounds_of
 from gateway.sensitivity.formula import Chosen
 from gateway.sensitivity.lattice import lattice_of
@@ -63,7 +72,13 @@ class Choosing:
             # each place is among those that all places before it have left
             for place in range(1, sought.place):
                 self._place_of(Choice(histogram, Frequent(place), self._rows))
-        return Chosen(self._place_of(Choice(histogram, sought, self._rows)))
+        place = self._place_of(Choice(histogram, sought, self._rows))
+        if not isinstance(sought, Level):
+            return Chosen(place)
+        # each end that is asked for is a choice more; the smallest and the largest value are ends themselves
+        sides = [high for high, asked in ((False, measure.low), (True, measure.high)) if asked]
+        limits = [Choice(histogram, Limit(sought, high), self._rows) for high in sides]
+        return Chosen(place, tuple(map(self._place_of, limits)))
 
     def _place_of(self, choice: Choice) -> int:
         if choice not in self._choices:

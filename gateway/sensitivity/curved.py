@@ -9,7 +9,7 @@ from fractions import Fraction
 from math import isqrt
 from typing import Final
 
-from gateway.plan.forms import AtLeast, Form, Measured, Number, Over, Plus, Root, Times
+from gateway.plan.forms import Arithmetic, AtLeast, Measured, Number, Over, Plus, Root, Times
 from gateway.sensitivity.linear import Linear
 
 _ROOT_BITS: Final = 128
@@ -22,7 +22,7 @@ class Curved:
     The first part is a count: where less than `rows` rows are told, there is no value, as in PostgreSQL.
     """
 
-    form: Form
+    form: Arithmetic
     parts: tuple[Linear, ...]
     rows: int
     low: Fraction | None = None
@@ -42,7 +42,7 @@ class Curved:
 
 
 def _value(  # noqa: PLR0911 - one answer for each kind
-    form: Form, parts: Sequence[Fraction]
+    form: Arithmetic, parts: Sequence[Fraction]
 ) -> Fraction | None:
     """None where something is divided by 0."""
     match form:

@@ -5,6 +5,9 @@ the score of a bucket is how deep t lies within its ranks, from L_b to L_b + c_b
 
     u_b = min(t - d·L_b, d·(L_b + c_b) - t),    all in units of a d-th part of a rank.
 
+An aim that may lie before or behind all rows is *open* on that side: the bucket at that end has no beginning, or no
+end, so that t is always within one, however few rows there are.
+
 INVARIANT: a unit adds whole numbers ≥ 0 to the c_b, in sum at most `rows` (R). Then no u_b moves by more than
 `sensitivity(R)`; the proof is in docs/proofs/selection.md.
 """
@@ -19,6 +22,7 @@ class Level:
     """The quantile p/d: t = p·N."""
 
     share: Fraction
+    open_before = open_behind = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.share <= 1:
@@ -40,16 +44,18 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Lowest:
-    """The row of this rank from the beginning, or the median where that is nearer: t = min(2·rank, N), d = 2."""
+    """The row of this rank from the beginning: t = 2·rank, d = 2."""
 
     rank: int | Fraction
     per_rank = 2
+    open_before, open_behind = False, True
 
     def __post_init__(self) -> None:
         _check_rank(self.rank)
 
     def target(self, total: int) -> int:
-        return min(int(2 * self.rank), total)
+        del total
+        return int(2 * self.rank)
 
     def sensitivity(self, rows: int) -> int:
         return 2 * _checked(rows)
@@ -57,22 +63,51 @@ class Lowest:
 
 @dataclass(frozen=True, slots=True)
 class Highest:
-    """The row of this rank from the end, or the median where that is nearer: t = max(2·N - 2·rank, N), d = 2."""
+    """The row of this rank from the end: t = 2·N - 2·rank, d = 2."""
 
     rank: int | Fraction
     per_rank = 2
+    open_before, open_behind = True, False
 
     def __post_init__(self) -> None:
         _check_rank(self.rank)
 
     def target(self, total: int) -> int:
-        return max(2 * total - int(2 * self.rank), total)
+        return 2 * total - int(2 * self.rank)
 
     def sensitivity(self, rows: int) -> int:
         return 2 * _checked(rows)
 
 
-Aim: TypeAlias = Level | Lowest | Highest
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """A place that lies so many d-th parts of a rank below the quantile p/d, or above it: t = p·N ∓ away."""
+
+    level: Level
+    away: int
+    above: bool
+
+    @property
+    def per_rank(self) -> int:
+        return self.level.per_rank
+
+    @property
+    def open_before(self) -> bool:
+        return not self.above
+
+    @property
+    def open_behind(self) -> bool:
+        return self.above
+
+    def target(self, total: int) -> int:
+        return self.level.target(total) + (self.away if self.above else -self.away)
+
+    def sensitivity(self, rows: int) -> int:
+        """That of the quantile: the same number comes to t whatever the rows are."""
+        return self.level.sensitivity(rows)
+
+
+Aim: TypeAlias = Level | Lowest | Highest | Beside
 
 
 def spread(aim: Aim, rows: int) -> int:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Final
 
-from gateway.plan.forms import AtLeast, Form, Measured, Number, Over, Plus, Root, Times
+from gateway.plan.forms import Arithmetic, AtLeast, Measured, Number, Over, Plus, Root, Times
 from gateway.sensitivity.curved import Curved, root
 from gateway.sensitivity.linear import Linear
 
@@ -87,7 +87,7 @@ class _Parts:
         self.parts = [Linear(count.weights)]
         self.axes = axes
         self._products = products
-        self.rows: Form = Measured(0)
+        self.rows: Arithmetic = Measured(0)
         self._n = AtLeast(self.rows, _ONE)
         self._n_less_1 = AtLeast(_less(self.rows, Number(_ONE)), _ONE)
 
@@ -99,46 +99,46 @@ class _Parts:
     def x(self) -> Axis:
         return self.axes[-1]
 
-    def mean(self, axis: Axis) -> Form:
+    def mean(self, axis: Axis) -> Arithmetic:
         return Plus(Number(axis.origin), Over(self._part(axis.away), self._n))
 
-    def variance(self, axis: Axis) -> Form:
+    def variance(self, axis: Axis) -> Arithmetic:
         if axis.squares is None:
             raise ValueError("a variance without squares")
         mean = Over(self._part(axis.squares), self._n)
         return _less(Plus(mean, Number(axis.constant)), _square(self._off_center(axis)))
 
-    def common(self) -> Form:
+    def common(self) -> Arithmetic:
         """The covariance."""
         if self._products is None:
             raise ValueError("a covariance without products")
         mean = Over(self._part(self._products), self._n)
         return _less(mean, Times(self._off_center(self.y), self._off_center(self.x)))
 
-    def of_sample(self, form: Form) -> Form:
+    def of_sample(self, form: Arithmetic) -> Arithmetic:
         """Divided by one less."""
         return Over(Times(form, self.rows), self._n_less_1)
 
-    def total(self, form: Form) -> Form:
+    def total(self, form: Arithmetic) -> Arithmetic:
         return Times(form, self.rows)
 
-    def _off_center(self, axis: Axis) -> Form:
+    def _off_center(self, axis: Axis) -> Arithmetic:
         return Plus(self.mean(axis), Number(-axis.center))
 
-    def _part(self, linear: Linear) -> Form:
+    def _part(self, linear: Linear) -> Arithmetic:
         if linear not in self.parts:
             self.parts.append(linear)
         return Measured(self.parts.index(linear))
 
 
-_Ranged = tuple[Form, Fraction | None, Fraction | None]
+_Ranged = tuple[Arithmetic, Fraction | None, Fraction | None]
 
 
-def _less(one: Form, other: Form) -> Form:
+def _less(one: Arithmetic, other: Arithmetic) -> Arithmetic:
     return Plus(one, Times(Number(-_ONE), other))
 
 
-def _square(form: Form) -> Form:
+def _square(form: Arithmetic) -> Arithmetic:
     return Times(form, form)
 
 
@@ -184,7 +184,7 @@ def _intercept(made: _Parts) -> _Ranged:
     return _less(made.mean(made.y), Times(slope, made.mean(made.x))), None, None
 
 
-def _not_below_0(made: _Parts, axis: Axis) -> Form:
+def _not_below_0(made: _Parts, axis: Axis) -> Arithmetic:
     return AtLeast(made.variance(axis), _ZERO)
 
 

@@ -1,9 +1,10 @@
 """How a role gets in: a connection with fixed settings, on which the operator's environment has no say."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 
 from psycopg import pq
 from psycopg.conninfo import make_conninfo
@@ -27,8 +28,8 @@ class Entered:
     end: Callable[[], None]
 
 
-def enter(life: Life, login: Login) -> Entered:
-    """A connection of this role."""
+def enter(life: Life, login: Login, settings: Mapping[str, str] = MappingProxyType({})) -> Entered:
+    """A connection of this role; `settings` are those that a client may choose, and what the session is called."""
     for variable in _OUTRANKING:
         os.environ.pop(variable, None)
     address = life.server.address
@@ -38,7 +39,7 @@ def enter(life: Life, login: Login) -> Entered:
         user=login.role,
         password=login.password.get_secret_value(),
         dbname=login.database,
-        options=session_options(),
+        options=session_options(settings),
         connect_timeout=_CONNECT_S,
         # nothing of the operator's own PostgreSQL environment has a say
         application_name="",

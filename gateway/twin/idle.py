@@ -11,10 +11,11 @@ from typing import NamedTuple
 from psycopg.pq import ConnStatus
 
 from gateway.twin.entering import Entered
+from gateway.twin.settings import IDLE
 from gateway.twin.visible import VisibleTables
 
 MOST_OF_ONE = 4  # of one subject who sees one set of tables
-MOST = 32
+MOST = IDLE
 
 
 class Whose(NamedTuple):

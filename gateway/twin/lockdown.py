@@ -11,6 +11,7 @@ setting takes part, since a client can change those.
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 VOLATILE_KEPT: Mapping[str, str] = MappingProxyType(
     {
@@ -29,6 +30,7 @@ VOLATILE_KEPT: Mapping[str, str] = MappingProxyType(
         "pg_total_relation_size": "an empty table's size, for BI tools",
         "random": "draws at random",
         "random_normal": "draws at random",
+        "set_config": "ours: changes what SET may change, and refuses all else",
         "setseed": "draws at random",
         "timeofday": "the time",
         "uuidv4": "draws at random",
@@ -74,12 +76,12 @@ FUNCTIONS_TAKEN: Mapping[str, str] = MappingProxyType(
         "pg_relation_filenode": _FILES,
         "pg_relation_filepath": _FILES,
         "pg_tablespace_databases": "lists the databases",
-        "pg_tablespace_location": _FILES,
+        "pg_tablespace_location_of_server": _FILES,
         "inet_client_addr": _ADDRESS,
         "inet_client_port": _ADDRESS,
         "inet_server_addr": _ADDRESS,
         "inet_server_port": _ADDRESS,
-        "pg_backend_pid": "a process id; the gateway hands out its own",
+        "pg_backend_pid_of_server": "a process id; the gateway hands out its own",
         "pg_conf_load_time": _UPTIME,
         "pg_postmaster_start_time": _UPTIME,
         "pg_describe_object": _BY_NUMBER,
@@ -136,6 +138,9 @@ STATISTICS_VIEWS_KEPT: frozenset[str] = frozenset(
         "pg_stat_user_tables",
     }
 )
+
+# a view of ours has this name: one row, of oneself
+ACTIVITY: Final = "pg_stat_activity"
 
 RELATIONS_TAKEN: Mapping[str, str] = MappingProxyType(
     {

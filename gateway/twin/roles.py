@@ -14,9 +14,8 @@ from psycopg import sql
 from pydantic import SecretStr
 
 from gateway.twin.databases import Databases
+from gateway.twin.settings import SESSIONS_OF_ROLE
 from gateway.twin.visible import VisibleTables
-
-MOST_SESSIONS = 32  # of one role at a time
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Roles:
                 sql.SQL(
                     "CREATE ROLE {} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT "
                     "NOREPLICATION NOBYPASSRLS CONNECTION LIMIT {} PASSWORD {}"
-                ).format(sql.Identifier(role), sql.Literal(MOST_SESSIONS), sql.Literal(verifier))
+                ).format(sql.Identifier(role), sql.Literal(SESSIONS_OF_ROLE), sql.Literal(verifier))
             )
             self._outside.execute(
                 sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(

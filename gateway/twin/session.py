@@ -6,7 +6,7 @@ nothing of what was done on it.
 """
 
 import secrets
-from collections.abc import Callable, Collection, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
 from contextlib import closing, contextmanager
 from itertools import repeat
 from types import TracebackType
@@ -17,13 +17,13 @@ from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
 from gateway.events import Crashed, Emit, silent
+from gateway.packed.texts import Packing, Rows
 from gateway.twin.described import Described, DescribedColumn, DescribedParameter
 from gateway.twin.entering import Entered
 from gateway.twin.exchange import answers
 from gateway.twin.refused import TwinRefused, gone
 
 TypeNames: TypeAlias = MutableMapping[tuple[int, int], str]
-Row: TypeAlias = tuple[str | None, ...]
 
 _NAMES_OF_TYPES: Final = (
     "SELECT pg_catalog.format_type(o, m) FROM ROWS FROM (pg_catalog.unnest($1::oid[]), "
@@ -31,7 +31,7 @@ _NAMES_OF_TYPES: Final = (
 )
 _NO_MODIFIER = -1
 _FIRST_OWN_OID = 16_384  # types below are PostgreSQL's own, the same in every database
-_ROWS_AT_ONCE = 64
+_ROWS_AT_ONCE = 512
 _RESET_S = 5.0
 _NAME_NO_SETTING = frozenset(
     {b"SELECT", b"SHOW", b"BEGIN", b"COMMIT", b"ROLLBACK", b"PREPARE", b"DEALLOCATE"}
@@ -73,23 +73,24 @@ class TwinSession:
 
     def run(
         self, statement: str, parameters: Sequence[str | None] = (), most_rows: int = 100_000
-    ) -> tuple[Row, ...]:
+    ) -> Rows:
         """The rows of one statement, as text."""
         text = _encoded(statement)
         values = [None if one is None else _encoded(one) for one in parameters]
-        rows: list[Row] = []
-        with self._usable() as connection, self._noted(text) as note:
+        rows = Packing()
+        with self._usable() as connection, self._noted(text) as note, _in_utf8():
             connection.send_query_params(text, values)
+            del values  # libpq has its own copy
             connection.set_chunked_rows_mode(_ROWS_AT_ONCE)
             with closing(answers(connection, limit_s=self._limit_s, end=self._end)) as parts:
                 for part in parts:
                     if part.status in _COPIES:
                         raise TwinRefused("0A000", "COPY is not supported here")
                     note(part)
-                    rows.extend(_rows(part))
-                    if len(rows) > most_rows:
+                    _pack(part, rows)
+                    if rows.many > most_rows:
                         raise TwinRefused("54000", f"the result has more than {most_rows} rows")
-        return tuple(rows)
+            return rows.packed()
 
     def close(self) -> None:
         """End the session; again does nothing."""
@@ -209,16 +210,18 @@ class TwinSession:
         return known
 
 
-def _rows(part: PGresult) -> Iterable[Row]:
+def _pack(part: PGresult, rows: Packing) -> None:
     """Read column by column, which takes half the time for thousands of rows."""
-    if not part.nfields:
-        return [()] * part.ntuples
-    rows, get = range(part.ntuples), part.get_value
-    columns = [
-        [None if one is None else _decoded(one) for one in map(get, rows, repeat(place))]
-        for place in range(part.nfields)
-    ]
-    return zip(*columns, strict=True)
+    many, get = range(part.ntuples), part.get_value
+    rows.add([list(map(get, many, repeat(place))) for place in range(part.nfields)], part.ntuples)
+
+
+@contextmanager
+def _in_utf8() -> Iterator[None]:
+    try:
+        yield
+    except UnicodeDecodeError:  # the session changed its own encoding
+        raise TwinRefused("22021", "the result is not in UTF-8") from None
 
 
 def _encoded(text: str) -> bytes:
@@ -232,10 +235,8 @@ def _encoded(text: str) -> bytes:
 
 
 def _decoded(text: bytes) -> str:
-    try:
+    with _in_utf8():
         return text.decode()
-    except UnicodeDecodeError:  # the session changed its own encoding
-        raise TwinRefused("22021", "the result is not in UTF-8") from None
 
 
 def _array(numbers: Sequence[int]) -> str:

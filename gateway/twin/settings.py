@@ -14,7 +14,12 @@ from gateway.embedded.configuration import configuration_text
 from gateway.embedded.places import Place
 
 MEMORY = 512 * 1024 * 1024  # address space of each process
-SESSIONS = 200
+LINES, LINES_OF_ROLE = 300, 100  # that clients hold
+IDLE = 32  # that the gateway keeps for later
+BORROWED = 60  # at the same time: one for each question under way
+_RESERVED = 8
+SESSIONS = LINES + IDLE + BORROWED + _RESERVED
+SESSIONS_OF_ROLE = LINES_OF_ROLE + BORROWED
 
 SESSION: Mapping[str, str] = MappingProxyType(
     {
@@ -60,7 +65,7 @@ _SERVER: Mapping[str, str] = MappingProxyType(
         "scram_iterations": "1",
         "max_connections": str(SESSIONS),
         "reserved_connections": "0",
-        "superuser_reserved_connections": "8",
+        "superuser_reserved_connections": str(_RESERVED),
         "authentication_timeout": "10s",
         # nothing here is worth keeping; a server of which a process crashed is thrown away whole
         "restart_after_crash": "off",
@@ -133,14 +138,16 @@ def twin_configuration(place: Place, socket_dir: Path) -> str:
     )
 
 
-def session_options() -> str:
-    """The `options` of a start-up packet that fix a session's settings."""
+def session_options(given: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The `options` of a start-up packet that fix a session's settings: the given ones before our own."""
+    chosen = {name.lower() for name in given}
+    settings = {name: value for name, value in SESSION.items() if name.lower() not in chosen}
     return " ".join(
         f"-c {name}={_escaped(value)}"
-        for name, value in SESSION.items()
+        for name, value in {**settings, **given}.items()
         if name not in _NOT_FROM_A_CLIENT
     )
 
 
 def _escaped(value: str) -> str:
-    return value.replace("\\", "\\\\").replace(" ", "\\ ")
+    return "".join(f"\\{sign}" if sign == "\\" or sign.isspace() else sign for sign in value)

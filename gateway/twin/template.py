@@ -8,7 +8,9 @@ import psycopg
 from psycopg import sql
 
 from gateway.twin.admin import OUTSIDE
+from gateway.twin.emulated import emulating_statements
 from gateway.twin.lockdown import (
+    ACTIVITY,
     FUNCTIONS_TAKEN,
     LANGUAGES_TAKEN,
     RELATIONS_TAKEN,
@@ -16,6 +18,8 @@ from gateway.twin.lockdown import (
     STATISTICS_VIEWS_KEPT,
     VOLATILE_KEPT,
 )
+from gateway.twin.naming import NAMES, NAMES_BY_NUMBER
+from gateway.twin.probes import probe_statements
 
 TEMPLATE = "template1"
 
@@ -52,26 +56,28 @@ WHERE pg_catalog.strpos(prosqlbody::text, ':relid 1262 ') > 0
 # catalog browser reads these three. So they become views of what is one's own: tables that PostgreSQL
 # itself finds by number, not by name, and this server never lives to be upgraded.
 _OWN_NAMES_ALONE = (
-    "SET LOCAL allow_system_table_mods = on",
     "ALTER TABLE pg_catalog.pg_database RENAME TO pg_database_of_all",
     "REVOKE ALL ON pg_catalog.pg_database_of_all FROM PUBLIC",
+    # psql before 17 asks for a column that has another name since
     """CREATE VIEW pg_catalog.pg_database WITH (security_barrier) AS
-       SELECT oid, datname, datdba, encoding, datlocprovider, datistemplate, datallowconn, dathasloginevt,
-              -1 AS datconnlimit, '0'::xid AS datfrozenxid, '0'::xid AS datminmxid, dattablespace,
-              datcollate, datctype, datlocale, daticurules, datcollversion,
-              NULL::aclitem[] AS datacl
+       SELECT oid, pg_catalog.current_database() AS datname, datdba, encoding, datlocprovider, datistemplate,
+              datallowconn, dathasloginevt, -1 AS datconnlimit, '0'::xid AS datfrozenxid,
+              '0'::xid AS datminmxid, dattablespace, datcollate, datctype, datlocale, daticurules,
+              datcollversion, NULL::aclitem[] AS datacl, datlocale AS daticulocale
        FROM pg_catalog.pg_database_of_all
-       WHERE datname = pg_catalog.current_database()""",
+       WHERE datname = pg_catalog.current_database_of_server()""",
     "GRANT SELECT ON pg_catalog.pg_database TO PUBLIC",
     # the roles PostgreSQL is born with have numbers below 16384
     """CREATE OR REPLACE VIEW pg_catalog.pg_roles WITH (security_barrier) AS
-       SELECT rolname, rolsuper, rolinherit, rolcreaterole, rolcreatedb, rolcanlogin, rolreplication,
-              rolconnlimit, '********'::text AS rolpassword, rolvaliduntil, rolbypassrls,
+       SELECT CASE WHEN rolname = CURRENT_USER THEN pg_catalog."current_user"() ELSE rolname END AS rolname,
+              rolsuper, rolinherit, rolcreaterole, rolcreatedb, rolcanlogin, rolreplication,
+              -1 AS rolconnlimit, '********'::text AS rolpassword, rolvaliduntil, rolbypassrls,
               NULL::text[] COLLATE "C" AS rolconfig, oid
        FROM pg_catalog.pg_authid
        WHERE oid < 16384 OR rolname = CURRENT_USER""",
     """CREATE OR REPLACE VIEW pg_catalog.pg_user WITH (security_barrier) AS
-       SELECT rolname AS usename, oid AS usesysid, rolcreatedb AS usecreatedb, rolsuper AS usesuper,
+       SELECT CASE WHEN rolname = CURRENT_USER THEN pg_catalog."current_user"() ELSE rolname END AS usename,
+              oid AS usesysid, rolcreatedb AS usecreatedb, rolsuper AS usesuper,
               rolreplication AS userepl, rolbypassrls AS usebypassrls, '********'::text AS passwd,
               rolvaliduntil AS valuntil, NULL::text[] COLLATE "C" AS useconfig
        FROM pg_catalog.pg_authid
@@ -82,6 +88,7 @@ _OWN_NAMES_ALONE = (
 def seal_template(template: psycopg.Connection, outside: psycopg.Connection) -> None:
     """Take back what everyone has by default, then close the template to all logins."""
     with template.transaction():
+        _rename(template)
         _take_routines(template)
         _take_relations(template)
         for language in LANGUAGES_TAKEN:
@@ -90,7 +97,6 @@ def seal_template(template: psycopg.Connection, outside: psycopg.Connection) -> 
             )
         template.execute("REVOKE ALL ON SCHEMA public FROM PUBLIC")
         template.execute("GRANT USAGE ON SCHEMA public TO PUBLIC")
-        _hide_names(template)
     template.close()
     for database in (TEMPLATE, OUTSIDE):
         outside.execute(
@@ -101,14 +107,18 @@ def seal_template(template: psycopg.Connection, outside: psycopg.Connection) -> 
     )
 
 
-def _hide_names(template: psycopg.Connection) -> None:
+def _rename(template: psycopg.Connection) -> None:
+    """Put ours in the place of what shows names, or would do more than an analyst may."""
     readers = template.execute(_READERS_OF_DATABASES).fetchall()
-    for statement in _OWN_NAMES_ALONE:
-        template.execute(statement)
-    for (
-        definition,
-    ) in readers:  # in PostgreSQL's own rendering, where the name now means the view
-        template.execute(sql.SQL(definition))
+    statements: list[sql.Composable] = [
+        sql.SQL("SET LOCAL allow_system_table_mods = on"),
+        *map(sql.SQL, (*NAMES, *_OWN_NAMES_ALONE, *NAMES_BY_NUMBER)),
+        # in PostgreSQL's own rendering, where the name now means the view
+        *(sql.SQL(definition) for (definition,) in readers),
+        *probe_statements(template),
+        *emulating_statements(),
+    ]
+    template.execute(sql.SQL(";").join(statements))
 
 
 def _take_routines(template: psycopg.Connection) -> None:
@@ -127,7 +137,7 @@ def _take_routines(template: psycopg.Connection) -> None:
 
 def _take_relations(template: psycopg.Connection) -> None:
     views = template.execute(
-        _STATISTICS_VIEWS_TAKEN, {"kept": list(STATISTICS_VIEWS_KEPT)}
+        _STATISTICS_VIEWS_TAKEN, {"kept": [*STATISTICS_VIEWS_KEPT, ACTIVITY]}
     ).fetchall()
     names = sorted({*RELATIONS_TAKEN, *(name for (name,) in views)})
     relations = sql.SQL(", ").join(sql.Identifier("pg_catalog", name) for name in names)

@@ -1,11 +1,11 @@
 """The twin as the rest of the gateway sees it: sessions for subjects who see certain tables."""
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
 
 import psycopg
@@ -15,8 +15,11 @@ from gateway.embedded.places import Home, recorded_place
 from gateway.embedded.programs import find_programs
 from gateway.events import Emit, TwinStarted, silent
 from gateway.twin.entering import Entered, enter
+from gateway.twin.held import Held
 from gateway.twin.idle import Idle, Whose
 from gateway.twin.life import Life, begin_life
+from gateway.twin.line import Line, line_of
+from gateway.twin.naming import Names
 from gateway.twin.refused import GONE, TwinRefused, gone, not_running
 from gateway.twin.session import TwinSession, TypeNames
 from gateway.twin.supervisor import Supervisor
@@ -25,6 +28,7 @@ from gateway.twin.visible import VisibleTables
 _ENTER_S = 10.0
 _ENTER_AGAIN_S = 0.02
 _LIMIT_S = 30.0
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Twin:
@@ -37,6 +41,7 @@ class Twin:
         self._emit = emit
         self._type_names: TypeNames = {}
         self._idle = Idle()
+        self._held = Held()
 
     def wait_until_started(self) -> None:
         """Return when the first server runs, or raise what stood in its way."""
@@ -53,6 +58,15 @@ class Twin:
     ) -> TwinSession:
         """A new session of a subject who sees these tables and nothing else."""
         return self._session(self._entered(subject, tables), limit_s)
+
+    def line(self, subject: str, tables: VisibleTables, settings: Mapping[str, str]) -> Line:
+        """A session that a client speaks on itself."""
+        let_go = self._held.hold(Whose(subject, tables))
+        try:
+            return line_of(self._entered(subject, tables, settings), let_go)
+        except BaseException:
+            let_go()
+            raise
 
     @contextmanager
     def borrowed(
@@ -97,13 +111,16 @@ class Twin:
         limit_s = self._limit_s if limit_s is None else limit_s
         return TwinSession(entered, limit_s, self._type_names, self._emit)
 
-    def _entered(self, subject: str, tables: VisibleTables) -> Entered:
+    def _entered(
+        self, subject: str, tables: VisibleTables, settings: Mapping[str, str] = _NONE
+    ) -> Entered:
         """Get in, trying again while a twin that just died is being replaced."""
         deadline = time.monotonic() + _ENTER_S
+        settings = {**Names(subject).settings(), **settings}
         while True:
             life = self._supervisor.life()
             try:
-                return enter(life, life.roles.login(subject, tables))
+                return enter(life, life.roles.login(subject, tables), settings)
             except (TwinRefused, psycopg.OperationalError) as error:
                 if isinstance(error, TwinRefused) and error.sqlstate != GONE:
                     raise

@@ -5,7 +5,7 @@ a release as the SELECT of its plan, a stage as the query that it runs, a table 
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from binding.rewritten import measure_with, scalar_with, window_with
 
@@ -45,7 +45,12 @@ class Rendering:
         item = self._item(plan.child)
         change = _Columns(plan.child.fields, item.columns)
         listed = [f"{text(scalar_with(key, change))} AS {name}" for name, key in plan.keys]
-        listed += [f"{measure_with(one, change)} AS {name}" for name, one in plan.measures]
+        for name, one in plan.measures:
+            plain = replace(measure_with(one, change), low=False, high=False)
+            listed.append(f"{plain} AS {name}")
+            # ends that are asked for are columns beside it
+            ends = {"dp_interval_low": one.low, "dp_interval_high": one.high}
+            listed += [f"{end}({name}) AS {name}_{end}" for end, asked in ends.items() if asked]
         return f"SELECT {', '.join(listed)} FROM {item.sql}{_grouped(plan)}"
 
     def _name(self) -> str:

@@ -5,21 +5,24 @@ from binding.clinic import CLINIC
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Empty, Passing, Release, Stage
+from gateway.binding.given import Given
+from gateway.binding.parameters import literals
 from gateway.binding.remembered import Remembered
 from gateway.binding.statement import split
-from gateway.errors import Code, Refusal
+from gateway.errors import Code, Refusal, UnsupportedSql
 from gateway.plan.explain import explain
 from gateway.plan.scalars import Literal
+from gateway.plan.text import literal
 from gateway.plan.types import INTEGER, TEXT
 
 
-def _cut(sql: str, *parameters: Literal) -> Cut:
+def _cut(sql: str, *parameters: Given) -> Cut:
     bound = bind(sql, CLINIC, parameters=parameters)
     assert isinstance(bound, Cut)
     return bound
 
 
-def _code(sql: str, *parameters: Literal) -> Code:
+def _code(sql: str, *parameters: Given) -> Code:
     with pytest.raises(Refusal) as caught:
         bind(sql, CLINIC, parameters=parameters)
     return caught.value.code
@@ -40,6 +43,49 @@ def test_parameter_is_refused_when_it_has_no_value() -> None:
     assert _code("SELECT COUNT(*) FROM patients WHERE birth_year > $2", Literal(1, INTEGER)) is (
         Code.SQL_SYNTAX
     )
+
+
+@pytest.mark.parametrize(
+    ("condition", "given", "type_", "shown"),
+    [
+        (
+            "region = ANY ($1)",
+            '{north,"we\\"st, ","it\'s"}',
+            "text[]",
+            "'north', 'we\"st, ', 'it''s'",
+        ),
+        ("region <> ALL ($1::text[])", "{north,NULL}", "character varying[]", "in ('north', "),
+        ("birth_year = ANY ($1)", "{1950,1960}", "integer[]", "1950, 1960"),
+        ("birth_year IN ($1,$2)", "1950", "integer", "1950, 1950"),
+    ],
+)
+def test_parameter_is_a_list_when_it_is_an_array(
+    condition: str, given: str, type_: str, shown: str
+) -> None:
+    """What drivers send for `= ANY ($1)` means what the same array means in the text."""
+    [one] = literals([given], [type_])
+    bound = _cut(f"SELECT COUNT(*) FROM patients WHERE {condition}", one, one)
+    written = _cut(
+        f"SELECT COUNT(*) FROM patients WHERE {condition}".replace("$1::text[]", "$1")
+        .replace("$2", "$1")
+        .replace(
+            "$1", f"CAST({literal(given, TEXT)} AS {type_.replace('character varying', 'text')})"
+        )
+    )
+    assert explain(bound.releases[0].plan) == explain(written.releases[0].plan)
+    assert shown in explain(bound.releases[0].plan)
+
+
+@pytest.mark.parametrize(
+    ("given", "type_"),
+    [("{2024-01-01}", "date[]"), (None, "text[]"), ("{a}", "point[]"), ("{a}", "text[][]")],
+)
+def test_parameter_is_refused_when_it_is_an_array_of_another_kind(
+    given: str | None, type_: str
+) -> None:
+    """How moments are written in an array depends on settings, so nobody guesses."""
+    with pytest.raises(UnsupportedSql, match="parameter"):
+        literals([given], [type_])
 
 
 @pytest.mark.parametrize("text", ["'; DROP TABLE x --", "\\", "a''b", "$$", "/*", "--"])

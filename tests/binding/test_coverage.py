@@ -6,7 +6,15 @@ import pytest
 from binding.corpus import Slot, accepted, calls, refused, shown
 from sqlglot import exp
 
-from gateway.binding import formats, intervals, measures, shapes, statement, windows
+from gateway.binding import (
+    formats,
+    intervals,
+    measures,
+    session_settings,
+    shapes,
+    statement,
+    windows,
+)
 from gateway.binding.functions import AGED, EXTRACTED, FUNCTIONS, TRUNCATED
 from gateway.binding.statement import Kind, classify
 from gateway.errors import REASON, Code, Reason
@@ -93,7 +101,7 @@ def test_every_kind_of_statement_has_an_accepted_case() -> None:
     assert {one.kind for one in statements} == set(Kind)
     words = {one.text.split()[0].lower() for one in statements if one.kind is Kind.PASS}
     assert words >= statement._ALONE | statement._ON_NAMES
-    assert not [name for name in statement.SETTINGS if not _is_set(name)]
+    assert not [name for name in session_settings.SETTINGS if not _is_set(name)]
 
 
 def _is_set(name: str) -> bool:

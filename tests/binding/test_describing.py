@@ -9,6 +9,7 @@ from binding.clinic import CLINIC
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Passing, ResultColumn, Sql
+from gateway.binding.chatter import is_chatter
 from gateway.binding.describing import described, require_agreement
 from gateway.binding.remembered import Remembered
 from gateway.binding.spellings import askable
@@ -18,6 +19,14 @@ from gateway.twin import Twin, TwinRefused, TwinSession, visible_tables
 ACCEPTED = [case for case in every() if not case.refused]
 REFUSED = [case for case in every() if case.refused]
 # PostgreSQL has words of its own for what it does not take; ours are for the rest
+_LEFT_TO_THE_TWIN = {
+    "clauses__refused: rows from",
+    "functions__refused: a setting",
+    "hostile__refused: rows by ROWS FROM",
+    "names__refused: a table of the system that holds secrets",
+    "names__refused: sessions of others",
+    "names__refused: statistics of values",
+}
 _FITTING = {Reason.SYNTAX_ERROR, Reason.NOT_PERMITTED, Reason.UNSUPPORTED_SQL}
 
 
@@ -52,7 +61,14 @@ def test_describe_of_original_is_describe_of_finishing(case: Case, session: Twin
 def test_refused_case_stays_refused_when_postgresql_is_asked_first(
     case: Case, session: TwinSession
 ) -> None:
-    """Asking PostgreSQL first lets nothing through, and its own refusals are of a fitting class."""
+    """Asking PostgreSQL first lets nothing through but what names no table and is left to the twin; its own
+    refusals are of a fitting class.
+    """
+    if case.name in _LEFT_TO_THE_TWIN:
+        bound = bind(case.sql, CLINIC, describe=_describe(session))
+        assert isinstance(bound, Passing)
+        assert is_chatter(bound.statement.query, CLINIC)
+        return
     with pytest.raises(Refusal) as caught:
         bind(case.sql, CLINIC, describe=_describe(session))
     if isinstance(caught.value, TwinRefused):

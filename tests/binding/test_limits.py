@@ -4,9 +4,10 @@ import time
 
 import pytest
 from binding.clinic import CLINIC
+from sqlglot.tokenizer_core import TokenType
 
 from gateway.binding.bind import bind
-from gateway.binding.limits import DEPTH, LENGTH, tokens_of
+from gateway.binding.limits import DEPTH, LENGTH, check_kept, tokens_of
 from gateway.errors import Code, Refusal
 
 _LONG = 20.0  # seconds; the texts take milliseconds, and machines are busy
@@ -55,6 +56,31 @@ def test_tokens_refuses_a_text_that_is_too_long() -> None:
     with pytest.raises(Refusal) as caught:
         tokens_of(" " * (LENGTH + 1))
     assert caught.value.code is Code.SQL_TOO_LARGE
+
+
+@pytest.mark.parametrize(
+    "text", ["IN ($1,$2,$3)", "= $1-$2", "= $1+$2||$3", "= any($1)", "< $1::int"]
+)
+def test_tokens_takes_parameters_that_stand_close(text: str) -> None:
+    """What drivers write without blanks reads as it does with them, at the places where it is."""
+    tokens = tokens_of(f"a {text}")
+    apart = tokens_of(f"a {text}".replace("$", " $").replace("-", " - "))
+    assert [one.token_type for one in tokens] == [one.token_type for one in apart]
+    holes = [one.start for one in tokens if one.token_type is TokenType.PARAMETER]
+    assert holes == [place for place, sign in enumerate(f"a {text}") if sign == "$"]
+
+
+@pytest.mark.parametrize("text", ["SELECT \x011", "SELECT $1, \x01", "SELECT n'\\' || $1 || '"])
+def test_tokens_refuses_what_only_looks_like_a_parameter(text: str) -> None:
+    """The sign that stands for `$` inside is no way to write a parameter, and a string that is read otherwise is none."""
+    with pytest.raises(Refusal) as caught:
+        check_kept(tokens_of(text))
+    assert caught.value.code is Code.SQL_SYNTAX
+
+
+def test_tokens_keeps_strings_with_dollars_and_marks() -> None:
+    """Inside a string nothing is a parameter."""
+    assert [one.text for one in tokens_of("SELECT '$1,$2', '\x011'")][1::2] == ["$1,$2", "\x011"]
 
 
 def test_tokens_takes_brackets_as_deep_as_allowed() -> None:

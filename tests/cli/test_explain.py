@@ -3,11 +3,14 @@
 import json
 import re
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from gateway.cli import main
+from gateway.twin import Twin
 
 POLICIES = Path(__file__).parents[2] / "policies"
 
@@ -20,6 +23,17 @@ def policies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CLINIC_URL", "duckdb:////nowhere/clinic.duckdb")
     monkeypatch.setenv("GATEWAY_POLICIES", str(place))
     return place
+
+
+@pytest.fixture
+def shared_twin(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command starts a twin each time; most of these tests ask several times, of one that runs already."""
+
+    @contextmanager
+    def running(_: Path | None) -> Iterator[Twin]:
+        yield twin
+
+    monkeypatch.setattr("gateway.cli.policy.twin_for_a_while", running)
 
 
 def _explain(*words: str) -> int:
@@ -42,6 +56,7 @@ def test_explain_prints_tree_and_decision_when_permitted(
     assert "  purpose: care-quality" in said
 
 
+@pytest.mark.usefixtures("shared_twin")
 def test_explain_prints_the_refusal_and_the_rules_that_apply_when_refused(
     policies: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -54,6 +69,7 @@ def test_explain_prints_the_refusal_and_the_rules_that_apply_when_refused(
     assert "permitting rules that apply: none" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("shared_twin")
 def test_explain_prints_json_when_asked(policies: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Programs get the same as a value."""
     assert _explain("SELECT COUNT(*) FROM patients", "--as", "alice", "--json") == 0
@@ -74,6 +90,7 @@ def test_explain_prints_json_when_asked(policies: Path, capsys: pytest.CaptureFi
     assert (said["decision"], said["refusal"]["reason"]) == ("refuse", "not_permitted")
 
 
+@pytest.mark.usefixtures("shared_twin")
 def test_explain_tells_price_noise_and_groups_when_permitted(
     policies: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -95,6 +112,7 @@ def test_explain_tells_price_noise_and_groups_when_permitted(
     )
 
 
+@pytest.mark.usefixtures("shared_twin")
 def test_explain_tells_how_many_rows_a_chosen_value_is_off(
     policies: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -106,6 +124,7 @@ def test_explain_tells_how_many_rows_a_chosen_value_is_off(
     assert said[-1] == "groups: one, without keys"
 
 
+@pytest.mark.usefixtures("shared_twin")
 def test_explain_tells_what_is_blank_when_small_groups_are(
     policies: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -119,6 +138,7 @@ def test_explain_tells_what_is_blank_when_small_groups_are(
     assert "price: nothing is measured, nothing is charged" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("shared_twin")
 def test_explain_tells_what_epsilon_means_for_several_units(
     policies: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -137,6 +157,7 @@ def test_explain_tells_what_epsilon_means_for_several_units(
     ]
 
 
+@pytest.mark.usefixtures("shared_twin")
 def test_explain_tells_which_results_are_in_ranges(
     policies: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,6 +193,7 @@ def _replace(policies: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new))
 
 
+@pytest.mark.usefixtures("shared_twin")
 def test_explain_prints_the_plan_when_nothing_bounds_the_answer(
     policies: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -251,7 +251,6 @@ def test_gateway_starts_again_when_it_was_killed(used_home: Path, serve: Begin) 
     [
         (signal.SIGTERM, "state"),
         (signal.SIGINT, "state/superuser"),
-        (signal.SIGTERM, "state/superuser"),
         (signal.SIGTERM, "anchor.lock"),
     ],
 )

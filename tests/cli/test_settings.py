@@ -2,6 +2,9 @@
 
 import os
 import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -46,21 +49,34 @@ class Run(Protocol):
 
 @pytest.fixture
 def run(place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command with these settings alone; `serve` in a process, because it catches signals."""
+    """Runs a command with these settings alone."""
 
     def run(*words: str, env: dict[str, str]) -> Done:
-        if words[0] == "serve":
-            return gateway(*words, env={**no_gateway(), **env}, cwd=place)
         for name in set(os.environ) - set(no_gateway()):
             monkeypatch.delenv(name)
         for name, value in env.items():
             monkeypatch.setenv(name, value)
         monkeypatch.chdir(place)
         capsys.readouterr()
-        code = main(words)
+        with own_signals():
+            code = main(words)
         return Done(code, *capsys.readouterr())
 
     return run
+
+
+@contextmanager
+def own_signals() -> Iterator[None]:
+    """`serve` catches signals: they are as before afterwards. One that would serve is ended."""
+    caught = (signal.SIGTERM, signal.SIGINT, signal.SIGALRM)
+    before = [signal.signal(one, lambda *_: pytest.fail("it serves")) for one in caught]
+    signal.alarm(60)  # a bound on waiting for ever
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        for one, handler in zip(caught, before, strict=True):
+            signal.signal(one, handler)
 
 
 BAD: dict[str, tuple[dict[str, str], tuple[str, ...], str, int]] = {
@@ -174,6 +190,7 @@ def test_bad_setting_is_one_clear_line_when_a_command_meets_it(
         "GATEWAY_HOME": str(place / "home"),
         "GATEWAY_POLICIES": str(place / "policies"),
         "GATEWAY_REST_PORT": "0",
+        "GATEWAY_PG_PORT": "0",
         **{
             f"GATEWAY_{name}": value.replace("{place}", str(place))
             for name, value in settings.items()
@@ -217,7 +234,6 @@ def test_bad_permissions_are_one_clear_line_when_a_command_meets_them(place: Pat
 def test_settings_of_others_are_ignored_when_they_stand_in_the_env_file(place: Path) -> None:
     """Negative control: a `.env` may hold what is not ours, and an option wins over it."""
     (place / ".env").write_text("OTHER=1\nGATEWAY_FUTURE=1\nGATEWAY_REST_PORT=abc\n")
-    done = gateway(
-        "serve", "--rest-port", "0", "--home", str(place / "file"), env=no_gateway(), cwd=place
-    )
+    env = {**no_gateway(), "GATEWAY_PG_PORT": "0"}
+    done = gateway("serve", "--rest-port", "0", "--home", str(place / "file"), env=env, cwd=place)
     told(done, "GW803", 2)

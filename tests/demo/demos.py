@@ -55,7 +55,7 @@ class Ground:
     def run(self, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """A demo from its start to its end, with nobody at the terminal."""
         return subprocess.run(
-            [str(COMMAND), "demo", "--rest-port", "0", *options],
+            [str(COMMAND), "demo", "--rest-port", "0", "--pg-port", "0", *options],
             cwd=self.path,
             env=self.environment(**environment),
             stdin=subprocess.DEVNULL,
@@ -69,7 +69,7 @@ class Ground:
     def serving(self, *options: str, stdin: int = subprocess.DEVNULL) -> Iterator["Serving"]:
         """A demo that is meant to stay; killed at the end should it still be there."""
         with subprocess.Popen(
-            [str(COMMAND), "demo", "--rest-port", "0", *options],
+            [str(COMMAND), "demo", "--rest-port", "0", "--pg-port", "0", *options],
             cwd=self.path,
             env=self.environment(),
             stdin=stdin,

@@ -16,6 +16,7 @@ from gateway.binding import (
     intervals,
     measures,
     scalars,
+    session_settings,
     spellings,
     statement,
     windows,
@@ -169,10 +170,10 @@ LISTS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "windows within a person": lambda: windows._NUMBERING | windows._NEIGHBOURS | windows._SUMMING,
     "statements that are questions": lambda: statement._QUERY,
     "statements that pass": lambda: (
-        statement._ALONE | statement._ON_NAMES | {"set", "reset", "discard all"}
+        statement._ALONE | statement._ON_NAMES | set(statement._ENDING)
     ),
     "wrappers": lambda: statement._WRAPPERS,
-    "settings": lambda: statement.SETTINGS,
+    "settings": lambda: session_settings.SETTINGS,
     "words behind `TO STDOUT`": lambda: statement._COPY_OPTIONS - {"(", ")", ","},
     "tables of the gateway": lambda: [f"{SCHEMA}.{name}" for name in OWN_TABLES],
 }

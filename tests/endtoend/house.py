@@ -13,6 +13,7 @@ import duckdb
 import psycopg
 from endtoend.people import TABLES, Row, rows
 from endtoend.policies import SUBJECTS
+from engines.sources import insert_in_duckdb
 from psycopg import sql
 from sqlalchemy import URL
 
@@ -111,11 +112,7 @@ def clinic_in_duckdb(file: Path) -> URL:
     with duckdb.connect(str(file)) as connection:
         connection.execute(TABLES)
         for table, values in rows().items():
-            holes = ", ".join("?" for _ in values[0])
-            connection.executemany(
-                f"INSERT INTO {table} VALUES ({holes})",
-                values,
-            )
+            insert_in_duckdb(connection, table, values)
     return URL.create("duckdb", database=str(file))
 
 

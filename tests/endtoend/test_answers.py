@@ -7,7 +7,9 @@ groups that a policy lists are shown when they are empty; what has no step of it
 range before it is added up.
 """
 
+import re
 from dataclasses import replace
+from fractions import Fraction
 
 import psycopg
 import pytest
@@ -18,10 +20,12 @@ from endtoend.house import AskedGateway
 from endtoend.normal import differences, is_ordered, without_empty_groups
 from endtoend.plain import Result, plain_result
 
+from gateway.binding.measures import AGGREGATES, REFUSED
 from gateway.errors import Code, Refusal
 
 _CASES = [one for one in cases() if one.topic != "listed"]
-_LISTED = [one for one in cases() if one.topic == "listed"]
+# spreads of sets are asked everywhere: where groups are listed, totals are added up and not measured
+_LISTED = [one for one in cases() if one.topic in {"listed", "spreads_of_sets"}]
 # statements of a connection, and functions that PostgreSQL has not; what a server says of itself, and
 # arrays of rows in no order
 _NO_ANSWERS = {"settings", "statements", "ends", "spellings"}
@@ -57,13 +61,39 @@ _CHOSEN = {
     "per_person: running totals of a person",
 }
 _SOURCES = ("laplace", "gaussian")
+# what statements have to have, and how many of them at least
+_PARTS = {
+    r"GROUP BY": 250,
+    r"FILTER \(": 15,
+    r"JOIN": 60,
+    r"\(SELECT": 100,
+    r"(^|\W)WITH \w+( AS|\(|,)": 10,
+    r"(IN|[<>=]) \(SELECT": 50,
+    r" OVER \(": 20,
+    r"EXISTS \(": 5,
+    r"ROLLUP|CUBE|GROUPING SETS": 40,
+    r"UNION|EXCEPT|INTERSECT": 8,
+    r"HAVING": 25,
+    r"DATE_TRUNC|EXTRACT|TO_CHAR": 50,
+    r"ORDER BY": 100,
+}
 
 
 def test_enough_statements_are_compared() -> None:
-    """The cases are many, and each has a name of its own."""
+    """The statements over persons are many, each is there once, and has a name of its own."""
     names = [one.name for one in cases()]
     assert len(names) == len(set(names))
-    assert len(names) >= 150
+    over_persons = {one.sql for one in cases() if re.search(r"\b(patients|visits)\b", one.sql)}
+    assert len(over_persons) >= 400
+
+
+def test_every_function_and_part_of_sql_is_compared() -> None:
+    """Each aggregate, and what is made of aggregates: groups, joins, sets, stages, windows, dates."""
+    asked = [one.sql.upper() for one in cases()]
+    for function in sorted(AGGREGATES - REFUSED - {"dp_top"}):  # which PostgreSQL has not
+        assert sum(f"{function.upper()}(" in one for one in asked) >= 2, function
+    for part, fewest in _PARTS.items():
+        assert sum(re.search(part, one) is not None for one in asked) >= fewest, part
 
 
 @pytest.mark.parametrize("dataset", _SOURCES)
@@ -128,6 +158,22 @@ def test_answer_is_what_plain_postgresql_gives_for_a_statement_that_binds(
         ("SELECT COUNT(*) + $1 FROM visits WHERE visit_date >= $2", "7 2022-02-28"),
         ("SELECT region FROM patients GROUP BY 1 HAVING COUNT(*) > $1 ORDER BY 1 LIMIT $2", "15 2"),
         ("SELECT COUNT(*) FROM patients WHERE smoker = $1 OR region = $2", "true NULL"),
+        (
+            "SELECT COUNT(*), SUM(cost) FROM visits WHERE cost > (SELECT AVG(cost) * $1 FROM visits WHERE weight > $2)",
+            "0.75 100",
+        ),
+        (
+            """SELECT region, smoker, STDDEV(birth_year), COUNT(*) FILTER (WHERE birth_year > $1) FROM patients
+            WHERE income BETWEEN $2 AND $3 GROUP BY ROLLUP (region, smoker)""",
+            "1960 1000 150000",
+        ),
+        (
+            """SELECT date_trunc('year', visit_date) AS y, COUNT(*) FROM visits v JOIN (SELECT diagnosis FROM visits
+            GROUP BY diagnosis ORDER BY COUNT(*) DESC, 1 LIMIT $1) t USING (diagnosis)
+            WHERE visit_date >= $2 AND visit_date < $3 GROUP BY 1""",
+            "2 2021-01-01 2025-01-01",
+        ),
+        ("SELECT PERCENTILE_DISC(0.41) WITHIN GROUP (ORDER BY birth_year) - $1 FROM patients", "7"),
     ],
 )
 def test_answer_is_what_plain_postgresql_gives_with_parameters(
@@ -138,6 +184,27 @@ def test_answer_is_what_plain_postgresql_gives_with_parameters(
     answer = gateway.answer(sql, dataset, parameters=values)
     expected = plain_result(plain, sql, values)
     assert differences(expected, answer, ordered=is_ordered(sql)) == []
+
+
+@pytest.mark.parametrize("dataset", [*_SOURCES, "listed"])
+def test_spread_over_a_wide_domain_is_off_by_no_more_than_its_squares_are_rounded(
+    gateway: AskedGateway, plain: psycopg.Connection, dataset: str
+) -> None:
+    """Squares of 100,000 steps are rounded: a variance is off by a²·2⁻³⁰ at most, a deviation by a·2⁻¹⁵."""
+    half = 100_000  # a: half the width of the domain
+    most = (Fraction(half**2, 2**30), Fraction(half, 2**15))
+    sql = """SELECT birth_year, smoker, COUNT(income), VAR_POP(income), STDDEV_POP(income) FROM patients
+        GROUP BY GROUPING SETS ((birth_year), (smoker), ()) HAVING COUNT(income) > 0"""
+    answer, expected = gateway.answer(sql, dataset), plain_result(plain, sql)
+    ours, theirs = ({row[:3]: row[3:] for row in one.rows} for one in (answer, expected))
+    assert len(ours) == len(expected.rows) > 20
+    off = {
+        key: [abs(Fraction(one or 0) - Fraction(other or 0)) for one, other in pairs]
+        for key, pairs in ((key, zip(ours[key], theirs[key], strict=True)) for key in theirs)
+    }
+    assert all(one <= bound for each in off.values() for one, bound in zip(each, most, strict=True))
+    # nobody's income differs from another's in these groups, and some come out as 1 or 2 and not as 0
+    assert any(one[1] >= 1 for one in off.values())
 
 
 @pytest.mark.parametrize("dataset", _SOURCES)

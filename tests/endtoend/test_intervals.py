@@ -86,6 +86,56 @@ def test_cells_of_several_releases_have_their_own_intervals(
     assert formed
 
 
+# columns that are simulated, and one more that tells the rows apart or is not simulated
+SIMULATED = [
+    ("SELECT region, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS x FROM patients GROUP BY region", 1),
+    ("SELECT region, SUM(COUNT(*)) OVER (ORDER BY region) AS x FROM patients GROUP BY region", 1),
+    (f"SELECT region, n - LAG(n, 1, 0) OVER (ORDER BY region) AS x FROM ({_N}) t", 1),
+    (f"SELECT region, CASE WHEN n > 5 THEN n * 2 ELSE n END AS x FROM ({_N}) t", 1),
+    (f"SELECT MAX(n) AS x FROM ({_N}) t", 0),
+    (f"SELECT COUNT(*) AS x FROM ({_N}) t WHERE n > 5", 0),
+    ("SELECT (SELECT COUNT(*) FROM patients WHERE smoker) * 100.0 / GREATEST((SELECT COUNT(*) FROM patients), 1) AS x", 0),
+    (f"SELECT r.capital, GREATEST(t.n, r.population) AS x FROM regions r JOIN ({_N}) t USING (region)", 1),
+    ("SELECT region, smoker, 1.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS x FROM patients GROUP BY ROLLUP (region, smoker)", 2),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sql", "place"), SIMULATED)
+def test_cells_without_a_formula_have_intervals_by_simulation(
+    gateway: AskedGateway, sql: str, place: int
+) -> None:
+    """It lies around the cell, as far as noise goes: clamping is not in it."""
+    answer = _asked(gateway, sql)
+    assert answer.rows
+    assert answer.notices == ()
+    assert answer.columns[place].noisy
+    assert not any(one.noisy for one in answer.columns[:place])
+    for row, intervals in zip(answer.rows, answer.intervals, strict=True):
+        cell, ends = row[place], intervals[place]
+        assert cell is not None
+        assert ends is not None
+        slack = 0.1 * (ends[1] - ends[0]) + 1e-9 * abs(float(cell))
+        assert ends[0] - slack <= float(cell) <= ends[1] + slack
+        assert all(one is None for one in intervals[:place])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT region, n * (random() + 1) AS x FROM ({_N}) t",
+        "SELECT region, GREATEST(MEDIAN(income), COUNT(*)) AS x FROM patients GROUP BY region",
+        f"SELECT GREATEST(n, 5) AS x FROM ({_N}) t WHERE n > 0 UNION SELECT GREATEST(n, 6) FROM ({_N}) t",
+    ],
+)
+def test_cells_have_no_interval_where_nothing_can_be_simulated(
+    gateway: AskedGateway, sql: str
+) -> None:
+    """Other values each time, a choice, rows that nothing tells apart: the answer comes all the same."""
+    answer = _asked(gateway, sql)
+    assert answer.rows
+    assert all(one is None for intervals in answer.intervals for one in intervals)
+
+
 def test_ends_cost_nothing_when_they_are_asked_for(gateway: AskedGateway) -> None:
     """The interval of a cell is measured by nothing but the cell: noise, scale and price are the same."""
     plain = _asked(gateway, f"SELECT region, n FROM ({_N}) t")

@@ -56,6 +56,25 @@ def test_refusal_is_the_same_over_every_source_and_recorded(
     assert record["dataset"] == dataset
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"EXPLAIN {_COUNT}",
+        f"COPY ({_COUNT}) TO STDOUT",
+        f"DECLARE few CURSOR FOR {_COUNT}",
+        f"DECLARE few CURSOR WITH HOLD FOR {_COUNT}",
+    ],
+)
+def test_statement_about_a_connection_is_refused_and_free_where_there_is_none(
+    gateway: AskedGateway, sql: str
+) -> None:
+    """Where questions come one by one, nobody pays for a cursor, a COPY or an EXPLAIN: there is nothing to give."""
+    refusal = _refusal(gateway, sql, "laplace")
+    assert refusal.code is Code.STATEMENT_UNSUPPORTED
+    (record,) = _records(gateway, refusal.query_id)
+    assert record["kind"] == Kind.REFUSED
+
+
 def test_answer_is_recorded_with_its_charge(gateway: AskedGateway) -> None:
     """An answer has a record of its charge and, after it, one of its fate."""
     answer = gateway.answer(_COUNT, "laplace")

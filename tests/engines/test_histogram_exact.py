@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import duckdb
 import psycopg
 import pytest
+from engines.sources import insert_in_duckdb
 from fix_sample import plain
 from sqlalchemy import URL
 
@@ -23,10 +24,12 @@ from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.catalog.values import Value
 from gateway.engines.scalars import TotalScalars
-from gateway.engines.source import Source
+from gateway.engines.shown import bound
+from gateway.engines.source import Source, Wanted
+from gateway.exact import ExactHistogram
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate
-from gateway.plan.relations import Scan
+from gateway.plan.relations import Filter, Scan
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
 from gateway.plan.types import BIGINT, BOOLEAN
 from gateway.sensitivity.analysis import Analysis, Enumerated
@@ -144,23 +147,28 @@ class Database:
         self.write(["DELETE FROM visits"], shuffled)
 
     def write(self, before: Sequence[str], rows: Sequence[Row]) -> None:
-        insert = "INSERT INTO visits VALUES ({0}, {0}, {0}, {0}, {0}, {0})"
+        insert = b"INSERT INTO visits VALUES (%s, %s, %s, %s, %s, %s)"
         if self.url.get_backend_name() == "duckdb":
             with duckdb.connect(str(self.url.database)) as here:
                 for one in before:
                     here.execute(one)
-                if rows:
-                    here.executemany(insert.format("?"), rows)
+                insert_in_duckdb(here, "visits", rows)
             return
         with psycopg.connect(plain(self.url)) as there, there.cursor() as cursor:
             for one in before:
                 cursor.execute(one.encode())
-            cursor.executemany(insert.format("%s").encode(), rows)
+            cursor.executemany(insert, rows)
 
-    def counts(self, wanted: BoundedRelease) -> list[dict[int | None, dict[int, int]]]:
+    def counts(
+        self,
+        wanted: BoundedRelease,
+        shown: Sequence[int | None] | None = None,
+        parts: int = 1,
+    ) -> list[dict[int | None, dict[int, int]]]:
         source = Source.open(self.url, TotalScalars(), salt=SALT)
+        keys = None if shown is None else [(one,) for one in shown]
         try:
-            exact = source.count(lambda: wanted, {}, limit_s=20)
+            exact = source.count(lambda: Wanted(wanted, parts), keys, {}, limit_s=20)
         finally:
             source.close()
         found = []
@@ -216,14 +224,19 @@ def test_histograms_are_what_the_definition_says_on_random_tables(database: Data
         assert found == [reference(one, rows) for one in HISTOGRAMS]
 
 
-def moves(database: Database, wanted: BoundedRelease, seed: int) -> bool:
+def moves(
+    database: Database,
+    wanted: BoundedRelease,
+    seed: int,
+    shown: Sequence[int | None] | None = None,
+) -> bool:
     """Whether one unit more moves a histogram further than by R in each of G groups, or makes a count smaller."""
     rows, draw = some_rows(seed), random.Random(seed)  # noqa: S311 - a table of a test
     more = [a_row(draw, 99) for _ in range(draw.choice([1, 5, 40]))]
     database.holds(rows, seed)
-    before = database.counts(wanted)
+    before = database.counts(wanted, shown)
     database.holds([*rows, *more], seed + 1)
-    after = database.counts(wanted)
+    after = database.counts(wanted, shown)
     for old, new in zip(before, after, strict=True):
         changed = 0
         for key in {*old, *new}:
@@ -310,3 +323,130 @@ def test_answers_of_buckets_are_values_of_their_column() -> None:
     assert Choice(WORDS, Frequent(), R).spread == R
     assert Choice(FINE, Level(Fraction(9, 10)), R).spread == 2 * R * 9
     assert Choice(FINE, End.LOWEST, R).spread == Choice(FINE, End.HIGHEST, R).spread == 4 * R
+
+
+SHOWN: Sequence[Sequence[int | None]] = ((1,), (None,), (2, None, 77), (1, 2, 3, 4, None), ())
+
+
+def test_histogram_of_shown_groups_is_the_whole_one_without_the_others(database: Database) -> None:
+    """NULL is a key like others, keys that nobody has are in nobody's way, and parts of persons add up."""
+    parts = (1,) if database.url.get_backend_name() == "duckdb" else (1, 2)
+    for seed in range(5):
+        rows = some_rows(seed)
+        database.holds(rows, seed)
+        whole = [reference(one, rows) for one in HISTOGRAMS]
+        for shown in SHOWN:
+            wanted = [{key: one[key] for key in shown if key in one} for one in whole]
+            for many in parts:
+                assert database.counts(release(*HISTOGRAMS), shown, many) == wanted
+        for many in parts:
+            assert database.counts(release(*HISTOGRAMS), parts=many) == whole
+
+
+def test_one_unit_moves_a_histogram_of_shown_groups_by_no_more_than_declared(
+    database: Database,
+) -> None:
+    """The keys are released: the same for both neighbours."""
+    wanted = release(*HISTOGRAMS)
+    assert not any(moves(database, wanted, seed, (1, 2, None)) for seed in range(6))
+    uncut = replace(wanted, groups_per_unit=None)
+    assert any(moves(database, uncut, seed, (1, 2, 3, None)) for seed in range(10))
+
+
+def test_groups_that_are_left_out_before_the_cut_are_noticed(database: Database) -> None:
+    """Negative control: others of a unit's groups move up, so it counts where the release did not count it."""
+    shown, differ = (1, 2), 0
+    among = Filter(SCAN, Call("<=", (K, Literal(2, BIGINT)), BOOLEAN))
+    for seed in range(10):
+        rows = some_rows(seed)
+        database.holds(rows, seed)
+        early = database.counts(replace(release(FINE), rows=among), shown)
+        late = database.counts(release(FINE), shown)
+        [whole] = [reference(FINE, rows)]
+        assert late == [{key: whole[key] for key in shown if key in whole}]
+        differ += early != late
+    assert differ
+
+
+KINDS: Sequence[tuple[str, Sequence[str]]] = (
+    ("smallint", ("-7", "0", "32767")),
+    ("numeric(12,2)", ("1.10", "-3.25", "100", "0")),
+    ("numeric(30,15)", ("0.000000000000001", "-12345.678901234567890", "100", "7")),
+    ("numeric(38,0)", ("100", "12345678901234567890123456789012345678")),
+    ("real", ("0.1", "-0", "3e38")),
+    ("double precision", ("0.1", "-0", "1e308", "2.2250738585072014e-308", "123456789.123456789")),
+    ("text", ("", "~", "ä b", "it's", "NULL", "{a,b}", 'quote "', "A", "a")),
+    ("varchar(9)", ("x", "x ")),
+    ("boolean", ("true", "false")),
+    ("date", ("0001-01-01", "2024-02-29", "9999-12-31")),
+    ("timestamp", ("2024-02-29 12:00:00.000001", "1969-12-31 23:59:59")),
+    ("timestamp with time zone", ("2024-02-29 12:00:00.5+00", "1999-01-01 00:00:00+02")),
+    ("uuid", ("00000000-0000-0000-0000-000000000000", "12345678-1234-1234-1234-1234567890ab")),
+)
+
+
+@pytest.mark.parametrize(("kind", "values"), KINDS, ids=[kind for kind, _ in KINDS])
+def test_key_of_every_type_finds_its_group_again(
+    database: Database, kind: str, values: Sequence[str]
+) -> None:
+    """As it came back from the source, so it is given to it again: each group by itself, and NULL."""
+    rows = [(place, value, place % 28 - 7) for place, value in enumerate([*values, None])]
+    database.write(
+        [
+            "DROP TABLE visits",
+            f"CREATE TABLE visits (p bigint, k {kind}, x bigint)",
+            *(f"INSERT INTO visits VALUES ({p}, {_quoted(k)}, {x})" for p, k, x in rows),
+        ],
+        [],
+    )
+    p, _, x, *_ = VISITS.columns
+    table = Table("visits", (p, Column("k", parse_type(kind)), x), Protection("p", R, G))
+    scan = Scan(table, "w", "patient")
+    _, key, value = (Ref(one) for one in scan.fields)
+    histogram = Binned(value, Buckets(NUMBERS, 1))
+    wanted = replace(release(histogram), rows=scan, keys=(key,), histograms=(histogram,))
+    source = Source.open(database.url, TotalScalars(), salt=SALT)
+    try:
+        [whole] = source.count(lambda: Wanted(wanted), None, {}, limit_s=20)
+        assert len(whole.counts) == len(rows)
+        for one, cells in whole.counts.items():
+            assert source.count(lambda: Wanted(wanted), [one], {}, limit_s=20) == (
+                ExactHistogram({one: cells}),
+            )
+    finally:
+        source.close()
+
+
+def _quoted(value: str | None) -> str:
+    return "NULL" if value is None else "'" + value.replace("'", "''") + "'"
+
+
+def test_histogram_is_read_of_the_shown_groups_alone_when_there_are_many(
+    database: Database,
+) -> None:
+    """Of 20,000 groups of one person each and one of many persons, one row comes, however many groups there are."""
+    insert = (
+        (
+            "INSERT INTO visits SELECT i, 1000 + i, i % 28 - 7, NULL, NULL, NULL"
+            " FROM generate_series(1, 20000) s(i)"
+        ),
+        "INSERT INTO visits SELECT i, 1, i % 28 - 7, NULL, NULL, NULL FROM generate_series(1, 300) s(i)",
+    )
+    database.write(insert, [])
+    wanted = release(FINE)
+    source = Source.open(database.url, TotalScalars(), salt=SALT)
+    try:
+        with source.engine.connect() as connection:
+            few = connection.execute(
+                source.counting(wanted, FINE, {}), bound(wanted.keys, [(1,), (5,)])
+            ).all()
+            many = connection.execute(source.counting(wanted, FINE, {}, among=False)).all()
+        [found] = source.count(lambda: Wanted(wanted), [(1,), (5,)], {}, limit_s=20)
+        shown = [(key,) for key in range(1001, 21_001)]
+        [all_] = source.count(lambda: Wanted(wanted), shown, {}, limit_s=20)
+    finally:
+        source.close()
+    assert len(few) == 1
+    assert len(many) == 20_001
+    assert sum(len(places) for places, _ in found.counts.values()) <= 2 * FINE.candidates
+    assert all_.counts.keys() == set(shown)

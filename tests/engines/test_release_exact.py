@@ -15,6 +15,7 @@ import duckdb
 import psycopg
 import pytest
 from engines.plain_expressing import PlainExpressing
+from engines.sources import insert_in_duckdb
 from fix_sample import plain
 from sqlalchemy import URL, text
 from sqlalchemy.exc import DBAPIError
@@ -144,18 +145,17 @@ class Database:
         self._write(["DELETE FROM visits"], shuffled)
 
     def _write(self, before: Sequence[str], rows: Sequence[Row]) -> None:
-        insert = "INSERT INTO visits VALUES ({0}, {0}, {0})"
+        insert = b"INSERT INTO visits VALUES (%s, %s, %s)"
         if self.url.get_backend_name() == "duckdb":
             with duckdb.connect(str(self.url.database)) as here:
                 for one in before:
                     here.execute(one)
-                if rows:
-                    here.executemany(insert.format("?"), rows)
+                insert_in_duckdb(here, "visits", rows)
             return
         with psycopg.connect(plain(self.url)) as there, there.cursor() as cursor:
             for one in before:
                 cursor.execute(one.encode())
-            cursor.executemany(insert.format("%s").encode(), rows)
+            cursor.executemany(insert, rows)
 
     def open(self) -> Source:
         return Source.open(self.url, PlainExpressing(), salt=SALT)

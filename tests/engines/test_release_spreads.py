@@ -124,7 +124,7 @@ def _rows(seed: int) -> list[Row]:
             draw.choice([None, 0, 0.25, 1.75, 2, 5, -1]),
             draw.choice([None, NAN, 1e300, -1e300, 0.0, draw.randint(-(10**6), 10**6) / 64]),
         )
-        for unit in range(7)
+        for unit in range(20)
         for _ in range(draw.choice([0, 1, 2, 5, 12]))
     ]
 
@@ -142,7 +142,7 @@ def test_release_is_what_the_calculus_says_on_random_tables(
     units = {getattr(one.quantity, "unit", 1) for one in analysis.measurements}
     assert 1 in units, "something is exact"
     assert max(units) > 1, "something is counted in units of many"
-    for seed in range(8):
+    for seed in range(3):
         rows = _rows(seed)
         database.holds(rows)
         assert database.answer(analysis) == released(list(map(_person, rows)), analysis)

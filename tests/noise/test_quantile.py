@@ -13,14 +13,15 @@ from numpy.typing import NDArray
 from gateway.noise.quantile import (
     Counts,
     Question,
-    chosen_buckets,
+    drawn_buckets,
     in_order,
+    parts_beside,
     rank_error,
     rank_from_end,
     scores,
 )
 from gateway.noise.selection import Choice, Selection, selection_for, selection_within
-from gateway.sensitivity.ranks import Aim, Highest, Level, Lowest, spread
+from gateway.sensitivity.ranks import Aim, Beside, Highest, Level, Lowest, spread
 
 ETA = Fraction(1, 20)
 SHARES = [Fraction(text) for text in ("1/20", "1/4", "1/2", "9/10", "99/100")]
@@ -43,7 +44,7 @@ def _missed(counts: NDArray[np.int64], aim: Aim, bucket: int) -> Fraction:
 
 
 def _drawn(counts: Counts, question: Question, stream: Stream, times: int) -> list[int]:
-    return [chosen_buckets(counts, [question], stream)[0] for _ in range(times)]
+    return [drawn_buckets(counts, [question], stream)[0] for _ in range(times)]
 
 
 def _choices(aim: Aim, eta: Fraction = ETA) -> list[Choice]:
@@ -151,12 +152,19 @@ def test_extremes_are_those_of_the_first_and_the_last_row_where_the_noise_is_not
 
 def test_extremes_fall_outside_of_the_rows_no_more_often_than_asked() -> None:
     """The exact probability of all empty buckets beyond the rows is within the limit, and above it for a lower rank."""
-    counts = [0] * 500 + [1_000] + [0] * 499
     choice = Selection(Fraction(80))
-    rank = rank_from_end(choice, len(counts))
-    for aimed, within in ((rank, True), (Fraction(rank // 4), False)):
-        found = exponential([int(u) for u in scores(counts, Lowest(aimed))], choice.scale)
-        assert (1 - found[500] <= 1 / 20) is within
+    for rows in (1, 10, 500, 1_000, 10**5):
+        counts = [0] * 500 + [rows] + [0] * 499
+        rank = rank_from_end(choice, len(counts))
+        for aimed, within in ((rank, True), (Fraction(rank // 4), False)):
+            lowest, highest = (
+                exponential([int(u) for u in scores(counts, aim)], choice.scale)
+                for aim in (Lowest(aimed), Highest(aimed))
+            )
+            assert (sum(lowest[:500]) <= 1 / 20) is within or rows < aimed
+            assert (sum(highest[501:]) <= 1 / 20) is within or rows < aimed
+            if within:
+                assert max(sum(lowest[:500]), sum(highest[501:])) <= 1 / 20
 
 
 def test_several_quantiles_come_in_order() -> None:
@@ -165,22 +173,70 @@ def test_several_quantiles_come_in_order() -> None:
     questions = [Question(aim, selection_for(Fraction(1, 500), spread(aim, 1))) for aim in aims]
     counts, stream, swapped = _skewed(1_000), Stream("order"), 0
     for _ in range(200):
-        ninety, highest, half, lowest = chosen_buckets(counts, questions, stream)
+        drawn = drawn_buckets(counts, questions, stream)
+        ninety, highest, half, lowest = in_order(aims, drawn)
         assert lowest <= half <= ninety <= highest
-    for _ in range(200):
-        alone = [chosen_buckets(counts, [one], stream)[0] for one in questions]
-        swapped += alone != in_order(aims, alone)
+        swapped += drawn != [ninety, highest, half, lowest]
     assert swapped  # negative control: the draws themselves are not in order
 
 
+def test_ends_of_an_interval_stay_as_they_were_drawn_when_quantiles_are_put_in_order() -> None:
+    """How far they are from each other in shares is not known, and they promise something each by itself."""
+    half = Level(Fraction(1, 2))
+    aims: list[Aim] = [
+        Beside(half, 9, above=True),
+        Level(Fraction(1, 4)),
+        half,
+        Beside(half, 9, above=False),
+    ]
+    assert in_order(aims, [3, 7, 5, 9]) == [3, 5, 7, 9]
+
+
+@pytest.mark.parametrize("side", ["below", "above"])
+@pytest.mark.parametrize("share", SHARES, ids=str)
+def test_end_of_an_interval_lies_beyond_the_quantile_but_for_its_part_of_the_misses(
+    share: Fraction, side: str
+) -> None:
+    """The exact probability of the wrong side is within 1/40, however few rows there are; aimed at the quantile, it is not."""
+    above = side == "above"
+    level, missing, worst = Level(share), Fraction(1, 40), 0.0
+    choice = Selection(_choices(level)[1].scale)
+    for rows in (1, 2, 10, 59, 60, 100, 1_000, 5_000):
+        # all rows in one bucket, of 1,000 that are empty; and half of them each in two
+        for counts in (
+            [0] * 500 + [rows] + [0] * 499,
+            [0] * 333 + [rows - rows // 2] + [0] * 332 + [rows // 2] + [0] * 333,
+        ):
+            upto = np.cumsum(counts)
+            # the rows between which the interpolated quantile lies; at a row, the quantile is one of them
+            first = int(share * (rows - 1)) + 1
+            last = -int(-share * (rows - 1) // 1) + 1
+            away = parts_beside(choice, level, len(counts), missing, above=above)
+            wrong = upto < last if above else upto - np.array(counts) >= first
+            for aim in (Beside(level, away, above), level):
+                chances = exponential([int(u) for u in scores(counts, aim)], choice.scale)
+                found = sum(
+                    chance for chance, is_wrong in zip(chances, wrong, strict=True) if is_wrong
+                )
+                if aim == level:
+                    worst = max(worst, found)
+                else:
+                    assert found <= missing
+    assert worst > missing
+
+
 def test_quantiles_are_answered_when_there_are_no_rows() -> None:
-    """Without rows every bucket is as likely as any other."""
+    """Without rows every bucket is as likely as any other, but for the one that bounds nothing: the ends tend to it."""
     counts, stream = np.zeros(10, dtype=np.int64), Stream("empty")
-    for aim in (Level(Fraction(1, 2)), Lowest(7), Highest(7)):
-        for choice in _choices(aim):
-            question = Question(aim, choice)
-            drawn = _drawn(counts, question, stream, 3_000)
-            assert not objects(drawn, [0.1] * 10)
+    for aim, likely in ((Level(Fraction(1, 2)), None), (Lowest(7), 9), (Highest(7), 0)):
+        gaps = [0 if place == likely else -28 * (likely is not None) for place in range(10)]
+        pure, zcdp = _choices(aim)
+        assert not objects(
+            _drawn(counts, Question(aim, zcdp), stream, 3_000), exponential(gaps, zcdp.scale)
+        )
+        assert not objects(
+            _drawn(counts, Question(aim, pure), stream, 3_000), flipping(gaps, pure.scale)
+        )
 
 
 def test_quantiles_refuse_counts_that_are_none() -> None:

@@ -10,11 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.noise.quantile import scores
-from gateway.sensitivity.ranks import Aim, Highest, Level, Lowest, spread
+from gateway.sensitivity.ranks import Aim, Beside, Highest, Level, Lowest, spread
 
 AIMS: list[Aim] = [
     *(Level(Fraction(text)) for text in ("0", "1/10", "1/2", "2/3", "9/10", "1")),
     *(kind(rank) for kind in (Lowest, Highest) for rank in (0, Fraction(1, 2), 1, 2, 5)),
+    *(
+        Beside(Level(Fraction(text)), away, above)
+        for text in ("1/10", "1/2", "2/3")
+        for away in (0, 1, 7)
+        for above in (False, True)
+    ),
 ]
 
 
@@ -66,7 +72,9 @@ def test_one_unit_moves_no_score_by_more_than_the_sensitivity_in_large_tables(
         left -= unit[-1]
     rank = data.draw(st.integers(0, 2 * 10**6))
     share = data.draw(st.fractions(0, 1, max_denominator=1000))
-    for aim in (Level(share), Lowest(rank), Highest(rank)):
+    beside = [Beside(Level(share), rank, above) for above in (False, True)]
+    aims: list[Aim] = [Level(share), Lowest(rank), Highest(rank), *beside]
+    for aim in aims:
         moves = _moves(tuple(counts), tuple(unit), aim)
         assert max(map(abs, moves)) <= aim.sensitivity(rows)
 
@@ -93,13 +101,15 @@ def test_best_score_is_that_of_a_bucket_with_the_rank_in_it(aim: Aim) -> None:
     for counts in product(range(4), repeat=4):
         total, before = sum(counts), 0
         t, d = aim.target(total), aim.per_rank
-        assert 0 <= t <= d * total
+        assert aim.open_before or t >= 0
+        assert aim.open_behind or t <= d * total
         found = [int(one) for one in scores(counts, aim)]
         assert max(found) >= 0
-        for count, score in zip(counts, found, strict=True):
-            assert (score >= 0) is (d * before <= t <= d * (before + count))
-            away = max(0, d * before - t, t - d * (before + count))
-            assert min(score, 0) == -away
+        for place, (count, score) in enumerate(zip(counts, found, strict=True)):
+            first = -(10**9) if aim.open_before and place == 0 else d * before
+            last = 10**9 if aim.open_behind and place == len(counts) - 1 else d * (before + count)
+            assert (score >= 0) is (first <= t <= last)
+            assert min(score, 0) == -max(0, first - t, t - last)
             before += count
 
 
@@ -118,14 +128,15 @@ def test_scores_are_the_same_in_words_and_in_integers_of_any_size() -> None:
     assert found == [int(one) << 41 for one in scores(counts, fine)]
 
 
-def test_extremes_aim_at_the_median_when_there_are_few_rows() -> None:
-    """A rank beyond the rows is not aimed at: MIN and MAX meet in the middle."""
+def test_extremes_aim_beyond_the_rows_when_there_are_few() -> None:
+    """Then the bucket at the other end has the rank: nothing is told where too little is known."""
     assert Lowest(10).target(100) == 20
     assert Highest(10).target(100) == 180
     assert Lowest(Fraction(1, 2)).target(100) == 1
     assert Highest(Fraction(1, 2)).target(100) == 199
-    for total in (0, 1, 5, 19):
-        assert Lowest(10).target(total) == Highest(10).target(total) == total
+    for counts in ((0, 0, 0), (1, 0, 0), (0, 0, 9), (2, 3, 4)):
+        assert int(np.argmax(scores(counts, Lowest(10)))) == 2
+        assert int(np.argmax(scores(counts, Highest(10)))) == 0
 
 
 def test_ranks_refuse_what_is_no_quantile_and_no_bound() -> None:

@@ -28,10 +28,12 @@ from gateway.sensitivity.formula import Formula, Linear
 from gateway.sensitivity.rolled import rolled
 
 DRAWS = 1_000
+DRAWS_OF_HALF = 500  # with half the noise more than a fifth misses: that shows sooner
 MANY = 10**14  # in each measurement: people enough that no count may be 0
 MISSED = 0.06  # as in tests/privacy/test_coverage.py: at most
 ALPHA = 1e-8
 _CUBE = "SELECT region, smoker, COUNT(*), SUM(income), AVG(income) FROM patients GROUP BY CUBE (region, smoker)"
+_MOMENTS = _CUBE.replace("AVG(income)", "VAR_POP(income), CORR(income, birth_year)")
 _MONTH = "extract(month FROM visit_date)"
 _MIXED = (
     f"SELECT {_MONTH}, COUNT(*), COUNT(DISTINCT patient_id) FROM visits GROUP BY ROLLUP ({_MONTH})"
@@ -71,12 +73,12 @@ def _by_key(level: NoisyLevel, place: int) -> dict[tuple[object, ...], int]:
 
 
 @settings(deadline=None, max_examples=30)
-@given(st.sampled_from(list(Noise)), st.integers(0, 2**32))
+@given(st.sampled_from([_CUBE, _MOMENTS]), st.sampled_from(list(Noise)), st.integers(0, 2**32))
 def test_totals_are_the_sums_of_the_rows_above_them_whatever_the_noise(
-    noise: Noise, seed: int
+    sql: str, noise: Noise, seed: int
 ) -> None:
-    """To the last unit, for every measurement and every set of a CUBE; and counts in rows of counts."""
-    finest, *others = _released(_priced(_CUBE, noise), Stream(f"totals {seed}"), 40).levels
+    """To the last unit, for every measurement, squares too, and every set of a CUBE; and counts in rows of counts."""
+    finest, *others = _released(_priced(sql, noise), Stream(f"totals {seed}"), 40).levels
     for level in others:
         for place in range(len(finest.table.measured)):
             sums: dict[tuple[object, ...], int] = {}
@@ -139,14 +141,14 @@ def test_small_groups_are_found_in_every_set() -> None:
 
 
 def _misses(
-    release: PricedRelease, told: PricedRelease, stream: Stream
+    release: PricedRelease, told: PricedRelease, stream: Stream, draws: int = DRAWS
 ) -> dict[tuple[int, Form], int]:
     """How many intervals miss, in each set, of which `told` says how much noise there is."""
     count = len(release.rolled.plan.measures)
     forms: list[Form] = [*map(Measured, range(count)), Over(Measured(1), Measured(0))]
     truth = _released_exactly(release)
     missed = {(level, form): 0 for level in range(len(truth.levels)) for form in forms}
-    for _ in range(DRAWS):
+    for _ in range(draws):
         found = _released(release, stream, MANY)
         for place, (noisy, exact) in enumerate(zip(found.levels, truth.levels, strict=True)):
             table = replace(noisy.table, noises=told.noises(noisy.level))
@@ -160,8 +162,8 @@ def _misses(
     return missed
 
 
-def _too_often(misses: int) -> bool:
-    return float(binom.sf(misses - 1, DRAWS, MISSED)) < ALPHA
+def _too_often(misses: int, draws: int = DRAWS) -> bool:
+    return float(binom.sf(misses - 1, draws, MISSED)) < ALPHA
 
 
 @pytest.mark.parametrize("noise", list(Noise))
@@ -184,8 +186,9 @@ def test_intervals_of_totals_are_found_to_miss_when_they_know_of_half_the_noise(
         replace(part, noises=tuple(narrower(one, 2) for one in part.noises))
         for part in release.parts
     )
-    misses = _misses(release, replace(release, parts=parts), Stream(f"half {noise}"))
-    assert all(map(_too_often, misses.values())), misses
+    told = replace(release, parts=parts)
+    misses = _misses(release, told, Stream(f"half {noise}"), DRAWS_OF_HALF)
+    assert all(_too_often(one, DRAWS_OF_HALF) for one in misses.values()), misses
 
 
 def _released_exactly(release: PricedRelease, exact: int = MANY) -> NoisyRelease:

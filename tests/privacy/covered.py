@@ -17,7 +17,7 @@ from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
 from gateway.noise.noisy import NoisyTable
 from gateway.noise.pricing import Noise, Priced, priced
 from gateway.noise.recoded import Recoded
-from gateway.plan.forms import AtLeast, Form, Measured, Number, Over, Plus, Root, Times
+from gateway.plan.forms import AtLeast, Each, Form, Measured, Number, Over, Plus, Root, Times
 from gateway.sensitivity.formula import Linear, Quotient
 from gateway.sensitivity.measurement import Measurement, Origin, Total
 
@@ -86,6 +86,8 @@ def value_of(  # noqa: PLR0911 - one for each kind
             )  # to a float's last bit
         case AtLeast(of, least):
             return max(value_of(of, release, measured), least)
+        case Each():
+            raise AssertionError("an array has no value")
 
 
 def _release(trial: Trial) -> Priced:

@@ -7,7 +7,7 @@ behind it - noise, thresholds, later steps, PostgreSQL's finishing - happens ane
 """
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -24,6 +24,8 @@ from gateway.asking import Asking
 from gateway.binding.bound import Cut
 from gateway.bounding.bound_release import bound_release
 from gateway.bounding.bounded import BoundedRelease
+from gateway.engines.shown import Key
+from gateway.engines.source import Wanted
 from gateway.engines.staged import StagedRows
 from gateway.events import Event
 from gateway.exact import ExactHistogram, ExactTable
@@ -130,21 +132,22 @@ class Remembering(Serving):
     def count(
         self,
         analysis: Analysis,
+        shown: Sequence[Key],
         staged: Mapping[str, StagedRows],
         *,
         now: datetime,
         limit_s: float,
         cancelled: threading.Event,
     ) -> Mapping[Histogram, ExactHistogram]:
-        key = (id(analysis), repr(sorted(staged.items(), key=lambda one: one[0])))
+        key = (id(analysis), repr(sorted(staged.items(), key=lambda one: one[0])), repr(shown))
         if key not in self.counted:
             if self.planted is None:
                 self.counted[key] = super().count(
-                    analysis, staged, now=now, limit_s=limit_s, cancelled=cancelled
+                    analysis, shown, staged, now=now, limit_s=limit_s, cancelled=cancelled
                 )
             else:
                 wrong = self.planted(bound_release(analysis, now=now, proven=self.proofs.now()))
-                found = self.source.count(lambda: wrong, staged, limit_s=limit_s)
+                found = self.source.count(lambda: Wanted(wrong), shown, staged, limit_s=limit_s)
                 self.counted[key] = dict(zip(analysis.histograms, found, strict=True))
         return self.counted[key]
 
@@ -170,7 +173,8 @@ class Prepared:
         )
 
     def finish(self, done: Executed) -> Answer:
-        return finished(self.house, "q", self.question, self.serving, self.understood, None, done)
+        there = self.house, "q", self.question, self.serving, self.understood
+        return finished(*there, None, done, threading.Event())
 
 
 def prepared(

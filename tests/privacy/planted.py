@@ -15,7 +15,7 @@ from gateway.bounding.bound_release import bound_release
 from gateway.bounding.bounded import BoundedRelease
 from gateway.exact import ExactHistogram, ExactTable
 from gateway.noise.entropy import Entropy
-from gateway.noise.noisy import NoisyTable, add_noise
+from gateway.noise.noisy import NoisyTable, add_noise, with_choices
 from gateway.noise.pricing import Priced
 from gateway.sensitivity.choices import Histogram
 
@@ -53,19 +53,25 @@ NO_THRESHOLD = Broken(threshold=False)
 def planted(bug: Broken) -> Iterator[None]:
     """While this is open, every gateway of this process has the bug."""
 
-    def too_little(
-        exact: ExactTable,
-        release: Priced,
-        entropy: Entropy,
-        histograms: Mapping[Histogram, ExactHistogram],
-    ) -> NoisyTable:
-        table = add_noise(exact, bug.of_release(release), entropy, histograms)
+    def too_little(exact: ExactTable, release: Priced, entropy: Entropy) -> NoisyTable:
+        table = add_noise(exact, bug.of_release(release), entropy)
         return replace(table, noises=release.noises)  # intervals as if nothing were wrong
+
+    def too_sure(
+        counted: NoisyTable,
+        release: Priced,
+        histograms: Mapping[Histogram, ExactHistogram],
+        entropy: Entropy,
+    ) -> NoisyTable:
+        wrong = bug.of_release(release)
+        table = with_choices(replace(counted, noises=wrong.noises), wrong, histograms, entropy)
+        return replace(table, noises=release.noises)
 
     def too_much(*given: object, **named: object) -> BoundedRelease:
         return bug.of_bounds(bound_release(*given, **named))  # type: ignore[arg-type]  # as given
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gateway.executing.add_noise", too_little)
+        patch.setattr("gateway.executing.with_choices", too_sure)
         patch.setattr("gateway.serving.bound_release", too_much)
         yield

@@ -166,6 +166,7 @@ def _a_process(place: Place) -> Iterator[tuple[Path, "subprocess.Popen[bytes]"]]
         "GATEWAY_STATE_URL": settings.state_url.get_secret_value(),
         "GATEWAY_AUDIT_KEY": AUDIT_SECRET.decode(),
         "GATEWAY_REST_PORT": "0",
+        "GATEWAY_PG_PORT": "0",
         "GATEWAY_LOG_FORMAT": "json",
     }
     # a file, because nobody reads a pipe while questions are asked

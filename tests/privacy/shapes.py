@@ -171,6 +171,10 @@ SHAPES = (
     ),
     Shape("first places", "SELECT DP_TOP(region, 2), COUNT(*) FROM patients"),
     Shape(
+        "ends of a quantile",
+        "SELECT MEDIAN(cost) AS m, MIN(cost), DP_INTERVAL_LOW(m), DP_INTERVAL_HIGH(m) FROM visits",
+    ),
+    Shape(
         "names of the most frequent",
         "SELECT region FROM patients WHERE region IS NOT NULL"
         " GROUP BY region ORDER BY COUNT(*) DESC LIMIT 2",

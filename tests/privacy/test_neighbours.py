@@ -12,15 +12,17 @@ from binding.plans import releases
 from hypothesis import HealthCheck, Phase, given, settings
 from property.asked import Asked, golden
 from property.catalogs import catalog, populated, statements
-from property.checked import Findings, check
+from property.checked import Findings, check, kind_of
 from property.places import a_database
 from property.spoken import spoken
 from property.stores import Store, in_duckdb, in_postgresql, neighbours
 from sqlalchemy import URL
 
+from gateway.binding.measures import AGGREGATES, REFUSED
 from gateway.embedded import Lease
 from gateway.plan.explain import explain
 from gateway.plan.grouping import Aggregate
+from gateway.sensitivity.measurement import Measurement
 
 Worlds = Sequence[Sequence[Store]]
 
@@ -40,6 +42,24 @@ def worlds(
     place = tmp_path_factory.mktemp("worlds")
     with neighbours(place, database, 6, keyed=request.param, persons=8) as made:
         yield made
+
+
+@pytest.mark.parametrize("pairs", [True, False], ids=["laplace", "gaussian"])
+def test_every_function_is_among_what_is_asked_of_neighbours(*, pairs: bool) -> None:
+    """Counts, sums, moments, ends, quantiles, modes and first places; alone, in groups and in grouping sets."""
+    asked = [one for one in (*spoken(), *golden()) if one.analysis(pairs=pairs) is not None]
+    functions = {measure.function for one in asked for _, measure in one.plan.measures}
+    assert functions >= AGGREGATES - REFUSED
+    several = {len(one.stages) > 0 for one in asked} | {len(one.plan.keys) > 1 for one in asked}
+    assert several == {True, False}
+    kinds = {kind_of(each.quantity) for one in asked for each in _measured(one, pairs=pairs)}
+    assert kinds >= {"rows", "units", "different", "squares", "products"}
+    assert ({"total from low", "total from high"} if pairs else {"total from middle"}) <= kinds
+
+
+def _measured(asked: Asked, *, pairs: bool) -> tuple[Measurement, ...]:
+    analysis = asked.analysis(pairs=pairs)
+    return () if analysis is None else tuple(analysis.measurements)
 
 
 @pytest.mark.parametrize("pairs", [True, False], ids=["laplace", "gaussian"])

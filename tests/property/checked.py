@@ -77,6 +77,7 @@ def check(
             counted.append(
                 [_count(store, made, staged) for store, made in zip(stores, changed, strict=True)]
             )
+            findings.add(asked, _lost(stores[-1], changed[-1], staged, counted[-1][-1]))
         except UnsupportedSql:
             return  # what has no total form is refused when it is rendered: the same for everybody
         except SourceRaised as raised:
@@ -114,6 +115,20 @@ def _run(store: Store, release: BoundedRelease, staged: Mapping[str, StagedRows]
 
 def _count(store: Store, release: BoundedRelease, staged: Mapping[str, StagedRows]) -> list[Counts]:
     return [counts_of(one) for one in store.count(release, staged)] if release.histograms else []
+
+
+def _lost(
+    store: Store,
+    release: BoundedRelease,
+    staged: Mapping[str, StagedRows],
+    whole: Sequence[Counts],
+) -> Iterator[str]:
+    """Histograms that are asked for by the keys of their groups are those that are asked for without."""
+    if not whole:
+        return
+    keys = list(dict.fromkeys(key for one in whole for key in one))
+    if [counts_of(one) for one in store.count(release, staged, keys)] != whole:
+        yield f"{store.name}: groups are not found again by their keys"
 
 
 def _reached(before: Groups, after: Groups, analysis: Analysis) -> Iterator[str]:

@@ -26,7 +26,7 @@ ORDER BY provolatile DESC, p.oid::regprocedure::text COLLATE "C"
 """
 _READABLE = """
 SELECT c.oid::regclass FROM pg_class c
-WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p', 'S') AND has_any_column_privilege(c.oid, 'SELECT')
+WHERE c.relkind IN ('r', 'v', 'm', 'f', 'p', 'S') AND has_any_column_privilege_of_server(c.oid, 'SELECT')
 ORDER BY c.oid::regclass::text COLLATE "C"
 """
 _LISTS = {"executable.txt": _EXECUTABLE, "readable.txt": _READABLE}

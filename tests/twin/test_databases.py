@@ -18,7 +18,7 @@ from gateway.twin import (
     VisibleTables,
     open_twin,
 )
-from gateway.twin.roles import MOST_SESSIONS
+from gateway.twin.settings import SESSIONS_OF_ROLE
 
 
 def _one(column: VisibleColumn) -> VisibleTables:
@@ -98,7 +98,7 @@ def test_role_has_no_rights_but_to_connect(twin: Twin) -> None:
             "SELECT rolsuper, rolinherit, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls, "
             "rolconnlimit FROM pg_authid WHERE rolname = %s",
             (login.role,),
-        ).fetchone() == (*[False] * 6, MOST_SESSIONS)
+        ).fetchone() == (*[False] * 6, SESSIONS_OF_ROLE)
         databases = gateway.execute(
             "SELECT datname FROM pg_database "
             "WHERE has_database_privilege(%s, oid, 'CONNECT') AND datallowconn",
@@ -173,7 +173,7 @@ def test_forgetting_ends_sessions_and_removes_everything(twin: Twin) -> None:
     """Database and roles go, sessions in it end; the next session makes them anew."""
     tables = frozenset({replace(PATIENTS, name="for_a_while")})
     session = twin.session("alice", tables)
-    ((database, role),) = session.run("SELECT current_database(), current_user")
+    ((database, role),) = session.run("SELECT current_database_of_server(), current_user")
     twin.forget(tables)
     with pytest.raises(TwinRefused, check=state("57P01")):
         session.run("SELECT 1")
@@ -181,7 +181,7 @@ def test_forgetting_ends_sessions_and_removes_everything(twin: Twin) -> None:
     with as_gateway(twin) as gateway:
         assert not gateway.execute("SELECT FROM pg_authid WHERE rolname = %s", (role,)).fetchall()
     with twin.session("alice", tables) as again:
-        assert again.run("SELECT current_database()") != ((database,),)
+        assert again.run("SELECT current_database_of_server()") != ((database,),)
     twin.forget(tables)
     twin.forget(tables)
 
@@ -214,9 +214,9 @@ def test_sessions_of_a_role_are_limited(twin: Twin) -> None:
     sessions = []
     try:
         with pytest.raises(TwinRefused, check=state("53300")):  # noqa: PT012  # which one is refused is not said
-            for _ in range(MOST_SESSIONS + 1):
+            for _ in range(SESSIONS_OF_ROLE + 1):
                 sessions.append(twin.session("greedy", OTHER))  # noqa: PERF401  # each must be closed
-        assert len(sessions) == MOST_SESSIONS
+        assert len(sessions) == SESSIONS_OF_ROLE
         with twin.session("modest", OTHER) as session:
             assert session.run("SELECT 1") == (("1",),)
     finally:

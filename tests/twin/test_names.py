@@ -50,16 +50,16 @@ def test_information_schema_shows_columns_without_any_right_to_read(analyst: Twi
 
 
 def test_databases_of_others_cannot_be_seen(analyst: TwinSession, other: TwinSession) -> None:
-    """`pg_database` has one row, one's own, and no list of who may connect."""
-    ((mine, rights),) = analyst.run("SELECT datname, datacl FROM pg_catalog.pg_database")
-    ((theirs, _),) = other.run("SELECT datname, datacl FROM pg_database")
-    assert analyst.run("SELECT current_database()") == ((mine,),)
+    """`pg_database` has one row, one's own, by the name of the dataset, and no list of who may connect."""
+    ((mine, name, rights),) = analyst.run("SELECT oid, datname, datacl FROM pg_catalog.pg_database")
+    ((theirs, _),) = other.run("SELECT oid, datname FROM pg_database")
+    assert analyst.run("SELECT current_database()") == ((name,),)
     assert rights is None
     assert mine != theirs
 
 
 def test_roles_of_others_cannot_be_listed(twin: Twin, analyst: TwinSession) -> None:
-    """`pg_roles` and `pg_user` have oneself and the roles PostgreSQL is born with."""
+    """`pg_roles` and `pg_user` have oneself, by the subject's name, and the roles PostgreSQL is born with."""
     with twin.session("bob", CLINIC) as session:
         ((bob,),) = session.run("SELECT current_user")
     ((alice,),) = analyst.run("SELECT current_user")
@@ -67,14 +67,14 @@ def test_roles_of_others_cannot_be_listed(twin: Twin, analyst: TwinSession) -> N
         known = gateway.execute("SELECT rolname FROM pg_authid").fetchall()
     assert {(alice,), (bob,)} < set(known)
     born = {row for row in known if not row[0].startswith("analyst_")}
-    assert set(analyst.run("SELECT rolname FROM pg_roles")) == {*born, (alice,)}
-    assert set(analyst.run("SELECT usename FROM pg_user")) == {("postgres",), (alice,)}
+    assert set(analyst.run("SELECT rolname FROM pg_roles")) == {*born, ("alice",)}
+    assert set(analyst.run("SELECT usename FROM pg_user")) == {("postgres",), ("alice",)}
     assert analyst.run("SELECT FROM pg_auth_members WHERE member >= 16384 OR roleid >= 16384") == ()
 
 
 def test_names_are_opaque(twin: Twin, analyst: TwinSession) -> None:
-    """Neither the name of a database nor that of a role says whose it is."""
-    ((database, role),) = analyst.run("SELECT current_database(), current_user")
+    """Neither the server's name of a database nor that of a role says whose it is."""
+    ((database, role),) = analyst.run("SELECT current_database_of_server(), current_user")
     for name in (database, role):
         assert name is not None
         assert "alice" not in name
@@ -110,9 +110,11 @@ def test_what_remains_is_what_the_document_says(twin: Twin, analyst: TwinSession
     with as_gateway(twin) as gateway:
         found = gateway.execute("SELECT oid FROM pg_authid WHERE rolname = %s", (bob,)).fetchone()
     assert found is not None
-    assert analyst.run("SELECT pg_get_userbyid($1)", [str(found[0])]) == ((bob,),)
+    number = str(found[0])
+    assert analyst.run("SELECT pg_get_userbyid($1)", [number]) == ((f"unknown (OID={number})",),)
+    assert analyst.run("SELECT pg_get_userbyid_of_server($1)", [number]) == ((bob,),)
     with pytest.raises(TwinRefused, check=state("42501")):
-        analyst.run("SELECT pg_describe_object('pg_authid'::regclass, $1, 0)", [str(found[0])])
+        analyst.run("SELECT pg_describe_object('pg_authid'::regclass, $1, 0)", [number])
 
 
 def _said_at_log_in(twin: Twin, role: str, password: str, database: str) -> str:

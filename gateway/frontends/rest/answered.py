@@ -1,12 +1,16 @@
 """Answers, estimates and one's own history as JSON: the bodies of the contract."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC
+from itertools import chain
 from typing import Any
 
 from gateway.budget.standing import Standing
 from gateway.frontends.rest.accounts import account_json, number
 from gateway.frontends.rest.cells import column_json, double_json, doubles_json
+from gateway.frontends.rest.responses import ascii_json
+from gateway.packed.ends import Ends, EndsRows
+from gateway.packed.texts import BLOCK, Rows
 from gateway.question import Answer, AnswerColumn, Estimate, ExpectedColumn, PastQuestion
 from gateway.units import format_decimal
 
@@ -18,10 +22,31 @@ def answer_json(
     return {
         "query_id": answer.query_id,
         "columns": [_column(column) for column in answer.columns],
-        "rows": _rows(answer),
-        "intervals": _by_column(answer.intervals, _intervals),
+        "rows": list(chain.from_iterable(_rows(answer))),
+        "intervals": list(chain.from_iterable(_intervals(answer))),
         **about_json(answer, accounts, notices),
     }
+
+
+def json_chunks(answer: Answer, about: dict[str, Any]) -> Iterator[bytes]:
+    """The same as text, some thousand rows at a time; `about` is what `about_json` says."""
+    head = {
+        "query_id": answer.query_id,
+        "columns": [_column(column) for column in answer.columns],
+    }
+    yield ascii_json(head)[:-1] + b',"rows":['
+    yield from _listed(_rows(answer))
+    yield b'],"intervals":['
+    yield from _listed(_intervals(answer))
+    yield b"]," + ascii_json(about)[1:]
+
+
+def _listed(parts: Iterator[Sequence[Any]]) -> Iterator[bytes]:
+    """The elements of all parts, without the brackets around them."""
+    comma = b""
+    for part in parts:
+        yield comma + ascii_json(part)[1:-1]
+        comma = b","
 
 
 def about_json(
@@ -70,24 +95,30 @@ def _column(column: AnswerColumn) -> dict[str, Any]:
     return about
 
 
-def _rows(answer: Answer) -> list[Sequence[Any]]:
-    types = iter([column.type for column in answer.columns])
-    return _by_column(answer.rows, lambda texts: column_json(texts, next(types)))
+def _rows(answer: Answer) -> Iterator[list[Sequence[Any]]]:
+    """Some thousand rows at a time, written column by column."""
+    types = [column.type for column in answer.columns]
+    for many, columns in Rows.of(answer.rows).parts():
+        yield _across([column_json(*one) for one in zip(columns, types, strict=True)], many)
 
 
-def _by_column(
-    rows: Sequence[Sequence[Any]], write: Callable[[Sequence[Any]], Sequence[Any]]
-) -> list[Sequence[Any]]:
-    """The rows, written column by column."""
-    columns = [write(column) for column in zip(*rows, strict=True)]
-    return list(zip(*columns, strict=True)) if columns else [()] * len(rows)
+def _intervals(answer: Answer) -> Iterator[list[Sequence[Any]]]:
+    for many, columns in EndsRows.of(answer.intervals).parts(BLOCK):
+        yield _across([_ends(one, many) for one in columns], many)
 
 
-def _intervals(column: Sequence[tuple[float, float] | None]) -> Sequence[Any]:
-    there = [ends for ends in column if ends is not None]
-    lows, highs = (doubles_json([ends[side] for ends in there]) for side in (0, 1))
+def _across(columns: Sequence[Sequence[Any]], many: int) -> list[Sequence[Any]]:
+    return list(zip(*columns, strict=True)) if columns else [()] * many
+
+
+def _ends(column: Ends | None, many: int) -> Sequence[Any]:
+    if column is None:
+        return [None] * many
+    lows, highs = (doubles_json(ends[column.there].tolist()) for ends in (column.low, column.high))
     written = zip(lows, highs, strict=True)
-    return [None if ends is None else next(written) for ends in column]
+    if len(lows) == many:
+        return list(written)
+    return [next(written) if there else None for there in column.there.tolist()]
 
 
 def _privacy(answer: Answer) -> dict[str, Any]:

@@ -17,10 +17,11 @@ import nanoarrow as na
 import numpy as np
 from nanoarrow.ipc import StreamWriter
 
+from gateway.packed.texts import Rows
 from gateway.question import Answer
 
 MEDIA_TYPE: Final = "application/vnd.apache.arrow.stream"
-_ROWS_AT_ONCE: Final = 8192
+_BLOCKS_AT_ONCE: Final = 4  # 8,192 rows
 _MODIFIER: Final = re.compile(r"\([^)]*\)")
 _EPOCH: Final = date(1970, 1, 1)
 _MOMENT: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - of columns without a zone
@@ -119,10 +120,8 @@ _KINDS: Final[dict[str, _Kind]] = {
 
 def arrow_chunks(answer: Answer) -> Iterator[bytes]:
     """The schema with the first rows, then some thousand rows at a time, then the end of the stream."""
-    kinds = [
-        _kind(column.type, [row[place] for row in answer.rows])
-        for place, column in enumerate(answer.columns)
-    ]
+    rows = Rows.of(answer.rows)
+    kinds = [_kind(column.type, place, rows) for place, column in enumerate(answer.columns)]
     fields = [
         na.c_schema(kind.schema).modify(name=column.name)
         for kind, column in zip(kinds, answer.columns, strict=True)
@@ -130,18 +129,20 @@ def arrow_chunks(answer: Answer) -> Iterator[bytes]:
     schema = na.struct(fields, nullable=False)
     out = io.BytesIO()
     writer = StreamWriter.from_writable(out)
-    for first in range(0, max(len(answer.rows), 1), _ROWS_AT_ONCE):
-        rows = answer.rows[first : first + _ROWS_AT_ONCE]
-        children = [kind.array([row[place] for row in rows]) for place, kind in enumerate(kinds)]
-        writer.write_array(na.c_array_from_buffers(schema, len(rows), [None], children=children))
+    nothing: list[list[str | None]] = [[] for _ in kinds]
+    for many, columns in rows.parts(_BLOCKS_AT_ONCE) if rows else [(0, nothing)]:
+        children = [kind.array(texts) for kind, texts in zip(kinds, columns, strict=True)]
+        writer.write_array(na.c_array_from_buffers(schema, many, [None], children=children))
         yield _taken(out)
     writer.close()
     yield _taken(out)
 
 
-def _kind(type_name: str, texts: Texts) -> _Kind:
+def _kind(type_name: str, place: int, rows: Rows) -> _Kind:
     kind = _KINDS.get(_MODIFIER.sub("", type_name).strip().replace("  ", " "), _TEXT)
-    return kind if kind.takes(texts) else _TEXT
+    if isinstance(kind, _Text) or not rows:
+        return kind
+    return kind if all(map(kind.takes, rows.columns[place].parts())) else _TEXT
 
 
 def _taken(out: io.BytesIO) -> bytes:

@@ -4,24 +4,24 @@ A NULL is an empty field, an empty text is `""`: the two stay apart, as in `COPY
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from gateway.packed.texts import Rows
 from gateway.question import Answer
 
 MEDIA_TYPE: Final = "text/csv; charset=utf-8; header=present"
-_ROWS_AT_ONCE: Final = 4096
 _QUOTED: Final = re.compile(r'[",\r\n]|^$|^\s|\s$|^\\\.$')
 
 
 def csv_chunks(answer: Answer) -> Iterator[bytes]:
     """The head, then some thousand rows at a time."""
     yield _lines([[column.name for column in answer.columns]])
-    for first in range(0, len(answer.rows), _ROWS_AT_ONCE):
-        yield _lines(answer.rows[first : first + _ROWS_AT_ONCE])
+    for many, columns in Rows.of(answer.rows).parts():
+        yield _lines(zip(*columns, strict=True) if columns else [()] * many)
 
 
-def _lines(rows: Sequence[Sequence[str | None]]) -> bytes:
+def _lines(rows: Iterable[Sequence[str | None]]) -> bytes:
     return "".join(",".join(map(_field, row)) + "\r\n" for row in rows).encode()
 
 

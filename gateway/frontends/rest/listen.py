@@ -3,7 +3,6 @@
 import asyncio
 import signal
 import socket
-import ssl
 from collections.abc import Callable
 from types import FrameType
 
@@ -71,27 +70,17 @@ def bind(host: str, port: int, setting: str) -> socket.socket:
     return listener
 
 
-def require_tls_usable(settings: Settings) -> None:
-    """Read certificate and key before anything starts, and never ask the terminal for a password."""
-    if settings.tls_cert is None or settings.tls_key is None:
-        return
-    try:
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(settings.tls_cert, settings.tls_key, password=lambda: b"")
-    except OSError as error:  # an SSLError is one too
-        raise OperatorError(
-            Code.SETTING_INVALID,
-            f"GATEWAY_TLS_CERT `{settings.tls_cert}` and GATEWAY_TLS_KEY `{settings.tls_key}`"
-            f" cannot be used: {error.strerror or error}",
-            "both are PEM files that belong together; the key has no password",
-        ) from None
-
-
 def address_of(listener: socket.socket, settings: Settings) -> str:
     """The URL a client may use."""
     host, port = listener.getsockname()[:2]
     scheme = "https" if settings.tls_cert else "http"
     return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
+
+
+def wire_address(listener: socket.socket) -> str:
+    """The URL of the PostgreSQL wire, without a database."""
+    host, port = listener.getsockname()[:2]
+    return f"postgresql://[{host}]:{port}" if ":" in host else f"postgresql://{host}:{port}"
 
 
 def serve_until(

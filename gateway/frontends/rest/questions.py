@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from types import UnionType
 from typing import Annotated, Any, Final
 
@@ -22,7 +23,7 @@ from gateway.frontends.rest.examples import QUESTION
 from gateway.frontends.rest.formats import Format, format_of
 from gateway.frontends.rest.responses import AsciiJson
 from gateway.frontends.rest.shapes import AnswerShape, DatasetsShape, EstimateShape, QueriesShape
-from gateway.frontends.rest.telling import told_answer
+from gateway.frontends.rest.telling import Sending, told_answer
 from gateway.frontends.rest.under_way import UnderWay
 from gateway.policy.subjects import Subject
 from gateway.question import Request
@@ -91,7 +92,11 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
         if body.dry_run:
             work = _estimating(door, subject, request)
         else:
-            work = _answering(door, subject, request, format_of(http.headers.get("accept")))
+            wanted = format_of(http.headers.get("accept"))
+            # before HTTP/1.1 a body that broke off looks like one that came to its end
+            whole = http.scope.get("http_version") == "1.0"
+            sending = None if whole else partial(under_way.sent, subject.name)
+            work = _answering(door, subject, request, wanted, sending)
         return await under_way.work(subject.name, http, work)
 
     @app.post("/v1/estimate", tags=_TAGS, **_with_body(EstimateShape))
@@ -113,11 +118,15 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
 
 
 def _answering(
-    door: QuestionDoor, subject: Subject, request: Request, wanted: Format
+    door: QuestionDoor,
+    subject: Subject,
+    request: Request,
+    wanted: Format,
+    sending: Sending | None,
 ) -> Callable[[threading.Event], Response]:
     def work(gone: threading.Event) -> Response:
         answer = door.answer(subject, request, gone)
-        return told_answer(door, subject, request.dataset, answer, wanted)
+        return told_answer(door, subject, request.dataset, answer, wanted, sending)
 
     return work
 

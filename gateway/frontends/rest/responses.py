@@ -5,11 +5,37 @@ be able to hide from the auditor who reads it here.
 """
 
 import json
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Final
 
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, StreamingResponse
+from starlette.types import Send
+
+_ENCODER: Final = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def ascii_json(content: object) -> bytes:
+    return _ENCODER.encode(content).replace("\x7f", "\\u007f").encode("ascii")
 
 
 class AsciiJson(JSONResponse):
     def render(self, content: object) -> bytes:
-        text = json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-        return text.replace("\x7f", "\\u007f").encode("ascii")
+        return ascii_json(content)
+
+
+class Streamed(StreamingResponse):
+    """A body in parts. One that comes to no end leaves the connection without the mark of an end, and is closed.
+
+    INVARIANT: when this is over, for whatever reason, what makes the parts is over too.
+    """
+
+    def __init__(
+        self, parts: AsyncGenerator[bytes, None], headers: dict[str, str], media_type: str
+    ) -> None:
+        super().__init__(parts, headers=headers, media_type=media_type)
+        self._parts = parts
+
+    async def stream_response(self, send: Send) -> None:
+        async with aclosing(self._parts):
+            await super().stream_response(send)

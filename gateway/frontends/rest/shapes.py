@@ -15,7 +15,7 @@ class _Shape(BaseModel):
 class ColumnShape(_Shape):
     """`type` is PostgreSQL's name; of what is exact there is no mechanism and no scale.
 
-    `rank_error` is there for quantiles, MIN, MAX and MODE.
+    `rank_error` is there for quantiles, MIN, MAX, MODE and DP_TOP, and for arrays of them.
     """
 
     name: str

@@ -2,46 +2,61 @@
 
 JSON says everything in its body. CSV and Arrow have rows alone; what was paid, what is left and what else there is
 to say stands in headers, as the same JSON in ASCII.
+
+A large answer is written while it is sent, some thousand rows at a time, so its text is never there as a whole. It is
+charged, recorded and kept before. INVARIANT: of one that was not sent to its end the client sees that it was not:
+whoever speaks HTTP/1.0, where the end of a body is the end of the connection, is told its length before.
 """
 
-import json
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from typing import Any, Final, TypeAlias
 
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 
 from gateway.budget.standing import Standing
 from gateway.errors import GatewayError
 from gateway.frontends.rest import arrow_stream, csv_text
-from gateway.frontends.rest.answered import about_json, answer_json
+from gateway.frontends.rest.answered import about_json, answer_json, json_chunks
 from gateway.frontends.rest.doors import QuestionDoor
 from gateway.frontends.rest.formats import Format
-from gateway.frontends.rest.responses import AsciiJson
+from gateway.frontends.rest.responses import AsciiJson, Streamed, ascii_json
+from gateway.packed.texts import BLOCK
 from gateway.policy.subjects import Subject
 from gateway.question import Answer
 
 _LOST_ACCOUNTS: Final = "the accounts cannot be read at the moment; `GET /v1/budget` has them"
-_STREAMS: Final[dict[Format, tuple[str, Callable[[Answer], Iterator[bytes]]]]] = {
+_JSON: Final = AsciiJson.media_type
+_ROWS_ALONE: Final[dict[Format, tuple[str, Callable[[Answer], Iterator[bytes]]]]] = {
     Format.CSV: (csv_text.MEDIA_TYPE, csv_text.csv_chunks),
     Format.ARROW: (arrow_stream.MEDIA_TYPE, arrow_stream.arrow_chunks),
 }
 
+Sending: TypeAlias = Callable[[Iterator[bytes]], AsyncGenerator[bytes, None]]
+"""How parts are sent while they are made."""
 
-def told_answer(
-    door: QuestionDoor, subject: Subject, dataset: str | None, answer: Answer, wanted: Format
+
+def told_answer(  # noqa: PLR0917 - an answer, who asked, and how it is to be told
+    door: QuestionDoor,
+    subject: Subject,
+    dataset: str | None,
+    answer: Answer,
+    wanted: Format,
+    sending: Sending | None,
 ) -> Response:
-    if wanted is Format.JSON:
-        return AsciiJson(told_json(door, subject, dataset, answer))
-    media_type, chunks = _STREAMS[wanted]
+    """Small ones as they are; without `sending` all of them."""
     about = about_json(answer, *_accounts(door, subject, dataset))
-    return StreamingResponse(
-        chunks(answer),
-        media_type=media_type,
-        headers={
-            "X-Gateway-Query-Id": answer.query_id,
-            **{f"X-Gateway-{name.title()}": _ascii(part) for name, part in about.items()},
-        },
-    )
+    headers: dict[str, str] = {}
+    if wanted is Format.JSON:
+        media_type, parts = _JSON, json_chunks(answer, about)
+    else:
+        media_type, chunks = _ROWS_ALONE[wanted]
+        parts = chunks(answer)
+        told = {name.title(): ascii_json(part).decode() for name, part in about.items()}
+        headers = {f"X-Gateway-{name}": part for name, part in told.items()}
+        headers["X-Gateway-Query-Id"] = answer.query_id
+    if sending is None or len(answer.rows) <= BLOCK:
+        return Response(b"".join(parts), headers=headers, media_type=media_type)
+    return Streamed(sending(parts), headers, media_type)
 
 
 def told_json(
@@ -59,7 +74,3 @@ def _accounts(
         return door.accounts(subject, dataset), ()
     except GatewayError:
         return (), (_LOST_ACCOUNTS,)
-
-
-def _ascii(content: Any) -> str:  # noqa: ANN401  # JSON
-    return json.dumps(content, ensure_ascii=True, allow_nan=False, separators=(",", ":"))

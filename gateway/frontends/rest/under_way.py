@@ -7,7 +7,7 @@ asking whether the process is alive.
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final, TypeVar
 
@@ -34,6 +34,21 @@ class UnderWay:
         self._of: Counter[str] = Counter()
         self._threads: CapacityLimiter | None = None
 
+    async def sent(self, subject: str, parts: Iterator[bytes]) -> AsyncGenerator[bytes, None]:
+        """What is still being sent takes a place too, though it is never refused one: it is paid for.
+
+        The next part is made when the last one but what the connection buffers is gone.
+        """
+        self._of[subject] += 1
+        try:
+            while (part := await self._next(parts)) is not None:
+                yield part
+        finally:
+            self._left(subject)
+
+    async def _next(self, parts: Iterator[bytes]) -> bytes | None:
+        return await anyio.to_thread.run_sync(next, parts, None, limiter=self._limiter())
+
     async def work(self, subject: str, request: Request, work: Work[T]) -> T:
         """Do it in a thread; the event it gets is set as soon as the client is gone."""
         with self._place(subject):
@@ -49,9 +64,12 @@ class UnderWay:
         try:
             yield
         finally:
-            self._of[subject] -= 1
-            if not self._of[subject]:
-                del self._of[subject]
+            self._left(subject)
+
+    def _left(self, subject: str) -> None:
+        self._of[subject] -= 1
+        if not self._of[subject]:
+            del self._of[subject]
 
     def _limiter(self) -> CapacityLimiter:
         """As many threads as the settings gave to all other requests; it needs a running loop."""

@@ -20,7 +20,7 @@ ANALYZE patients;
 
 -- title: unlisten
 -- code: GW104
-UNLISTEN *;
+UNLISTEN a;
 
 -- title: reassign
 -- code: GW104
@@ -49,3 +49,63 @@ ALTER SYSTEM SET log_statement = 'all';
 -- title: show everything at once with a tail
 -- code: GW102
 SHOW ALL; SELECT 1;
+
+-- title: another encoding
+-- code: GW104
+SET client_encoding = 'LATIN1';
+
+-- title: another encoding by SQL's word
+-- code: GW104
+SET NAMES 'SQL_ASCII';
+
+-- title: a schema of one's own first
+-- code: GW104
+SET search_path = pg_temp, public;
+
+-- title: a schema of one's own in a string
+-- code: GW104
+SET search_path = 'public, pg_temp';
+
+-- title: names before PostgreSQL's
+-- code: GW104
+SET search_path = public, pg_catalog;
+
+-- title: strings with backslashes
+-- code: GW104
+SET standard_conforming_strings = off;
+
+-- title: another user
+-- code: GW104
+SET SESSION AUTHORIZATION postgres;
+
+-- title: another user in two words
+-- code: GW104
+SET SESSION SESSION AUTHORIZATION postgres;
+
+-- title: what the subject is called
+-- code: GW104
+SET gateway.subject = 'bob';
+
+-- title: what the dataset is called
+-- code: GW104
+SET gateway.dataset TO 'other';
+
+-- title: a transaction that was prepared
+-- code: GW104
+COMMIT PREPARED 'x';
+
+-- title: a transaction that was prepared, undone
+-- code: GW104
+ROLLBACK PREPARED 'x';
+
+-- title: another's snapshot
+-- code: GW104
+SET TRANSACTION SNAPSHOT 'x';
+
+-- title: discarding nothing
+-- code: GW104
+DISCARD;
+
+-- title: the role
+-- code: GW104
+RESET ROLE;

@@ -166,3 +166,41 @@ SELECT DISTINCT region, COUNT(*) AS n, DP_INTERVAL_LOW(n) AS lo FROM patients GR
 --   scan patients as patients [protected(patient), rows 1]
 -- finishing SELECT DISTINCT "_r1"."k1" AS "region", "_r1"."m1" AS "n", "_r1"."l1" AS "lo" FROM "_r1" ORDER BY lo, region
 -- use group_by patients.region
+
+-- title: both ends of a quantile of each group
+SELECT region, percentile_disc(0.9) WITHIN GROUP (ORDER BY income DESC) AS p, DP_INTERVAL_LOW(p) AS lo, DP_INTERVAL_HIGH(p) AS hi FROM patients GROUP BY region;
+-- plan
+-- _r1 release by k1 = patients.region: m1 = percentile_disc(0.9) within group (order by patients.income desc) with its low and high end
+--   intervals of m1
+--   scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."k1" AS "region", "_r1"."m1" AS "p", "_r1"."l1" AS "lo", "_r1"."h1" AS "hi" FROM "_r1"
+-- use aggregate patients.income
+-- use group_by patients.region
+
+-- title: an end of what a quantile becomes needs both of its own
+SELECT DP_INTERVAL_HIGH(200000 - m) FROM (SELECT MEDIAN(income) AS m, COUNT(*) AS n FROM patients) t;
+-- plan
+-- _r1 release: m1 = percentile_cont(0.5) within group (order by patients.income) with its low and high end; m2 = count(*)
+--   intervals of (200000 + (-1 * m1))
+--   scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "t"."_t1" AS "dp_interval_high" FROM (SELECT "_r1"."m1" AS "m", "_r1"."m2" AS "n", "_r1"."h1" AS "_t1" FROM "_r1") AS t
+-- use aggregate patients.income
+
+-- title: the ends of the smallest and the largest value are there anyway
+SELECT MIN(income) AS m, DP_INTERVAL_HIGH(m) AS hi, DP_INTERVAL_LOW(MAX(birth_year)) AS lo FROM patients;
+-- plan
+-- _r1 release: m1 = min(patients.income); m2 = max(patients.birth_year)
+--   intervals of m1; m2
+--   scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT "_r1"."m1" AS "m", "_r1"."h1" AS "hi", "_r1"."l2" AS "lo" FROM "_r1"
+-- use aggregate patients.birth_year
+-- use aggregate patients.income
+
+-- title: equal quantiles are one, with the ends of either
+SELECT a.m, DP_INTERVAL_LOW(a.m), DP_INTERVAL_HIGH(b.m) FROM (SELECT MEDIAN(income) AS m FROM patients) a, (SELECT MEDIAN(income) AS m FROM patients) b;
+-- plan
+-- _r1 release: m1 = percentile_cont(0.5) within group (order by patients.income) with its low and high end
+--   intervals of m1
+--   scan patients as patients [protected(patient), rows 1]
+-- finishing SELECT a.m, "a"."_t1" AS "dp_interval_low", "b"."_t2" AS "dp_interval_high" FROM (SELECT "_r1"."m1" AS "m", "_r1"."l1" AS "_t1" FROM "_r1") AS a, (SELECT "_r1"."m1" AS "m", "_r1"."h1" AS "_t2" FROM "_r1") AS b
+-- use aggregate patients.income

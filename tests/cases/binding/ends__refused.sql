@@ -97,3 +97,19 @@ SELECT region, COUNT(*), DP_INTERVAL_LOW(income) FROM patients GROUP BY region;
 -- title: the end of an interval alone, of rows of persons
 -- code: GW110
 SELECT DP_INTERVAL_LOW(income) FROM patients;
+
+-- title: the end of an interval of a date
+-- code: GW106
+SELECT MIN(visit_date) AS d, DP_INTERVAL_HIGH(d) FROM visits;
+
+-- title: the end of an interval of the most frequent value
+-- code: GW106
+SELECT DP_INTERVAL_LOW(MODE() WITHIN GROUP (ORDER BY birth_year)) FROM patients;
+
+-- title: the end of an interval of an array
+-- code: GW106
+SELECT percentile_cont(ARRAY[0.1, 0.9]) WITHIN GROUP (ORDER BY income) AS p, DP_INTERVAL_LOW(p) FROM patients;
+
+-- title: the end of an interval of two quantiles together
+-- code: GW106
+SELECT DP_INTERVAL_LOW(MAX(income) - MEDIAN(income)) FROM patients;

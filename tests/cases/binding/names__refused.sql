@@ -16,7 +16,7 @@ SELECT * FROM pg_catalog.pg_authid;
 
 -- title: sessions of others
 -- code: GW107
-SELECT query FROM pg_stat_activity;
+SELECT mode FROM pg_locks;
 
 -- title: statistics of values
 -- code: GW107

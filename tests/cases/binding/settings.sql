@@ -102,3 +102,113 @@ RELEASE SAVEPOINT a;
 MOVE FORWARD 10 IN "SQL_CUR1";
 -- plan
 -- passes: pass
+
+-- title: the deferral of transactions
+SET default_transaction_deferrable = off;
+-- plan
+-- passes: pass
+
+-- title: the isolation of transactions
+SET default_transaction_isolation = 'read committed';
+-- plan
+-- passes: pass
+
+-- title: the planner's dice
+SET geqo = off;
+-- plan
+-- passes: pass
+
+-- title: the time of a connection
+SET idle_session_timeout = 0;
+-- plan
+-- passes: pass
+
+-- title: where names are looked for
+SET search_path = "$user", public;
+-- plan
+-- passes: pass
+
+-- title: where names are looked for, as a string
+SET SESSION search_path TO 'public';
+-- plan
+-- passes: pass
+
+-- title: where names are looked for, PostgreSQL's own first
+SET search_path TO pg_catalog, public, information_schema;
+-- plan
+-- passes: pass
+
+-- title: strings as they are
+SET standard_conforming_strings = on;
+-- plan
+-- passes: pass
+
+-- title: the deferral of this transaction
+SET transaction_deferrable = off;
+-- plan
+-- passes: pass
+
+-- title: the isolation of this transaction
+SET transaction_isolation = 'read committed';
+-- plan
+-- passes: pass
+
+-- title: reading alone in this transaction
+SET transaction_read_only = on;
+-- plan
+-- passes: pass
+
+-- title: the encoding by SQL's word
+SET NAMES 'UTF8';
+-- plan
+-- passes: pass
+
+-- title: the encoding by another name
+SET client_encoding TO 'unicode';
+-- plan
+-- passes: pass
+
+-- title: the encoding as Java has it
+SET client_encoding = 'UTF-8';
+-- plan
+-- passes: pass
+
+-- title: a setting by its default
+SET search_path TO DEFAULT;
+-- plan
+-- passes: pass
+
+-- title: a time zone in a session
+SET SESSION TIMEZONE TO 'Europe/Berlin';
+-- plan
+-- passes: pass
+
+-- title: back to oneself
+SET SESSION AUTHORIZATION DEFAULT;
+-- plan
+-- passes: pass
+
+-- title: back to oneself, the other way
+RESET SESSION AUTHORIZATION;
+-- plan
+-- passes: pass
+
+-- title: no channel
+UNLISTEN *;
+-- plan
+-- passes: pass
+
+-- title: no temporary tables
+DISCARD TEMP;
+-- plan
+-- passes: pass
+
+-- title: no sequences
+DISCARD SEQUENCES;
+-- plan
+-- passes: pass
+
+-- title: no plans
+DISCARD PLANS;
+-- plan
+-- passes: pass

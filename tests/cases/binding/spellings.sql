@@ -33,10 +33,10 @@ SELECT MEDIAN(n) FROM (SELECT region, COUNT(*) AS n FROM patients GROUP BY regio
 -- finishing SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY n) AS "median" FROM (SELECT "_r1"."k1" AS "region", "_r1"."m1" AS "n" FROM "_r1") AS t
 -- use group_by patients.region
 
--- title: median and the interval it has not
+-- title: median and the low end of its interval
 SELECT MEDIAN(income) AS m, DP_INTERVAL_LOW(m) AS lo FROM patients;
 -- plan
--- _r1 release: m1 = percentile_cont(0.5) within group (order by patients.income)
+-- _r1 release: m1 = percentile_cont(0.5) within group (order by patients.income) with its low end
 --   intervals of m1
 --   scan patients as patients [protected(patient), rows 1]
 -- finishing SELECT "_r1"."m1" AS "m", "_r1"."l1" AS "lo" FROM "_r1"

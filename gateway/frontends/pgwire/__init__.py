@@ -1,0 +1,1 @@
+"""The PostgreSQL wire front end: a PostgreSQL that answers only in aggregates."""

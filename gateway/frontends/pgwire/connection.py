@@ -1,0 +1,233 @@
+"""One client's connection: its socket, its line to the twin, and the session between them.
+
+INVARIANT: nobody is read faster than they are answered: the client is not read while the twin does not take what it
+is sent or many messages wait behind a question, and the twin is not read while the client does not take its rows.
+INVARIANT: whatever way a connection ends, its question is cancelled and its line is closed.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from gateway.cancel import Cancel
+from gateway.errors import BackendUnavailable, Code, Reason, Refusal, SourceStopped
+from gateway.frontends.pgwire.asking import Ask, Outcome
+from gateway.frontends.pgwire.frames import Frames, Malformed, Runs
+from gateway.frontends.pgwire.refusals import (
+    Severity,
+    error_message,
+    malformed_message,
+)
+from gateway.frontends.pgwire.session import Session
+from gateway.rooms import Room
+
+LONGEST: Final = 16 * 1024 * 1024  # of one message of a client's
+_LONGEST_OF_TWIN: Final = 512 * 1024 * 1024
+_MOST_BEHIND: Final = 256
+_GRACE_S: Final = 2.0
+
+Answering = Callable[[Ask, Cancel], Outcome]
+
+
+class Threads(Protocol):
+    """Runs what waits: questions, and words to the twin that go another way."""
+
+    def ask(self, work: Callable[[], Outcome], then: Callable[[Outcome], None]) -> None: ...
+    def aside(
+        self,
+        work: Callable[[], object],
+        then: Callable[[object, BaseException | None], None] | None = None,
+    ) -> None: ...
+
+
+class Connection:
+    """Everything after somebody was let in, on one event loop."""
+
+    def __init__(  # noqa: PLR0917 - both sides and what is between them
+        self,
+        client: asyncio.Transport,
+        room: Room,
+        session: Session,
+        answering: Answering,
+        threads: Threads,
+        limit_s: float,
+    ) -> None:
+        self._client = client
+        self._room = room
+        self._session = session
+        self._answering = answering
+        self._threads = threads
+        self._limit_s = limit_s
+        self._frames = Frames(LONGEST)
+        self._runs = Runs(_LONGEST_OF_TWIN)
+        self._twin: asyncio.Transport | None = None
+        self._job: Cancel | None = None
+        self._since: float | None = None
+        self._cancelled_at: float | None = None
+        self._completed = 0
+        self._client_full = self._twin_full = False
+        self._ended = False
+        self.last_heard = now()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is under way."""
+        return self._job is None and not self._session.at_work
+
+    # both sides
+
+    def from_client(self, data: bytes) -> None:
+        self.last_heard = now()
+        try:
+            for frame in self._frames.feed(data):
+                self._session.from_client(frame)
+        except Malformed as malformed:
+            self._say_last(malformed_message(malformed))
+            return
+        self._pump()
+
+    def twin_side(self) -> "TwinSide":
+        """What reads the line."""
+        return TwinSide(self, self._runs)
+
+    def from_twin(self, kind: int, raw: bytes) -> None:
+        self._session.from_twin(kind, raw)
+
+    def pump(self) -> None:
+        """Send what there is to send, and begin what is wanted."""
+        self._pump()
+
+    def _pump(self) -> None:
+        talk = self._session.talk
+        if self._ended or self._twin is None:
+            return
+        if talk.to_twin:
+            self._twin.write(bytes(talk.to_twin))
+            talk.to_twin.clear()
+        if talk.to_client:
+            self._client.write(bytes(talk.to_client))
+            talk.to_client.clear()
+        if self._session.over:
+            self.end()
+            return
+        if self._session.wanted is not None and self._job is None:
+            self._ask(self._session.wanted)
+        if not self._session.at_work:
+            self._since = self._cancelled_at = None
+        elif self._since is None or self._session.completed != self._completed:
+            self._since, self._cancelled_at = now(), None  # each statement has its own time
+            self._completed = self._session.completed
+        self._throttle()
+
+    def _throttle(self) -> None:
+        if self._twin_full or self._session.behind > _MOST_BEHIND:
+            self._client.pause_reading()
+        else:
+            self._client.resume_reading()
+
+    def client_is_full(self, full: bool) -> None:  # noqa: FBT001 - as asyncio says it
+        self._client_full = full
+        if self._twin is not None and not self._ended:
+            (self._twin.pause_reading if full else self._twin.resume_reading)()
+        if not full and self._since is not None:
+            self._since = now()  # how long a client takes to read is no time of the statement's
+
+    def twin_is_full(self, full: bool) -> None:  # noqa: FBT001 - as asyncio says it
+        self._twin_full = full
+        if not self._ended:
+            self._throttle()
+
+    # questions
+
+    def _ask(self, ask: Ask) -> None:
+        self._job = cancelled = Cancel()
+
+        def then(outcome: Outcome) -> None:
+            self._job = None
+            if self._ended:
+                self._room.line.close()
+                return
+            self._session.answered(outcome)
+            if isinstance(outcome, Refusal) and outcome.reason is Reason.UNAUTHENTICATED:
+                self._session.over = True
+            self._pump()
+
+        self._threads.ask(lambda: self._answering(ask, cancelled), then)
+
+    def cancel(self) -> None:
+        """Cancel whatever is under way."""
+        if self._job is not None:
+            self._job.set()
+        elif self._session.at_work:
+            self._threads.aside(self._room.line.cancel)
+
+    def look_at_clock(self, now: float) -> None:
+        """Cancel a statement that takes too long on the twin, then end the connection that does not hear."""
+        if self._since is None or self._client_full or now - self._since <= self._limit_s:
+            return
+        if self._cancelled_at is None:
+            self._cancelled_at = now
+            self._threads.aside(self._room.line.cancel)
+        elif now - self._cancelled_at > _GRACE_S:
+            self._threads.aside(self._room.line.end)
+            self.stop(SourceStopped(Code.TWIN_TIMEOUT))
+
+    # the end
+
+    def opened(self, twin: asyncio.Transport) -> None:
+        self._twin = twin
+
+    def stop(self, refusal: Refusal, sqlstate: str | None = None) -> None:
+        """End it with a word."""
+        self._say_last(error_message(refusal, Severity.FATAL, sqlstate=sqlstate))
+
+    def _say_last(self, message: bytes) -> None:
+        if not self._ended:
+            said = bytes(self._session.talk.to_client)
+            # inside of a row a message would be read as a part of it
+            self._client.write(said if self._runs.missing else said + message)
+            self.end()
+
+    def end(self) -> None:
+        """Close both sides; again does nothing."""
+        if self._ended:
+            return
+        self._ended = True
+        self._client.close()
+        if self._twin is not None:
+            self._twin.abort()
+        if self._job is not None:
+            self._job.set()  # the line is closed when it is done
+        else:
+            self._room.line.close()
+
+    def twin_is_gone(self) -> None:
+        self.stop(BackendUnavailable(Code.TWIN_UNAVAILABLE, hint="connect again"), "57P01")
+
+
+class TwinSide(asyncio.Protocol):
+    """Reads the line to the twin."""
+
+    def __init__(self, connection: Connection, runs: Runs) -> None:
+        self._connection = connection
+        self._runs = runs
+
+    def data_received(self, data: bytes) -> None:
+        for kind, raw in self._runs.feed(data):
+            self._connection.from_twin(kind, raw)
+        self._connection.pump()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        del exc
+        self._connection.twin_is_gone()
+
+    def pause_writing(self) -> None:
+        self._connection.twin_is_full(True)
+
+    def resume_writing(self) -> None:
+        self._connection.twin_is_full(False)
+
+
+def now() -> float:
+    """By the clock of the loop."""
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,27 @@
+"""Prepared questions and their portals: what a client bound, until it wants rows.
+
+INVARIANT: binding and describing run and charge nothing; the first Execute of a portal does, and none after it.
+"""
+
+from dataclasses import dataclass
+
+from gateway.frontends.pgwire.messages import Bind
+from gateway.frontends.pgwire.statements import Asking, Calling
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A question that was parsed, or an EXECUTE that may be one."""
+
+    asking: Asking | Calling
+
+
+@dataclass(slots=True)
+class Portal:
+    """A question with its values; once started it is a portal of the twin's."""
+
+    prepared: Prepared
+    bind: Bind
+    types: tuple[int, ...] = ()
+    columns: bytes = b""  # as the twin describes them
+    started: bool = False

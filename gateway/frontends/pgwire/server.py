@@ -1,0 +1,162 @@
+"""The server: it listens, and keeps the time of every connection.
+
+Everything of all connections happens on one event loop in a thread of its own. What waits for a database runs in
+other threads, questions apart from all else, and comes back to the loop.
+
+INVARIANT: no more connections are held than the limit, and when the server has stopped there is none.
+"""
+
+import asyncio
+import socket
+import ssl
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Final, TypeVar
+
+from gateway.frontends.pgwire.asking import Outcome
+from gateway.frontends.pgwire.cancelling import Cancelling
+from gateway.frontends.pgwire.client import Client
+from gateway.frontends.pgwire.doors import WireDoor
+from gateway.identity.logins import Logins
+from gateway.policy.subjects import Subject
+
+MOST_CONNECTIONS: Final = 300
+_ASIDE: Final = 8
+_TICK_S: Final = 0.25
+_IDLE_S: Final = 8 * 3600.0
+_GRACE_S: Final = 2.0
+_BACKLOG: Final = 512
+
+Found = TypeVar("Found")
+
+
+class Threads:
+    """What waits, beside the loop: `then` is called on it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, workers: int) -> None:
+        self._loop = loop
+        self._questions = ThreadPoolExecutor(workers, "wire-question")
+        self._aside = ThreadPoolExecutor(_ASIDE, "wire-aside")
+
+    def ask(self, work: Callable[[], Outcome], then: Callable[[Outcome], None]) -> None:
+        """Answer a question; its work raises nothing."""
+        self._run(self._questions, work, lambda future: then(future.result()))
+
+    def aside(
+        self,
+        work: Callable[[], object],
+        then: Callable[[object, BaseException | None], None] | None = None,
+    ) -> None:
+        """Do something short; what it gives, or raises, is told."""
+
+        def told(future: Future[object]) -> None:
+            error = future.exception()
+            if then is not None:
+                then(None if error else future.result(), error)
+
+        self._run(self._aside, work, told)
+
+    def close(self) -> None:
+        """Begin nothing any more."""
+        self._questions.shutdown(wait=False, cancel_futures=True)
+        self._aside.shutdown(wait=False, cancel_futures=True)
+
+    def _run(
+        self,
+        pool: ThreadPoolExecutor,
+        work: Callable[[], Found],
+        then: Callable[[Future[Found]], None],
+    ) -> None:
+        def done(future: Future[Found]) -> None:
+            if not future.cancelled():
+                with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                    self._loop.call_soon_threadsafe(then, future)
+
+        pool.submit(work).add_done_callback(done)
+
+
+class WireServer:
+    """Serves from `start` to `stop`."""
+
+    def __init__(
+        self,
+        door: WireDoor,
+        logins: Logins[Subject],
+        tls: ssl.SSLContext | None,
+        workers: int,
+    ) -> None:
+        self.door = door
+        self.logins = logins
+        self.tls = tls
+        self.cancelling = Cancelling()
+        self.loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
+        self.threads = Threads(self.loop, workers)
+        self._clients: set[Client] = set()
+        self._stopping = False
+        self._thread = threading.Thread(target=self._serve, name="wire", daemon=True)
+        self._listening: asyncio.Server | None = None
+        self._clock: asyncio.Task[None] | None = None
+        self._empty: asyncio.Event | None = None
+
+    def start(self, listener: socket.socket) -> None:
+        """Listen; returns when it does."""
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._listen(listener), self.loop).result()
+
+    def stop(self) -> None:
+        """Take nobody in any more, give what is under way a moment, then end every connection."""
+        asyncio.run_coroutine_threadsafe(self._stop(), self.loop).result()
+        self.threads.close()
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+
+    def came(self, client: Client) -> bool:
+        self._clients.add(client)
+        return not self._stopping and len(self._clients) <= MOST_CONNECTIONS
+
+    def went(self, client: Client) -> None:
+        self._clients.discard(client)
+        if not self._clients and self._empty is not None:
+            self._empty.set()
+
+    def _serve(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        try:
+            self.loop.run_forever()
+        finally:
+            self.loop.close()
+
+    async def _listen(self, listener: socket.socket) -> None:
+        self._listening = await self.loop.create_server(
+            lambda: Client(self), sock=listener, backlog=_BACKLOG
+        )
+        self._clock = self.loop.create_task(self._watch())
+
+    async def _watch(self) -> None:
+        """Look at every clock now and then."""
+        while True:
+            await asyncio.sleep(_TICK_S)
+            at = self.loop.time()
+            for client in list(self._clients):
+                client.look_at_clock(at, _IDLE_S)
+
+    async def _stop(self) -> None:
+        self._stopping = True
+        if self._listening is not None:
+            self._listening.close()
+        until = self.loop.time() + _GRACE_S
+        while self._clients and self.loop.time() < until:
+            for client in list(self._clients):
+                client.stop(only_idle=True)
+            await asyncio.sleep(_TICK_S / 5)
+        for client in list(self._clients):
+            client.stop(only_idle=False)
+        self._empty = asyncio.Event()
+        if self._clients:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._empty.wait(), _GRACE_S)
+        if self._clock is not None:
+            self._clock.cancel()
+        await asyncio.sleep(0)

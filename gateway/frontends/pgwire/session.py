@@ -1,0 +1,296 @@
+"""One client's connection after it was let in: its messages, the twin's, and the questions between, without any I/O.
+
+What touches no table of the source is the twin's to answer: messages go through as they came. For a question the
+twin is asked for names and types when it is parsed and described; when rows are wanted, everything before has to be
+answered first, the pipeline answers (`wanted` is what it is to do, `answered` takes what it says), and the twin runs
+what came of it, as the portal that the client bound. While that goes on, later messages wait in their order.
+
+INVARIANT: a question is put only when everything before it in its transaction succeeded, so nothing is charged that
+PostgreSQL would have skipped.
+INVARIANT: of what is put in between by the gateway no answer reaches the client, and of the client's messages none is
+lost: each is answered once, in order.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from functools import partial
+from typing import Final
+
+from gateway.errors import Refusal
+from gateway.frontends.pgwire import asking, executing, messages, owed, standing
+from gateway.frontends.pgwire.asking import FAILED, IDLE, Ask, Given, Outcome, Talk, Work
+from gateway.frontends.pgwire.frames import Frame, Malformed
+from gateway.frontends.pgwire.owed import Debt, Due, Owed
+from gateway.frontends.pgwire.portals import Portal, Prepared
+from gateway.frontends.pgwire.recalled import Recalled
+from gateway.frontends.pgwire.refusals import NO_FUNCTION_CALLS
+from gateway.frontends.pgwire.statements import Asking, Calling, Part, Plain, Preparing, Statements
+
+# what a server says whenever it likes
+_ANY_TIME: Final = frozenset({messages.NOTICE, messages.PARAMETER_STATUS, messages.NOTIFICATION})
+_COPYING: Final = frozenset({messages.COPY_DATA, messages.COPY_DONE, messages.COPY_FAIL})
+
+
+class Session:
+    """`talk` has what is to be sent; whoever sends it empties it. `own` are parameters that are not the twin's."""
+
+    def __init__(self, statements: Statements, own: Mapping[bytes, bytes]) -> None:
+        self.talk = Talk()
+        self.wanted: Ask | None = None
+        self.over = False
+        self.completed = 0  # statements so far
+        self._read = statements
+        self._own_parameters = own
+        self._owed = Owed()
+        self._skipping = False
+        self._work: Work | None = None
+        self._begun = False
+        self._simple = False
+        self._waiting: deque[Frame] = deque()
+        self._prepared = Recalled()
+        self._portals: dict[bytes, Portal] = {}
+        self._takes = {
+            messages.QUERY: self._query,
+            messages.PARSE: self._parse,
+            messages.BIND: self._bind,
+            messages.DESCRIBE: self._describe,
+            messages.EXECUTE: self._execute,
+            messages.CLOSE: self._close,
+            messages.SYNC: self._sync,
+            messages.FLUSH: self._flush,
+            messages.FUNCTION_CALL: self._function_call,
+        }
+
+    @property
+    def at_work(self) -> bool:
+        """Whether the twin owes something."""
+        return bool(self._owed) or (self._work is not None and self.wanted is None)
+
+    @property
+    def behind(self) -> int:
+        """How many messages of the client wait for a question to be answered."""
+        return len(self._waiting)
+
+    # from the client
+
+    def from_client(self, frame: Frame) -> None:
+        """One message, in its turn."""
+        if frame.kind == messages.TERMINATE:
+            self.over = True
+        elif self._work is not None:
+            self._waiting.append(frame)
+        else:
+            self._take(frame)
+
+    def _take(self, frame: Frame) -> None:
+        if frame.kind in self._takes:
+            if not self._skipping or frame.kind == messages.SYNC:
+                self._takes[frame.kind](frame)
+        elif frame.kind not in _COPYING:  # late words of a copy that failed are no fault
+            raise Malformed("a message of an unknown kind")
+
+    def _query(self, frame: Frame) -> None:
+        script = self._read.script(messages.read_query(frame.body))
+        if self._touches(b"", b"") and self._later(frame):
+            return
+        self._prepared.drop(b"")
+        self._portals.pop(b"", None)
+        if isinstance(script, Refusal):
+            self._begin(asking.refused(self.talk, script, simple=True), simple=True)
+        elif all(isinstance(one, Plain) for one in script):
+            text = b";".join(one.text for one in script if isinstance(one, Plain))
+            self._send(messages.query(text), owed.QUERY)
+        else:
+            named = partial(executing.in_query, self.talk, self._prepared)
+            self._begin(asking.script(self.talk, script, named), simple=True)
+
+    def _parse(self, frame: Frame) -> None:
+        parse = messages.Parse.read(frame.body)
+        script = self._read.script(parse.text)
+        if isinstance(script, Refusal):
+            self._begin(self._unparsed(parse.name, script))
+            return
+        plain = all(isinstance(one, Plain) for one in script)
+        if (not plain or self._prepared.get(parse.name) is not None) and self._later(frame):
+            return
+        before = self._prepared.drop(parse.name)
+        if len(script) == 1 and isinstance(script[0], Asking | Calling):
+            self._prepared.put(parse.name, Prepared(script[0]))
+        texts = [self._told(one) for one in script]
+
+        def undo() -> None:
+            self._prepared.drop(parse.name)
+            if before is not None and parse.name:
+                self._prepared.put(parse.name, before)
+
+        # of several statements in one the twin says what PostgreSQL says
+        sent = messages.Parse(parse.name, b";".join(texts), parse.types)
+        self._send(sent.write(), Debt(Due.PARSED, undo=undo))
+        if before is not None or not plain:  # what the name stands for is known when this is answered
+            self._begin(standing.settled(self.talk))
+
+    def _unparsed(self, name: bytes, refusal: Refusal) -> Work:
+        if not name:  # PostgreSQL forgets the one without a name before it reads the next
+            self._prepared.drop(name)
+            self.talk.to_twin += messages.Named(b"S", name).write(messages.CLOSE)
+        return (yield from asking.refused(self.talk, refusal, simple=False))
+
+    def _told(self, one: Part) -> bytes:
+        """What the twin is told of a statement that is only parsed."""
+        if isinstance(one, Preparing):
+            return self._prepared.told(one)
+        return one.described if isinstance(one, Asking) else one.text
+
+    def _bind(self, frame: Frame) -> None:
+        bind = messages.Bind.read(frame.body)
+        if bind.statement and self._prepared.stale and self.talk.status != FAILED:
+            self._waiting.appendleft(frame)
+            self._begin(executing.refreshed(self.talk, self._prepared))
+            return
+        if self._touches(bind.statement, bind.portal) and self._later(frame):
+            return
+        prepared = self._prepared.get(bind.statement)
+        self._portals.pop(bind.portal, None)
+        if prepared is None:
+            self._send(frame.raw, owed.BOUND)
+            return
+        self._begin(self._bound(Portal(prepared, bind)))
+
+    def _bound(self, one: Portal) -> Work:
+        failed = yield from standing.bound(self.talk, one)
+        if not failed:
+            self._portals[one.bind.portal] = one
+        return failed
+
+    def _describe(self, frame: Frame) -> None:
+        named = messages.Named.read(frame.body)
+        portal = self._portals.get(named.name) if named.what == b"P" else None
+        if portal is None or portal.started:
+            self._send(frame.raw, owed.DESCRIBED)
+        elif not self._later(frame):
+            self._begin(standing.described(self.talk, portal))
+
+    def _execute(self, frame: Frame) -> None:
+        execute = messages.Execute.read(frame.body)
+        portal = self._portals.get(execute.portal)
+        if portal is None or portal.started:
+            self._send(frame.raw, owed.DONE)
+        elif self._later(frame):
+            pass
+        elif isinstance(called := portal.prepared.asking, Calling):
+            self._begin(executing.portal(self.talk, self._prepared, portal, called, execute))
+        else:
+            self._begin(standing.portal(self.talk, portal, called, execute))
+
+    def _close(self, frame: Frame) -> None:
+        named = messages.Named.read(frame.body)
+        statement = named.what == b"S"
+        known = self._prepared.get(named.name) if statement else self._portals.get(named.name)
+        if known is not None:
+            if self._later(frame):
+                return
+            self._prepared.drop(named.name) if statement else self._portals.pop(named.name)
+        self._send(frame.raw, owed.CLOSED)
+
+    def _sync(self, frame: Frame) -> None:
+        self._skipping = False
+        self._send(frame.raw, owed.SYNC)
+
+    def _flush(self, frame: Frame) -> None:
+        self.talk.to_twin += frame.raw
+
+    def _function_call(self, frame: Frame) -> None:
+        del frame
+        self._begin(asking.refused(self.talk, NO_FUNCTION_CALLS, simple=True), simple=True)
+
+    def _touches(self, statement: bytes, portal: bytes) -> bool:
+        """Whether one of the names is a question's."""
+        return self._prepared.get(statement) is not None or portal in self._portals
+
+    def _later(self, frame: Frame) -> bool:
+        """What is about a question is looked at when all before was answered, as it depends on how that ended."""
+        if not self._owed:
+            return False
+        self._waiting.appendleft(frame)
+        self._begin(standing.settled(self.talk))
+        return True
+
+    def _send(self, message: bytes, debt: Debt) -> None:
+        self.talk.to_twin += message
+        self._owed.add(debt)
+
+    # from the twin
+
+    def from_twin(self, kind: int, raw: bytes) -> None:
+        """One message, or rows that follow one another."""
+        if kind == messages.COMMAND_COMPLETE:
+            self.completed += 1
+            self._prepared.done(raw[5:-1])
+        if kind in _ANY_TIME:
+            self.talk.to_client += asking.let_through(kind, raw, self._own_parameters)
+        elif self._owed:
+            self._paid(kind, raw)
+        elif self._begun:
+            self._step((kind, raw))
+        elif kind == messages.ERROR:  # the twin ends the connection, and says why
+            self.talk.to_client += raw
+        else:
+            raise Malformed("an answer to nothing")
+
+    def _paid(self, kind: int, raw: bytes) -> None:
+        self.talk.to_client += raw
+        if kind == messages.ERROR:
+            self._skipping = self._owed.failed()
+        elif self._owed.ended(kind) and kind == messages.READY:
+            self._is_ready(raw[5])
+        self._pay()
+
+    def _pay(self) -> None:
+        if not self._owed and self._work is not None and not self._begun:
+            self._start()
+
+    def _is_ready(self, status: int) -> None:
+        self.talk.status = status
+        if status == IDLE:
+            self._portals.clear()
+
+    # questions
+
+    def _begin(self, work: Work, *, simple: bool = False) -> None:
+        """Do it when all that was sent before has been answered."""
+        self._work, self._simple, self._begun = work, simple, False
+        if self._owed:
+            self.talk.to_twin += messages.FLUSHING
+        else:
+            self._start()
+
+    def _start(self) -> None:
+        if self._skipping:
+            self._ended()
+        else:
+            self._begun = True
+            self._step(None)
+
+    def answered(self, outcome: Outcome) -> None:
+        """What the pipeline says to what was wanted."""
+        self.wanted = None
+        self._step(outcome)
+
+    def _step(self, given: Given | None) -> None:
+        if self._work is None:
+            raise Malformed("an answer to nothing")
+        try:
+            self.wanted = self._work.send(given)
+        except StopIteration as done:
+            if self._simple:
+                self._is_ready(self.talk.status)
+                self.talk.to_client += messages.ready(self.talk.status)
+            else:
+                self._skipping = bool(done.value)
+            self._ended()
+
+    def _ended(self) -> None:
+        """Take the messages that came meanwhile, up to one that wants something again."""
+        self._work, self._begun = None, False
+        while self._waiting and self._work is None:
+            self._take(self._waiting.popleft())

@@ -1,0 +1,44 @@
+"""A release handed on: what a connection to the twin runs to get the answer.
+
+INVARIANT: what is handed on was released: SQL over constants, and the constants. Running it again shows nothing more.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gateway.binding.bound import Cut, Sql
+from gateway.cells import in_ranges
+from gateway.executing import Executed
+from gateway.finishing import Constant, Filled, filled, with_literals
+from gateway.understanding import Understood
+
+
+@dataclass(frozen=True)
+class Finishing:
+    """SQL over the constants that were released."""
+
+    sql: Sql
+    constants: Mapping[str, Constant]
+
+    def with_parameters(self) -> Filled:
+        return filled(self.sql, self.constants)
+
+    def with_literals(self) -> str:
+        return with_literals(self.sql, self.constants)
+
+
+@dataclass(frozen=True)
+class Handed:
+    """`finishing` is None for a statement that touches nothing of the source: it runs as it is."""
+
+    finishing: Finishing | None
+    notices: tuple[str, ...] = ()
+
+
+def handed(understood: Understood, done: Executed | None) -> Handed:
+    """What there is to run."""
+    cut = understood.bound
+    if not isinstance(cut, Cut) or done is None:
+        return Handed(None)
+    notices = in_ranges(one.priced.rolled for one in done.noisy.values())
+    return Handed(Finishing(cut.finishing, done.constants), notices)

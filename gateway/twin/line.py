@@ -1,0 +1,61 @@
+"""A connection to the twin that a client of its own speaks on, message by message.
+
+libpq logs in; from then on the socket is read and written by whoever holds the line.
+
+INVARIANT: the line is one subject's on one database of the twin, for as long as it lasts; it is never handed on.
+"""
+
+import os
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+
+from psycopg import OperationalError
+from psycopg.pq.abc import PGconn
+
+from gateway.twin.entering import Entered
+
+# what a server reports when a connection begins
+_REPORTED = (
+    *("application_name", "client_encoding", "DateStyle", "default_transaction_read_only"),
+    *("in_hot_standby", "integer_datetimes", "IntervalStyle", "is_superuser", "scram_iterations"),
+    *("search_path", "server_encoding", "server_version", "session_authorization"),
+    *("standard_conforming_strings", "TimeZone"),
+)
+
+
+@dataclass
+class Line:
+    """`socket` is for reading and writing; `cancel` and `end` go another way, and wait: call them from a thread."""
+
+    socket: socket.socket
+    reported: Mapping[str, str]
+    end: Callable[[], None]
+    _connection: PGconn = field(repr=False)
+    _let_go: Callable[[], None] = field(repr=False)
+
+    def cancel(self) -> None:
+        """Ask the twin to cancel what runs on the line; it may be over already."""
+        with suppress(OperationalError), ExitStack() as done:
+            cancel = self._connection.cancel_conn()
+            done.callback(cancel.finish)
+            cancel.blocking()
+
+    def close(self) -> None:
+        """Let go of it; the twin ends the session."""
+        self.socket.close()
+        self._connection.finish()
+        self._let_go()
+
+
+def line_of(entered: Entered, let_go: Callable[[], None]) -> Line:
+    """The line that begins when somebody was let in; `let_go` is called when it is closed."""
+    connection = entered.connection
+    reported = {
+        name: value.decode()
+        for name in _REPORTED
+        if (value := connection.parameter_status(name.encode())) is not None
+    }
+    line = socket.socket(fileno=os.dup(connection.socket))
+    return Line(line, reported, entered.end, connection, let_go)

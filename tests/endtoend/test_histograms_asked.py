@@ -1,0 +1,52 @@
+"""Histograms are asked for of the groups that are shown, after these were released, and of no others."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from endtoend.house import AskedGateway
+from sqlalchemy import event
+
+_MEDIANS = "SELECT {0}, percentile_disc(0.5) WITHIN GROUP (ORDER BY cost) FROM visits GROUP BY {0}"
+
+
+@contextmanager
+def _told(gateway: AskedGateway, dataset: str) -> Iterator[list[tuple[str, Any]]]:
+    """Every statement that the source is sent, and what is bound in it."""
+    engine = gateway.asking.served.all()[dataset].source.engine
+    found: list[tuple[str, Any]] = []
+
+    def listen(_h: object, _c: object, statement: str, given: Any, *_: object) -> None:  # noqa: ANN401 - as drivers take it
+        found.append((statement, given))
+
+    event.listen(engine, "before_cursor_execute", listen)
+    try:
+        yield found
+    finally:
+        event.remove(engine, "before_cursor_execute", listen)
+
+
+@pytest.mark.parametrize("dataset", ["laplace", "gaussian"])
+def test_source_is_not_asked_for_histograms_when_no_group_is_shown(
+    gateway: AskedGateway, dataset: str
+) -> None:
+    """Visits of one person each are too small to be shown: nothing is read of what they cost."""
+    with _told(gateway, dataset) as told:
+        assert len(gateway.answer(_MEDIANS.format("visit_id"), dataset).rows) == 0
+    assert sum('"visits"' in statement for statement, _ in told) == 1
+    assert not any("shown" in statement for statement, _ in told)
+
+
+@pytest.mark.parametrize("dataset", ["laplace", "gaussian"])
+def test_source_is_told_of_the_groups_that_are_shown_and_of_no_others(
+    gateway: AskedGateway, dataset: str
+) -> None:
+    """The keys that are bound are those of the answer, in its order: NULL among them."""
+    with _told(gateway, dataset) as told:
+        answer = gateway.answer(_MEDIANS.format("diagnosis"), dataset)
+    shown = [row[0] for row in answer.rows]
+    assert len(shown) > 1
+    [(_, given)] = [one for one in told if "shown" in one[0]]
+    values = given.values() if isinstance(given, dict) else given
+    assert [one for one in values if isinstance(one, list)] == [shown]

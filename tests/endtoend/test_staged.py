@@ -1,0 +1,85 @@
+"""Questions in stages: what is inside is answered first, and all of it is priced together and charged once, before."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from endtoend.conftest import Poor
+from endtoend.house import AskedGateway
+from endtoend.policies import PRICE
+
+from gateway.errors import Code, Refusal
+from gateway.trail.record import Kind
+from gateway.trail.search import Wanted, latest
+
+# a statement and how many releases and measurements it has, where noise is Laplace's
+_STAGED = {
+    "above a mean": ("SELECT COUNT(*) FROM visits WHERE cost > (SELECT AVG(cost) FROM visits)", 2),
+    "among the frequent": (
+        """SELECT SUM(cost) FROM visits WHERE diagnosis IN
+        (SELECT diagnosis FROM visits GROUP BY diagnosis HAVING COUNT(*) > 30)""",
+        2,
+    ),
+    "series limit": (
+        """SELECT date_trunc('month', visit_date), v.diagnosis, COUNT(*) FROM visits v JOIN
+        (SELECT diagnosis, COUNT(*) AS n FROM visits GROUP BY diagnosis ORDER BY n DESC LIMIT 2) t
+        ON t.diagnosis = v.diagnosis GROUP BY 1, 2""",
+        2,
+    ),
+    "CTE against rows": (
+        """WITH means AS (SELECT region, AVG(income) AS mean FROM patients GROUP BY region)
+        SELECT COUNT(*) FROM patients p JOIN means m ON m.region = p.region WHERE p.income > m.mean""",
+        2,
+    ),
+    "three, one in another": (
+        """SELECT COUNT(*) FROM visits WHERE cost > (SELECT AVG(cost) FROM visits WHERE weight >
+        (SELECT AVG(weight) FROM visits))""",
+        3,
+    ),
+}
+
+
+def _records(gateway: AskedGateway, since: int) -> list[Mapping[str, Any]]:
+    """What the trail says of questions, the oldest first."""
+    with gateway.ground.engine.connect() as connection:
+        found = latest(connection, 50, Wanted(subject="alice"))
+    return [one for one in found if one["seq"] > since]
+
+
+def _last(gateway: AskedGateway) -> int:
+    return max((int(one["seq"]) for one in _records(gateway, -1)), default=-1)
+
+
+@pytest.mark.parametrize("dataset", ["laplace", "gaussian"])
+@pytest.mark.parametrize(("sql", "releases"), _STAGED.values(), ids=_STAGED)
+def test_stages_are_charged_once_and_together(
+    gateway: AskedGateway, dataset: str, sql: str, releases: int
+) -> None:
+    """One charge, at the price of one question, that is split over the measurements of all releases."""
+    before = _last(gateway)
+    answer = gateway.answer(sql, dataset)
+    charged, answered = _records(gateway, before)
+    assert (charged["kind"], answered["kind"]) == (Kind.CHARGED, Kind.ANSWERED)
+    parts = charged["measurements"]
+    assert len({one["name"].partition(".")[0] for one in parts}) == releases
+    assert sum(Fraction(one["share"]) for one in parts) == 1
+    assert Fraction(charged["price"]) == Fraction(PRICE)
+    assert answer.charged.value == Fraction(PRICE)
+
+
+def test_stages_are_charged_before_the_source_is_asked_for_the_first(poor: Poor) -> None:
+    """Without a source the whole price is gone, once; without a budget it is the budget that refuses."""
+    gateway = poor.gateway
+    (sql, _), *others = _STAGED.values()
+    gateway.answer(sql, "poor")
+    poor.take_source_away()
+    before = _last(gateway)
+    with pytest.raises(Refusal, check=lambda one: one.code is Code.SOURCE_UNAVAILABLE):
+        gateway.answer(sql, "poor")
+    assert [one["kind"] for one in _records(gateway, before)] == [Kind.CHARGED, Kind.FAILED]
+    before = _last(gateway)
+    for other, _ in others:
+        with pytest.raises(Refusal, check=lambda one: one.code is Code.BUDGET_EXHAUSTED):
+            gateway.answer(other, "poor")
+    assert {one["kind"] for one in _records(gateway, before)} == {Kind.REFUSED}

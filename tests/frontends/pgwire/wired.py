@@ -1,0 +1,159 @@
+"""The wire's server over a real twin, with a stub for the pipeline: what sockets, threads and sessions do is real."""
+
+import os
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+import psycopg
+from binding.clinic import CLINIC
+from fix_identity import Door
+from fix_twin import as_gateway
+from frontends.pgwire.at_the_door import logins_of
+from frontends.pgwire.modelled import TABLES
+from frontends.pgwire.packets import message
+
+from gateway.binding.bound import Sql
+from gateway.errors import Code, SourceStopped
+from gateway.frontends.pgwire.doors import WireDoor
+from gateway.frontends.pgwire.server import WireServer
+from gateway.handing import Finishing, Handed
+from gateway.policy.subjects import Subject
+from gateway.question import Estimate, Request
+from gateway.rooms import Room
+from gateway.twin import Twin
+
+HOST: Final = "127.0.0.1"
+QUESTION: Final = "SELECT count(*) AS n FROM patients"
+_PATIENCE_S: Final = 20.0
+_READY: Final = b"Z\0\0\0\5"
+
+
+@dataclass
+class Pipeline:
+    """Answers each question with 7, at once or when it is let."""
+
+    let: threading.Event = field(default_factory=threading.Event)
+    begun: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+    cancelled: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
+
+    def release(self, subject: Subject, request: Request, cancelled: threading.Event) -> Handed:
+        del subject, request
+        self.begun.release()
+        until = time.monotonic() + _PATIENCE_S
+        while not self.let.wait(0.01) and time.monotonic() < until:
+            if cancelled.is_set():
+                self.cancelled.release()
+                raise SourceStopped(Code.SOURCE_CANCELLED)
+        return Handed(Finishing(Sql("", "SELECT bigint '7' AS n"), {}))
+
+    def estimate(self, subject: Subject, request: Request) -> Estimate:
+        raise AssertionError("nobody asks for that here")
+
+
+@dataclass(frozen=True)
+class Wired:
+    port: int
+    key: str
+    server: WireServer
+    pipeline: Pipeline
+    twin: Twin
+
+    def connect(self) -> psycopg.Connection:
+        return psycopg.connect(
+            host=HOST,
+            port=self.port,
+            user="alice",
+            password=self.key,
+            dbname="clinic",
+            sslmode="disable",
+            autocommit=True,
+            connect_timeout=20,
+        )
+
+    @contextmanager
+    def raw(self) -> Iterator[socket.socket]:
+        """A socket on which alice was let in; closing it says nothing before."""
+        connection = self.connect()
+        with socket.socket(fileno=os.dup(connection.fileno())) as line:
+            os.close(connection.fileno())
+            os.dup2(line.fileno(), connection.fileno())
+            line.settimeout(_PATIENCE_S)
+            yield line
+            line.shutdown(socket.SHUT_RDWR)
+        connection.close()
+
+    def sessions(self) -> int:
+        """How many sessions alice has on the twin."""
+        with as_gateway(self.twin) as gateway:
+            row = gateway.execute(
+                "SELECT count(*) FROM pg_stat_get_activity(NULL) a JOIN pg_roles r ON r.oid = a.usesysid"
+                " WHERE r.rolname LIKE 'analyst_%'"
+            ).fetchone()
+        assert row is not None
+        return int(row[0])
+
+
+def read_to_ready(line: socket.socket) -> bytes:
+    """All messages up to the server's being ready."""
+    said = b""
+    while not (said[-6:-1] == _READY):
+        came = line.recv(65_536)
+        if not came:
+            raise ConnectionError(said[-300:])
+        said += came
+    return said
+
+
+def read_to_end(line: socket.socket) -> bytes:
+    """All that comes before the other side hangs up, in whichever way."""
+    said = b""
+    try:
+        while came := line.recv(65_536):
+            said += came
+    except ConnectionResetError:
+        pass
+    return said
+
+
+def query(text: str) -> bytes:
+    return message("Q", text.encode() + b"\0")
+
+
+def announced(kind: str, length: int) -> bytes:
+    """The head of a message."""
+    return kind.encode() + struct.pack("!I", length)
+
+
+def eventually(so: Callable[[], bool]) -> None:
+    """Wait until it is so."""
+    until = time.monotonic() + _PATIENCE_S
+    while not so():
+        assert time.monotonic() < until, "it never came to be so"
+        time.sleep(0.02)
+
+
+@contextmanager
+def wired(twin: Twin, door: Door, limit_s: float = 20.0) -> Iterator[Wired]:
+    pipeline = Pipeline()
+
+    def enter(subject: Subject, dataset: str, settings: object, process: int) -> Room:
+        del settings, process
+        return Room(subject, dataset, TABLES, CLINIC, twin.line(subject.name, TABLES, {}))
+
+    doors = WireDoor(
+        enter, lambda room, purpose: None, pipeline.release, pipeline.estimate, door.told.append, limit_s
+    )  # fmt: skip
+    listener = socket.create_server((HOST, 0))
+    server = WireServer(doors, logins_of(door), None, 4)
+    server.start(listener)
+    try:
+        yield Wired(listener.getsockname()[1], door.create().key.reveal(), server, pipeline, twin)
+    finally:
+        pipeline.let.set()
+        server.stop()

@@ -1,0 +1,175 @@
+"""A gateway over the sample clinic as its own process, and the clinic itself to compare with.
+
+The price of a question is so enormous that noise is nothing: what a client reads must be what is in the clinic.
+"""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import duckdb
+from fix_gateway import gateway, no_gateway
+
+from gateway.embedded import discard_home
+from gateway.sample import Clinic, load_into_duckdb
+
+HOST: Final = "127.0.0.1"
+_PATIENCE_S: Final = 60.0
+_SUBJECTS: Final = """
+alice: {role: researcher, purposes: [care-quality]}
+eve: {role: visitor}
+"""
+# at 1e30 a draw other than 0 has a probability below e^-1000; the most frequent visitor comes less than 1,000 times
+_POLICY: Final = """
+gateway: 1
+dataset: clinic
+source: ${CLINIC_URL}
+privacy:
+  unit: patient
+  budget: {epsilon: 1e36, delta: 1e-6}
+  per_query: {default: 1e30, max: 1e30}
+  mechanism: laplace
+tables:
+  patients:
+    unit_key: patient_id
+    rows_per_unit: 1
+    columns:
+      patient_id: {type: bigint, class: identifier}
+      region: {type: text, class: quasi, domain: {in: [north, east, south, west]}}
+      birth_year: {type: integer, class: quasi, domain: {between: [1920, 2020]}}
+      income: {type: numeric, class: sensitive, domain: {between: [0, 200000]}, step: 1}
+  visits:
+    unit_key: patient_id
+    rows_per_unit: 1000
+    groups_per_unit: 1000
+    columns:
+      visit_id: {type: bigint, class: identifier}
+      patient_id: {type: bigint, class: identifier, joins: patients.patient_id}
+      diagnosis: {type: text, class: sensitive}
+      cost: {type: "numeric(12,2)", class: sensitive, domain: {between: [0, 5000]}, step: 0.01}
+      visit_date: {type: date, class: quasi, domain: {between: [2020-01-01, 2026-12-31]}}
+  regions: {public: true}
+access:
+  - id: everything
+    effect: permit
+    when: subject.role == "researcher"
+    tables: [patients, visits, regions]
+    use: {aggregate: ["*"], group_by: ["*"], filter: ["*"], join: ["*"]}
+    budget: {epsilon: 1e36}
+audit: {min_units: 1, narrow_cells: 1, opaque_predicates: allow}
+limits: {enumerated_groups: 10000, result_rows: 100000}
+"""
+
+
+@dataclass(frozen=True)
+class RunningGateway:
+    """Where clients find it, who they are, and the rows that it guards."""
+
+    rest: str
+    port: int
+    key: str
+    clinic: Path
+
+    def url(self, scheme: str = "postgresql") -> str:
+        return f"{scheme}://alice:{self.key}@{HOST}:{self.port}/clinic"
+
+    def environment(self) -> dict[str, str]:
+        """What a client of libpq's kind reads, and what is ours besides."""
+        return {
+            **no_gateway(),
+            "PGHOST": HOST,
+            "PGPORT": str(self.port),
+            "PGUSER": "alice",
+            "PGPASSWORD": self.key,
+            "PGDATABASE": "clinic",
+        }
+
+    def true(self, sql: str) -> list[tuple[object, ...]]:
+        """What the rows of the clinic say, in DuckDB's words."""
+        with duckdb.connect(str(self.clinic), read_only=True) as connection:
+            return [tuple(row) for row in connection.execute(sql).fetchall()]
+
+    def counts(self, table: str, column: str) -> dict[object, object]:
+        """How many rows there are of each value."""
+        return dict(self.true(f"SELECT {column}, count(*) FROM {table} GROUP BY 1"))  # type: ignore[arg-type]  # two
+
+
+@contextmanager
+def a_running_gateway() -> Iterator[RunningGateway]:
+    """A gateway with its own state, gone afterwards."""
+    ground = Path(tempfile.mkdtemp(prefix="gw-wire-"))
+    ground.chmod(0o711)  # the embedded servers run as another user
+    try:
+        home, policies, clinic = ground / "home", ground / "policies", ground / "clinic.duckdb"
+        policies.mkdir()
+        (policies / "subjects.yaml").write_text(_SUBJECTS)
+        (policies / "clinic.yaml").write_text(_POLICY)
+        load_into_duckdb(Clinic(), clinic)
+        kept = ground / "kept.duckdb"
+        shutil.copy(clinic, kept)
+        environment = {
+            **no_gateway(),
+            "GATEWAY_HOME": str(home),
+            "GATEWAY_POLICIES": str(policies),
+            "GATEWAY_REST_PORT": "0",
+            "GATEWAY_PG_PORT": "0",
+            "CLINIC_URL": f"duckdb:///{clinic}",
+        }
+        try:
+            with _serving(environment, ground / "log") as (rest, port):
+                made = gateway("key", "create", "alice", env=environment)
+                assert made.code == 0, made.err
+                yield RunningGateway(rest, port, made.out.strip(), kept)
+        finally:
+            discard_home(home)
+    finally:
+        shutil.rmtree(ground)
+
+
+@contextmanager
+def _serving(environment: Mapping[str, str], log: Path) -> Iterator[tuple[str, int]]:
+    # its log goes to a file: nobody would read a pipe, and a full one stops who writes to it
+    with log.open("w") as written:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "gateway", "serve"],
+            env={**environment, "GATEWAY_LOG_FORMAT": "json"},
+            cwd="/",
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=written,
+        )
+    try:
+        started = _started(process, log)
+        yield str(started["rest"]), int(str(started["wire"]).rpartition(":")[2])
+    finally:
+        process.send_signal(signal.SIGTERM)
+        try:
+            code = process.wait(timeout=_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            raise
+    assert code == 0, log.read_text()
+
+
+def _started(process: subprocess.Popen[bytes], log: Path) -> Mapping[str, object]:
+    """What it says of itself when it listens."""
+    deadline = time.monotonic() + _PATIENCE_S
+    while True:
+        for line in log.read_text().splitlines():
+            with suppress(json.JSONDecodeError):  # a line that is not written to its end yet
+                told: dict[str, object] = json.loads(line)
+                if told["event"] == "gateway.started":
+                    return told
+        assert process.poll() is None, log.read_text()
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.05)
