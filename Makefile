@@ -2,9 +2,11 @@
 PYTHON ?= python3
 WORKERS ?= auto
 # make bench BENCHES=twin; make fuzz SECONDS=600
-BENCHES ?= ledger binding twin noise quantiles rollups answers formats
+BENCHES ?= ledger binding twin noise quantiles rollups answers formats pgwire
 SECONDS ?= 60
 ANSWERS ?= 10000
+# make e2e SUITES=tests/wire: without those that need Java, Node or Superset
+SUITES ?= tests/wire tests/wire_more
 VENV := .venv
 E2E := .venv-e2e
 BIN := $(VENV)/bin
@@ -18,7 +20,7 @@ help:
 	@echo "make test      run the tests"
 	@echo "make e2e       run real clients against the gateway: psql, drivers, data frames, BI tools"
 	@echo "make check     lint, types, import contracts"
-	@echo "make bench     measure: the ledger, binding, the twin, the noise, answers, formats"
+	@echo "make bench     measure: the ledger, binding, the twin, the noise, answers, formats, the wire"
 	@echo "make fuzz      throw broken SQL at the way in, for a minute"
 	@echo "make privacy   try to tell neighbouring databases apart, for some minutes"
 	@echo "make format    format the code"
@@ -31,14 +33,14 @@ demo: $(VENV)/runtime
 test: $(VENV)/test
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
-# psql by apt where root asks; pip's clients in an environment of their own; the others where install.sh says
+# psql by apt where root asks; pip's clients in an environment of their own; the others where install.sh puts them
 e2e: $(VENV)/test $(E2E)/installed
 	@command -v psql >/dev/null || { [ "$$(id -u)" = 0 ] && apt-get update -q && \
 		DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends postgresql-client; } \
 		|| { echo "psql is needed; on Debian: apt-get install postgresql-client"; exit 1; }
-	PYTHON=$(abspath $(BIN))/python tests/wire_more/install.sh .e2e
-	E2E_PYTHON=$(abspath $(E2E))/bin/python E2E_CLIENTS=$(abspath .e2e) \
-		$(BIN)/pytest -n $(WORKERS) --dist loadfile tests/wire tests/wire_more
+	$(if $(filter tests/wire_more%,$(SUITES)),PYTHON=$(abspath $(BIN))/python tests/wire_more/install.sh .e2e)
+	E2E_PYTHON=$(abspath $(E2E))/bin/python E2E_CLIENTS=$(if $(filter tests/wire_more%,$(SUITES)),$(abspath .e2e)) \
+		$(BIN)/pytest -n $(WORKERS) --dist loadfile $(SUITES)
 
 check: $(VENV)/test
 	$(BIN)/ruff check .

@@ -5,7 +5,7 @@ import statistics
 import sys
 import time
 
-import psycopg2  # type: ignore[import-untyped]
+import psycopg2
 from snsql import Privacy, from_connection  # type: ignore[import-not-found]
 
 

@@ -25,7 +25,7 @@ from pgwire_reader import COPY, SERIES, Reader, as_binary, as_text
 
 _PROTOCOLS: Final = ("simple", "extended", "prepared")
 _CLIENTS: Final = (1, 8)
-_IDLE: Final = 200
+_IDLE: Final = 100
 _GOAL_RATE, _GOAL_CONNECT_MS = 10_000, 15.0
 _QUESTION: Final = "SELECT g10, COUNT(*) AS n FROM patients GROUP BY g10"
 

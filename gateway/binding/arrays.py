@@ -72,7 +72,7 @@ def _elements(node: exp.Expression) -> list[exp.Expression] | None:
         elements = inner.expressions if isinstance(inner, exp.Array) else None
         if text is not None:
             elements = _read(text)
-        elif isinstance(inner, exp.Cast):  # a parameter that is cast, of a driver that says its type
+        elif isinstance(inner, exp.Cast):  # an array that is a parameter, cast again
             elements = _elements(inner)
         if elements is not None and to.this != exp.DataType.Type.ARRAY:
             return [exp.Cast(this=one.copy(), to=to.copy()) for one in elements]

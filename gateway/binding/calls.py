@@ -74,7 +74,7 @@ def invoke(  # noqa: PLR0911 - one answer for each function with a reading of it
     if name == "date" and len(arguments) == 1:
         return _date(arguments[0], binding)
     if name == "date_part" and len(arguments) == 2:  # noqa: PLR2004 - field and source
-        part = constants.bare_string(arguments[0])
+        part = constants.string(arguments[0])
         if part is None:
             raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, "`date_part` of a computed field")
         return Cast(extract(part.lower(), arguments[1], binding), DOUBLE)
@@ -151,7 +151,7 @@ def _age(part: str, arguments: list[exp.Expression], binding: Binding) -> Scalar
 def _truncated(arguments: list[exp.Expression], binding: Binding) -> Scalar:
     if len(arguments) != 2:  # noqa: PLR2004 - a third would be a time zone
         raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, "`date_trunc` in this form")
-    part = constants.bare_string(arguments[0])
+    part = constants.string(arguments[0])
     if part is None or part.lower() not in TRUNCATED:
         raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, "`date_trunc` to this part")
     what = binding.bind(arguments[1])
@@ -163,7 +163,7 @@ def _truncated(arguments: list[exp.Expression], binding: Binding) -> Scalar:
 
 def _read(name: str, arguments: list[exp.Expression]) -> Scalar:
     """A date or a moment that is written out; as tools write the ends of a period."""
-    texts = [constants.bare_string(one) or "" for one in arguments]
+    texts = [constants.string(one) or "" for one in arguments]
     spelling = _SPELLINGS.get((name, texts[1])) if len(texts) == 2 else None  # noqa: PLR2004
     if spelling is None or spelling.fullmatch(texts[0]) is None:
         raise UnsupportedSql(

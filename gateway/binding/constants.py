@@ -85,6 +85,20 @@ def bare_string(node: exp.Expression) -> str | None:
     return node.this if isinstance(node, exp.Literal) and node.is_string else None
 
 
+def string(node: exp.Expression) -> str | None:
+    """The text of a string literal, also of one that is said to be a text, as a parameter is."""
+    while isinstance(node, exp.Paren) or _to_text(node):
+        node = node.this
+    return bare_string(node)
+
+
+def _to_text(node: exp.Expression) -> bool:
+    if type(node) is not exp.Cast:
+        return False
+    to = node.args["to"]
+    return to.this in {exp.DataType.Type.TEXT, exp.DataType.Type.VARCHAR} and not to.expressions
+
+
 def is_untyped(node: exp.Expression) -> bool:
     while isinstance(node, exp.Paren):
         node = node.this

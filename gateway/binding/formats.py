@@ -57,7 +57,7 @@ def bucket(node: exp.Expression, scalars: Scalars) -> Bucket | None:
     if len(node.expressions) != 2:  # noqa: PLR2004 - value and format
         raise SyntaxRefused(Code.TYPE_MISMATCH, f"`to_char` with {len(node.expressions)} arguments")
     what = scalars.bind(node.expressions[0])
-    pattern = constants.bare_string(node.expressions[1])
+    pattern = constants.string(node.expressions[1])
     unit = None if pattern is None else _unit(pattern)
     if unit is None or what.type not in {DATE, TIMESTAMP}:
         raise UnsupportedSql(

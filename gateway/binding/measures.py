@@ -4,13 +4,14 @@ INVARIANT: none of them hands on a value of a single row as it is, except MIN, M
 MODE, which are released by mechanisms of their own over declared domains.
 """
 
+from fractions import Fraction
 from typing import Final, Protocol
 
 from sqlglot import exp
 
 from gateway.binding.functions import mean_type, sum_type
 from gateway.binding.names import name_of_function
-from gateway.catalog.types import ColumnType, Family
+from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Tie
@@ -274,9 +275,9 @@ def _need_no_unit(name: str, what: Scalar) -> None:
 
 def _between_0_and_1(fraction: Literal) -> bool:
     value = fraction.value
-    if isinstance(value, bool | str) or value is None:
+    if isinstance(value, bool) or not isinstance(value, int | Fraction):
         return False
-    return fraction.type.family in {Family.WHOLE, Family.EXACT} and 0 <= value <= 1  # type: ignore[operator]
+    return is_number(fraction.type) and 0 <= value <= 1
 
 
 def _units_of_case(what: Scalar) -> tuple[Scalar, Scalar | None]:

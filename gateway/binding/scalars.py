@@ -292,7 +292,7 @@ class Scalars:
         return call(name, [self.bind(one) for one in given if one is not None])
 
     def _like(self, node: exp.Expression) -> Scalar:
-        pattern = constants.bare_string(node.expression)
+        pattern = constants.string(node.expression)
         if pattern is None or (len(pattern) - len(pattern.rstrip("\\"))) % 2:
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED, "a LIKE pattern that is not a plain string"

@@ -57,6 +57,9 @@ _COMMANDS: Final = frozenset(
     | {"notify", "prepare", "reassign", "refresh", "reindex", "revoke", "security", "truncate"}
     | {"unlisten", "update", "vacuum"}
 )
+_INSTEAD: Final = {
+    "create": "an answer can be kept: CREATE TEMP TABLE name AS SELECT …; else write WITH name AS (SELECT …) SELECT …"
+}
 _SCROLL: Final = frozenset({"binary", "insensitive", "asensitive", "no", "scroll"})
 _MOST_WORDS: Final = 16  # of a statement that passes
 
@@ -96,7 +99,7 @@ def classify(sql: str) -> Statement:
     raise UnsupportedSql(
         Code.STATEMENT_UNSUPPORTED,
         f"`{word[:20].upper()}`",
-        "the gateway answers queries; nothing can be changed through it",
+        _INSTEAD.get(word, "the gateway answers queries; nothing can be changed through it"),
     )
 
 

@@ -77,6 +77,34 @@ def test_parameter_is_a_list_when_it_is_an_array(
 
 
 @pytest.mark.parametrize(
+    ("sql", "given"),
+    [
+        ("SELECT COUNT(*) FROM visits WHERE diagnosis LIKE $1", "a%"),
+        ("SELECT COUNT(*) FROM visits WHERE diagnosis NOT ILIKE $1::varchar", "%it's_"),
+        ("SELECT date_trunc($1, visit_date) AS d, COUNT(*) FROM visits GROUP BY d", "year"),
+        ("SELECT date_part($1::text, visit_date) AS d, COUNT(*) FROM visits GROUP BY 1", "year"),
+        ("SELECT to_char(visit_date, $1) AS d, COUNT(*) FROM visits GROUP BY 1", "YYYY-MM"),
+        ("SELECT COUNT(*) FROM visits WHERE visit_date > to_date($1, 'YYYY-MM-DD')", "2024-01-31"),
+    ],
+)
+def test_parameter_is_a_string_where_only_one_can_stand(sql: str, given: str) -> None:
+    """Patterns, parts of dates and formats of drivers mean what they mean when they are written."""
+    bound = _cut(sql, Literal(given, TEXT))
+    written = sql.replace("::varchar", "").replace("::text", "").replace("$1", literal(given, TEXT))
+    assert explain(bound.releases[0].plan) == explain(_cut(written).releases[0].plan)
+
+
+@pytest.mark.parametrize("type_", ["numeric", "double precision"])
+def test_parameter_is_the_fraction_of_a_percentile(type_: str) -> None:
+    """A driver sends it as a number with a point, of whichever type."""
+    sql = "SELECT percentile_cont($1) WITHIN GROUP (ORDER BY cost) AS c FROM visits"
+    [fraction] = literals(["0.9"], [type_])
+    written = explain(_cut(sql.replace("$1", "0.9")).releases[0].plan)
+    given = explain(_cut(sql, fraction).releases[0].plan)
+    assert given.replace(f"cast(0.9 as {type_})", "0.9") == written
+
+
+@pytest.mark.parametrize(
     ("given", "type_"),
     [("{2024-01-01}", "date[]"), (None, "text[]"), ("{a}", "point[]"), ("{a}", "text[][]")],
 )

@@ -121,7 +121,7 @@ def test_demo_plays_the_tour_and_leaves_everything_else_alone(demo_ground: Groun
         assert in_order(shown_tour(ROOT / document), [quiet(line) for line in lines]) is None
     notes = demo_ground.notes()
     assert stat.S_IMODE(demo_ground.notes_file.stat().st_mode) == 0o600
-    assert set(notes) == {"rest_url", "home", "keys"}
+    assert set(notes) == {"rest_url", "pg_url", "home", "keys"}
     assert set(notes["keys"]) == SUBJECTS
     for name, key in notes["keys"].items():
         assert f"  {name:8}{key}" in lines

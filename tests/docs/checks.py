@@ -257,8 +257,8 @@ def start_refusals(text: str) -> list[str]:
 def make_commands(text: str) -> list[str]:
     """Every `make …` that is named exists, and says what the Makefile's own help says of it."""
     makefile = (ROOT / "Makefile").read_text()
-    targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
-    named = re.findall(r"(?:^|[`(] ?)make ([a-z]+)", text, re.MULTILINE)
+    targets = set(re.findall(r"^([a-z0-9]+):", makefile, re.MULTILINE))
+    named = re.findall(r"(?:^|[`(] ?)make ([a-z0-9]+)", text, re.MULTILINE)
     return [f"no such target: make {name}" for name in named if name not in targets]
 
 

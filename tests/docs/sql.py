@@ -169,9 +169,7 @@ LISTS: Final[dict[str, Callable[[], Iterable[str]]]] = {
     "ends of intervals": lambda: ends.ENDS,
     "windows within a person": lambda: windows._NUMBERING | windows._NEIGHBOURS | windows._SUMMING,
     "statements that are questions": lambda: statement._QUERY,
-    "statements that pass": lambda: (
-        statement._ALONE | statement._ON_NAMES | set(statement._ENDING)
-    ),
+    "statements that pass": lambda: statement._ALONE | statement._ON_NAMES | set(statement._ENDING),
     "wrappers": lambda: statement._WRAPPERS,
     "settings": lambda: session_settings.SETTINGS,
     "words behind `TO STDOUT`": lambda: statement._COPY_OPTIONS - {"(", ")", ","},

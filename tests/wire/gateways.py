@@ -140,8 +140,8 @@ def _served(home: Path, emit: Emit) -> Iterator[WireGateway]:
             serving_wire(replace(ground, settings=inside_tls), policies, asking, tls, emit),
         ):
             keys = {name: _key(ground, name) for name in SUBJECTS_WITH_KEYS}
-            ports = [listener.getsockname()[1] for listener in (clear, tls)]
-            yield WireGateway(*ports, str(pair.certificate), keys)
+            port, tls_port = (listener.getsockname()[1] for listener in (clear, tls))
+            yield WireGateway(port, tls_port, str(pair.certificate), keys)
 
 
 def _key(ground: Ground, subject: str) -> str:

@@ -112,4 +112,4 @@ def _same(one: str | None, other: str | None, digits: int | None) -> bool:
     if one == other or one is None or other is None or digits is None:
         return one == other
     left, right = Fraction(one), Fraction(other)
-    return abs(left - right) * 10**digits <= max(abs(left), abs(right))
+    return abs(left - right) * int(10**digits) <= max(abs(left), abs(right))

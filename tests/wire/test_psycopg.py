@@ -16,6 +16,8 @@ from wire.gateways import WireGateway
 
 _REGIONS = "SELECT region, COUNT(*) AS n FROM patients GROUP BY region ORDER BY region"
 _ROWS = [("east", 24), ("north", 36), ("south", 20), ("west", 12), (None, 4)]
+_MOMENT = datetime(2024, 2, 29, 12, 30)  # noqa: DTZ001 - what has no zone in SQL has none here
+_LATER = datetime(2026, 1, 1, 3, 4)  # noqa: DTZ001 - see above
 _ENDLESS = "SELECT count(*) FROM pg_attribute a, pg_attribute b, pg_attribute c WHERE a.attname || b.attname || c.attname = 'x'"
 
 
@@ -25,6 +27,11 @@ def charging(gateway: WireGateway, count: int) -> Iterator[None]:
     before = gateway.charged()
     yield
     assert gateway.charged() == before + count
+
+
+def status(connection: psycopg.Connection) -> TransactionStatus:
+    """How the transaction stands by now."""
+    return connection.info.transaction_status
 
 
 @pytest.mark.parametrize("binary", [False, True])
@@ -48,9 +55,9 @@ def test_psycopg_reads_values_of_every_type(
     assert ours[0] == 96
     assert (ours[7], ours[8], ours[9]) == (
         date(2024, 2, 29),
-        datetime(2024, 2, 29, 12, 30),
+        _MOMENT,
         [96, 1],
-    )  # noqa: DTZ001 - it has none
+    )
     assert ours[1] == pytest.approx(theirs[1], rel=Decimal("1e-9"))
 
 
@@ -70,7 +77,7 @@ def test_psycopg_binds_values_of_every_type(
         ["crohn's", 'ÄÖ "q", {x}', "flu"],
         Decimal("12.34"),
         date(2020, 6, 1),
-        datetime(2026, 1, 1, 3, 4),  # noqa: DTZ001 - the column has none
+        _LATER,
         True,
         1930,
     )
@@ -175,16 +182,17 @@ def test_pipeline_charges_nothing_for_what_an_error_skips(
     gateway: WireGateway, alice: psycopg.Connection
 ) -> None:
     """After a refusal everything up to the next Sync is skipped, and free."""
-    with (
-        charging(gateway, 1),
-        pytest.raises(errors.InsufficientPrivilege) as refused,  # noqa: PT012 - of the whole pipeline
-        alice.pipeline(),
-    ):
-        first = alice.execute("SELECT COUNT(*) FROM visits")
-        alice.execute("SELECT * FROM patients")
-        alice.execute(_REGIONS)
-        alice.execute("SELECT COUNT(*) FROM patients")
-        first.fetchall()
+
+    def ask() -> None:
+        with alice.pipeline():
+            first = alice.execute("SELECT COUNT(*) FROM visits")
+            alice.execute("SELECT * FROM patients")
+            alice.execute(_REGIONS)
+            alice.execute("SELECT COUNT(*) FROM patients")
+            first.fetchall()
+
+    with charging(gateway, 1), pytest.raises(errors.InsufficientPrivilege) as refused:
+        ask()
     assert "GW110" in str(refused.value.diag.message_detail)
     assert alice.execute("SELECT 1").fetchone() == (1,)
 
@@ -241,15 +249,15 @@ def test_refusal_is_free_and_fails_the_transaction(gateway: WireGateway, text: s
     """What is refused costs nothing; inside a transaction it leaves it failed, until ROLLBACK."""
     with charging(gateway, 0), gateway.connect(autocommit=False) as connection:
         connection.execute("SELECT 1")
-        assert connection.info.transaction_status == TransactionStatus.INTRANS
+        assert status(connection) == TransactionStatus.INTRANS
         with pytest.raises(psycopg.Error):
             connection.execute(text)
-        assert connection.info.transaction_status == TransactionStatus.INERROR
+        assert status(connection) == TransactionStatus.INERROR
         for again in ("SELECT 1", _REGIONS):
             with pytest.raises(errors.InFailedSqlTransaction):
                 connection.execute(again)
         connection.rollback()
-        assert connection.info.transaction_status == TransactionStatus.IDLE
+        assert status(connection) == TransactionStatus.IDLE
 
 
 def test_savepoint_outlives_a_refusal(gateway: WireGateway) -> None:

@@ -5,24 +5,25 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import date
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 import psycopg2
 import psycopg2.extras
 import pytest
 from wire.gateways import WireGateway
 
+Connection: TypeAlias = Any  # psycopg2 has no types
 _REGIONS = "SELECT region, COUNT(*) AS n FROM patients GROUP BY region ORDER BY region"
 _ROWS = [("east", 24), ("north", 36), ("south", 20), ("west", 12), (None, 4)]
 
 
 @pytest.fixture
-def connection(gateway: WireGateway) -> Iterator[Any]:
+def connection(gateway: WireGateway) -> Iterator[Connection]:
     with closing(psycopg2.connect(gateway.url(), connect_timeout=20)) as connection:
         yield connection
 
 
-def test_psycopg2_reads_rows_for_one_question(gateway: WireGateway, connection: Any) -> None:  # noqa: ANN401 - psycopg2 has no types
+def test_psycopg2_reads_rows_for_one_question(gateway: WireGateway, connection: Connection) -> None:
     """In the transaction that it begins by itself."""
     before = gateway.charged()
     with connection, connection.cursor() as cursor:
@@ -36,7 +37,7 @@ def test_psycopg2_reads_rows_for_one_question(gateway: WireGateway, connection: 
     assert gateway.charged() == before + 1
 
 
-def test_psycopg2_writes_values_into_the_text(connection: Any) -> None:  # noqa: ANN401 - psycopg2 has no types
+def test_psycopg2_writes_values_into_the_text(connection: Connection) -> None:
     """Quotes, backslashes, lists, dates and NULL are literals by then, and mean what they say."""
     text = """SELECT COUNT(*) FROM visits WHERE diagnosis IN %s AND cost > %s AND visit_date >= %s
         AND (diagnosis <> %s OR %s IS NULL)"""
@@ -54,8 +55,8 @@ def test_psycopg2_writes_values_into_the_text(connection: Any) -> None:  # noqa:
 @pytest.mark.parametrize("hold", [False, True])
 def test_psycopg2_named_cursor_is_one_question(
     gateway: WireGateway,
-    connection: Any,
-    hold: bool,  # noqa: ANN401, FBT001 - psycopg2 has no types; a parameter
+    connection: Connection,
+    hold: bool,  # noqa: FBT001 - a parameter
 ) -> None:
     """It is DECLAREd and FETCHed, held after COMMIT where that is asked for."""
     before = gateway.charged()
@@ -71,7 +72,7 @@ def test_psycopg2_named_cursor_is_one_question(
     assert gateway.charged() == before + 1
 
 
-def test_psycopg2_copies_to_a_file(gateway: WireGateway, connection: Any) -> None:  # noqa: ANN401 - psycopg2 has no types
+def test_psycopg2_copies_to_a_file(gateway: WireGateway, connection: Connection) -> None:
     """`copy_expert` is one question."""
     before = gateway.charged()
     file = io.StringIO()
@@ -81,7 +82,7 @@ def test_psycopg2_copies_to_a_file(gateway: WireGateway, connection: Any) -> Non
     assert gateway.charged() == before + 1
 
 
-def test_psycopg2_goes_on_after_a_rollback(gateway: WireGateway, connection: Any) -> None:  # noqa: ANN401 - psycopg2 has no types
+def test_psycopg2_goes_on_after_a_rollback(gateway: WireGateway, connection: Connection) -> None:
     """A refusal has PostgreSQL's class and our code; the transaction is failed until it is rolled back."""
     before = gateway.charged()
     cursor = connection.cursor()
@@ -96,7 +97,9 @@ def test_psycopg2_goes_on_after_a_rollback(gateway: WireGateway, connection: Any
     assert cursor.fetchall() == _ROWS
 
 
-def test_psycopg2_asks_several_statements_at_once(gateway: WireGateway, connection: Any) -> None:  # noqa: ANN401 - psycopg2 has no types
+def test_psycopg2_asks_several_statements_at_once(
+    gateway: WireGateway, connection: Connection
+) -> None:
     """The rows are those of the last; every question is charged."""
     before = gateway.charged()
     connection.autocommit = True

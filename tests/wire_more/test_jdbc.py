@@ -175,6 +175,10 @@ def test_parameters_are_texts_and_lists(prepared: Facts, served: RunningGateway)
     assert prepared["three"] == _each(served, sql, [str(1970 + time) for time in TIMES])
     sql = "SELECT count(*) FROM patients WHERE region IN ('north', 'west') AND birth_year <> {}"
     assert prepared["any"] == _each(served, sql, ["0"] * 8)
+    patterns = [f"'{letter}%'" for letter in "abcdefgh"]
+    sql = "SELECT count(*) FROM visits WHERE diagnosis LIKE {}"
+    assert prepared["like"] == _each(served, sql, patterns)
+    assert prepared["part"] == [["7"], ["84"]] * 4
     assert prepared["in the answer"] == [[str(20_000 + time)] for time in TIMES]
     assert prepared["on the twin"] == [[str(1 + time)] for time in TIMES]
 

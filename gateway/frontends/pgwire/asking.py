@@ -20,7 +20,7 @@ from gateway.frontends.pgwire.messages import Bind, Execute, Named, Parse
 from gateway.frontends.pgwire.planned import plan_lines
 from gateway.frontends.pgwire.portals import Portal
 from gateway.frontends.pgwire.refusals import error_message, notice_message
-from gateway.frontends.pgwire.statements import Asking, Calling, Plain, Preparing, Script
+from gateway.frontends.pgwire.statements import Asking, ByName, Plain, Script
 from gateway.handing import Handed
 from gateway.question import Estimate
 
@@ -102,12 +102,12 @@ def first_rows(talk: Talk, one: Portal, execute: Execute, ask: Ask | None) -> Wo
     return failed
 
 
-def script(talk: Talk, parts: Script, named: Callable[[Preparing | Calling], Work]) -> Work:
+def script(talk: Talk, parts: Script, named: Callable[[ByName], Work]) -> Work:
     """The statements of one message, until one fails; `named` does those that go by names."""
     for part in parts:
         if isinstance(part, Plain):
             failed = yield from plain(talk, part.text)
-        elif isinstance(part, Preparing | Calling):
+        elif isinstance(part, ByName):
             failed = yield from named(part)
         elif talk.status == FAILED:  # PostgreSQL says so before it looks at it
             failed = yield from plain(talk, part.statement.text.encode())

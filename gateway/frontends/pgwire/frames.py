@@ -90,7 +90,7 @@ class Runs:
         self._kind = 0
         self.missing = 0  # bytes of a row of which a part was handed on
 
-    def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:
+    def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:  # noqa: C901 - one loop, for speed
         """Kinds, and the messages as they came; of rows as many as there are."""
         if self.missing:
             part = data[: self.missing]

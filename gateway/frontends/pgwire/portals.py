@@ -6,14 +6,14 @@ INVARIANT: binding and describing run and charge nothing; the first Execute of a
 from dataclasses import dataclass
 
 from gateway.frontends.pgwire.messages import Bind
-from gateway.frontends.pgwire.statements import Asking, Calling
+from gateway.frontends.pgwire.statements import Asking, Calling, GivingUp, KeepingOne
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A question that was parsed, or an EXECUTE that may be one."""
 
-    asking: Asking | Calling
+    asking: Asking | Calling | KeepingOne | GivingUp
 
 
 @dataclass(slots=True)

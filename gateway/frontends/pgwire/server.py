@@ -95,6 +95,7 @@ class WireServer:
         self.threads = Threads(self.loop, workers)
         self._clients: set[Client] = set()
         self._stopping = False
+        self._stops = threading.Lock()
         self._thread = threading.Thread(target=self._serve, name="wire", daemon=True)
         self._listening: asyncio.Server | None = None
         self._clock: asyncio.Task[None] | None = None
@@ -106,11 +107,14 @@ class WireServer:
         asyncio.run_coroutine_threadsafe(self._listen(listener), self.loop).result()
 
     def stop(self) -> None:
-        """Take nobody in any more, give what is under way a moment, then end every connection."""
-        asyncio.run_coroutine_threadsafe(self._stop(), self.loop).result()
-        self.threads.close()
-        self.loop.call_soon_threadsafe(self.loop.stop)
-        self._thread.join()
+        """Take nobody in any more, give what is under way a moment, then end every connection; again does nothing."""
+        with self._stops:  # whoever else asks waits, and finds it done
+            if not self._thread.is_alive():
+                return
+            asyncio.run_coroutine_threadsafe(self._stop(), self.loop).result()
+            self.threads.close()
+            self.loop.call_soon_threadsafe(self.loop.stop)
+            self._thread.join()
 
     def came(self, client: Client) -> bool:
         self._clients.add(client)

@@ -13,18 +13,28 @@ lost: each is answered once, in order.
 
 from collections import deque
 from collections.abc import Mapping
-from functools import partial
 from typing import Final
 
 from gateway.errors import Refusal
-from gateway.frontends.pgwire import asking, executing, messages, owed, standing
+from gateway.frontends.pgwire import asking, executing, keeping, messages, owed, standing
 from gateway.frontends.pgwire.asking import FAILED, IDLE, Ask, Given, Outcome, Talk, Work
 from gateway.frontends.pgwire.frames import Frame, Malformed
+from gateway.frontends.pgwire.kept import Keeping
 from gateway.frontends.pgwire.owed import Debt, Due, Owed
 from gateway.frontends.pgwire.portals import Portal, Prepared
 from gateway.frontends.pgwire.recalled import Recalled
 from gateway.frontends.pgwire.refusals import NO_FUNCTION_CALLS
-from gateway.frontends.pgwire.statements import Asking, Calling, Part, Plain, Preparing, Statements
+from gateway.frontends.pgwire.statements import (
+    Asking,
+    ByName,
+    Calling,
+    GivingUp,
+    KeepingOne,
+    Part,
+    Plain,
+    Preparing,
+    Statements,
+)
 
 # what a server says whenever it likes
 _ANY_TIME: Final = frozenset({messages.NOTICE, messages.PARAMETER_STATUS, messages.NOTIFICATION})
@@ -48,6 +58,7 @@ class Session:
         self._simple = False
         self._waiting: deque[Frame] = deque()
         self._prepared = Recalled()
+        self._kept = Keeping()
         self._portals: dict[bytes, Portal] = {}
         self._takes = {
             messages.QUERY: self._query,
@@ -90,7 +101,7 @@ class Session:
             raise Malformed("a message of an unknown kind")
 
     def _query(self, frame: Frame) -> None:
-        script = self._read.script(messages.read_query(frame.body))
+        script = self._read.script(messages.read_query(frame.body), self._kept.answers)
         if self._touches(b"", b"") and self._later(frame):
             return
         self._prepared.drop(b"")
@@ -101,12 +112,11 @@ class Session:
             text = b";".join(one.text for one in script if isinstance(one, Plain))
             self._send(messages.query(text), owed.QUERY)
         else:
-            named = partial(executing.in_query, self.talk, self._prepared)
-            self._begin(asking.script(self.talk, script, named), simple=True)
+            self._begin(asking.script(self.talk, script, self._by_name), simple=True)
 
     def _parse(self, frame: Frame) -> None:
         parse = messages.Parse.read(frame.body)
-        script = self._read.script(parse.text)
+        script = self._read.script(parse.text, self._kept.answers)
         if isinstance(script, Refusal):
             self._begin(self._unparsed(parse.name, script))
             return
@@ -114,7 +124,7 @@ class Session:
         if (not plain or self._prepared.get(parse.name) is not None) and self._later(frame):
             return
         before = self._prepared.drop(parse.name)
-        if len(script) == 1 and isinstance(script[0], Asking | Calling):
+        if len(script) == 1 and not isinstance(script[0], Plain | Preparing):
             self._prepared.put(parse.name, Prepared(script[0]))
         texts = [self._told(one) for one in script]
 
@@ -126,7 +136,9 @@ class Session:
         # of several statements in one the twin says what PostgreSQL says
         sent = messages.Parse(parse.name, b";".join(texts), parse.types)
         self._send(sent.write(), Debt(Due.PARSED, undo=undo))
-        if before is not None or not plain:  # what the name stands for is known when this is answered
+        if (
+            before is not None or not plain
+        ):  # what the name stands for is known when this is answered
             self._begin(standing.settled(self.talk))
 
     def _unparsed(self, name: bytes, refusal: Refusal) -> Work:
@@ -134,6 +146,11 @@ class Session:
             self._prepared.drop(name)
             self.talk.to_twin += messages.Named(b"S", name).write(messages.CLOSE)
         return (yield from asking.refused(self.talk, refusal, simple=False))
+
+    def _by_name(self, part: ByName) -> Work:
+        if isinstance(part, KeepingOne | GivingUp):
+            return keeping.in_query(self.talk, self._kept, part)
+        return executing.in_query(self.talk, self._prepared, part)
 
     def _told(self, one: Part) -> bytes:
         """What the twin is told of a statement that is only parsed."""
@@ -179,6 +196,8 @@ class Session:
             pass
         elif isinstance(called := portal.prepared.asking, Calling):
             self._begin(executing.portal(self.talk, self._prepared, portal, called, execute))
+        elif isinstance(called, KeepingOne | GivingUp):
+            self._begin(keeping.portal(self.talk, self._kept, portal, called))
         else:
             self._begin(standing.portal(self.talk, portal, called, execute))
 
@@ -223,6 +242,7 @@ class Session:
 
     def from_twin(self, kind: int, raw: bytes) -> None:
         """One message, or rows that follow one another."""
+        self._kept.heard(kind, raw)
         if kind == messages.COMMAND_COMPLETE:
             self.completed += 1
             self._prepared.done(raw[5:-1])

@@ -155,3 +155,31 @@ LIMIT 0
 
 -- title: whether a table is there
 SELECT 1 AS "COL" FROM "public"."visits" WHERE 1 = 0
+
+-- title: the top members of a dimension with nulls as older versions write it
+-- refused: GW116
+SELECT "visits"."diagnosis" AS "diagnosis",
+  SUM("visits"."cost") AS "sum:cost:ok"
+FROM "public"."visits" "visits"
+  INNER JOIN (
+  SELECT "visits"."diagnosis" AS "diagnosis",
+    SUM("visits"."cost") AS "$__alias__0"
+  FROM "public"."visits" "visits"
+  GROUP BY 1
+  ORDER BY 2 DESC NULLS LAST
+  LIMIT 3
+) "t0" ON (("visits"."diagnosis" = "t0"."diagnosis") OR (("visits"."diagnosis" IS NULL) AND ("t0"."diagnosis" IS NULL)))
+GROUP BY 1
+
+-- title: a week, truncated
+-- refused: GW105
+SELECT DATE_TRUNC( 'DAY', CAST("visits"."visit_date" AS DATE) ) + (-EXTRACT(DOW FROM "visits"."visit_date") * INTERVAL '1 DAY') AS "twk:visit_date:ok",
+  COUNT(1) AS "cnt:visit_id:ok"
+FROM "public"."visits" "visits"
+GROUP BY 1
+
+-- title: an attribute
+SELECT "patients"."region" AS "region",
+  (CASE WHEN MIN("patients"."birth_year") = MAX("patients"."birth_year") THEN MIN("patients"."birth_year") ELSE NULL END) AS "attr:birth_year:ok"
+FROM "public"."patients" "patients"
+GROUP BY 1

@@ -55,7 +55,9 @@ _CHATTER: Final = (
 )
 _QUESTIONS: Final = (COUNT, OF_REGION, REGIONS)
 _QUERIES: Final = (
-    *(one for one in _CHATTER if one != "nonsense"),  # it leaves what has no name, where PostgreSQL drops it
+    *(
+        one for one in _CHATTER if one != "nonsense"
+    ),  # it leaves what has no name, where PostgreSQL drops it
     *(COUNT, REGIONS),
     f"SELECT 1 AS one; {COUNT}; SELECT 2 AS two",
     f"{COUNT}; SELECT 1/0; {COUNT}",
@@ -96,12 +98,12 @@ def conversation(draw: random.Random) -> list[bytes]:
     return [*said, messages.SYNCING, messages.query(b"ROLLBACK"), messages.query(_END)]
 
 
-def _any_message(draw: random.Random) -> bytes:
+def _any_message(draw: random.Random) -> bytes:  # noqa: PLR0911 - one for each kind
     statement, portal = draw.choice((b"", b"a", b"b")), draw.choice((b"", b"p"))
     most = draw.choice((0, 0, 1, 2))
     match draw.choices("PBDECSHQF", (5, 6, 3, 6, 1, 4, 1, 4, 4))[0]:
         case "P":
-            text = draw.choice(_QUESTIONS if draw.random() < 0.5 else _CHATTER)  # noqa: PLR2004 - half
+            text = draw.choice(_QUESTIONS if draw.random() < 0.5 else _CHATTER)
             return Parse(statement, text.encode()).write()
         case "B":
             return _any_bind(draw, portal, statement)
@@ -125,7 +127,7 @@ def _any_message(draw: random.Random) -> bytes:
     bind = Bind(portal, statement, (), values, draw.choice(((), (0,), (1,), (0, 1))))
     parts = [Parse(statement, text.encode()).write(), bind.write()]
     parts += [Named(b"P", portal).write(messages.DESCRIBE), Execute(portal, most).write()]
-    return b"".join([*parts, *([messages.SYNCING] if draw.random() < 0.7 else [])])  # noqa: PLR2004
+    return b"".join([*parts, *([messages.SYNCING] if draw.random() < 0.7 else [])])
 
 
 def _any_bind(draw: random.Random, portal: bytes, statement: bytes) -> bytes:
@@ -162,7 +164,7 @@ class Gatewayed:
 
     def _hear(self, frame: Frame) -> None:
         self.session.from_client(frame)
-        while self.draw.random() < 0.3 and self._go_on(0.002):  # noqa: PLR2004 - now and then
+        while self.draw.random() < 0.3 and self._go_on(0.002):
             pass
 
     def _go_on(self, patience_s: float) -> bool:
@@ -261,7 +263,9 @@ def _columns(body: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 def marked(said: list[Shown]) -> int:
     """How many answers to questions begin there."""
-    rows = [messages.read_row(body) for kind, body in said if kind == "D" and isinstance(body, bytes)]
+    rows = [
+        messages.read_row(body) for kind, body in said if kind == "D" and isinstance(body, bytes)
+    ]
     return sum(row[0] in MARKS for row in rows if row)
 
 
@@ -286,7 +290,9 @@ def a_plain_database(twin: Twin) -> Iterator[str]:
     """The tables with rows in them, on the same server, for its superuser."""
     name = f"plain_{os.urandom(6).hex()}"
     with as_gateway(twin) as gateway:
-        gateway.execute(sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name)))
+        gateway.execute(
+            sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(sql.Identifier(name))
+        )
         with as_gateway(twin, name) as inside:
             inside.execute("CREATE TABLE public.patients (patient_id bigint, region text)")
             for region, count in ROWS.items():
@@ -327,7 +333,7 @@ class Differs(AssertionError):
 
 def compare(twin: Twin, database: str, seed: int, many: int = 8, make: Made = a_session) -> int:
     """Conversations one after the other on one connection of each side; how many questions were asked."""
-    draw, own = random.Random(seed), random.Random(-seed)
+    draw, own = random.Random(seed), random.Random(-seed)  # noqa: S311 - to be repeated
     with gatewayed(twin, own, make) as ours, plain(twin, database) as theirs:
         for number in range(many):
             given, before = conversation(draw), ours.asked
@@ -353,13 +359,13 @@ def _report(seed: int, number: int, given: list[bytes], wanted: list[Shown], sai
 
 def main() -> None:
     seconds = float(sys.argv[1])
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**9)  # noqa: PLR2004
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else random.SystemRandom().randrange(10**9)
     with a_twin_home() as home, open_twin(home) as twin, a_plain_database(twin) as database:
         until, done, asked = time.monotonic() + seconds, 0, 0
         while time.monotonic() < until:
             asked += compare(twin, database, seed + done)
             done += 1
-    print(f"{8 * done} conversations, {asked} questions, seeds from {seed}")
+    print(f"{8 * done} conversations, {asked} questions, seeds from {seed}")  # noqa: T201 - it is a program
 
 
 if __name__ == "__main__":

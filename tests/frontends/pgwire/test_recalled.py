@@ -15,6 +15,10 @@ MEDIAN = asking("SELECT median(birth_year) FROM patients", "SELECT (SELECT 1)")
 SUBQUERY = asking("SELECT (SELECT 1)")
 
 
+def is_stale(recalled: Recalled) -> bool:
+    return recalled.stale
+
+
 def test_a_name_of_sql_is_known_when_the_twin_has_it() -> None:
     """Neither before it was told, nor from a statement of the protocol with the same text."""
     recalled = Recalled()
@@ -42,17 +46,17 @@ def test_the_twin_is_asked_again_when_names_may_have_changed() -> None:
     """After each PREPARE and DEALLOCATE, where there is a question at all; and of nothing after the end of all."""
     recalled = Recalled()
     recalled.done(b"DEALLOCATE")
-    assert not recalled.stale
+    assert not is_stale(recalled)
     recalled.put(b"", Prepared(COUNT))
     recalled.done(b"DEALLOCATE")
-    assert not recalled.stale
+    assert not is_stale(recalled)
     recalled.put(b"q", Prepared(COUNT))
     recalled.done(b"SELECT 1")
-    assert not recalled.stale
+    assert not is_stale(recalled)
     recalled.done(b"DEALLOCATE")
-    assert recalled.stale
+    assert is_stale(recalled)
     recalled.done(b"DISCARD ALL")
-    assert not recalled.stale
+    assert not is_stale(recalled)
     assert recalled.get(b"q") is None
     assert recalled.get(b"") == Prepared(COUNT)
 

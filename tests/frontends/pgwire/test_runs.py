@@ -33,7 +33,7 @@ def _cut(draw: random.Random, stream: bytes) -> list[bytes]:
 @pytest.mark.parametrize("seed", range(40))
 def test_pieces_are_the_stream_when_put_together(seed: int) -> None:
     """Whatever comes in whatever cuts: no byte is changed, left out or out of turn, and what is no row is whole."""
-    draw = random.Random(seed)
+    draw = random.Random(seed)  # noqa: S311 - to be repeated
     stream = _stream(draw, 200)
     runs, pieces = Runs(LONGEST), list[tuple[int, bytes]]()
     for part in _cut(draw, stream):

@@ -53,7 +53,7 @@ class Pipeline:
         return Handed(Finishing(Sql("", "SELECT bigint '7' AS n"), {}))
 
     def estimate(self, subject: Subject, request: Request) -> Estimate:
-        raise AssertionError("nobody asks for that here")
+        raise AssertionError(f"{subject} asks for {request}")
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class Wired:
 def read_to_ready(line: socket.socket) -> bytes:
     """All messages up to the server's being ready."""
     said = b""
-    while not (said[-6:-1] == _READY):
+    while said[-6:-1] != _READY:
         came = line.recv(65_536)
         if not came:
             raise ConnectionError(said[-300:])
@@ -147,7 +147,7 @@ def wired(twin: Twin, door: Door, limit_s: float = 20.0) -> Iterator[Wired]:
         return Room(subject, dataset, TABLES, CLINIC, twin.line(subject.name, TABLES, {}))
 
     doors = WireDoor(
-        enter, lambda room, purpose: None, pipeline.release, pipeline.estimate, door.told.append, limit_s
+        enter, lambda *_: None, pipeline.release, pipeline.estimate, door.told.append, limit_s
     )  # fmt: skip
     listener = socket.create_server((HOST, 0))
     server = WireServer(doors, logins_of(door), None, 4)

@@ -3,7 +3,7 @@
 import json
 import sys
 
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped]  # its stubs are a package of their own
 import sqlalchemy
 
 REGIONS = "SELECT region, COUNT(*) AS n, AVG(birth_year) AS mean FROM patients GROUP BY region ORDER BY region"

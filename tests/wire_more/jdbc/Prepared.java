@@ -44,6 +44,9 @@ final class Prepared {
         });
         repeat(connection, "in the answer", "SELECT count(*) + ? FROM patients", (one, time) -> one.setInt(1, time));
         repeat(connection, "on the twin", "SELECT ?::int + 1", (one, time) -> one.setInt(1, time));
+        repeat(connection, "like", "SELECT count(*) FROM visits WHERE diagnosis LIKE ?", (one, time) -> one.setString(1, (char) ('a' + time) + "%"));
+        repeat(connection, "part", "SELECT count(*) FROM (SELECT date_trunc(?, visit_date) AS part, count(*) FROM visits GROUP BY part) AS parts",
+                (one, time) -> one.setString(1, time % 2 == 0 ? "year" : "month"));
         repeat(connection, "any", "SELECT count(*) FROM patients WHERE region = ANY (?)",
                 (one, time) -> one.setArray(1, connection.createArrayOf("text", new String[] {"north", "west"})));
         shown(connection);
