@@ -6,6 +6,7 @@
 import os
 
 import pytest
+from hypothesis import settings
 
 pytest_plugins = (
     "fix_state",  # first: others import from it, and pytest rewrites only what is not imported yet
@@ -24,5 +25,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # the same examples in every run: what fails here fails there
+    settings.register_profile("the same again", derandomize=True)
+    settings.load_profile("the same again")
     if config.getoption("--update-cases") and os.environ.get("CI"):
         raise pytest.UsageError("golden files are not rewritten in CI")

@@ -16,8 +16,9 @@ from wire.gateways import WireGateway, a_wire_gateway
 
 from gateway.embedded import Lease
 
-# programs of these run in the environment that `make e2e` makes
-collect_ignore = [] if E2E_PYTHON else ["test_data_frames.py"]
+# psycopg stands for all drivers in `make test`; the others, and all statements of BI tools, are for `make e2e`
+_MORE = ("asyncpg", "bi_statements", "data_frames", "psycopg2", "sqlalchemy")
+collect_ignore = [] if E2E_PYTHON else [f"test_{name}.py" for name in _MORE]
 
 
 @pytest.fixture(scope="session")

@@ -223,7 +223,7 @@ class Client(asyncio.Protocol):
             session,
             partial(self._answer, who, room),
             self._house.threads,
-            self._house.door.limit_s,
+            self._house.door,
         )
         twin, _ = await self._house.loop.create_connection(
             connection.twin_side, sock=room.line.socket

@@ -6,17 +6,20 @@ INVARIANT: whatever way a connection ends, its question is cancelled and its lin
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final, Protocol
 
 from gateway.cancel import Cancel
 from gateway.errors import BackendUnavailable, Code, Reason, Refusal, SourceStopped
 from gateway.frontends.pgwire.asking import Ask, Outcome
+from gateway.frontends.pgwire.doors import WireDoor
 from gateway.frontends.pgwire.frames import Frames, Malformed, Runs
 from gateway.frontends.pgwire.refusals import (
     Severity,
     error_message,
     malformed_message,
+    refusal_of,
 )
 from gateway.frontends.pgwire.session import Session
 from gateway.rooms import Room
@@ -50,14 +53,15 @@ class Connection:
         session: Session,
         answering: Answering,
         threads: Threads,
-        limit_s: float,
+        door: WireDoor,
     ) -> None:
         self._client = client
         self._room = room
         self._session = session
         self._answering = answering
         self._threads = threads
-        self._limit_s = limit_s
+        self._limit_s = door.limit_s
+        self._emit = door.emit
         self._frames = Frames(LONGEST)
         self._runs = Runs(_LONGEST_OF_TWIN)
         self._twin: asyncio.Transport | None = None
@@ -78,26 +82,34 @@ class Connection:
 
     def from_client(self, data: bytes) -> None:
         self.last_heard = now()
-        try:
-            for frame in self._frames.feed(data):
-                self._session.from_client(frame)
-        except Malformed as malformed:
-            self._say_last(malformed_message(malformed))
-            return
-        self._pump()
+        with self._faults():
+            try:
+                for frame in self._frames.feed(data):
+                    self._session.from_client(frame)
+            except Malformed as malformed:
+                self._say_last(malformed_message(malformed))
+            self._pump()
 
     def twin_side(self) -> "TwinSide":
         """What reads the line."""
-        return TwinSide(self, self._runs)
+        return TwinSide(self)
 
-    def from_twin(self, kind: int, raw: bytes) -> None:
-        self._session.from_twin(kind, raw)
+    def from_twin(self, data: bytes) -> None:
+        with self._faults():
+            for kind, raw in self._runs.feed(data):
+                self._session.from_twin(kind, raw)
+            self._pump()
 
-    def pump(self) -> None:
-        """Send what there is to send, and begin what is wanted."""
-        self._pump()
+    @contextmanager
+    def _faults(self) -> Iterator[None]:
+        """What nobody foresaw ends the connection with an incident's id, and the log has the rest."""
+        try:
+            yield
+        except Exception as fault:  # noqa: BLE001 - the last line of defence of a connection
+            self.stop(refusal_of(fault, self._emit))
 
     def _pump(self) -> None:
+        """Send what there is to send, and begin what is wanted."""
         talk = self._session.talk
         if self._ended or self._twin is None:
             return
@@ -147,10 +159,11 @@ class Connection:
             if self._ended:
                 self._room.line.close()
                 return
-            self._session.answered(outcome)
-            if isinstance(outcome, Refusal) and outcome.reason is Reason.UNAUTHENTICATED:
-                self._session.over = True
-            self._pump()
+            with self._faults():
+                self._session.answered(outcome)
+                if isinstance(outcome, Refusal) and outcome.reason is Reason.UNAUTHENTICATED:
+                    self._session.over = True
+                self._pump()
 
         self._threads.ask(lambda: self._answering(ask, cancelled), then)
 
@@ -208,14 +221,11 @@ class Connection:
 class TwinSide(asyncio.Protocol):
     """Reads the line to the twin."""
 
-    def __init__(self, connection: Connection, runs: Runs) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        self._runs = runs
 
     def data_received(self, data: bytes) -> None:
-        for kind, raw in self._runs.feed(data):
-            self._connection.from_twin(kind, raw)
-        self._connection.pump()
+        self._connection.from_twin(data)
 
     def connection_lost(self, exc: Exception | None) -> None:
         del exc

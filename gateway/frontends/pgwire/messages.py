@@ -192,9 +192,10 @@ def parameter_status(name: bytes, value: bytes) -> bytes:
 
 def fields_message(kind: int, fields: Mapping[str, str]) -> bytes:
     """An error or a notice: what is empty is left out, and no text has a zero in it."""
+    told = {name: value.replace("\0", "") for name, value in fields.items()}
     parts = [
-        name.encode() + value.replace("\0", "").encode("utf-8", "replace") + b"\0"
-        for name, value in fields.items()
+        name.encode() + value.encode("utf-8", "replace") + b"\0"
+        for name, value in told.items()
         if value
     ]
     return framed(kind, b"".join(parts) + b"\0")

@@ -8,6 +8,9 @@ import pytest
 from fix_identity import Door
 from frontends.pgwire.wired import QUESTION, query, read_to_end, wired
 
+from gateway.events import Crashed
+from gateway.frontends.pgwire.frames import Frame
+from gateway.frontends.pgwire.session import Session
 from gateway.twin import Twin
 
 _PATIENCE_S = 30.0
@@ -56,3 +59,24 @@ def test_server_stops_once_when_several_ask_at_the_same_time(twin: Twin, door: D
         asked = [many.submit(wire.server.stop) for _ in range(3)]
         for one in asked:
             one.result(_PATIENCE_S)
+
+
+def test_connection_ends_with_an_incident_when_something_nobody_foresaw_happens(
+    twin: Twin, door: Door, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bug of ours ends one connection: its client is told an id and nothing else, the others go on."""
+
+    def broken(session: Session, frame: Frame) -> None:
+        raise KeyError(f"a secret of {session} and {frame}")
+
+    with wired(twin, door) as wire, wire.raw() as line, wire.connect() as other:
+        with monkeypatch.context() as patched:
+            patched.setattr(Session, "from_client", broken)
+            line.sendall(query("SELECT 1"))
+            said = read_to_end(line)
+        assert b"CXX000\0" in said
+        assert b"secret" not in said
+        (crash,) = [one for one in door.told if isinstance(one, Crashed)]
+        assert crash.incident.encode() in said
+        assert "a secret of" in crash.problem
+        assert other.execute("SELECT 1").fetchone() == (1,)
