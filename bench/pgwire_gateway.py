@@ -21,7 +21,8 @@ from gateway.twin import VisibleColumn, VisibleTable, VisibleTables, open_twin
 
 ROWS: Final = 1_000
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
-_SUBJECTS: Final = "alice: {role: researcher}\n"
+_NAMES: Final = ("alice", "bob")  # one subject may hold 100 connections
+_SUBJECTS: Final = "".join(f"{name}: {{role: researcher}}\n" for name in _NAMES)
 _POLICY: Final = """
 gateway: 1
 dataset: clinic
@@ -90,6 +91,7 @@ class Server:
 @dataclass(frozen=True)
 class Gateway:
     wire: Server
+    another: Server  # the same for another subject
     rest: httpx.Client
     process: "subprocess.Popen[bytes]"
 
@@ -136,13 +138,7 @@ def a_gateway() -> Iterator[Gateway]:
             "GATEWAY_PG_PORT": str(wire),
         }
         command = [sys.executable, "-m", "gateway"]
-        key = subprocess.run(
-            [*command, "key", "create", "alice"],
-            env=environment,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.strip()
+        keys = [_key_of(name, command, environment) for name in _NAMES]
         with (home / "log").open("wb") as log:
             server = subprocess.Popen(
                 [*command, "serve"], env=environment, stdout=log, stderr=log, cwd=home
@@ -150,14 +146,28 @@ def a_gateway() -> Iterator[Gateway]:
         try:
             with httpx.Client(
                 base_url=f"http://127.0.0.1:{rest}",
-                headers={"Authorization": f"Bearer {key}"},
+                headers={"Authorization": f"Bearer {keys[0]}"},
                 timeout=60,
             ) as client:
                 _wait_until_ready(client, server)
-                yield Gateway(Server("127.0.0.1", wire, "alice", "clinic", key), client, server)
+                wires = [
+                    Server("127.0.0.1", wire, name, "clinic", key)
+                    for name, key in zip(_NAMES, keys, strict=True)
+                ]
+                yield Gateway(wires[0], wires[1], client, server)
         finally:
             server.terminate()
             server.wait(30)
+
+
+def _key_of(name: str, command: list[str], environment: dict[str, str]) -> str:
+    return subprocess.run(
+        [*command, "key", "create", name],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout.strip()
 
 
 def proportional_mb(pid: int) -> float:

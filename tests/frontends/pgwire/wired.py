@@ -63,6 +63,7 @@ class Wired:
     server: WireServer
     pipeline: Pipeline
     twin: Twin
+    sessions_before: int  # others' connections, which the twin keeps for them
 
     def connect(self) -> psycopg.Connection:
         return psycopg.connect(
@@ -89,14 +90,18 @@ class Wired:
         connection.close()
 
     def sessions(self) -> int:
-        """How many sessions alice has on the twin."""
-        with as_gateway(self.twin) as gateway:
-            row = gateway.execute(
-                "SELECT count(*) FROM pg_stat_get_activity(NULL) a JOIN pg_roles r ON r.oid = a.usesysid"
-                " WHERE r.rolname LIKE 'analyst_%'"
-            ).fetchone()
-        assert row is not None
-        return int(row[0])
+        """How many sessions of clients the twin has beyond those that were there before the server."""
+        return _sessions(self.twin) - self.sessions_before
+
+
+def _sessions(twin: Twin) -> int:
+    with as_gateway(twin) as gateway:
+        row = gateway.execute(
+            "SELECT count(*) FROM pg_stat_get_activity(NULL) a JOIN pg_roles r ON r.oid = a.usesysid"
+            " WHERE r.rolname LIKE 'analyst_%'"
+        ).fetchone()
+    assert row is not None
+    return int(row[0])
 
 
 def read_to_ready(line: socket.socket) -> bytes:
@@ -149,11 +154,13 @@ def wired(twin: Twin, door: Door, limit_s: float = 20.0) -> Iterator[Wired]:
     doors = WireDoor(
         enter, lambda *_: None, pipeline.release, pipeline.estimate, door.told.append, limit_s
     )  # fmt: skip
+    before = _sessions(twin)
     listener = socket.create_server((HOST, 0))
     server = WireServer(doors, logins_of(door), None, 4)
     server.start(listener)
     try:
-        yield Wired(listener.getsockname()[1], door.create().key.reveal(), server, pipeline, twin)
+        key = door.create().key.reveal()
+        yield Wired(listener.getsockname()[1], key, server, pipeline, twin, before)
     finally:
         pipeline.let.set()
         server.stop()
