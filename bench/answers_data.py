@@ -66,6 +66,8 @@ access:
     tables: [patients, few, visits]
     use: {{aggregate: ["*"], group_by: ["*"], filter: ["*"]}}
     budget: {{epsilon: 100000}}
+audit: {{min_units: 1, narrow_cells: 0, opaque_predicates: allow}}
+reuse: {{max_age: 0d}}
 """
 
 

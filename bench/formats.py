@@ -53,6 +53,8 @@ access:
     tables: [{names}]
     use: {{aggregate: ["*"], group_by: ["*"], filter: ["*"]}}
     budget: {{epsilon: 100000}}
+audit: {{min_units: 1, narrow_cells: 0, opaque_predicates: allow}}
+reuse: {{max_age: 0d}}
 limits: {{enumerated_groups: 200000, result_rows: 200000}}
 """
 _TABLE: Final = """

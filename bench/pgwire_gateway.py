@@ -46,6 +46,8 @@ access:
     tables: [patients]
     use: {aggregate: ["*"], group_by: ["*"], filter: ["*"]}
     budget: {epsilon: 1e9}
+audit: {min_units: 1, narrow_cells: 0, opaque_predicates: allow}
+reuse: {max_age: 0d}
 """
 _TABLES: Final[VisibleTables] = frozenset(
     {

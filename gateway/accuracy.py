@@ -18,7 +18,7 @@ from typing import Final
 from gateway.binding.bound import Cut
 from gateway.budget.account import cost_on_path
 from gateway.errors import Code, SyntaxRefused
-from gateway.noise.added import AnyNoise
+from gateway.noise.mixed import AnyNoise
 from gateway.noise.promised import Ahead, Error, error_of
 from gateway.noise.rolling import PricedRelease
 from gateway.noise.widths import exact_margin, near_margin

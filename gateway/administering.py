@@ -1,4 +1,4 @@
-"""Acts of administrators on budgets and keys, each written with its trail record in one transaction."""
+"""Acts of administrators on budgets, keys and data, each written with its trail record in one transaction."""
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -16,6 +16,7 @@ from gateway.budget.administration import (
 from gateway.identity import issue
 from gateway.identity.acts import KeyCreated, KeyRevoked, LoginFailed, RecordFailure
 from gateway.identity.issue import KeyOrder
+from gateway.releases.log import refresh
 from gateway.store.draft import Draft
 from gateway.store.journal import Journal
 from gateway.trail.append import Trail
@@ -80,6 +81,21 @@ def _limits(prefix: str, limits: Limits) -> dict[str, str | None]:
         f"{prefix}delta": limits.delta.ratio,
         f"{prefix}window": f"{window.every}:{window.epsilon.ratio}" if window else None,
     }
+
+
+def refresh_data(journal: Journal, trail: Trail, dataset: str, *, actor: str, now: datetime) -> int:
+    """Say that the data of a dataset is new: nothing that was measured before is given again. The number of its epoch."""
+
+    def step(draft: Draft) -> int:
+        epoch = refresh(draft, dataset, actor=actor, now=now)
+        record_refresh(draft, trail, dataset, actor)
+        return epoch
+
+    return journal.commit(step)
+
+
+def record_refresh(draft: Draft, trail: Trail, dataset: str, actor: str) -> None:
+    trail.append(draft, ActRecord(Kind.DATA_REFRESHED, actor, dataset=dataset))
 
 
 def create_key(

@@ -1,18 +1,16 @@
 """The answer: what PostgreSQL makes of the released tables, with an interval for every cell that has one."""
 
 import threading
-from fractions import Fraction
 
 from gateway.binding.bound import Cut, Passing
 from gateway.binding.statement import Kind, Statement
-from gateway.budget.account import Currency
-from gateway.budget.charge import Receipt
 from gateway.cells import answer_columns, answer_intervals, in_ranges
 from gateway.errors import Code, Refusal, UnsupportedSql
 from gateway.executing import Executed
 from gateway.finishing import run_finishing
 from gateway.house import House
 from gateway.packed.ends import EndsRows
+from gateway.paid import Paid
 from gateway.plan.node import BrokenPlan
 from gateway.question import Answer
 from gateway.serving import Serving
@@ -28,7 +26,7 @@ def finished(  # noqa: PLR0913, PLR0917 - everything that an answer says
     question: Question,
     serving: Serving,
     understood: Understood,
-    receipt: Receipt | None,
+    paid: Paid,
     done: Executed,
     cancelled: threading.Event,
 ) -> Answer:
@@ -54,21 +52,21 @@ def finished(  # noqa: PLR0913, PLR0917 - everything that an answer says
         )
     intervals = without_small(cut, rows, simulated.intervals, done.small)
     numbers = 0 if cut.traced is None else len(cut.traced.readings)
-    price = Epsilon.zero() if receipt is None else receipt.price
-    in_rho = receipt is not None and serving.currency is Currency.ZCDP
     return Answer(
         query_id=query_id,
         columns=answer_columns(cut, done.noisy),
         rows=rows.first(len(rows.columns) - numbers),
         intervals=intervals,
-        price=price,
-        charged=price,
-        rho=receipt.cost if receipt is not None and in_rho else None,
-        delta=Delta(receipt.withdrawals[0].delta if receipt is not None else Fraction(0)),
+        price=paid.price,
+        charged=paid.charged,
+        rho=paid.rho,
+        delta=paid.delta,
         notices=(
+            *paid.notices,
             *in_ranges(one.priced.rolled for one in done.noisy.values()),
             *simulated.notices,
         ),
+        reused=paid.reused,
     )
 
 

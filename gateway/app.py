@@ -35,6 +35,7 @@ from gateway.observing.metrics import Metrics
 from gateway.own_rows import OwnRows
 from gateway.policy.current import Cause, CurrentPolicies
 from gateway.policy.subjects import Subject, load_subjects
+from gateway.releases.book import Books
 from gateway.rooms import Rooms
 from gateway.served import Served
 from gateway.store.anchor import Anchor, Anchored
@@ -187,6 +188,7 @@ def open_asking(
         twin,
         served.find,
         own.rows,
+        Books(ground.engine),
         emit,
         limit_s=limit_s,
         kept=Kept(ground.engine),

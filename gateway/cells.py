@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from gateway.binding.bound import Bound, Cut, ResultColumn, Traced
 from gateway.noise.added import Added
 from gateway.noise.mechanism import DiscreteLaplace
+from gateway.noise.mixed import AnyNoise, Mixed
 from gateway.noise.rolling import NoisyRelease, PricedRelease
 from gateway.packed.ends import Ends, EndsRows
 from gateway.packed.texts import Row, Rows, Texts
@@ -117,7 +118,7 @@ def _scale_in(level: Level, measure: int, release: PricedRelease) -> float | Non
         return None
     [(place, weight)] = formula.weights
     noise = release.noises(level)[place]
-    if isinstance(noise, Added):
+    if isinstance(noise, Added | Mixed):  # a sum of several has no parameter
         return None
     parameter = noise.scale if isinstance(noise, DiscreteLaplace) else noise.variance**0.5
     return float(parameter) * abs(float(weight))
@@ -130,5 +131,15 @@ def _mechanism(form: Form | None, release: PricedRelease) -> str:
 def _name(release: PricedRelease) -> str:
     if not any(part.noises for part in release.parts):
         return _CHOSEN
-    laplace = any(isinstance(one, DiscreteLaplace) for part in release.parts for one in part.noises)
+    laplace = any(_has_laplace(one) for part in release.parts for one in part.noises)
     return "discrete_laplace" if laplace else "discrete_gaussian"
+
+
+def _has_laplace(noise: AnyNoise) -> bool:
+    match noise:
+        case Mixed():
+            return any(_has_laplace(one.noise) for one in noise.terms)
+        case Added():
+            return _has_laplace(noise.noise)
+        case _:
+            return isinstance(noise, DiscreteLaplace)

@@ -60,6 +60,10 @@ class Code(StrEnum):
     DATASET_NOT_PERMITTED = "GW205"
     NO_BOUND = "GW301"
     NOT_ANSWERED_YET = "GW302"
+    DIFFERENCING = "GW401"
+    UNREADABLE_CONDITION = "GW402"
+    SMALL_GROUP = "GW403"
+    ASKED_AT_ONCE = "GW404"
     BUDGET_EXHAUSTED = "GW501"
     WINDOW_EXHAUSTED = "GW502"
     THRESHOLDS_EXHAUSTED = "GW503"
@@ -178,6 +182,18 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         ),
         Code.NOT_ANSWERED_YET: _Row(
             Reason.UNSUPPORTED_SQL, 422, "0A000", "this is understood, but not answered yet"
+        ),
+        Code.DIFFERENCING: _Row(
+            Reason.OVERLAP, 403, "42501", "differencing risk: earlier answers would single people out"
+        ),
+        Code.UNREADABLE_CONDITION: _Row(
+            Reason.OVERLAP, 403, "42501", "a condition that cannot be compared with earlier questions"
+        ),
+        Code.SMALL_GROUP: _Row(
+            Reason.OVERLAP, 403, "42501", "this is about fewer people than the policy lets ask about"
+        ),
+        Code.ASKED_AT_ONCE: _Row(
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "too many questions about this dataset at once"
         ),
         Code.BUDGET_EXHAUSTED: _Row(
             Reason.BUDGET_EXHAUSTED, 429, "53400", "the privacy budget does not cover this question"
@@ -336,6 +352,10 @@ class Refusal(GatewayError):
     def sqlstate(self) -> str:
         """That of the code, unless PostgreSQL itself said a finer one; see the twin's refusals."""
         return SQLSTATE[self.code]
+
+
+class OverlapRefused(Refusal):
+    """With what was answered before it would single people out."""
 
 
 class BudgetExhausted(Refusal):

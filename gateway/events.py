@@ -31,6 +31,15 @@ class Event:
 Emit = Callable[[Event], None]
 
 
+class Outcome(StrEnum):
+    """What became of a question: it was measured anew, answered from earlier answers, refused, or failed once charged."""
+
+    ANSWERED = "answered"
+    REUSED = "reused"
+    REFUSED = "refused"
+    FAILED = "failed"
+
+
 @dataclass(frozen=True)
 class Started(Event):
     name: ClassVar[str] = "gateway.started"
@@ -144,6 +153,16 @@ class TwinNotStarted(Event):
     name: ClassVar[str] = "twin.not_started"
     level: ClassVar[Level] = Level.ERROR
     problem: str
+
+
+@dataclass(frozen=True)
+class QuestionEnded(Event):
+    """A question came to its end, an `Outcome`; `code` is that of a refusal, else empty. Whose it was is in the trail."""
+
+    name: ClassVar[str] = "question.ended"
+    counted_only: ClassVar[bool] = True
+    outcome: str
+    code: str
 
 
 @dataclass(frozen=True)

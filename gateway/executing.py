@@ -1,20 +1,35 @@
 """The steps of a statement, one after the other: exact answers get their noise before anything else sees them."""
 
 import threading
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
 from gateway.engines.staged import StagedRows
+from gateway.errands import ErrandRelease, put_together, sizes
 from gateway.finishing import Constant, fetched, released, run_finishing, staged
 from gateway.house import House
 from gateway.noise.noisy import NOT_ASKED, NoisyTable, add_noise, with_choices
 from gateway.noise.pricing import Priced
-from gateway.noise.rolling import NoisyRelease, PricedRelease, rolled_up
+from gateway.noise.rolling import NoisyRelease, rolled_up
+from gateway.paid import Paid
+from gateway.releases.sheets import Content
 from gateway.sensitivity.analysis import Enumerated
 from gateway.serving import Serving
 from gateway.suppressing import blanked
 from gateway.understanding import Question, Understood
+
+Keep: TypeAlias = Callable[[str, Content, tuple[int, tuple[int, ...]] | None], None]
+
+
+@dataclass(frozen=True)
+class Bill:
+    """What a question took, its releases on their way, and what is taken from earlier ones."""
+
+    paid: Paid
+    releases: tuple[ErrandRelease, ...]
+    contents: Mapping[str, Content] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True)
@@ -29,30 +44,36 @@ class Executed:
     small: Mapping[str, frozenset[int]]
 
 
-def executed(  # noqa: PLR0917 - a statement and where it runs
+def executed(  # noqa: PLR0913, PLR0917 - a statement and where it runs
     house: House,
     question: Question,
     serving: Serving,
     understood: Understood,
-    bounded: tuple[PricedRelease, ...],
+    bill: Bill,
+    keep: Keep,
     cancelled: threading.Event,
 ) -> Executed:
-    """Every step, in order."""
+    """Every step, in order; what was bought is handed to `keep` as soon as it has its noise."""
     cut = understood.bound
     constants: dict[str, Constant] = {}
     there: dict[str, StagedRows] = {}
     noisy: dict[str, NoisyRelease] = {}
     small: dict[str, frozenset[int]] = {}
-    waiting = iter(bounded)
+    waiting = iter(bill.releases)
     for step in cut.steps if isinstance(cut, Cut) else ():
         match step:
             case Release():
-                priced = next(waiting)
-                tables = [
-                    _noisy(house, question, serving, part, there, cancelled)
-                    for part in priced.parts
-                ]
-                release = noisy[step.name] = rolled_up(priced, tables)
+                on_way = next(waiting)
+                tables = []
+                for errand in on_way.errands:
+                    drawn = None
+                    if errand.purchase is not None:
+                        drawn = _noisy(house, question, serving, errand.purchase, there, cancelled)
+                    table, content = put_together(errand, drawn, bill.contents)
+                    if errand.sheet is not None and content is not None:
+                        keep(errand.sheet.release, content, sizes(errand, content))
+                    tables.append(table)
+                release = noisy[step.name] = rolled_up(on_way.priced, tables)
                 small[step.name] = release.small
                 shown = released(step, release, clamp=serving.policy.results.clamp)
                 constants[step.name] = blanked(shown, step.plan, small[step.name])

@@ -4,24 +4,40 @@ Nothing is asked of the source, no ledger is looked at and nothing is charged. I
 permitted here is permitted there.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Final
 
 from gateway.binding.bound import Cut
 from gateway.binding.explained import explained
 from gateway.errors import Code, GatewayError, OperatorError, Refusal
 from gateway.foretelling import Foretold, columns_json, foretold, foretold_json, foretold_lines
+from gateway.overlap.auditing import Concerned, History, audit
+from gateway.overlap.told import region_lines, unread_lines
 from gateway.policy.applying import Applying
 from gateway.policy.load import LoadedPolicies
-from gateway.policy.rules import Policy
+from gateway.policy.rules import Policy, Unread
 from gateway.policy.subjects import Subject
+from gateway.pricing import spread_of_part
 from gateway.twin import Twin, open_twin
 from gateway.understanding import Borrow, Question, Understood, rules_for, understand
 from gateway.views import Views
+
+_NOT_LOOKED_AT: Final = (
+    "whether earlier answers stand against it is not looked at here: an estimate tells"
+)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What an auditor sees of a statement: lines for each of its parts, and the conditions that cannot be compared."""
+
+    parts: tuple[tuple[str, ...], ...]
+    unread: tuple[str, ...]
+    opaque: Unread
 
 
 @dataclass(frozen=True)
@@ -34,6 +50,7 @@ class Explained:
     understood: Understood | None
     refusal: Refusal | None
     price: Foretold | None = None
+    compared: Compared | None = None
 
 
 @contextmanager
@@ -57,7 +74,30 @@ def explain(
         price = foretold(question, understood, policy, loaded)
     except Refusal as refusal:
         return Explained(question.subject.name, policy.name, rules, understood, refusal)
-    return Explained(question.subject.name, policy.name, rules, understood, None, price)
+    compared = _compared(price, policy)
+    try:
+        audit(_concerned(price), History(), policy.auditing)
+    except Refusal as refusal:  # without any past: its conditions, or its parts beside one another
+        return Explained(
+            question.subject.name, policy.name, rules, understood, refusal, None, compared
+        )
+    return Explained(question.subject.name, policy.name, rules, understood, None, price, compared)
+
+
+def _concerned(price: Foretold) -> list[Concerned]:
+    return [
+        Concerned(ground, spread_of_part(part))
+        for ground, part in zip(price.grounds, price.parts, strict=bool(price.grounds))
+    ]
+
+
+def _compared(price: Foretold, policy: Policy) -> Compared | None:
+    """Of what is about persons."""
+    if not price.grounds:
+        return None
+    parts = (tuple(region_lines(one, policy.dataset)) for one in price.grounds)
+    opaque = policy.auditing.opaque
+    return Compared(tuple(dict.fromkeys(parts)), tuple(unread_lines(price.grounds, opaque)), opaque)
 
 
 def subject_and_policy(
@@ -80,8 +120,8 @@ def subject_and_policy(
     return subject, policy
 
 
-def explained_text(found: Explained) -> str:
-    """For people."""
+def explained_text(found: Explained, verdict: Sequence[str] = ()) -> str:
+    """For people; `verdict` is what the history says of it, by whoever has looked."""
     lines = []
     if found.understood is not None:
         lines += [*explained(found.understood.bound).splitlines(), ""]
@@ -90,10 +130,14 @@ def explained_text(found: Explained) -> str:
     lines += [f"  {line}" for line in _why(found)]
     if found.price is not None:
         lines += foretold_lines(found.price)
+    if found.compared is not None:
+        lines += _compared_lines(found.compared)
+        if found.refusal is None:
+            lines += verdict or (_NOT_LOOKED_AT,)
     return "\n".join(lines)
 
 
-def explained_json(found: Explained) -> dict[str, Any]:
+def explained_json(found: Explained, verdict: Sequence[str] = ()) -> dict[str, Any]:
     """For programs."""
     body: dict[str, Any] = {
         "subject": found.subject,
@@ -114,6 +158,13 @@ def explained_json(found: Explained) -> dict[str, Any]:
             body["columns"] = columns_json(found.price)
             body["price"] = foretold_json(found.price)
         body["uses"] = [str(use) for use in sorted(bound.uses)] if isinstance(bound, Cut) else []
+    if found.compared is not None:
+        body["overlap"] = {
+            "regions": [list(part) for part in found.compared.parts],
+            "unreadable": list(found.compared.unread),
+            "opaque_predicates": found.compared.opaque.value,
+            "verdict": list(verdict),
+        }
     if found.refusal is not None:
         body["refusal"] = {
             "code": found.refusal.code.value,
@@ -129,6 +180,13 @@ def _result_lines(understood: Understood) -> Iterator[str]:
     if understood.bound.result:
         columns = ", ".join(f"{one.name} {one.type_name}" for one in understood.bound.result)
         yield f"result: {columns}"
+
+
+def _compared_lines(compared: Compared) -> Iterator[str]:
+    yield "compared with earlier questions as:"
+    for part in compared.parts:
+        yield from (f"  {line}" for line in part)
+    yield from compared.unread
 
 
 def _decision(found: Explained) -> str:

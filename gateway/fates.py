@@ -8,7 +8,7 @@ INVARIANT: of our own bugs an opaque id goes out; what happened goes to the oper
 import secrets
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -19,6 +19,7 @@ from gateway.house import House
 from gateway.policy.decide import Decision
 from gateway.policy.subjects import Subject
 from gateway.question import Request
+from gateway.store.draft import Draft
 from gateway.trail.record import Asked, Kind, QuestionRecord
 
 _LONGEST_SQL = 65_536
@@ -30,7 +31,10 @@ class Fate:
     def __init__(self, asked: Asked, *, told: bool) -> None:
         self.asked = asked
         self.charged = False
+        self.reused = False
         self._told = told
+        self._recorded = False
+        self._kept: list[Callable[[Draft], None]] = []
         self._began = time.monotonic_ns()
 
     @property
@@ -49,6 +53,14 @@ class Fate:
             attributes={**self.asked.attributes, "because": list(decision.because)},
         )
 
+    def recorded_as_reused(self) -> None:
+        """The record of an answer that was there is written; of what fails after it there is one more."""
+        self._recorded = True
+
+    def keeps(self, what: Callable[[Draft], None]) -> None:
+        """Write this down together with the record of the fate, whatever that is."""
+        self._kept.append(what)
+
     @contextmanager
     def charging(self) -> Iterator[None]:
         """The charge stage records its own refusals."""
@@ -61,11 +73,11 @@ class Fate:
 
     def ended(self, house: House, refusal: Refusal | None) -> None:
         """Write the record, unless the charge stage did."""
-        if self._told:
+        if self._told or (self._recorded and refusal is None):
             return
-        kind = Kind.ANSWERED
+        kind = Kind.REUSED if self.reused else Kind.ANSWERED
         if refusal is not None:
-            kind = Kind.FAILED if self.charged else Kind.REFUSED
+            kind = Kind.FAILED if self.charged or self._recorded else Kind.REFUSED
         record = QuestionRecord(
             kind,
             self.asked,
@@ -73,7 +85,7 @@ class Fate:
             because=() if refusal is None else (refusal.title, refusal.detail),
             duration_us=(time.monotonic_ns() - self._began) // 1_000,
         )
-        record_fate(house.journal, house.trail, record)
+        record_fate(house.journal, house.trail, record, self._kept)
 
 
 @contextmanager

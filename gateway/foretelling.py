@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from gateway.binding.bound import Passing
+from gateway.binding.bound import Cut, Empty, Fetch, Passing
 from gateway.budget.account import HALF, Currency, Limits, cost_on_path
 from gateway.budget.several import Several, for_several
 from gateway.cells import answer_columns
 from gateway.noise.pricing import Priced
 from gateway.noise.rolling import NoisyRelease
 from gateway.opening import accounts_of, analyst_account, ledger_of, limits_of
+from gateway.overlap.ground import Ground, ground_of
 from gateway.pipeline import analysed
 from gateway.policy.load import LoadedPolicies
 from gateway.policy.rules import Policy
@@ -36,7 +37,10 @@ class Offered:
 
 @dataclass(frozen=True)
 class Foretold:
-    """The price of a statement, its columns with their noise and margins, and which groups would come back."""
+    """The price of a statement, its columns with their noise and margins, and which groups would come back.
+
+    `grounds` are what its parts are about, as they would be compared with earlier questions.
+    """
 
     currency: Currency
     price: Epsilon
@@ -49,6 +53,7 @@ class Foretold:
     several: tuple[Several, ...] = ()
     unit: str = ""
     converted_at: Delta = field(default_factory=Delta.zero)
+    grounds: tuple[Ground, ...] = ()
 
 
 def foretold(
@@ -85,6 +90,19 @@ def foretold(
         for_several(limits_of(policy.privacy.budget), offered.currency, cost),
         policy.dataset.unit,
         policy.privacy.budget.delta * HALF,
+        _grounds(bound, spending),
+    )
+
+
+def _grounds(cut: Cut, spending: Spending) -> tuple[Ground, ...]:
+    """Of each part of each release; what is released on the way is known by its place alone, since nothing runs."""
+    constants = {
+        step.name: step.table.name if isinstance(step, Fetch | Empty) else step.name
+        for step in cut.steps
+    }
+    return tuple(
+        ground_of(one.plan, one.groups if isinstance(one.groups, Enumerated) else None, constants)
+        for one in spending.analyses
     )
 
 

@@ -10,6 +10,7 @@ from gateway.binding.bound import Cut, Sql
 from gateway.cells import in_ranges
 from gateway.executing import Executed
 from gateway.finishing import Constant, Filled, filled, with_literals
+from gateway.paid import Paid
 from gateway.understanding import Understood
 
 
@@ -35,10 +36,10 @@ class Handed:
     notices: tuple[str, ...] = ()
 
 
-def handed(understood: Understood, done: Executed | None) -> Handed:
+def handed(understood: Understood, paid: Paid, done: Executed | None) -> Handed:
     """What there is to run."""
     cut = understood.bound
     if not isinstance(cut, Cut) or done is None:
         return Handed(None)
     notices = in_ranges(one.priced.rolled for one in done.noisy.values())
-    return Handed(Finishing(cut.finishing, done.constants), notices)
+    return Handed(Finishing(cut.finishing, done.constants), (*paid.notices, *notices))

@@ -10,6 +10,7 @@ from gateway.kept import Kept
 from gateway.noise.entropy import SYSTEM_ENTROPY, Entropy
 from gateway.pacing import Pace
 from gateway.policy.subjects import Subject
+from gateway.releases.book import Books
 from gateway.serving import Serving
 from gateway.store.journal import Journal
 from gateway.trail.append import Clock, Trail, utc_now
@@ -38,6 +39,7 @@ class House:
     twin: Twin
     serving: FindServing
     own: OwnRows
+    books: Books
     emit: Emit
     limit_s: float
     kept: Kept = field(default_factory=Kept)

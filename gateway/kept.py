@@ -23,7 +23,7 @@ from gateway.budget.account import ratio
 from gateway.identity.lookup import reading_state
 from gateway.packed.ends import EndsRows
 from gateway.packed.texts import Rows
-from gateway.question import Answer, AnswerColumn
+from gateway.question import Answer, AnswerColumn, Reused
 from gateway.store.tables import FORGET, kept_answers, trail_records
 from gateway.trail.record import Kind
 from gateway.units import Delta, Epsilon
@@ -34,7 +34,7 @@ _MOST_CELLS: Final = 2_000_000
 _ROWS_AT_ONCE: Final = 2_048
 _FORGOTTEN_AT_ONCE: Final = 10
 _FORGET: Final = text(f"SELECT {FORGET}({_FORGOTTEN_AT_ONCE})")
-_ENDS: Final = (Kind.ANSWERED, Kind.REFUSED, Kind.FAILED)
+_ENDS: Final = (Kind.ANSWERED, Kind.REUSED, Kind.REFUSED, Kind.FAILED)
 
 
 class Kept:
@@ -124,6 +124,7 @@ def _parts(answer: Answer) -> Iterator[str]:
         "rho": None if answer.rho is None else ratio(answer.rho),
         "delta": answer.delta.ratio,
         "notices": answer.notices,
+        "reused": None if answer.reused is None else answer.reused.value,
     }
     yield "]," + json.dumps(said, separators=(",", ":"))[1:]
 
@@ -149,6 +150,8 @@ def answer_of(written: str) -> Answer:
         rho=None if said["rho"] is None else Fraction(said["rho"]),
         delta=Delta.from_ratio(said["delta"]),
         notices=tuple(said["notices"]),
+        # answers that were kept before there was reuse do not say it
+        reused=None if said.get("reused") is None else Reused(said["reused"]),
     )
 
 

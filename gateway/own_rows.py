@@ -73,15 +73,19 @@ class OwnRows:
     ) -> list[PastQuestion]:
         """The newest first."""
         end = None if before is None else self._place_of(subject, before)
-        # a question has a record of its charge and one of its fate
-        records = self.records(2 * limit + 2, Wanted(subject=subject.name, before=end))
+        # a question has a record of its charge and one of its fate; two where an answer that was there was not told
+        records = self.records(3 * limit + 3, Wanted(subject=subject.name, before=end))
         charged = {
-            record["query_id"]: Epsilon.from_ratio(record["price"])
+            # the price is that of what was bought: what the own account gave beside it is said where it differs
+            record["query_id"]: Epsilon.from_ratio(record.get("price_taken") or record["price"])
             for record in records
             if record["kind"] == Kind.CHARGED and record.get("price")
         }
-        found = [_past(record, charged) for record in reversed(records) if record["kind"] in _FATES]
-        return found[:limit]
+        last: dict[str, PastQuestion] = {}
+        for record in reversed(records):
+            if record["kind"] in _FATES and record["query_id"] not in last:
+                last[record["query_id"]] = _past(record, charged)
+        return list(last.values())[:limit]
 
     def _place_of(self, subject: Subject, query_id: str) -> int:
         """Where the records of a question of one's own begin; of somebody else's there is none."""

@@ -17,18 +17,21 @@ from gateway.binding.statement import Kind
 from gateway.bounding.fold_moments import fold_moments
 from gateway.budget.account import Currency
 from gateway.budget.charge import Receipt
-from gateway.charging import charge_question
+from gateway.buying import foreseen_for, settled
+from gateway.errands import whole
 from gateway.errors import Code, SourceStopped, SyntaxRefused
-from gateway.executing import Executed, executed
+from gateway.executing import Bill, Executed, executed
 from gateway.fates import Fate, recorded
 from gateway.handing import Handed, handed
 from gateway.house import House
+from gateway.keeping import Keeping
 from gateway.pacing import Grid, on_grid
+from gateway.paid import NOTHING_PAID, Paid
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import BrokenPlan
 from gateway.policy.reported import ranges_of
 from gateway.policy.subjects import Subject
-from gateway.pricing import Sold, Spending, bought, charge_request, estimated, expected_cost
+from gateway.pricing import Sold, Spending, bought, estimated
 from gateway.question import Answer, Estimate, Request
 from gateway.sensitivity.analyse import analyse
 from gateway.sensitivity.rolled import Rolled, rolled
@@ -62,7 +65,7 @@ def release(
         on_grid(house.pace, house.grid(), cancelled) as grid,
     ):
         walked = _walked(house, subject, request, fate, grid, cancelled)
-    return handed(walked.understood, walked.done)
+    return handed(walked.understood, walked.paid, walked.done)
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,7 @@ class Walked:
     serving: Serving
     understood: Understood
     receipt: Receipt | None = None
+    paid: Paid = NOTHING_PAID
     done: Executed | None = None
 
 
@@ -92,7 +96,7 @@ def _answered(house: House, walked: Walked, grid: Grid, cancelled: threading.Eve
         question,
         walked.serving,
         understood,
-        receipt,
+        walked.paid,
         walked.done,
         cancelled,
     )
@@ -125,21 +129,20 @@ def _walked(  # noqa: PLR0913, PLR0917 - a question and everything about it
     spending = Spending(request, understood, analysed(understood.bound, serving, question.asked_at))
     serving.rehearse(spending.analyses, understood.bound, question.asked_at)
     spending = at_accuracy(house.journal, serving, question.subject.name, spending)
-    receipt = None
+    bill: Bill | Receipt = Bill(Paid(), whole(bought(serving, spending, None)))
     if spending.measures:
-        wanted = charge_request(fate.asked, serving, spending)
-        with fate.charging():
-            receipt = charge_question(house.journal, house.trail, fate.asked, wanted, now)
-    if receipt is not None and receipt.repeated:
-        return replace(walked, receipt=receipt)
-    bounded = bought(serving, spending, receipt)
-    done = executed(house, question, serving, understood, bounded, cancelled)
-    return replace(walked, receipt=receipt, done=done)
+        bill = settled(house, serving, fate, spending, cancelled)
+    if isinstance(bill, Receipt):
+        return replace(walked, receipt=bill)
+    keeping = Keeping(fate, serving.policy.name, house.now)
+    with keeping.all(bill):
+        done = executed(house, question, serving, understood, bill, keeping.keep, cancelled)
+    return replace(walked, paid=bill.paid, done=done)
 
 
 def estimate(house: House, subject: Subject, request: Request, front_end: str) -> Estimate:
     """What a question would cost, and how wide its noise would be: nothing is run or charged."""
-    with recorded(house, subject, request, front_end, estimate=True):
+    with recorded(house, subject, request, front_end, estimate=True) as fate:
         now = house.now()
         question, serving = asked(house, subject, request, front_end, now)
         understood = understand(question, serving.views, house.twin.borrowed)
@@ -151,9 +154,16 @@ def estimate(house: House, subject: Subject, request: Request, front_end: str) -
         )
         serving.rehearse(spending.analyses, understood.bound, question.asked_at)
         spending = at_accuracy(house.journal, serving, question.subject.name, spending)
-        cost = expected_cost(house.journal, serving, question.subject.name, spending)
-        releases = bought(serving, spending, cost)
-        return with_margins(estimated(serving, spending, releases), spending, releases)
+        if not spending.measures:
+            releases = bought(serving, spending, None)
+            return estimated(serving, spending, releases)
+        foreseen = foreseen_for(house, serving, fate.query_id, question.subject.name, spending)
+        said = with_margins(
+            estimated(serving, spending, foreseen.releases, foreseen.price),
+            spending,
+            foreseen.releases,
+        )
+        return replace(said, reused=foreseen.reused, notices=(*foreseen.notices, *said.notices))
 
 
 def held(house: House, receipt: Receipt, grid: Grid, cancelled: threading.Event) -> Answer:

@@ -1,18 +1,19 @@
 """What a statement costs: the request to the ledger, and the noise that the charge pays for."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, Protocol, TypeVar
 
 from gateway.binding.bound import Cut
-from gateway.budget.account import Currency, Limits, cost_on_path
-from gateway.budget.charge import ChargeRequest, Idempotency, Measurement, Receipt
+from gateway.budget.account import Account, Currency, Limits
+from gateway.budget.charge import ChargeRequest, Idempotency, Measurement, Owed
 from gateway.budget.remembered import path_of
 from gateway.cells import in_ranges
-from gateway.errors import BudgetExhausted, Code, SyntaxRefused, UnsupportedSql
+from gateway.errors import BudgetExhausted, Code, SyntaxRefused
+from gateway.noise.mixed import variance_of
 from gateway.noise.noisy import NoisyTable
-from gateway.noise.pricing import Noise, Priced, priced, slots_of, unshown
+from gateway.noise.pricing import Noise, Priced, Shares, priced, purchased, slots_of, unshown
 from gateway.noise.recoded import Recoded
 from gateway.noise.rolling import PricedRelease
 from gateway.opening import analyst_account
@@ -21,7 +22,6 @@ from gateway.policy.rules import Policy
 from gateway.question import Estimate, ExpectedColumn, Request
 from gateway.sensitivity.analysis import Analysis, Thresholded
 from gateway.sensitivity.rolled import Rolled
-from gateway.store.draft import Draft
 from gateway.store.journal import Journal
 from gateway.trail.record import Asked
 from gateway.understanding import Understood
@@ -30,6 +30,8 @@ from gateway.units import Delta, Epsilon
 # how many statements with thresholds the delta kept for them covers
 N = TypeVar("N", int, float)
 _THRESHOLDED_STATEMENTS: Final = 1024
+UNSEEN: Final = Fraction(2**62)
+"""How exactly one unit is seen where nothing is measured: not at all."""
 _NOISE: Final = {Currency.PURE: Noise.LAPLACE, Currency.ZCDP: Noise.GAUSSIAN}
 
 
@@ -79,87 +81,113 @@ def price_of(serving: Sold, request: Request) -> Epsilon:
     return price
 
 
-def charge_request(asked: Asked, serving: Sold, spending: Spending) -> ChargeRequest:
-    """The whole statement as one charge."""
-    parts = slots_of(spending.analyses)
-    each = _delta(spending) / max(spending.thresholded, 1)
+def whole_shares(spending: Spending) -> tuple[Shares, ...]:
+    """Of the price of a statement of which nothing is there yet: equal parts for all that is measured and chosen."""
+    each = Fraction(1, max(slots_of(spending.analyses), 1))
+    return tuple(
+        Shares((each,) * len(one.slots), (each,) * len(one.choices)) for one in spending.analyses
+    )
+
+
+def bought_part(shares: Iterable[Shares]) -> Fraction:
+    """How much of the price of the statement is bought."""
+    return sum((one.cost for one in shares), Fraction(0))
+
+
+def charge_request(
+    asked: Asked,
+    serving: Sold,
+    spending: Spending,
+    shares: Sequence[Shares],
+    *,
+    owed: tuple[Owed, ...] = (),
+    touched: tuple[str, ...] | None = None,
+) -> ChargeRequest:
+    """What is bought of a statement as one charge; and what accounts owe for what was there."""
+    whole = bought_part(shares)
+    each = delta_of_each(spending)
     measurements = []
-    for name, analysis in _named(spending.releases):
+    for (name, analysis), part in zip(_named(spending.releases), shares, strict=True):
         hidden = isinstance(analysis.groups, Thresholded)
-        for number in range(len(analysis.slots)):
-            delta = Delta(each if hidden and number == 0 else Fraction(0))
-            mechanism = f"discrete {_NOISE[serving.currency].value}"
-            share = Fraction(1, parts)
-            measurements.append(Measurement(f"{name}.{number + 1}", mechanism, share, delta))
-        for number in range(len(analysis.slots), len(analysis.slots) + len(analysis.choices)):
-            share, none = Fraction(1, parts), Delta(Fraction(0))
-            measurements.append(Measurement(f"{name}.{number + 1}", "exponential", share, none))
+        for number, share in enumerate(part.slots):
+            if share is not None:
+                delta = Delta(each if hidden and number == 0 else Fraction(0))
+                mechanism = f"discrete {_NOISE[serving.currency].value}"
+                measurements.append(
+                    Measurement(f"{name}.{number + 1}", mechanism, share / whole, delta)
+                )
+        for number, share in enumerate(part.choices, len(part.slots)):
+            if share is not None:
+                none = Delta(Fraction(0))
+                measurements.append(
+                    Measurement(f"{name}.{number + 1}", "exponential", share / whole, none)
+                )
     once = spending.request.idempotency
     return ChargeRequest(
         asked.query_id,
         asked.subject,
         analyst_account(asked.subject, serving.policy.name),
-        price_of(serving, spending.request),
+        price_of(serving, spending.request) * whole,
         tuple(measurements),
         None if once is None else Idempotency(*once),
+        owed=owed,
+        touched=touched,
     )
 
 
-def bought(
-    serving: Sold, spending: Spending, paid: Receipt | Fraction | None
-) -> tuple[PricedRelease, ...]:
-    """The noise that the charge pays for, or that a price would.
+def bought(serving: Sold, spending: Spending, cost: Fraction | None) -> tuple[PricedRelease, ...]:
+    """The noise that a price would pay for, where nothing is there yet."""
+    if cost is None:
+        return by_release(spending, [Priced(one, ()) for one in spending.analyses])
+    delta = _delta(spending)
+    return by_release(spending, priced(spending.analyses, _NOISE[serving.currency], cost, delta))
 
-    INVARIANT: a charge pays for one draw. A question that is repeated with its idempotency key is not charged
-    again, so nothing is drawn again: many answers for one charge would be averaged.
-    """
-    if isinstance(paid, Receipt) and paid.repeated:
-        raise UnsupportedSql(
-            Code.NOT_ANSWERED_YET,
-            "a question that is repeated with its idempotency key: the first answer is not kept",
-            "ask with a new key, at the price of a new question",
-        )
-    if paid is None:
-        parts = tuple(Priced(one, ()) for one in spending.analyses)
-    else:
-        cost = paid.cost if isinstance(paid, Receipt) else paid
-        parts = priced(spending.analyses, _NOISE[serving.currency], cost, _delta(spending))
-    return _by_release(spending, parts)
+
+def purchases(
+    serving: Sold, spending: Spending, shares: Sequence[Shares], cost: Fraction
+) -> tuple[Priced | None, ...]:
+    """The noise of what is bought for `cost`; None of the parts of which nothing is bought."""
+    whole = bought_part(shares)
+    if not whole:
+        return (None,) * len(shares)
+    costs = [one.part(cost / whole) for one in shares]
+    hidden = sum(
+        isinstance(each.groups, Thresholded) and bool(one.cost)
+        for each, one in zip(spending.analyses, shares, strict=True)
+    )
+    delta = delta_of_each(spending) * hidden
+    return purchased(spending.analyses, costs, _NOISE[serving.currency], cost, delta)
 
 
 def noise_at(serving: Sold, spending: Spending, cost: Fraction) -> tuple[PricedRelease, ...]:
     """The noise that so much would buy, without the thresholds, which do not change it: to try a price."""
-    return _by_release(spending, unshown(spending.analyses, _NOISE[serving.currency], cost))
+    return by_release(spending, unshown(spending.analyses, _NOISE[serving.currency], cost))
+
+
+def accounts_on_path(journal: Journal, serving: Sold, subject: str) -> Sequence[Account]:
+    """The accounts that a question of this subject is charged to, from the analyst's own up; nothing is written."""
+    return journal.commit(
+        lambda draft: path_of(draft, analyst_account(subject, serving.policy.name))
+    )
 
 
 def limits_on_path(journal: Journal, serving: Sold, subject: str) -> list[Limits]:
-    """The caps that a question of this subject has to fit, from the analyst's account up; nothing is written."""
-
-    def look(draft: Draft) -> list[Limits]:
-        path = path_of(draft, analyst_account(subject, serving.policy.name))
-        return [one.limits for one in path]
-
-    return journal.commit(look)
-
-
-def expected_cost(
-    journal: Journal, serving: Sold, subject: str, spending: Spending
-) -> Fraction | None:
-    """What the statement would be charged, in the ledger's currency; nothing is written."""
-    if not spending.measures:
-        return None
-    price = price_of(serving, spending.request)
-    return cost_on_path(price, serving.currency, limits_on_path(journal, serving, subject))
+    """The caps that it has to fit."""
+    return [one.limits for one in accounts_on_path(journal, serving, subject)]
 
 
 def estimated(
-    serving: Sold, spending: Spending | None, releases: Sequence[PricedRelease]
+    serving: Sold,
+    spending: Spending | None,
+    releases: Sequence[PricedRelease],
+    price: Epsilon | None = None,
 ) -> Estimate:
-    """The price and the margins that can be told beforehand."""
+    """The price and the margins that can be told beforehand; `price` where it is less than that of the whole."""
     if spending is None:
         return Estimate(Epsilon.zero(), Delta.zero(), ())
     bound = spending.understood.bound
-    price = price_of(serving, spending.request) if spending.measures else Epsilon.zero()
+    if price is None:
+        price = price_of(serving, spending.request) if spending.measures else Epsilon.zero()
     margins: list[float | None] = [None] * len(bound.result or ())
     ranks: list[int | None] = [None] * len(bound.result or ())
     if isinstance(bound, Cut) and bound.traced is not None:
@@ -178,7 +206,22 @@ def estimated(
     return Estimate(price, Delta(_delta(spending)), columns, notices)
 
 
-def _by_release(spending: Spending, parts: Sequence[Priced]) -> tuple[PricedRelease, ...]:
+def spread_of_part(part: Priced) -> Fraction:
+    """How exactly one unit is seen in it: the least variance, where one unit moves what is measured by 1.
+
+    What is chosen tells no number.
+    """
+    noises = iter(part.noises)
+    found = [
+        variance_of(next(noises)) / slot.most**2
+        for slot in part.analysis.slots
+        for _ in slot.measurements
+    ]
+    return min(found, default=UNSEEN)
+
+
+def by_release(spending: Spending, parts: Sequence[Priced]) -> tuple[PricedRelease, ...]:
+    """The parts of all releases, release by release."""
     waiting = iter(parts)
     return tuple(
         PricedRelease(one, tuple(next(waiting) for _ in one.parts)) for one in spending.releases
@@ -207,6 +250,11 @@ def _margin(form: Form, release: PricedRelease) -> float | None:
 
 def _wider(one: N | None, other: N | None) -> N | None:
     return other if one is None or (other is not None and other > one) else one
+
+
+def delta_of_each(spending: Spending) -> Fraction:
+    """What each release with a threshold takes of delta."""
+    return _delta(spending) / max(spending.thresholded, 1)
 
 
 def _delta(spending: Spending) -> Fraction:

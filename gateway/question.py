@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from fractions import Fraction
 from typing import Final, Self
 
@@ -11,6 +12,14 @@ from gateway.packed.texts import Row
 from gateway.units import Delta, Epsilon, UnitError, exact_decimal, format_decimal
 
 CONFIDENCES: Final = (Fraction(1, 2), Fraction(9999, 10_000))
+
+
+class Reused(StrEnum):
+    """How an answer came from answers that were given before, where none of it was measured anew."""
+
+    SAME = "same"
+    FILTER = "filter"
+    ROLLUP = "rollup"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +85,7 @@ class Request:
 
     `parameters` are texts as PostgreSQL reads them, `types` what the client says of theirs, where it does, as numbers
     of PostgreSQL's; `idempotency` is the client's key and what it asked; `zone` is the one it counts its days in.
+    `fresh`: never an answer that was given before.
     """
 
     sql: str
@@ -88,6 +98,7 @@ class Request:
     address: str = ""
     accuracy: Accuracy | None = None
     zone: str = "UTC"
+    fresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +129,7 @@ class Answer:
     rho: Fraction | None
     delta: Delta
     notices: tuple[str, ...] = ()
+    reused: Reused | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +153,7 @@ class Estimate:
     delta: Delta
     columns: tuple[ExpectedColumn, ...]
     notices: tuple[str, ...] = ()
+    reused: Reused | None = None
 
 
 @dataclass(frozen=True, slots=True)

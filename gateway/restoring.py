@@ -17,7 +17,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine
 
-from gateway.administering import record_acts, record_revocation
+from gateway.administering import record_acts, record_refresh, record_revocation
 from gateway.budget.administration import Act
 from gateway.budget.anchored import anchored_facts
 from gateway.budget.charge import Withdrawal
@@ -27,6 +27,7 @@ from gateway.config import Settings
 from gateway.errors import Code, OperatorError
 from gateway.identity.acts import KeyRevoked
 from gateway.identity.anchored import anchored_revocations, revocations_of, revoke_again
+from gateway.releases.anchored import anchored_epochs, refresh_again
 from gateway.store.anchor import Anchor, Anchored, Fact
 from gateway.store.backup import Backup, open_backup
 from gateway.store.connect import engine_for
@@ -52,6 +53,7 @@ class Restored:
     acts: tuple[Act, ...]
     withdrawals: tuple[Withdrawal, ...]
     revoked: tuple[KeyRevoked, ...]
+    refreshed: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ def _lacking(connection: Connection, anchored: Anchored | None) -> _Lacking:
 
 
 def _fill(draft: Draft, lacking: _Lacking, order: _Order) -> Restored:
-    """One step: the limits and revocations there were, the gap, and the record of it all."""
+    """One step: the limits, revocations and epochs there were, the gap, and the record of it all."""
     trail, before = Trail(order.key), draft.position
     anchored, facts = lacking.anchored, lacking.facts
     charge = f"gap-{before.seq}"
@@ -159,12 +161,16 @@ def _fill(draft: Draft, lacking: _Lacking, order: _Order) -> Restored:
         query_id=charge,
         actor=order.actor,
         now=order.now,
+        cells_known=anchored is not None and not facts,
         unseen=lacking.unseen,
     )
     record_acts(draft, trail, order.actor, filled.acts)
     revoked = revoke_again(draft, facts)
     for one in revoked:
         record_revocation(draft, trail, one)
+    refreshed = refresh_again(draft, facts, actor=order.actor, now=order.now)
+    for dataset in refreshed:
+        record_refresh(draft, trail, dataset, order.actor)
     about = {
         "backup": None if order.backup is None else order.backup.made_at,
         "restored_to": str(before.seq),
@@ -175,7 +181,8 @@ def _fill(draft: Draft, lacking: _Lacking, order: _Order) -> Restored:
     record = ActRecord(Kind.RESTORED, order.actor, about, taken=taken(filled.withdrawals))
     trail.append(draft, record)
     seen = None if anchored is None else anchored.position.seq
-    return Restored(seen, filled.acts, filled.withdrawals, tuple(revoked))
+    charged = tuple(one for one in filled.withdrawals if one.amount or one.delta)
+    return Restored(seen, filled.acts, charged, tuple(revoked), tuple(refreshed))
 
 
 def _fresh(connection: Connection, anchored: Anchored | None) -> Anchored:
@@ -191,6 +198,7 @@ def _fresh(connection: Connection, anchored: Anchored | None) -> Anchored:
             **kept,
             **anchored_facts(connection, position.seq),
             **anchored_revocations(connection, position.seq),
+            **anchored_epochs(connection, position.seq),
             **anchored_restoration(connection, position.seq),
         },
     )

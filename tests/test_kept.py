@@ -1,5 +1,6 @@
 """Answers that are held for a key: handed out as they were, durable for a day, and bounded in number and size."""
 
+import json
 from dataclasses import fields, replace
 from fractions import Fraction
 
@@ -8,15 +9,16 @@ import pytest
 from fix_ledger import BOTH, Bank, limits, open_tree
 from fix_state import StateServer, dsn_of
 from psycopg import errors
-from sqlalchemy import create_engine
+from sqlalchemy import create_engine, func, insert
 from sqlalchemy.exc import IntegrityError
 
 from gateway.budget.account import Currency
 from gateway.charging import record_fate
 from gateway.errors import BackendUnavailable, Code
 from gateway.kept import LONGEST_TEXT, Kept, answer_of, answer_text
-from gateway.question import Answer, AnswerColumn
+from gateway.question import Answer, AnswerColumn, Reused
 from gateway.store.logins import StateUrls
+from gateway.store.tables import kept_answers
 from gateway.trail.append import Trail
 from gateway.trail.record import Asked, Kind, QuestionRecord
 from gateway.units import Delta, Epsilon
@@ -72,6 +74,7 @@ FULL = Answer(
     rho=Fraction(1, 3**50),
     delta=Delta.parse("1e-9"),
     notices=("a notice",),
+    reused=Reused.ROLLUP,
 )
 
 
@@ -99,10 +102,22 @@ def test_answer_is_the_same_when_it_was_written_and_read() -> None:
     assert answer_of(answer_text(FULL)) == FULL
     without = replace(FULL, rho=None, notices=())
     assert answer_of(answer_text(without)) == without
+    for way in (None, *Reused):
+        assert answer_of(answer_text(replace(FULL, reused=way))).reused is way
     blank = Answer("", (), (), (), Epsilon.zero(), Epsilon.zero(), None, Delta.zero())
     assert [
         one.name for one in fields(Answer) if getattr(FULL, one.name) == getattr(blank, one.name)
     ] == []
+
+
+def test_answer_that_was_kept_before_there_was_reuse_is_read(spent: Bank) -> None:
+    """What an earlier version wrote does not say it, and was measured for its question."""
+    said = json.loads(answer_text(FULL))
+    del said["reused"]
+    written = insert(kept_answers).values(query_id="q-1", at=func.now(), answer=json.dumps(said))
+    with spent.engine.begin() as connection:
+        connection.execute(written)
+    assert Kept(spent.engine).find("q-1") == replace(FULL, reused=None)
 
 
 def test_answer_is_found_by_another_process_on_the_same_state(spent: Bank) -> None:
@@ -206,9 +221,10 @@ def test_removal_of_old_answers_is_for_the_application_alone(
             connection.execute("DROP ROLE passer_by")
 
 
+@pytest.mark.parametrize("fate", [Kind.ANSWERED, Kind.REUSED, Kind.REFUSED, Kind.FAILED])
 @BOTH
 def test_question_has_ended_when_its_fate_is_recorded(
-    bank: Bank, trail: Trail, currency: Currency
+    bank: Bank, trail: Trail, currency: Currency, fate: Kind
 ) -> None:
     """A charge alone is no end: somebody may be working on it."""
     open_tree(bank, currency, limits(1))
@@ -216,6 +232,6 @@ def test_question_has_ended_when_its_fate_is_recorded(
     kept = Kept(bank.engine)
     assert not kept.ended("q-1")
     asked = Asked("q-1", "alice", "clinic", "SELECT 1", "rest", "")
-    record_fate(bank.journal, trail, QuestionRecord(Kind.ANSWERED, asked))
+    record_fate(bank.journal, trail, QuestionRecord(fate, asked))
     assert kept.ended("q-1")
     assert Kept().ended("q-1")

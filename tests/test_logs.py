@@ -13,7 +13,8 @@ from fix_gateway import no_gateway
 
 import gateway
 from gateway import events
-from gateway.events import Event, Level
+from gateway.errors import Code
+from gateway.events import Event, Level, Outcome
 from gateway.observing.metrics import Metrics, both
 
 NASTY = 'a\nb\r\x1b[2J\x7f\x85\u2028\u202e\ud800 "x"=1 \\n {"event": "forged"} é'
@@ -153,6 +154,50 @@ def test_every_event_is_counted_under_its_name() -> None:
         assert f'gateway_events_total{{event="{kind.name}"}} 2.0' in text
     assert len(heard) == 2 * len(kinds())
     assert "forged" not in text
+
+
+def test_questions_are_counted_by_what_became_of_them() -> None:
+    """Every outcome is there from the start, and so is every code of the overlap; each is counted apart."""
+    metrics = Metrics()
+    assert set(_questions(metrics).values()) == {0.0}
+    for outcome, code in (
+        *((Outcome.ANSWERED, ""), (Outcome.REUSED, ""), (Outcome.REUSED, "")),
+        *((Outcome.REFUSED, Code.DIFFERENCING), (Outcome.REFUSED, Code.NO_BOUND)),
+        (Outcome.FAILED, Code.SOURCE_UNAVAILABLE),
+    ):
+        metrics.count(events.QuestionEnded(outcome, code))
+    assert _questions(metrics) == {
+        'questions_total{outcome="answered"}': 1.0,
+        'questions_total{outcome="reused"}': 2.0,
+        'questions_total{outcome="refused"}': 2.0,
+        'questions_total{outcome="failed"}': 1.0,
+        'overlap_refusals_total{code="GW401"}': 1.0,
+        'overlap_refusals_total{code="GW402"}': 0.0,
+        'overlap_refusals_total{code="GW403"}': 0.0,
+        'overlap_refusals_total{code="GW404"}': 0.0,
+    }
+
+
+def test_questions_have_no_label_but_those_of_the_lists() -> None:
+    """Whatever an event says, no series begins with it."""
+    metrics = Metrics()
+    before = set(_questions(metrics))
+    metrics.count(events.QuestionEnded("forged", NASTY))
+    metrics.count(events.QuestionEnded(NASTY, "GW499"))
+    assert set(_questions(metrics)) == before
+    assert set(_questions(metrics).values()) == {0.0}
+
+
+def _questions(metrics: Metrics) -> dict[str, float]:
+    lines = (
+        line.removeprefix("gateway_").rpartition(" ")
+        for line in metrics.text().decode().splitlines()
+    )
+    return {
+        name: float(value)
+        for name, _, value in lines
+        if name.startswith(("questions_total", "overlap_refusals_total"))
+    }
 
 
 def test_metrics_of_two_gateways_are_apart() -> None:

@@ -160,7 +160,7 @@ def _missed(
         stream = Stream(f"{seed} {run}")
         release = known.noisy(stream)
         parts = [
-            replace(one, noises=tuple(narrower(each, claimed) for each in one.noises))
+            replace(one, noises=tuple(narrower(each, claimed) for each in one.drawn))
             for one in release.priced.parts
         ]
         told = replace(release, priced=replace(release.priced, parts=tuple(parts)))

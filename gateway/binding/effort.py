@@ -25,7 +25,7 @@ _MOST: Final = 256  # products
 _LONGEST: Final = 6  # relations beside each other
 _ONE: Final[Effort] = ((),)
 _QUERIES: Final = (exp.Select, exp.SetOperation, exp.Values)
-_KNOWN: Final = (
+KNOWN: Final = (
     (FUNCTIONS.keys() - {"replace", "concat"})
     | (AGGREGATES - {"string_agg", "array_agg", "json_agg", "jsonb_agg", "xmlagg"})
     | {"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"}
@@ -51,7 +51,7 @@ class _Untold(Exception):
 
 def effort(query: exp.Expression, constants: Iterable[str]) -> Effort | None:
     """What the query takes, in rows of constants; None where that cannot be told."""
-    if any(name_of_function(one) not in _KNOWN for one in query.find_all(exp.Anonymous)):
+    if any(name_of_function(one) not in KNOWN for one in query.find_all(exp.Anonymous)):
         return None
     try:
         counting = _Counting()

@@ -4,7 +4,7 @@ INVARIANT: every amount of one ledger is in one currency, fixed when the ledger 
 INVARIANT: a cap can be changed, what was spent cannot: there is no reset.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -123,6 +123,20 @@ class Account:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """So much of the ledger's currency, and so much delta."""
+
+    cost: Fraction
+    delta: Fraction
+
+    def __add__(self, other: "Amounts") -> "Amounts":
+        return Amounts(self.cost + other.cost, self.delta + other.delta)
+
+    def __bool__(self) -> bool:
+        return bool(self.cost or self.delta)
+
+
 @dataclass(frozen=True)
 class Balance:
     """What an account has given so far, in the ledger's currency; `ordinal` counts its entries."""
@@ -131,6 +145,15 @@ class Balance:
     at: datetime
     spent: Fraction
     delta_spent: Fraction
+
+    def plus(self, amounts: "Amounts", now: datetime) -> "Balance":
+        """The balance once so much more is given; its clock never goes back."""
+        return Balance(
+            self.ordinal + 1,
+            max(now, self.at),
+            self.spent + amounts.cost,
+            self.delta_spent + amounts.delta if amounts.delta else self.delta_spent,
+        )
 
     @property
     def spent_text(self) -> str:
@@ -142,7 +165,9 @@ class Balance:
 
 
 EMPTY: Final = Balance(0, datetime(1970, 1, 1, tzinfo=UTC), Fraction(0), Fraction(0))
+NOTHING: Final = Amounts(Fraction(0), Fraction(0))
 WHOLE: Final = "*"  # the cell that stands for an account as a whole
+RESTORED: Final = "#"  # the chain that counts how often cells were begun anew
 
 
 def ratio(amount: Fraction) -> str:
@@ -159,3 +184,11 @@ def cost_on_path(price: Epsilon, currency: Currency, limits: list[Limits]) -> Fr
     if currency is Currency.PURE:
         return price.value
     return price.value * min(limit.rho_per_epsilon for limit in limits)
+
+
+def rate_on_path(currency: Currency, limits: Iterable[Limits]) -> Fraction:
+    """What one epsilon costs on a path, as `cost_on_path` has it; accounts that may give nothing left out."""
+    if currency is Currency.PURE:
+        return Fraction(1)
+    rates = (limit.rho_per_epsilon for limit in limits)
+    return min((rate for rate in rates if rate), default=Fraction(1))

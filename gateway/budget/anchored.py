@@ -2,6 +2,9 @@
 
 INVARIANT: a state whose ledger says less than the anchor does is refused, also when its trail is
 whole: an account that lost its entries would give the same budget out again.
+
+The anchor knows accounts as a whole, no cells: after a restore these begin anew (`confined.py`), and
+what somebody takes out of them while the state stands is found by `gateway audit verify`.
 """
 
 from collections.abc import Mapping

@@ -1,89 +1,86 @@
 """Write a charge and its entries: the only place that adds to what was spent."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from fractions import Fraction
 
-from gateway.budget.account import WHOLE, Balance, ratio
-from gateway.budget.charge import Idempotency, Measurement, Withdrawal
+from gateway.budget.account import NOTHING, WHOLE, Amounts, Balance, ratio
+from gateway.budget.charge import Entry, Idempotency, Measurement, Withdrawal
 from gateway.budget.measured import measured_text
 from gateway.store.draft import Draft
 from gateway.store.tables import charges, ledger_entries
-from gateway.units import Delta, Epsilon
+from gateway.units import Epsilon
 
 
 @dataclass(frozen=True)
 class Booking:
-    """What one charge takes from each account it touches, in the ledger's currency."""
+    """One charge: whose, in which ledger, when, at what price."""
 
     query_id: str
     ledger: str
-    amount: Fraction
-    delta: Delta
+    subject: str
+    price: Epsilon
     now: datetime
-
-    @property
-    def amount_text(self) -> str:
-        return ratio(self.amount)
-
-    @property
-    def delta_text(self) -> str:
-        return self.delta.ratio
-
-    def after(self, before: Balance) -> Balance:
-        """An account's balance once this is taken; its clock never goes back."""
-        return Balance(
-            before.ordinal + 1,
-            max(self.now, before.at),
-            before.spent + self.amount,
-            before.delta_spent + self.delta.value if self.delta else before.delta_spent,
-        )
 
 
 def book_charge(
     draft: Draft,
     booking: Booking,
+    withdrawals: Sequence[Withdrawal],
     *,
-    subject: str,
-    price: Epsilon,
     measurements: tuple[Measurement, ...] = (),
     once: Idempotency | None = None,
 ) -> None:
+    """Write the charge and take it from every account, whatever its limits: the caller has seen to them."""
+    largest = _largest(withdrawals)
     draft.insert(
         charges,
         {
             "query_id": booking.query_id,
             "at": booking.now.isoformat(),
-            "subject": subject,
+            "subject": booking.subject,
             "ledger": booking.ledger,
-            "price": price.ratio,
-            "amount": booking.amount_text,
-            "delta": booking.delta_text,
+            "price": booking.price.ratio,
+            "amount": ratio(largest.cost),
+            "delta": ratio(largest.delta),
             "measurements": measured_text(measurements),
             "idempotency_key": once.key if once else None,
             "request_digest": once.request_digest if once else None,
         },
     )
+    for withdrawal in withdrawals:
+        for entry in withdrawal.entries:
+            _book_entry(draft, booking.query_id, withdrawal.account, entry)
 
 
-def book_entry(draft: Draft, booking: Booking, account: str, after: Balance) -> Withdrawal:
-    """Take the booking from one account, whatever its limits: the caller has seen to them."""
+def _largest(withdrawals: Sequence[Withdrawal]) -> Amounts:
+    if not withdrawals:
+        return NOTHING
+    amount, delta = withdrawals[0].amount, withdrawals[0].delta
+    # most charges take one amount from everybody, and to see that is quicker than to compare fractions
+    if all(one.amount is amount and one.delta is delta and not one.cells for one in withdrawals):
+        return Amounts(amount, delta)
+    largest = [one.largest for one in withdrawals]
+    return Amounts(max(one.cost for one in largest), max(one.delta for one in largest))
+
+
+def _book_entry(draft: Draft, query_id: str, account: str, entry: Withdrawal | Entry) -> None:
     draft.insert(
         ledger_entries,
         {
             "account": account,
-            "cell": WHOLE,
-            "ordinal": after.ordinal,
-            "query_id": booking.query_id,
-            "at": after.at.isoformat(),
-            "amount": booking.amount_text,
-            "spent_after": after.spent_text,
-            "delta": booking.delta_text,
-            "delta_after": after.delta_text,
+            "cell": entry.cell,
+            "ordinal": entry.after.ordinal,
+            "query_id": query_id,
+            "at": entry.after.at.isoformat(),
+            "amount": ratio(entry.amount),
+            "spent_after": entry.after.spent_text,
+            "delta": ratio(entry.delta),
+            "delta_after": entry.after.delta_text,
         },
     )
-    draft.remember(("balance", account), after)
-    return Withdrawal(account, booking.amount, booking.delta.value, after)
+    key = ("balance", account) if entry.cell == WHOLE else ("balance", account, entry.cell)
+    draft.remember(key, entry.after)
 
 
 def anchored_balance(balance: Balance) -> dict[str, str | None]:

@@ -1,10 +1,12 @@
 """What the ledger is asked for and what it answers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
+from typing import ClassVar
 
-from gateway.budget.account import Balance
+from gateway.budget.account import EMPTY, WHOLE, Amounts, Balance
 from gateway.units import Delta, Epsilon
 
 
@@ -27,8 +29,29 @@ class Idempotency:
 
 
 @dataclass(frozen=True)
+class Owed:
+    """An answer that the ledger paid for before, and what each account gives for it that has not paid yet.
+
+    `cost` is in the ledger's currency. `touched` is as in the request that bought it.
+    """
+
+    cost: Fraction
+    delta: Fraction
+    paid: frozenset[str]
+    touched: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.cost < 0 or self.delta < 0:
+            raise ValueError("what is owed is not negative")
+
+
+@dataclass(frozen=True)
 class ChargeRequest:
     """A question's whole statement, priced, before anything runs.
+
+    `price` is that of what is bought; it may be zero when answers are owed for and nothing is bought.
+    `touched` names the cells of an immutable partition that what is bought is confined to; None: it is
+    not. Cells are named `<digest of the partition>:<values>`, the digest in letters and digits.
 
     INVARIANT: the shares of the measurements add up to at most one, so what the noise will cost is
     never more than what is charged.
@@ -40,10 +63,16 @@ class ChargeRequest:
     price: Epsilon
     measurements: tuple[Measurement, ...]
     idempotency: Idempotency | None = None
+    owed: tuple[Owed, ...] = ()
+    touched: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.price:
-            raise ValueError("a charge has a price above zero")
+            if not self.owed:
+                raise ValueError("a charge has a price above zero")
+            if self.measurements:
+                raise ValueError("a charge without a price has no measurements")
+            return
         if not self.measurements or any(m.share <= 0 for m in self.measurements):
             raise ValueError("a charge has measurements, each with a share above zero")
         if sum(m.share for m in self.measurements) > 1:
@@ -52,17 +81,45 @@ class ChargeRequest:
     @cached_property
     def delta(self) -> Delta:
         """What the thresholds of the statement take together."""
-        return Delta(sum((m.delta.value for m in self.measurements), Fraction(0)))
+        return Delta(sum((m.delta.value for m in self.measurements if m.delta), Fraction(0)))
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the ledger: what was added to a cell of an account, and how that stands then."""
+
+    cell: str
+    amount: Fraction
+    delta: Fraction
+    after: Balance
 
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """What one account gave to a charge and how it stands after that, in the ledger's currency."""
+    """What one account gave to a charge and how it stands after that, in the ledger's currency.
+
+    `amount` and `delta` are what the account as a whole gave. Of a charge that was confined to cells
+    that is by how much the fullest cell became fuller, and `cells` has what was added to each.
+    """
 
     account: str
     amount: Fraction
     delta: Fraction
     after: Balance
+    cells: tuple[Entry, ...] = ()
+    cell: ClassVar[str] = WHOLE
+
+    @property
+    def entries(self) -> "tuple[Withdrawal | Entry, ...]":
+        """All lines of the ledger: this one, of the account as a whole, and those of its cells."""
+        return (self, *self.cells)
+
+    @property
+    def largest(self) -> Amounts:
+        """The largest amount in any of the lines, and the largest delta."""
+        return Amounts(
+            max(each.amount for each in self.entries), max(each.delta for each in self.entries)
+        )
 
     @property
     def spent(self) -> Fraction:
@@ -75,10 +132,23 @@ class Withdrawal:
 
 @dataclass(frozen=True)
 class Receipt:
-    """A charge that was made. A repeated idempotency key brings back the first receipt's id."""
+    """A charge that was made. A repeated idempotency key brings back the first receipt's id.
+
+    `cost` is that of what was bought, in the ledger's currency: what its noise may cost. `withdrawals`
+    are in the order of the path; an account that gave nothing has none. `price_taken` is what the
+    analyst's own account gave, in epsilon: by so much its remaining epsilon went down, where it is the
+    account that binds. Who repeats a key gives nothing.
+    """
 
     query_id: str
     price: Epsilon
     cost: Fraction
     withdrawals: tuple[Withdrawal, ...]
     repeated: bool = False
+    price_taken: Epsilon = field(default_factory=Epsilon.zero)
+    at: datetime = EMPTY.at
+
+    @property
+    def delta_taken(self) -> Delta:
+        """What the account that gave first on the path gave of its delta: the analyst's own, if it gave."""
+        return Delta(self.withdrawals[0].delta) if self.withdrawals else Delta.zero()

@@ -4,6 +4,9 @@ The anchor says how much each account had given; the restored state says less. T
 charged, whether it fits or not: those answers are out. An account that the state has never heard of
 is opened, so that what it gave is not forgotten either; and a cap that was changed after the backup
 is changed again, so that restoring gives nobody back what an administrator took away.
+
+The anchor knows nothing of cells. What was lost may have filled a cell that was not the fullest, and of
+that no balance tells; so the cells of every account begin anew, and what was given counts for everyone.
 """
 
 from collections.abc import Mapping
@@ -11,18 +14,29 @@ from dataclasses import dataclass
 from datetime import datetime
 from fractions import Fraction
 
-from gateway.budget.account import Account, Currency, Every, Ledger, Limits, Window
+from gateway.budget.account import (
+    NOTHING,
+    Account,
+    Amounts,
+    Balance,
+    Currency,
+    Every,
+    Ledger,
+    Limits,
+    Window,
+)
 from gateway.budget.administration import Act, open_account, open_ledger, set_limits
-from gateway.budget.booking import Booking, book_charge, book_entry
+from gateway.budget.booking import Booking, book_charge
 from gateway.budget.charge import Withdrawal
-from gateway.budget.remembered import balance_of, find_account, find_ledger
+from gateway.budget.confined import begin_anew
+from gateway.budget.remembered import balance_of, find_account, find_ledger, load_confined
 from gateway.store.anchor import Fact
 from gateway.store.draft import Draft
 from gateway.units import Delta, Epsilon
 
 _ACCOUNT, _LEDGER = "account:", "ledger:"
 _Definition = Mapping[str, str | None]
-_NOTHING = (Fraction(0), Fraction(0))
+_NOTHING_UNSEEN = (Fraction(0), Fraction(0))
 
 
 @dataclass(frozen=True)
@@ -33,16 +47,19 @@ class Filled:
     withdrawals: tuple[Withdrawal, ...]
 
 
-def charge_gap(
+def charge_gap(  # noqa: PLR0913 - all that a restore knows
     draft: Draft,
     facts: Mapping[str, Fact],
     *,
     query_id: str,
     actor: str,
     now: datetime,
+    cells_known: bool,
     unseen: Mapping[str, tuple[Fraction, Fraction]] | None = None,
 ) -> Filled:
     """Bring every account up to what the anchor says of it.
+
+    `cells_known` says that no charge can be missing, so that cells stay as they are.
 
     `unseen` is what each account was charged since this state and the anchor's parted: it is in the
     balances, the anchor knows nothing of it, and it must not make up for what was lost. Limits were
@@ -58,20 +75,26 @@ def charge_gap(
         if find_account(draft, account.name) is None:
             acts += open_account(draft, account, actor=actor, now=now)
         else:
-            lost, present = account.limits, _present(draft, account)
-            limits = lost if unseen is None else _tighter(lost, present)
+            then, present = account.limits, _open(draft, account.name).limits
+            limits = then if unseen is None else _tighter(then, present)
             acts += set_limits(draft, account.name, limits, actor=actor, now=now)
-    taken = (
-        _charge_one(
-            draft,
-            name,
-            fact,
-            f"{query_id}-{name}",
-            now=now,
-            unseen=(unseen or {}).get(name, _NOTHING),
+    confined = set() if cells_known else set(draft.recall("accounts with cells", load_confined))
+    taken = []
+    for name in dict.fromkeys([*accounts, *sorted(confined)]):
+        lost = NOTHING
+        if name in accounts:
+            gone = (unseen or {}).get(name, _NOTHING_UNSEEN)
+            lost = _lost(balance_of(draft, name), accounts[name], gone)
+        taken.append(
+            _charge_one(
+                draft,
+                _open(draft, name),
+                f"{query_id}-{name}",
+                lost=lost,
+                confined=name in confined,
+                now=now,
+            )
         )
-        for name, fact in accounts.items()
-    )
     return Filled(tuple(acts), tuple(one for one in taken if one is not None))
 
 
@@ -88,11 +111,11 @@ def _parents_first(accounts: Mapping[str, _Definition]) -> list[Account]:
     ]
 
 
-def _present(draft: Draft, account: Account) -> Limits:
-    present = find_account(draft, account.name)
-    if present is None:
+def _open(draft: Draft, name: str) -> Account:
+    account = find_account(draft, name)
+    if account is None:
         raise AssertionError("asked of accounts that are open")
-    return present.limits
+    return account
 
 
 def _tighter(one: Limits, other: Limits) -> Limits:
@@ -109,24 +132,28 @@ def _pace(window: Window) -> Fraction:
     return window.epsilon.value / {Every.DAY: 1, Every.WEEK: 7, Every.MONTH: 31}[window.every]
 
 
-def _charge_one(
-    draft: Draft,
-    name: str,
-    fact: _Definition,
-    query_id: str,
-    *,
-    now: datetime,
-    unseen: tuple[Fraction, Fraction],
-) -> Withdrawal | None:
-    balance = balance_of(draft, name)
+def _lost(balance: Balance, fact: _Definition, unseen: tuple[Fraction, Fraction]) -> Amounts:
+    """What the anchor says that an account gave, and its balance does not."""
     seen, seen_delta = balance.spent - unseen[0], balance.delta_spent - unseen[1]
-    amount = max(Fraction(0), Fraction(str(fact["spent"])) - seen)
-    delta = max(Fraction(0), Fraction(str(fact["delta_spent"])) - seen_delta)
-    if not amount and not delta:
+    return Amounts(
+        max(Fraction(0), Fraction(str(fact["spent"])) - seen),
+        max(Fraction(0), Fraction(str(fact["delta_spent"])) - seen_delta),
+    )
+
+
+def _charge_one(
+    draft: Draft, account: Account, query_id: str, *, lost: Amounts, confined: bool, now: datetime
+) -> Withdrawal | None:
+    """Charge what was lost to the account as a whole, and let its cells begin anew."""
+    if not lost and not confined:
         return None
-    booking = Booking(query_id, str(fact["ledger"]), amount, Delta(delta), now)
-    book_charge(draft, booking, subject="gateway", price=Epsilon.zero())
-    return book_entry(draft, booking, name, booking.after(balance))
+    balance = balance_of(draft, account.name)
+    cells = (begin_anew(draft, account.name, max(now, balance.at)),) if confined else ()
+    after = balance.plus(lost, now)
+    withdrawal = Withdrawal(account.name, lost.cost, lost.delta, after, cells)
+    booking = Booking(query_id, account.ledger, "gateway", Epsilon.zero(), now)
+    book_charge(draft, booking, [withdrawal])
+    return withdrawal
 
 
 def _named(facts: Mapping[str, Fact], prefix: str) -> dict[str, _Definition]:

@@ -1,85 +1,130 @@
 """Charge a question to every account on its path, or refuse it.
 
 INVARIANT: a charge fits the lifetime cap, the threshold delta and the window of every account from
-the analyst's to the ledger's, or nothing is taken from any of them.
+the analyst's to the ledger's that gives something, or nothing is taken from any of them.
 INVARIANT: what is taken is never given back; amounts cannot be negative (units.py), and an entry
 that does not add to its predecessor is refused by the database (migration 0001).
 INVARIANT: an account's clock only moves forward. Its entries carry the later of now and the entry
 before, and the window is the one of that moment: a clock set back opens no window again.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from fractions import Fraction
 
 from sqlalchemy import Connection, select
 
-from gateway.budget.account import Account, Balance, Currency, cost_on_path
-from gateway.budget.booking import Booking, anchored_balance, book_charge, book_entry
-from gateway.budget.charge import ChargeRequest, Idempotency, Receipt, Withdrawal
+from gateway.budget.account import (
+    WHOLE,
+    Account,
+    Balance,
+    Currency,
+    cost_on_path,
+    rate_on_path,
+)
+from gateway.budget.booking import Booking, anchored_balance, book_charge
+from gateway.budget.charge import ChargeRequest, Entry, Idempotency, Receipt, Withdrawal
+from gateway.budget.confined import confined_entries
+from gateway.budget.giving import Gift, gifts_of
 from gateway.budget.remembered import balance_of, ledger_of, path_of, spent_before
 from gateway.budget.shortfall import exhausted, thresholds_exhausted, window_exhausted
 from gateway.errors import Code, SyntaxRefused
 from gateway.store.draft import Draft
 from gateway.store.tables import charges, ledger_entries
-from gateway.units import Epsilon
+from gateway.units import Delta, Epsilon
 
 
 def charge(draft: Draft, request: ChargeRequest, now: datetime) -> Receipt:
-    """Take the price of `request` from its account and all above it."""
+    """Take the price of `request` from its account and all above it, and what is owed from who owes it."""
     once = request.idempotency
-    if once is not None and (earlier := _earlier(draft, request.subject, once)) is not None:
+    if once is not None and (earlier := earlier_charge(draft, request.subject, once)) is not None:
         for taken in earlier.withdrawals:  # the anchor may have missed it
             account = path_of(draft, taken.account)[0]
             _tell_anchor(draft, account, balance_of(draft, account.name))
         return earlier
     path = path_of(draft, request.account)
     ledger = ledger_of(draft, path[0])
-    for account in path:
-        if not account.limits.cost(ledger.currency):
-            balance = balance_of(draft, account.name)
-            raise exhausted(account, ledger.currency, balance, request.price.value)
-    cost = cost_on_path(request.price, ledger.currency, [account.limits for account in path])
-    booking = Booking(request.query_id, ledger.name, cost, request.delta, now)
-    afters = [_fitting(draft, account, ledger.currency, booking) for account in path]
-    book_charge(
-        draft,
-        booking,
-        subject=request.subject,
-        price=request.price,
-        measurements=request.measurements,
-        once=once,
+    cost = _cost(draft, request, path, ledger.currency)
+    gifts = gifts_of(request, path, cost)
+    withdrawals = tuple(_fitting(draft, gift, ledger.currency, path, now) for gift in gifts)
+    for gift, withdrawal in zip(gifts, withdrawals, strict=True):
+        _tell_anchor(draft, gift.account, withdrawal.after)
+    booking = Booking(request.query_id, ledger.name, request.subject, request.price, now)
+    book_charge(draft, booking, withdrawals, measurements=request.measurements, once=once)
+    receipt = Receipt(
+        request.query_id,
+        request.price,
+        cost,
+        withdrawals,
+        price_taken=_price_taken(request, cost, withdrawals, ledger.currency, path),
+        at=now,
     )
-    withdrawals = tuple(
-        _withdraw(draft, account, booking, after)
-        for account, after in zip(path, afters, strict=True)
-    )
-    receipt = Receipt(request.query_id, request.price, cost, withdrawals)
     if once is not None:
         draft.remember(("idempotency", request.subject, once.key), (once.request_digest, receipt))
     return receipt
 
 
-def _fitting(draft: Draft, account: Account, currency: Currency, booking: Booking) -> Balance:
-    """The account's balance after the charge, if its cap, its delta and its window allow it."""
+def _cost(
+    draft: Draft, request: ChargeRequest, path: Sequence[Account], currency: Currency
+) -> Fraction:
+    """What the bought part of the statement costs, in the ledger's currency."""
+    if not request.price:
+        return Fraction(0)
+    for account in path:
+        if not account.limits.cost(currency):
+            raise exhausted(account, currency, balance_of(draft, account.name), request.price.value)
+    return cost_on_path(request.price, currency, [account.limits for account in path])
+
+
+def _fitting(
+    draft: Draft, gift: Gift, currency: Currency, path: Sequence[Account], now: datetime
+) -> Withdrawal:
+    """What the account gives, if its cap, its delta and its window allow it."""
+    account, amounts, cells = gift.account, gift.whole, tuple[Entry, ...]()
     balance = balance_of(draft, account.name)
-    after = booking.after(balance)
-    limits, cap = account.limits, account.limits.cost(currency).value
+    if gift.confined:
+        at = max(now, balance.at)
+        rise, cells = confined_entries(draft, account.name, gift.confined, at)
+        amounts += rise
+    after, limits = balance.plus(amounts, now), account.limits
+    taken = Withdrawal(account.name, amounts.cost, amounts.delta, after, cells)
+    cap = limits.cost(currency).value
+    # an account above its cap gives nothing, not even to a cell with which it would rise no further
     if after.spent > cap:
-        raise exhausted(account, currency, balance, booking.amount)
+        needs = _needs(taken) if cap else _needs(taken) / _rate(currency, path)
+        raise exhausted(account, currency, balance, needs)
     if after.delta_spent > limits.for_thresholds.value:
-        raise thresholds_exhausted(account, balance, booking.delta)
-    if limits.window is not None:
+        raise thresholds_exhausted(account, balance, Delta(taken.delta or taken.largest.delta))
+    if limits.window is not None and cap:
         since = after.spent - spent_before(draft, account.name, limits.window.every.start(after.at))
         worth = limits.epsilon.value / cap
         if since * worth > limits.window.epsilon.value:
-            given, needs = (since - booking.amount) * worth, booking.amount * worth
+            given, needs = (since - taken.amount) * worth, _needs(taken) * worth
             raise window_exhausted(account, limits.window, given, needs, after.at)
-    return after
+    return taken
 
 
-def _withdraw(draft: Draft, account: Account, booking: Booking, after: Balance) -> Withdrawal:
-    _tell_anchor(draft, account, after)
-    return book_entry(draft, booking, account.name, after)
+def _needs(taken: Withdrawal) -> Fraction:
+    return taken.amount or taken.largest.cost
+
+
+def _rate(currency: Currency, path: Sequence[Account]) -> Fraction:
+    return rate_on_path(currency, (account.limits for account in path))
+
+
+def _price_taken(
+    request: ChargeRequest,
+    cost: Fraction,
+    withdrawals: Sequence[Withdrawal],
+    currency: Currency,
+    path: Sequence[Account],
+) -> Epsilon:
+    """What the analyst's own account gave, in epsilon."""
+    if not withdrawals or withdrawals[0].account != request.account:
+        return Epsilon.zero()
+    amount = withdrawals[0].amount
+    return request.price if amount is cost else Epsilon(amount / _rate(currency, path))
 
 
 def _tell_anchor(draft: Draft, account: Account, balance: Balance) -> None:
@@ -87,7 +132,7 @@ def _tell_anchor(draft: Draft, account: Account, balance: Balance) -> None:
     draft.state_fact(f"account:{account.name}", fact)
 
 
-def _earlier(draft: Draft, subject: str, once: Idempotency) -> Receipt | None:
+def earlier_charge(draft: Draft, subject: str, once: Idempotency) -> Receipt | None:
     """The receipt of the first request with this key, if there was one."""
     known = draft.recall(
         ("idempotency", subject, once.key),
@@ -98,9 +143,7 @@ def _earlier(draft: Draft, subject: str, once: Idempotency) -> Receipt | None:
     digest, receipt = known
     if digest != once.request_digest:
         raise SyntaxRefused(Code.IDEMPOTENCY_MISMATCH, hint="use a new key for a new question")
-    return Receipt(
-        receipt.query_id, receipt.price, receipt.cost, receipt.withdrawals, repeated=True
-    )
+    return replace(receipt, repeated=True, price_taken=Epsilon.zero())
 
 
 def _load_earlier(connection: Connection, subject: str, key: str) -> tuple[str, Receipt] | None:
@@ -109,20 +152,24 @@ def _load_earlier(connection: Connection, subject: str, key: str) -> tuple[str, 
     ).one_or_none()
     if found is None:
         return None
-    entries = connection.execute(
+    rows = connection.execute(
         select(ledger_entries).where(ledger_entries.c.query_id == found.query_id)
     )
-    withdrawals = tuple(
-        Withdrawal(
-            entry.account,
-            Fraction(entry.amount),
-            Fraction(entry.delta),
-            Balance(
-                entry.ordinal, entry.at, Fraction(entry.spent_after), Fraction(entry.delta_after)
-            ),
-        )
-        for entry in entries
-    )
+    entries: dict[str, list[Entry]] = {}
+    for row in rows:
+        after = Balance(row.ordinal, row.at, Fraction(row.spent_after), Fraction(row.delta_after))
+        entry = Entry(row.cell, Fraction(row.amount), Fraction(row.delta), after)
+        entries.setdefault(row.account, []).append(entry)
+    withdrawals = tuple(_withdrawn(account, lines) for account, lines in entries.items())
+    # the ledger's own account has its name, gives for everything that is bought, and owes nothing
+    costs = [one.largest.cost for one in withdrawals if one.account == found.ledger]
     price = Epsilon.from_ratio(found.price)
-    receipt = Receipt(found.query_id, price, Fraction(found.amount), withdrawals)
+    receipt = Receipt(found.query_id, price, sum(costs, Fraction(0)), withdrawals, at=found.at)
     return found.request_digest, receipt
+
+
+def _withdrawn(account: str, lines: Sequence[Entry]) -> Withdrawal:
+    """A withdrawal read back from its entries."""
+    [whole] = (line for line in lines if line.cell == WHOLE)
+    cells = sorted((line for line in lines if line.cell != WHOLE), key=lambda line: line.cell)
+    return Withdrawal(account, whole.amount, whole.delta, whole.after, tuple(cells))

@@ -1,9 +1,12 @@
 """Accounts and balances as the journal knows them: from memory, else from the database."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import ARRAY, Connection, Row, Text, func, literal, select, true
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from gateway.budget.account import (
@@ -55,6 +58,20 @@ def balance_of(draft: Draft, account: str) -> Balance:
     return draft.recall(("balance", account), lambda connection: load_balance(connection, account))
 
 
+def chains_of(draft: Draft, account: str, cells: Sequence[str]) -> dict[str, Balance]:
+    """How cells of an account stand; all that are not remembered are read at once."""
+    found: dict[str, Balance] = {}
+
+    def load(connection: Connection, cell: str) -> Balance:
+        if not found:
+            found.update(dict.fromkeys(cells, EMPTY), **load_chains(connection, account, cells))
+        return found[cell]
+
+    return {
+        cell: draft.recall(("balance", account, cell), partial(load, cell=cell)) for cell in cells
+    }
+
+
 def spent_before(draft: Draft, account: str, start: datetime) -> Fraction:
     """What an account had given when the period that began at `start` began."""
     balance = balance_of(draft, account)
@@ -89,11 +106,29 @@ def load_balance(connection: Connection, account: str) -> Balance:
         .order_by(ledger_entries.c.ordinal.desc())
         .limit(1)
     ).one_or_none()
-    if row is None:
-        return EMPTY
-    return Balance(
-        row.ordinal, row.at.astimezone(UTC), Fraction(row.spent_after), Fraction(row.delta_after)
+    return EMPTY if row is None else _balance(row)
+
+
+def load_chains(connection: Connection, account: str, cells: Sequence[str]) -> dict[str, Balance]:
+    """How those of the cells stand that have an entry: one look into the key for each."""
+    wanted = (
+        func.unnest(literal(list(cells), ARRAY(Text))).table_valued("cell").render_derived("wanted")
     )
+    last = (
+        select(ledger_entries)
+        .where(ledger_entries.c.account == account, ledger_entries.c.cell == wanted.c.cell)
+        .order_by(ledger_entries.c.ordinal.desc())
+        .limit(1)
+        .lateral("last")
+    )
+    rows = connection.execute(select(last).select_from(wanted.join(last, true())))
+    return {row.cell: _balance(row) for row in rows}
+
+
+def load_confined(connection: Connection) -> list[str]:
+    """The accounts that charges were confined to cells of."""
+    query = select(ledger_entries.c.account).where(ledger_entries.c.cell != WHOLE).distinct()
+    return sorted(connection.execute(query).scalars())
 
 
 def load_spent_before(connection: Connection, account: str, start: datetime) -> Fraction:
@@ -119,6 +154,12 @@ def load_limits_ordinal(connection: Connection, account: str) -> int:
             .limit(1)
         ).scalar_one_or_none()
         or 0
+    )
+
+
+def _balance(row: Row[Any]) -> Balance:
+    return Balance(
+        row.ordinal, row.at.astimezone(UTC), Fraction(row.spent_after), Fraction(row.delta_after)
     )
 
 

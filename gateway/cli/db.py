@@ -69,6 +69,8 @@ def _restore(settings: Settings, arguments: argparse.Namespace) -> int:
         print(_told(act))
     for revoked in restored.revoked:
         print(f"revoked key {revoked.key_id} of {revoked.subject} again")
+    for dataset in restored.refreshed:
+        print(f"the data of {dataset} was refreshed since: nothing from before is given again")
     if restored.anchored is None:
         print("the state is in place; there was no anchor, so what it may lack is not known")
     else:

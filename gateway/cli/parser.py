@@ -37,6 +37,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_policy(commands)
     _add_key(commands)
     _add_budget(commands)
+    _add_data(commands)
     _add_audit(commands)
     _add_db(commands)
     return parser
@@ -101,6 +102,9 @@ def _add_query(commands: "Commands[argparse.ArgumentParser]") -> None:
     query.add_argument("--rows", metavar="N", help="for AVG: how many rows a group has at least")
     query.add_argument(
         "--confidence", metavar="C", help="of --margin and --relative; default: 0.95"
+    )
+    query.add_argument(
+        "--fresh", action="store_true", help="never an answer that was given before: pay anew"
     )
     query.add_argument("--dry-run", action="store_true", help="the estimate: nothing is charged")
     query.add_argument("--json", action="store_true", help="print JSON, as REST does")
@@ -182,6 +186,18 @@ def _add_budget(commands: "Commands[argparse.ArgumentParser]") -> None:
     )
     for parser in (show, grant):
         _settings(parser, _STATE_OPTIONS)
+
+
+def _add_data(commands: "Commands[argparse.ArgumentParser]") -> None:
+    actions = _group(commands, "data", "say what is new in the sources")
+    refreshed = _command(
+        actions,
+        "refreshed",
+        "data",
+        "say that the data is new: no answer from before is given again",
+    )
+    refreshed.add_argument("--dataset", metavar="D", help="default: the only one there is")
+    _settings(refreshed, _STATE_OPTIONS)
 
 
 def _add_audit(commands: "Commands[argparse.ArgumentParser]") -> None:

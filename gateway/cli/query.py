@@ -28,6 +28,10 @@ from gateway.question import Accuracy, Request
 from gateway.units import Epsilon, UnitError
 
 _ACCURACY: Final = ("margin", "relative", "floor", "rows", "confidence")
+_FOR_NOTHING: Final = "answered from an earlier release, nothing charged"
+_FROM_EARLIER: Final = (
+    "answered from an earlier release, charged to accounts that had not paid for it"
+)
 _MARGIN: Final = Context(prec=3, rounding=ROUND_CEILING)
 
 
@@ -83,6 +87,7 @@ def _request(arguments: argparse.Namespace) -> Request:
         epsilon=price,
         address=operator_name(),
         accuracy=_accuracy(arguments),
+        fresh=arguments.fresh,
     )
 
 
@@ -129,6 +134,8 @@ def _print_answer(told: dict[str, Any]) -> None:
     privacy = told["privacy"]
     print(f"\nprice: epsilon {_number(privacy['charged_epsilon'])}", end="")
     print(f", delta {_number(privacy['delta'])}" if privacy["delta"] else "")
+    if privacy["reused"] is not None:
+        print(_FROM_EARLIER if privacy["charged_epsilon"] else _FOR_NOTHING)
     for account in told["budget"]["accounts"]:
         remaining, limit = account["epsilon_remaining"], account["epsilon_limit"]
         print(plain(f"{account['account']}: {_number(remaining)} of {_number(limit)} left"))
@@ -179,6 +186,8 @@ def _print_estimate(told: dict[str, Any]) -> None:
             rows[-1].append(_expected(one.get("promised_margin")))
     print_table([*header, "± as asked"] if promised else header, rows)
     print(f"\nprice: epsilon {_number(told['price'])}; nothing was run or charged")
+    if told["reused"] is not None:
+        print("it would be answered from an earlier release")
     _print_notices(told)
 
 

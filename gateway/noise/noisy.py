@@ -16,11 +16,11 @@ from typing import Final, TypeAlias
 
 from gateway.catalog.values import Value
 from gateway.exact import ExactHistogram, ExactTable
-from gateway.noise.added import AnyNoise
 from gateway.noise.chosen import Span
 from gateway.noise.chosen import drawn as drawn_choices
 from gateway.noise.entropy import Entropy
 from gateway.noise.mechanism import Mechanism
+from gateway.noise.mixed import AnyNoise
 from gateway.noise.pricing import Priced
 from gateway.sensitivity.analysis import Enumerated, Thresholded
 from gateway.sensitivity.choices import Histogram
@@ -94,7 +94,7 @@ def _enumerated(
     nowhere = len(exact.keys)
     places = [found.get(key, nowhere) for key in groups.keys]
     columns = []
-    for column, noise in zip(exact.measured, release.noises, strict=True):
+    for column, noise in zip(exact.measured, release.drawn, strict=True):
         there = (*column, 0)  # the last one is what groups have that were not found
         columns.append(_noisy([there[place] for place in places], noise, entropy))
     return NoisyTable(groups.keys, tuple(columns), release.noises)
@@ -107,7 +107,7 @@ def _thresholded(
         raise Misplaced("a release without the threshold it needs")
     columns = [
         _noisy(column, noise, entropy)
-        for column, noise in zip(exact.measured, release.noises, strict=True)
+        for column, noise in zip(exact.measured, release.drawn, strict=True)
     ]
     units = columns[groups.units]
     shown = [place for place, count in enumerate(units) if count >= release.shown_from]

@@ -14,6 +14,7 @@ from fractions import Fraction
 
 from gateway.noise.chosen import Bought, concentrated, pure
 from gateway.noise.mechanism import DiscreteLaplace, Mechanism, gaussian_for, laplace_for
+from gateway.noise.mixed import AnyNoise
 from gateway.noise.threshold import threshold
 from gateway.sensitivity.analysis import Analysis, Thresholded
 from gateway.sensitivity.measurement import Slot
@@ -30,13 +31,59 @@ class Noise(Enum):
 class Priced:
     """A release with the noise of each of its measurements, and with its choices as they were paid for.
 
-    `shown_from` is the threshold, where there is one.
+    `shown_from` is the threshold, where there is one. Of what is handed on together with earlier releases, the noise
+    may have been added up or mixed; such is never drawn for.
     """
 
     analysis: Analysis
-    noises: tuple[Mechanism, ...]
+    noises: tuple[AnyNoise, ...]
     shown_from: int | None = None
     choices: tuple[Bought, ...] = ()
+
+    @property
+    def drawn(self) -> tuple[Mechanism, ...]:
+        """The noises as they are drawn and paid for; a bug of ours where one was drawn before."""
+        found = tuple(one for one in self.noises if isinstance(one, Mechanism))
+        if len(found) != len(self.noises):
+            raise Overspent("noise that was drawn before is drawn again")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What each slot and each choice of a release costs; None where it is there already, and nothing is drawn."""
+
+    slots: tuple[Fraction | None, ...]
+    choices: tuple[Fraction | None, ...]
+
+    @property
+    def cost(self) -> Fraction:
+        return sum((one for one in (*self.slots, *self.choices) if one is not None), Fraction(0))
+
+    def bought(self, analysis: Analysis) -> Analysis | None:
+        """What of the release is measured; its formulas stay with the whole."""
+        slots = tuple(
+            one for one, cost in zip(analysis.slots, self.slots, strict=True) if cost is not None
+        )
+        choices = tuple(
+            one
+            for one, cost in zip(analysis.choices, self.choices, strict=True)
+            if cost is not None
+        )
+        if (slots, choices) == (analysis.slots, analysis.choices):
+            return analysis
+        if not slots and not choices:
+            return None
+        if isinstance(analysis.groups, Thresholded):
+            raise Overspent("a part of what is measured in groups that are found in the data")
+        return replace(analysis, slots=slots, choices=choices, formulas=())
+
+    def part(self, of: Fraction) -> "Shares":
+        """The same where one is `of`: from shares of a whole to amounts, or back."""
+        return Shares(
+            tuple(None if one is None else one * of for one in self.slots),
+            tuple(None if one is None else one * of for one in self.choices),
+        )
 
 
 class Overspent(Exception):
@@ -59,10 +106,28 @@ def priced(
     return made
 
 
+def purchased(
+    analyses: Sequence[Analysis],
+    costs: Sequence[Shares],
+    noise: Noise,
+    price: Fraction,
+    delta: Fraction,
+) -> tuple[Priced | None, ...]:
+    """The noise of what is bought of each release, at these costs, which come to `price`; None of what is all there."""
+    found = [one.bought(each) for each, one in zip(analyses, costs, strict=True)]
+    hidden = sum(one is not None and isinstance(one.groups, Thresholded) for one in found)
+    made = tuple(
+        None if one is None else _thresholded(_at(one, noise, cost), delta / max(hidden, 1))
+        for one, cost in zip(found, costs, strict=True)
+    )
+    _check(cost_of([one for one in made if one is not None]), price)
+    return made
+
+
 def unshown(analyses: Sequence[Analysis], noise: Noise, price: Fraction) -> tuple[Priced, ...]:
     """The same noise without thresholds, which do not change it: to try a price. Nothing is shown by it."""
     parts = slots_of(analyses)
-    return tuple(_unshown(each, noise, price / parts) for each in analyses)
+    return tuple(_at(each, noise, _equal(each, price / parts)) for each in analyses)
 
 
 def cost_of(releases: Sequence[Priced]) -> Fraction:
@@ -71,24 +136,37 @@ def cost_of(releases: Sequence[Priced]) -> Fraction:
 
 
 def _one(analysis: Analysis, noise: Noise, share: Fraction, delta: Fraction) -> Priced:
-    made = _unshown(analysis, noise, share)
-    groups = analysis.groups
+    return _thresholded(_at(analysis, noise, _equal(analysis, share)), delta)
+
+
+def _equal(analysis: Analysis, share: Fraction) -> Shares:
+    return Shares((share,) * len(analysis.slots), (share,) * len(analysis.choices))
+
+
+def _thresholded(made: Priced, delta: Fraction) -> Priced:
+    analysis, groups = made.analysis, made.analysis.groups
     if not isinstance(groups, Thresholded):
         return made
-    counted = made.noises[groups.units]
+    counted = made.drawn[groups.units]
     shown_from = threshold(counted, analysis.groups_per_unit, delta, groups.least)
     return replace(made, shown_from=max(shown_from, groups.least))
 
 
-def _unshown(analysis: Analysis, noise: Noise, share: Fraction) -> Priced:
+def _at(analysis: Analysis, noise: Noise, costs: Shares) -> Priced:
+    """What is bought of a release, at these costs."""
     if noise is Noise.LAPLACE and analysis.weights is not None and analysis.weights.squared:
         raise Overspent("weights that bound squares do not bound what Laplace's noise is for")
     noises: list[Mechanism] = []
-    for slot in analysis.slots:
+    paid = [one for one in costs.slots if one is not None]
+    for slot, share in zip(analysis.slots, paid, strict=True):
         made = _noise(slot, analysis.groups_per_unit, noise, share)
         noises += [made] * len(slot.measurements)
     buy = pure if noise is Noise.LAPLACE else concentrated
-    choices = tuple(buy(one, share, analysis.groups_per_unit) for one in analysis.choices)
+    shares = [one for one in costs.choices if one is not None]
+    choices = tuple(
+        buy(one, share, analysis.groups_per_unit)
+        for one, share in zip(analysis.choices, shares, strict=True)
+    )
     return Priced(analysis, tuple(noises), None, choices)
 
 
@@ -99,9 +177,10 @@ def _noise(slot: Slot, groups: int, noise: Noise, share: Fraction) -> Mechanism:
 
 
 def _costs(release: Priced) -> Iterable[Fraction]:
+    noises = release.drawn
     place, groups = 0, release.analysis.groups_per_unit
     for slot in release.analysis.slots:
-        noise = release.noises[place]
+        noise = noises[place]
         place += len(slot.measurements)
         if isinstance(noise, DiscreteLaplace):
             yield noise.epsilon_for(slot.delta1(groups))

@@ -22,8 +22,8 @@ from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
 
-from gateway.noise.added import AnyNoise
 from gateway.noise.chosen import Bought
+from gateway.noise.mixed import AnyNoise
 from gateway.noise.quantile import rank_error, rank_from_end
 from gateway.noise.widths import Widths, exact_margin
 from gateway.plan.forms import AtLeast, Each, Form, Measured, Number, Over, Plus, Root, Times

@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value
-from gateway.noise.added import AnyNoise, added
 from gateway.noise.chosen import Bought
+from gateway.noise.mixed import AnyNoise, added
 from gateway.noise.noisy import Misplaced, NoisyTable
 from gateway.noise.pricing import Priced
 from gateway.noise.recoded import Recoded

@@ -4,7 +4,7 @@ For intervals of what no formula follows. With nothing known beforehand, the val
 released as the noise does, which is symmetric: released = value + noise, so value = released - noise. What is computed
 from released - fresh noise, again and again, says where what is computed from the values without noise lies.
 
-Fresh noise is drawn for each part that was measured, not for what is added up from it: totals stay the sums of their
+Fresh noise is drawn for each part as it was released, not for what is added up from it: totals stay the sums of their
 rows, and what depends on several rows moves as it did when it was released. The groups that were found stay those
 that were found, and choices stay as they were chosen: a choice does not tell how the others stood.
 
@@ -18,7 +18,7 @@ from dataclasses import replace
 from operator import sub
 
 from gateway.noise.entropy import Entropy
-from gateway.noise.mechanism import Mechanism
+from gateway.noise.mixed import AnyNoise
 from gateway.noise.noisy import Misplaced, NoisyTable
 from gateway.noise.rolling import NoisyRelease, rolled_up
 
@@ -58,7 +58,7 @@ def parts_of(release: NoisyRelease) -> tuple[NoisyTable, ...]:
 
 
 def _drawn(
-    table: NoisyTable, noises: Sequence[Mechanism], times: int, entropy: Entropy
+    table: NoisyTable, noises: Sequence[AnyNoise], times: int, entropy: Entropy
 ) -> list[list[int]]:
     """For each column the noise of all times, one after the other: tables for drawing pay for many draws."""
     return [noise.draw(len(table.keys) * times, entropy) for noise in noises]

@@ -18,12 +18,12 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.noise.added import Added, AnyNoise, kurtosis
+from gateway.noise.added import Added
 from gateway.noise.mechanism import CONFIDENCE, DiscreteLaplace
+from gateway.noise.mixed import AnyNoise, Mixed, kurtosis
 
 _Z: Final = 1.959963984540054  # 95 % of a normal distribution
 _LEAST: Final = 0.04  # what a kurtosis of 1 adds below 95 %, where the series would add less
-_SMOOTH: Final = 4.0  # from this standard deviation on, steps of 1 are small beside the noise
 _ZERO: Final = np.float64(0)
 
 Floats: TypeAlias = "NDArray[np.float64] | np.float64"
@@ -36,7 +36,7 @@ def exact_margin(noise: AnyNoise, confidence: Fraction) -> int:
 
 def near_margin(noise: AnyNoise, confidence: Fraction) -> int:
     """The same, or one beside it, at once: to know where to look."""
-    if isinstance(noise, Added):
+    if isinstance(noise, Added | Mixed):
         return noise.margin(confidence)
     if isinstance(noise, DiscreteLaplace):
         reach = float(noise.scale) * -log(1 - confidence)
@@ -105,11 +105,7 @@ class Widths:
         return found
 
     def _alone(self, noise: AnyNoise) -> float:
-        if (
-            isinstance(noise, Added)
-            and self._confidence != CONFIDENCE
-            and noise.noise.std >= _SMOOTH
-        ):
+        if isinstance(noise, Added | Mixed) and self._confidence != CONFIDENCE and noise.is_smooth:
             return noise.std * float(self._deviations(np.float64(noise.kurtosis))) + 1 / 2
         return _nearest(self._margin_of(noise, self._confidence))
 

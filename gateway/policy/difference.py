@@ -13,7 +13,8 @@ from gateway.catalog.tables import ColumnRef, Table
 from gateway.policy.applying import FRONT_ENDS, Circumstances
 from gateway.policy.decide import permitted, permitted_tables
 from gateway.policy.load import LoadedPolicies
-from gateway.policy.rules import Budget, Operation, Policy, Reported, Rule
+from gateway.policy.rules import Budget, Operation, Policy, Reported, Rule, Unread
+from gateway.policy.scalars import format_duration
 from gateway.policy.subjects import Subject
 from gateway.units import format_decimal
 
@@ -117,14 +118,18 @@ def _auditing(before: Policy, after: Policy) -> Iterator[Change]:
         if first != second:
             direction = "narrower" if second > first else "wider"
             yield Change(direction, name, f"`{label}` is {second}, was {first}")
-    if was.refuse_opaque is not now.refuse_opaque:
-        yield Change(
-            "narrower" if now.refuse_opaque else "wider", name, "`opaque_predicates` changed"
-        )
+    if was.opaque is not now.opaque:
+        strict = list(Unread)  # from the strictest to none
+        narrower = strict.index(now.opaque) < strict.index(was.opaque)
+        message = f"`opaque_predicates` is {now.opaque}, was {was.opaque}"
+        yield Change("narrower" if narrower else "wider", name, message)
     if was.trust_groups != now.trust_groups:
         yield Change("changed", name, "the trust groups are others")
-    if before.max_age != after.max_age or before.sizes != after.sizes:
-        yield Change("changed", name, "`reuse` or `limits` are others")
+    if before.max_age != after.max_age:
+        age, earlier = format_duration(after.max_age), format_duration(before.max_age)
+        yield Change("changed", name, f"`max_age` is {age}, was {earlier}")
+    if before.sizes != after.sizes:
+        yield Change("changed", name, "`limits` are others")
     yield from _results(before, after)
 
 

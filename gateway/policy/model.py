@@ -166,11 +166,11 @@ class AuditModel(Model):
     trust_groups: list[Annotated[list[SubjectName], Field(min_length=2)]] = Field(
         default_factory=list
     )
-    opaque_predicates: Literal["refuse", "allow"] = "refuse"
+    opaque_predicates: Literal["refuse", "count_as_unknown", "allow"] = "refuse"
 
 
 class ReuseModel(Model):
-    """For how long a noisy answer is given again for free."""
+    """For how long a noisy answer is given again for free; for no time at all it never is."""
 
     max_age: Duration
 

@@ -10,7 +10,16 @@ from gateway.policy.granting import analyst_budget, granted
 from gateway.policy.model import PolicyModel, PrivacyModel
 from gateway.policy.problems import Complaints, Path, PolicyError
 from gateway.policy.reported import read_reported
-from gateway.policy.rules import Auditing, Budget, Mechanism, Policy, Privacy, Results, Sizes
+from gateway.policy.rules import (
+    Auditing,
+    Budget,
+    Mechanism,
+    Policy,
+    Privacy,
+    Results,
+    Sizes,
+    Unread,
+)
 from gateway.policy.shape import shaped
 from gateway.policy.source import Source, SourceUnfit, resolve, source_from, unresolved
 from gateway.policy.yaml_text import quote
@@ -119,5 +128,5 @@ def _auditing(model: PolicyModel, complaints: Complaints) -> Auditing:
         audit.min_units,
         audit.narrow_cells,
         tuple(frozenset(members) for members in audit.trust_groups),
-        audit.opaque_predicates == "refuse",
+        Unread(audit.opaque_predicates),
     )

@@ -86,12 +86,24 @@ class Privacy:
     teams: Mapping[str, Budget]
 
 
+class Unread(StrEnum):
+    """What becomes of a condition that cannot be compared with others."""
+
+    REFUSE = "refuse"
+    COUNT_AS_UNKNOWN = "count_as_unknown"
+    ALLOW = "allow"
+
+
 @dataclass(frozen=True)
 class Auditing:
     min_units: int
     narrow_cells: int
     trust_groups: tuple[frozenset[str], ...]
-    refuse_opaque: bool
+    opaque: Unread
+
+    def trusted_with(self, subject: str) -> frozenset[str]:
+        """Those who are taken for one analyst with this one."""
+        return next((one for one in self.trust_groups if subject in one), frozenset({subject}))
 
 
 @dataclass(frozen=True)

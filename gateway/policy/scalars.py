@@ -98,6 +98,15 @@ def _duration(value: object) -> timedelta:
     return timedelta(seconds=int(match["number"]) * _SECONDS[match["unit"]])
 
 
+def format_duration(duration: timedelta) -> str:
+    """A duration as a policy may say it, in the largest unit that it is a whole number of."""
+    seconds = int(duration.total_seconds())
+    for unit in ("d", "h", "m"):
+        if seconds % _SECONDS[unit] == 0:
+            return f"{seconds // _SECONDS[unit]}{unit}"
+    return f"{seconds}s"
+
+
 def seconds_of(text: str) -> Fraction:
     """The step of a timestamp."""
     match = _DURATION.fullmatch(text)

@@ -6,6 +6,8 @@ and a forgotten, doubled or altered entry breaks the row after it.
 
 INVARIANT: the tables in `APPEND_ONLY` are only ever inserted into: the application's login has no
 other grant on them, and a trigger stops the owner, too, who would have to disable it first.
+INVARIANT: `asked_events` of a dataset are numbered without holes, also for whoever reads while others write: an event
+is visible only when all before it are.
 INVARIANT: a row of the tables in `EXPIRING` is never changed, and removed only when it is older than a day.
 INVARIANT: `trail_records.seq` is the one clock of the state. Every transaction that changes what is
 spent or allowed inserts the next `seq`, so two of them can never both build on the same past.
@@ -24,6 +26,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 METADATA = MetaData(
@@ -184,6 +187,45 @@ kept_answers = Table(
     Index(None, "at"),
 )
 
+# What was asked of a dataset and what came of it, in one order: the auditor's history, and what may be given again.
+# Nothing in it is a value of a row: regions are what was asked, counts are noisy and were released.
+asked_events = Table(
+    "asked_events",
+    METADATA,
+    Column("dataset", Text, primary_key=True),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", _Moment, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("subject", Text),
+    # no foreign key: whoever is told for nothing what others paid for has no charge. For what was bought a trigger
+    # looks for the charge, and for what became of it, whether it was bought
+    Column("query_id", Text),
+    Column("release", Text),
+    Column("body", Text, nullable=False),
+    CheckConstraint("ordinal > 0", name="ordinal"),
+    CheckConstraint(
+        "kind in ('bought', 'told', 'answered', 'lost', 'refreshed')",
+        name="kind",
+    ),
+    CheckConstraint("(kind = 'refreshed') = (release is null)", name="release"),
+    CheckConstraint(
+        "kind not in ('bought', 'told') or (subject is not null and query_id is not null)",
+        name="subject",
+    ),
+    Index(None, "release", unique=True, postgresql_where=text("kind = 'bought'")),
+)
+asked_events.add_is_dependent_on(charges)  # a backup is read back in this order
+
+# The noisy integers of a release, as they were drawn; what is reported is computed from them.
+released_contents = Table(
+    "released_contents",
+    METADATA,
+    Column("release", Text, primary_key=True),
+    Column("at", _Moment, nullable=False),
+    Column("content", Text, nullable=False),
+)
+released_contents.add_is_dependent_on(asked_events)
+
 APPEND_ONLY = (
     ledgers,
     accounts,
@@ -194,6 +236,8 @@ APPEND_ONLY = (
     scram_salts,
     api_keys,
     key_revocations,
+    asked_events,
+    released_contents,
 )
 UPDATABLE = (key_uses,)
 EXPIRING = (kept_answers,)

@@ -7,8 +7,11 @@ groups. What is recorded was known before the source was asked, or was released.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from gateway.trail.canonical import Json
+
+WHOLE: Final = "*"  # the cell that is meant where a record of what was taken names none
 
 
 class Kind(StrEnum):
@@ -28,6 +31,7 @@ class Kind(StrEnum):
     POLICY_LOADED = "policy_loaded"
     POLICY_REJECTED = "policy_rejected"
     RESTORED = "restored"
+    DATA_REFRESHED = "data_refreshed"
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,13 @@ class Taken:
     delta: str
     spent: str
     delta_spent: str
+
+
+@dataclass(frozen=True)
+class TakenFrom(Taken):
+    """What was added to one cell of an account, by a charge that was confined to cells."""
+
+    cell: str
 
 
 @dataclass(frozen=True)

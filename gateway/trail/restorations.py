@@ -18,7 +18,7 @@ from sqlalchemy import Connection, select
 from gateway.store.anchor import Anchored, Fact
 from gateway.store.position import Position
 from gateway.store.tables import trail_records
-from gateway.trail.record import Kind
+from gateway.trail.record import WHOLE, Kind
 
 _FACT = "restored"
 _BATCH = 2_000
@@ -57,6 +57,8 @@ def charged_since_parting(
     )
     for row in connection.execution_options(yield_per=_BATCH).execute(query):
         for taken in json.loads(row.body)["taken"]:
+            if taken.get("cell", WHOLE) != WHOLE:
+                continue  # it is in what the account gave as a whole, as far as it raised that
             amount, delta = charged.get(taken["account"], (Fraction(0), Fraction(0)))
             charged[taken["account"]] = (
                 amount + Fraction(taken["amount"]),

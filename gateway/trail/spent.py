@@ -1,32 +1,44 @@
 """Hold what was spent against the trail: every charge, entry by entry.
 
-The trail says what each charge took from each account and how the account stood then. The ledger
-says the same, because both were written in one transaction; where they differ, somebody changed one
-of them. Text is compared with text, so nothing that was put into a table can stop the comparison.
+The trail says what each charge took from each account and added to each of its cells, and how these
+stood then. The ledger says the same, because both were written in one transaction; where they differ,
+somebody changed one of them. Text is compared with text, so nothing that was put into a table can stop
+the comparison.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
-from sqlalchemy import ARRAY, Connection, Text, any_, func, literal, select
+from sqlalchemy import ARRAY, ColumnElement, Connection, Table, Text, any_, func, literal, select
 
 from gateway.store.tables import charges, ledger_entries
 from gateway.trail import moments
-from gateway.trail.record import Kind
+from gateway.trail.record import WHOLE, Kind
 
 _BATCH = 2_000
-_WHOLE = "*"
+_AMOUNTS, _BALANCES = ("amount", "delta"), ("spent", "delta_spent")
 _OF_A_GAP = ("gateway", "0/1")  # nobody asked: see gateway.restoring
 
 
 @dataclass(frozen=True)
 class _Due:
-    """An entry that must be in the ledger because a record says so."""
+    """An entry that must be in the ledger because a record says so; `line` ends with its charge."""
 
     seq: int
     account: str
+    cell: str
     ordinal: int
+    query_id: str
+    line: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Bare:
+    """A charge to which no account gave anything: it must be there, and has no entries."""
+
+    seq: int
     query_id: str
     line: tuple[str, ...]
 
@@ -37,27 +49,43 @@ class Spent:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._due: list[_Due] = []
-        self._entries: dict[str, int] = {}
+        self._bare: list[_Bare] = []
+        self._entries: dict[tuple[str, str], int] = {}
         self._charges = 0
         self._found: str | None = None
 
     def read(self, seq: int, said: Mapping[str, Any]) -> None:
         took = said.get("taken", ())
-        gap = said["kind"] == Kind.RESTORED
-        for taken in took:
-            account = taken["account"]
-            self._entries[account] = self._entries.get(account, 0) + 1
-            query_id = f"{said['about']['charge']}-{account}" if gap else said["query_id"]
-            amounts = (taken["amount"], taken["delta"])
-            line = (
-                *(moments.said(taken["at"]), *amounts, taken["spent"], taken["delta_spent"]),
-                *(_OF_A_GAP if gap else (said["subject"], said["price"])),
-                *amounts,
-            )
-            self._due.append(_Due(seq, account, self._entries[account], query_id, line))
-        self._charges += len(took) if gap else bool(took)
-        if len(self._due) >= _BATCH:
+        if said["kind"] == Kind.RESTORED:
+            for account in dict.fromkeys(taken["account"] for taken in took):
+                query_id = f"{said['about']['charge']}-{account}"
+                own = [taken for taken in took if taken["account"] == account]
+                self._expect(seq, query_id, _OF_A_GAP, own)
+        elif said["kind"] == Kind.CHARGED or took:
+            self._expect(seq, said["query_id"], (said["subject"], said["price"]), took)
+        if len(self._due) + len(self._bare) >= _BATCH:
             self._compare()
+
+    def _expect(
+        self,
+        seq: int,
+        query_id: str,
+        asked: tuple[str, str],
+        took: Sequence[Mapping[str, str]],
+    ) -> None:
+        self._charges += 1
+        charge = (*asked, *(_largest([taken[name] for taken in took]) for name in _AMOUNTS))
+        if not took:
+            self._bare.append(_Bare(seq, query_id, charge))
+        for taken in took:
+            chain = (taken["account"], taken.get("cell", WHOLE))
+            self._entries[chain] = self._entries.get(chain, 0) + 1
+            line = (
+                moments.said(taken["at"]),
+                *(taken[name] for name in (*_AMOUNTS, *_BALANCES)),
+                *charge,
+            )
+            self._due.append(_Due(seq, *chain, self._entries[chain], query_id, line))
 
     def difference(self) -> str | None:
         """The first difference, in words."""
@@ -66,56 +94,80 @@ class Spent:
 
     def _compare(self) -> None:
         due, self._due = self._due, []
-        if not due or self._found is not None:
-            return
-        ids = literal([one.query_id for one in due], ARRAY(Text))
-        rows = self._connection.execute(_ENTRIES.where(ledger_entries.c.query_id == any_(ids)))
-        lines = {tuple(row)[:3]: tuple(row)[3:] for row in rows}
+        bare, self._bare = self._bare, []
+        if self._found is None and due:
+            self._found = self._differing_entry(due)
+        if self._found is None and bare:
+            self._found = self._differing_charge(bare)
+
+    def _differing_entry(self, due: Sequence[_Due]) -> str | None:
+        rows = self._connection.execute(_ENTRIES.where(_is_one_of(ledger_entries, due)))
+        lines = {tuple(row)[:4]: tuple(row)[4:] for row in rows}
         for one in due:
-            line = lines.get((one.account, one.ordinal, one.query_id))
+            line = lines.get((one.account, one.cell, one.ordinal, one.query_id))
             if line != one.line:
                 how = "is missing" if line is None else "says otherwise"
-                self._found = (
-                    f"record {one.seq} charged `{one.account}`,"
+                return (
+                    f"record {one.seq} charged {_named(one.account, one.cell)},"
                     f" its entry {one.ordinal} in the ledger {how}"
                 )
-                return
+        return None
+
+    def _differing_charge(self, bare: Sequence[_Bare]) -> str | None:
+        rows = self._connection.execute(_CHARGED.where(_is_one_of(charges, bare)))
+        lines = {row.query_id: tuple(row)[1:] for row in rows}
+        for one in bare:
+            line = lines.get(one.query_id)
+            if line != one.line:
+                how = "is missing" if line is None else "says otherwise"
+                return f"record {one.seq} is of a charge of nothing, which {how} in the ledger"
+        return None
 
     def _surplus(self) -> str | None:
         for row in self._connection.execute(_COUNTED):
-            known = self._entries.get(row.account, 0) if row.cell == _WHOLE else 0
+            known = self._entries.get((row.account, row.cell), 0)
             if row.entries != known:
                 return (
-                    f"the trail says that `{row.account}` was charged {known} times,"
+                    f"the trail says that {_named(row.account, row.cell)} was charged {known} times,"
                     f" the ledger says {row.entries}"
                 )
-        there = self._connection.execute(_CHARGES).scalar_one()
+        there = self._connection.execute(_COUNTED_CHARGES).scalar_one()
         if there != self._charges:
             return f"the trail knows of {self._charges} charges, the ledger of {there}"
         return None
 
 
-_ENTRIES = (
-    select(
-        ledger_entries.c.account,
-        ledger_entries.c.ordinal,
-        ledger_entries.c.query_id,
-        moments.stored(ledger_entries.c.at),
-        ledger_entries.c.amount,
-        ledger_entries.c.delta,
-        ledger_entries.c.spent_after,
-        ledger_entries.c.delta_after,
-        charges.c.subject,
-        charges.c.price,
-        charges.c.amount,
-        charges.c.delta,
-    )
-    .outerjoin_from(ledger_entries, charges, ledger_entries.c.query_id == charges.c.query_id)
-    .where(ledger_entries.c.cell == _WHOLE)
+def _largest(amounts: Sequence[str]) -> str:
+    """The largest of amounts as they are stored: that which the charge says."""
+    first = amounts[0] if amounts else "0/1"
+    return first if all(each == first for each in amounts) else max(amounts, key=Fraction)
+
+
+def _named(account: str, cell: str) -> str:
+    return f"`{account}`" if cell == WHOLE else f"`{account}` in cell `{cell}`"
+
+
+def _is_one_of(table: Table, wanted: Sequence[_Due | _Bare]) -> ColumnElement[bool]:
+    ids = literal(list({one.query_id for one in wanted}), ARRAY(Text))
+    found: ColumnElement[bool] = table.c.query_id == any_(ids)
+    return found
+
+
+_ENTRIES = select(
+    ledger_entries.c.account,
+    ledger_entries.c.cell,
+    ledger_entries.c.ordinal,
+    ledger_entries.c.query_id,
+    moments.stored(ledger_entries.c.at),
+    *(ledger_entries.c[name] for name in (*_AMOUNTS, "spent_after", "delta_after")),
+    *(charges.c[name] for name in ("subject", "price", *_AMOUNTS)),
+).outerjoin_from(ledger_entries, charges, ledger_entries.c.query_id == charges.c.query_id)
+_CHARGED = select(
+    charges.c.query_id, *(charges.c[name] for name in ("subject", "price", *_AMOUNTS))
 )
 _COUNTED = (
     select(ledger_entries.c.account, ledger_entries.c.cell, func.count().label("entries"))
     .group_by(ledger_entries.c.account, ledger_entries.c.cell)
     .order_by(ledger_entries.c.account, ledger_entries.c.cell)
 )
-_CHARGES = select(func.count()).select_from(charges)
+_COUNTED_CHARGES = select(func.count()).select_from(charges)

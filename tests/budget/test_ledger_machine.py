@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
@@ -10,7 +9,8 @@ from typing import ClassVar
 
 import pytest
 from fix_ledger import NOON, Bank, audit, limits
-from fix_state import AUDIT_SECRET, StateServer
+from fix_state import StateServer
+from fix_two_gateways import Site, second_journal
 from hypothesis import Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -26,9 +26,7 @@ from sqlalchemy import text
 from gateway.budget.account import Currency, Every, Limits
 from gateway.config import Settings
 from gateway.errors import BudgetExhausted, Code
-from gateway.store.connect import engine_for
-from gateway.store.journal import Journal
-from gateway.store.state import State, open_anchor
+from gateway.store.state import State
 from gateway.trail.append import Trail
 
 # few values, so that sums meet caps exactly again and again
@@ -122,24 +120,6 @@ def _no(
         if share * account.limits.epsilon.value > window.epsilon.value
         else None
     )
-
-
-@dataclass(frozen=True)
-class Site:
-    """Two gateways on one state, and somebody who may end their journals' connections."""
-
-    server: StateServer
-    state: State
-    banks: tuple[Bank, Bank]
-
-    def cut_connections(self) -> None:
-        with self.server.superuser() as connection:
-            connection.execute(
-                "SELECT pg_terminate_backend(pid, 10000) FROM pg_locks"
-                " JOIN pg_database ON pg_database.oid = pg_locks.database"
-                " WHERE locktype = 'advisory' AND datname = %s",
-                (self.state.engine.url.database,),
-            )
 
 
 class LedgerMachine(RuleBasedStateMachine):
@@ -253,19 +233,6 @@ class LedgerMachine(RuleBasedStateMachine):
                 assert Fraction(mine[-1].delta_after) == account.delta
             told = [Fraction(one["amount"]) for one in taken if one["account"] == name]
             assert sorted(told) == sorted(amounts)
-
-
-@contextmanager
-def second_journal(settings_: Settings) -> Iterator[Journal]:
-    """A journal that shares nothing with the state's own but the database and the anchor's file."""
-    assert settings_.state_url is not None
-    engine = engine_for(settings_.state_url.get_secret_value())
-    journal = Journal(engine, open_anchor(settings_, AUDIT_SECRET))
-    try:
-        yield journal
-    finally:
-        journal.close()
-        engine.dispose()
 
 
 @pytest.mark.slow

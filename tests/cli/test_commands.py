@@ -23,6 +23,8 @@ from fix_gateway import (
     limits,
 )
 
+from gateway.administering import declare_ledger
+from gateway.budget.account import Currency, Ledger
 from gateway.errors import BudgetExhausted
 from gateway.identity.keys import parse_key
 from gateway.store.position import GENESIS
@@ -237,6 +239,52 @@ def test_budget_remaining_can_be_had_when_it_is_asked_for_exactly(typed: Typed, 
             clerk.ask(account, repr(left))
             with pytest.raises(BudgetExhausted):
                 clerk.ask(account, "1e-7")
+
+
+# ---- data ----
+
+
+def test_data_refreshed_begins_a_new_epoch_of_the_dataset_it_names(typed: Typed) -> None:
+    """The act is in the trail with who did it, and in the log of that dataset alone."""
+    with_books(typed)
+    out = typed.done("data", "refreshed", "--dataset", "labs")
+    assert out == "labs: nothing that was measured before is given again\n"
+    typed.done("data", "refreshed", "--dataset", "labs")
+    events = typed.house.rows("SELECT dataset, ordinal, kind, release FROM asked_events")
+    assert sorted(events) == [("labs", 1, "refreshed", None), ("labs", 2, "refreshed", None)]
+    records = typed.house.rows(
+        "SELECT dataset, body::jsonb ->> 'actor' FROM trail_records WHERE kind = 'data_refreshed'"
+    )
+    assert [dataset for dataset, _ in records] == ["labs", "labs"]
+    assert all(str(actor).startswith("os:") for _, actor in records)
+    assert typed.house.verdict().intact
+
+
+def test_data_refreshed_means_the_only_dataset_when_none_is_named(typed: Typed) -> None:
+    """Where there are several, or none, nothing is done and they are named."""
+    assert "GW815" in typed.run("data", "refreshed").err
+    with typed.house.open() as clerk:
+        ledger = Ledger(CLINIC, "postgresql://source", "patient", Currency.PURE)
+        declare_ledger(clerk.journal, clerk.trail, ledger, limits("1"), actor="dave", now=clerk.now)
+    assert typed.done("data", "refreshed").startswith("clinic: ")
+    with typed.house.open() as clerk:
+        ledger = Ledger("dataset:labs", "postgresql://labs", "patient", Currency.PURE)
+        declare_ledger(clerk.journal, clerk.trail, ledger, limits("1"), actor="dave", now=clerk.now)
+    done = typed.run("data", "refreshed")
+    assert (done.code, done.out) == (2, "")
+    assert "--dataset, one of clinic, labs" in done.err
+    assert typed.house.rows("SELECT count(*) FROM asked_events") == [(1,)]
+
+
+def test_data_refreshed_is_refused_when_there_is_no_such_dataset(typed: Typed) -> None:
+    """A mistyped dataset is not refreshed in place of the right one, and is told without its tricks."""
+    with_books(typed)
+    for name in ("", "clinics", "dataset:clinic", "\x1b[2J"):
+        done = typed.run("data", "refreshed", f"--dataset={name}")
+        assert (done.code, done.out) == (2, "")
+        assert "no dataset" in done.err
+        assert "\x1b" not in done.err
+    assert typed.house.rows("SELECT FROM asked_events") == []
 
 
 # ---- audit ----

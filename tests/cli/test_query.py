@@ -18,7 +18,7 @@ from gateway.errors import Code, Refusal, Unbounded
 from gateway.frontends.rest.answered import answer_json
 from gateway.frontends.rest.doors import QuestionDoor
 from gateway.policy.subjects import Subject
-from gateway.question import Accuracy, Answer, AnswerColumn, Request
+from gateway.question import Accuracy, Answer, AnswerColumn, Request, Reused
 from gateway.units import Delta, Epsilon
 
 
@@ -184,6 +184,50 @@ def test_query_prints_what_is_promised_when_an_accuracy_was_asked_for(
         "region",
         "count   ± 60    ± 80",
     ]
+
+
+@pytest.mark.parametrize(
+    ("charged", "line"),
+    [
+        ("0", "answered from an earlier release, nothing charged"),
+        ("0.05", "answered from an earlier release, charged to accounts that had not paid for it"),
+    ],
+)
+def test_query_says_so_when_the_answer_was_reused(
+    behind: Behind, charged: str, line: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Below the price; and nothing of it where the answer was measured anew."""
+    paid = Epsilon.zero() if charged == "0" else Epsilon.parse(charged)
+    behind.answer = answering(reused=Reused.FILTER, charged=paid)
+    _query(COUNT, "--as", "alice")
+    assert capsys.readouterr().out.splitlines()[5:7] == [f"price: epsilon {charged}", line]
+    _query(COUNT, "--as", "alice", "--json")
+    assert json.loads(capsys.readouterr().out)["privacy"]["reused"] == "filter"
+    behind.answer = answering(charged=paid)
+    _query(COUNT, "--as", "alice")
+    assert "earlier release" not in capsys.readouterr().out
+
+
+def test_query_says_before_that_an_answer_would_be_reused(
+    behind: Behind, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The estimate is the same that REST gives."""
+    behind.estimate = replace(ESTIMATE, price=Epsilon.zero(), reused=Reused.SAME)
+    assert _query(COUNT, "--as", "alice", "--dry-run") == 0
+    assert capsys.readouterr().out.splitlines()[-2:] == [
+        "price: epsilon 0; nothing was run or charged",
+        "it would be answered from an earlier release",
+    ]
+    _query(COUNT, "--as", "alice", "--dry-run", "--json")
+    assert json.loads(capsys.readouterr().out)["reused"] == "same"
+
+
+def test_query_is_fresh_when_it_is_typed(behind: Behind) -> None:
+    """Both for the answer and for the estimate; by default an earlier answer will do."""
+    for words in ((), ("--fresh",), ("--fresh", "--dry-run")):
+        assert _query(COUNT, "--as", "alice", *words) == 0
+    assert [request.fresh for _, request in behind.asked] == [False, True]
+    assert [request.fresh for _, request in behind.estimated] == [True]
 
 
 def test_query_prints_the_body_of_rest_when_json_is_asked_for(

@@ -14,8 +14,10 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from fix_cells import A, B, C, audit_cells
 from fix_ledger import ALICE, CLINIC, Bank, Books, audit, limits, own_environment
 from fix_state import AUDIT_SECRET
+from sqlalchemy import text
 
 from gateway.config import Settings
 from gateway.store.anchor import Anchor
@@ -173,6 +175,43 @@ def test_gateway_killed_at_a_step_answers_nothing_that_is_not_charged(
             answered += life.answered
             inspect(state_settings, answered)
     recover(state_settings, gateways, answered)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "step",
+    [
+        "before the rows are written",
+        "after the rows are written",
+        "between the anchor's write and its sync",
+        "after the commit, before it is told",
+    ],
+)
+def test_gateway_killed_at_a_step_leaves_no_cell_behind(
+    gateways: Gateways, state_settings: Settings, step: str
+) -> None:
+    """Charges that are confined to cells, killed at this step: every answer has its charge, and each cell,
+    its partition and the account stand as all charges together say.
+    """
+    assert state_settings.state_url is not None
+    engine = engine_for(state_settings.state_url.get_secret_value())
+    answered: list[str] = []
+    orders: list[dict[str, object]] = [{"step": step, "times": times} for times in (3, 9)]
+    orders.append({"charges": 5})
+    for order in orders:
+        life = gateways.live(cells=[A, B, C], **order)
+        assert life.status == (-signal.SIGKILL if "step" in order else 0)
+        answered += life.answered
+        found = audit_cells(engine)
+        with engine.connect() as connection:
+            query = text("SELECT DISTINCT query_id FROM ledger_entries")
+            charged = set(connection.execute(query).scalars())
+        assert charged >= set(answered)
+        # every charge is on two of the three cells
+        held = sum(found[CLINIC].chains[cell][0] for cell in (A, B, C)) if charged else 0
+        assert held == 2 * Fraction(len(charged), 1000)
+    assert len(answered) >= 15
+    engine.dispose()
 
 
 @pytest.mark.slow

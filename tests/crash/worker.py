@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,10 @@ def live(order: Order) -> None:
 def charge(state: State, trail: Trail, order: Order, thread: int) -> None:
     for number in range(order["charges"]):
         request = question("1/1000", ALICE, query_id=f"{order['life']}-{thread}-{number}")
+        if "cells" in order:  # two neighbours at a time, in turn
+            cells = (*order["cells"], *order["cells"])
+            first = number % len(order["cells"])
+            request = replace(request, touched=cells[first : first + 2])
         try:
             charge_question(state.journal, trail, asked(request), request, NOON)
         except Refusal as refusal:

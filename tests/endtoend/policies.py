@@ -1,4 +1,7 @@
-"""Policies under which noise is nothing and no bound bites; and one under which the budget ends."""
+"""Policies under which noise is nothing and no bound bites; and one under which the budget ends.
+
+Nothing is ever refused for what was asked before, nor answered from it: every question is measured.
+"""
 
 from typing import Final
 
@@ -57,7 +60,8 @@ access:
     use: {aggregate: ["*"], group_by: ["*"], filter: ["*"], join: ["*"]}
     rows: {patients: "region = subject.region"}
     budget: {epsilon: @BUDGET@}
-audit: {min_units: 1, narrow_cells: 1, opaque_predicates: allow}
+audit: {min_units: 1, narrow_cells: 0, opaque_predicates: allow}
+reuse: {max_age: 0d}
 limits: {enumerated_groups: @GROUPS@, result_rows: 100000}
 """
 

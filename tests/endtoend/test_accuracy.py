@@ -13,9 +13,10 @@ from endtoend.policies import policy
 
 from gateway.accuracy import with_margins
 from gateway.binding.bound import Cut
+from gateway.budget.account import cost_on_path
 from gateway.errors import Code, SyntaxRefused
 from gateway.pipeline import analysed, asked
-from gateway.pricing import Spending, bought, estimated, expected_cost
+from gateway.pricing import Spending, bought, estimated, limits_on_path
 from gateway.question import Accuracy, Answer, Estimate, Request
 from gateway.trail.search import every
 from gateway.understanding import understand
@@ -116,7 +117,8 @@ def _at(gateway: AskedGateway, request: Request, price: Epsilon) -> Estimate:
     assert isinstance(understood.bound, Cut)
     releases = analysed(understood.bound, serving, house.now())
     spending = Spending(replace(request, epsilon=price), understood, releases)
-    cost = expected_cost(house.journal, serving, "alice", spending)
+    limits = limits_on_path(house.journal, serving, "alice")
+    cost = cost_on_path(price, serving.currency, limits)
     bought_ = bought(serving, spending, cost)
     return with_margins(estimated(serving, spending, bought_), spending, bought_)
 

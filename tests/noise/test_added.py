@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gateway.noise.added import Added, added, kurtosis
+from gateway.noise.added import Added
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
+from gateway.noise.mixed import added, kurtosis
 
 _FAR = 60  # in scales: beyond there is less than 1e-25
 _SLACK = 1e-9  # what floats may be off

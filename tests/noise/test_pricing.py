@@ -76,7 +76,7 @@ def test_price_is_split_equally_over_slots_when_a_slot_has_two_measurements(nois
         assert len(release.noises) == len(release.analysis.measurements)
         place, groups = 0, release.analysis.groups_per_unit
         for slot in release.analysis.slots:
-            of_slot = set(release.noises[place : place + len(slot.measurements)])
+            of_slot = set(release.drawn[place : place + len(slot.measurements)])
             place += len(slot.measurements)
             [mechanism] = of_slot
             paid = (
@@ -94,7 +94,7 @@ def test_cost_is_above_the_price_when_something_was_forgotten(noise: Noise) -> N
     made = priced(_analyses(noise), noise, price, DELTA)
     first, *rest = made
     [slot] = first.analysis.slots
-    half = replace(first, noises=tuple(_less(one, 2) for one in first.noises))
+    half = replace(first, noises=tuple(_less(one, 2) for one in first.drawn))
     wider = replace(slot, most=2 * slot.most)
     doubled = replace(first, analysis=replace(first.analysis, slots=(wider,)))
     groups = replace(first, analysis=replace(first.analysis, groups_per_unit=2))
@@ -120,7 +120,7 @@ def test_delta_is_split_over_thresholds_when_several_releases_have_one(noise: No
         if isinstance(groups, Enumerated):
             assert release.shown_from is None
             continue
-        counted, most = release.noises[groups.units], release.analysis.groups_per_unit
+        counted, most = release.drawn[groups.units], release.analysis.groups_per_unit
         assert release.shown_from == threshold(counted, most, DELTA / 2, groups.least)
         assert most * _tail(counted, release.shown_from - groups.least) <= float(DELTA / 2)
 

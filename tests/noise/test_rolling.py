@@ -112,8 +112,8 @@ def test_noise_of_a_total_is_that_of_as_many_cells() -> None:
     months, total = release.rolled.levels
     assert release.noises(months) == release.parts[0].noises
     rows, added_units, own = release.noises(total)
-    assert rows == Added(release.parts[0].noises[0], 13)
-    assert added_units == Added(release.parts[0].noises[1], 13)
+    assert rows == Added(release.parts[0].drawn[0], 13)
+    assert added_units == Added(release.parts[0].drawn[1], 13)
     assert own == release.parts[1].noises[0]
 
 
@@ -183,7 +183,7 @@ def test_intervals_of_totals_are_found_to_miss_when_they_know_of_half_the_noise(
     """The check above can fail: in every set, for every form."""
     release = _priced(_CUBE, noise)
     parts = tuple(
-        replace(part, noises=tuple(narrower(one, 2) for one in part.noises))
+        replace(part, noises=tuple(narrower(one, 2) for one in part.drawn))
         for part in release.parts
     )
     told = replace(release, parts=parts)

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gateway.noise.added import Added, AnyNoise
+from gateway.noise.added import Added
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
+from gateway.noise.mixed import AnyNoise
 from gateway.noise.widths import Widths, exact_margin, near_margin
 
 CONFIDENCES = [Fraction(one, 10_000) for one in (5000, 8000, 9000, 9400, 9500, 9510, 9900, 9999)]

@@ -62,6 +62,23 @@ def test_equal_policies_do_not_differ() -> None:
         ("max: 1.0", "max: 0.5", ["narrower clinic: the highest price is 0.5, was 1"]),
         ("min_units: 10", "min_units: 5", ["wider clinic: `min_units` is 5, was 10"]),
         (
+            "min_units: 10, ",
+            "min_units: 10, opaque_predicates: count_as_unknown, ",
+            ["wider clinic: `opaque_predicates` is count_as_unknown, was refuse"],
+        ),
+        (
+            "min_units: 10, ",
+            "min_units: 10, opaque_predicates: allow, ",
+            ["wider clinic: `opaque_predicates` is allow, was refuse"],
+        ),
+        ("max_age: 7d", "max_age: 0d", ["changed clinic: `max_age` is 0d, was 7d"]),
+        ("max_age: 7d", "max_age: 90m", ["changed clinic: `max_age` is 90m, was 7d"]),
+        (
+            "reuse:",
+            "limits: {result_rows: 10}\nreuse:",
+            ["changed clinic: `limits` are others"],
+        ),
+        (
             "reuse:",
             "answers: {clamp_results: false}\nreuse:",
             ["wider clinic: `clamp_results` is false, was true"],

@@ -8,7 +8,7 @@ from fix_policy import BASE, ENVIRONMENT, Case, cases, changed, read
 
 from gateway.catalog.domains import Anything, Interval, Values
 from gateway.catalog.tables import ColumnRef
-from gateway.policy.rules import Mechanism, Operation, Reported, Results
+from gateway.policy.rules import Mechanism, Operation, Reported, Results, Unread
 from gateway.units import Delta, Epsilon
 
 REFUSED = cases("refused.txt")
@@ -68,7 +68,7 @@ def test_policy_has_everything_the_file_says() -> None:
     assert policy.max_age == timedelta(days=7)
     assert (policy.auditing.min_units, policy.auditing.narrow_cells) == (10, 1)
     assert policy.auditing.trust_groups == (frozenset({"alice", "bob"}),)
-    assert policy.auditing.refuse_opaque
+    assert policy.auditing.opaque is Unread.REFUSE
     assert (policy.sizes.enumerated_groups, policy.sizes.result_rows) == (10_000, 100_000)
     permit, forbid = policy.rules
     assert permit.budget is not None
@@ -77,6 +77,19 @@ def test_policy_has_everything_the_file_says() -> None:
     assert permit.use[Operation.GROUP_BY] == {ColumnRef("patients", "region")}
     assert forbid.use is None
     assert forbid.tables == {"patients", "visits", "regions"}
+
+
+@pytest.mark.parametrize("opaque", list(Unread))
+def test_policy_says_what_becomes_of_conditions_that_cannot_be_compared(opaque: Unread) -> None:
+    """Each of the three ways can be written, by its name."""
+    text = BASE.replace("{min_units: 10, ", f"{{min_units: 10, opaque_predicates: {opaque}, ")
+    assert read(text).accepted.auditing.opaque is opaque
+
+
+@pytest.mark.parametrize("age", ["0d", "0s", "00w"])
+def test_policy_gives_nothing_again_when_the_age_is_zero(age: str) -> None:
+    """A `max_age` of nothing, in any unit, is allowed: it switches reuse off."""
+    assert read(BASE.replace("max_age: 7d", f"max_age: {age}")).accepted.max_age == timedelta(0)
 
 
 def test_policy_says_how_answers_look_when_the_file_does() -> None:

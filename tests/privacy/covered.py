@@ -54,7 +54,7 @@ def coverage(trial: Trial, draws: int, seed: str, *, claimed: int = 1) -> Covere
         tuple(value + one for one in noise.draw(draws, stream))
         for value, noise in zip(exact, release.noises, strict=True)
     )
-    told = tuple(narrower(one, claimed) for one in release.noises)
+    told = tuple(narrower(one, claimed) for one in release.drawn)
     table = NoisyTable(((),) * draws, columns, told)
     formed = Recoded(table, release.analysis.formulas, trial.ranges).column(trial.form)
     there = [one for one in formed if one is not None]

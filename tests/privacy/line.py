@@ -27,13 +27,15 @@ from gateway.bounding.bounded import BoundedRelease
 from gateway.engines.shown import Key
 from gateway.engines.source import Wanted
 from gateway.engines.staged import StagedRows
+from gateway.errands import Errand, ErrandRelease
 from gateway.events import Event
 from gateway.exact import ExactHistogram, ExactTable
-from gateway.executing import Executed, executed
+from gateway.executing import Bill, Executed, executed
 from gateway.house import House
 from gateway.noise.entropy import Entropy
-from gateway.noise.pricing import Priced
+from gateway.noise.pricing import Priced, Shares
 from gateway.noise.rolling import PricedRelease
+from gateway.paid import Paid
 from gateway.pipeline import analysed, asked
 from gateway.policy.subjects import Subject
 from gateway.pricing import Spending, bought
@@ -168,13 +170,24 @@ class Prepared:
             self.question,
             self.serving,
             self.understood,
-            self.bounded,
+            Bill(Paid(), tuple(map(_all_bought, self.bounded))),
+            lambda *_: None,
             threading.Event(),
         )
 
     def finish(self, done: Executed) -> Answer:
         there = self.house, "q", self.question, self.serving, self.understood
-        return finished(*there, None, done, threading.Event())
+        return finished(*there, Paid(), done, threading.Event())
+
+
+def _all_bought(release: PricedRelease) -> ErrandRelease:
+    """Nothing of it is there yet."""
+    errands = []
+    for part in release.parts:
+        slots, choices = len(part.analysis.slots), len(part.analysis.choices)
+        costs = Shares((Fraction(1),) * slots, (Fraction(1),) * choices)
+        errands.append(Errand("r", part, part, costs, (None,) * slots, (None,) * choices, None))
+    return ErrandRelease(release, tuple(errands))
 
 
 def prepared(

@@ -31,7 +31,7 @@ class Broken:
     threshold: bool = True
 
     def of_release(self, release: Priced) -> Priced:
-        noises = tuple(narrower(one, self.noise) for one in release.noises)
+        noises = tuple(narrower(one, self.noise) for one in release.drawn)
         choices = tuple(
             replace(one, selection=replace(one.selection, scale=one.selection.scale / self.noise))
             for one in release.choices

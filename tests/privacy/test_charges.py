@@ -20,12 +20,11 @@ from privacy.shapes import REFUSED, SHAPES, Shape
 from sqlalchemy import URL
 
 from gateway.binding.bound import Cut
-from gateway.budget.account import Currency
-from gateway.budget.charge import Receipt
-from gateway.errors import Code, InternalError, Refusal, SourceStopped, UnsupportedSql
+from gateway.budget.account import Currency, cost_on_path
+from gateway.errors import Code, InternalError, Refusal, SourceStopped
 from gateway.noise.pricing import cost_of
 from gateway.pipeline import analysed, asked
-from gateway.pricing import Spending, bought, charge_request, expected_cost
+from gateway.pricing import Spending, bought, charge_request, limits_on_path, whole_shares
 from gateway.question import Request
 from gateway.trail.record import Asked
 from gateway.twin import Twin
@@ -76,9 +75,10 @@ def test_noise_costs_what_is_charged_for_it_whatever_is_asked(line: Line, shape:
     understood = understand(question, serving.views, house.twin.borrowed)
     assert isinstance(understood.bound, Cut)
     spending = Spending(request, understood, analysed(understood.bound, serving, NOON))
-    cost = expected_cost(house.journal, serving, "alice", spending)
-    wanted = charge_request(Asked("q", "alice", "clinic", sql, "rest", ""), serving, spending)
-    assert cost is not None
+    limits = limits_on_path(house.journal, serving, "alice")
+    cost = cost_on_path(price, serving.currency, limits)
+    asked_now = Asked("q", "alice", "clinic", sql, "rest", "")
+    wanted = charge_request(asked_now, serving, spending, whole_shares(spending))
     assert sum(one.share for one in wanted.measurements) == 1
     parts = [part for release in bought(serving, spending, cost) for part in release.parts]
     assert cost * (1 - WITHIN) <= cost_of(parts) <= cost
@@ -188,19 +188,6 @@ def test_repeated_key_is_refused_when_the_answer_was_lost(
         assert _spent(line) == before
         assert line.answer(COUNT).rows
         assert line.ground.verify_trail().intact
-
-
-def test_repeated_receipt_buys_no_noise(line: Line) -> None:
-    """Whoever held a repeated receipt into the stage that makes noise would get none."""
-    house, request = line.asking.house, Request(COUNT)
-    question, serving = asked(house, line.alice, request, "rest", NOON)
-    understood = understand(question, serving.views, house.twin.borrowed)
-    assert isinstance(understood.bound, Cut)
-    spending = Spending(request, understood, analysed(understood.bound, serving, NOON))
-    paid = Receipt("q", Epsilon.parse("1"), Fraction(1), ())
-    assert bought(serving, spending, paid)
-    with pytest.raises(UnsupportedSql, check=lambda told: told.code is Code.NOT_ANSWERED_YET):
-        bought(serving, spending, replace(paid, repeated=True))
 
 
 def _rename(source: URL, old: str, new: str) -> None:

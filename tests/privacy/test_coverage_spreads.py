@@ -72,7 +72,7 @@ def _coverage(trial: Trial, *, claimed: int = 1) -> Covered:
         tuple(value + one for one in noise.draw(DRAWS, stream))
         for value, noise in zip(exact, release.noises, strict=True)
     )
-    told = tuple(narrower(one, claimed) for one in release.noises)
+    told = tuple(narrower(one, claimed) for one in release.drawn)
     table = NoisyTable(((),) * DRAWS, columns, told)
     there = [one for one in Intervals(table, (formula,)).column(Measured(0)) if one is not None]
     slack = 1e-9 * abs(float(truth))  # floats

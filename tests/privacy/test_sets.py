@@ -13,7 +13,7 @@ from privacy.neighbouring import policy as policy_of
 from gateway.binding.bound import Cut
 from gateway.budget.charge import ChargeRequest
 from gateway.pipeline import analysed, asked
-from gateway.pricing import Spending, charge_request
+from gateway.pricing import Spending, charge_request, whole_shares
 from gateway.question import Request
 from gateway.trail.record import Asked
 from gateway.twin import Twin
@@ -43,7 +43,8 @@ def _charged(line: Line, sql: str) -> ChargeRequest:
     understood = understand(question, serving.views, house.twin.borrowed)
     assert isinstance(understood.bound, Cut)
     spending = Spending(request, understood, analysed(understood.bound, serving, NOON))
-    return charge_request(Asked("q", "alice", "clinic", sql, "rest", ""), serving, spending)
+    asked_now = Asked("q", "alice", "clinic", sql, "rest", "")
+    return charge_request(asked_now, serving, spending, whole_shares(spending))
 
 
 def _names(charge: ChargeRequest) -> list[str]:

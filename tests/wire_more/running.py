@@ -1,6 +1,7 @@
 """A gateway over the sample clinic as its own process, and the clinic itself to compare with.
 
-The price of a question is so enormous that noise is nothing: what a client reads must be what is in the clinic.
+The price of a question is so enormous that noise is nothing: what a client reads must be what is in the clinic. Every
+question is measured, whatever was asked before.
 """
 
 import json
@@ -65,7 +66,8 @@ access:
     tables: [patients, visits, regions]
     use: {aggregate: ["*"], group_by: ["*"], filter: ["*"], join: ["*"]}
     budget: {epsilon: 1e36}
-audit: {min_units: 1, narrow_cells: 1, opaque_predicates: allow}
+audit: {min_units: 1, narrow_cells: 0, opaque_predicates: allow}
+reuse: {max_age: 0d}
 limits: {enumerated_groups: 10000, result_rows: 100000}
 """
 

@@ -27,7 +27,10 @@ from gateway.question import Estimate
 IDLE, IN_TRANSACTION, FAILED = b"ITE"
 # no client can have a statement or portal of this name: drivers number theirs, and people name theirs
 OWN: Final = b"gateway: its own"
-SETTINGS: Final = ("gateway.purpose", "gateway.epsilon", "gateway.accuracy", "timezone")
+SETTINGS: Final = (
+    *("gateway.purpose", "gateway.epsilon", "gateway.accuracy", "gateway.fresh"),
+    *("timezone", "client_min_messages"),
+)
 
 _TEXTS: Final = 1009  # text[]
 _MOMENTS: Final = frozenset({1082, 1114, 1184})  # date, timestamp, timestamptz
@@ -43,6 +46,8 @@ _PLAN: Final = 'SELECT * FROM pg_catalog.unnest($1) AS t("QUERY PLAN")'
 _QUIET: Final = frozenset(
     {messages.PARSE_COMPLETE, messages.BIND_COMPLETE, messages.CLOSE_COMPLETE}
 )
+# of `client_min_messages`: whoever sets one of them hears of no notice, whoever it is of
+_ABOVE_NOTICES: Final = frozenset({"warning", "error"})
 # what an error of the finishing says of our text rather than of what the analyst wrote
 _OURS: Final = "PpqWFLRsctdn"
 
@@ -89,7 +94,7 @@ def first_rows(talk: Talk, one: Portal, execute: Execute, ask: Ask | None) -> Wo
         outcome = yield from answered(ask)
         if isinstance(outcome, Refusal):
             return (yield from refused(talk, outcome, simple=False))
-        ready = ready_to_run(talk, ask.asking, outcome)
+        ready = ready_to_run(talk, ask, outcome)
     if ready is None:
         talk.to_twin += one.bind.write() + execute.write() + messages.FLUSHING
         failed = yield from relayed(talk, LAST_OF_ROWS)
@@ -145,7 +150,7 @@ def all_rows(talk: Talk, ask: Ask, text: bytes) -> Work:
     outcome = yield from answered(ask)
     if isinstance(outcome, Refusal):
         return (yield from refused(talk, outcome, simple=True))
-    ready = ready_to_run(talk, ask.asking, outcome)
+    ready = ready_to_run(talk, ask, outcome)
     if ready is None:
         return (yield from plain(talk, text))
     talk.to_twin += running(ready, b"", ())
@@ -221,13 +226,14 @@ def without_places(raw: bytes) -> bytes:
     return messages.fields_message(messages.ERROR, fields)
 
 
-def ready_to_run(talk: Talk, asked: Asking, outcome: Handed | Estimate) -> Filled | None:
+def ready_to_run(talk: Talk, ask: Ask, outcome: Handed | Estimate) -> Filled | None:
     """What the twin is to run; None is the text as it came."""
-    statement = asked.statement
+    statement = ask.asking.statement
     if isinstance(outcome, Estimate):
         return Filled(_PLAN, (_array(plan_lines(outcome)),))
-    for line in outcome.notices:
-        talk.to_client += notice_message(line)
+    if ask.settings.get("client_min_messages") not in _ABOVE_NOTICES:
+        for line in outcome.notices:
+            talk.to_client += notice_message(line)
     if outcome.finishing is None:
         return None
     if statement.kind is Kind.COPY:

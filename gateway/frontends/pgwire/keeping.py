@@ -96,7 +96,7 @@ def _kept(talk: Talk, keeping: Keeping, part: KeepingOne, ask: Ask, end: bytes) 
         outcome = yield from answered(ask)
         if isinstance(outcome, Refusal):
             return (yield from refused(talk, outcome, simple=end == messages.SYNCING))
-        ready = ready_to_run(talk, ask.asking, outcome)
+        ready = ready_to_run(talk, ask, outcome)
         sent = sent if ready is None else running(ready, OWN, ())
     came = yield from _rows(talk, sent, keeping.room(), end)
     if came is None:

@@ -1,18 +1,26 @@
 """An estimate as the lines of an EXPLAIN."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
-from gateway.question import Estimate, ExpectedColumn
+from gateway.question import Estimate, ExpectedColumn, Reused
+
+_REUSED: Final[Mapping[Reused, str]] = {
+    Reused.SAME: "the same was answered before",
+    Reused.FILTER: "groups that were answered before",
+    Reused.ROLLUP: "groups that were answered before, added up",
+}
 
 
 def plan_lines(estimate: Estimate) -> tuple[str, ...]:
-    """What a person reads: the price first, then what to expect of each column."""
+    """What a person reads: the price first, where it comes from, then what to expect of each column."""
     delta = f", delta {estimate.delta}" if estimate.delta.value else ""
     head = (
         f"Private Aggregate  (price: epsilon {estimate.price}{delta}; nothing was run or charged)"
     )
+    reused = () if estimate.reused is None else (f"Reused: {_REUSED[estimate.reused]}",)
     columns = (f"  ->  {line}" for one in estimate.columns for line in _column(one))
-    return (head, *columns, *(f"Notice: {one}" for one in estimate.notices))
+    return (head, *reused, *columns, *(f"Notice: {one}" for one in estimate.notices))
 
 
 def _column(column: ExpectedColumn) -> Iterator[str]:

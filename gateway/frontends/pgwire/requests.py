@@ -12,6 +12,13 @@ from gateway.units import Epsilon, UnitError
 
 _PAIR: Final = re.compile(r"\s*([a-z_]+)\s*[=:\s]\s*([^\s,;=]+)\s*(?:[,;]|$|\s)")
 _LONGEST: Final = 200
+_HINT: Final = (
+    "SET gateway.epsilon = '0.1'; SET gateway.accuracy = 'margin=30, confidence=0.95';"
+    " SET gateway.fresh = on"
+)
+# as PostgreSQL reads a boolean: what a word begins with will do, as far as it is clear
+_ON: Final = frozenset({"on", "1", "t", "tr", "tru", "true", "y", "ye", "yes"})
+_OFF: Final = frozenset({"off", "of", "0", "f", "fa", "fal", "fals", "false", "n", "no"})
 
 Read = TypeVar("Read")
 
@@ -22,11 +29,12 @@ def request_of(ask: Ask, dataset: str, address: str) -> Request:
     try:
         epsilon = _read(settings, "gateway.epsilon", Epsilon.parse)
         accuracy = _read(settings, "gateway.accuracy", accuracy_of)
+        fresh = _read(settings, "gateway.fresh", fresh_of) or False
     except UnitError as error:
         raise SyntaxRefused(
             Code.BAD_REQUEST,
             f"a setting of the session: {error}",
-            "SET gateway.epsilon = '0.1'; SET gateway.accuracy = 'margin=30, confidence=0.95'",
+            _HINT,
         ) from None
     return Request(
         statement.query if statement.kind is Kind.EXPLAIN else statement.text,
@@ -38,11 +46,20 @@ def request_of(ask: Ask, dataset: str, address: str) -> Request:
         address=address,
         accuracy=accuracy,
         zone=settings["timezone"],
+        fresh=fresh,
     )
 
 
 def _read(settings: Mapping[str, str], name: str, read: Callable[[str], Read]) -> Read | None:
     return read(settings[name]) if name in settings else None
+
+
+def fresh_of(text: str) -> bool:
+    """Read a boolean as PostgreSQL reads those of its own settings."""
+    word = text.lower()
+    if word not in _ON | _OFF:
+        raise UnitError("`gateway.fresh` is `on` or `off`")
+    return word in _ON
 
 
 def accuracy_of(text: str) -> Accuracy:

@@ -11,7 +11,14 @@ from gateway.frontends.rest.cells import column_json, double_json, doubles_json
 from gateway.frontends.rest.responses import ascii_json
 from gateway.packed.ends import Ends, EndsRows
 from gateway.packed.texts import BLOCK, Rows
-from gateway.question import Answer, AnswerColumn, Estimate, ExpectedColumn, PastQuestion
+from gateway.question import (
+    Answer,
+    AnswerColumn,
+    Estimate,
+    ExpectedColumn,
+    PastQuestion,
+    Reused,
+)
 from gateway.units import format_decimal
 
 
@@ -65,6 +72,7 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
     return {
         "decision": "permit",
         "price": number(estimate.price),
+        "reused": _reused(estimate.reused),
         "columns": [_expected(column) for column in estimate.columns],
         "notices": list(estimate.notices),
     }
@@ -128,8 +136,12 @@ def _privacy(answer: Answer) -> dict[str, Any]:
         "charged_epsilon": number(answer.charged),
         **rho,
         "delta": number(answer.delta),
-        "reused": None,
+        "reused": _reused(answer.reused),
     }
+
+
+def _reused(way: Reused | None) -> str | None:
+    return None if way is None else way.value
 
 
 def _expected(column: ExpectedColumn) -> dict[str, Any]:

@@ -111,6 +111,7 @@ def request_of(body: QueryBody, http: HttpRequest) -> Request:
         idempotency=None if key is None else (key, digest_of(body)),
         address=http.client.host if http.client else "unknown",
         accuracy=body.accuracy,
+        fresh=body.fresh,
     )
 
 

@@ -45,6 +45,7 @@ ANSWER: Final[dict[str, Any]] = {
 ESTIMATE: Final[dict[str, Any]] = {
     "decision": "permit",
     "price": 0.05,
+    "reused": None,
     "columns": [
         {"name": "region", "expected_margin_95": None},
         {"name": "count", "expected_margin_95": 60.0},
@@ -73,6 +74,13 @@ DATASETS: Final[dict[str, Any]] = {
 }
 QUERIES: Final[dict[str, Any]] = {
     "queries": [
+        {
+            "query_id": "445566778899aabbccddeeff",
+            "at": "2026-01-31T12:30:00+00:00",
+            "sql": QUESTION["sql"],
+            "outcome": "reused",
+            "charged_epsilon": 0.0,
+        },
         {
             "query_id": "5d1f0c6a9b7e4c2233445566",
             "at": "2026-01-31T12:00:00+00:00",

@@ -24,8 +24,12 @@ from gateway.events import Crashed, Emit
 from gateway.frontends.rest.responses import AsciiJson
 
 MEDIA_TYPE = "application/problem+json"
-# Seconds: a failed log-in is forgotten slowly, a place is free as soon as a question ends.
-_RETRY_AFTER = {Code.TOO_MANY_FAILURES: "60", Code.TOO_MANY_QUESTIONS: "1"}
+# Seconds: a failed log-in is forgotten slowly; a place is free as soon as a question ends, and so is the history.
+_RETRY_AFTER = {
+    Code.TOO_MANY_FAILURES: "60",
+    Code.TOO_MANY_QUESTIONS: "1",
+    Code.ASKED_AT_ONCE: "1",
+}
 # What the framework itself says no to.
 _HTTP_CODES = {404: Code.NO_SUCH_ENDPOINT, 405: Code.METHOD_NOT_ALLOWED}
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Cell = bool | int | float | str | None
+Way = Literal["same", "rollup", "filter"]
 Ends = Annotated[list[float | str], Field(min_length=2, max_length=2)]
 
 
@@ -27,11 +28,13 @@ class ColumnShape(_Shape):
 
 
 class PrivacyShape(_Shape):
+    """`reused` is how the answer came from answers that were given before, null where something was measured anew."""
+
     epsilon: float
     charged_epsilon: float
     rho: float | None = None
     delta: float
-    reused: Literal["same", "rollup", "filter"] | None
+    reused: Way | None
 
 
 class WindowShape(_Shape):
@@ -78,8 +81,11 @@ class ExpectedShape(_Shape):
 
 
 class EstimateShape(_Shape):
+    """`price` is what would be charged now, `reused` how the question would be answered from earlier answers."""
+
     decision: Literal["permit"]
     price: float
+    reused: Way | None
     columns: list[ExpectedShape]
     notices: list[str]
 

@@ -54,6 +54,7 @@ def told_answer(  # noqa: PLR0917 - an answer, who asked, and how it is to be to
         told = {name.title(): ascii_json(part).decode() for name, part in about.items()}
         headers = {f"X-Gateway-{name}": part for name, part in told.items()}
         headers["X-Gateway-Query-Id"] = answer.query_id
+        headers["X-Gateway-Reused"] = "none" if answer.reused is None else answer.reused.value
     if sending is None or len(answer.rows) <= BLOCK:
         return Response(b"".join(parts), headers=headers, media_type=media_type)
     return Streamed(sending(parts), headers, media_type)

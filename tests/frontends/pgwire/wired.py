@@ -19,7 +19,7 @@ from frontends.pgwire.modelled import TABLES
 from frontends.pgwire.packets import message
 
 from gateway.binding.bound import Sql
-from gateway.errors import Code, SourceStopped
+from gateway.errors import Code, Refusal, SourceStopped
 from gateway.frontends.pgwire.doors import WireDoor
 from gateway.frontends.pgwire.server import WireServer
 from gateway.handing import Finishing, Handed
@@ -36,24 +36,36 @@ _READY: Final = b"Z\0\0\0\5"
 
 @dataclass
 class Pipeline:
-    """Answers each question with 7, at once or when it is let."""
+    """Answers each question with 7, at once or when it is let; or with what it is given to say."""
 
+    notices: tuple[str, ...] = ()
+    refusal: Refusal | None = None
+    estimated: Estimate | None = None
+    asked: list[Request] = field(default_factory=list)
     let: threading.Event = field(default_factory=threading.Event)
     begun: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     cancelled: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
     def release(self, subject: Subject, request: Request, cancelled: threading.Event) -> Handed:
-        del subject, request
+        del subject
+        self.asked.append(request)
+        if self.refusal is not None:
+            raise self.refusal
         self.begun.release()
         until = time.monotonic() + _PATIENCE_S
         while not self.let.wait(0.01) and time.monotonic() < until:
             if cancelled.is_set():
                 self.cancelled.release()
                 raise SourceStopped(Code.SOURCE_CANCELLED)
-        return Handed(Finishing(Sql("", "SELECT bigint '7' AS n"), {}))
+        return Handed(Finishing(Sql("", "SELECT bigint '7' AS n"), {}), self.notices)
 
     def estimate(self, subject: Subject, request: Request) -> Estimate:
-        raise AssertionError(f"{subject} asks for {request}")
+        self.asked.append(request)
+        if self.refusal is not None:
+            raise self.refusal
+        if self.estimated is None:
+            raise AssertionError(f"{subject} asks for {request}")
+        return self.estimated
 
 
 @dataclass(frozen=True)

@@ -94,6 +94,7 @@ class Behind:
     """What stands behind the doors, and what came through them."""
 
     answer: Answer = ANSWER
+    estimate: Estimate = ESTIMATE
     refusal: Exception | None = None
     lost_accounts: Exception | None = None
     past: Sequence[PastQuestion] = ()
@@ -114,7 +115,7 @@ class Behind:
         self.estimated.append((subject.name, request))
         if self.refusal is not None:
             raise self.refusal
-        return ESTIMATE
+        return self.estimate
 
     def accounts(self, subject: Subject, dataset: str | None) -> Sequence[Standing]:
         self.of_accounts.append((subject.name, dataset))

@@ -89,6 +89,7 @@ def test_query_hands_on_everything_that_was_asked(asking: Asking) -> None:
     assert (asking.request.dataset, asking.request.purpose) == ("clinic", "care-quality")
     assert asking.request.address == "192.0.2.7"
     assert asking.request.idempotency is None
+    assert asking.request.fresh
     assert asking.behind.of_accounts == [("bob", "clinic")]
 
 
@@ -99,6 +100,7 @@ def test_query_leaves_what_was_not_said_to_the_policy(asking: Asking) -> None:
     first, second = (request for _, request in asking.behind.asked)
     assert first == second
     assert (first.dataset, first.purpose, first.epsilon, first.parameters) == (None, None, None, ())
+    assert not first.fresh
 
 
 @pytest.mark.parametrize(
@@ -179,6 +181,7 @@ def test_estimate_says_price_and_margins(asking: Asking) -> None:
     assert asking.post("/v1/estimate", {"sql": COUNT, "epsilon": "0.05"}).json() == {
         "decision": "permit",
         "price": 0.05,
+        "reused": None,
         "columns": [
             {"name": "region", "expected_margin_95": None},
             {"name": "count", "expected_margin_95": 59.9146454710798},

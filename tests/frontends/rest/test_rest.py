@@ -138,11 +138,13 @@ def test_metrics_count_events_and_say_nothing_else(front: Front) -> None:
     assert re.search(
         r'^gateway_events_total\{event="journal.committed"\} [1-9]', text, re.MULTILINE
     )
-    assert set(re.findall(r"(\w+)=\"", text)) == {"event", "version"}
+    assert set(re.findall(r"(\w+)=\"", text)) == {"event", "version", "outcome", "code"}
     names = {line.split("{")[0].split(" ")[0] for line in text.splitlines() if line[0] != "#"}
     assert names == {
         *("gateway_events_total", "gateway_events_created"),
         *("gateway_journal_steps_total", "gateway_journal_steps_created", "gateway_info"),
+        *("gateway_questions_total", "gateway_questions_created"),
+        *("gateway_overlap_refusals_total", "gateway_overlap_refusals_created"),
     }
     for forbidden in ("alice", "clinic", "192.0.2.7", "q-0001", "seconds", "duration"):
         assert forbidden not in text

@@ -1,0 +1,204 @@
+"""What auditing costs: one new question beside 1,000, 10,000 and 100,000 earlier ones about the same rows, and memory.
+
+The earlier questions are of the kinds that dashboards ask: months, quarters, weeks and days of a date, bands of years
+and of incomes, a region or two, alone and together, cut in groups or not. All their regions differ.
+"""
+
+import argparse
+import random
+import statistics
+import time
+import tracemalloc
+from collections.abc import Iterator
+from datetime import date
+from fractions import Fraction
+from itertools import islice
+
+from gateway.catalog.tables import ColumnRef
+from gateway.errors import OverlapRefused
+from gateway.overlap.auditing import Concerned, History, Past, audit
+from gateway.overlap.axes import Axis, Kind
+from gateway.overlap.cells import Cells, Names, Steps, everything
+from gateway.overlap.ground import Ground, GroupKey
+from gateway.overlap.regions import EVERYTHING, Region, along
+from gateway.policy.rules import Auditing, Unread
+
+_RULES = Auditing(10, 1, (), Unread.REFUSE)
+_EPOCH = date(1970, 1, 1)
+_SPREAD = Fraction(800)
+
+
+def _axis(name: str, low: int, high: int, stride: int = 1) -> Axis:
+    column = ColumnRef("visits", name)
+    size = (high - low) // stride + 1
+    return Axis(
+        f"visits.{name}", Kind.STEPS, low, high, size, True, True, True, column, None, stride
+    )
+
+
+_REGIONS = ("north", "east", "south", "west")
+_REGION = Axis(
+    "patients.region",
+    Kind.NAMES,
+    None,
+    None,
+    4,
+    nullable=True,
+    readable=True,
+    quasi=True,
+    column=ColumnRef("patients", "region"),
+    names=frozenset(_REGIONS),
+)
+_DATE = _axis("visit_date", (date(2020, 1, 1) - _EPOCH).days, (date(2026, 12, 31) - _EPOCH).days)
+_YEAR = _axis("birth_year", 1920, 2020)
+_INCOME = _axis("income", 0, 200_000)
+_DIAGNOSIS = Axis(
+    "visits.diagnosis",
+    Kind.NAMES,
+    None,
+    None,
+    None,
+    nullable=True,
+    readable=True,
+    quasi=False,
+    column=ColumnRef("visits", "diagnosis"),
+)
+_MONTHS = [
+    (
+        (date(year, month, 1) - _EPOCH).days,
+        (date(year + month // 12, month % 12 + 1, 1) - _EPOCH).days - 1,
+    )
+    for year in range(2020, 2027)
+    for month in range(1, 13)
+]
+
+
+def _listed(axis: Axis, cells: list[Cells]) -> GroupKey:
+    text = axis.name if axis.kind is Kind.NAMES else f"trunc({axis.name})"
+    return GroupKey(text, axis, tuple(range(len(cells))), tuple(cells))
+
+
+_BY_REGION = _listed(
+    _REGION, [*(Names(frozenset({one})) for one in _REGIONS), Names(frozenset(), null=True)]
+)
+_ENDS = [(-(2**62), _MONTHS[0][1]), *_MONTHS[1:-1], (_MONTHS[-1][0], 2**62)]
+_BY_MONTH = _listed(_DATE, [*(Steps((one,)) for one in _ENDS), Steps((), null=True)])
+_BY_DIAGNOSIS = GroupKey("visits.diagnosis", _DIAGNOSIS, None, None)
+
+
+def grounds(seed: int) -> Iterator[Ground]:
+    """Honest questions without end."""
+    chance = random.Random(seed)  # noqa: S311 - invented questions, no secret
+    known: set[tuple[Region, tuple[GroupKey, ...]]] = set()
+    while True:
+        ground = _ground(chance)
+        if (ground.region, ground.keys) not in known:
+            known.add((ground.region, ground.keys))
+            yield ground
+
+
+def _ground(chance: random.Random) -> Ground:
+    region = EVERYTHING
+    if chance.random() < 0.8:
+        region = region.meet(along(_DATE, _period(chance)))
+    if chance.random() < 0.5:
+        region = region.meet(along(_YEAR, _band(chance, 1920, 2020, 5)))
+    if chance.random() < 0.4:
+        region = region.meet(along(_INCOME, _band(chance, 0, 200_000, 5000)))
+    if chance.random() < 0.4:
+        names = chance.sample(_REGIONS, chance.randint(1, 3))
+        region = region.meet(along(_REGION, Names(frozenset(names))))
+    if chance.random() < 0.3:
+        name = f"d{chance.randint(1, 40)}"
+        region = region.meet(along(_DIAGNOSIS, Names(frozenset({name}))))
+    keys = [(), (), (_BY_REGION,), (_BY_MONTH,), (_BY_REGION, _BY_MONTH), (_BY_DIAGNOSIS,)]
+    return Ground("visits", frozenset({"visits"}), region, chance.choice(keys), ())
+
+
+def _period(chance: random.Random) -> Cells:
+    kind = chance.randrange(4)
+    if kind == 0:
+        first = chance.randrange(len(_MONTHS))
+        last = min(len(_MONTHS) - 1, first + chance.choice([0, 2, 5, 11]))
+        return Steps(((_MONTHS[first][0], _MONTHS[last][1]),))
+    if kind == 1:
+        first = chance.randrange(len(_MONTHS))
+        return Steps(((_MONTHS[first][0], 2**62),))
+    low = _MONTHS[0][0] + 5 + 7 * chance.randrange(350)  # Mondays
+    weeks = chance.choice([1, 2, 4, 13, 26, 52])
+    return Steps(((low, low + 7 * weeks - 1),))
+
+
+def _band(chance: random.Random, low: int, high: int, step: int) -> Cells:
+    first, last = sorted(chance.sample(range(low, high, step), 2))
+    if chance.random() < 0.2:
+        return Steps(((first, 2**62),))
+    return Steps(((first, last - 1),))
+
+
+def past(number: int, ground: Ground, chance: random.Random) -> Past:
+    """As if it had been answered: a size after its share of the cells, with noise."""
+    share = 1.0
+    for name, cells in ground.region.boxes[0].parts:
+        axis = ground.region.axis(name)
+        share *= _share(cells, axis)
+    groups = 1
+    for key in ground.keys:
+        groups *= len(key.values or ())
+    counts = None
+    if groups:
+        mean = 100_000 * share / groups
+        counts = tuple(round(chance.gauss(mean, 28)) for _ in range(groups))
+    return Past(f"q{number}.r1.1", f"q{number}", ground, counts, _SPREAD)
+
+
+def _share(cells: Cells, axis: Axis) -> float:
+    if isinstance(cells, Names):
+        return len(cells.values) / (axis.size or 40)
+    whole = everything(axis)
+    assert isinstance(whole, Steps)
+    low, high = axis.low or 0, axis.high or 0
+    inside = sum(min(last, high) - max(first, low) + 1 for first, last in cells.ranges)
+    return inside / (axis.size or 1)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=200, help="new questions at each size")
+    parser.add_argument("--most", type=int, default=100_000, help="earlier questions")
+    rounds, most = vars(parser.parse_args()).values()
+    sizes = [one for one in (1_000, 10_000, 100_000) if one <= most]
+    print(
+        "earlier questions   audit, median (ms)   95 % below (ms)   worst (ms)   refused   memory (MB)"
+    )
+    chance = random.Random(7)  # noqa: S311 - invented questions, no secret
+    stream = grounds(11)
+    told: list[Past] = []
+    for size in sizes:
+        told += [past(n, one, chance) for n, one in enumerate(islice(stream, size - len(told)))]
+        tracemalloc.start()
+        history = History(told)
+        memory = tracemalloc.get_traced_memory()[0] / 1e6
+        tracemalloc.stop()
+        taken, refused = _measured(history, rounds)
+        taken.sort()
+        print(
+            f"{size:>17,}   {statistics.median(taken):>18.2f}   {taken[int(0.95 * rounds)]:>15.2f}"
+            f"   {taken[-1]:>10.2f}   {refused:>7}   {memory:>11.0f}"
+        )
+
+
+def _measured(history: History, rounds: int) -> tuple[list[float], int]:
+    taken, refused = [], 0
+    for ground in islice(grounds(99), rounds):
+        began = time.thread_time()
+        try:
+            audit([Concerned(ground, _SPREAD)], history, _RULES)
+        except OverlapRefused:
+            refused += 1
+        taken.append((time.thread_time() - began) * 1000)
+    return taken, refused
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""What each account on a path gives: for what is bought, and for answers that it has not paid for yet.
+
+INVARIANT: the ledger's own account owes nothing: everything that was ever answered was bought from it.
+INVARIANT: a part of a charge whose cells cannot all be kept is counted as whole, which is never less.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final
+
+from gateway.budget.account import NOTHING, Account, Amounts
+from gateway.budget.charge import ChargeRequest
+
+MOST_CELLS: Final = 64
+# a partition's digest, and values that PostgreSQL can hold in a key
+_CELL: Final = re.compile(r"[0-9A-Za-z]{1,64}:[^\0\ud800-\udfff]{0,400}")
+_NO_CELLS: Final[Mapping[str, Amounts]] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Gift:
+    """What an account gives as a whole, and to the cells that the rest is confined to."""
+
+    account: Account
+    whole: Amounts
+    confined: Mapping[str, Amounts]
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """An amount, the cells that it is confined to (none: it is not), and who gives it."""
+
+    amounts: Amounts
+    cells: frozenset[str]
+    paid: frozenset[str]
+    owed: bool
+
+    def is_given_by(self, account: Account) -> bool:
+        return not self.owed or (account.parent is not None and account.name not in self.paid)
+
+
+def gifts_of(request: ChargeRequest, path: Sequence[Account], cost: Fraction) -> list[Gift]:
+    """What every account gives that gives something; `cost` is that of what is bought."""
+    bought = Amounts(cost, request.delta.value)
+    if not request.owed and not request.touched:
+        return [Gift(account, bought, _NO_CELLS) for account in path]
+    parts = _parts(request, bought)
+    gifts = (_gift(account, parts) for account in path)
+    return [gift for gift in gifts if gift.whole or gift.confined]
+
+
+def are_cells(names: Iterable[str]) -> bool:
+    """Whether each of these can be kept as a cell, and all of them by one charge."""
+    distinct = set(names)
+    return len(distinct) <= MOST_CELLS and all(map(_CELL.fullmatch, distinct))
+
+
+def _parts(request: ChargeRequest, bought: Amounts) -> list[_Part]:
+    parts = [_Part(bought, frozenset(request.touched or ()), frozenset(), owed=False)]
+    for each in request.owed:
+        amounts, cells = Amounts(each.cost, each.delta), frozenset(each.touched or ())
+        parts.append(_Part(amounts, cells, each.paid, owed=True))
+    parts = [part for part in parts if part.amounts]
+    if are_cells(cell for part in parts for cell in part.cells):
+        return parts
+    return [replace(part, cells=frozenset()) for part in parts]
+
+
+def _gift(account: Account, parts: Iterable[_Part]) -> Gift:
+    whole, confined = NOTHING, dict[str, Amounts]()
+    for part in parts:
+        if not part.is_given_by(account):
+            continue
+        if not part.cells:
+            whole += part.amounts
+        for cell in part.cells:
+            confined[cell] = confined.get(cell, NOTHING) + part.amounts
+    return Gift(account, whole, confined)

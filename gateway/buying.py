@@ -1,0 +1,271 @@
+"""From the plan of a question to what it took: planned, audited and charged as one, or planned again.
+
+INVARIANT: what is charged was planned and audited on everything that happened before. Between the plan and the charge
+somebody else may be answered: then nothing is charged, and the question is planned anew. So two questions never buy the
+same thing at the same moment, and no two are audited each as if the other had not been.
+INVARIANT: nothing of the source is asked here.
+"""
+
+import threading
+from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from fractions import Fraction
+from typing import Final
+
+from gateway.binding.bound import Cut
+from gateway.budget.account import Currency, cost_on_path
+from gateway.budget.charge import Idempotency, Receipt
+from gateway.budget.ledger import earlier_charge
+from gateway.charging import Moved, charge_question
+from gateway.constants import Constants
+from gateway.debts import Debtor, Debts, debts_of, is_news, sheets_of
+from gateway.errands import ErrandRelease
+from gateway.errors import BackendUnavailable, Code, SourceStopped
+from gateway.executing import Bill
+from gateway.fates import Fate
+from gateway.house import House
+from gateway.noise.rolling import PricedRelease
+from gateway.ordering import Ordering, ordered
+from gateway.overlap.asked import Concerned
+from gateway.overlap.auditing import audit
+from gateway.overlap.immutable import touched
+from gateway.paid import Paid, reuse_notices
+from gateway.plan.node import BrokenPlan
+from gateway.planning import Circumstances, Planned, planned
+from gateway.pricing import Spending, accounts_on_path, charge_request, price_of, spread_of_part
+from gateway.question import Reused
+from gateway.releases.book import Book, Seen
+from gateway.releases.events import Bought, Event
+from gateway.releases.log import append
+from gateway.releases.sheets import Content
+from gateway.serving import Serving
+from gateway.store.draft import Draft
+from gateway.trail.record import Kind, QuestionRecord
+from gateway.units import Epsilon
+
+_ATTEMPTS: Final = 100
+_AMONG_OTHERS: Final = 3  # from then on, one question of a dataset at a time in this process
+_LOOK_S: Final = 0.02  # how often is looked whether what somebody else bought is there
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A question that is planned and audited: `cost` is that of what is bought, in the ledger's currency.
+
+    `charged` is what the analyst's own account gives, in epsilon, where it is the one that binds.
+    """
+
+    seen: Seen
+    plan: Planned
+    price: Epsilon
+    cost: Fraction
+    charged: Epsilon
+    debts: Debts
+    accounts: frozenset[str]
+    touched: tuple[str, ...] | None
+    releases: tuple[ErrandRelease, ...]
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What is written down when it is charged."""
+        sheets = [
+            one.sheet for each in self.releases for one in each.errands if one.sheet is not None
+        ]
+        return (*(Bought(one, self.accounts) for one in sheets), *self.debts.told)
+
+
+def settled(
+    house: House, serving: Serving, fate: Fate, spending: Spending, cancelled: threading.Event
+) -> Bill | Receipt:
+    """What the question took; it may run now. Or the receipt of the first with its idempotency key."""
+    once, subject = spending.request.idempotency, fate.asked.subject
+    if once is not None:
+        key = Idempotency(*once)
+        earlier = house.journal.commit(lambda draft: earlier_charge(draft, subject, key))
+        if earlier is not None:
+            return earlier
+    book = house.books[serving.policy.name]
+    for attempt in range(_ATTEMPTS):
+        with book.turn if attempt >= _AMONG_OTHERS else nullcontext():
+            proposal = proposed(house, serving, fate.query_id, subject, spending)
+            if proposal is not None:
+                try:
+                    return _taken(house, serving, fate, spending, proposal)
+                except Moved:
+                    continue
+        if house.pace.wait(cancelled, _LOOK_S):
+            raise SourceStopped(Code.SOURCE_CANCELLED)
+    raise BackendUnavailable(Code.ASKED_AT_ONCE, hint="try again in a moment")
+
+
+def proposed(
+    house: House,
+    serving: Serving,
+    query_id: str,
+    subject: str,
+    spending: Spending,
+    *,
+    waiting: bool = True,
+) -> Proposal | None:
+    """What the question would take, as things stand; None where somebody is about to be given some of it.
+
+    Or the refusal of what differs too little from what was answered before.
+    """
+    policy, now = serving.policy, house.now()
+    cut = spending.understood.bound
+    if not isinstance(cut, Cut):
+        raise BrokenPlan("a statement without releases is planned")
+    book = house.books[policy.name]
+    seen = book.refresh()
+    path = accounts_on_path(house.journal, serving, subject)
+    price = price_of(serving, spending.request)
+    whole = cost_on_path(price, serving.currency, [one.limits for one in path])
+    around = Circumstances(
+        book=book,
+        dataset=policy.dataset,
+        subject=subject,
+        currency=serving.currency,
+        price=price,
+        cost=whole,
+        default=policy.privacy.default_price if spending.request.epsilon is None else None,
+        fresh=spending.request.fresh or not policy.max_age or not whole,
+        since=now - policy.max_age,
+        awaited_since=now - timedelta(seconds=2 * house.limit_s),
+        query_id=query_id,
+        constants=Constants(cut, query_id),
+    )
+    own, *above = [one.name for one in path]
+    debtor = Debtor(subject, frozenset([own, *above[:-1]]))
+    plan = planned(spending, around)
+    debts = debts_of(plan, book, debtor)
+    if whole * plan.bought + debts.of(own) > whole:
+        # answers of others would take more together than was offered
+        plan = planned(spending, replace(around, own=True, constants=Constants(cut, query_id)))
+        debts = debts_of(plan, book, debtor)
+    if plan.awaited and waiting:
+        return None
+    cells = touched(
+        [one.ground for one in plan.parts], policy.dataset, serving.proofs.now()
+    )
+    cost = whole * plan.bought
+    ordering = Ordering(query_id, now, seen.epoch, cells)
+    releases = ordered(serving, spending, plan, cost, ordering)
+    members = policy.auditing.trusted_with(subject)
+    with book.still:
+        news = [
+            Concerned(part.ground, spread_of_part(errand.whole))
+            for part, errand in zip(
+                plan.parts, (one for each in releases for one in each.errands), strict=True
+            )
+            if is_news(part, book, members)
+        ]
+        audit(news, book.history(members), policy.auditing)
+    charged = Epsilon(price.value * (cost + debts.of(own)) / whole) if whole else Epsilon.zero()
+    accounts = frozenset([own, *above])
+    return Proposal(seen, plan, price, cost, charged, debts, accounts, cells, releases)
+
+
+def _taken(
+    house: House, serving: Serving, fate: Fate, spending: Spending, proposal: Proposal
+) -> Bill | Receipt:
+    """The proposal, charged and written down; `Moved` where it is not how things stand any more."""
+    dataset, asked, plan = serving.policy.name, fate.asked, proposal.plan
+    contents = _contents(house.books[dataset], plan)
+    now = house.now()
+
+    def noted(draft: Draft) -> bool:
+        return append(
+            draft,
+            dataset,
+            proposal.seen.ordinal,
+            proposal.events,
+            now,
+            subject=asked.subject,
+            query_id=asked.query_id,
+        )
+
+    def charged(draft: Draft, receipt: Receipt) -> bool:
+        return receipt.cost == proposal.cost and noted(draft)
+
+    def told(draft: Draft) -> None:
+        if not noted(draft):
+            raise Moved
+        house.trail.append(draft, QuestionRecord(Kind.REUSED, asked))
+
+    receipt = None
+    if plan.bought or proposal.debts.owed:
+        wanted = charge_request(
+            asked,
+            serving,
+            spending,
+            plan.shares,
+            owed=proposal.debts.owed,
+            touched=proposal.touched,
+        )
+        with fate.charging():
+            receipt = charge_question(house.journal, house.trail, asked, wanted, now, charged)
+        if receipt.repeated:
+            return receipt
+    elif proposal.events:
+        house.journal.commit(told)
+        fate.recorded_as_reused()
+    fate.reused = not plan.bought
+    return Bill(_paid(serving, proposal, receipt), proposal.releases, contents)
+
+
+def _paid(serving: Serving, proposal: Proposal, receipt: Receipt | None) -> Paid:
+    plan = proposal.plan
+    since = min((one.at for one in sheets_of(plan)), default=None)
+    paid = Paid(proposal.price, reused=plan.reused)
+    if receipt is not None:
+        own = [one.amount for one in receipt.withdrawals]
+        paid = Paid(
+            proposal.price,
+            receipt.price_taken,
+            own[0] if own and serving.currency is Currency.ZCDP else None,
+            receipt.delta_taken,
+            plan.reused,
+        )
+    return paid.with_notices(reuse_notices(paid, since, partly=plan.partly))
+
+
+def _contents(book: Book, plan: Planned) -> Mapping[str, Content]:
+    """What is taken, before anything is charged for it."""
+    found = {}
+    for sheet in sheets_of(plan):
+        content = book.content(sheet.release)
+        if content is None:
+            raise BackendUnavailable(Code.STATE_UNAVAILABLE, hint="try again in a moment")
+        found[sheet.release] = content
+    return found
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """What a question would take of the analyst's own account, and its releases with their noise."""
+
+    price: Epsilon
+    releases: tuple[PricedRelease, ...]
+    reused: Reused | None
+    notices: tuple[str, ...]
+
+
+def foreseen_for(
+    house: House, serving: Serving, query_id: str, subject: str, spending: Spending
+) -> Foreseen:
+    """As things stand; nothing is charged, written or waited for."""
+    proposal = proposed(house, serving, query_id, subject, spending, waiting=False)
+    if proposal is None:
+        raise BrokenPlan("an estimate waits for nobody")
+    plan = proposal.plan
+    charged = proposal.charged
+    since = min((one.at for one in sheets_of(plan)), default=None)
+    paid = Paid(proposal.price, charged)
+    return Foreseen(
+        charged,
+        tuple(one.priced for one in proposal.releases),
+        plan.reused,
+        reuse_notices(paid, since, partly=plan.partly),
+    )

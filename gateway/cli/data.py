@@ -1,0 +1,38 @@
+"""`gateway data refreshed`."""
+
+import argparse
+
+from gateway.administering import refresh_data
+from gateway.app import Ground, open_ground, operator_name
+from gateway.budget.remembered import load_accounts
+from gateway.cli.settings import settings_from
+from gateway.cli.warn import warn
+from gateway.errors import Code, OperatorError
+from gateway.opening import ledger_name
+from gateway.trail.append import utc_now
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with open_ground(settings_from(arguments), warn) as ground:
+        dataset = _named(ground, arguments.dataset)
+        refresh_data(ground.journal, ground.trail, dataset, actor=operator_name(), now=utc_now())
+    print(f"{dataset}: nothing that was measured before is given again")
+    return 0
+
+
+def _named(ground: Ground, name: str | None) -> str:
+    """The dataset of this name, or the only one; a dataset is known when its ledger was ever opened."""
+    with ground.engine.connect() as connection:
+        ledgers = {account.ledger for account in load_accounts(connection)}
+    known = sorted(ledger.removeprefix(ledger_name("")) for ledger in ledgers)
+    if name in known:
+        return str(name)
+    if name is None and len(known) == 1:
+        return known[0]
+    if not known:
+        said, hint = "there is no dataset yet", "`gateway serve` opens those of the policies"
+    elif name is None:
+        said, hint = "there are several datasets", f"add --dataset, one of {', '.join(known)}"
+    else:
+        said, hint = f"there is no dataset `{name}`", f"there is {', '.join(known)}"
+    raise OperatorError(Code.ARGUMENT_INVALID, said, hint)

@@ -1,0 +1,56 @@
+"""What tells the content of the constants that plans read, before they are there.
+
+A plan may read what a release before it gave: over other content it is about other rows. Where that release is taken
+from sheets that are known by name, and what is made of it on the twin is the same each time, the content has a name,
+too; else it has one that nothing else has.
+
+INVARIANT: equal names, equal content.
+"""
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
+from gateway.binding.steady import is_steady
+from gateway.catalog.own import is_own
+
+
+class Constants:
+    """Of one statement; its releases are told one after the other, in their order."""
+
+    def __init__(self, cut: Cut, query_id: str) -> None:
+        self._steps = cut.steps
+        self._query_id = query_id
+        self._names: dict[str, str] = {}
+        self._releases = [one.name for one in cut.releases]
+
+    def before(self, place: int) -> Mapping[str, str]:
+        """Those that the release at this place can read."""
+        for step in self._steps:
+            if step.name == self._releases[place]:
+                break
+            if step.name not in self._names:
+                self._names[step.name] = self._named(step)
+        return dict(self._names)
+
+    def told(self, place: int, tells: str | None) -> None:
+        """What tells the content of a release; None where it is yet to be measured."""
+        name = self._releases[place]
+        self._names[name] = self._only(name) if tells is None else _digest(tells)
+
+    def _named(self, step: Release | Fetch | Empty | Stage) -> str:
+        if isinstance(step, Stage):
+            if not is_steady(step.sql):
+                return self._only(step.name)
+            return _digest(repr((step.sql, step.fields, sorted(self._names.items()))))
+        if isinstance(step, Fetch) and is_own(step.table):
+            return self._only(step.name)
+        # what a public table holds is as old as everything that is taken from sheets may be
+        return _digest(repr(step))
+
+    def _only(self, name: str) -> str:
+        return _digest(f"{self._query_id} {name}")
+
+
+def _digest(of: str) -> str:
+    return sha256(of.encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""What a question is about, and whether its answer, beside earlier ones, would single people out."""

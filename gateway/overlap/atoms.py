@@ -1,0 +1,100 @@
+"""Atoms: the rows that the same of several regions have, found on a grid of the cells that the regions tell apart.
+
+INVARIANT: what is too large for the limits is refused as a whole; nobody gets a part of the atoms.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gateway.overlap.cells import Cells, everything
+from gateway.overlap.classes import classes
+from gateway.overlap.extents import only_null
+from gateway.overlap.sides import Axes, Side
+
+MOST_ATOMS: Final = 512
+_MOST_CELLS: Final = 8192
+
+Table: TypeAlias = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Atoms:
+    """`members[r, a]`: whether region r has atom a. `pieces` gives the boxes of one."""
+
+    members: Table
+    _cells: tuple[tuple[str, tuple[Cells, ...]], ...]
+    _where: tuple[NDArray[np.int64], ...]
+
+    def pieces(self, atom: int) -> list[Side]:
+        """The atom as boxes of the grid."""
+        places = np.unravel_index(self._where[atom], [len(cells) for _, cells in self._cells])
+        return [
+            {name: cells[at] for at, (name, cells) in zip(place, self._cells, strict=True)}
+            for place in zip(*places, strict=True)
+        ]
+
+
+def atoms_of(regions: Sequence[Sequence[Side]], axes: Axes) -> Atoms | None:
+    """The atoms of these regions, without the one that is in none; None where there are too many."""
+    boxes = [box for region in regions for box in region]
+    names = sorted({name for box in boxes for name in box})
+    lines, cells, size = [], [], 1
+    for name in names:
+        given = [box.get(name) for box in boxes]
+        found = _classes(given, name, axes)
+        size *= len(found)
+        if size > _MOST_CELLS:
+            return None
+        has = np.zeros((len(boxes), len(found)), dtype=np.bool_)
+        for place, (members, _) in enumerate(found):
+            has[list(members), place] = True
+        lines.append(has)
+        cells.append((name, tuple(one for _, one in found)))
+    grid = reduce(_crossed, lines, np.ones((len(boxes), 1), dtype=np.bool_))
+    firsts = np.cumsum([0, *(len(region) for region in regions[:-1])])
+    table = np.logical_or.reduceat(grid, firsts, axis=0)
+    packed = np.ascontiguousarray(np.packbits(table, axis=0).T)
+    keys = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    kept = [at for at, place in enumerate(first) if table[:, place].any()]
+    if len(kept) > MOST_ATOMS:
+        return None
+    order = np.argsort(inverse, kind="stable")
+    starts = np.searchsorted(inverse[order], np.arange(len(first) + 1))
+    where = tuple(order[starts[at] : starts[at + 1]] for at in kept)
+    return Atoms(table[:, first[kept]], tuple(cells), where)
+
+
+def _classes(
+    given: Sequence[Cells | None], name: str, axes: Axes
+) -> list[tuple[tuple[int, ...], Cells]]:
+    """The classes of one axis; that of NULL alone only where a region is about NULL alone."""
+    about_null = any(one is not None and only_null(one) for one in given)
+    distinct: dict[Cells, int] = {}
+    for one in given:
+        if one is not None:
+            distinct.setdefault(one, len(distinct))
+    owners: list[list[int]] = [[] for _ in distinct]
+    always = [place for place, one in enumerate(given) if one is None]
+    for place, one in enumerate(given):
+        if one is not None:
+            owners[distinct[one]].append(place)
+    whole = everything(axes[name])
+    found = []
+    for members, cells in classes(axes[name], list(distinct) or [whole]):
+        if only_null(cells) and not about_null:
+            continue
+        having = (
+            always + [place for one in members for place in owners[one]] if distinct else always
+        )
+        found.append((tuple(having), cells))
+    return found
+
+
+def _crossed(one: Table, other: Table) -> Table:
+    return (one[:, :, None] & other[:, None, :]).reshape(one.shape[0], -1)

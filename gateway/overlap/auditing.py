@@ -1,0 +1,68 @@
+"""The auditor: whether a question may be answered beside everything its trust group was told.
+
+1. A condition that nobody understands cannot be compared. `opaque_predicates` decides: `refuse` refuses it; `allow`
+   leaves the part out of every comparison; `count_as_unknown` compares it by released sizes and in trackers.
+2. A region that was counted before, by itself or as whole groups, and is below `min_units` is not asked about again.
+3. `pairs`: the new answer less one earlier answer.
+4. `trackers`: all answers together.
+
+What narrow means stands in `narrow`.
+
+INVARIANT: the verdict and its text are a function of (concerned, history, rules). There is no database here, no clock
+and no chance; limits are numbers of things looked at. Nothing of protected rows is in any of the three: a history holds
+grounds, which follow from plans and policies, and noisy counts that were released.
+"""
+
+from collections.abc import Sequence
+from itertools import islice
+
+from gateway.overlap.asked import Concerned, Past
+from gateway.overlap.history import History, Index
+from gateway.overlap.narrow import Judge
+from gateway.overlap.pairs import clashes
+from gateway.overlap.part import Part, near_of, part_of
+from gateway.overlap.sizes import Sizes
+from gateway.overlap.telling import MOST_NAMED, THIS, differencing, small, unreadable
+from gateway.overlap.trackers import tracked
+from gateway.policy.rules import Auditing, Unread
+
+
+def audit(concerned: Sequence[Concerned], history: History, rules: Auditing) -> None:
+    """Refuses the question, or does nothing. Its parts are held against each other as well."""
+    within = History()
+    for number, one in enumerate(concerned):
+        if one.ground.unreadable:
+            if rules.opaque is Unread.REFUSE:
+                raise unreadable(one.ground.unreadable[0])
+            if rules.opaque is Unread.ALLOW:
+                continue
+        indexes = tuple(
+            index for where in (history, within) if (index := where.of(one.ground.shape))
+        )
+        if indexes:
+            _audited(part_of(one, indexes), indexes, rules)
+        within.add(Past(f"{number}", THIS, one.ground, None, one.spread))
+
+
+def _audited(part: Part, indexes: tuple[Index, ...], rules: Auditing) -> None:
+    sizes = Sizes(indexes, part.axes)
+    if rules.min_units > 1:
+        _not_small(part, sizes, rules)
+    judge = Judge(rules, sizes, part.axes)
+    places = [near_of(part, index) for index in indexes]
+    for near in places:
+        found = list(islice(clashes(part, near, judge, rules), MOST_NAMED))
+        if found:
+            raise differencing(found, part.axes)
+    several = tracked(part, places, judge, rules)
+    if several:
+        raise differencing(several, part.axes, several=True)
+
+
+def _not_small(part: Part, sizes: Sizes, rules: Auditing) -> None:
+    known = sizes.exactly(part.sides) or sizes.grouped(part.sides)
+    if known is not None and known.likely < rules.min_units:
+        raise small(known.query_id, rules)
+
+
+__all__ = ["Concerned", "History", "Past", "audit"]

@@ -1,0 +1,59 @@
+"""A relation followed down to its tables, remembered for as long as the same plan is asked about."""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from threading import Lock
+from typing import Final
+
+from gateway.overlap.bases import Bases
+from gateway.overlap.lineage import Lineage
+from gateway.overlap.regions import Region
+from gateway.overlap.relation import Relation
+from gateway.plan.node import Node, nodes
+from gateway.plan.relations import Scan
+from gateway.plan.scalars import Scalar
+
+_MOST_KEPT: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """`region` is which rows of what the `shape` says, `tables` are the protected ones that are read."""
+
+    lineage: Lineage
+    relation: Relation
+    region: Region
+    tables: frozenset[str]
+
+    @property
+    def bases(self) -> Bases:
+        return self.lineage.bases
+
+    @property
+    def shape(self) -> str:
+        return self.relation.shape
+
+    def resolved(self, scalar: Scalar) -> Scalar:
+        """The normal expression over bases."""
+        return self.lineage.resolved(scalar, self.relation.columns)
+
+
+def follow(plan: Node, constants: Mapping[str, str]) -> Followed:
+    """What the relation is. A plan is asked about several times in a row: for its ground and for its aggregates."""
+    with _LOCK:
+        for node, known, found in _KEPT:
+            if node is plan and known == constants:
+                return found
+    lineage = Lineage(constants)
+    relation = lineage.of(plan)
+    protected = (one.table for one in nodes(plan) if isinstance(one, Scan))
+    tables = frozenset(one.name for one in protected if not one.public)
+    made = Followed(lineage, relation, lineage.region(relation), tables)
+    with _LOCK:
+        _KEPT.append((plan, dict(constants), made))
+    return made
+
+
+_LOCK: Final = Lock()
+_KEPT: Final[deque[tuple[Node, dict[str, str], Followed]]] = deque(maxlen=_MOST_KEPT)

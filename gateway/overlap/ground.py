@@ -1,0 +1,144 @@
+"""What a part of a release is about: which rows, cut how.
+
+INVARIANT: grounds follow from plans and policies alone; nothing of the data is ever in one. Grounds that are equal are
+about the same rows, cut in the same groups.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gateway.catalog.values import Value
+from gateway.overlap.axes import Axis
+from gateway.overlap.cells import Cells
+from gateway.overlap.declared import declarations
+from gateway.overlap.followed import follow
+from gateway.overlap.grouping import cut_by, values_at
+from gateway.overlap.passing import passed
+from gateway.overlap.regions import Region
+from gateway.overlap.saying import (
+    Json,
+    axis_json,
+    axis_of_json,
+    cells_json,
+    cells_of_json,
+    mapping,
+    region_json,
+    region_of_json,
+    sequence,
+    string,
+    value_json,
+    value_of_json,
+)
+from gateway.plan.grouping import Aggregate
+from gateway.plan.node import Node
+from gateway.plan.scalars import Scalar
+from gateway.plan.text import text
+from gateway.sensitivity.analysis import Enumerated
+
+__all__ = [
+    "Ground",
+    "GroupKey",
+    "declarations",
+    "ground_json",
+    "ground_of",
+    "ground_of_json",
+    "normal_text",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupKey:
+    """`text` is the normal text of the key, `axis` the one axis it is a function of.
+
+    `values` are its listed values in the order of the enumeration, None where groups are found in the data; `cells` are
+    for each value the cells of the axis that have it.
+    """
+
+    text: str
+    axis: Axis | None
+    values: tuple[Value | None, ...] | None
+    cells: tuple[Cells, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """`shape` is the normal text of what is read besides the region: only grounds of equal shape are compared.
+
+    `tables` are the protected ones, `unreadable` the conditions that nobody understands, for messages. `through` are the
+    tables that all rows have passed, as `passing.passed` says: only what has just been read has them.
+    """
+
+    shape: str
+    tables: frozenset[str]
+    region: Region
+    keys: tuple[GroupKey, ...]
+    unreadable: tuple[str, ...]
+    through: frozenset[str] = field(default=frozenset(), compare=False)
+
+
+def ground_of(plan: Aggregate, listed: Enumerated | None, constants: Mapping[str, str]) -> Ground:
+    """What the release is about. `plan` has one grouping set, row rules are filters in it, moments are folded.
+
+    `constants` says of each staged constant what tells its content.
+    """
+    followed = follow(plan.child, constants)
+    keys = []
+    for place, (_, one) in enumerate(plan.keys):
+        made = followed.resolved(one)
+        values = None if listed is None else values_at(listed, place)
+        axis, cells = cut_by(made, values, followed.bases)
+        keys.append(GroupKey(text(made), axis, values, cells))
+    return Ground(
+        followed.shape,
+        followed.tables,
+        followed.region,
+        tuple(keys),
+        tuple(one.name for one in followed.region.axes if not one.readable),
+        passed(plan),
+    )
+
+
+def normal_text(plan: Node, scalar: Scalar, constants: Mapping[str, str]) -> str:
+    """An expression over the fields of a relation, without aliases: equal for equal meaning as far as is easy."""
+    return text(follow(plan, constants).resolved(scalar))
+
+
+def ground_json(ground: Ground) -> Json:
+    """For the state."""
+    keys = [
+        {
+            "text": one.text,
+            "axis": None if one.axis is None else axis_json(one.axis),
+            "values": None if one.values is None else [value_json(each) for each in one.values],
+            "cells": None if one.cells is None else [cells_json(each) for each in one.cells],
+        }
+        for one in ground.keys
+    ]
+    return {
+        "shape": ground.shape,
+        "tables": sorted(ground.tables),
+        "region": region_json(ground.region),
+        "keys": keys,
+        "unreadable": list(ground.unreadable),
+    }
+
+
+def ground_of_json(said: Json) -> Ground:
+    """What was written by `ground_json`."""
+    given = mapping(said)
+    keys = [
+        GroupKey(
+            string(one["text"]),
+            None if one["axis"] is None else axis_of_json(one["axis"]),
+            None if one["values"] is None else tuple(map(value_of_json, sequence(one["values"]))),
+            None if one["cells"] is None else tuple(map(cells_of_json, sequence(one["cells"]))),
+        )
+        for one in map(mapping, sequence(given["keys"]))
+    ]
+    return Ground(
+        string(given["shape"]),
+        frozenset(map(string, sequence(given["tables"]))),
+        region_of_json(given["region"]),
+        tuple(keys),
+        tuple(map(string, sequence(given["unreadable"]))),
+    )

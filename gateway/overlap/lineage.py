@@ -1,0 +1,355 @@
+"""A plan followed down to its tables: what every column is, which rows are left, and what is read besides.
+
+Filters and conditions of joins are kept as conditions. What groups the rows of a person, numbers them, or asks whether
+others exist, has a definition, in which the rows it was made from are told by their region: definitions of equal
+meaning have equal texts as far as regions do.
+
+INVARIANT: names are made of tables, columns and constants; no alias and no id of a plan is in them.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from gateway.catalog.domains import Anything
+from gateway.catalog.tables import ColumnRef
+from gateway.overlap.axes import Axis
+from gateway.overlap.bases import Base
+from gateway.overlap.grid import axis_of
+from gateway.overlap.naming import digest, region_text, shortened
+from gateway.overlap.normal import conjunction, normal, refs_of
+from gateway.overlap.reading import region_of
+from gateway.overlap.regions import Region
+from gateway.overlap.relation import (
+    Atom,
+    Relation,
+    always_met,
+    is_equality,
+    is_small,
+    parts,
+    without_repeated,
+)
+from gateway.overlap.scanned import bases_of, single
+from gateway.plan.aggregates import Measure, WindowCall
+from gateway.plan.fields import Field
+from gateway.plan.grouping import PerUnit
+from gateway.plan.joins import Join, Mark, UnionAll, unit_equalities
+from gateway.plan.labels import Protected
+from gateway.plan.narrowing import conjuncts
+from gateway.plan.node import BrokenPlan, Node, is_unit
+from gateway.plan.relations import Constant, Filter, Project, Scan, Window
+from gateway.plan.scalars import (
+    Call,
+    Case,
+    Cast,
+    Moment,
+    Ref,
+    Scalar,
+    Shift,
+    StagedMember,
+    StagedValue,
+    walk,
+)
+from gateway.plan.text import text
+from gateway.plan.types import BOOLEAN
+from gateway.sensitivity.bounds import Bounds
+from gateway.sensitivity.relations import columns_of
+
+_MOST_PARTS: Final = 400
+
+
+@dataclass
+class Lineage:
+    """Goes down one plan. `bases` grows by what it finds; `constants` tells the contents of staged constants."""
+
+    constants: Mapping[str, str]
+    bases: dict[str, Base] = field(default_factory=dict)
+    _scans: dict[str, int] = field(default_factory=dict)
+
+    def of(self, node: Node) -> Relation:  # noqa: PLR0911 - one answer for each kind of node
+        match node:
+            case Scan():
+                return self._scan(node)
+            case Constant():
+                return self._constant(node)
+            case Filter():
+                return self._filter(node)
+            case Project():
+                return self._project(node)
+            case Window():
+                return self._window(node)
+            case PerUnit():
+                return self._per_unit(node)
+            case Join():
+                return self._outer(node) if node.outer else self._join(node)
+            case Mark():
+                return self._mark(node)
+            case UnionAll():
+                return self._union(node)
+            case _:
+                raise BrokenPlan("a node that nobody follows down")
+
+    def region(self, relation: Relation) -> Region:
+        """The rows of the relation among those of its atoms."""
+        return region_of(relation.conditions, self.bases)
+
+    def text(self, relation: Relation) -> str:
+        region = self.region(relation)
+        where = "" if region.is_everything else f" where {region_text(region)}"
+        return f"{relation.shape}{where}"
+
+    def resolved(self, scalar: Scalar, columns: Mapping[str, Scalar]) -> Scalar:
+        """The normal expression over bases."""
+        return normal(self._resolved(scalar, columns))
+
+    def _resolved(  # noqa: PLR0911 - one answer for each kind of expression
+        self, scalar: Scalar, columns: Mapping[str, Scalar]
+    ) -> Scalar:
+        def again(one: Scalar) -> Scalar:
+            return self._resolved(one, columns)
+
+        match scalar:
+            case Ref(there):
+                return columns[there.id]
+            case Call():
+                return replace(scalar, parts=tuple(again(one) for one in scalar.parts))
+            case Shift():
+                return replace(scalar, moved=again(scalar.moved))
+            case Cast():
+                return replace(scalar, what=again(scalar.what))
+            case StagedMember(what, constant):
+                return StagedMember(again(what), self.constants[constant])
+            case StagedValue(constant):
+                return replace(scalar, constant=self.constants[constant])
+            case Case():
+                branches = tuple((again(when), again(then)) for when, then in scalar.branches)
+                return replace(scalar, branches=branches, otherwise=again(scalar.otherwise))
+            case Moment():
+                raise BrokenPlan("a moment that is not folded: tomorrow it is another")
+            case _:
+                return scalar
+
+    def _whole(self, scalar: Scalar) -> Scalar:
+        """What is put together again and again gets a name instead: it would double with every step."""
+        parts = list(walk(scalar))
+        if len(parts) <= _MOST_PARTS:
+            return scalar
+        return self._made(f"expression #{digest(text(scalar))[:32]}", scalar, refs_of(scalar))
+
+    def _filter(self, node: Filter) -> Relation:
+        below = self.of(node.child)
+        added = conjuncts(self.resolved(node.condition, below.columns))
+        return replace(below, conditions=(*below.conditions, *added))
+
+    def _project(self, node: Project) -> Relation:
+        below = self.of(node.child)
+        made = (self._whole(self.resolved(one, below.columns)) for _, one in node.items)
+        named = zip((one.id for one in node.fields), made, strict=True)
+        return replace(below, columns=dict(named))
+
+    def _base(self, base: Base) -> Ref:
+        self.bases[base.field.id] = base
+        return Ref(base.field)
+
+    def _made(
+        self, name: str, like: Scalar, uses: Iterable[str], bounds: Bounds | None = None
+    ) -> Ref:
+        """Something computed: conditions on it are on an axis of its own."""
+        there = [self.bases[one] for one in uses]
+        kept = Field(shortened(name), like.type, nullable=True)
+        axis = axis_of(kept.id, like.type, Anything(), nullable=True, bounds=bounds)
+        told = frozenset(each for one in there for each in one.uses)
+        return self._base(Base(kept, axis, told, any(one.quasi for one in there)))
+
+    def _scan(self, node: Scan) -> Relation:
+        table = node.table
+        name = table.name
+        if not single(table):
+            # the only row of a person in a table is the same wherever it is joined
+            count = self._scans[name] = self._scans.get(name, 0) + 1
+            name = name if count == 1 else f"{name}#{count}"
+        columns: dict[str, Scalar] = {}
+        found = bases_of(table, name)
+        for one, base in zip(node.fields, found, strict=True):
+            self.bases[base.field.id] = base
+            columns[one.id] = Ref(base.field)
+        key = table.unit_column
+        reaches = frozenset[str]()
+        if key is not None and key.joins is not None:
+            reaches |= {str(key.joins)}
+        if single(table) and key is not None:
+            own = str(ColumnRef(table.name, key.name))
+            return Relation(columns, (Atom(name, own, reaches | {own}),))
+        return Relation(columns, (Atom(name, None, reaches),))
+
+    def _constant(self, node: Constant) -> Relation:
+        told = self.constants[node.name]
+        columns = {}
+        for place, one in enumerate(node.fields):
+            kept = Field(f"{told}.{place + 1}", one.type, nullable=True)
+            columns[one.id] = self._base(Base(kept, None, frozenset(), quasi=False))
+        return Relation(columns, (Atom(f"constant {told}"),))
+
+    def _join(self, node: Join) -> Relation:
+        left, right = self.of(node.left), self.of(node.right)
+        columns = {**left.columns, **right.columns}
+        links, conditions = self._linked(node, node.condition, columns)
+        atoms = without_repeated((*left.atoms, *right.atoms))
+        return Relation(
+            columns,
+            atoms,
+            left.links | right.links | links,
+            (*left.conditions, *right.conditions, *conditions),
+        )
+
+    def _linked(
+        self, node: Join | Mark, condition: Scalar | None, columns: Mapping[str, Scalar]
+    ) -> tuple[frozenset[str], tuple[Scalar, ...]]:
+        """Columns of both sides that are equal, as texts, and the other conditions.
+
+        That the person is the same goes without saying: rows of persons meet in no other way.
+        """
+        if condition is None:
+            return frozenset(), ()
+        left, right = node.below
+        both = isinstance(left.label, Protected) and isinstance(right.label, Protected)
+        pairs = unit_equalities(condition, left, right) if both else []
+        same = {frozenset({one.id, other.id}) for one, other in pairs}
+        sides = [{one.id for one in each.fields} for each in (left, right)]
+        links: set[str] = set()
+        conditions: list[Scalar] = []
+        for part in conjuncts(condition):
+            read = {one.field.id for one in walk(part) if isinstance(one, Ref)}
+            if frozenset(read) in same and is_equality(part):
+                continue
+            made = self.resolved(part, columns)
+            # what is chosen by values that were released, or given, is a condition
+            told = all(self.bases[one].axis is not None for one in refs_of(made))
+            if told and is_equality(part) and all(read & side for side in sides):
+                links.add(text(made))
+            else:
+                conditions.extend(conjuncts(made))
+        return frozenset(links), tuple(conditions)
+
+    def _outer(self, node: Join) -> Relation:
+        left, right = self.of(node.left), self.of(node.right)
+        links, conditions = self._linked(node, node.condition, {**left.columns, **right.columns})
+        if not links and not conditions and not right.conditions and always_met(left, right):
+            # every row has its person there
+            return replace(left, columns={**left.columns, **right.columns})
+        on = [*links, *([] if not conditions else [text(conjunction(conditions))])]
+        beside = f" on {' and '.join(sorted(on))}" if on else ""
+        said = f"left join ({self.text(right)}{beside})"
+        columns = dict(left.columns)
+        for name, one in right.columns.items():
+            columns[name] = self._far(one, said)
+        return replace(left, columns=columns, links=left.links | {said})
+
+    def _far(self, scalar: Scalar, said: str) -> Ref:
+        """A column of the side that may be missing."""
+        name = f"{text(scalar)} of {said}"
+        if not isinstance(scalar, Ref) or (axis := self.bases[scalar.field.id].axis) is None:
+            return self._made(name, scalar, refs_of(scalar))
+        base = self.bases[scalar.field.id]
+        kept = replace(base.field, id=shortened(name), nullable=True)
+        return self._base(
+            replace(base, field=kept, axis=replace(axis, name=kept.id, nullable=True))
+        )
+
+    def _window(self, node: Window) -> Relation:
+        below = self.of(node.child)
+        bounds = columns_of(node, narrowed=False)
+        over = self.text(below)
+        columns = dict(below.columns)
+        # the order of a window is completed by all columns
+        every = {one for each in below.columns.values() for one in refs_of(each)}
+        for name, call in node.items:
+            said = f"{self._call(call, below.columns)} over ({over})"
+            like = Ref(Field(name, call.type))
+            columns[name] = self._made(said, like, every, bounds.get(name))
+        return replace(below, columns=columns)
+
+    def _call(self, call: WindowCall, columns: Mapping[str, Scalar]) -> WindowCall:
+        def again(one: Scalar) -> Scalar:
+            return self.resolved(one, columns)
+
+        return replace(
+            call,
+            arguments=tuple(again(one) for one in call.arguments),
+            partition=tuple(again(one) for one in call.partition if not is_unit(one)),
+            order=tuple((again(one), down) for one, down in call.order),
+        )
+
+    def _per_unit(self, node: PerUnit) -> Relation:
+        below = self.of(node.child)
+        bounds = columns_of(node, narrowed=False)
+        keys = [self.resolved(one, below.columns) for _, one in node.keys]
+        listed = [
+            text(made) for made, (_, one) in zip(keys, node.keys, strict=True) if not is_unit(one)
+        ]
+        said = ", ".join(["person", *sorted(set(listed))])
+        grouped = f"{self.text(below)} by {said}"
+        columns: dict[str, Scalar] = {}
+        fields = iter(node.fields)
+        for made in keys:
+            columns[next(fields).id] = self._whole(made)
+        for one, (_, measure) in zip(fields, node.measures, strict=True):
+            kept = self.measure(measure, below.columns)
+            read = {each for part in parts(kept) for each in refs_of(part)}
+            name = f"{kept} of ({grouped})"
+            columns[one.id] = self._made(name, Ref(one), read, bounds.get(one.id))
+        reaches = frozenset(each for atom in below.atoms for each in atom.reaches)
+        return Relation(columns, (Atom(f"({grouped})", None, reaches),))
+
+    def measure(self, measure: Measure, columns: Mapping[str, Scalar]) -> Measure:
+        """An aggregate over bases."""
+        where = measure.where
+        return replace(
+            measure,
+            arguments=tuple(self.resolved(one, columns) for one in measure.arguments),
+            where=None if where is None else self.resolved(where, columns),
+        )
+
+    def _mark(self, node: Mark) -> Relation:
+        below, inner = self.of(node.child), self.of(node.inner)
+        reached = {each for atom in below.atoms for each in atom.reaches}
+        columns = {**below.columns, **inner.columns}
+        links, conditions = self._linked(node, node.condition, columns)
+        alone = inner.atoms[0].single if len(inner.atoms) == 1 else None
+        if alone in reached and not links and not inner.links:
+            # the only row of the person in that table: what is asked of it is asked of the row itself
+            asked = conjunction((*inner.conditions, *conditions))
+            held = normal(Call("is true", (asked,), BOOLEAN, nullable=False))
+            return replace(below, columns={**below.columns, node.id: held})
+        made = self._exists(inner, links, conditions)
+        return replace(below, columns={**below.columns, node.id: made})
+
+    def _exists(
+        self, inner: Relation, links: frozenset[str], conditions: tuple[Scalar, ...]
+    ) -> Ref:
+        on = sorted([*links, *(text(one) for one in conditions)])
+        beside = f" and {' and '.join(on)}" if on else ""
+        name = shortened(f"exists ({self.text(inner)}{beside})")
+        region = self.region(inner)
+        read = {each for one in (*inner.conditions, *conditions) for each in refs_of(one)}
+        uses = frozenset(each for one in read for each in self.bases[one].uses)
+        kept = Field(name, BOOLEAN, nullable=False)
+        quasi = any(self.bases[one].quasi for one in read) and bool(on or is_small(region))
+        axis: Axis | None = axis_of(name, BOOLEAN, Anything(), nullable=False, quasi=quasi)
+        if on or any(not one.readable for one in region.axes):
+            axis = None
+        elif quasi and axis is not None:
+            axis = replace(axis, size=None)
+        return self._base(Base(kept, axis, uses, quasi))
+
+    def _union(self, node: UnionAll) -> Relation:
+        left, right = self.of(node.left), self.of(node.right)
+        said = " union all ".join(sorted((self.text(left), self.text(right))))
+        columns: dict[str, Scalar] = {}
+        for one, mine, theirs in zip(node.fields, node.left.fields, node.right.fields, strict=True):
+            pair = (left.columns[mine.id], right.columns[theirs.id])
+            name = f"{' else '.join(map(text, pair))} of ({said})"
+            read = {each for part in pair for each in refs_of(part)}
+            columns[one.id] = self._made(name, Ref(one), read)
+        every = [{each for atom in side.atoms for each in atom.reaches} for side in (left, right)]
+        return Relation(columns, (Atom(f"({said})", None, frozenset(every[0] & every[1])),))

@@ -1,0 +1,144 @@
+"""When a difference of answers is about too few people.
+
+D is what one region has and the other has not. It is narrow
+
+(a) by count: where released counts say how many people are in D - just D was counted, or groups make it up, or it is
+    what one counted region has more than another - it is narrow when these are fewer than `min_units`. It is not when
+    they are no fewer even less twice the deviation of the noise: else an answer whose noise happened to be large would
+    open a way to the person in it. Between the two the others decide.
+(b) by cells: else when D is cut out of the minuend along axes with many cells, and has at most `narrow_cells` there.
+    Axes with few cells do not count: whoever adds `region = 'north'` to a date of birth makes D smaller, not wider.
+(c) by share: else when the count of the minuend, or of the tightest counted region around D, gives fewer than
+    `min_units` people for as many of its cells as D has. D is at most half of its minuend, where the minuend's count
+    is taken, and at most a twentieth, where that of another region is: what is larger was asked about openly.
+
+Where nothing is known of sizes, (a) and (c) say nothing. `min_units: 1` switches both off, `narrow_cells: 0` (b).
+
+The questions that people ask again and again for groups are judged by sizes where sizes are known: then (b) is not
+asked of residuals between groups, since nobody chooses a person by where a week or a quarter begins.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.overlap.extents import is_fine, width, without_null
+from gateway.overlap.sides import Axes, Side, hull, share
+from gateway.overlap.sizes import Sizes
+from gateway.policy.rules import Auditing
+
+MINOR_PART: Final = 0.25
+SLIVER: Final = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """What is left of the minuend. `count` is the noisy size of all of `within`, if known; `like` that of a group
+    of it, where both questions have the same groups.
+    """
+
+    parts: Sequence[Side]
+    minuend: Sequence[Side]
+    within: Sequence[Side]
+    count: float | None
+    group: int | None = None
+    by_size: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """Along which axis there is too little, where it is one."""
+
+    axis: str | None
+
+
+class Judge:
+    """Decides for the regions of one shape."""
+
+    def __init__(self, rules: Auditing, sizes: Sizes, axes: Axes) -> None:
+        self._rules = rules
+        self._sizes = sizes
+        self._axes = axes
+
+    def narrow(self, residual: Residual) -> Narrow | None:
+        least = self._rules.min_units
+        counting = least > 1
+        known = self._sizes.exactly(residual.parts) if counting else None
+        if known is not None and (known.likely < least or known.surely >= least):
+            return self._too_small(residual) if known.likely < least else None
+        mine = share(residual.parts, residual.minuend, self._axes)
+        few = self._few(residual) and not (residual.by_size and residual.count is not None)
+        small = counting and self._small(residual, mine)
+        if not few and not small and (mine is None or mine > SLIVER):
+            return None
+        if counting and (few or small):
+            known = self._sizes.grouped(residual.parts) or self._sizes.left(residual.parts)
+            if known is not None and (known.likely < least or known.surely >= least):
+                return self._too_small(residual) if known.likely < least else None
+        if few or small:
+            return self._too_small(residual)
+        about = self._sizes.about(residual.parts) if counting else None
+        return self._too_small(residual) if about is not None and about < least else None
+
+    def _small(self, residual: Residual, mine: float | None) -> bool:
+        """By the share of what was counted."""
+        if mine is None or mine > MINOR_PART or residual.count is None:
+            return False
+        part = share(residual.parts, residual.within, self._axes)
+        if part is None:
+            return False
+        least = self._rules.min_units
+        if max(residual.count, 0) * part < least:
+            return True
+        return residual.group is not None and part <= SLIVER and residual.group * part < least
+
+    def _few(self, residual: Residual) -> bool:
+        return few_cells(residual.parts, residual.minuend, self._axes, self._rules.narrow_cells)
+
+    def _too_small(self, residual: Residual) -> Narrow:
+        return Narrow(narrowest(residual.parts, residual.minuend, self._axes))
+
+
+def few_cells(parts: Sequence[Side], minuend: Sequence[Side], axes: Axes, most: int) -> bool:
+    """Whether the parts are cut out along fine axes, and have at most so many cells there."""
+    if not most or len(parts) > most:
+        return False
+    around = hull(minuend, axes)
+    total = 0
+    for part in parts:
+        cells = _cells(part, around, axes)
+        if cells is None:
+            return False
+        total += cells
+    return total <= most
+
+
+def _cells(part: Side, around: Side, axes: Axes) -> int | None:
+    """How many cells the box has along the fine axes on which it is less than what is around; None for none or many."""
+    found, fine = 1, False
+    for name, cells in part.items():
+        if not is_fine(axes[name]):
+            continue
+        whole = around.get(name)
+        if whole is not None and without_null(whole) == without_null(cells):
+            continue
+        wide = width(cells, axes[name])
+        if wide is None:
+            return None
+        found, fine = found * wide, True
+    return found if fine else None
+
+
+def narrowest(parts: Sequence[Side], minuend: Sequence[Side], axes: Axes) -> str | None:
+    """The axis along which the parts are the fewest cells of all that the minuend has."""
+    around = hull(minuend, axes)
+    found: list[tuple[float, str]] = []
+    for part in parts:
+        for name, cells in part.items():
+            whole = around.get(name)
+            if whole is not None and without_null(whole) == without_null(cells):
+                continue
+            part_of, of = width(cells, axes[name]), width(whole, axes[name])
+            if part_of is not None:
+                found.append((0.0 if not of else part_of / of, name))
+    return min(found)[1] if found else None

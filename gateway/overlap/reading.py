@@ -1,0 +1,207 @@
+"""Conditions as regions: where they are true and where they are false, as SQL's three-valued logic has it.
+
+INVARIANT: what is read is exact. A condition that is not understood is an axis of its own, named by its normal text,
+and so is one that would be too many boxes.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from gateway.catalog.types import Family
+from gateway.overlap.axes import Axis, Kind
+from gateway.overlap.bases import Base, Bases
+from gateway.overlap.cells import Names
+from gateway.overlap.naming import shortened
+from gateway.overlap.normal import MIRRORED, OPPOSITE, normal, refs_of
+from gateway.overlap.regions import EVERYTHING, NOTHING, Region, TooLarge, along
+from gateway.overlap.tabulating import compared
+from gateway.plan.scalars import Call, Case, Literal, Scalar
+from gateway.plan.text import text
+from gateway.plan.types import BOOLEAN
+
+_EITHER: Final = frozenset({"true", "false"})
+_NEGATIVE: Final = frozenset({"<>", ">", ">=", "is distinct from"}) | {
+    one for one in OPPOSITE if one.startswith("is not ") and one != "is not distinct from"
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """Where a condition is true, and where it is false; elsewhere it is NULL."""
+
+    true: Region
+    false: Region
+
+    @property
+    def unknown(self) -> Region:
+        return EVERYTHING.without(self.true.join(self.false))
+
+
+_TRUE: Final = Truth(EVERYTHING, NOTHING)
+_FALSE: Final = Truth(NOTHING, EVERYTHING)
+_NULL: Final = Truth(NOTHING, NOTHING)
+
+
+def region_of(conditions: Iterable[Scalar], bases: Bases) -> Region:
+    """The rows for which all of these are true. The conditions are normal."""
+    given = {text(one): one for one in conditions}
+    found = EVERYTHING
+    for _, one in sorted(given.items()):
+        truth = truth_of(one, bases)
+        try:
+            found = found.meet(truth.true)
+        except TooLarge:
+            found = found.meet(_unread(one, bases).true)
+    return found
+
+
+def truth_of(scalar: Scalar, bases: Bases) -> Truth:
+    """The regions of a normal condition."""
+    try:
+        found = _read(scalar, bases)
+    except TooLarge:
+        found = None
+    return _unread(scalar, bases) if found is None else found
+
+
+def _read(scalar: Scalar, bases: Bases) -> Truth | None:  # noqa: PLR0911 - one answer for each kind
+    if isinstance(scalar, Literal):
+        return _NULL if scalar.value is None else _TRUE if scalar.value is True else _FALSE
+    if isinstance(scalar, Call):
+        match scalar.function:
+            case "and":
+                return _both([truth_of(one, bases) for one in scalar.parts])
+            case "or":
+                return _turned(_both([_turned(truth_of(one, bases)) for one in scalar.parts]))
+            case "not":
+                return _turned(truth_of(scalar.parts[0], bases))
+            case "in":
+                members = [_equal(scalar, one) for one in scalar.parts[1:]]
+                if (found := _over_one(scalar, bases)) is not None:
+                    return found
+                return _turned(_both([_turned(truth_of(one, bases)) for one in members]))
+    found = _over_one(scalar, bases)
+    if found is not None:
+        return found
+    return _taken_apart(scalar, bases)
+
+
+def _both(truths: list[Truth]) -> Truth:
+    true, false = EVERYTHING, NOTHING
+    for one in truths:
+        true, false = true.meet(one.true), false.join(one.false)
+    return Truth(true, false)
+
+
+def _turned(truth: Truth) -> Truth:
+    return Truth(truth.false, truth.true)
+
+
+def _equal(membership: Call, member: Scalar) -> Scalar:
+    return normal(Call("=", (membership.parts[0], member), BOOLEAN, membership.nullable))
+
+
+def _over_one(scalar: Scalar, bases: Bases) -> Truth | None:
+    """A condition over one thing that has an axis."""
+    names = refs_of(scalar)
+    if len(names) != 1:
+        return None
+    base = bases[next(iter(names))]
+    if base.axis is None:
+        return None
+    found = compared(scalar, base.field, base.axis)
+    if found is None:
+        return None
+    true, false = found
+    return Truth(along(base.axis, true), along(base.axis, false))
+
+
+def _taken_apart(scalar: Scalar, bases: Bases) -> Truth | None:
+    """Conditions made of conditions in other ways than AND, OR and NOT."""
+    if isinstance(scalar, Case):
+        return _of_case(scalar, bases)
+    if not isinstance(scalar, Call):
+        return None
+    first = scalar.parts[0] if scalar.parts else scalar
+    if first.type.family is Family.BOOLEAN and scalar.function.startswith("is "):
+        return _of_test(scalar.function, truth_of(first, bases))
+    if scalar.function == "coalesce" and scalar.type.family is Family.BOOLEAN:
+        return _of_case(_as_case(scalar), bases)
+    if scalar.function in MIRRORED and len(scalar.parts) == 2:  # noqa: PLR2004 - two sides
+        return _pushed(scalar, bases)
+    return None
+
+
+def _of_test(function: str, truth: Truth) -> Truth | None:
+    regions = {"is true": truth.true, "is false": truth.false, "is null": truth.unknown}
+    word = function.replace("is not ", "is ")
+    if word not in regions:
+        return None
+    held = regions[word]
+    apart = EVERYTHING.without(held)
+    return Truth(held, apart) if word == function else Truth(apart, held)
+
+
+def _of_case(case: Case, bases: Bases) -> Truth | None:
+    if case.type.family is not Family.BOOLEAN:
+        return None
+    true, false, left = NOTHING, NOTHING, EVERYTHING
+    for when, then in (*case.branches, (Literal(value=True, type=BOOLEAN), case.otherwise)):
+        here = left.meet(truth_of(when, bases).true)
+        result = truth_of(then, bases)
+        true, false = true.join(here.meet(result.true)), false.join(here.meet(result.false))
+        left = left.without(here)
+    return Truth(true, false)
+
+
+def _as_case(call: Call) -> Case:
+    """COALESCE as the choice it is."""
+    *first, last = call.parts
+    branches = tuple((Call("is not null", (one,), BOOLEAN, nullable=False), one) for one in first)
+    return Case(branches, last, call.type)
+
+
+def _pushed(comparison: Call, bases: Bases) -> Truth | None:
+    """A comparison with a choice is a choice of comparisons."""
+    what, other = comparison.parts
+    if isinstance(what, Call) and what.function == "coalesce":
+        what = _as_case(what)
+    if not isinstance(what, Case) or not isinstance(other, Literal):
+        return None
+
+    def beside(one: Scalar) -> Scalar:
+        return normal(replace(comparison, parts=(one, other)))
+
+    branches = tuple((when, beside(then)) for when, then in what.branches)
+    return _of_case(Case(branches, beside(what.otherwise), BOOLEAN), bases)
+
+
+def _unread(scalar: Scalar, bases: Bases) -> Truth:
+    """An axis of its own, where the condition is true, false or NULL."""
+    if isinstance(scalar, Call) and scalar.function == "not":
+        return _turned(_unread(scalar.parts[0], bases))
+    if isinstance(scalar, Call) and scalar.function in _NEGATIVE:
+        # a condition and its opposite are about one axis
+        return _turned(_unread(replace(scalar, function=OPPOSITE[scalar.function]), bases))
+    there = [bases[one] for one in refs_of(scalar)]
+    axis = unread_axis(text(scalar), there)
+    held, apart = (along(axis, Names(frozenset({one}))) for one in ("true", "false"))
+    return Truth(held, apart)
+
+
+def unread_axis(said: str, there: Iterable[Base]) -> Axis:
+    """`there` is what the condition is about."""
+    quasi = any(one.quasi for one in there)
+    return Axis(
+        shortened(said),
+        Kind.NAMES,
+        low=None,
+        high=None,
+        size=2,
+        nullable=True,
+        readable=False,
+        quasi=quasi,
+        column=None,
+        names=_EITHER,
+    )

@@ -1,0 +1,204 @@
+"""What is known of how many people are in some rows: from released counts alone, as noisy as they are.
+
+Known exactly is what was counted by itself, what groups make up, and what is left of one counted region without
+another. Otherwise the tightest counted region around says how many there are at most, and evenly spread how many.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Final
+
+import numpy as np
+
+from gateway.overlap.cells import Cells, everything, intersection, is_empty, minus
+from gateway.overlap.extents import without_null
+from gateway.overlap.history import Entry, Index
+from gateway.overlap.sides import Axes, Side, hull, share
+
+_MOST_AROUND: Final = 24  # how many of the tightest regions around are looked at
+
+
+def counted(entry: Entry, around: Side) -> int | None:
+    """The noisy size of the groups that have some of these cells; None where it is not known."""
+    counts = entry.counts
+    if counts is None:
+        return None
+    whole = entry.sides[0] if len(entry.region.boxes) == 1 else {}
+    for place, grouping in enumerate(entry.groupings):
+        if grouping is None or grouping.axis.name not in around:
+            continue
+        cells = around[grouping.axis.name]
+        if cells == whole.get(grouping.axis.name):
+            continue
+        counts = np.take(counts, grouping.places_within(cells), axis=place)
+    return int(counts.sum())
+
+
+def likely(entry: Entry, around: Side) -> float | None:
+    """The same, with twice the deviation that a sum of groups has more than one count."""
+    count = counted(entry, around)
+    if count is None:
+        return None
+    return at_most(count, entry, groups_in(entry, around))
+
+
+def at_most(count: int, entry: Entry, groups: int) -> float:
+    return count + 2 * sqrt(entry.variance(max(groups - 1, 0)))
+
+
+def groups_in(entry: Entry, around: Side) -> int:
+    """How many groups have some of these cells; one where nobody knows."""
+    found = 1
+    for key, grouping in zip(entry.keys, entry.groupings, strict=True):
+        if grouping is not None and grouping.axis.name in around:
+            found *= max(1, len(grouping.places_within(around[grouping.axis.name])))
+        else:
+            found *= max(1, len(key.values or ()))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A noisy size, the variance of its noise, and who told it.
+
+    `likely` has twice the deviation on it that it has more than one count; it is hardly ever less than `surely`.
+    """
+
+    count: int
+    variance: float
+    likely: float
+    query_id: str
+
+    @property
+    def surely(self) -> float:
+        return self.count - 2 * sqrt(self.variance)
+
+
+def _known(count: int, entry: Entry, groups: int) -> Known:
+    return Known(count, entry.variance(groups), at_most(count, entry, groups), entry.query_id)
+
+
+class Sizes:
+    """What the releases of one shape say of sizes, from all places where they are kept."""
+
+    def __init__(self, indexes: Sequence[Index], axes: Axes) -> None:
+        self._indexes = indexes
+        self._axes = axes
+        self._around: dict[frozenset[tuple[str, Cells]], list[Entry]] = {}
+
+    def exactly(self, parts: Sequence[Side]) -> Known | None:
+        """The size of these rows where just they were counted; of several, by the one with the fewest groups."""
+        found = [
+            (entry.counts.size, _known(total, entry, entry.counts.size))
+            for index in self._indexes
+            for entry in index.exactly(parts, self._axes)
+            if entry.counts is not None and (total := entry.total()) is not None
+        ]
+        return min(found, key=lambda one: one[0])[1] if found else None
+
+    def grouped(self, parts: Sequence[Side]) -> Known | None:
+        """The size of these rows where groups of one release make them up."""
+        if len(parts) > 1:
+            return None
+        for entry in self._covering(hull(parts, self._axes)):
+            if entry.keys and len(entry.region.boxes) == 1 and self._fits(entry, parts[0]):
+                count = counted(entry, parts[0])
+                if count is not None:
+                    groups = groups_in(entry, parts[0])
+                    return _known(count, entry, groups)
+        return None
+
+    def left(self, parts: Sequence[Side]) -> Known | None:
+        """The size of these rows where they are what one counted region has more than another."""
+        if len(parts) > 1:
+            return None
+        for entry in self._covering(hull(parts, self._axes)):
+            total = entry.total()
+            rest = None if len(entry.region.boxes) > 1 else self._rest(entry.sides[0], parts[0])
+            other = self.exactly([rest]) if rest is not None else None
+            if other is not None and total is not None and entry.counts is not None:
+                mine = _known(total, entry, entry.counts.size)
+                variance = mine.variance + other.variance
+                left = total - other.count
+                likely_left = left + 2 * sqrt(variance - float(entry.spread))
+                return Known(left, variance, likely_left, entry.query_id)
+        return None
+
+    def _rest(self, whole: Side, part: Side) -> Side | None:
+        """The one box that is left of the whole, where one is: where the part is less along one axis alone."""
+        apart = [
+            name
+            for name, cells in part.items()
+            if without_null(cells) != without_null(whole.get(name) or everything(self._axes[name]))
+        ]
+        if len(apart) != 1:
+            return None
+        [name] = apart
+        left = minus(whole.get(name) or everything(self._axes[name]), part[name])
+        return None if is_empty(left) else {**whole, name: left}
+
+    def about(self, parts: Sequence[Side]) -> float | None:
+        """By the tightest region around that was counted, if people are spread evenly in it."""
+        around = hull(parts, self._axes)
+        for entry in self._covering(around):
+            if len(entry.region.boxes) > 1 or entry.counts is None:
+                continue
+            tight = dict(entry.sides[0])
+            for grouping in entry.groupings:
+                if grouping is None or grouping.axis.name not in around:
+                    continue
+                name = grouping.axis.name
+                groups = grouping.groups_meeting(around[name])
+                tight[name] = intersection(tight[name], groups) if name in tight else groups
+            part = share(parts, [tight], self._axes)
+            count = likely(entry, tight)
+            if part is not None and count is not None:
+                return max(count, 0.0) * part
+        return None
+
+    def _covering(self, around: Side) -> list[Entry]:
+        """The counted releases around, the tightest first."""
+        key = frozenset(around.items())
+        known = self._around.get(key)
+        if known is None:
+            known = [one for index in self._indexes for one in self._tightest(index, around)]
+            self._around[key] = known
+        return known
+
+    def _tightest(self, index: Index, around: Side) -> list[Entry]:
+        lying = index.lying(around, (), self._axes)
+        rows = index.covering(lying)
+        rows = rows[index.totals[rows] >= 0]
+        if not len(rows):
+            return []
+        volume = np.zeros(len(rows))
+        for name, line in index.lines.items():
+            widths = line.widths.view.astype(np.float64, copy=False)
+            volume += np.log(np.maximum(widths, 1.0))[index.places(name)[rows]]
+        if len(rows) > _MOST_AROUND:
+            least = np.partition(volume, _MOST_AROUND)[_MOST_AROUND]
+            rows, volume = rows[volume <= least], volume[volume <= least]
+        order = np.lexsort((rows, volume))[:_MOST_AROUND]
+        return [index.entries[row] for row in rows[order]]
+
+    def _fits(self, entry: Entry, part: Side) -> bool:
+        """Whether whole groups make the box up."""
+        if entry.counts is None:
+            return False
+        region = entry.sides[0]
+        cut = {one.axis.name: one for one in entry.groupings if one is not None}
+        for name in sorted({*region, *part}):
+            wanted = part.get(name) or everything(self._axes[name])
+            there = region.get(name) or everything(self._axes[name])
+            if name in cut and cut[name].cells is not None:
+                there = intersection(there, cut[name].groups_meeting(wanted))
+            if not _alike(there, wanted):
+                return False
+        return True
+
+
+def _alike(one: Cells, other: Cells) -> bool:
+    return without_null(one) == without_null(other) and (
+        one.null == other.null or without_null(one) != one or without_null(other) != other
+    )

@@ -1,0 +1,181 @@
+"""Trackers: whether all answers together, this one included, single out what no pair of them does.
+
+The answers are sums over the atoms of their regions, each with a known variance. What can be computed of one atom by
+adding and subtracting answers, with whatever factors, has at best the variance of weighted least squares. It is held
+against what would be seen of a few people: `min_units`² people, or 16 times the variance of the new question, whichever
+is more. An atom that can be computed that well now, could not before, and is narrow, is a person singled out.
+
+An atom that is the new region itself is no difference, and is not looked at.
+
+INVARIANT: how many regions and atoms are looked at is a number; above it fewer regions are taken, the nearest ones, and
+below the fewest the pairs alone decide, which have decided before.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gateway.overlap.atoms import Atoms, atoms_of
+from gateway.overlap.history import Entry
+from gateway.overlap.lines import Beside
+from gateway.overlap.narrow import Judge, Residual
+from gateway.overlap.pairs import Clash, nearest_groups
+from gateway.overlap.part import Near, Part
+from gateway.overlap.sides import Side, hull
+from gateway.overlap.sizes import groups_in, likely
+from gateway.policy.rules import Auditing, Unread
+
+MOST_REGIONS: Final = 48
+_FEWEST: Final = 6
+_CLOSER: Final = (
+    16  # so many times the variance of one answer still tells of one person, in many answers
+)
+_WIDEST: Final = 1e4  # of the variances; what is told less exactly is taken for that
+_NONE: Final = 1e-9
+
+Numbers: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An answer: a region, or groups of one, and how exactly it was seen."""
+
+    sides: tuple[Side, ...]
+    variance: float
+    entry: Entry
+
+
+def tracked(part: Part, places: Sequence[Near], judge: Judge, rules: Auditing) -> list[Clash]:
+    """The releases that single somebody out together with the new part; nothing where none do."""
+    if rules.min_units <= 1 and not rules.narrow_cells:
+        return []
+    told = _told(part, places, rules)
+    most = MOST_REGIONS
+    while most >= _FEWEST and len(told) > 1:
+        chosen = told[:most]
+        atoms = atoms_of([list(part.sides), *(list(one.sides) for one in chosen)], part.axes)
+        if atoms is not None:
+            return _singled_out(part, chosen, atoms, judge, rules)
+        most //= 2
+    return []
+
+
+def _singled_out(
+    part: Part, told: Sequence[Told], atoms: Atoms, judge: Judge, rules: Auditing
+) -> list[Clash]:
+    limit = max(float(rules.min_units) ** 2, _CLOSER * float(part.spread))
+    variances = np.array([float(part.spread), *(one.variance for one in told)])
+    with_new = best_variances(atoms.members, variances)
+    seen = np.flatnonzero(with_new < limit)
+    if not len(seen):
+        return []
+    before = best_variances(atoms.members[1:], variances[1:])
+    itself = atoms.members[0].sum() == 1
+    for atom in seen:
+        if before[atom] < limit or (itself and atoms.members[0, atom]):
+            continue
+        clash = _narrow_atom(int(atom), part, told, atoms, judge)
+        if clash is not None:
+            return clash
+    return []
+
+
+def _narrow_atom(
+    atom: int, part: Part, told: Sequence[Told], atoms: Atoms, judge: Judge
+) -> list[Clash] | None:
+    parts = atoms.pieces(atom)
+    having: list[int] = np.flatnonzero(atoms.members[:, atom]).tolist()
+    tightest = min(having, key=lambda row: (int(atoms.members[row].sum()), row))
+    if tightest == 0:
+        minuend: Sequence[Side] = part.sides
+        residual = Residual(parts, minuend, minuend, None)
+    else:
+        one = told[tightest - 1]
+        minuend = one.sides
+        count = likely(one.entry, hull(minuend, part.axes))
+        residual = Residual(parts, minuend, minuend, count)
+    narrow = judge.narrow(residual)
+    if narrow is None:
+        return None
+    with_it = [one for one, row in zip(told, atoms.members[1:], strict=True) if row[atom]]
+    return [Clash(one.entry, narrow.axis) for one in with_it or told]
+
+
+def best_variances(members: NDArray[np.bool_], variances: Numbers) -> Numbers:
+    """The least variance with which each atom follows from the answers; infinite where it does not."""
+    if not len(members):
+        return np.full(members.shape[1], np.inf)
+    least = float(variances.min())
+    if least <= 0:
+        variances, least = np.maximum(variances, _NONE), max(least, _NONE)
+    weights = 1.0 / np.sqrt(np.minimum(variances, least * _WIDEST) / least)
+    rows = members * weights[:, None]
+    values, vectors = np.linalg.eigh(rows @ rows.T)
+    kept = values > _NONE * values[-1]
+    values, vectors = values[kept], vectors[:, kept]
+    # z = G⁺ (W A e) gives the least |z|² with Aᵀ W z = e, where there is one: where the projection of e is e
+    along = vectors.T @ rows
+    covered = (along**2 / values[:, None]).sum(axis=0)
+    square = (along**2 / values[:, None] ** 2).sum(axis=0)
+    return np.asarray(np.where(covered > 1.0 - 1e-6, square * least, np.inf))
+
+
+def _told(part: Part, places: Sequence[Near], rules: Auditing) -> list[Told]:
+    """The answers that lie nearest to the new region, the nearest first.
+
+    Those that it does not meet are among them: what is missing between two answers is seen from a third around them.
+    """
+    found: list[tuple[float, int, int, Told]] = []
+    for number, near in enumerate(places):
+        index = near.index
+        far = np.zeros(len(index.entries))
+        for name, one in near.lying.plain.items():
+            far += _distances(one)[index.places(name)]
+        rows = np.arange(len(far))
+        if len(far) > MOST_REGIONS:
+            rows = np.flatnonzero(far <= np.partition(far, MOST_REGIONS - 1)[MOST_REGIONS - 1])
+        for row in rows[np.lexsort((-rows, far[rows]))[:MOST_REGIONS]].tolist():
+            entry = index.entries[row]
+            if not entry.readable and rules.opaque is Unread.ALLOW:
+                continue
+            for sides, groups in _answers(part, entry):
+                told = Told(sides, entry.variance(groups), entry)
+                found.append((float(far[row]), number, -entry.order, told))
+    found.sort(key=lambda one: one[:3])
+    return _different([told for *_, told in found])
+
+
+def _distances(one: Beside) -> Numbers:
+    """How much of what either has along an axis is not in both; all of it where nothing is."""
+    apart = one.outside + one.alone
+    return np.asarray(apart / np.maximum(apart + one.shared, 1.0))
+
+
+def _different(told: list[Told]) -> list[Told]:
+    """Each region once, seen as well as it was."""
+    made: dict[tuple[tuple[tuple[str, object], ...], ...], Told] = {}
+    for one in told:
+        key = tuple(tuple(sorted(side.items(), key=lambda item: item[0])) for side in one.sides)
+        known = made.get(key)
+        if known is None or one.variance < known.variance:
+            made[key] = one
+    return list(made.values())
+
+
+def _answers(part: Part, entry: Entry) -> list[tuple[tuple[Side, ...], int]]:
+    """What a release answers that is near: all of it, and the sum of the groups that come nearest.
+
+    Each with how many answers are added up for it; where both questions have the same groups that is one in each.
+    """
+    sides = nearest = entry.sides
+    others = [one for one in entry.groupings if one is not None and one.text not in part.texts]
+    for grouping in others:
+        nearest = nearest_groups(nearest, list(part.sides), grouping, part)
+    alike = not others
+    made = [(tuple(sides), 1 if alike else groups_in(entry, {}))]
+    if nearest and nearest != sides:
+        made.append((tuple(nearest), groups_in(entry, hull(nearest, part.axes))))
+    return made

@@ -1,0 +1,135 @@
+"""What the keys of a grouping cut an axis into: for each value of a key the cells that have it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from gateway.catalog.types import Family
+from gateway.catalog.values import Value
+from gateway.overlap.axes import Axis
+from gateway.overlap.axes import Kind as AxisKind
+from gateway.overlap.bases import Base
+from gateway.overlap.cells import (
+    Cells,
+    clipped,
+    everything,
+    intersection,
+    is_empty,
+    minus,
+    nothing,
+    union,
+)
+from gateway.overlap.rays import Unsolved, solved
+from gateway.overlap.reading import truth_of
+from gateway.overlap.regions import Region, TooLarge
+from gateway.overlap.tabulating import Classes, placed, tabulated, weight
+from gateway.plan.scalars import Case, Literal, Ref, Scalar
+from gateway.plan.text import text
+from gateway.sensitivity.remembered import Remembered
+
+_Values = tuple[Value | None, ...]
+_Key = tuple[str, str, Axis, _Values]
+_Found = tuple[Cells, ...] | None
+_MOST_REMEMBERED: Final = 16_000_000
+_REMEMBERED: Final[Remembered[_Key, _Found]] = Remembered(
+    _MOST_REMEMBERED, lambda key, found: 200 * len(key[3]) + weight(key[0], found or ())
+)
+
+
+def cells_of(scalar: Scalar, base: Base, values: _Values) -> tuple[Cells, ...] | None:
+    """The cells of the base in which the expression has each of the values; None where nobody can say."""
+    axis = base.axis
+    if axis is None:
+        return None
+    key = (text(scalar), str(base.field.type), axis, values)
+    return _REMEMBERED.get(key, lambda: _cells_of(scalar, base, axis, values))
+
+
+def _cells_of(
+    scalar: Scalar, base: Base, axis: Axis, values: Sequence[Value | None]
+) -> tuple[Cells, ...] | None:
+    if isinstance(scalar, Ref):
+        return _all(placed(base.field, axis, one) for one in values)
+    try:
+        found = _classes(scalar, base, axis)
+    except TooLarge:
+        return None
+    if found is not None:
+        return tuple(found.get(one, nothing(axis)) for one in values)
+    return _all(_solved(scalar, base, axis, one) for one in values)
+
+
+def _all(given: Iterable[Cells | None]) -> tuple[Cells, ...] | None:
+    made = []
+    for one in given:
+        if one is None:
+            return None
+        made.append(one)
+    return tuple(made)
+
+
+def _solved(scalar: Scalar, base: Base, axis: Axis, value: Value | None) -> Cells | None:
+    if axis.kind is not AxisKind.STEPS:
+        return None
+    try:
+        if value is None:
+            # what is solved is NULL where the column is, and nowhere else
+            solved(scalar, base.field, axis, "=", 0)
+            return placed(base.field, axis, None)
+        return clipped(solved(scalar, base.field, axis, "=", value), axis)
+    except Unsolved:
+        return None
+
+
+def _classes(scalar: Scalar, base: Base, axis: Axis) -> Classes | None:
+    """All values of the expression, each with its cells."""
+    found = tabulated(scalar, base.field, axis)
+    if found is not None:
+        return found
+    if isinstance(scalar, Literal):
+        return {scalar.value: everything(axis)}
+    if scalar.type.family is Family.BOOLEAN:
+        return _of_condition(scalar, base, axis)
+    if isinstance(scalar, Case):
+        return _of_case(scalar, base, axis)
+    return None
+
+
+def _of_condition(scalar: Scalar, base: Base, axis: Axis) -> Classes | None:
+    truth = truth_of(scalar, {base.field.id: base})
+    true, false = _along(truth.true, axis), _along(truth.false, axis)
+    if true is None or false is None:
+        return None
+    return {True: true, False: false, None: minus(minus(everything(axis), true), false)}
+
+
+def _along(region: Region, axis: Axis) -> Cells | None:
+    """The cells of a region over this axis alone."""
+    if region.is_nothing:
+        return nothing(axis)
+    if region.is_everything:
+        return everything(axis)
+    if [one.name for one in region.axes] != [axis.name] or len(region.boxes) != 1:
+        return None
+    return region.boxes[0].along(axis.name)
+
+
+def _of_case(case: Case, base: Base, axis: Axis) -> Classes | None:
+    """The first branch whose condition is true."""
+    found: Classes = {}
+    left = everything(axis)
+    for when, then in (*case.branches, (None, case.otherwise)):
+        here = left
+        if when is not None:
+            held = _of_condition(when, base, axis)
+            if held is None:
+                return None
+            here = intersection(left, held[True])
+        inside = _classes(then, base, axis)
+        if inside is None:
+            return None
+        for value, cells in inside.items():
+            both = intersection(here, cells)
+            if not is_empty(both):
+                found[value] = union(found[value], both) if value in found else both
+        left = minus(left, here)
+    return found

@@ -1,0 +1,167 @@
+"""What one process knows of the releases of one dataset, kept in step with the state.
+
+The state is asked for the number of the last event alone when nothing is new. What is read is never older than what
+`refresh` said: a question that was planned on it is charged only if that is still the last event.
+
+INVARIANT: everything here is public: regions that were asked about, noisy integers that were released, names of accounts.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from threading import Lock, RLock
+
+from sqlalchemy import Engine
+
+from gateway.overlap.history import History
+from gateway.releases.alike import Alike
+from gateway.releases.contents import MOST_CELLS, Contents
+from gateway.releases.events import Answered, Bought, Happened, Lost, Refreshed, Told
+from gateway.releases.histories import Histories
+from gateway.releases.known import Known
+from gateway.releases.log import load_after, load_content, load_last
+from gateway.releases.saved import content_of_text
+from gateway.releases.sheets import Content, Sheet
+from gateway.releases.shelf import Shelf
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Up to which event the book was read, and in which epoch of the data that is."""
+
+    ordinal: int = 0
+    epoch: int = 0
+
+
+class Book:
+    """One dataset. Safe among threads.
+
+    `turn` is for whoever wants to plan and charge alone in this process.
+    """
+
+    def __init__(self, engine: Engine, dataset: str, *, most_cells: int = MOST_CELLS) -> None:
+        self._engine = engine
+        self._dataset = dataset
+        self.turn = Lock()
+        self._lock = RLock()
+        self._seen = Seen()
+        self._alike = Alike()
+        self._shelf = Shelf()
+        self._pending: dict[str, Sheet] = {}
+        self._known = Known()
+        self._histories = Histories()
+        self._contents = Contents(most_cells)
+
+    def refresh(self) -> Seen:
+        """Read what is new. What the book says afterwards is as of the event that is returned, or newer."""
+        last = load_last(self._engine, self._dataset)
+        if last > self._seen.ordinal:
+            with self._lock:
+                for happened in load_after(self._engine, self._dataset, self._seen.ordinal):
+                    self._take(happened)
+        return self._seen
+
+    @property
+    def still(self) -> AbstractContextManager[object]:
+        """While it is held, nothing is read into the book: whoever looks through a history holds it."""
+        return self._lock
+
+    def sheets(
+        self, shape: str, *, since: datetime, awaited_since: datetime | None = None
+    ) -> Sequence[Sheet]:
+        """The sheets of this shape and epoch that were bought at `since` or later, newest first.
+
+        Also those that are still awaited: all of them, or those that were bought at `awaited_since` or later.
+        """
+        with self._lock:
+            given_up = {
+                release
+                for release, sheet in self._pending.items()
+                if awaited_since is not None
+                and since <= sheet.at < awaited_since
+                and sheet.ground.shape == shape
+            }
+            return self._shelf.of(shape, since, given_up)
+
+    def content(self, release: str) -> Content | None:
+        """The noisy integers of a sheet; None when they are not there yet, or never will be."""
+        found = self._contents.find(release)
+        if found is None:
+            text = load_content(self._engine, release)
+            if text is not None:
+                found = content_of_text(text)
+                self._contents.keep(release, found)
+        return found
+
+    def pending(self, release: str) -> bool:
+        """Whether it was bought, and neither its content nor its loss is known."""
+        with self._lock:
+            return release in self._pending
+
+    def history(self, members: frozenset[str]) -> History:
+        """Every release that anybody of the group bought or was told, whatever its age."""
+        with self._lock:
+            return self._histories.of(members)
+
+    def knows(
+        self,
+        members: frozenset[str],
+        release: str,
+        slots: Sequence[int] = (),
+        choices: Sequence[int] = (),
+    ) -> bool:
+        """Whether the group was given all of these parts of a release."""
+        with self._lock:
+            return self._known.knows(members, release, slots, choices)
+
+    def paid_slot(self, release: str, slot: int) -> frozenset[str]:
+        """The accounts that gave for a slot."""
+        with self._lock:
+            return self._known.paid_slot(release, slot)
+
+    def paid_choice(self, release: str, choice: int) -> frozenset[str]:
+        """The accounts that gave for a choice."""
+        with self._lock:
+            return self._known.paid_choice(release, choice)
+
+    def _take(self, happened: Happened) -> None:
+        match happened.event:
+            case Bought(bought, accounts):
+                sheet = self._alike.sheet(bought)
+                subject = str(happened.subject)
+                self._known.bought(sheet.release, subject, accounts)
+                self._histories.bought(sheet, subject)
+                self._pending[sheet.release] = sheet
+                if sheet.epoch == self._seen.epoch:
+                    self._shelf.put(sheet)
+            case Told(release, slots, choices, accounts):
+                subject = str(happened.subject)
+                self._known.told(release, subject, slots, choices, accounts)
+                self._histories.told(release, subject, slots)
+            case Answered(release, counts, slot):
+                self._pending.pop(release, None)
+                self._histories.answered(release, counts, slot)
+            case Lost(release):
+                lost = self._pending.pop(release, None)
+                if lost is not None:
+                    self._shelf.take(lost)
+            case Refreshed():
+                self._shelf.clear()
+        epoch = self._seen.epoch + isinstance(happened.event, Refreshed)
+        self._seen = Seen(happened.ordinal, epoch)
+
+
+class Books:
+    """The book of each dataset, opened when it is first asked for."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lock = Lock()
+        self._books: dict[str, Book] = {}
+
+    def __getitem__(self, dataset: str) -> Book:
+        with self._lock:
+            if dataset not in self._books:
+                self._books[dataset] = Book(self._engine, dataset)
+            return self._books[dataset]

@@ -1,0 +1,149 @@
+"""What happens to the releases of a dataset, one after another: the auditor's history and the stock of what is given again.
+
+INVARIANT: nothing here is computed from protected rows but by mechanisms that were charged: regions are what was
+asked, counts are noisy integers that were released.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from gateway.releases.saved import sheet_json, sheet_of_json
+from gateway.releases.sheets import Sheet
+
+_ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_keys=True).encode
+
+
+class Kind(StrEnum):
+    """As the state calls them."""
+
+    BOUGHT = "bought"
+    TOLD = "told"
+    ANSWERED = "answered"
+    LOST = "lost"
+    REFRESHED = "refreshed"
+
+
+@dataclass(frozen=True, slots=True)
+class Bought:
+    """A sheet was charged to these accounts; its content comes later, or never."""
+
+    sheet: Sheet
+    accounts: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Somebody was given columns of a sheet without buying it; these accounts gave for them now."""
+
+    release: str
+    slots: tuple[int, ...]
+    choices: tuple[int, ...]
+    accounts: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The content is there. `counts`: the noisy units or rows of each group, as the auditor reads them.
+
+    They are told to whoever is told the slot that they are of; to everybody who was told anything, where none is named.
+    """
+
+    release: str
+    counts: tuple[int, ...] | None
+    slot: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The source failed after the charge: there will be no content."""
+
+    release: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """An administrator says that the data is new: nothing that was measured before is given again."""
+
+    actor: str
+
+
+Event: TypeAlias = Bought | Told | Answered | Lost | Refreshed
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """An event as it is in the log: the how manieth of its dataset, when, and by whose question."""
+
+    dataset: str
+    ordinal: int
+    at: datetime
+    subject: str | None
+    query_id: str | None
+    event: Event
+
+
+def kind_of(event: Event) -> Kind:
+    match event:
+        case Bought():
+            return Kind.BOUGHT
+        case Told():
+            return Kind.TOLD
+        case Answered():
+            return Kind.ANSWERED
+        case Lost():
+            return Kind.LOST
+        case Refreshed():
+            return Kind.REFRESHED
+
+
+def release_of(event: Event) -> str | None:
+    """The release that it is about."""
+    match event:
+        case Bought(sheet):
+            return sheet.release
+        case Refreshed():
+            return None
+        case _:
+            return event.release
+
+
+def body_of(event: Event) -> str:
+    """What the log says of it besides its kind and its release."""
+    return _ENCODE(_said(event))
+
+
+def _said(event: Event) -> Mapping[str, object]:
+    match event:
+        case Bought(sheet, accounts):
+            return {"sheet": sheet_json(sheet), "accounts": sorted(accounts)}
+        case Told(_, slots, choices, accounts):
+            return {"slots": slots, "choices": choices, "accounts": sorted(accounts)}
+        case Answered(_, counts, slot):
+            return {"counts": counts, "slot": slot}
+        case Lost():
+            return {}
+        case Refreshed(actor):
+            return {"actor": actor}
+
+
+def event_of(kind: str, release: str | None, body: str) -> Event:
+    """The event that was written so."""
+    said: dict[str, Any] = json.loads(body)
+    about = str(release)
+    match Kind(kind):
+        case Kind.BOUGHT:
+            return Bought(sheet_of_json(said["sheet"]), frozenset(said["accounts"]))
+        case Kind.TOLD:
+            accounts = frozenset(said["accounts"])
+            return Told(about, tuple(said["slots"]), tuple(said["choices"]), accounts)
+        case Kind.ANSWERED:
+            counts = None if said["counts"] is None else tuple(said["counts"])
+            return Answered(about, counts, said["slot"])
+        case Kind.LOST:
+            return Lost(about)
+        case Kind.REFRESHED:
+            return Refreshed(said["actor"])

@@ -1,0 +1,90 @@
+"""What each trust group was given, as the auditor reads it: of every age, and of every epoch.
+
+INVARIANT: the history of a group is a function of the events up to some event, in their order: whether it was built with
+each of them or long afterwards, in this process or in another, it holds the same. Counts that were known only later are
+added once more when they are known, and `History` keeps what came last.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from gateway.overlap.asked import Past
+from gateway.overlap.ground import Ground
+from gateway.overlap.history import History
+from gateway.releases.sheets import Sheet, spread_of
+
+FARTHEST = Fraction(2**62)
+"""How well somebody sees one person who was told no number: not at all."""
+
+
+@dataclass(slots=True)
+class _Release:
+    """What a history says of a release."""
+
+    query_id: str
+    ground: Ground
+    spreads: tuple[Fraction, ...]
+    counts: tuple[int, ...] | None = None
+    counted: int | None = None  # the slot that the counts are of
+
+    def past(self, release: str, slots: int) -> Past:
+        """For somebody who was told these slots."""
+        told = [spread for slot, spread in enumerate(self.spreads) if slots >> slot & 1]
+        told_counts = self.counted is None or slots >> self.counted & 1
+        counts = self.counts if told_counts else None
+        return Past(release, self.query_id, self.ground, counts, min(told, default=FARTHEST))
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """Somebody was given slots of a release; without a subject: its counts are known from here on."""
+
+    subject: str | None
+    release: str
+    slots: int
+
+
+@dataclass(slots=True)
+class _Group:
+    history: History = field(default_factory=History)
+    read: int = 0
+    knows: dict[str, int] = field(default_factory=dict)
+
+
+class Histories:
+    """Not safe among threads by itself."""
+
+    def __init__(self) -> None:
+        self._releases: dict[str, _Release] = {}
+        self._moves: list[_Move] = []
+        self._groups: dict[frozenset[str], _Group] = {}
+
+    def bought(self, sheet: Sheet, subject: str) -> None:
+        spreads = tuple(spread_of(slot) for slot in sheet.slots)
+        self._releases[sheet.release] = _Release(sheet.query_id, sheet.ground, spreads)
+        self._moves.append(_Move(subject, sheet.release, (1 << len(spreads)) - 1))
+
+    def told(self, release: str, subject: str, slots: Iterable[int]) -> None:
+        self._moves.append(_Move(subject, release, sum({1 << slot for slot in slots})))
+
+    def answered(self, release: str, counts: tuple[int, ...] | None, slot: int | None) -> None:
+        known = self._releases[release]
+        if counts is None or known.counts is not None:
+            return
+        known.counts, known.counted = counts, slot
+        self._moves.append(_Move(None, release, 0))
+
+    def of(self, members: frozenset[str]) -> History:
+        """What was given to anybody of the group, up to the last event."""
+        group = self._groups.setdefault(members, _Group())
+        for move in self._moves[group.read :]:
+            known = group.knows.get(move.release)
+            if move.subject in members:
+                group.knows[move.release] = (known or 0) | move.slots
+            elif move.subject is not None or known is None:
+                continue
+            slots = group.knows[move.release]
+            group.history.add(self._releases[move.release].past(move.release, slots))
+        group.read = len(self._moves)
+        return group.history

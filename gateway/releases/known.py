@@ -1,0 +1,90 @@
+"""Who was given what of the releases, and which accounts gave for it.
+
+INVARIANT: an account stands for a column only when it gave its whole price: somebody whose accounts all stand for it
+gets it for nothing.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+Accounts = frozenset[str]
+_NOBODY: Accounts = frozenset()
+
+
+@dataclass(slots=True)
+class Part:
+    """What one subject was told of a release, as bits."""
+
+    slots: int = 0
+    choices: int = 0
+
+
+@dataclass(slots=True)
+class _Told:
+    """What happened to a release after it was bought; most are never told to anybody else."""
+
+    parts: dict[str, Part] = field(default_factory=dict)
+    slots: dict[int, Accounts] = field(default_factory=dict)
+    choices: dict[int, Accounts] = field(default_factory=dict)
+
+
+class Known:
+    """Not safe among threads by itself."""
+
+    def __init__(self) -> None:
+        self._bought: dict[str, tuple[str, Accounts]] = {}
+        self._told: dict[str, _Told] = {}
+        self._alike: dict[Accounts, Accounts] = {}
+
+    def bought(self, release: str, subject: str, accounts: Accounts) -> None:
+        self._bought[release] = (subject, self._alike.setdefault(accounts, accounts))
+
+    def told(
+        self,
+        release: str,
+        subject: str,
+        slots: Iterable[int],
+        choices: Iterable[int],
+        accounts: Accounts,
+    ) -> None:
+        told = self._told.setdefault(release, _Told())
+        part = told.parts.setdefault(subject, Part())
+        for slot in slots:
+            part.slots |= 1 << slot
+            told.slots[slot] = told.slots.get(slot, _NOBODY) | accounts
+        for choice in choices:
+            part.choices |= 1 << choice
+            told.choices[choice] = told.choices.get(choice, _NOBODY) | accounts
+
+    def knows(
+        self, members: frozenset[str], release: str, slots: Iterable[int], choices: Iterable[int]
+    ) -> bool:
+        """Whether the members together were given all of these; whoever bought a release was given all of it."""
+        if release not in self._bought:
+            return False
+        if self._bought[release][0] in members:
+            return True
+        told = self._told.get(release)
+        parts = () if told is None else [told.parts[one] for one in told.parts if one in members]
+        known_slots = known_choices = 0
+        for part in parts:
+            known_slots |= part.slots
+            known_choices |= part.choices
+        return all(known_slots >> slot & 1 for slot in slots) and all(
+            known_choices >> choice & 1 for choice in choices
+        )
+
+    def paid_slot(self, release: str, slot: int) -> Accounts:
+        """The accounts that gave for a slot."""
+        told = self._told.get(release)
+        return self._buyers(release) | (_NOBODY if told is None else told.slots.get(slot, _NOBODY))
+
+    def paid_choice(self, release: str, choice: int) -> Accounts:
+        """The accounts that gave for a choice."""
+        told = self._told.get(release)
+        more = _NOBODY if told is None else told.choices.get(choice, _NOBODY)
+        return self._buyers(release) | more
+
+    def _buyers(self, release: str) -> Accounts:
+        bought = self._bought.get(release)
+        return _NOBODY if bought is None else bought[1]

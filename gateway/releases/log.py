@@ -1,0 +1,177 @@
+"""Write and read what happened to the releases of a dataset. The one file of this room that knows the state.
+
+INVARIANT: what is bought was planned on everything that happened before it: an event that was planned on less is
+not written. So two questions never buy the same thing at the same moment, and the auditor has no blind moment.
+INVARIANT: every step that writes events writes a record of the trail, too: its number is what two processes can
+not both take, and by it the journal knows whether a step landed.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, Engine, bindparam, func, select
+
+from gateway.identity.lookup import reading_state
+from gateway.releases.events import (
+    Event,
+    Happened,
+    Kind,
+    Refreshed,
+    body_of,
+    event_of,
+    kind_of,
+    release_of,
+)
+from gateway.store.draft import Draft
+from gateway.store.prepared import Prepared
+from gateway.store.tables import asked_events, released_contents
+
+REFRESHED = "refreshed:"
+"""What the anchor calls the epoch of a dataset: this, and the dataset."""
+
+_BATCH = 1_000
+_asked = asked_events.c
+_LAST = select(func.max(_asked.ordinal)).where(_asked.dataset == bindparam("dataset"))
+_LAST_NOW = Prepared(_LAST)
+_CONTENT = Prepared(
+    select(released_contents.c.content).where(released_contents.c.release == bindparam("release"))
+)
+
+
+def append(  # noqa: PLR0913 - an event and everything it stands with
+    draft: Draft,
+    dataset: str,
+    seen: int,
+    events: Sequence[Event],
+    now: datetime,
+    *,
+    subject: str,
+    query_id: str,
+) -> bool:
+    """Write `events`, which were planned on the event `seen`; False, and nothing is written, when it is not the last.
+
+    The journal may remember less than the caller saw, when another process wrote since: what is written then takes
+    a number of the trail that is taken, so the step is run again on what there is now.
+    """
+    last = _last(draft, dataset)
+    if last > seen:
+        return False
+    _write(draft, dataset, seen, events, now, subject, query_id)
+    return True
+
+
+def append_always(
+    draft: Draft,
+    dataset: str,
+    events: Sequence[Event],
+    now: datetime,
+    *,
+    subject: str | None = None,
+    query_id: str | None = None,
+) -> None:
+    """Write events that were not planned on anything: what came of a release."""
+    _write(draft, dataset, _last(draft, dataset), events, now, subject, query_id)
+
+
+def refresh(draft: Draft, dataset: str, *, actor: str, now: datetime) -> int:
+    """Begin a new epoch, which the anchor knows of, too; its number."""
+    epoch = 1 + draft.recall(
+        ("epoch", dataset), lambda connection: load_epochs(connection).get(dataset, 0)
+    )
+    append_always(draft, dataset, [Refreshed(actor)], now)
+    draft.remember(("epoch", dataset), epoch)
+    draft.state_fact(f"{REFRESHED}{dataset}", {"epoch": str(epoch)})
+    return epoch
+
+
+def keep_content(draft: Draft, release: str, text: str, now: datetime) -> None:
+    """Write the noisy integers of a release, with the event that says that they are there."""
+    row = {"release": release, "at": _moment(now), "content": text}
+    draft.insert(released_contents, row)
+
+
+def load_content(engine: Engine, release: str) -> str | None:
+    """What was kept of a release; None when it is not there, or not yet."""
+    with reading_state():
+        row = _CONTENT.one_or_none(engine, {"release": release})
+    return None if row is None else str(row[0])
+
+
+def load_last(engine: Engine, dataset: str) -> int:
+    """The number of the last event, read fresh and fast."""
+    with reading_state():
+        row = _LAST_NOW.one_or_none(engine, {"dataset": dataset})
+    return 0 if row is None else int(row[0] or 0)
+
+
+def load_after(engine: Engine, dataset: str, ordinal: int) -> Iterator[Happened]:
+    """The events behind `ordinal`, in their order, without a hole.
+
+    They are read piece by piece, each in a moment of its own: a long read would keep a transaction open meanwhile.
+    """
+    while True:
+        query = (
+            select(asked_events)
+            .where(_asked.dataset == dataset, _asked.ordinal > ordinal)
+            .order_by(_asked.ordinal)
+            .limit(_BATCH)
+        )
+        with reading_state(), engine.connect() as connection:
+            rows = connection.execute(query).all()
+        for row in rows:
+            ordinal += 1
+            if row.ordinal != ordinal:
+                raise AssertionError("the database lets no event in that follows nothing")
+            event = event_of(row.kind, row.release, row.body)
+            at = row.at.astimezone(UTC)
+            yield Happened(dataset, ordinal, at, row.subject, row.query_id, event)
+        if len(rows) < _BATCH:
+            return
+
+
+def load_epochs(connection: Connection) -> dict[str, int]:
+    """How often the data of each dataset was refreshed, where it ever was."""
+    query = (
+        select(_asked.dataset, func.count().label("epochs"))
+        .where(_asked.kind == Kind.REFRESHED)
+        .group_by(_asked.dataset)
+    )
+    return {row.dataset: row.epochs for row in connection.execute(query)}
+
+
+def _last(draft: Draft, dataset: str) -> int:
+    def load(connection: Connection) -> int:
+        return connection.execute(_LAST, {"dataset": dataset}).scalar_one() or 0
+
+    return draft.recall(("asked", dataset), load)
+
+
+def _write(  # noqa: PLR0913, PLR0917 - an event and everything it stands with
+    draft: Draft,
+    dataset: str,
+    last: int,
+    events: Sequence[Event],
+    now: datetime,
+    subject: str | None,
+    query_id: str | None,
+) -> None:
+    for event in events:
+        last += 1
+        draft.insert(
+            asked_events,
+            {
+                "dataset": dataset,
+                "ordinal": last,
+                "at": _moment(now),
+                "kind": kind_of(event),
+                "subject": subject,
+                "query_id": query_id,
+                "release": release_of(event),
+                "body": body_of(event),
+            },
+        )
+    draft.remember(("asked", dataset), last)
+
+
+def _moment(now: datetime) -> str:
+    return now.astimezone(UTC).isoformat(timespec="microseconds")

@@ -1,0 +1,289 @@
+-- What somebody asks who wants to know about one person. Every case is refused, at its last statement or before.
+-- `-- as:` says who asks from here on; alice and bob are taken for one analyst, since they may compare notes.
+
+-- title: all, and all but one year and one income
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE NOT (birth_year = 1954 AND income = 52311);
+
+-- title: with and without one income
+SELECT SUM(birth_year) FROM patients;
+SELECT SUM(birth_year) FROM patients WHERE income <> 52311;
+
+-- title: with and without one income, in one region
+SELECT COUNT(*) FROM patients WHERE region = 'north';
+SELECT COUNT(*) FROM patients WHERE region = 'north' AND income <> 52311;
+
+-- title: without first, with then
+SELECT COUNT(*) FROM patients WHERE income <> 52311;
+SELECT COUNT(*) FROM patients;
+
+-- title: one person left out by three columns at once
+SELECT AVG(income) FROM patients WHERE birth_year < 1960;
+SELECT AVG(income) FROM patients WHERE birth_year < 1960 AND NOT (region = 'east' AND birth_year = 1950 AND income = 70123);
+
+-- title: one person left out by an OR
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE income < 52311 OR income > 52311;
+
+-- title: one person left out by two thresholds
+SELECT COUNT(*) FROM patients WHERE income > 52310;
+SELECT COUNT(*) FROM patients WHERE income > 52311;
+
+-- title: less than, and at most
+SELECT COUNT(*) FROM patients WHERE income < 150000;
+SELECT COUNT(*) FROM patients WHERE income <= 150000;
+
+-- title: the same in other words
+SELECT COUNT(*) FROM patients WHERE income + 1000 < 151000;
+SELECT COUNT(*) FROM patients WHERE NOT (income > 150000);
+
+-- title: a few incomes left out
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE income NOT BETWEEN 52300 AND 52320;
+
+-- title: two windows of years, one year apart
+SELECT COUNT(*) FROM patients WHERE birth_year BETWEEN 1950 AND 1959;
+SELECT COUNT(*) FROM patients WHERE birth_year BETWEEN 1951 AND 1960;
+
+-- title: windows of days that slide by one
+SELECT COUNT(*) FROM visits WHERE visit_date BETWEEN DATE '2024-03-01' AND DATE '2024-03-30';
+SELECT COUNT(*) FROM visits WHERE visit_date BETWEEN DATE '2024-03-02' AND DATE '2024-03-31';
+
+-- title: a threshold of years that climbs by one
+SELECT COUNT(*) FROM patients WHERE birth_year <= 1949;
+SELECT COUNT(*) FROM patients WHERE birth_year <= 1950;
+
+-- title: windows of costs that slide by a cent
+SELECT COUNT(*) FROM visits WHERE cost >= 100 AND cost < 200;
+SELECT COUNT(*) FROM visits WHERE cost >= 100.01 AND cost < 200.01;
+
+-- title: a cumulated count, step by step
+SELECT COUNT(*) FROM patients WHERE income < 50000;
+SELECT COUNT(*) FROM patients WHERE income < 50005;
+SELECT COUNT(*) FROM patients WHERE income < 50010;
+
+-- title: even numbers, and even numbers but one
+SELECT COUNT(*) FROM patients WHERE birth_year % 2 = 0;
+SELECT COUNT(*) FROM patients WHERE birth_year % 2 = 0 AND birth_year <> 1950;
+
+-- title: subsets by modulus that differ by one value
+SELECT COUNT(*) FROM patients WHERE birth_year % 7 IN (0, 1, 2) OR birth_year = 1957;
+SELECT COUNT(*) FROM patients WHERE birth_year % 7 IN (0, 1, 2) OR birth_year = 1958;
+
+-- title: subsets by modulus, and their rest
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE birth_year % 100 <> 57;
+
+-- title: padded by a cohort, which is then taken off
+SELECT COUNT(*) FROM patients WHERE region = 'south' OR (birth_year = 1954 AND income = 52311);
+SELECT COUNT(*) FROM patients WHERE region = 'south';
+
+-- title: a tracker of two paddings
+SELECT COUNT(*) FROM patients WHERE birth_year < 1960;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1960;
+SELECT COUNT(*) FROM patients WHERE birth_year < 1960 OR income = 52311;
+
+-- title: a tracker on both sides of a padding
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE region = 'north' OR income = 52311;
+SELECT COUNT(*) FROM patients WHERE region <> 'north' OR region IS NULL;
+SELECT COUNT(*) FROM patients WHERE region = 'north';
+
+-- title: halves that overlap in one year, less the whole
+SELECT COUNT(*) FROM patients WHERE birth_year <= 1960;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1960;
+SELECT COUNT(*) FROM patients;
+
+-- title: three parts that leave one income out
+SELECT COUNT(*) FROM patients WHERE income < 52311;
+SELECT COUNT(*) FROM patients WHERE income > 52311 AND income < 100000;
+SELECT COUNT(*) FROM patients WHERE income >= 100000;
+SELECT COUNT(*) FROM patients;
+
+-- title: four parts that leave one income out, at other times
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE income > 52311 AND income < 100000;
+SELECT COUNT(*) FROM patients WHERE income >= 100000 AND income < 150000;
+SELECT COUNT(*) FROM patients WHERE income >= 150000;
+SELECT COUNT(*) FROM patients WHERE income < 52311;
+
+-- title: sums of pairs of three pieces, and of all three
+SELECT COUNT(*) FROM patients WHERE birth_year <= 1950;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1951 AND income <= 80000 OR birth_year <= 1950 AND income > 80000;
+SELECT COUNT(*) FROM patients WHERE income <= 80000;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1951 OR birth_year = 1950 AND income = 90001;
+SELECT COUNT(*) FROM patients;
+
+-- title: inclusion and exclusion of two bands that cross in little
+SELECT COUNT(*) FROM patients WHERE birth_year = 1950;
+SELECT COUNT(*) FROM patients WHERE income = 52311;
+SELECT COUNT(*) FROM patients WHERE birth_year = 1950 OR income = 52311;
+
+-- title: groups, and the sum of some of them with one year less
+SELECT birth_year / 10 * 10, COUNT(*) FROM patients GROUP BY 1;
+SELECT COUNT(*) FROM patients WHERE birth_year BETWEEN 1950 AND 1968;
+
+-- title: groups against a window that is moved by one
+SELECT birth_year / 10 * 10, COUNT(*) FROM patients GROUP BY 1;
+SELECT COUNT(*) FROM patients WHERE birth_year BETWEEN 1951 AND 1970;
+
+-- title: a window, and then groups that are moved by one
+-- of: hospital
+SELECT COUNT(*) FROM persons WHERE salary BETWEEN 50001 AND 50999;
+SELECT floor(salary / 1000.0), COUNT(*) FROM persons GROUP BY 1;
+
+-- title: a window of days, and then months
+-- of: hospital
+SELECT COUNT(*) FROM persons WHERE birth_date BETWEEN DATE '1961-02-02' AND DATE '1961-02-28';
+SELECT date_trunc('month', birth_date), COUNT(*) FROM persons GROUP BY 1;
+
+-- title: groups of salaries by bucket, and groups moved by one
+-- of: hospital
+SELECT width_bucket(salary, 0, 300000, 300), COUNT(*) FROM persons GROUP BY 1;
+SELECT width_bucket(salary, 1, 300001, 300), COUNT(*) FROM persons GROUP BY 1;
+
+-- title: by region, with and without one income
+SELECT region, COUNT(*) FROM patients GROUP BY region;
+SELECT region, COUNT(*) FROM patients WHERE income <> 52311 GROUP BY region;
+
+-- title: by year of birth, with and without a sliver of incomes
+SELECT birth_year, COUNT(*) FROM patients GROUP BY birth_year;
+SELECT birth_year, COUNT(*) FROM patients WHERE income NOT BETWEEN 52000 AND 52999 GROUP BY birth_year;
+
+-- title: by month to date, a day later again
+SELECT date_trunc('month', visit_date), COUNT(*) FROM visits WHERE visit_date <= DATE '2024-05-15' GROUP BY 1;
+SELECT date_trunc('month', visit_date), COUNT(*) FROM visits WHERE visit_date <= DATE '2024-05-16' GROUP BY 1;
+
+-- title: two in one statement
+SELECT (SELECT COUNT(*) FROM patients) - (SELECT COUNT(*) FROM patients WHERE income <> 52311);
+
+-- title: two in one statement, as a union
+SELECT COUNT(*) FROM patients UNION ALL SELECT COUNT(*) FROM patients WHERE income <> 52311;
+
+-- title: two filters in one statement
+SELECT COUNT(*), COUNT(*) FILTER (WHERE income <> 52311) FROM patients;
+
+-- title: two colluding analysts
+-- as: alice
+SELECT COUNT(*) FROM patients;
+-- as: bob
+SELECT COUNT(*) FROM patients WHERE income <> 52311;
+
+-- title: two colluding analysts, each with half of a tracker
+-- as: alice
+SELECT COUNT(*) FROM patients WHERE income < 52311;
+SELECT COUNT(*) FROM patients WHERE income >= 100000;
+-- as: bob
+SELECT COUNT(*) FROM patients WHERE income > 52311 AND income < 100000;
+SELECT COUNT(*) FROM patients;
+
+-- title: two colluding analysts with windows that slide
+-- as: alice
+SELECT AVG(cost) FROM visits WHERE visit_date >= DATE '2024-03-01';
+-- as: bob
+SELECT AVG(cost) FROM visits WHERE visit_date > DATE '2024-03-01';
+
+-- title: under a wrapper that says nothing
+SELECT COUNT(*) FROM patients;
+WITH w AS (SELECT * FROM patients WHERE income <> 52311) SELECT COUNT(*) FROM w WHERE birth_year >= 1900;
+
+-- title: under a join that restricts nothing
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM visits v JOIN patients p ON p.patient_id = v.patient_id WHERE p.income <> 52311;
+
+-- title: behind a NULL that nobody has
+SELECT COUNT(*) FROM patients WHERE income <> 52311 OR income IS NULL;
+SELECT COUNT(*) FROM patients WHERE income IS NOT NULL;
+
+-- title: among those without an income
+SELECT COUNT(*) FROM patients WHERE income IS NULL;
+SELECT COUNT(*) FROM patients WHERE income IS NULL AND birth_year <> 1954;
+
+-- title: a pattern that nobody can compare
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM visits WHERE diagnosis NOT LIKE 'kur_';
+
+-- title: two columns compared, which picks people as one likes
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE income % 1000 <> birth_year % 1000;
+
+-- title: all but one date of birth
+-- of: hospital
+SELECT COUNT(*) FROM persons;
+SELECT COUNT(*) FROM persons WHERE birth_date <> DATE '1961-02-03';
+
+-- title: all but one date of birth, by sex
+-- of: hospital
+SELECT sex, AVG(salary) FROM persons GROUP BY sex;
+SELECT sex, AVG(salary) FROM persons WHERE birth_date <> DATE '1961-02-03' GROUP BY sex;
+
+-- title: a date of birth left out by two ends
+-- of: hospital
+SELECT AVG(salary) FROM persons WHERE birth_date < DATE '1961-02-03' OR birth_date > DATE '1961-02-03';
+SELECT AVG(salary) FROM persons;
+
+-- title: ages, a day later again
+-- of: hospital
+SELECT COUNT(*) FROM persons WHERE birth_date <= DATE '1960-06-30';
+SELECT COUNT(*) FROM persons WHERE birth_date <= DATE '1960-07-01';
+
+-- title: a few dates of birth in one postcode
+-- of: hospital
+SELECT COUNT(*) FROM persons;
+SELECT COUNT(*) FROM persons WHERE birth_date NOT BETWEEN DATE '1961-02-01' AND DATE '1961-02-05';
+
+-- title: all but one name
+-- of: hospital
+SELECT SUM(salary) FROM persons;
+SELECT SUM(salary) FROM persons WHERE name <> 'Xaver Ypsilon';
+
+-- title: all but one postcode, twice
+-- of: hospital
+SELECT COUNT(*) FROM persons WHERE postcode NOT IN ('1010', '1020');
+SELECT COUNT(*) FROM persons WHERE postcode NOT IN ('1010', '1020', '9999');
+
+-- title: names that are listed, one more
+-- of: hospital
+SELECT COUNT(*) FROM persons WHERE name IN ('A', 'B', 'C');
+SELECT COUNT(*) FROM persons WHERE name IN ('A', 'B', 'C', 'D');
+
+-- title: one salary of one sex and one postcode
+-- of: hospital
+SELECT COUNT(*) FROM persons WHERE sex = 'f';
+SELECT COUNT(*) FROM persons WHERE sex = 'f' AND NOT (salary = 54321 AND postcode = '1010');
+
+-- title: long stays, one night more
+-- of: hospital
+SELECT COUNT(*) FROM stays WHERE nights >= 50;
+SELECT COUNT(*) FROM stays WHERE nights >= 51;
+
+-- title: a small group asked about again
+-- of: hospital
+SELECT COUNT(*) FROM persons WHERE salary BETWEEN 54320 AND 54322;
+SELECT SUM(score) FROM persons WHERE salary BETWEEN 54320 AND 54322;
+
+-- title: a small group of a table asked about again
+-- of: hospital
+SELECT floor(salary / 100.0), COUNT(*) FROM persons WHERE salary < 5000 GROUP BY 1;
+SELECT SUM(score) FROM persons WHERE salary BETWEEN 100 AND 199;
+SELECT SUM(score) FROM persons WHERE salary BETWEEN 200 AND 299;
+SELECT SUM(score) FROM persons WHERE salary BETWEEN 300 AND 399;
+
+-- title: what a small group has more than a smaller one
+-- of: hospital
+SELECT COUNT(*) FROM persons WHERE salary BETWEEN 54300 AND 54399;
+SELECT COUNT(*) FROM persons WHERE salary BETWEEN 54300 AND 54379;
+
+-- title: a difference that was counted and is small
+-- of: hospital
+SELECT COUNT(*) FROM persons WHERE salary BETWEEN 54320 AND 54350;
+SELECT COUNT(*) FROM persons;
+SELECT COUNT(*) FROM persons WHERE salary NOT BETWEEN 54320 AND 54350;
+
+-- title: five answers that leave a date of birth
+-- of: hospital
+SELECT COUNT(*) FROM persons WHERE birth_date <= DATE '1961-02-03';
+SELECT COUNT(*) FROM persons WHERE birth_date >= DATE '1961-02-03' AND birth_date < DATE '1980-01-01';
+SELECT COUNT(*) FROM persons WHERE birth_date >= DATE '1980-01-01' AND birth_date < DATE '2000-01-01';
+SELECT COUNT(*) FROM persons WHERE birth_date >= DATE '2000-01-01';
+SELECT COUNT(*) FROM persons;

@@ -1,0 +1,371 @@
+-- What people ask of a dashboard or in a notebook. Nothing here is refused.
+-- A case is a title and the statements that are asked one after the other; `-- of:` names the catalog.
+
+-- title: the whole, then by region, then one region
+SELECT COUNT(*) FROM patients;
+SELECT region, COUNT(*) FROM patients GROUP BY region;
+SELECT COUNT(*) FROM patients WHERE region = 'north';
+SELECT AVG(income) FROM patients WHERE region = 'north';
+
+-- title: drill down from region to decade of birth
+SELECT region, COUNT(*) FROM patients GROUP BY region;
+SELECT birth_year / 10 * 10 AS decade, COUNT(*) FROM patients WHERE region = 'north' GROUP BY 1;
+SELECT COUNT(*), AVG(income) FROM patients WHERE region = 'north' AND birth_year BETWEEN 1950 AND 1959;
+
+-- title: drill down from year to month of visits
+SELECT EXTRACT(YEAR FROM visit_date) AS y, COUNT(*) FROM visits GROUP BY 1;
+SELECT date_trunc('month', visit_date) AS m, COUNT(*) FROM visits WHERE visit_date >= DATE '2024-01-01' AND visit_date < DATE '2025-01-01' GROUP BY 1;
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2024-03-01' AND visit_date < DATE '2024-04-01';
+
+-- title: drill down from month to day
+SELECT date_trunc('month', visit_date) AS m, COUNT(*) FROM visits GROUP BY 1;
+SELECT visit_date, COUNT(*) FROM visits WHERE visit_date BETWEEN DATE '2024-03-01' AND DATE '2024-03-31' GROUP BY 1;
+
+-- title: every region by itself
+SELECT COUNT(*) FROM patients WHERE region = 'north';
+SELECT COUNT(*) FROM patients WHERE region = 'east';
+SELECT COUNT(*) FROM patients WHERE region = 'south';
+SELECT COUNT(*) FROM patients WHERE region = 'west';
+SELECT COUNT(*) FROM patients;
+
+-- title: cohort against cohort by region
+SELECT AVG(income) FROM patients WHERE region = 'north';
+SELECT AVG(income) FROM patients WHERE region = 'south';
+SELECT AVG(income) FROM patients WHERE region IN ('north', 'south');
+
+-- title: cohort against cohort by generation
+SELECT AVG(income), COUNT(*) FROM patients WHERE birth_year < 1960;
+SELECT AVG(income), COUNT(*) FROM patients WHERE birth_year >= 1960 AND birth_year < 1990;
+SELECT AVG(income), COUNT(*) FROM patients WHERE birth_year >= 1990;
+
+-- title: age bands as groups
+SELECT CASE WHEN birth_year < 1950 THEN 'old' WHEN birth_year < 1980 THEN 'middle' ELSE 'young' END AS band, COUNT(*) FROM patients GROUP BY 1;
+SELECT CASE WHEN birth_year < 1950 THEN 'old' WHEN birth_year < 1980 THEN 'middle' ELSE 'young' END AS band, AVG(income) FROM patients GROUP BY 1;
+SELECT COUNT(*) FROM patients WHERE birth_year < 1950;
+
+-- title: age bands by region
+SELECT region, birth_year / 20 * 20 AS band, COUNT(*) FROM patients GROUP BY 1, 2;
+SELECT region, COUNT(*) FROM patients WHERE birth_year BETWEEN 1940 AND 1959 GROUP BY 1;
+
+-- title: a filter on region toggled on and off
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1980;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1980 AND region = 'east';
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1980;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1980 AND region <> 'east';
+
+-- title: two filters toggled, in all ways
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE region = 'west';
+SELECT COUNT(*) FROM patients WHERE income >= 50000;
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND income >= 50000;
+SELECT COUNT(*) FROM patients WHERE region <> 'west' AND income < 50000;
+
+-- title: three filters toggled on a grouped tile
+SELECT region, COUNT(*) FROM patients GROUP BY region;
+SELECT region, COUNT(*) FROM patients WHERE income >= 40000 GROUP BY region;
+SELECT region, COUNT(*) FROM patients WHERE birth_year < 1970 GROUP BY region;
+SELECT region, COUNT(*) FROM patients WHERE income >= 40000 AND birth_year < 1970 GROUP BY region;
+
+-- title: regions ticked one after the other
+SELECT COUNT(*) FROM patients WHERE region IN ('north');
+SELECT COUNT(*) FROM patients WHERE region IN ('north', 'east');
+SELECT COUNT(*) FROM patients WHERE region IN ('north', 'east', 'south');
+SELECT COUNT(*) FROM patients WHERE region IN ('north', 'east', 'south', 'west');
+
+-- title: regions unticked
+SELECT COUNT(*) FROM patients WHERE region NOT IN ('north');
+SELECT COUNT(*) FROM patients WHERE region NOT IN ('north', 'east');
+SELECT COUNT(*) FROM patients WHERE region NOT IN ('north', 'east', 'south');
+
+-- title: year to date, month after month
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2024-01-01' AND visit_date < DATE '2024-02-01';
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2024-01-01' AND visit_date < DATE '2024-03-01';
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2024-01-01' AND visit_date < DATE '2024-04-01';
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2024-01-01' AND visit_date < DATE '2024-05-01';
+
+-- title: year to date against the year before
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2024-01-01' AND visit_date < DATE '2024-07-01';
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2023-01-01' AND visit_date < DATE '2023-07-01';
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2023-01-01' AND visit_date < DATE '2024-01-01';
+
+-- title: year to date by month, a month later again
+SELECT date_trunc('month', visit_date), COUNT(*) FROM visits WHERE visit_date >= DATE '2024-01-01' AND visit_date < DATE '2024-06-01' GROUP BY 1;
+SELECT date_trunc('month', visit_date), COUNT(*) FROM visits WHERE visit_date >= DATE '2024-01-01' AND visit_date < DATE '2024-07-01' GROUP BY 1;
+
+-- title: by day, and a day later again
+SELECT visit_date, COUNT(*) FROM visits WHERE visit_date >= DATE '2024-05-01' AND visit_date <= DATE '2024-05-20' GROUP BY 1;
+SELECT visit_date, COUNT(*) FROM visits WHERE visit_date >= DATE '2024-05-01' AND visit_date <= DATE '2024-05-21' GROUP BY 1;
+SELECT visit_date, COUNT(*) FROM visits WHERE visit_date >= DATE '2024-05-02' AND visit_date <= DATE '2024-05-22' GROUP BY 1;
+
+-- title: the last four weeks, every Monday
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2024-04-01' AND visit_date < DATE '2024-04-29';
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2024-04-08' AND visit_date < DATE '2024-05-06';
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2024-04-15' AND visit_date < DATE '2024-05-13';
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2024-04-22' AND visit_date < DATE '2024-05-20';
+
+-- title: the last ninety days, on the first of each month
+SELECT AVG(cost) FROM visits WHERE visit_date > DATE '2024-02-01' AND visit_date <= DATE '2024-05-01';
+SELECT AVG(cost) FROM visits WHERE visit_date > DATE '2024-03-03' AND visit_date <= DATE '2024-06-01';
+SELECT AVG(cost) FROM visits WHERE visit_date > DATE '2024-04-02' AND visit_date <= DATE '2024-07-01';
+
+-- title: the last twelve months, on the first of each month
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2023-05-01' AND visit_date < DATE '2024-05-01';
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2023-06-01' AND visit_date < DATE '2024-06-01';
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2023-07-01' AND visit_date < DATE '2024-07-01';
+
+-- title: week over week
+SELECT COUNT(*) FROM visits WHERE visit_date BETWEEN DATE '2024-05-06' AND DATE '2024-05-12';
+SELECT COUNT(*) FROM visits WHERE visit_date BETWEEN DATE '2024-05-13' AND DATE '2024-05-19';
+SELECT COUNT(*) FROM visits WHERE visit_date BETWEEN DATE '2024-05-20' AND DATE '2024-05-26';
+
+-- title: weeks as groups beside months as groups
+SELECT date_trunc('week', visit_date), COUNT(*) FROM visits GROUP BY 1;
+SELECT date_trunc('month', visit_date), COUNT(*) FROM visits GROUP BY 1;
+
+-- title: quarters, months and weeks as groups of one year
+SELECT date_trunc('quarter', visit_date), COUNT(*) FROM visits WHERE visit_date >= DATE '2024-01-01' AND visit_date < DATE '2025-01-01' GROUP BY 1;
+SELECT date_trunc('month', visit_date), COUNT(*) FROM visits WHERE visit_date >= DATE '2024-01-01' AND visit_date < DATE '2025-01-01' GROUP BY 1;
+SELECT date_trunc('week', visit_date), COUNT(*) FROM visits WHERE visit_date >= DATE '2024-01-01' AND visit_date < DATE '2025-01-01' GROUP BY 1;
+
+-- title: a week beside its month
+SELECT COUNT(*) FROM visits WHERE visit_date BETWEEN DATE '2024-05-01' AND DATE '2024-05-31';
+SELECT COUNT(*) FROM visits WHERE visit_date BETWEEN DATE '2024-05-13' AND DATE '2024-05-19';
+
+-- title: the last thirty days beside the quarter
+SELECT COUNT(*) FROM visits WHERE visit_date BETWEEN DATE '2024-04-01' AND DATE '2024-06-30';
+SELECT COUNT(*) FROM visits WHERE visit_date BETWEEN DATE '2024-06-02' AND DATE '2024-07-01';
+
+-- title: the most frequent diagnoses
+SELECT diagnosis, COUNT(*) AS n FROM visits GROUP BY diagnosis ORDER BY n DESC LIMIT 10;
+SELECT diagnosis, COUNT(*) AS n FROM visits WHERE visit_date >= DATE '2024-01-01' GROUP BY diagnosis ORDER BY n DESC LIMIT 5;
+
+-- title: one diagnosis beside all
+SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis;
+SELECT COUNT(*) FROM visits WHERE diagnosis = 'flu';
+SELECT date_trunc('month', visit_date), COUNT(*) FROM visits WHERE diagnosis = 'flu' GROUP BY 1;
+
+-- title: two diagnoses side by side
+SELECT AVG(cost) FROM visits WHERE diagnosis = 'flu';
+SELECT AVG(cost) FROM visits WHERE diagnosis = 'asthma';
+SELECT AVG(cost) FROM visits WHERE diagnosis IN ('flu', 'asthma');
+
+-- title: all but one diagnosis
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM visits WHERE diagnosis <> 'flu';
+
+-- title: dear and cheap visits
+SELECT COUNT(*) FROM visits WHERE cost >= 1000;
+SELECT COUNT(*) FROM visits WHERE cost < 1000;
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM visits WHERE cost >= 500;
+
+-- title: bands of costs as groups, then one band
+SELECT floor(cost / 1000), COUNT(*) FROM visits GROUP BY 1;
+SELECT diagnosis, COUNT(*) FROM visits WHERE cost >= 1000 AND cost < 2000 GROUP BY 1;
+
+-- title: bands of incomes as groups, twice as wide later
+SELECT floor(income / 10000) * 10000, COUNT(*) FROM patients GROUP BY 1;
+SELECT floor(income / 20000) * 20000, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: bands of incomes that are moved by a half
+SELECT floor(income / 20000), COUNT(*) FROM patients GROUP BY 1;
+SELECT floor((income + 10000) / 20000), COUNT(*) FROM patients GROUP BY 1;
+
+-- title: a histogram of births, coarser and finer
+SELECT birth_year, COUNT(*) FROM patients GROUP BY birth_year;
+SELECT birth_year / 5 * 5, COUNT(*) FROM patients GROUP BY 1;
+SELECT birth_year / 10 * 10, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: one year of birth beside all years
+SELECT birth_year, COUNT(*) FROM patients GROUP BY birth_year;
+SELECT AVG(income) FROM patients WHERE birth_year = 1960;
+SELECT COUNT(*) FROM patients WHERE birth_year <> 1960;
+
+-- title: windows of years, where every year was counted
+SELECT birth_year, COUNT(*) FROM patients GROUP BY birth_year;
+SELECT AVG(income) FROM patients WHERE birth_year BETWEEN 1950 AND 1959;
+SELECT AVG(income) FROM patients WHERE birth_year BETWEEN 1951 AND 1960;
+
+-- title: decades apart
+SELECT AVG(income) FROM patients WHERE birth_year BETWEEN 1950 AND 1959;
+SELECT AVG(income) FROM patients WHERE birth_year BETWEEN 1960 AND 1969;
+SELECT AVG(income) FROM patients WHERE birth_year BETWEEN 1950 AND 1969;
+
+-- title: a band that is widened on both sides
+SELECT COUNT(*) FROM patients WHERE birth_year BETWEEN 1955 AND 1965;
+SELECT COUNT(*) FROM patients WHERE birth_year BETWEEN 1950 AND 1970;
+SELECT COUNT(*) FROM patients WHERE birth_year BETWEEN 1940 AND 1980;
+
+-- title: a threshold that is tried out
+SELECT COUNT(*) FROM patients WHERE income > 100000;
+SELECT COUNT(*) FROM patients WHERE income > 75000;
+SELECT COUNT(*) FROM patients WHERE income > 50000;
+SELECT COUNT(*) FROM patients WHERE income > 25000;
+
+-- title: patients of working age, said in three ways
+SELECT COUNT(*) FROM patients WHERE birth_year BETWEEN 1960 AND 2000;
+SELECT COUNT(*) FROM patients WHERE birth_year > 1959 AND birth_year < 2001;
+SELECT COUNT(*) FROM patients WHERE NOT (birth_year < 1960 OR birth_year > 2000);
+
+-- title: whether an income is known
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE income IS NOT NULL;
+SELECT COUNT(income) FROM patients;
+
+-- title: a notebook that starts with everything
+SELECT COUNT(*), AVG(income), MIN(birth_year) FROM patients;
+SELECT region, AVG(income), STDDEV(income) FROM patients GROUP BY region;
+SELECT region, AVG(income) FROM patients WHERE birth_year >= 1960 GROUP BY region;
+
+-- title: visits by the region of the patient
+SELECT p.region, COUNT(*) FROM visits v JOIN patients p ON p.patient_id = v.patient_id GROUP BY p.region;
+SELECT COUNT(*) FROM visits v JOIN patients p ON p.patient_id = v.patient_id WHERE p.region = 'north';
+SELECT COUNT(*) FROM visits;
+
+-- title: visits of the old and of the young
+SELECT AVG(v.cost) FROM visits v JOIN patients p ON p.patient_id = v.patient_id WHERE p.birth_year < 1950;
+SELECT AVG(v.cost) FROM visits v JOIN patients p ON p.patient_id = v.patient_id WHERE p.birth_year >= 1980;
+SELECT AVG(v.cost) FROM visits v JOIN patients p ON p.patient_id = v.patient_id;
+
+-- title: visits by region and month
+SELECT p.region, date_trunc('month', v.visit_date), COUNT(*) FROM visits v JOIN patients p ON p.patient_id = v.patient_id GROUP BY 1, 2;
+SELECT p.region, COUNT(*) FROM visits v JOIN patients p ON p.patient_id = v.patient_id WHERE v.visit_date >= DATE '2024-01-01' GROUP BY 1;
+SELECT date_trunc('month', v.visit_date), COUNT(*) FROM visits v JOIN patients p ON p.patient_id = v.patient_id WHERE p.region = 'south' GROUP BY 1;
+
+-- title: totals of a table with its rows
+SELECT region, birth_year / 10, COUNT(*) FROM patients GROUP BY ROLLUP (region, birth_year / 10);
+SELECT region, COUNT(*) FROM patients GROUP BY region;
+
+-- title: shares of a total in one statement
+SELECT COUNT(*) FILTER (WHERE income >= 50000) * 1.0 / COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE income >= 50000;
+
+-- title: weekdays as groups
+SELECT EXTRACT(DOW FROM visit_date), COUNT(*) FROM visits GROUP BY 1;
+SELECT COUNT(*) FROM visits WHERE EXTRACT(DOW FROM visit_date) IN (0, 6);
+SELECT EXTRACT(MONTH FROM visit_date), COUNT(*) FROM visits GROUP BY 1;
+
+-- title: before and after a change
+SELECT AVG(cost), COUNT(*) FROM visits WHERE visit_date < DATE '2023-07-01';
+SELECT AVG(cost), COUNT(*) FROM visits WHERE visit_date >= DATE '2023-07-01';
+SELECT diagnosis, AVG(cost) FROM visits WHERE visit_date >= DATE '2023-07-01' GROUP BY 1;
+
+-- title: a control group by another window
+SELECT AVG(cost) FROM visits WHERE diagnosis = 'asthma' AND visit_date >= DATE '2023-01-01' AND visit_date < DATE '2024-01-01';
+SELECT AVG(cost) FROM visits WHERE diagnosis = 'asthma' AND visit_date >= DATE '2024-01-01' AND visit_date < DATE '2025-01-01';
+SELECT AVG(cost) FROM visits WHERE diagnosis = 'flu' AND visit_date >= DATE '2024-01-01' AND visit_date < DATE '2025-01-01';
+
+-- title: two colleagues with the same dashboard
+-- as: alice
+SELECT region, COUNT(*) FROM patients GROUP BY region;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1980;
+-- as: bob
+SELECT region, COUNT(*) FROM patients GROUP BY region;
+SELECT COUNT(*) FROM patients WHERE birth_year >= 1980 AND region = 'north';
+
+-- title: two colleagues who work on halves
+-- as: alice
+SELECT birth_year / 10, COUNT(*) FROM patients WHERE region IN ('north', 'east') GROUP BY 1;
+-- as: bob
+SELECT birth_year / 10, COUNT(*) FROM patients WHERE region IN ('south', 'west') GROUP BY 1;
+SELECT birth_year / 10, COUNT(*) FROM patients GROUP BY 1;
+
+-- title: persons by sex, then with smokers
+-- of: hospital
+SELECT sex, COUNT(*) FROM persons GROUP BY sex;
+SELECT sex, COUNT(*) FROM persons WHERE smoker GROUP BY sex;
+SELECT sex, COUNT(*) FROM persons WHERE NOT smoker GROUP BY sex;
+SELECT COUNT(*) FROM persons WHERE smoker;
+
+-- title: ages as of a day
+-- of: hospital
+SELECT COUNT(*) FROM persons WHERE birth_date <= DATE '1960-06-30';
+SELECT COUNT(*) FROM persons WHERE birth_date > DATE '1960-06-30' AND birth_date <= DATE '2007-06-30';
+SELECT COUNT(*) FROM persons WHERE birth_date > DATE '2007-06-30';
+
+-- title: ages, a month later again
+-- of: hospital
+SELECT COUNT(*) FROM persons WHERE birth_date <= DATE '1960-06-30';
+SELECT COUNT(*) FROM persons WHERE birth_date <= DATE '1960-07-31';
+SELECT COUNT(*) FROM persons WHERE birth_date <= DATE '1960-08-31';
+
+-- title: births by year, then by decade
+-- of: hospital
+SELECT EXTRACT(YEAR FROM birth_date), COUNT(*) FROM persons GROUP BY 1;
+SELECT floor(EXTRACT(YEAR FROM birth_date) / 10), COUNT(*) FROM persons GROUP BY 1;
+SELECT AVG(salary) FROM persons WHERE birth_date >= DATE '1970-01-01' AND birth_date < DATE '1980-01-01';
+
+-- title: quintiles of a score
+-- of: hospital
+SELECT score / 20, COUNT(*), AVG(salary) FROM persons GROUP BY 1;
+SELECT COUNT(*) FROM persons WHERE score >= 80;
+SELECT COUNT(*) FROM persons WHERE score >= 60;
+
+-- title: families of each size
+-- of: hospital
+SELECT children, COUNT(*) FROM persons GROUP BY children;
+SELECT COUNT(*) FROM persons WHERE children = 0;
+SELECT COUNT(*) FROM persons WHERE children > 0;
+SELECT COUNT(*) FROM persons WHERE children >= 2;
+
+-- title: wards, and one less
+-- of: hospital
+SELECT ward, COUNT(*) FROM stays GROUP BY ward;
+SELECT COUNT(*) FROM stays WHERE ward <> 'a1';
+SELECT COUNT(*) FROM stays WHERE ward NOT IN ('a1', 'a2');
+SELECT COUNT(*) FROM stays WHERE ward IN ('b1', 'b2');
+
+-- title: long stays by ward and year
+-- of: hospital
+SELECT ward, COUNT(*) FROM stays WHERE nights >= 7 GROUP BY ward;
+SELECT EXTRACT(YEAR FROM admitted), COUNT(*) FROM stays WHERE nights >= 7 GROUP BY 1;
+SELECT ward, EXTRACT(YEAR FROM admitted), COUNT(*) FROM stays GROUP BY 1, 2;
+SELECT ward, COUNT(*) FROM stays WHERE nights >= 14 GROUP BY ward;
+
+-- title: postcodes as groups, then some of them
+-- of: hospital
+SELECT postcode, COUNT(*) FROM persons GROUP BY postcode;
+SELECT AVG(salary) FROM persons WHERE postcode IN ('1010', '1020', '1030');
+SELECT AVG(salary) FROM persons WHERE postcode IN ('1040', '1050');
+
+-- title: one postcode beside all
+-- of: hospital
+SELECT COUNT(*), AVG(salary) FROM persons;
+SELECT COUNT(*), AVG(salary) FROM persons WHERE postcode = '1010';
+
+-- title: salaries in steps of ten thousand, and those above
+-- of: hospital
+SELECT salary / 10000, COUNT(*) FROM persons GROUP BY 1;
+SELECT COUNT(*) FROM persons WHERE salary >= 100000;
+SELECT sex, COUNT(*) FROM persons WHERE salary >= 100000 GROUP BY sex;
+
+-- title: outliers left out
+-- of: hospital
+SELECT AVG(nights) FROM stays;
+SELECT AVG(nights) FROM stays WHERE nights < 50;
+SELECT AVG(nights) FROM stays WHERE nights < 40;
+
+-- title: stays of smokers by ward
+-- of: hospital
+SELECT s.ward, COUNT(*) FROM stays s JOIN persons p ON p.person_id = s.person_id WHERE p.smoker GROUP BY s.ward;
+SELECT s.ward, COUNT(*) FROM stays s JOIN persons p ON p.person_id = s.person_id GROUP BY s.ward;
+SELECT COUNT(*) FROM stays s JOIN persons p ON p.person_id = s.person_id WHERE p.smoker;
+
+-- title: a pivot over two filters
+-- of: hospital
+SELECT COUNT(*) FROM persons WHERE sex = 'f' AND smoker;
+SELECT COUNT(*) FROM persons WHERE sex = 'f' AND NOT smoker;
+SELECT COUNT(*) FROM persons WHERE sex = 'm' AND smoker;
+SELECT COUNT(*) FROM persons WHERE sex = 'm' AND NOT smoker;
+SELECT COUNT(*) FROM persons WHERE smoker;
+SELECT COUNT(*) FROM persons WHERE sex = 'f';
+SELECT COUNT(*) FROM persons;
+
+-- title: a report of four quarters with its total
+-- of: hospital
+SELECT COUNT(*) FROM stays WHERE admitted >= DATE '2024-01-01' AND admitted < DATE '2024-04-01';
+SELECT COUNT(*) FROM stays WHERE admitted >= DATE '2024-04-01' AND admitted < DATE '2024-07-01';
+SELECT COUNT(*) FROM stays WHERE admitted >= DATE '2024-07-01' AND admitted < DATE '2024-10-01';
+SELECT COUNT(*) FROM stays WHERE admitted >= DATE '2024-10-01' AND admitted < DATE '2025-01-01';
+SELECT COUNT(*) FROM stays WHERE admitted >= DATE '2024-01-01' AND admitted < DATE '2025-01-01';
+SELECT date_trunc('month', admitted), COUNT(*) FROM stays WHERE admitted >= DATE '2024-01-01' AND admitted < DATE '2025-01-01' GROUP BY 1;

@@ -1,0 +1,26 @@
+"""One gateway for these tests, and a dataset of its own for each of them."""
+
+from collections.abc import Iterator
+
+import pytest
+from endtoend.reuse.places import PURE, ZCDP, Opened, Place, opened
+
+from gateway.embedded import Lease
+
+
+@pytest.fixture(scope="session")
+def houses(sample_server: Lease) -> Iterator[Opened]:
+    with opened(sample_server) as one:
+        yield one
+
+
+@pytest.fixture(params=[PURE, ZCDP])
+def place(request: pytest.FixtureRequest, houses: Opened) -> Place:
+    """A dataset nobody has asked, in either currency."""
+    kind: str = request.param
+    return houses.place(kind)
+
+
+@pytest.fixture
+def pure(houses: Opened) -> Place:
+    return houses.place(PURE)

@@ -1,0 +1,188 @@
+"""A gateway with many datasets over the same people, one for each test: what one test asked is no other's past."""
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+from endtoend.house import Environment, clinic_in_duckdb, clinic_in_postgresql, shown
+from endtoend.reuse.clinics import AUDIT, SUBJECTS, policy
+from sqlalchemy import URL
+
+from gateway.app import Ground, open_asking, open_ground, open_policies, open_twin_of
+from gateway.asking import Asking
+from gateway.budget.standing import Standing
+from gateway.config import SettingsApart
+from gateway.embedded import Lease
+from gateway.errors import Refusal
+from gateway.events import Crashed, Event
+from gateway.policy.current import Cause, CurrentPolicies
+from gateway.policy.subjects import Subject
+from gateway.question import Answer, Estimate, Request
+from gateway.units import Epsilon
+
+PURE, ZCDP, FOUND, POSTGRESQL, AUDITED = "pure", "zcdp", "found", "postgresql", "audited"
+_MANY: Final = {PURE: 64, ZCDP: 40, FOUND: 2, POSTGRESQL: 6, AUDITED: 28}
+# groups that are found in the data are only shown where noise is small, and small differences only known there
+_DEAR: Final = "20"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The gateway, and the names of datasets that nobody has asked yet."""
+
+    ground: Ground
+    asking: Asking
+    policies: CurrentPolicies
+    home: Path
+    environment: Environment = field(repr=False)
+    urls: Mapping[str, URL] = field(repr=False)
+    unused: Mapping[str, Iterator[str]] = field(repr=False)
+    events: list[Event] = field(repr=False)
+
+    def place(self, kind: str) -> "Place":
+        dataset = next(self.unused[kind], None)
+        assert dataset is not None, f"more datasets of the kind `{kind}` are needed"
+        return Place(self, dataset)
+
+
+@dataclass
+class Place:
+    """A dataset that belongs to one test, on a clock of its own."""
+
+    opened: Opened
+    dataset: str
+    clock: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def asking(self) -> Asking:
+        house = replace(self.opened.asking.house, now=lambda: self.clock)
+        return replace(self.opened.asking, house=house)
+
+    def subject(self, name: str) -> Subject:
+        return self.opened.policies.value.subjects[name]
+
+    def later(self, days: float) -> None:
+        self.clock += timedelta(days=days)
+
+    def request(self, sql: str, epsilon: str | None = None, **more: object) -> Request:
+        price = None if epsilon is None else Epsilon.parse(epsilon)
+        return Request(sql, dataset=self.dataset, epsilon=price, **more)  # type: ignore[arg-type]  # its fields
+
+    def ask(
+        self, sql: str, who: str = "alice", *, epsilon: str | None = None, **more: object
+    ) -> Answer:
+        """The answer; a bug of ours shows what happened."""
+        before = len(self.opened.events)
+        try:
+            return self.asking.answer(
+                self.subject(who), self.request(sql, epsilon, **more), threading.Event()
+            )
+        except Refusal as refusal:
+            for event in self.opened.events[before:]:
+                if isinstance(event, Crashed):
+                    refusal.add_note(str(event))
+            raise
+
+    def estimate(
+        self, sql: str, who: str = "alice", *, epsilon: str | None = None, **more: object
+    ) -> Estimate:
+        return self.asking.estimate(self.subject(who), self.request(sql, epsilon, **more))
+
+    def spent(self, who: str = "alice") -> Fraction:
+        """What somebody's own account gave so far; that of the dataset is nobody's."""
+        return self._standing(f"analyst:{who}@{self.dataset}", who).epsilon_spent.value
+
+    def spent_by_all(self) -> Fraction:
+        return self._standing(f"dataset:{self.dataset}", "alice").epsilon_spent.value
+
+    def _standing(self, account: str, who: str) -> Standing:
+        found = self.asking.accounts(self.subject(who), self.dataset)
+        return next(one for one in found if one.account == account)
+
+    def charged_for(self, work: Callable[[], object]) -> Fraction:
+        """What the dataset gave for it."""
+        before = self.spent_by_all()
+        work()
+        return self.spent_by_all() - before
+
+    def change_policy(self, old: str, new: str) -> None:
+        """As an operator does: the file is another, and read again."""
+        file = self.opened.home / "policies" / f"{self.dataset}.yaml"
+        text = file.read_text()
+        assert text.count(old) == 1
+        file.write_text(text.replace(old, new))
+        reloaded = self.opened.policies.reload(Cause("dave", "a test"))
+        assert reloaded.changed, reloaded.problems
+
+
+@contextmanager
+def opened(server: Lease) -> Iterator[Opened]:
+    """The gateway with all of its datasets, gone afterwards."""
+    home = Path(tempfile.mkdtemp(prefix="gw-test-"))
+    home.chmod(0o711)
+    try:
+        with ExitStack() as sources:
+            names = {kind: _names(kind, many) for kind, many in _MANY.items()}
+            urls = _sources(sources, server, home, names)
+            yield from _opened(home, names, urls)
+    finally:
+        shutil.rmtree(home)
+
+
+def _opened(
+    home: Path, names: Mapping[str, list[str]], urls: Mapping[str, URL]
+) -> Iterator[Opened]:
+    folder = home / "policies"
+    folder.mkdir()
+    (folder / "subjects.yaml").write_text(SUBJECTS)
+    for kind, datasets in names.items():
+        for name in datasets:
+            (folder / f"{name}.yaml").write_text(_policy(kind, name))
+    environment = {name.upper(): shown(url) for name, url in urls.items()}
+    settings = SettingsApart(home=home / "state", policies=folder)
+    events: list[Event] = []
+    with open_ground(settings, events.append) as ground, open_twin_of(settings) as twin:
+        current = open_policies(ground, environment=environment)
+        twin.wait_until_started()
+        with closing(open_asking(ground, current, twin, "rest", events.append)) as asking:
+            unused = {kind: iter(datasets) for kind, datasets in names.items()}
+            yield Opened(ground, asking, current, home, environment, urls, unused, events)
+
+
+def _names(kind: str, many: int) -> list[str]:
+    return [f"{kind}{number}" for number in range(many)]
+
+
+def _policy(kind: str, name: str) -> str:
+    match kind:
+        case "zcdp":
+            return policy(name, name.upper(), "gaussian")
+        case "found":
+            return policy(name, name.upper(), "laplace", price=_DEAR, groups=1)
+        case "audited":
+            return policy(name, name.upper(), "laplace", price=_DEAR, audit=AUDIT)
+        case _:
+            return policy(name, name.upper(), "laplace")
+
+
+def _sources(
+    stack: ExitStack, server: Lease, home: Path, names: Mapping[str, list[str]]
+) -> dict[str, URL]:
+    """Each dataset has a source of its own: a source belongs to one ledger."""
+    model = Path(str(clinic_in_duckdb(home / "model.duckdb").database))
+    urls = {}
+    for kind, datasets in names.items():
+        for name in datasets:
+            if kind == POSTGRESQL:
+                urls[name] = stack.enter_context(clinic_in_postgresql(server))
+            else:
+                file = shutil.copy(model, home / f"{name}.duckdb")
+                urls[name] = URL.create("duckdb", database=str(file))
+    return urls

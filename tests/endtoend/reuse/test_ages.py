@@ -1,0 +1,136 @@
+"""When an answer is too old: by the clock, by an operator's word, by another policy; and what became of lost ones."""
+
+from fractions import Fraction
+
+import psycopg
+import pytest
+from endtoend.house import dsn
+from endtoend.reuse.clinics import PRICE
+from endtoend.reuse.places import POSTGRESQL, Opened, Place
+from fix_gateway import gateway, no_gateway
+from psycopg import sql
+
+from gateway.errors import REASON, Reason, Refusal
+from gateway.question import Reused
+
+_PRICE = Fraction(PRICE)
+_SUM = "SELECT SUM(income) FROM patients"
+
+
+def test_answer_is_measured_anew_when_it_is_too_old(place: Place) -> None:
+    """Within `max_age` it is given again, after it there is another; the age is that of the noise."""
+    first = place.ask(_SUM)
+    place.later(6.9)
+    assert place.ask(_SUM).rows == first.rows
+    place.later(0.2)
+    anew = place.ask(_SUM)
+    assert anew.reused is None
+    assert anew.rows != first.rows
+    assert place.spent_by_all() == 2 * _PRICE
+    assert place.ask(_SUM).rows == anew.rows
+
+
+def test_roll_up_is_as_old_as_what_it_is_made_of(pure: Place) -> None:
+    """Asking again and again keeps nothing young."""
+    pure.ask("SELECT region, SUM(income) FROM patients GROUP BY region")
+    for _ in range(3):
+        pure.later(2.3)
+        assert pure.ask(_SUM).reused is Reused.ROLLUP
+    pure.later(2.3)
+    assert pure.ask(_SUM).reused is None
+
+
+def test_answers_are_measured_anew_when_an_operator_says_the_data_is_new(
+    pure: Place, houses: Opened
+) -> None:
+    """`gateway data refreshed` ends what was there in its dataset, in a gateway that runs."""
+    first = pure.ask(_SUM)
+    environment = {
+        **no_gateway(),
+        **houses.environment,
+        "GATEWAY_HOME": str(houses.home / "state"),
+        "GATEWAY_POLICIES": str(houses.home / "policies"),
+    }
+    done = gateway("data", "refreshed", "--dataset", pure.dataset, env=environment)
+    assert done.code == 0, done
+    pure.later(0.001)
+    anew = pure.ask(_SUM)
+    assert anew.reused is None
+    assert anew.rows != first.rows
+    assert pure.spent_by_all() == 2 * _PRICE
+    assert pure.ask(_SUM).rows == anew.rows
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("[1920, 2020]", "[1910, 2020]"),
+        ("{between: [0, 200000]}", "{between: [0, 100000]}"),
+        ("rows_per_unit: 1\n", "rows_per_unit: 2\n"),
+    ],
+)
+def test_answers_are_measured_anew_when_what_they_rest_on_was_declared_anew(
+    pure: Place, old: str, new: str
+) -> None:
+    """Another domain or another bound is another question, though its text is the same."""
+    first = pure.ask("SELECT SUM(income), AVG(birth_year) FROM patients")
+    pure.change_policy(old, new)
+    anew = pure.ask("SELECT SUM(income), AVG(birth_year) FROM patients")
+    assert anew.reused is None
+    assert anew.rows != first.rows
+    assert anew.charged.value > 0
+
+
+def test_answers_stay_when_the_policy_says_nothing_else_about_them(pure: Place) -> None:
+    """The negative control of the one above: another highest price moves nothing."""
+    first = pure.ask(_SUM)
+    pure.change_policy("max: 10000", "max: 9999")
+    assert pure.ask(_SUM).rows == first.rows
+    assert pure.spent_by_all() == _PRICE
+
+
+def test_answers_stay_when_reuse_is_cut_to_nothing_and_back(pure: Place) -> None:
+    """`max_age: 0d` reuses nothing while it is in force."""
+    first = pure.ask(_SUM)
+    pure.change_policy("max_age: 7d", "max_age: 0d")
+    second = pure.ask(_SUM)
+    assert second.reused is None
+    assert second.rows != first.rows
+    pure.change_policy("max_age: 0d", "max_age: 7d")
+    assert pure.ask(_SUM).reused is Reused.SAME
+    assert pure.spent_by_all() == 2 * _PRICE
+
+
+def test_answer_that_was_lost_is_bought_anew(houses: Opened) -> None:
+    """The charge stays, as it may have been seen; what the source never gave is given to nobody."""
+    place = houses.place(POSTGRESQL)
+    _rename(houses, place, "patients", "gone")
+    with pytest.raises(Refusal) as caught:
+        place.ask(_SUM)
+    assert REASON[caught.value.code] is Reason.BACKEND_UNAVAILABLE
+    _rename(houses, place, "gone", "patients")
+    assert place.spent_by_all() == _PRICE
+    first = place.ask(_SUM)
+    assert first.reused is None
+    assert place.spent_by_all() == 2 * _PRICE
+    again = place.ask(_SUM)
+    assert (again.reused, again.rows) == (Reused.SAME, first.rows)
+    assert place.spent_by_all() == 2 * _PRICE
+
+
+def test_answer_is_given_again_when_the_source_is_away(houses: Opened) -> None:
+    """What is released needs nobody's table."""
+    place = houses.place(POSTGRESQL)
+    first = place.ask(_SUM)
+    _rename(houses, place, "patients", "gone")
+    assert place.ask(_SUM).rows == first.rows
+    assert place.ask(_SUM, "dave").rows == first.rows
+
+
+def _rename(houses: Opened, place: Place, before: str, after: str) -> None:
+    with psycopg.connect(dsn(houses.urls[place.dataset]), autocommit=True) as connection:
+        connection.execute(
+            sql.SQL("ALTER TABLE {} RENAME TO {}").format(
+                sql.Identifier(before), sql.Identifier(after)
+            )
+        )

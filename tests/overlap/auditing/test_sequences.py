@@ -1,0 +1,41 @@
+"""Sequences of questions: what dashboards ask passes, what singles people out does not."""
+
+import pytest
+from overlap.auditing.sequences import Asked, sequences
+from overlap.auditing.walk import DEFAULTS, SWITCHED_OFF, walked
+
+from gateway.errors import Code
+
+HONEST, ATTACKS = sequences("honest.sql"), sequences("attacks.sql")
+
+
+@pytest.mark.parametrize("case", HONEST, ids=lambda case: case.title)
+def test_auditor_lets_ordinary_questions_pass(case: Asked) -> None:
+    """What people ask of a dashboard is not choked by the default settings."""
+    walk = walked(case, DEFAULTS)
+    assert walk.refusal is None, (walk.asked, str(walk.refusal), walk.refusal.hint)
+
+
+@pytest.mark.parametrize("case", ATTACKS, ids=lambda case: case.title)
+def test_auditor_stops_an_attack_at_its_last_step_or_before(case: Asked) -> None:
+    """What would single somebody out is refused, and says what to do."""
+    walk = walked(case, DEFAULTS)
+    assert walk.refusal is not None
+    assert walk.refusal.code in {Code.DIFFERENCING, Code.SMALL_GROUP, Code.UNREADABLE_CONDITION}
+    assert walk.refusal.detail
+    assert walk.refusal.hint
+
+
+@pytest.mark.parametrize("case", ATTACKS, ids=lambda case: case.title)
+def test_attack_goes_through_when_every_rule_is_switched_off(case: Asked) -> None:
+    """Nothing but the rules stops the attacks: without them each goes to its end."""
+    walk = walked(case, SWITCHED_OFF)
+    assert walk.refusal is None
+    assert walk.asked == len(case.asked)
+
+
+def test_there_are_as_many_sequences_as_promised() -> None:
+    """At least 60 that pass, at least 40 that do not, and none twice."""
+    assert len({case.title for case in HONEST}) >= 60
+    assert len({case.title for case in ATTACKS}) >= 40
+    assert len({case.asked for case in (*HONEST, *ATTACKS)}) == len(HONEST) + len(ATTACKS)

@@ -1,0 +1,77 @@
+"""Asks sequences one statement after the other, as the pipeline does: bound, analysed, audited, then remembered."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import cache, partial
+
+import numpy as np
+from overlap.auditing.people import counted, noisy
+from overlap.auditing.sequences import Asked, policy, trusting
+
+from gateway.binding.bind import bind
+from gateway.binding.bound import Cut
+from gateway.bounding.fold_moments import fold_moments
+from gateway.errors import OverlapRefused
+from gateway.overlap.auditing import Concerned, History, Past, audit
+from gateway.overlap.filtered import grounds_of
+from gateway.overlap.ground import Ground
+from gateway.plan.grouping import Aggregate
+from gateway.policy.rules import Auditing, Unread
+from gateway.sensitivity.analyse import analyse
+from gateway.sensitivity.analysis import Enumerated
+from gateway.sensitivity.rolled import rolled
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+DEFAULTS = Auditing(10, 1, (), Unread.REFUSE)
+SWITCHED_OFF = Auditing(1, 0, (), Unread.ALLOW)
+SPREAD = Fraction(800)  # of Laplace noise at a scale of 20
+
+
+@cache
+def grounds(catalog: str, sql: str) -> tuple[Ground, ...]:
+    """What a statement is about, part by part."""
+    cut = bind(sql, policy(catalog).dataset)
+    assert isinstance(cut, Cut), sql
+    return tuple(one for release in cut.releases for one in _parts(release.plan))
+
+
+def _parts(plan: Aggregate) -> Iterator[Ground]:
+    folded = fold_moments(plan, NOON)
+    assert isinstance(folded, Aggregate)
+    analysed = partial(analyse, pairs=True, enumerated_groups=10_000, min_units=10)
+    for part in rolled(folded, analysed).parts:
+        listed = part.groups if isinstance(part.groups, Enumerated) else None
+        yield from grounds_of(part.plan, listed, {})
+
+
+@dataclass
+class Walk:
+    """What became of a sequence: the refusal of the statement at which it ended, if it did."""
+
+    asked: int = 0
+    refusal: OverlapRefused | None = None
+    histories: dict[str, History] = field(default_factory=dict)
+
+
+def walked(case: Asked, rules: Auditing, seed: int = 1) -> Walk:
+    """The sequence, asked up to its first refusal."""
+    chance = np.random.default_rng(seed)
+    walk = Walk()
+    of = policy(case.catalog)
+    for subject, sql in case.asked:
+        history = walk.histories.setdefault(trusting(of, subject), History())
+        walk.asked += 1
+        about = grounds(case.catalog, sql)
+        try:
+            audit([Concerned(one, SPREAD) for one in about], history, rules)
+        except OverlapRefused as refusal:
+            walk.refusal = refusal
+            return walk
+        for place, ground in enumerate(about):
+            exact = counted(ground)
+            counts = None if exact is None else noisy(exact, chance)
+            query = f"q{walk.asked}"
+            history.add(Past(f"{query}.r1.{place + 1}", query, ground, counts, SPREAD))
+    return walk

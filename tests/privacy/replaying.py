@@ -1,0 +1,206 @@
+"""The same questions to gateways over different databases, with the same noise: what each of them said, as texts.
+
+The first gateway draws noise, and every noisy table is put on a tape; the others, whatever their sources say, get
+their noisy tables from the tape. So everything that a gateway knows besides its source is the same, and whatever is
+said differently comes from protected rows.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from endtoend.reuse.clinics import SUBJECTS
+from fix_state import AUDIT_SECRET, StateServer, settings_on
+from noise.streams import Stream
+from privacy.streams_asked import WHO, Asked
+from pydantic import SecretStr
+from sqlalchemy import URL
+
+from gateway.app import open_asking, open_ground, open_policies
+from gateway.asking import Asking
+from gateway.errors import Refusal
+from gateway.exact import ExactHistogram, ExactTable
+from gateway.noise.entropy import Entropy
+from gateway.noise.noisy import NoisyTable, add_noise, with_choices
+from gateway.noise.pricing import Priced
+from gateway.policy.subjects import Subject
+from gateway.question import Request
+from gateway.sensitivity.choices import Histogram
+from gateway.trail.search import every
+from gateway.twin import Twin
+from gateway.units import Epsilon
+
+BEGIN = datetime(2027, 1, 4, 8, tzinfo=UTC)
+_VARYING = frozenset({"mac", "at", "duration_us"})
+
+
+@dataclass
+class Tape:
+    """Noisy tables in the order in which they were drawn."""
+
+    tables: list[NoisyTable] = field(default_factory=list)
+    noise: Stream = field(default_factory=lambda: Stream("noise of the first"))
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        def counted(exact: ExactTable, release: Priced, entropy: Entropy) -> NoisyTable:
+            del entropy  # it goes on being what intervals are simulated with
+            self.tables.append(add_noise(exact, release, self.noise))
+            return self.tables[-1]
+
+        def chosen(
+            there: NoisyTable,
+            release: Priced,
+            histograms: Mapping[Histogram, ExactHistogram],
+            entropy: Entropy,
+        ) -> NoisyTable:
+            del entropy
+            self.tables.append(with_choices(there, release, histograms, self.noise))
+            return self.tables[-1]
+
+        with _in_place(counted, chosen):
+            yield
+
+    @contextmanager
+    def playing(self) -> Iterator[None]:
+        """Whatever the source said; at the end nothing is left."""
+        waiting = iter(self.tables)
+
+        def counted(exact: ExactTable, release: Priced, entropy: Entropy) -> NoisyTable:
+            del exact, entropy
+            return _as_paid(next(waiting), release)
+
+        def chosen(
+            there: NoisyTable,
+            release: Priced,
+            histograms: Mapping[Histogram, ExactHistogram],
+            entropy: Entropy,
+        ) -> NoisyTable:
+            del there, histograms, entropy
+            return _as_paid(next(waiting), release)
+
+        with _in_place(counted, chosen):
+            yield
+        assert next(waiting, None) is None, "less was measured than in the first run"
+
+
+def _as_paid(table: NoisyTable, release: Priced) -> NoisyTable:
+    assert table.noises == release.noises, "something else is measured than in the first run"
+    return table
+
+
+@contextmanager
+def _in_place(
+    counted: Callable[..., NoisyTable], chosen: Callable[..., NoisyTable]
+) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gateway.executing.add_noise", counted)
+        patch.setattr("gateway.executing.with_choices", chosen)
+        yield
+
+
+@dataclass(frozen=True)
+class Said:
+    """What was said to one question: decision, texts, numbers, and what it took from whom."""
+
+    outcome: str
+    accounts: str
+
+
+@dataclass(frozen=True)
+class Run:
+    """Everything that a gateway said and wrote down; queries are called by their numbers in the stream."""
+
+    said: Sequence[Said]
+    records: Sequence[str]
+
+
+def run(  # noqa: PLR0917 - a gateway, and what it is asked
+    server: StateServer,
+    twin: Twin,
+    home: Path,
+    policies: Mapping[str, str],
+    urls: Mapping[str, URL],
+    asked: Sequence[Asked],
+) -> Run:
+    """A gateway of its own is asked one question after the other."""
+    folder = home / "policies"
+    folder.mkdir(parents=True)
+    (folder / "subjects.yaml").write_text(SUBJECTS)
+    for name, text in policies.items():
+        (folder / f"{name}.yaml").write_text(text)
+    secret = SecretStr(AUDIT_SECRET.decode())
+    environment = {
+        name.upper(): url.render_as_string(hide_password=False) for name, url in urls.items()
+    }
+    with server.database() as state:
+        settings = settings_on(state, home / "home", policies=folder, audit_key=secret)
+        with open_ground(settings) as ground:
+            current = open_policies(ground, environment=environment)
+            subjects = current.value.subjects
+            with closing(open_asking(ground, current, twin, "rest")) as asking:
+                said, ids = _asked(asking, subjects, asked)
+                with ground.engine.connect() as connection:
+                    records = [_record(one, ids) for one in every(connection)]
+    return Run(said, [one for one in records if one])
+
+
+def _asked(
+    asking: Asking, subjects: Mapping[str, Subject], stream: Sequence[Asked]
+) -> tuple[list[Said], dict[str, str]]:
+    said, ids, now = [], dict[str, str](), BEGIN
+    simulated = Stream("simulated intervals")
+    for number, one in enumerate(stream, 1):
+        now += timedelta(minutes=one.minutes)
+        house = replace(asking.house, now=partial(_at, now), entropy=simulated)
+        here = replace(asking, house=house)
+        price = None if one.epsilon is None else Epsilon.parse(one.epsilon)
+        request = Request(one.sql, dataset=one.dataset, epsilon=price, fresh=one.fresh)
+        try:
+            answer = here.answer(subjects[one.who], request, threading.Event())
+        except Refusal as refusal:
+            ids[refusal.query_id or ""] = f"question {number}"
+            outcome = f"{refusal.code} {refusal.title}: {refusal.detail} ({refusal.hint})"
+        else:
+            ids[answer.query_id] = f"question {number}"
+            told = {**asdict(replace(answer, rows=(), intervals=())), "query_id": number}
+            outcome = repr((told, list(answer.rows), list(answer.intervals)))
+        said.append(Said(_by_number(outcome, ids), _accounts(here, subjects, one.dataset)))
+    return said, ids
+
+
+def _at(moment: datetime) -> datetime:
+    return moment
+
+
+def _accounts(asking: Asking, subjects: Mapping[str, Subject], dataset: str) -> str:
+    """What everybody has left."""
+    return repr(
+        sorted(
+            (one.account, one.epsilon_spent.value)
+            for who in sorted(set(WHO))
+            for one in asking.accounts(subjects[who], dataset)
+        )
+    )
+
+
+def _by_number(text: str, ids: Mapping[str, str]) -> str:
+    for query_id, number in ids.items():
+        if query_id in text:
+            text = text.replace(query_id, number)
+    return text
+
+
+def _record(record: Mapping[str, Any], ids: Mapping[str, str]) -> str:
+    """Without times and seals; nothing of what is no question's."""
+    if record.get("query_id") not in ids:
+        return ""
+    kept = {name: value for name, value in record.items() if name not in _VARYING}
+    taken = [{**each, "at": None} for each in kept.get("taken") or ()]
+    return _by_number(repr({**kept, "taken": taken}), ids)
