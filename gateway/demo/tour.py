@@ -76,7 +76,7 @@ def _answer(reply: Reply) -> list[str]:
         for line in [names, *lines]
     ]
     taken = reply.body["privacy"]["charged_epsilon"]
-    return [*told, f"charged: epsilon {taken:g}"]
+    return [*told, f"charged: epsilon {taken:g}", *reply.body["notices"]]
 
 
 def _cell(value: object, interval: list[float] | None) -> str:
@@ -144,6 +144,22 @@ _STOPS: tuple[Stop | Statement, ...] = (
         200,
         _answer,
         "SELECT region, COUNT(*) AS patients FROM patients GROUP BY region ORDER BY 2 DESC",
+    ),
+    Stop(
+        "What follows from an answer is answered from it, and costs nothing.",
+        "alice",
+        "/v1/query",
+        200,
+        _answer,
+        "SELECT COUNT(*) AS patients FROM patients WHERE region IN ('north', 'south')",
+    ),
+    Stop(
+        "What differs from it by too few people is refused, however it is written.",
+        "alice",
+        "/v1/query",
+        403,
+        _answer,
+        "SELECT COUNT(*) AS patients FROM patients WHERE NOT birth_year = 1961",
     ),
     Stop(
         "Groups that are found in the data come back when enough people are in them.",
