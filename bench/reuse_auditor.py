@@ -13,12 +13,13 @@ from typing import Final
 
 import duckdb
 
-from gateway import pipeline
+from gateway import buying
 from gateway.app import open_asking, open_ground, open_policies, open_twin_of
 from gateway.cancel import Cancel
 from gateway.config import SettingsApart
 from gateway.question import Request
 
+_STAGE: Final = "audit"
 _PEOPLE: Final = 50_000
 _STEP, _MOST = 1_000, 200_000
 _POLICY: Final = """
@@ -57,7 +58,7 @@ def _ranges() -> Iterator[str]:
 
 @contextmanager
 def _timed(name: str, took: list[float]) -> Iterator[None]:
-    before: Callable[..., object] = getattr(pipeline, name)
+    before: Callable[..., object] = getattr(buying, name)
 
     @wraps(before)
     def run(*given: object, **named: object) -> object:
@@ -67,11 +68,11 @@ def _timed(name: str, took: list[float]) -> Iterator[None]:
         finally:
             took.append((time.perf_counter() - began) * 1000)
 
-    setattr(pipeline, name, run)
+    setattr(buying, name, run)
     try:
         yield
     finally:
-        setattr(pipeline, name, before)
+        setattr(buying, name, before)
 
 
 def auditors_time(past: int, rounds: int) -> tuple[list[float], list[float], list[float]]:
@@ -106,14 +107,11 @@ def auditors_time(past: int, rounds: int) -> tuple[list[float], list[float], lis
                 for sql in islice(ranges, past - rounds):
                     ask(sql)
                 audits: list[float] = []
-                with _timed(STAGE, audits):
+                with _timed(_STAGE, audits):
                     last = [ask(sql) for sql in islice(ranges, rounds)]
                 return audits, last, first
     finally:
         shutil.rmtree(home)
-
-
-STAGE: Final = "audited"
 
 
 def told(past: int, rounds: int, goal_ms: float) -> None:

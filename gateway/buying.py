@@ -7,23 +7,26 @@ INVARIANT: nothing of the source is asked here.
 """
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from fractions import Fraction
+from functools import partial
 from typing import Final
 
 from gateway.binding.bound import Cut
-from gateway.budget.account import Currency, cost_on_path
+from gateway.budget.account import Account, Currency, cost_on_path
 from gateway.budget.charge import Idempotency, Receipt
 from gateway.budget.ledger import earlier_charge
+from gateway.budget.remembered import balance_of
+from gateway.budget.shortfall import exhausted
 from gateway.charging import Moved, charge_question
 from gateway.constants import Constants
 from gateway.debts import Debtor, Debts, debts_of, is_news, sheets_of
 from gateway.errands import ErrandRelease
 from gateway.errors import BackendUnavailable, Code, SourceStopped
-from gateway.executing import Bill
+from gateway.executing import Bill, Confined
 from gateway.fates import Fate
 from gateway.house import House
 from gateway.noise.rolling import PricedRelease
@@ -64,7 +67,7 @@ class Proposal:
     charged: Epsilon
     debts: Debts
     accounts: frozenset[str]
-    touched: tuple[str, ...] | None
+    confined: Confined
     releases: tuple[ErrandRelease, ...]
 
     @property
@@ -121,6 +124,7 @@ def proposed(
     seen = book.refresh()
     path = accounts_on_path(house.journal, serving, subject)
     price = price_of(serving, spending.request)
+    _require_some(house, serving, path, price)
     whole = cost_on_path(price, serving.currency, [one.limits for one in path])
     around = Circumstances(
         book=book,
@@ -130,7 +134,7 @@ def proposed(
         price=price,
         cost=whole,
         default=policy.privacy.default_price if spending.request.epsilon is None else None,
-        fresh=spending.request.fresh or not policy.max_age or not whole,
+        fresh=spending.request.fresh or not policy.max_age,
         since=now - policy.max_age,
         awaited_since=now - timedelta(seconds=2 * house.limit_s),
         query_id=query_id,
@@ -146,9 +150,8 @@ def proposed(
         debts = debts_of(plan, book, debtor)
     if plan.awaited and waiting:
         return None
-    cells = touched(
-        [one.ground for one in plan.parts], policy.dataset, serving.proofs.now()
-    )
+    grounds = tuple(one.ground for one in plan.parts if one.shares.cost)
+    cells = touched(grounds, policy.dataset, serving.proofs.now()) if grounds else None
     cost = whole * plan.bought
     ordering = Ordering(query_id, now, seen.epoch, cells)
     releases = ordered(serving, spending, plan, cost, ordering)
@@ -162,9 +165,18 @@ def proposed(
             if is_news(part, book, members)
         ]
         audit(news, book.history(members), policy.auditing)
-    charged = Epsilon(price.value * (cost + debts.of(own)) / whole) if whole else Epsilon.zero()
+    charged = Epsilon(price.value * (cost + debts.of(own)) / whole)
     accounts = frozenset([own, *above])
-    return Proposal(seen, plan, price, cost, charged, debts, accounts, cells, releases)
+    confined = Confined(cells, grounds)
+    return Proposal(seen, plan, price, cost, charged, debts, accounts, confined, releases)
+
+
+def _require_some(house: House, serving: Serving, path: Sequence[Account], price: Epsilon) -> None:
+    """An account that may give nothing has no price to offer."""
+    for account in path:
+        if not account.limits.cost(serving.currency):
+            balance = house.journal.commit(partial(balance_of, account=account.name))
+            raise exhausted(account, serving.currency, balance, price.value)
 
 
 def _taken(
@@ -202,7 +214,7 @@ def _taken(
             spending,
             plan.shares,
             owed=proposal.debts.owed,
-            touched=proposal.touched,
+            touched=proposal.confined.cells,
         )
         with fate.charging():
             receipt = charge_question(house.journal, house.trail, asked, wanted, now, charged)
@@ -212,7 +224,8 @@ def _taken(
         house.journal.commit(told)
         fate.recorded_as_reused()
     fate.reused = not plan.bought
-    return Bill(_paid(serving, proposal, receipt), proposal.releases, contents)
+    paid = _paid(serving, proposal, receipt)
+    return Bill(paid, proposal.releases, contents, proposal.confined)
 
 
 def _paid(serving: Serving, proposal: Proposal, receipt: Receipt | None) -> Paid:

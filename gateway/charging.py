@@ -97,6 +97,7 @@ def _charged(asked: Asked, request: ChargeRequest, receipt: Receipt) -> Question
         Kind.CHARGED,
         asked,
         price=request.price.ratio,
+        price_taken=receipt.price_taken.ratio,
         measurements=tuple(measured(one) for one in request.measurements),
         taken=taken(receipt.withdrawals),
     )

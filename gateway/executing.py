@@ -8,11 +8,14 @@ from typing import TypeAlias
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
 from gateway.engines.staged import StagedRows
 from gateway.errands import ErrandRelease, put_together, sizes
+from gateway.errors import BackendUnavailable, Code
 from gateway.finishing import Constant, fetched, released, run_finishing, staged
 from gateway.house import House
 from gateway.noise.noisy import NOT_ASKED, NoisyTable, add_noise, with_choices
 from gateway.noise.pricing import Priced
 from gateway.noise.rolling import NoisyRelease, rolled_up
+from gateway.overlap.ground import Ground
+from gateway.overlap.immutable import touched
 from gateway.paid import Paid
 from gateway.releases.sheets import Content
 from gateway.sensitivity.analysis import Enumerated
@@ -24,12 +27,30 @@ Keep: TypeAlias = Callable[[str, Content, tuple[int, tuple[int, ...]] | None], N
 
 
 @dataclass(frozen=True)
+class Confined:
+    """The cells of the immutable partition that what is bought is confined to, and the grounds it was told by."""
+
+    cells: tuple[str, ...] | None = None
+    grounds: tuple[Ground, ...] = ()
+
+    def require_still(self, serving: Serving) -> None:
+        """INVARIANT: what rests on a constraint is thrown away, before it has noise, where that was not proven while it
+        was computed: the cells beside those that were charged would have given for it, too.
+        """
+        if self.cells is None:
+            return
+        if touched(self.grounds, serving.policy.dataset, serving.proofs.now()) != self.cells:
+            raise BackendUnavailable(Code.SOURCE_UNAVAILABLE, hint="try again")
+
+
+@dataclass(frozen=True)
 class Bill:
     """What a question took, its releases on their way, and what is taken from earlier ones."""
 
     paid: Paid
     releases: tuple[ErrandRelease, ...]
     contents: Mapping[str, Content] = field(default_factory=dict, repr=False)
+    confined: Confined = field(default_factory=Confined)
 
 
 @dataclass(frozen=True)
@@ -68,7 +89,15 @@ def executed(  # noqa: PLR0913, PLR0917 - a statement and where it runs
                 for errand in on_way.errands:
                     drawn = None
                     if errand.purchase is not None:
-                        drawn = _noisy(house, question, serving, errand.purchase, there, cancelled)
+                        drawn = _noisy(
+                            house,
+                            question,
+                            serving,
+                            errand.purchase,
+                            bill.confined,
+                            there,
+                            cancelled,
+                        )
                     table, content = put_together(errand, drawn, bill.contents)
                     if errand.sheet is not None and content is not None:
                         keep(errand.sheet.release, content, sizes(errand, content))
@@ -90,11 +119,12 @@ def executed(  # noqa: PLR0913, PLR0917 - a statement and where it runs
     return Executed(constants, noisy, small)
 
 
-def _noisy(  # noqa: PLR0917 - see above
+def _noisy(  # noqa: PLR0913, PLR0917 - see above
     house: House,
     question: Question,
     serving: Serving,
     release: Priced,
+    confined: Confined,
     there: Mapping[str, StagedRows],
     cancelled: threading.Event,
 ) -> NoisyTable:
@@ -106,6 +136,7 @@ def _noisy(  # noqa: PLR0917 - see above
         exact = serving.run(
             analysis, there, now=question.asked_at, limit_s=house.limit_s, cancelled=cancelled
         )
+        confined.require_still(serving)
     counted = add_noise(exact, release, house.entropy)
     if not release.choices:
         return counted
@@ -117,4 +148,5 @@ def _noisy(  # noqa: PLR0917 - see above
         limit_s=house.limit_s,
         cancelled=cancelled,
     )
+    confined.require_still(serving)
     return with_choices(counted, release, histograms, house.entropy)

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from gateway.charging import record_fate
 from gateway.errors import GatewayError, InternalError, OperatorError, Refusal
-from gateway.events import Crashed
+from gateway.events import Crashed, QuestionEnded
 from gateway.house import House
 from gateway.policy.decide import Decision
 from gateway.policy.subjects import Subject
@@ -33,6 +33,7 @@ class Fate:
         self.charged = False
         self.reused = False
         self._told = told
+        self._counted = not told
         self._recorded = False
         self._kept: list[Callable[[Draft], None]] = []
         self._began = time.monotonic_ns()
@@ -72,12 +73,16 @@ class Fate:
         self.charged = True
 
     def ended(self, house: House, refusal: Refusal | None) -> None:
-        """Write the record, unless the charge stage did."""
-        if self._told or (self._recorded and refusal is None):
-            return
-        kind = Kind.REUSED if self.reused else Kind.ANSWERED
+        """Write the record, unless the charge stage did; then it is counted."""
+        kind = Kind.REUSED if self.reused or self._recorded else Kind.ANSWERED
         if refusal is not None:
             kind = Kind.FAILED if self.charged or self._recorded else Kind.REFUSED
+        if not self._told and not (self._recorded and refusal is None):
+            self._write(house, kind, refusal)
+        if self._counted:
+            house.emit(QuestionEnded(kind.value, "" if refusal is None else refusal.code.value))
+
+    def _write(self, house: House, kind: Kind, refusal: Refusal | None) -> None:
         record = QuestionRecord(
             kind,
             self.asked,

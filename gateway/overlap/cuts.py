@@ -164,9 +164,14 @@ def misfits(mine: Grouping, theirs: Grouping, most: int) -> list[Cells]:
     low, high = mine.ordered.firsts, mine.ordered.lasts
     begin, end = theirs.ordered.around(low)
     begin_2, end_2 = theirs.ordered.around(high)
-    missed = np.minimum(low - begin, end - low + 1) + np.minimum(end_2 - high, high - begin_2 + 1)
+    missed = np.minimum(_far(begin, low), _far(low, end + 1))
+    missed += np.minimum(_far(high, end_2), _far(begin_2, high + 1))
     order = np.argsort(missed, kind="stable")
     return [mine.ordered.groups[place] for place in order[: 4 * most] if missed[place]][:most]
+
+
+def _far(one: Wholes, other: Wholes) -> NDArray[np.float64]:
+    return np.asarray(np.subtract(other, one, dtype=np.float64))
 
 
 def _wide(cells: Cells, axis: Axis) -> float:

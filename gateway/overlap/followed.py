@@ -1,15 +1,17 @@
 """A relation followed down to its tables, remembered for as long as the same plan is asked about."""
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final
 
 from gateway.overlap.bases import Bases
 from gateway.overlap.lineage import Lineage
+from gateway.overlap.reading import region_of
 from gateway.overlap.regions import Region
 from gateway.overlap.relation import Relation
+from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import Node, nodes
 from gateway.plan.relations import Scan
 from gateway.plan.scalars import Scalar
@@ -38,6 +40,11 @@ class Followed:
         """The normal expression over bases."""
         return self.lineage.resolved(scalar, self.relation.columns)
 
+    def narrowed(self, conditions: Iterable[Scalar]) -> Region:
+        """The region, as far as these are true, too."""
+        added = (part for one in conditions for part in conjuncts(self.resolved(one)))
+        return region_of((*self.relation.conditions, *added), self.bases)
+
 
 def follow(plan: Node, constants: Mapping[str, str]) -> Followed:
     """What the relation is. A plan is asked about several times in a row: for its ground and for its aggregates."""
@@ -57,3 +64,9 @@ def follow(plan: Node, constants: Mapping[str, str]) -> Followed:
 
 _LOCK: Final = Lock()
 _KEPT: Final[deque[tuple[Node, dict[str, str], Followed]]] = deque(maxlen=_MOST_KEPT)
+
+
+def forget() -> None:
+    """As if nothing had been asked yet."""
+    with _LOCK:
+        _KEPT.clear()

@@ -26,6 +26,8 @@ MOST_CELLS: Final = 20_000
 _FINEST: Final = Fraction(1, 1_000_000)
 _EPOCH: Final = date(1970, 1, 1)
 _LARGEST: Final = LAST - 2
+_LARGEST_DOUBLE: Final = 2**31  # a double has 52 digits: 20 are left for millionths
+_LARGEST_REAL: Final = 2**23
 _NUMBERS: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
 
 Cell = int | str | None
@@ -64,6 +66,19 @@ def grid_of(kind: ColumnType) -> Grid | None:
     if kind.family in {Family.DATE, Family.TIMESTAMP}:
         return Grid(Fraction(1), halves=False)
     return None
+
+
+def is_told(bound: Fraction, kind: ColumnType) -> bool:
+    """Whether two points of the grid as large as this are two values of the type on every source.
+
+    A float is compared with a decimal number as another float, which is the nearest; of large ones many decimals have
+    the same.
+    """
+    if kind.family is not Family.FLOAT:
+        return True
+    if kind.kind is Kind.REAL:
+        return bound.denominator == 1 and abs(bound) < _LARGEST_REAL
+    return abs(bound) < _LARGEST_DOUBLE
 
 
 def number(value: Value) -> Fraction | None:

@@ -5,9 +5,10 @@ about the same rows, cut in the same groups.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gateway.catalog.values import Value
+from gateway.overlap.asides import conditions_of
 from gateway.overlap.axes import Axis
 from gateway.overlap.cells import Cells
 from gateway.overlap.declared import declarations
@@ -38,6 +39,7 @@ from gateway.sensitivity.analysis import Enumerated
 __all__ = [
     "Ground",
     "GroupKey",
+    "asides_of",
     "declarations",
     "ground_json",
     "ground_of",
@@ -93,9 +95,27 @@ def ground_of(plan: Aggregate, listed: Enumerated | None, constants: Mapping[str
         followed.tables,
         followed.region,
         tuple(keys),
-        tuple(one.name for one in followed.region.axes if not one.readable),
+        _unreadable(followed.region),
         passed(plan),
     )
+
+
+def asides_of(plan: Aggregate, ground: Ground, constants: Mapping[str, str]) -> tuple[Ground, ...]:
+    """What those of its aggregates are about that look at fewer rows; each region once."""
+    followed = follow(plan.child, constants)
+    found: list[Region] = []
+    for _, measure in plan.measures:
+        conditions = conditions_of(measure)
+        if not conditions:
+            continue
+        region = followed.narrowed(conditions)
+        if region != ground.region and region not in found:
+            found.append(region)
+    return tuple(replace(ground, region=one, unreadable=_unreadable(one)) for one in found)
+
+
+def _unreadable(region: Region) -> tuple[str, ...]:
+    return tuple(one.name for one in region.axes if not one.readable)
 
 
 def normal_text(plan: Node, scalar: Scalar, constants: Mapping[str, str]) -> str:

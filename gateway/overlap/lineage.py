@@ -56,6 +56,7 @@ from gateway.sensitivity.bounds import Bounds
 from gateway.sensitivity.relations import columns_of
 
 _MOST_PARTS: Final = 400
+_UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
 
 
 @dataclass
@@ -65,6 +66,7 @@ class Lineage:
     constants: Mapping[str, str]
     bases: dict[str, Base] = field(default_factory=dict)
     _scans: dict[str, int] = field(default_factory=dict)
+    _singles: set[str] = field(default_factory=set)
 
     def of(self, node: Node) -> Relation:  # noqa: PLR0911 - one answer for each kind of node
         match node:
@@ -171,8 +173,9 @@ class Lineage:
         columns: dict[str, Scalar] = {}
         found = bases_of(table, name)
         for one, base in zip(node.fields, found, strict=True):
-            self.bases[base.field.id] = base
-            columns[one.id] = Ref(base.field)
+            columns[one.id] = self._base(base)
+        if single(table):
+            self._singles |= {base.field.id for base in found}
         key = table.unit_column
         reaches = frozenset[str]()
         if key is not None and key.joins is not None:
@@ -256,15 +259,26 @@ class Lineage:
             replace(base, field=kept, axis=replace(axis, name=kept.id, nullable=True))
         )
 
+    def _parted(self, relation: Relation) -> tuple[Relation, tuple[Scalar, ...]]:
+        """The relation without the conditions that are true of all rows of a person or of none, and these.
+
+        What is computed of the rows of one person does not depend on such: persons are left out as a whole.
+        """
+        whole = [one for one in relation.conditions if refs_of(one) <= self._singles]
+        rest = tuple(one for one in relation.conditions if one not in whole)
+        return replace(relation, conditions=rest), tuple(whole)
+
     def _window(self, node: Window) -> Relation:
         below = self.of(node.child)
         bounds = columns_of(node, narrowed=False)
-        over = self.text(below)
+        over = self.text(self._parted(below)[0])
         columns = dict(below.columns)
         # the order of a window is completed by all columns
         every = {one for each in below.columns.values() for one in refs_of(each)}
         for name, call in node.items:
-            said = f"{self._call(call, below.columns)} over ({over})"
+            ordered = call.order or call.frame or call.function not in _UNORDERED
+            beside = f" in the order of #{digest(' '.join(sorted(every)))[:16]}" if ordered else ""
+            said = f"{self._call(call, below.columns)} over ({over}){beside}"
             like = Ref(Field(name, call.type))
             columns[name] = self._made(said, like, every, bounds.get(name))
         return replace(below, columns=columns)
@@ -281,7 +295,7 @@ class Lineage:
         )
 
     def _per_unit(self, node: PerUnit) -> Relation:
-        below = self.of(node.child)
+        below, persons = self._parted(self.of(node.child))
         bounds = columns_of(node, narrowed=False)
         keys = [self.resolved(one, below.columns) for _, one in node.keys]
         listed = [
@@ -299,7 +313,7 @@ class Lineage:
             name = f"{kept} of ({grouped})"
             columns[one.id] = self._made(name, Ref(one), read, bounds.get(one.id))
         reaches = frozenset(each for atom in below.atoms for each in atom.reaches)
-        return Relation(columns, (Atom(f"({grouped})", None, reaches),))
+        return Relation(columns, (Atom(f"({grouped})", None, reaches),), conditions=persons)
 
     def measure(self, measure: Measure, columns: Mapping[str, Scalar]) -> Measure:
         """An aggregate over bases."""

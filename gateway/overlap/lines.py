@@ -259,10 +259,12 @@ class Line:
         """How many declared values are from one cell to the other; none where they are reversed."""
         stride = self.axis.stride
         if stride == 1:
-            return np.maximum(np.subtract(high, low, dtype=np.float64) + 1, 0.0)
+            across = np.subtract(high, low, dtype=np.float64) + 1
+            return np.asarray(np.maximum(across, 0.0))
         origin = 0 if self.axis.low is None else self.axis.low
         on = (np.asarray(high) - origin) // stride - (np.asarray(low) - 1 - origin) // stride
-        return np.where(np.asarray(high) >= low, np.maximum(on, 1), 0).astype(np.float64)
+        made = np.where(np.asarray(high) >= low, np.maximum(on, 1), 0)
+        return np.asarray(made, dtype=np.float64)
 
     def _inside(self, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         low = FIRST if self.axis.low is None else self.axis.low
@@ -318,11 +320,13 @@ class _Names:
             self._owner.add(owner)
 
     def hits(self, flags: Numbers, size: int) -> Numbers:
-        return np.bincount(_wholes(self._owner), weights=flags[_wholes(self._code)], minlength=size)
+        weights = flags[_wholes(self._code)]
+        found = np.bincount(_wholes(self._owner), weights=weights, minlength=size)
+        return np.asarray(found, dtype=np.float64)
 
 
 def _wholes(grown: Grown) -> Wholes:
-    return grown.view.astype(np.int64, copy=False)
+    return np.asarray(grown.view, dtype=np.int64)
 
 
 def _label(grouping: Grouping) -> Label:

@@ -16,7 +16,7 @@ from gateway.catalog.types import Family, Kind
 from gateway.catalog.values import Value
 from gateway.overlap.axes import FIRST, LAST, Axis
 from gateway.overlap.cells import Cells, Steps, intersection, union
-from gateway.overlap.grid import grid_of, number, value_at, within
+from gateway.overlap.grid import grid_of, is_told, number, value_at, within
 from gateway.plan.fields import Field
 from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, Shift
 from gateway.sensitivity.days import DAY, Civil, days_from, months_later, truncated
@@ -162,7 +162,7 @@ def _solve(scalar: Scalar, test: _Test, axis: Axis) -> Cells:  # noqa: PLR0911 -
 
 def _cells(field: Field, test: _Test, axis: Axis) -> Cells:
     grid = grid_of(field.type)
-    if grid is None:
+    if grid is None or not is_told(test.bound, field.type):
         raise Unsolved
     # above the bound is what is not below it
     last = grid.last(test.bound, inclusive=test.inclusive is test.below)

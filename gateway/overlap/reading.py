@@ -14,7 +14,7 @@ from gateway.overlap.bases import Base, Bases
 from gateway.overlap.cells import Names
 from gateway.overlap.naming import shortened
 from gateway.overlap.normal import MIRRORED, OPPOSITE, normal, refs_of
-from gateway.overlap.regions import EVERYTHING, NOTHING, Region, TooLarge, along
+from gateway.overlap.regions import EVERYTHING, NOTHING, Region, TooLarge, along, exactly
 from gateway.overlap.tabulating import compared
 from gateway.plan.scalars import Call, Case, Literal, Scalar
 from gateway.plan.text import text
@@ -77,9 +77,9 @@ def _read(scalar: Scalar, bases: Bases) -> Truth | None:  # noqa: PLR0911 - one 
             case "not":
                 return _turned(truth_of(scalar.parts[0], bases))
             case "in":
-                members = [_equal(scalar, one) for one in scalar.parts[1:]]
                 if (found := _over_one(scalar, bases)) is not None:
                     return found
+                members = [_equal(scalar, one) for one in scalar.parts[1:]]
                 return _turned(_both([_turned(truth_of(one, bases)) for one in members]))
     found = _over_one(scalar, bases)
     if found is not None:
@@ -88,10 +88,12 @@ def _read(scalar: Scalar, bases: Bases) -> Truth | None:  # noqa: PLR0911 - one 
 
 
 def _both(truths: list[Truth]) -> Truth:
-    true, false = EVERYTHING, NOTHING
-    for one in truths:
-        true, false = true.meet(one.true), false.join(one.false)
-    return Truth(true, false)
+    """All of them; put together two by two, since there may be many and each makes the next one longer."""
+    while len(truths) > 1:
+        pairs = zip(truths[::2], truths[1::2], strict=False)
+        made = [Truth(one.true.meet(two.true), one.false.join(two.false)) for one, two in pairs]
+        truths = [*made, *truths[2 * len(made) :]]
+    return truths[0] if truths else _TRUE
 
 
 def _turned(truth: Truth) -> Truth:
@@ -114,7 +116,7 @@ def _over_one(scalar: Scalar, bases: Bases) -> Truth | None:
     if found is None:
         return None
     true, false = found
-    return Truth(along(base.axis, true), along(base.axis, false))
+    return Truth(exactly(base.axis, true), exactly(base.axis, false))
 
 
 def _taken_apart(scalar: Scalar, bases: Bases) -> Truth | None:

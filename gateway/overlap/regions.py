@@ -58,7 +58,10 @@ class Region:
         return self.boxes == (Box(()),)
 
     def axis(self, name: str) -> Axis:
-        return next(one for one in self.axes if one.name == name)
+        for one in self.axes:
+            if one.name == name:
+                return one
+        raise KeyError(name)
 
     def meet(self, other: "Region") -> "Region":
         """The rows of both."""
@@ -103,12 +106,16 @@ NOTHING: Final = Region((), ())
 
 def along(axis: Axis, cells: Cells) -> Region:
     """The rows that are in these cells of one axis."""
-    kept = clipped(cells, axis)
-    if is_empty(kept):
+    return exactly(axis, clipped(cells, axis))
+
+
+def exactly(axis: Axis, cells: Cells) -> Region:
+    """The same of cells that are clipped already."""
+    if is_empty(cells):
         return NOTHING
-    if kept == everything(axis):
+    if cells == everything(axis):
         return EVERYTHING
-    return Region((axis,), (Box(((axis.name, kept),)),))
+    return Region((axis,), (Box(((axis.name, cells),)),))
 
 
 _Parts: TypeAlias = tuple[tuple[str, Cells], ...]

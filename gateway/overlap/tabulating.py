@@ -13,7 +13,16 @@ from gateway.catalog.values import Value
 from gateway.overlap.axes import FIRST, LAST, Axis
 from gateway.overlap.axes import Kind as AxisKind
 from gateway.overlap.cells import Cells, Names, Steps, clipped, everything, merged, minus, nothing
-from gateway.overlap.grid import MOST_CELLS, Cell, every, grid_of, name_of, number, value_at
+from gateway.overlap.grid import (
+    MOST_CELLS,
+    Cell,
+    every,
+    grid_of,
+    is_told,
+    name_of,
+    number,
+    value_at,
+)
 from gateway.overlap.rays import Unsolved, solved
 from gateway.plan.fields import Field
 from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, walk
@@ -165,6 +174,10 @@ def _by_ends(  # noqa: PLR0911 - one answer for each kind of condition
     values = [one.value for one in parts[1:] if isinstance(one, Literal)]
     if len(values) != len(parts) - 1 or not values or not _comparable(parts):
         return None
+    if function == "in":
+        held = _among(parts[0], field, axis, [one for one in values if one is not None])
+        # beside a NULL nothing is surely not among the others
+        return held, nothing(axis) if None in values else minus(there, held)
     if function in COMPARING:
         if values[0] is None:
             return minus(there, there), minus(there, there)
@@ -202,6 +215,26 @@ def _holds(operator: str, scalar: Scalar, field: Field, axis: Axis, value: Value
     return clipped(Names(frozenset({name_of(value)}), rest=operator == "<>"), axis)
 
 
+def _among(scalar: Scalar, field: Field, axis: Axis, values: list[Value]) -> Cells:
+    """The cells with one of these values; put together once, since there may be very many."""
+    if axis.kind is AxisKind.NAMES:
+        if not isinstance(scalar, Ref):
+            raise Unsolved
+        return clipped(Names(frozenset(map(name_of, values))), axis)
+    found = [_single(scalar, field, axis, one) for one in values]
+    return clipped(Steps(tuple(each for one in found for each in one.ranges)), axis)
+
+
+def _single(scalar: Scalar, field: Field, axis: Axis, value: Value) -> Steps:
+    # the cell itself, where it has the value and no other; else what compares as equal
+    found = placed(field, axis, value) if isinstance(scalar, Ref) else None
+    if found is None:
+        found = solved(scalar, field, axis, "=", value)
+    if not isinstance(found, Steps):
+        raise Unsolved
+    return found
+
+
 def placed(field: Field, axis: Axis, value: Value | None) -> Cells | None:
     """The cells in which a column has the value; None where nobody can say."""
     if value is None:
@@ -211,7 +244,7 @@ def placed(field: Field, axis: Axis, value: Value | None) -> Cells | None:
     if axis.kind is AxisKind.NAMES:
         return clipped(Names(frozenset({name_of(value)})), axis)
     grid, there = grid_of(field.type), number(value)
-    if grid is None or there is None:
+    if grid is None or there is None or not is_told(there, field.type):
         return None
     if field.type.family is Family.TIMESTAMP and not isinstance(value, datetime):
         there *= DAY

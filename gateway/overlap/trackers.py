@@ -11,7 +11,7 @@ INVARIANT: how many regions and atoms are looked at is a number; above it fewer 
 below the fewest the pairs alone decide, which have decided before.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -35,6 +35,7 @@ _CLOSER: Final = (
 )
 _WIDEST: Final = 1e4  # of the variances; what is told less exactly is taken for that
 _NONE: Final = 1e-9
+_COLUMNS: Final = 64
 
 Numbers: TypeAlias = NDArray[np.float64]
 
@@ -113,14 +114,28 @@ def best_variances(members: NDArray[np.bool_], variances: Numbers) -> Numbers:
         variances, least = np.maximum(variances, _NONE), max(least, _NONE)
     weights = 1.0 / np.sqrt(np.minimum(variances, least * _WIDEST) / least)
     rows = members * weights[:, None]
-    values, vectors = np.linalg.eigh(rows @ rows.T)
+    values, vectors = np.linalg.eigh(_gram(rows))
     kept = values > _NONE * values[-1]
     values, vectors = values[kept], vectors[:, kept]
     # z = G⁺ (W A e) gives the least |z|² with Aᵀ W z = e, where there is one: where the projection of e is e
-    along = vectors.T @ rows
+    along = np.concatenate([vectors.T @ one for one in _blocks(rows)], axis=1)
     covered = (along**2 / values[:, None]).sum(axis=0)
     square = (along**2 / values[:, None] ** 2).sum(axis=0)
     return np.asarray(np.where(covered > 1.0 - 1e-6, square * least, np.inf))
+
+
+def _gram(rows: Numbers) -> Numbers:
+    """All rows times all rows."""
+    total = np.zeros((len(rows), len(rows)))
+    for one in _blocks(rows):
+        total += one @ one.T
+    return total
+
+
+def _blocks(rows: Numbers) -> Iterator[Numbers]:
+    """A few columns at a time: so small that no thread is woken for a product."""
+    for start in range(0, rows.shape[1], _COLUMNS):
+        yield rows[:, start : start + _COLUMNS]
 
 
 def _told(part: Part, places: Sequence[Near], rules: Auditing) -> list[Told]:

@@ -85,7 +85,7 @@ def refresh(draft: Draft, dataset: str, *, actor: str, now: datetime) -> int:
 
 
 def keep_content(draft: Draft, release: str, text: str, now: datetime) -> None:
-    """Write the noisy integers of a release, with the event that says that they are there."""
+    """Write the noisy integers of a release; `Answered`, in the same step, says that they are there."""
     row = {"release": release, "at": _moment(now), "content": text}
     draft.insert(released_contents, row)
 

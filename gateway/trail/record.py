@@ -79,6 +79,7 @@ class QuestionRecord:
     code: str | None = None
     because: tuple[str, ...] = ()
     price: str | None = None
+    price_taken: str | None = None
     measurements: tuple[Mapping[str, str], ...] = ()
     taken: tuple[Taken, ...] = ()
     duration_us: int | None = None
@@ -96,7 +97,9 @@ class QuestionRecord:
         return self.asked.query_id
 
     def said(self) -> dict[str, Json]:
+        other = self.price_taken is not None and self.price_taken != self.price
         return {
+            **({"price_taken": self.price_taken} if other else {}),
             "subject": self.asked.subject,
             "dataset": self.asked.dataset,
             "query_id": self.asked.query_id,

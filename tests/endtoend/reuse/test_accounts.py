@@ -46,12 +46,23 @@ def test_another_analyst_pays_for_the_columns_they_are_told(place: Place) -> Non
 
 def test_analyst_who_cannot_pay_is_not_told_what_is_there(place: Place) -> None:
     """An own account bounds what one analyst learns, whoever paid the ledger for it."""
-    place.ask(_SUM, epsilon="9000")
-    assert place.ask("SELECT AVG(birth_year) FROM patients", "dave", epsilon="9000").charged
+    place.ask(_SUM)
+    assert place.ask("SELECT AVG(birth_year) FROM patients", "dave", epsilon="10000").charged
     with pytest.raises(Refusal) as caught:
         place.ask(_SUM, "dave")
     assert caught.value.code is Code.BUDGET_EXHAUSTED
-    assert place.spent("dave") == 9000
+    assert place.spent("dave") == 10_000
+
+
+def test_analyst_never_pays_more_than_was_offered(place: Place) -> None:
+    """What somebody else paid dearly for is not pressed upon whoever asks at the default price: it is measured for that."""
+    dear = place.ask(_SUM, epsilon="5")
+    own = place.ask(_SUM, "dave")
+    assert own.charged.value == place.spent("dave") == _PRICE
+    assert own.rows != dear.rows
+    # who offers as much is given it
+    assert place.ask(_SUM, "dave", epsilon="5").rows == dear.rows
+    assert place.spent_by_all() == 5 + _PRICE
 
 
 def test_subject_with_a_row_rule_is_not_told_about_other_rows(place: Place) -> None:

@@ -7,7 +7,6 @@ from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from overlap.regions.test_algebra import REGIONS
 from overlap.regions.ward import ground
 

@@ -153,6 +153,23 @@ def test_count_of_a_person_is_an_axis_of_its_own() -> None:
     assert made.unreadable == ()
 
 
+def test_condition_on_persons_is_part_of_the_region_below_a_grouping_by_person() -> None:
+    """It leaves out persons as a whole, so it is the same below the grouping, above it, and in another question."""
+    below = ground(
+        "SELECT COUNT(*) FROM (SELECT v.patient_id, COUNT(*) AS n FROM visits v"
+        " JOIN patients p ON p.patient_id = v.patient_id WHERE p.region = 'north' AND v.cost > 10"
+        " GROUP BY v.patient_id) x WHERE n > 2"
+    )
+    above = ground(
+        "SELECT COUNT(*) FROM (SELECT patient_id, COUNT(*) AS n FROM visits WHERE cost > 10"
+        " GROUP BY patient_id) x JOIN patients p ON p.patient_id = x.patient_id"
+        " WHERE x.n > 2 AND p.region = 'north'"
+    )
+    assert below.shape == above.shape == "(visits where visits.cost in [1001..] by person)"
+    assert below.region == above.region
+    assert "patients.region" in [one.name for one in below.region.axes]
+
+
 def test_key_of_a_grouping_by_person_is_the_column_it_was() -> None:
     """Conditions on it mean the same above the grouping."""
     made = ground(
@@ -217,6 +234,18 @@ def test_window_is_an_axis_over_the_rows_it_counts() -> None:
     assert cost.name == "visits.cost"
     assert window.name.startswith("row_number() over (partition by  order by visits.visit_date)")
     assert "visits.cost in [1001..]" in window.name
+
+
+def test_window_differs_by_the_columns_that_complete_its_order() -> None:
+    """Of two rows of one day the first is another one where other columns are seen."""
+    one, other = (
+        ground(
+            "SELECT COUNT(*) FROM (SELECT patient_id, ROW_NUMBER() OVER (PARTITION BY patient_id"
+            f" ORDER BY visit_date) AS n FROM (SELECT {seen} FROM visits) v) x WHERE n = 1"
+        ).region
+        for seen in ("patient_id, visit_date", "patient_id, visit_date, cost")
+    )
+    assert one != other
 
 
 def test_union_is_a_shape_with_its_conditions() -> None:
@@ -337,6 +366,26 @@ def test_normal_text_differs_for_what_differs() -> None:
         [(_, measure)] = plan.measures
         said.add(normal_text(plan.child, measure.arguments[0], {}))
     assert len(said) == 6
+
+
+@pytest.mark.parametrize(
+    ("kind", "condition", "readable"),
+    [
+        ("double precision", "x < 0.1", True),
+        ("double precision", "x < 5000000000", False),
+        ("real", "x < 4", True),
+        ("real", "x < 0.1", False),
+        ("numeric", "x < 5000000000", True),
+        ("numeric", "x < 0.0000001", False),
+    ],
+)
+def test_number_is_not_read_where_sources_might_not_tell_it_from_others(
+    kind: str, condition: str, *, readable: bool
+) -> None:
+    """Large floats stand for many decimals, and a `real` for different ones on different sources."""
+    table = Table("t", (column("u", "bigint"), column("x", kind)), Protection("u", 1, 1))
+    made = ground(f"SELECT COUNT(*) FROM t WHERE {condition}", Dataset("d", "person", (table,)))
+    assert (made.unreadable == ()) is readable
 
 
 def test_names_with_odd_letters_cannot_be_read_as_others() -> None:

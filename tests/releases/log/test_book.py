@@ -172,6 +172,22 @@ def test_accounts_stand_for_what_they_gave_for(desk: Desk, book: Book) -> None:
     assert book.paid_slot("q-9.r1.1", 0) == frozenset()
 
 
+def test_book_stands_still_while_a_history_is_looked_through(desk: Desk, book: Book) -> None:
+    """Whoever holds it may ask the book everything; what others read waits until it is let go of."""
+    assert desk.buy(0, sheet(1))
+    book.refresh()
+    reader = threading.Thread(target=book.refresh)
+    alice = frozenset({"alice"})
+    with book.still:
+        assert desk.buy(1, sheet(2, ground(1960, 1969)))
+        reader.start()
+        reader.join(0.05)
+        assert [one.query_id for one in book.history(alice)] == ["q-1"]
+        assert not book.knows(alice, "q-2.r1.1")
+    reader.join()
+    assert [one.query_id for one in book.history(alice)] == ["q-1", "q-2"]
+
+
 def test_books_are_one_for_each_dataset(desk: Desk) -> None:
     """Threads that ask for a dataset at once get the same book."""
     books = Books(desk.bank.engine)
