@@ -99,16 +99,20 @@ def grounds(seed: int) -> Iterator[Ground]:
 
 def _ground(chance: random.Random) -> Ground:
     region = EVERYTHING
-    if chance.random() < 0.8:
+
+    def sometimes(percent: int) -> bool:
+        return chance.randrange(100) < percent
+
+    if sometimes(80):
         region = region.meet(along(_DATE, _period(chance)))
-    if chance.random() < 0.5:
+    if sometimes(50):
         region = region.meet(along(_YEAR, _band(chance, 1920, 2020, 5)))
-    if chance.random() < 0.4:
+    if sometimes(40):
         region = region.meet(along(_INCOME, _band(chance, 0, 200_000, 5000)))
-    if chance.random() < 0.4:
+    if sometimes(40):
         names = chance.sample(_REGIONS, chance.randint(1, 3))
         region = region.meet(along(_REGION, Names(frozenset(names))))
-    if chance.random() < 0.3:
+    if sometimes(30):
         name = f"d{chance.randint(1, 40)}"
         region = region.meet(along(_DIAGNOSIS, Names(frozenset({name}))))
     keys = [(), (), (_BY_REGION,), (_BY_MONTH,), (_BY_REGION, _BY_MONTH), (_BY_DIAGNOSIS,)]
@@ -131,7 +135,7 @@ def _period(chance: random.Random) -> Cells:
 
 def _band(chance: random.Random, low: int, high: int, step: int) -> Cells:
     first, last = sorted(chance.sample(range(low, high, step), 2))
-    if chance.random() < 0.2:
+    if not chance.randrange(5):
         return Steps(((first, 2**62),))
     return Steps(((first, last - 1),))
 

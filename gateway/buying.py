@@ -46,7 +46,7 @@ from gateway.releases.sheets import Content
 from gateway.serving import Serving
 from gateway.store.draft import Draft
 from gateway.trail.record import Kind, QuestionRecord
-from gateway.units import Epsilon
+from gateway.units import Delta, Epsilon
 
 _ATTEMPTS: Final = 100
 _AMONG_OTHERS: Final = 3  # from then on, one question of a dataset at a time in this process
@@ -66,6 +66,7 @@ class Proposal:
     cost: Fraction
     charged: Epsilon
     debts: Debts
+    own: str
     accounts: frozenset[str]
     confined: Confined
     releases: tuple[ErrandRelease, ...]
@@ -168,7 +169,7 @@ def proposed(
     charged = Epsilon(price.value * (cost + debts.of(own)) / whole)
     accounts = frozenset([own, *above])
     confined = Confined(cells, grounds)
-    return Proposal(seen, plan, price, cost, charged, debts, accounts, confined, releases)
+    return Proposal(seen, plan, price, cost, charged, debts, own, accounts, confined, releases)
 
 
 def _require_some(house: House, serving: Serving, path: Sequence[Account], price: Epsilon) -> None:
@@ -233,14 +234,10 @@ def _paid(serving: Serving, proposal: Proposal, receipt: Receipt | None) -> Paid
     since = min((one.at for one in sheets_of(plan)), default=None)
     paid = Paid(proposal.price, reused=plan.reused)
     if receipt is not None:
-        own = [one.amount for one in receipt.withdrawals]
-        paid = Paid(
-            proposal.price,
-            receipt.price_taken,
-            own[0] if own and serving.currency is Currency.ZCDP else None,
-            receipt.delta_taken,
-            plan.reused,
-        )
+        own = [one for one in receipt.withdrawals if one.account == proposal.own]
+        amount, delta = next(((one.amount, one.delta) for one in own), (None, Fraction(0)))
+        rho = amount if serving.currency is Currency.ZCDP else None
+        paid = Paid(proposal.price, receipt.price_taken, rho, Delta(delta), plan.reused)
     return paid.with_notices(reuse_notices(paid, since, partly=plan.partly))
 
 

@@ -172,8 +172,7 @@ def held(house: House, receipt: Receipt, grid: Grid, cancelled: threading.Event)
     A gateway that died between the charge and the answer leaves no word of it: after the time that a statement
     may take nobody is waited for.
     """
-    charged = max(one.after.at for one in receipt.withdrawals)
-    until = charged + timedelta(seconds=house.limit_s, milliseconds=grid.step_ms or 0)
+    until = receipt.at + timedelta(seconds=house.limit_s, milliseconds=grid.step_ms or 0)
     while True:
         ended = house.kept.ended(receipt.query_id) or house.now() >= until
         kept = house.kept.find(receipt.query_id)

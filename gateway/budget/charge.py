@@ -147,8 +147,3 @@ class Receipt:
     repeated: bool = False
     price_taken: Epsilon = field(default_factory=Epsilon.zero)
     at: datetime = EMPTY.at
-
-    @property
-    def delta_taken(self) -> Delta:
-        """What the account that gave first on the path gave of its delta: the analyst's own, if it gave."""
-        return Delta(self.withdrawals[0].delta) if self.withdrawals else Delta.zero()

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gateway.overlap.cells import Cells, everything
 from gateway.overlap.classes import classes
 from gateway.overlap.extents import only_null
+from gateway.overlap.regions import together
 from gateway.overlap.sides import Axes, Side
 
 MOST_ATOMS: Final = 512
@@ -24,19 +25,38 @@ Table: TypeAlias = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Atoms:
-    """`members[r, a]`: whether region r has atom a. `pieces` gives the boxes of one."""
+    """`members[r, a]`: whether region r has atom a. `classes` are those of each axis; `pieces` gives the boxes of one."""
 
     members: Table
-    _cells: tuple[tuple[str, tuple[Cells, ...]], ...]
+    classes: tuple[tuple[str, tuple[Cells, ...]], ...]
     _where: tuple[NDArray[np.int64], ...]
 
-    def pieces(self, atom: int) -> list[Side]:
-        """The atom as boxes of the grid."""
-        places = np.unravel_index(self._where[atom], [len(cells) for _, cells in self._cells])
-        return [
-            {name: cells[at] for at, (name, cells) in zip(place, self._cells, strict=True)}
-            for place in zip(*places, strict=True)
+    def pieces(self, several: Sequence[int]) -> list[Side]:
+        """The atoms as boxes: cells of the grid, put together along one axis after the other."""
+        shape = [len(cells) for _, cells in self.classes]
+        places = np.unravel_index(np.concatenate([self._where[atom] for atom in several]), shape)
+        boxes = [
+            tuple(frozenset({at}) for at in one)
+            for one in zip(*(axis.tolist() for axis in places), strict=True)
         ]
+        for axis in range(len(shape)):
+            boxes = _merged(boxes, axis)
+        return [self._side(one) for one in boxes]
+
+    def _side(self, box: "_Box") -> Side:
+        return {
+            name: together([cells[at] for at in sorted(chosen)])
+            for chosen, (name, cells) in zip(box, self.classes, strict=True)
+            if len(chosen) < len(cells)
+        }
+
+    def confined(self, axis: int) -> NDArray[np.int64]:
+        """The class of the axis that an atom lies in; -1 where it lies in several."""
+        shape = [len(cells) for _, cells in self.classes]
+        places = np.unravel_index(np.concatenate(self._where), shape)[axis]
+        starts = np.cumsum([0, *(len(one) for one in self._where[:-1])])
+        low, high = np.minimum.reduceat(places, starts), np.maximum.reduceat(places, starts)
+        return np.where(low == high, low, -1)
 
 
 def atoms_of(regions: Sequence[Sequence[Side]], axes: Axes) -> Atoms | None:
@@ -94,6 +114,18 @@ def _classes(
         )
         found.append((tuple(having), cells))
     return found
+
+
+_Box: TypeAlias = tuple[frozenset[int], ...]
+
+
+def _merged(boxes: list[_Box], axis: int) -> list[_Box]:
+    """Boxes that differ along this axis alone are one."""
+    found: dict[_Box, frozenset[int]] = {}
+    for box in boxes:
+        rest = (*box[:axis], *box[axis + 1 :])
+        found[rest] = found.get(rest, frozenset()) | box[axis]
+    return [(*rest[:axis], chosen, *rest[axis:]) for rest, chosen in found.items()]
 
 
 def _crossed(one: Table, other: Table) -> Table:

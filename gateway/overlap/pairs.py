@@ -60,29 +60,31 @@ def clashes(part: Part, near: Near, judge: Judge, rules: Auditing) -> Iterator[C
 def _close(part: Part, near: Near, rules: Auditing) -> list[int]:
     """The releases that could differ by little, by bounds from below; at most so many, the nearest first."""
     index, least = near.index, rules.narrow_cells
-    plain, lying = near.lying.plain, near.lying.near
-    kept, odd = {}, {}
+    kept, odd, few = {}, {}, {}
     for name, line in near.lying.lines.items():
-        one, meeting = lying[name], plain[name].shared > 0
-        few = (one.outside <= least) & (one.alone <= least)
-        few_or_less = (
-            (one.outside <= least) | (one.outside <= MINOR_PART * (one.shared + one.outside))
-        ) & ((one.alone <= least) | (one.alone <= MINOR_PART * (one.shared + one.alone)))
-        kept[name] = meeting & few_or_less
+        one, meeting = near.lying.near[name], near.lying.plain[name].shared > 0
+        little = [
+            (by <= least) | (by <= MINOR_PART * (one.shared + by))
+            for by in (one.outside, one.alone)
+        ]
+        kept[name] = meeting & little[0] & little[1]
         # of several boxes a residual may have all of what sticks out along an axis with few cells
-        odd[name] = meeting & (few if is_fine(line.axis) else True)
+        odd[name] = meeting & ((little[0] & little[1]) if is_fine(line.axis) else True)
+        few[name] = (one.outside <= least) & (one.alone <= least) if is_fine(line.axis) else meeting
     rows = index.where(kept, near.lying)
     single = len(part.sides) == 1
     chosen = _nearest(rows[index.single[rows]], near, rules) if single else []
     if single and index.single.all():
         return chosen
-    rows = index.where(odd, near.lying)
-    others = rows if not single else rows[~index.single[rows]]
-    far = np.zeros(len(others))
-    for name in near.lying.lines:
-        one, places = plain[name], index.places(name)[others]
-        far += (one.outside[places] + one.alone[places]) / np.maximum(one.shared[places], 1.0)
-    return [*chosen, *others[np.lexsort((others, far))[:MOST_CLOSE]].tolist()]
+    others = np.union1d(index.where(odd, near.lying), index.where(few, near.lying))
+    if single:
+        others = others[~index.single[others]]
+    more, far = np.zeros(len(others), dtype=np.bool_), np.zeros(len(others))
+    for name, plain in near.lying.plain.items():
+        places = index.places(name)[others]
+        more |= ~few[name][places]
+        far += (plain.outside[places] + plain.alone[places]) / np.maximum(plain.shared[places], 1.0)
+    return [*chosen, *others[np.lexsort((others, far, more))[:MOST_CLOSE]].tolist()]
 
 
 def _nearest(rows: Rows, near: Near, rules: Auditing) -> list[int]:

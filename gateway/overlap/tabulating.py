@@ -5,7 +5,7 @@ compute or solve is None.
 """
 
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import date, datetime
 from typing import Final, TypeAlias
 
 from gateway.catalog.types import Family, Kind
@@ -174,6 +174,9 @@ def _by_ends(  # noqa: PLR0911 - one answer for each kind of condition
     values = [one.value for one in parts[1:] if isinstance(one, Literal)]
     if len(values) != len(parts) - 1 or not values or not _comparable(parts):
         return None
+    if axis.kind is AxisKind.NAMES and any(isinstance(one, date) for one in values):
+        # a day and its midnight are equal, and have two names
+        return None
     if function == "in":
         held = _among(parts[0], field, axis, [one for one in values if one is not None])
         # beside a NULL nothing is surely not among the others
@@ -248,6 +251,8 @@ def placed(field: Field, axis: Axis, value: Value | None) -> Cells | None:
         return None
     if field.type.family is Family.TIMESTAMP and not isinstance(value, datetime):
         there *= DAY
+    if field.type.family is Family.DATE and isinstance(value, datetime):
+        there /= DAY
     cell = grid.at(there)
     if cell is None or not FIRST < cell < LAST:
         return None

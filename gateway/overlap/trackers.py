@@ -7,17 +7,21 @@ is more. An atom that can be computed that well now, could not before, and is na
 
 An atom that is the new region itself is no difference, and is not looked at.
 
+Every further question divides the atoms, and what is seen of two halves together is seen of neither half. So slabs are
+looked at too: all atoms within a class of cells that is narrow along one axis. Whatever follows of a slab and of nothing
+besides it tells of the few people there.
+
 INVARIANT: how many regions and atoms are looked at is a number; above it fewer regions are taken, the nearest ones, and
 below the fewest the pairs alone decide, which have decided before.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gateway.overlap.answered import Told
 from gateway.overlap.atoms import Atoms, atoms_of
 from gateway.overlap.history import Entry
 from gateway.overlap.lines import Beside
@@ -26,6 +30,7 @@ from gateway.overlap.pairs import Clash, nearest_groups
 from gateway.overlap.part import Near, Part
 from gateway.overlap.sides import Side, hull
 from gateway.overlap.sizes import groups_in, likely
+from gateway.overlap.slabs import slabs
 from gateway.policy.rules import Auditing, Unread
 
 MOST_REGIONS: Final = 48
@@ -36,17 +41,9 @@ _CLOSER: Final = (
 _WIDEST: Final = 1e4  # of the variances; what is told less exactly is taken for that
 _NONE: Final = 1e-9
 _COLUMNS: Final = 64
+_MOST_OF_A_SLAB: Final = 4
 
 Numbers: TypeAlias = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Told:
-    """An answer: a region, or groups of one, and how exactly it was seen."""
-
-    sides: tuple[Side, ...]
-    variance: float
-    entry: Entry
 
 
 def tracked(part: Part, places: Sequence[Near], judge: Judge, rules: Auditing) -> list[Clash]:
@@ -69,39 +66,62 @@ def _singled_out(
 ) -> list[Clash]:
     limit = max(float(rules.min_units) ** 2, _CLOSER * float(part.spread))
     variances = np.array([float(part.spread), *(one.variance for one in told)])
-    with_new = best_variances(atoms.members, variances)
-    seen = np.flatnonzero(with_new < limit)
-    if not len(seen):
-        return []
-    before = best_variances(atoms.members[1:], variances[1:])
-    itself = atoms.members[0].sum() == 1
-    for atom in seen:
-        if before[atom] < limit or (itself and atoms.members[0, atom]):
-            continue
-        clash = _narrow_atom(int(atom), part, told, atoms, judge)
+    for several in _alone(atoms, limit, variances):
+        clash = _narrow(several, part, told, atoms, judge)
         if clash is not None:
             return clash
+    for slab in slabs(part, told, atoms, rules):
+        if _shown(slab, atoms.members, variances, limit):
+            clash = _narrow(slab, part, told, atoms, judge)
+            if clash is not None:
+                return clash
     return []
 
 
-def _narrow_atom(
-    atom: int, part: Part, told: Sequence[Told], atoms: Atoms, judge: Judge
+def _alone(atoms: Atoms, limit: float, variances: Numbers) -> Iterator[list[int]]:
+    """Atoms that can be computed now and could not before."""
+    seen = np.flatnonzero(best_variances(atoms.members, variances) < limit)
+    if not len(seen):
+        return
+    before = best_variances(atoms.members[1:], variances[1:])
+    itself = atoms.members[0].sum() == 1
+    for atom in seen.tolist():
+        if before[atom] >= limit and not (itself and atoms.members[0, atom]):
+            yield [atom]
+
+
+def _shown(slab: list[int], members: NDArray[np.bool_], variances: Numbers, limit: float) -> bool:
+    """Whether something of the slab, and of nothing else, can be computed now and could not before.
+
+    That is asked of each of its atoms as if the others of the slab did not count.
+    """
+    if not members[0, [one for one in range(members.shape[1]) if one not in set(slab)]].any():
+        return False  # the question itself is about nothing else
+    outside = np.setdiff1d(np.arange(members.shape[1]), slab)
+    for atom in slab[:_MOST_OF_A_SLAB]:
+        kept = members[:, [*outside, atom]]
+        if best_variances(kept, variances)[-1] < limit:
+            return bool(best_variances(kept[1:], variances[1:])[-1] >= limit)
+    return False
+
+
+def _narrow(
+    several: list[int], part: Part, told: Sequence[Told], atoms: Atoms, judge: Judge
 ) -> list[Clash] | None:
-    parts = atoms.pieces(atom)
-    having: list[int] = np.flatnonzero(atoms.members[:, atom]).tolist()
-    tightest = min(having, key=lambda row: (int(atoms.members[row].sum()), row))
+    parts = atoms.pieces(several)
+    having: list[int] = np.flatnonzero(atoms.members[:, several].any(axis=1)).tolist()
+    whole = [row for row in having if atoms.members[row, several].all()] or having
+    tightest = min(whole, key=lambda row: (int(atoms.members[row].sum()), row))
     if tightest == 0:
-        minuend: Sequence[Side] = part.sides
-        residual = Residual(parts, minuend, minuend, None)
+        residual = Residual(parts, part.sides, part.sides, None)
     else:
         one = told[tightest - 1]
-        minuend = one.sides
-        count = likely(one.entry, hull(minuend, part.axes))
-        residual = Residual(parts, minuend, minuend, count)
+        count = likely(one.entry, hull(one.sides, part.axes))
+        residual = Residual(parts, one.sides, one.sides, count)
     narrow = judge.narrow(residual)
     if narrow is None:
         return None
-    with_it = [one for one, row in zip(told, atoms.members[1:], strict=True) if row[atom]]
+    with_it = [told[row - 1] for row in having if row]
     return [Clash(one.entry, narrow.axis) for one in with_it or told]
 
 

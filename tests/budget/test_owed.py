@@ -102,7 +102,7 @@ def test_charge_takes_what_is_bought_and_what_is_owed_together(bank: Bank) -> No
     assert gave(receipt) == {CAROL: 7 * tenth, ONCOLOGY: 5 * tenth, CLINIC: tenth}
     assert [one.delta for one in receipt.withdrawals] == [*(3 * little, 3 * little, little)]
     assert (receipt.cost, receipt.price_taken) == (tenth, Epsilon(7 * tenth))
-    assert receipt.delta_taken == Delta(3 * little)
+    assert receipt.withdrawals[0].delta == 3 * little
     assert given(bank) == gave(receipt)
     with bank.engine.connect() as connection:
         charged = connection.execute(text("SELECT price, amount, delta FROM charges")).one()

@@ -206,19 +206,9 @@ def _house(text: str) -> Iterator[str]:
 
 
 def kinds(text: str) -> list[str]:
-    """A row for each kind of trail record, and whether anything writes it."""
-    writers = ("charging.py", "administering.py", "opening.py", "restoring.py", "cli/serve.py")
-    sources = "".join((ROOT / "gateway" / name).read_text() for name in writers)
-    known = {f"`{kind}`": f"Kind.{kind.name}" in sources for kind in Kind}
-    said = {cells[0]: cells[2] for cells in rows(sections(text, 2).get("Records", ""))}
-    return [
-        *_compare(said, known, "kind"),
-        *(
-            f"{kind}: written {'now' if written else 'later'}"
-            for kind, written in known.items()
-            if kind in said and said[kind] != ("now" if written else "later")
-        ),
-    ]
+    """A row for each kind of trail record."""
+    said = {cells[0]: cells[1] for cells in rows(sections(text, 2).get("Records", ""))}
+    return list(_compare(said, {f"`{kind}`": True for kind in Kind}, "kind"))
 
 
 def throttling(text: str) -> list[str]:

@@ -287,3 +287,28 @@ SELECT COUNT(*) FROM persons WHERE birth_date >= DATE '1961-02-03' AND birth_dat
 SELECT COUNT(*) FROM persons WHERE birth_date >= DATE '1980-01-01' AND birth_date < DATE '2000-01-01';
 SELECT COUNT(*) FROM persons WHERE birth_date >= DATE '2000-01-01';
 SELECT COUNT(*) FROM persons;
+
+-- title: a tracker that is cut in two by other questions
+-- of: hospital
+SELECT COUNT(*) FROM persons WHERE birth_date < DATE '1961-02-03';
+SELECT sex, COUNT(*) FROM persons GROUP BY sex;
+SELECT COUNT(*) FROM persons WHERE smoker;
+SELECT COUNT(*) FROM persons WHERE birth_date > DATE '1961-02-03';
+SELECT COUNT(*) FROM persons WHERE salary > 60000;
+SELECT COUNT(*) FROM persons;
+
+-- title: a tracker over two paddings that cross
+-- of: hospital
+SELECT COUNT(*) FROM persons WHERE sex = 'f';
+SELECT COUNT(*) FROM persons WHERE smoker;
+SELECT COUNT(*) FROM persons WHERE sex = 'f' AND smoker;
+SELECT COUNT(*) FROM persons WHERE sex = 'f' OR smoker OR birth_date = DATE '1961-02-03';
+
+-- title: months as groups, and the year without a day
+-- of: hospital
+SELECT EXTRACT(YEAR FROM birth_date), COUNT(*) FROM persons GROUP BY 1;
+SELECT COUNT(*) FROM persons WHERE birth_date BETWEEN DATE '1961-01-02' AND DATE '1961-12-31';
+
+-- title: conditions hidden in a sum
+SELECT COUNT(*) FROM patients;
+SELECT SUM(CASE WHEN income <> 52311 THEN 1 ELSE 0 END) FROM patients;

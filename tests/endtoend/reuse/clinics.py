@@ -24,7 +24,7 @@ dataset: @DATASET@
 source: ${@SOURCE@}
 privacy:
   unit: patient
-  budget: {epsilon: 100000, delta: 1e-6}
+  budget: {epsilon: 10000, delta: 1e-6}
   per_query: {default: @PRICE@, max: 10000}
   mechanism: @MECHANISM@
 tables:

@@ -31,6 +31,7 @@ PURE, ZCDP, FOUND, POSTGRESQL, AUDITED = "pure", "zcdp", "found", "postgresql", 
 _MANY: Final = {PURE: 64, ZCDP: 40, FOUND: 2, POSTGRESQL: 6, AUDITED: 28}
 # groups that are found in the data are only shown where noise is small, and small differences only known there
 _DEAR: Final = "20"
+_DEARER: Final = "2000"
 
 
 @dataclass(frozen=True)
@@ -165,7 +166,7 @@ def _policy(kind: str, name: str) -> str:
         case "zcdp":
             return policy(name, name.upper(), "gaussian")
         case "found":
-            return policy(name, name.upper(), "laplace", price=_DEAR, groups=1)
+            return policy(name, name.upper(), "laplace", price=_DEARER, groups=1)
         case "audited":
             return policy(name, name.upper(), "laplace", price=_DEAR, audit=AUDIT)
         case _:

@@ -47,9 +47,9 @@ def test_another_analyst_pays_for_the_columns_they_are_told(place: Place) -> Non
 def test_analyst_who_cannot_pay_is_not_told_what_is_there(place: Place) -> None:
     """An own account bounds what one analyst learns, whoever paid the ledger for it."""
     place.ask(_SUM)
-    assert place.ask("SELECT AVG(birth_year) FROM patients", "dave", epsilon="10000").charged
+    assert place.ask("SELECT AVG(birth_year) FROM patients", "dave", epsilon="9999").charged
     with pytest.raises(Refusal) as caught:
-        place.ask(_SUM, "dave")
+        place.ask("SELECT SUM(birth_year) FROM patients", "dave", epsilon="1")
     assert caught.value.code is Code.BUDGET_EXHAUSTED
     assert place.spent("dave") == 10_000
 

@@ -95,7 +95,7 @@ def test_query_may_come_again_when_too_much_was_asked_at_once(asking: Asking) ->
     """It is nobody's fault and over in a moment: 503 says when to try."""
     asking.behind.refusal = BackendUnavailable(Code.ASKED_AT_ONCE)
     answer = asking.query()
-    assert refused(answer, HTTP[Code.ASKED_AT_ONCE], "GW404")["reason"] == "backend_unavailable"
+    assert refused(answer, HTTP[Code.ASKED_AT_ONCE], "GW614")["reason"] == "backend_unavailable"
     assert answer.headers["retry-after"] == "1"
 
 

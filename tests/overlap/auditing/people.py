@@ -61,7 +61,9 @@ def _visits(chance: np.random.Generator, people: Rows) -> Rows:
     names = np.array(["flu", "asthma", "sprain", "cataract", "kuru"], dtype=object)
     columns = {name: values[person] for name, values in people.columns.items()}
     columns["visits.diagnosis"] = chance.choice(names, much, p=[0.5, 0.3, 0.15, 0.0499, 0.0001])
-    columns["visits.cost"] = np.clip(chance.lognormal(6, 1, much) * 100, 0, 500_000).astype(np.int64)
+    columns["visits.cost"] = np.clip(chance.lognormal(6, 1, much) * 100, 0, 500_000).astype(
+        np.int64
+    )
     columns["visits.visit_date"] = chance.integers(_day(2020, 1, 1), _day(2026, 12, 31), much)
     return Rows(columns, person)
 
@@ -72,8 +74,12 @@ def _persons(chance: np.random.Generator) -> Rows:
         "persons.name": np.array([f"person {one}" for one in range(MANY)], dtype=object),
         "persons.birth_date": chance.integers(_day(1920, 1, 1), _day(2019, 12, 31), MANY),
         "persons.postcode": chance.choice(codes, MANY, p=[*[0.99999 / 40] * 40, 0.00001]),
-        "persons.sex": chance.choice(np.array(["f", "m", "x"], dtype=object), MANY, p=[0.5, 0.48, 0.02]),
-        "persons.smoker": chance.choice(np.array(["true", "false"], dtype=object), MANY, p=[0.3, 0.7]),
+        "persons.sex": chance.choice(
+            np.array(["f", "m", "x"], dtype=object), MANY, p=[0.5, 0.48, 0.02]
+        ),
+        "persons.smoker": chance.choice(
+            np.array(["true", "false"], dtype=object), MANY, p=[0.3, 0.7]
+        ),
         "persons.children": np.minimum(chance.geometric(0.4, MANY) - 1, 12),
         "persons.salary": np.clip(chance.lognormal(10.7, 0.5, MANY), 0, 299_999).astype(np.int64),
         "persons.score": chance.integers(0, 100, MANY),
@@ -97,7 +103,9 @@ def counted(ground: Ground) -> tuple[int, ...] | None:
     if any(one.cells is None or one.axis is None for one in ground.keys):
         return None
     there = rows(max(ground.tables, key=lambda one: one in {"visits", "stays"}))
-    named = {one.name for one in ground.region.axes} | {one.axis.name for one in ground.keys if one.axis}
+    named = {one.name for one in ground.region.axes} | {
+        one.axis.name for one in ground.keys if one.axis
+    }
     if not named <= set(there.columns):
         return None
     inside = _inside(ground.region, there)

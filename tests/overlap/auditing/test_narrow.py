@@ -67,7 +67,9 @@ def test_residual_of_a_name_that_nobody_listed_is_narrow_when_the_column_is_quas
     rest = where((NAME, Names(frozenset({"x"}), rest=True)))
     assert refusal(rest, [past(1, EVERYTHING)]) is not None
     plain = replace(NAME, quasi=False)
-    assert refusal(where((plain, Names(frozenset({"x"}), rest=True))), [past(1, EVERYTHING)]) is None
+    assert (
+        refusal(where((plain, Names(frozenset({"x"}), rest=True))), [past(1, EVERYTHING)]) is None
+    )
 
 
 def test_residual_of_null_alone_is_not_narrow() -> None:

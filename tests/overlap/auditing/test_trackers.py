@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -49,7 +49,9 @@ def test_best_variance_is_that_of_weighted_least_squares(seed: int) -> None:
         assert np.isclose(found[atom], wanted, rtol=1e-6), (found[atom], wanted)
 
 
-def _by_least_squares(members: NDArray[np.bool_], variances: NDArray[np.float64], atom: int) -> float:
+def _by_least_squares(
+    members: NDArray[np.bool_], variances: NDArray[np.float64], atom: int
+) -> float:
     target = np.zeros(members.shape[1])
     target[atom] = 1.0
     weighted = (members / np.sqrt(variances)[:, None]).T
@@ -138,19 +140,41 @@ def _pair_of_one(masks: Sequence[NDArray[np.bool_]], new: NDArray[np.bool_]) -> 
 def test_tracker_of_many_answers_is_found_among_others() -> None:
     """Nine parts that leave one day out, in a history of hundreds of other questions."""
     others = [
-        past(number, where((YEAR, ranges((1900 + number % 90, 1905 + number % 90))), (DAY, ranges((low, low + 900)))))
+        past(
+            number,
+            where(
+                (YEAR, ranges((1900 + number % 90, 1905 + number % 90))),
+                (DAY, ranges((low, low + 900))),
+            ),
+        )
         for number, low in enumerate(range(0, 28_000, 70))
     ]
     ends = [0, 3000, 6000, 9000, 12_000, 15_000, 18_000, 21_000, 24_000, 30_000]
     parts = [
         past(1000 + place, where((DAY, ranges((low + (low == 12_000), high - 1)))))
-        for place, (low, high) in enumerate(zip(ends, ends[1:], strict=False))
+        for place, (low, high) in enumerate(pairwise(ends))
     ]
     found = refusal(EVERYTHING, [*others, *parts])
     assert found is not None
     assert found.code is Code.DIFFERENCING
     whole = [*parts[:4], past(1004, where((DAY, ranges((12_000, 14_999))))), *parts[5:]]
     assert refusal(EVERYTHING, [*others, *whole]) is None
+
+
+def test_tracker_is_found_when_other_questions_divide_the_person() -> None:
+    """A question about a region cuts the day in two; what is seen of both halves together is still seen."""
+    parts = [
+        past(1, where((DAY, ranges((0, 11_999))))),
+        past(2, where((DAY, ranges((12_001, 29_999))))),
+    ]
+    dividing = [
+        past(3, where((SIDE, names("north")))),
+        past(4, where((YEAR, ranges((1920, 1949))))),
+    ]
+    assert refusal(EVERYTHING, parts) is not None
+    assert refusal(EVERYTHING, [*parts, *dividing]) is not None
+    assert refusal(EVERYTHING, dividing) is None
+    assert refusal(where((DAY, ranges((12_000, 12_000)))), dividing) is None
 
 
 def test_tracker_is_let_pass_when_its_noise_hides_a_person() -> None:
@@ -169,10 +193,21 @@ def test_pairs_decide_when_there_are_too_many_atoms() -> None:
     """Above the limits nothing is allowed that a pair refuses."""
     axes = [steps(f"a{place}", 0, 999) for place in range(8)]
     wild = [
-        past(number, where(*((axis, ranges((100 * number, 100 * number + 500 + place))) for place, axis in enumerate(axes))))
+        past(
+            number,
+            where(
+                *(
+                    (axis, ranges((100 * number, 100 * number + 500 + place)))
+                    for place, axis in enumerate(axes)
+                )
+            ),
+        )
         for number in range(8)
     ]
-    assert atoms_of([sides_of(one.ground.region) for one in wild[:6]], {one.name: one for one in axes}) is None
+    assert (
+        atoms_of([sides_of(one.ground.region) for one in wild[:6]], {one.name: one for one in axes})
+        is None
+    )
     first = where((axes[0], ranges((0, 800))), (axes[1], ranges((0, 800))))
     second = where((axes[0], ranges((0, 800))), (axes[1], ranges((0, 801))))
     assert refusal(second, wild) is None
@@ -194,7 +229,7 @@ def test_atoms_are_the_joint_partition_of_regions() -> None:
     for place, region in enumerate(regions):
         size = sum(_size(box) for box in sides_of(region))
         inside = [atom for atom in range(5) if atoms.members[place, atom]]
-        assert sum(_size(box) for atom in inside for box in atoms.pieces(atom)) == size
+        assert sum(_size(box) for atom in inside for box in atoms.pieces([atom])) == size
 
 
 def _size(box: Side) -> int:

@@ -115,6 +115,20 @@ SAME_VISITS = [
     ("FLOOR(weight) = 70", "weight >= 70 AND weight < 71"),
     ("weight <> 70", "weight < 70 OR weight > 70"),
     ("ward = 4", "ward >= 4 AND ward <= 4"),
+    ("CAST(cost AS numeric) > 10", "cost > 10"),
+    ("CAST(admitted AS date) >= '2024-03-01'", "admitted >= '2024-03-01'"),
+    ("CAST(visit_date AS timestamp) < '2024-03-01 12:00'", "visit_date <= '2024-03-01'"),
+    ("3 - cost < -2", "cost > 5"),
+    ("-cost >= -5", "cost <= 5"),
+    ("cost / 4 < 100", "cost < 400"),
+    ("WIDTH_BUCKET(cost, 0, 5000, 5) > 0", "cost IS NOT NULL"),
+    ("WIDTH_BUCKET(cost, 0, 5000, 5) > 9", "false"),
+    ("DATE_TRUNC('week', admitted) = '2024-03-04'", "admitted >= '2024-03-04' AND admitted < '2024-03-11'"),
+    ("DATE_TRUNC('second', admitted) <= '2024-03-01 05:00'", "admitted < '2024-03-01 05:00:01'"),
+    ("ward IN (1, 2, 3, 5)", "ward BETWEEN 1 AND 5 AND ward <> 4"),
+    ("cost IN (1, 2.005, 3)", "cost = 3 OR cost = 1"),
+    ("visit_date IN (TIMESTAMP '2024-03-01 00:00', TIMESTAMP '2024-03-02 12:00')", "visit_date = '2024-03-01'"),
+    ("admitted IN (DATE '2024-03-01')", "admitted = '2024-03-01 00:00'"),
 ]  # fmt: skip
 
 SAME_STATEMENTS = [

@@ -1,6 +1,7 @@
 """What is read besides the region: shapes, definitions and names, without any alias."""
 
 from dataclasses import replace
+from datetime import date
 
 import pytest
 from overlap.regions.ward import NOON, WARD, column, ground, plan_of
@@ -386,6 +387,23 @@ def test_number_is_not_read_where_sources_might_not_tell_it_from_others(
     table = Table("t", (column("u", "bigint"), column("x", kind)), Protection("u", 1, 1))
     made = ground(f"SELECT COUNT(*) FROM t WHERE {condition}", Dataset("d", "person", (table,)))
     assert (made.unreadable == ()) is readable
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "x = '2024-03-01'",
+        "x = TIMESTAMP '2024-03-01 00:00'",
+        "x < '2024-03-02'",
+        "x IN ('2024-03-01')",
+    ],
+)
+def test_days_that_are_listed_one_by_one_are_names(condition: str) -> None:
+    """However one of them is written, it is the same one."""
+    days = Values((date(2024, 3, 1), date(2024, 3, 2)))
+    table = Table("t", (column("u", "bigint"), column("x", "date", days)), Protection("u", 1, 1))
+    made = ground(f"SELECT COUNT(*) FROM t WHERE {condition}", Dataset("d", "person", (table,)))
+    assert region_text(made.region) == "t.x in ('2024-03-01')"
 
 
 def test_names_with_odd_letters_cannot_be_read_as_others() -> None:

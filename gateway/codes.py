@@ -1,0 +1,312 @@
+"""Every code of a no, with its class, its status over HTTP, its SQLSTATE and its title.
+
+INVARIANT: `REASON`, `HTTP`, `SQLSTATE` and `TITLE` are total over `Code`; a code is never given a new meaning.
+Codes are numbered by stage: 1xx binding, 2xx policy, 3xx sensitivity, 4xx overlap, 5xx budget,
+6xx source, twin and state, 7xx authentication and protocol, 8xx running the gateway, 9xx internal.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple
+
+
+class Reason(StrEnum):
+    """The outcome classes users program against, in order of precedence."""
+
+    UNAUTHENTICATED = "unauthenticated"
+    LIMIT_EXCEEDED = "limit_exceeded"
+    SYNTAX_ERROR = "syntax_error"
+    NOT_PERMITTED = "not_permitted"
+    UNSUPPORTED_SQL = "unsupported_sql"
+    NOT_AGGREGATE = "not_aggregate"
+    UNBOUNDED = "unbounded"
+    OVERLAP = "overlap"
+    BUDGET_EXHAUSTED = "budget_exhausted"
+    TIMEOUT = "timeout"
+    BACKEND_UNAVAILABLE = "backend_unavailable"
+    INTERNAL = "internal"
+    OPERATION = "operation"  # never seen by an analyst: see OperatorError
+
+
+class Code(StrEnum):
+    """What went wrong, exactly; the name is for us, the value for everyone."""
+
+    SQL_SYNTAX = "GW101"
+    SEVERAL_STATEMENTS = "GW102"
+    SQL_TOO_LARGE = "GW103"
+    STATEMENT_UNSUPPORTED = "GW104"
+    CLAUSE_UNSUPPORTED = "GW105"
+    FUNCTION_UNSUPPORTED = "GW106"
+    RELATION_UNKNOWN = "GW107"
+    COLUMN_UNKNOWN = "GW108"
+    NAME_AMBIGUOUS = "GW109"
+    PERSON_ROWS = "GW110"
+    UNIT_EQUALITY = "GW111"
+    ORDER_OF_PERSONS = "GW112"
+    CORRELATED = "GW113"
+    NOT_GROUPED = "GW114"
+    TYPE_MISMATCH = "GW115"
+    FAN_OUT = "GW116"
+    TEXT_DRIFTS = "GW117"
+    PERSON_AS_VALUE = "GW118"
+    OPERATION_NOT_PERMITTED = "GW203"
+    PURPOSE_NOT_PERMITTED = "GW204"
+    DATASET_NOT_PERMITTED = "GW205"
+    NO_BOUND = "GW301"
+    NOT_ANSWERED_YET = "GW302"
+    DIFFERENCING = "GW401"
+    UNREADABLE_CONDITION = "GW402"
+    SMALL_GROUP = "GW403"
+    BUDGET_EXHAUSTED = "GW501"
+    WINDOW_EXHAUSTED = "GW502"
+    THRESHOLDS_EXHAUSTED = "GW503"
+    ACCOUNT_UNKNOWN = "GW504"
+    IDEMPOTENCY_MISMATCH = "GW505"
+    STATE_UNAVAILABLE = "GW601"
+    ANCHOR_UNAVAILABLE = "GW602"
+    TWIN_NOT_PERMITTED = "GW603"
+    TWIN_SYNTAX = "GW604"
+    TWIN_UNSUPPORTED = "GW605"
+    TWIN_LIMIT = "GW606"
+    TWIN_TIMEOUT = "GW607"
+    TWIN_UNAVAILABLE = "GW608"
+    SOURCE_TIMEOUT = "GW610"
+    SOURCE_CANCELLED = "GW611"
+    SOURCE_UNAVAILABLE = "GW612"
+    TABLE_TOO_LARGE = "GW613"
+    ASKED_AT_ONCE = "GW614"
+    NO_CREDENTIALS = "GW701"
+    BAD_CREDENTIALS = "GW702"
+    TOO_MANY_FAILURES = "GW703"
+    ROLE_REQUIRED = "GW704"
+    BAD_REQUEST = "GW705"
+    NO_SUCH_ENDPOINT = "GW706"
+    REQUEST_TOO_LARGE = "GW707"
+    METHOD_NOT_ALLOWED = "GW708"
+    TOO_MANY_QUESTIONS = "GW709"
+    NO_SUCH_FORMAT = "GW710"
+    SETTING_INVALID = "GW801"
+    PORT_TAKEN = "GW802"
+    HOME_UNUSABLE = "GW803"
+    EMBEDDED_SERVER = "GW804"
+    STATE_UNREACHABLE = "GW805"
+    STATE_VERSION = "GW806"
+    STATE_BEHIND_ANCHOR = "GW807"
+    AUDIT_KEY_MISMATCH = "GW808"
+    SUBJECTS_INVALID = "GW809"
+    SUBJECT_UNKNOWN = "GW810"
+    KEY_UNKNOWN = "GW811"
+    BACKUP_UNUSABLE = "GW812"
+    LEDGER_CHANGED = "GW813"
+    TRAIL_BROKEN = "GW814"
+    ARGUMENT_INVALID = "GW815"
+    POLICY_INVALID = "GW816"
+    SOURCE_UNUSABLE = "GW817"
+    INTERNAL = "GW901"
+
+
+class _Row(NamedTuple):
+    reason: Reason
+    http: int
+    sqlstate: str
+    title: str
+
+
+_ROWS: Mapping[Code, _Row] = MappingProxyType(
+    {
+        Code.SQL_SYNTAX: _Row(Reason.SYNTAX_ERROR, 400, "42601", "the SQL text cannot be read"),
+        Code.SEVERAL_STATEMENTS: _Row(
+            Reason.SYNTAX_ERROR, 400, "42601", "one statement is expected here"
+        ),
+        Code.SQL_TOO_LARGE: _Row(
+            Reason.LIMIT_EXCEEDED, 413, "54000", "the SQL text is too long or nests too deep"
+        ),
+        Code.STATEMENT_UNSUPPORTED: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "statements of this kind are not supported"
+        ),
+        Code.CLAUSE_UNSUPPORTED: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "this part of SQL is not supported"
+        ),
+        Code.FUNCTION_UNSUPPORTED: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "this function is not supported here"
+        ),
+        Code.RELATION_UNKNOWN: _Row(
+            Reason.NOT_PERMITTED, 403, "42P01", "there is no such table that you may use"
+        ),
+        Code.COLUMN_UNKNOWN: _Row(
+            Reason.NOT_PERMITTED, 403, "42703", "there is no such column that you may use"
+        ),
+        Code.NAME_AMBIGUOUS: _Row(
+            Reason.SYNTAX_ERROR, 400, "42601", "a name has more than one meaning"
+        ),
+        Code.PERSON_ROWS: _Row(Reason.NOT_AGGREGATE, 403, "42501", "rows of persons do not leave"),
+        Code.UNIT_EQUALITY: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "rows of persons meet only on the person"
+        ),
+        Code.ORDER_OF_PERSONS: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "rows of different persons are not put in order"
+        ),
+        Code.CORRELATED: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "a subquery depends on the row around it"
+        ),
+        Code.NOT_GROUPED: _Row(
+            Reason.SYNTAX_ERROR, 400, "42601", "a column is neither grouped nor aggregated"
+        ),
+        Code.TYPE_MISMATCH: _Row(Reason.SYNTAX_ERROR, 400, "42601", "the types do not fit"),
+        Code.FAN_OUT: _Row(
+            Reason.UNBOUNDED, 422, "0A000", "a join multiplies the rows of a person"
+        ),
+        Code.TEXT_DRIFTS: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "the text would not keep its exact meaning"
+        ),
+        Code.PERSON_AS_VALUE: _Row(
+            Reason.NOT_AGGREGATE, 403, "42501", "values of single persons do not leave"
+        ),
+        Code.OPERATION_NOT_PERMITTED: _Row(
+            Reason.NOT_PERMITTED, 403, "42501", "the policy does not permit this use of a column"
+        ),
+        Code.PURPOSE_NOT_PERMITTED: _Row(
+            Reason.NOT_PERMITTED, 403, "42501", "the purpose is not one of yours"
+        ),
+        Code.DATASET_NOT_PERMITTED: _Row(
+            Reason.NOT_PERMITTED, 403, "42501", "there is no such dataset, or not for you"
+        ),
+        Code.NO_BOUND: _Row(
+            Reason.UNBOUNDED, 422, "0A000", "nothing bounds the values that are computed with"
+        ),
+        Code.NOT_ANSWERED_YET: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "this is understood, but not answered yet"
+        ),
+        Code.DIFFERENCING: _Row(
+            Reason.OVERLAP, 403, "42501", "differencing risk: earlier answers would single people out"
+        ),
+        Code.UNREADABLE_CONDITION: _Row(
+            Reason.OVERLAP, 403, "42501", "a condition that cannot be compared with earlier questions"
+        ),
+        Code.SMALL_GROUP: _Row(
+            Reason.OVERLAP, 403, "42501", "this is about fewer people than the policy lets ask about"
+        ),
+        Code.BUDGET_EXHAUSTED: _Row(
+            Reason.BUDGET_EXHAUSTED, 429, "53400", "the privacy budget does not cover this question"
+        ),
+        Code.WINDOW_EXHAUSTED: _Row(
+            Reason.BUDGET_EXHAUSTED,
+            429,
+            "53400",
+            "the budget of this period does not cover this question",
+        ),
+        Code.THRESHOLDS_EXHAUSTED: _Row(
+            Reason.BUDGET_EXHAUSTED,
+            429,
+            "53400",
+            "the delta kept for thresholds does not cover this question",
+        ),
+        Code.ACCOUNT_UNKNOWN: _Row(
+            Reason.NOT_PERMITTED, 403, "42501", "no budget account is open for this question"
+        ),
+        Code.IDEMPOTENCY_MISMATCH: _Row(
+            Reason.SYNTAX_ERROR, 400, "22023", "this idempotency key was used for another question"
+        ),
+        Code.STATE_UNAVAILABLE: _Row(
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "the gateway's state cannot be reached"
+        ),
+        Code.ANCHOR_UNAVAILABLE: _Row(
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "the gateway's anchor cannot be written"
+        ),
+        Code.TWIN_NOT_PERMITTED: _Row(
+            Reason.NOT_PERMITTED, 403, "42501", "the statement names what you may not use"
+        ),
+        Code.TWIN_SYNTAX: _Row(
+            Reason.SYNTAX_ERROR, 400, "42601", "the statement is not valid for PostgreSQL"
+        ),
+        Code.TWIN_UNSUPPORTED: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "the statement needs what PostgreSQL lacks here"
+        ),
+        Code.TWIN_LIMIT: _Row(
+            Reason.LIMIT_EXCEEDED, 413, "54000", "the statement needs more than it may have"
+        ),
+        Code.TWIN_TIMEOUT: _Row(Reason.TIMEOUT, 504, "57014", "the statement took too long"),
+        Code.TWIN_UNAVAILABLE: _Row(
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "the gateway's twin cannot be reached"
+        ),
+        Code.SOURCE_TIMEOUT: _Row(
+            Reason.TIMEOUT, 504, "57014", "the source took longer than a statement may take"
+        ),
+        Code.SOURCE_CANCELLED: _Row(Reason.TIMEOUT, 504, "57014", "the statement was cancelled"),
+        Code.SOURCE_UNAVAILABLE: _Row(
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "the source cannot be reached"
+        ),
+        Code.TABLE_TOO_LARGE: _Row(
+            Reason.LIMIT_EXCEEDED, 413, "54000", "a public table is too large to be read"
+        ),
+        Code.ASKED_AT_ONCE: _Row(
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "too many questions about this dataset at once"
+        ),
+        Code.NO_CREDENTIALS: _Row(Reason.UNAUTHENTICATED, 401, "28000", "no API key was given"),
+        Code.BAD_CREDENTIALS: _Row(
+            Reason.UNAUTHENTICATED, 401, "28P01", "the API key is not valid"
+        ),
+        Code.TOO_MANY_FAILURES: _Row(
+            Reason.LIMIT_EXCEEDED, 429, "53300", "too many failed log-ins from here"
+        ),
+        Code.ROLE_REQUIRED: _Row(Reason.NOT_PERMITTED, 403, "42501", "this needs another role"),
+        Code.BAD_REQUEST: _Row(Reason.SYNTAX_ERROR, 400, "22023", "the request is malformed"),
+        Code.NO_SUCH_ENDPOINT: _Row(Reason.SYNTAX_ERROR, 404, "42601", "there is no such endpoint"),
+        Code.REQUEST_TOO_LARGE: _Row(
+            Reason.LIMIT_EXCEEDED, 413, "54000", "the request is too large"
+        ),
+        Code.METHOD_NOT_ALLOWED: _Row(
+            Reason.SYNTAX_ERROR, 405, "42601", "the endpoint does not take this method"
+        ),
+        Code.TOO_MANY_QUESTIONS: _Row(
+            Reason.LIMIT_EXCEEDED, 429, "53300", "too many questions at the same time"
+        ),
+        Code.NO_SUCH_FORMAT: _Row(
+            Reason.SYNTAX_ERROR, 406, "22023", "answers do not come in this format"
+        ),
+        Code.SETTING_INVALID: _Row(Reason.OPERATION, 500, "58000", "a setting is not valid"),
+        Code.PORT_TAKEN: _Row(Reason.OPERATION, 500, "58000", "the port cannot be listened on"),
+        Code.HOME_UNUSABLE: _Row(
+            Reason.OPERATION, 500, "58000", "the home directory cannot be used"
+        ),
+        Code.EMBEDDED_SERVER: _Row(
+            Reason.OPERATION, 500, "58000", "the embedded PostgreSQL does not start or stop"
+        ),
+        Code.STATE_UNREACHABLE: _Row(
+            Reason.OPERATION, 500, "58000", "the state database cannot be reached"
+        ),
+        Code.STATE_VERSION: _Row(
+            Reason.OPERATION, 500, "58000", "the state database has another version"
+        ),
+        Code.STATE_BEHIND_ANCHOR: _Row(
+            Reason.OPERATION, 500, "58000", "the state is older than its anchor"
+        ),
+        Code.AUDIT_KEY_MISMATCH: _Row(
+            Reason.OPERATION, 500, "58000", "the audit key does not fit the trail"
+        ),
+        Code.SUBJECTS_INVALID: _Row(
+            Reason.OPERATION, 500, "58000", "the subjects file is not valid"
+        ),
+        Code.SUBJECT_UNKNOWN: _Row(Reason.OPERATION, 500, "58000", "there is no such subject"),
+        Code.KEY_UNKNOWN: _Row(Reason.OPERATION, 500, "58000", "there is no such key"),
+        Code.BACKUP_UNUSABLE: _Row(Reason.OPERATION, 500, "58000", "the backup cannot be used"),
+        Code.LEDGER_CHANGED: _Row(
+            Reason.OPERATION, 500, "58000", "the ledger cannot be changed in this way"
+        ),
+        Code.TRAIL_BROKEN: _Row(Reason.OPERATION, 500, "58000", "the trail does not verify"),
+        Code.ARGUMENT_INVALID: _Row(Reason.OPERATION, 500, "58000", "an argument is not valid"),
+        Code.POLICY_INVALID: _Row(Reason.OPERATION, 500, "58000", "a policy is not valid"),
+        Code.SOURCE_UNUSABLE: _Row(
+            Reason.OPERATION, 500, "58000", "the source of a dataset cannot be used"
+        ),
+        Code.INTERNAL: _Row(
+            Reason.INTERNAL, 500, "XX000", "the gateway failed; the operator's log has the id"
+        ),
+    }
+)
+
+REASON: Mapping[Code, Reason] = MappingProxyType({code: row.reason for code, row in _ROWS.items()})
+HTTP: Mapping[Code, int] = MappingProxyType({code: row.http for code, row in _ROWS.items()})
+SQLSTATE: Mapping[Code, str] = MappingProxyType({code: row.sqlstate for code, row in _ROWS.items()})
+TITLE: Mapping[Code, str] = MappingProxyType({code: row.title for code, row in _ROWS.items()})

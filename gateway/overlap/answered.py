@@ -1,0 +1,15 @@
+"""An earlier answer, as trackers look at it."""
+
+from dataclasses import dataclass
+
+from gateway.overlap.history import Entry
+from gateway.overlap.sides import Side
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A region, or groups of one, and how exactly one person was seen in it."""
+
+    sides: tuple[Side, ...]
+    variance: float
+    entry: Entry
