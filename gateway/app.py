@@ -35,6 +35,7 @@ from gateway.observing.metrics import Metrics
 from gateway.own_rows import OwnRows
 from gateway.policy.current import Cause, CurrentPolicies
 from gateway.policy.subjects import Subject, load_subjects
+from gateway.releases.anchored import anchored_epochs
 from gateway.releases.book import Books
 from gateway.rooms import Rooms
 from gateway.served import Served
@@ -100,6 +101,7 @@ def open_ground(settings: Settings, emit: Emit = silent) -> Iterator[Ground]:
                     **anchored_facts(connection, position.seq),
                     **anchored_revocations(connection, position.seq),
                     **anchored_restoration(connection, position.seq),
+                    **anchored_epochs(connection, position.seq),
                 }
                 state.anchor.begin(Anchored(position, facts))
                 emit(AnchorBegun(position.seq))

@@ -159,11 +159,12 @@ def proposed(
     members = policy.auditing.trusted_with(subject)
     with book.still:
         news = [
-            Concerned(part.ground, spread_of_part(errand.whole))
+            Concerned(ground, spread_of_part(errand.whole))
             for part, errand in zip(
                 plan.parts, (one for each in releases for one in each.errands), strict=True
             )
             if is_news(part, book, members)
+            for ground in (part.ground, *part.asides)
         ]
         audit(news, book.history(members), policy.auditing)
     charged = Epsilon(price.value * (cost + debts.of(own)) / whole)

@@ -179,13 +179,22 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
             Reason.UNSUPPORTED_SQL, 422, "0A000", "this is understood, but not answered yet"
         ),
         Code.DIFFERENCING: _Row(
-            Reason.OVERLAP, 403, "42501", "differencing risk: earlier answers would single people out"
+            Reason.OVERLAP,
+            403,
+            "42501",
+            "differencing risk: earlier answers would single people out",
         ),
         Code.UNREADABLE_CONDITION: _Row(
-            Reason.OVERLAP, 403, "42501", "a condition that cannot be compared with earlier questions"
+            Reason.OVERLAP,
+            403,
+            "42501",
+            "a condition that cannot be compared with earlier questions",
         ),
         Code.SMALL_GROUP: _Row(
-            Reason.OVERLAP, 403, "42501", "this is about fewer people than the policy lets ask about"
+            Reason.OVERLAP,
+            403,
+            "42501",
+            "this is about fewer people than the policy lets ask about",
         ),
         Code.BUDGET_EXHAUSTED: _Row(
             Reason.BUDGET_EXHAUSTED, 429, "53400", "the privacy budget does not cover this question"
@@ -241,7 +250,10 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
             Reason.LIMIT_EXCEEDED, 413, "54000", "a public table is too large to be read"
         ),
         Code.ASKED_AT_ONCE: _Row(
-            Reason.BACKEND_UNAVAILABLE, 503, "58000", "too many questions about this dataset at once"
+            Reason.BACKEND_UNAVAILABLE,
+            503,
+            "58000",
+            "too many questions about this dataset at once",
         ),
         Code.NO_CREDENTIALS: _Row(Reason.UNAUTHENTICATED, 401, "28000", "no API key was given"),
         Code.BAD_CREDENTIALS: _Row(

@@ -55,10 +55,7 @@ def whole(releases: Iterable[PricedRelease]) -> tuple[ErrandRelease, ...]:
     return tuple(
         ErrandRelease(
             one,
-            tuple(
-                Errand("", part, None, Shares((), ()), (), (), None)
-                for part in one.parts
-            ),
+            tuple(Errand("", part, None, Shares((), ()), (), (), None) for part in one.parts),
         )
         for one in releases
     )

@@ -26,9 +26,7 @@ from gateway.twin import Twin, open_twin
 from gateway.understanding import Borrow, Question, Understood, rules_for, understand
 from gateway.views import Views
 
-_NOT_LOOKED_AT: Final = (
-    "whether earlier answers stand against it is not looked at here: an estimate tells"
-)
+_NOT_LOOKED_AT: Final = "whether earlier answers stand against it is not looked at here: say --home, or ask for an estimate"
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def explain(
         return Explained(question.subject.name, policy.name, rules, understood, refusal)
     compared = _compared(price, policy)
     try:
-        audit(_concerned(price), History(), policy.auditing)
+        audit(concerned(price), History(), policy.auditing)
     except Refusal as refusal:  # without any past: its conditions, or its parts beside one another
         return Explained(
             question.subject.name, policy.name, rules, understood, refusal, None, compared
@@ -84,10 +82,13 @@ def explain(
     return Explained(question.subject.name, policy.name, rules, understood, None, price, compared)
 
 
-def _concerned(price: Foretold) -> list[Concerned]:
+def concerned(price: Foretold) -> list[Concerned]:
+    """What the auditor is told of the statement."""
+    there = zip(price.grounds, price.asides, price.parts, strict=bool(price.grounds))
     return [
-        Concerned(ground, spread_of_part(part))
-        for ground, part in zip(price.grounds, price.parts, strict=bool(price.grounds))
+        Concerned(one, spread_of_part(part))
+        for ground, asides, part in there
+        for one in (ground, *asides)
     ]
 
 

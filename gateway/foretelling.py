@@ -4,7 +4,7 @@ The currency is the one that a ledger opened now would get, and caps are those t
 that is open already keeps its currency, and limits that were granted since are not known here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -16,7 +16,7 @@ from gateway.cells import answer_columns
 from gateway.noise.pricing import Priced
 from gateway.noise.rolling import NoisyRelease
 from gateway.opening import accounts_of, analyst_account, ledger_of, limits_of
-from gateway.overlap.ground import Ground, ground_of
+from gateway.overlap.ground import Ground, asides_of, ground_of
 from gateway.pipeline import analysed
 from gateway.policy.load import LoadedPolicies
 from gateway.policy.rules import Policy
@@ -39,7 +39,8 @@ class Offered:
 class Foretold:
     """The price of a statement, its columns with their noise and margins, and which groups would come back.
 
-    `grounds` are what its parts are about, as they would be compared with earlier questions.
+    `grounds` are what its parts are about, as they would be compared with earlier questions, and `asides` what single
+    aggregates of each part are about.
     """
 
     currency: Currency
@@ -54,6 +55,7 @@ class Foretold:
     unit: str = ""
     converted_at: Delta = field(default_factory=Delta.zero)
     grounds: tuple[Ground, ...] = ()
+    asides: tuple[tuple[Ground, ...], ...] = ()
 
 
 def foretold(
@@ -74,6 +76,8 @@ def foretold(
         path = path_limits(question.subject.name, policy, loaded)
         cost = cost_on_path(price_of(offered, request), offered.currency, path)
     releases = bought(offered, spending, cost)
+    constants = _constants(bound)
+    grounds = _grounds(spending, constants)
     nothing = {
         step.name: NoisyRelease(one, ()) for step, one in zip(bound.releases, releases, strict=True)
     }
@@ -90,16 +94,24 @@ def foretold(
         for_several(limits_of(policy.privacy.budget), offered.currency, cost),
         policy.dataset.unit,
         policy.privacy.budget.delta * HALF,
-        _grounds(bound, spending),
+        grounds,
+        tuple(
+            asides_of(one.plan, ground, constants)
+            for one, ground in zip(spending.analyses, grounds, strict=True)
+        ),
     )
 
 
-def _grounds(cut: Cut, spending: Spending) -> tuple[Ground, ...]:
-    """Of each part of each release; what is released on the way is known by its place alone, since nothing runs."""
-    constants = {
+def _constants(cut: Cut) -> Mapping[str, str]:
+    """What is released on the way is known by its place alone, since nothing runs."""
+    return {
         step.name: step.table.name if isinstance(step, Fetch | Empty) else step.name
         for step in cut.steps
     }
+
+
+def _grounds(spending: Spending, constants: Mapping[str, str]) -> tuple[Ground, ...]:
+    """Of each part of each release."""
     return tuple(
         ground_of(one.plan, one.groups if isinstance(one.groups, Enumerated) else None, constants)
         for one in spending.analyses

@@ -119,6 +119,7 @@ class _Making:
             asked_at=price,
             delta=delta,
             touched=ordering.touched,
+            asides=self._part.asides,
         )
 
 

@@ -17,7 +17,7 @@ from gateway.catalog.tables import Dataset
 from gateway.constants import Constants
 from gateway.noise.pricing import Shares, slots_of
 from gateway.overlap.declared import declarations
-from gateway.overlap.ground import Ground, ground_of
+from gateway.overlap.ground import Ground, asides_of, ground_of
 from gateway.pricing import Spending
 from gateway.question import Reused
 from gateway.releases.book import Book
@@ -63,11 +63,12 @@ class Circumstances:
 class PlannedPart:
     """A part of a release: `shares` of the price of the statement are bought of it, the rest is taken.
 
-    A slot with both is topped up.
+    A slot with both is topped up. `asides` are what single aggregates are about that look at fewer rows.
     """
 
     name: str
     wanted: Wanted
+    asides: tuple[Ground, ...]
     shares: Shares
     slots: tuple[Match | None, ...]
     choices: tuple[Match | None, ...]
@@ -147,20 +148,22 @@ class _Planning:
             for number, analysis in enumerate(release.parts, 1):
                 groups = analysis.groups
                 listed = groups if isinstance(groups, Enumerated) else None
+                ground = ground_of(analysis.plan, listed, content)
+                asides = asides_of(analysis.plan, ground, content)
                 wanted = wanted_of(
                     analysis,
-                    ground_of(analysis.plan, listed, content),
+                    ground,
                     currency=self.around.currency,
                     declarations=declarations(analysis.plan, self.around.dataset),
                     constants=content,
                 )
                 name = f"{self.around.query_id}.r{place + 1}.{number}"
-                self.parts.append(self._part(name, wanted))
+                self.parts.append(self._part(name, wanted, asides))
             tells = [one.tells for one in self.parts[first:]]
             constants.told(place, None if None in tells else repr(tells))
         return Planned(tuple(self.parts), self.awaited)
 
-    def _part(self, name: str, wanted: Wanted) -> PlannedPart:
+    def _part(self, name: str, wanted: Wanted, asides: tuple[Ground, ...]) -> PlannedPart:
         around = self.around
         sheets: Sequence[Sheet] = ()
         if not around.fresh:
@@ -170,14 +173,20 @@ class _Planning:
         affordable = [one for one in sheets if around.may_take(one)]
         awaited = [one for one in affordable if around.book.pending(one.release)]
         there = [one for one in affordable if one not in awaited] if awaited else affordable
-        part = self._decided(name, wanted, there)
+        part = self._decided(name, wanted, asides, there)
         if awaited and part.shares.cost:
             # somebody buys it at this moment: it is waited for, and not bought twice
-            with_it = self._decided(name, wanted, affordable)
+            with_it = self._decided(name, wanted, asides, affordable)
             self.awaited |= with_it.shares.cost < part.shares.cost
         return part
 
-    def _decided(self, name: str, wanted: Wanted, sheets: Sequence[Sheet]) -> PlannedPart:
+    def _decided(
+        self,
+        name: str,
+        wanted: Wanted,
+        asides: tuple[Ground, ...],
+        sheets: Sequence[Sheet],
+    ) -> PlannedPart:
         asked = Asked(self.share * self.around.cost, self.around.default)
         found = decided(wanted, sheets, asked)
         slots = [self._way(one) for one in found.slots]
@@ -185,6 +194,7 @@ class _Planning:
         return PlannedPart(
             name,
             wanted,
+            asides,
             Shares(tuple(share for _, share in slots), tuple(share for _, share in choices)),
             tuple(match for match, _ in slots),
             tuple(match for match, _ in choices),

@@ -7,22 +7,31 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
+from gateway.app import open_ground
 from gateway.checking import Checked, check_sources, checked_json, completed
 from gateway.cli.exits import plain
 from gateway.cli.settings import settings_from
-from gateway.errors import Code, OperatorError
+from gateway.cli.warn import warn
+from gateway.config import Settings
+from gateway.errors import Code, OperatorError, Refusal
 from gateway.explaining import (
+    concerned,
     explain,
     explained_json,
     explained_text,
     subject_and_policy,
     twin_for_a_while,
 )
+from gateway.foretelling import Foretold
+from gateway.overlap.auditing import audit
 from gateway.policy.difference import Change, differences
 from gateway.policy.load import LoadedPolicies, Reading, read_policies
 from gateway.policy.places import read_paths
+from gateway.policy.rules import Policy
 from gateway.policy.schema import policy_schema
 from gateway.policy.source import SourceUnfit, resolve, source_from
+from gateway.policy.subjects import Subject
+from gateway.releases.book import Books
 from gateway.sketching import sketch
 from gateway.understanding import Question
 
@@ -95,11 +104,30 @@ def _explain(arguments: argparse.Namespace) -> int:
     )
     with twin_for_a_while(settings.postgres_bin) as twin:
         found = explain(question, policy, reading.loaded, twin.borrowed)
+    stands = True
+    lines: tuple[str, ...] = ()
+    if found.price is not None and {"home", "state_url"} & settings.model_fields_set:
+        stands, lines = _verdict(settings, found.price, subject, policy)
     if arguments.json:
-        print(json.dumps(explained_json(found), indent=2))
+        print(json.dumps(explained_json(found, lines), indent=2))
     else:
-        print(plain(explained_text(found), keep_newline=True))
-    return int(found.refusal is not None)
+        print(plain(explained_text(found, lines), keep_newline=True))
+    return int(found.refusal is not None or not stands)
+
+
+def _verdict(
+    settings: Settings, price: Foretold, subject: Subject, policy: Policy
+) -> tuple[bool, tuple[str, ...]]:
+    """What the auditor says beside everything that the subject and those trusted with them were told."""
+    with open_ground(settings, warn) as ground:
+        book = Books(ground.engine)[policy.name]
+        book.refresh()
+        history = book.history(policy.auditing.trusted_with(subject.name))
+        try:
+            audit(concerned(price), history, policy.auditing)
+        except Refusal as refusal:
+            return False, (f"refused beside earlier answers: {refusal}", f"  hint: {refusal.hint}")
+    return True, ("no earlier answer stands against it",)
 
 
 def _schema(arguments: argparse.Namespace) -> int:

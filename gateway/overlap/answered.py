@@ -8,8 +8,9 @@ from gateway.overlap.sides import Side
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A region, or groups of one, and how exactly one person was seen in it."""
+    """A region, or groups of one, how exactly one person was seen in it, and how many are likely there."""
 
     sides: tuple[Side, ...]
     variance: float
+    count: float | None
     entry: Entry

@@ -50,13 +50,31 @@ class Atoms:
             if len(chosen) < len(cells)
         }
 
-    def confined(self, axis: int) -> NDArray[np.int64]:
-        """The class of the axis that an atom lies in; -1 where it lies in several."""
+    @property
+    def cells(self) -> int:
+        """How many cells of the grid are in an atom."""
+        return sum(len(one) for one in self._where)
+
+    def along(self, axis: int) -> NDArray[np.intp]:
+        """The class that each cell has on this axis, atom by atom."""
         shape = [len(cells) for _, cells in self.classes]
-        places = np.unravel_index(np.concatenate(self._where), shape)[axis]
-        starts = np.cumsum([0, *(len(one) for one in self._where[:-1])])
-        low, high = np.minimum.reduceat(places, starts), np.maximum.reduceat(places, starts)
-        return np.where(low == high, low, -1)
+        return np.asarray(np.unravel_index(np.concatenate(self._where), shape)[axis])
+
+    def confined(self, axis: int) -> NDArray[np.intp]:
+        """The class of the axis that an atom lies in; -1 where it lies in several."""
+        places = self.along(axis)
+        low = np.minimum.reduceat(places, self._starts)
+        return np.where(low == np.maximum.reduceat(places, self._starts), low, -1)
+
+    def largest(self, of_cells: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.maximum.reduceat(of_cells, self._starts))
+
+    def total(self, of_cells: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(np.add.reduceat(of_cells, self._starts))
+
+    @property
+    def _starts(self) -> NDArray[np.int64]:
+        return np.cumsum([0, *(len(one) for one in self._where[:-1])])
 
 
 def atoms_of(regions: Sequence[Sequence[Side]], axes: Axes) -> Atoms | None:

@@ -1,18 +1,18 @@
-"""Slabs: the atoms that lie in few cells of one axis."""
+"""Where few people may be: atoms of few cells or a small share, and slabs, the atoms within few cells of one axis."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gateway.overlap.answered import Told
 from gateway.overlap.atoms import Atoms
 from gateway.overlap.axes import Axis
 from gateway.overlap.cells import Cells
 from gateway.overlap.extents import BOUNDLESS, is_fine, width
-from gateway.overlap.narrow import SLIVER
+from gateway.overlap.narrow import MINOR_PART, SLIVER
 from gateway.overlap.part import Part
 from gateway.overlap.sides import hull
-from gateway.overlap.sizes import likely
 from gateway.policy.rules import Auditing
 
 
@@ -31,6 +31,29 @@ def slabs(part: Part, told: Sequence[Told], atoms: Atoms, rules: Auditing) -> It
             inside: list[int] = np.flatnonzero(confined == at).tolist()
             if len(inside) > 1:
                 yield inside
+
+
+def few_in(part: Part, told: Sequence[Told], atoms: Atoms, rules: Auditing) -> NDArray[np.bool_]:
+    """The atoms that can be narrow: none that is not among them is."""
+    few = np.zeros(atoms.members.shape[1], dtype=np.bool_)
+    volume = np.ones(atoms.cells)
+    for place, (name, classes) in enumerate(atoms.classes):
+        axis = part.axes[name]
+        found = [width(one, axis) for one in classes]
+        widths = np.array([BOUNDLESS if one is None else float(one) for one in found])
+        along = widths[atoms.along(place)]
+        if is_fine(axis):
+            few |= atoms.largest(along) <= rules.narrow_cells
+        volume *= along
+    if rules.min_units > 1:
+        sizes = atoms.total(volume)
+        for row, one in enumerate(told, start=1):
+            has = atoms.members[row]
+            if one.count is not None:
+                shares = sizes / max(float(sizes[has].sum()), 1.0)
+                small = (max(one.count, 0.0) * shares < rules.min_units) & (shares <= MINOR_PART)
+                few |= has & small
+    return few
 
 
 def _is_few(cells: Cells, axis: Axis, density: float | None, rules: Auditing) -> bool:
@@ -53,7 +76,6 @@ def _density(name: str, part: Part, told: Sequence[Told]) -> float | None:
         wide = BOUNDLESS if found is None else float(found)
         if best is not None and wide <= best[0]:
             continue
-        count = likely(one.entry, around)
-        if count is not None:
-            best = wide, max(count, 0.0) / max(wide, 1.0)
+        if one.count is not None:
+            best = wide, max(one.count, 0.0) / max(wide, 1.0)
     return None if best is None else best[1]

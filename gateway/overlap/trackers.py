@@ -30,7 +30,7 @@ from gateway.overlap.pairs import Clash, nearest_groups
 from gateway.overlap.part import Near, Part
 from gateway.overlap.sides import Side, hull
 from gateway.overlap.sizes import groups_in, likely
-from gateway.overlap.slabs import slabs
+from gateway.overlap.slabs import few_in, slabs
 from gateway.policy.rules import Auditing, Unread
 
 MOST_REGIONS: Final = 48
@@ -66,28 +66,51 @@ def _singled_out(
 ) -> list[Clash]:
     limit = max(float(rules.min_units) ** 2, _CLOSER * float(part.spread))
     variances = np.array([float(part.spread), *(one.variance for one in told)])
-    for several in _alone(atoms, limit, variances):
-        clash = _narrow(several, part, told, atoms, judge)
+    several = [[one] for one in _alone(atoms, variances, limit, few_in(part, told, atoms, rules))]
+    several += [
+        slab
+        for slab in slabs(part, told, atoms, rules)
+        if _shown(slab, atoms.members, variances, limit)
+    ]
+    for one in several:
+        clash = _narrow(one, part, told, atoms, judge)
         if clash is not None:
             return clash
-    for slab in slabs(part, told, atoms, rules):
-        if _shown(slab, atoms.members, variances, limit):
-            clash = _narrow(slab, part, told, atoms, judge)
-            if clash is not None:
-                return clash
     return []
 
 
-def _alone(atoms: Atoms, limit: float, variances: Numbers) -> Iterator[list[int]]:
-    """Atoms that can be computed now and could not before."""
-    seen = np.flatnonzero(best_variances(atoms.members, variances) < limit)
-    if not len(seen):
-        return
-    before = best_variances(atoms.members[1:], variances[1:])
-    itself = atoms.members[0].sum() == 1
-    for atom in seen.tolist():
-        if before[atom] >= limit and not (itself and atoms.members[0, atom]):
-            yield [atom]
+def _alone(atoms: Atoms, variances: Numbers, limit: float, few: NDArray[np.bool_]) -> list[int]:
+    """Atoms of few that can be computed now and could not before."""
+    if not few.any():
+        return []
+    rows = taking_part(atoms.members, few)
+    if not len(rows) or rows[0] != 0:
+        return []
+    members, left = atoms.members[rows], variances[rows]
+    seen = few & (best_variances(members, left) < limit)
+    if atoms.members[0].sum() == 1:
+        seen &= ~atoms.members[0]  # the question itself
+    if not seen.any():
+        return []
+    before = best_variances(members[1:], left[1:])
+    found: list[int] = np.flatnonzero(seen & (before >= limit)).tolist()
+    return found
+
+
+def taking_part(members: NDArray[np.bool_], free: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """The answers that can be in a combination which gives nothing of any atom that is not free.
+
+    Who alone has such an atom cannot: nobody would take it away again. Without it others may be alone.
+    """
+    rows = np.arange(len(members))
+    while len(rows):
+        left = members[rows]
+        single = (left.sum(axis=0) == 1) & ~free
+        out = left[:, single].any(axis=1)
+        if not out.any():
+            break
+        rows = rows[~out]
+    return rows
 
 
 def _shown(slab: list[int], members: NDArray[np.bool_], variances: Numbers, limit: float) -> bool:
@@ -95,13 +118,16 @@ def _shown(slab: list[int], members: NDArray[np.bool_], variances: Numbers, limi
 
     That is asked of each of its atoms as if the others of the slab did not count.
     """
-    if not members[0, [one for one in range(members.shape[1]) if one not in set(slab)]].any():
+    free = np.zeros(members.shape[1], dtype=np.bool_)
+    free[slab] = True
+    rows = taking_part(members, free)
+    if not len(rows) or rows[0] != 0 or not members[0, ~free].any():
         return False  # the question itself is about nothing else
-    outside = np.setdiff1d(np.arange(members.shape[1]), slab)
+    outside = np.flatnonzero(~free)
     for atom in slab[:_MOST_OF_A_SLAB]:
-        kept = members[:, [*outside, atom]]
-        if best_variances(kept, variances)[-1] < limit:
-            return bool(best_variances(kept[1:], variances[1:])[-1] >= limit)
+        kept, left = members[rows][:, [*outside.tolist(), atom]], variances[rows]
+        if best_variances(kept, left)[-1] < limit:
+            return bool(best_variances(kept[1:], left[1:])[-1] >= limit)
     return False
 
 
@@ -116,8 +142,7 @@ def _narrow(
         residual = Residual(parts, part.sides, part.sides, None)
     else:
         one = told[tightest - 1]
-        count = likely(one.entry, hull(one.sides, part.axes))
-        residual = Residual(parts, one.sides, one.sides, count)
+        residual = Residual(parts, one.sides, one.sides, one.count)
     narrow = judge.narrow(residual)
     if narrow is None:
         return None
@@ -177,7 +202,8 @@ def _told(part: Part, places: Sequence[Near], rules: Auditing) -> list[Told]:
             if not entry.readable and rules.opaque is Unread.ALLOW:
                 continue
             for sides, groups in _answers(part, entry):
-                told = Told(sides, entry.variance(groups), entry)
+                count = likely(entry, hull(sides, part.axes))
+                told = Told(sides, entry.variance(groups), count, entry)
                 found.append((float(far[row]), number, -entry.order, told))
     found.sort(key=lambda one: one[:3])
     return _different([told for *_, told in found])

@@ -5,7 +5,7 @@ each of them or long afterwards, in this process or in another, it holds the sam
 added once more when they are known, and `History` keeps what came last.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -27,6 +27,7 @@ class _Release:
     spreads: tuple[Fraction, ...]
     counts: tuple[int, ...] | None = None
     counted: int | None = None  # the slot that the counts are of
+    asides: tuple[Ground, ...] = ()
 
     def past(self, release: str, slots: int) -> Past:
         """For somebody who was told these slots."""
@@ -34,6 +35,12 @@ class _Release:
         told_counts = self.counted is None or slots >> self.counted & 1
         counts = self.counts if told_counts else None
         return Past(release, self.query_id, self.ground, counts, min(told, default=FARTHEST))
+
+    def aside(self, release: str, slots: int) -> Iterator[Past]:
+        """The same of what single aggregates are about; how many that are is not known."""
+        whole = self.past(release, slots)
+        for number, ground in enumerate(self.asides, 1):
+            yield Past(f"{release}.{number}", self.query_id, ground, None, whole.spread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +69,9 @@ class Histories:
 
     def bought(self, sheet: Sheet, subject: str) -> None:
         spreads = tuple(spread_of(slot) for slot in sheet.slots)
-        self._releases[sheet.release] = _Release(sheet.query_id, sheet.ground, spreads)
+        self._releases[sheet.release] = _Release(
+            sheet.query_id, sheet.ground, spreads, asides=sheet.asides
+        )
         self._moves.append(_Move(subject, sheet.release, (1 << len(spreads)) - 1))
 
     def told(self, release: str, subject: str, slots: Iterable[int]) -> None:
@@ -85,6 +94,10 @@ class Histories:
             elif move.subject is not None or known is None:
                 continue
             slots = group.knows[move.release]
-            group.history.add(self._releases[move.release].past(move.release, slots))
+            release = self._releases[move.release]
+            group.history.add(release.past(move.release, slots))
+            if move.subject is not None:
+                for one in release.aside(move.release, slots):
+                    group.history.add(one)
         group.read = len(self._moves)
         return group.history

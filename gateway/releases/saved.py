@@ -29,7 +29,7 @@ _RATIO: Final = re.compile(r"-?[0-9]+/[1-9][0-9]*")
 _MOST_BYTES: Final = 256_000_000  # more than any content has
 _SHEET: Final = frozenset(
     {"v", "release", "query", "at", "epoch", "ground", "bounding", "additive", "plain", "listed"}
-    | {"slots", "choices", "asked_at", "delta", "touched"}
+    | {"slots", "choices", "asked_at", "delta", "touched", "asides"}
 )
 _CONTENT: Final = frozenset({"v", "groups", "keys", "columns", "chosen", "spans"})
 
@@ -56,6 +56,7 @@ def sheet_json(sheet: Sheet) -> Json:
         "asked_at": sheet.asked_at.ratio,
         "delta": _ratio_text(sheet.delta),
         "touched": None if sheet.touched is None else list(sheet.touched),
+        "asides": [ground_json(one) for one in sheet.asides],
     }
 
 
@@ -76,6 +77,7 @@ def sheet_of_json(said: Json) -> Sheet:
         asked_at=_price(there["asked_at"]),
         delta=_ratio(there["delta"]),
         touched=_touched(there["touched"]),
+        asides=tuple(map(ground_of_json, _list(there["asides"]))),
     )
 
 

@@ -48,7 +48,8 @@ class Sheet:
     alone would measure; `additive`: and groups put together are what a question about all of them would. `listed`:
     its groups are all combinations of its keys' values, in their order; else they were found in the data.
     `asked_at` is the price of the statement that it was bought by, `delta` what its threshold took; `touched` are the
-    cells of the immutable partition that it is confined to, None where it is not.
+    cells of the immutable partition that it is confined to, None where it is not. `asides` are what single aggregates
+    are about that look at fewer rows; questions are compared with them, and never answered from them.
     """
 
     release: str
@@ -65,6 +66,7 @@ class Sheet:
     asked_at: Epsilon
     delta: Fraction = Fraction(0)
     touched: tuple[str, ...] | None = None
+    asides: tuple[Ground, ...] = ()
 
     @property
     def cost(self) -> Fraction:

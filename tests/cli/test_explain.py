@@ -204,7 +204,7 @@ def test_explain_tells_what_is_compared_with_earlier_questions(
     at = said.index("compared with earlier questions as:")
     assert said[at + 1 :] == [
         "  patients where birth_year 1920 to 1949, region north or south, cut by region (2 groups)",
-        "whether earlier answers stand against it is not looked at here: an estimate tells",
+        "whether earlier answers stand against it is not looked at here: say --home, or ask for an estimate",
     ]
     assert _explain(NARROW, "--as", "alice", "--json") == 0
     assert json.loads(capsys.readouterr().out)["overlap"] == {
@@ -256,7 +256,7 @@ def test_explained_has_the_verdict_that_it_is_given() -> None:
     """Who has looked into the history hands in what it says; it stands in the place of the advice."""
     compared = Compared((("patients, all rows",),), (), Unread.REFUSE)
     found = Explained("alice", "clinic", Applying((), ()), None, None, None, compared)
-    assert explained_text(found).splitlines()[-1].endswith("an estimate tells")
+    assert explained_text(found).splitlines()[-1].endswith("or ask for an estimate")
     assert explained_text(found, ["nothing stands against it"]).splitlines()[-2:] == [
         "  patients, all rows",
         "nothing stands against it",

@@ -9,6 +9,7 @@ given one exact count, and a tape with other noise.
 from collections import Counter
 from collections.abc import Sequence
 from datetime import date, timedelta
+from os.path import commonprefix
 from pathlib import Path
 
 import duckdb
@@ -133,11 +134,18 @@ def runs(
 def _first_difference(one: Run, other: Run) -> str | None:
     for number, (mine, theirs) in enumerate(zip(one.said, other.said, strict=True), 1):
         if mine != theirs:
-            return f"question {number}: {mine} and {theirs}"
+            return f"question {number}: {_apart(repr(mine), repr(theirs))}"
     for mine, theirs in zip(one.records, other.records, strict=True):  # type: ignore[assignment]  # texts
         if mine != theirs:
-            return f"{mine} and {theirs}"
+            return _apart(str(mine), str(theirs))
     return None
+
+
+def _apart(one: str, other: str) -> str:
+    """Both, from where they part."""
+    common = len(commonprefix([one, other]))
+    begin = max(0, common - 80)
+    return f"{one[begin : common + 200]!r} and {other[begin : common + 200]!r}"
 
 
 @pytest.mark.slow

@@ -10,7 +10,14 @@ from gateway.embedded import Lease
 
 @pytest.fixture(scope="session")
 def houses(sample_server: Lease) -> Iterator[Opened]:
-    with opened(sample_server) as one:
+    with opened(sample_server, pure=60, zcdp=40, found=1, modest=1, audited=28) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def few(sample_server: Lease) -> Iterator[Opened]:
+    """Another one, quick to open and to read its policies again."""
+    with opened(sample_server, pure=8, postgresql=4) as one:
         yield one
 
 

@@ -27,8 +27,8 @@ from gateway.policy.subjects import Subject
 from gateway.question import Answer, Estimate, Request
 from gateway.units import Epsilon
 
-PURE, ZCDP, FOUND, POSTGRESQL, AUDITED = "pure", "zcdp", "found", "postgresql", "audited"
-_MANY: Final = {PURE: 64, ZCDP: 40, FOUND: 2, POSTGRESQL: 6, AUDITED: 28}
+PURE, ZCDP, FOUND, POSTGRESQL = "pure", "zcdp", "found", "postgresql"
+AUDITED, MODEST = "audited", "modest"
 # groups that are found in the data are only shown where noise is small, and small differences only known there
 _DEAR: Final = "20"
 _DEARER: Final = "2000"
@@ -124,13 +124,13 @@ class Place:
 
 
 @contextmanager
-def opened(server: Lease) -> Iterator[Opened]:
-    """The gateway with all of its datasets, gone afterwards."""
+def opened(server: Lease, **many: int) -> Iterator[Opened]:
+    """A gateway with so many datasets of each kind, gone afterwards."""
     home = Path(tempfile.mkdtemp(prefix="gw-test-"))
     home.chmod(0o711)
     try:
         with ExitStack() as sources:
-            names = {kind: _names(kind, many) for kind, many in _MANY.items()}
+            names = {kind: _names(kind, number) for kind, number in many.items()}
             urls = _sources(sources, server, home, names)
             yield from _opened(home, names, urls)
     finally:
@@ -169,6 +169,9 @@ def _policy(kind: str, name: str) -> str:
             return policy(name, name.upper(), "laplace", price=_DEARER, groups=1)
         case "audited":
             return policy(name, name.upper(), "laplace", price=_DEAR, audit=AUDIT)
+        case "modest":
+            text = policy(name, name.upper(), "laplace")
+            return text.replace("    budget: {epsilon: 10000}", "    budget: {epsilon: 0.0015}")
         case _:
             return policy(name, name.upper(), "laplace")
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.places import Place
+from endtoend.reuse.places import MODEST, Opened, Place
 
 from gateway.errors import Code, Refusal
 from gateway.question import Answer, Reused
@@ -44,14 +44,18 @@ def test_another_analyst_pays_for_the_columns_they_are_told(place: Place) -> Non
     assert place.spent_by_all() == _PRICE
 
 
-def test_analyst_who_cannot_pay_is_not_told_what_is_there(place: Place) -> None:
+def test_analyst_who_cannot_pay_is_not_told_what_is_there(houses: Opened) -> None:
     """An own account bounds what one analyst learns, whoever paid the ledger for it."""
+    place = houses.place(MODEST)
     place.ask(_SUM)
-    assert place.ask("SELECT AVG(birth_year) FROM patients", "dave", epsilon="9999").charged
+    other = "SELECT SUM(birth_year) FROM patients"
+    place.ask(other, "carol")
+    assert place.ask(_SUM, "dave").reused is Reused.SAME
     with pytest.raises(Refusal) as caught:
-        place.ask("SELECT SUM(birth_year) FROM patients", "dave", epsilon="1")
+        place.ask(other, "dave")
     assert caught.value.code is Code.BUDGET_EXHAUSTED
-    assert place.spent("dave") == 10_000
+    assert place.spent("dave") == _PRICE
+    assert place.spent_by_all() == 2 * _PRICE
 
 
 def test_analyst_never_pays_more_than_was_offered(place: Place) -> None:
@@ -104,7 +108,7 @@ def _refused(place: Place) -> tuple[Code, str, str | None]:
 
 def test_key_that_comes_again_is_the_answer_of_its_question(place: Place) -> None:
     """The first time it is bought; with the key again it is the same answer by its number; without, it is reused."""
-    key = ("key", "what it asked")
+    key = (f"again {place.dataset}", "what it asked")
     first = place.ask(_SUM, idempotency=key)
     assert first.charged.value == _PRICE
     kept = place.ask(_SUM, idempotency=key)
@@ -120,7 +124,7 @@ def test_key_of_a_question_that_was_answered_before_costs_nothing(place: Place) 
     """Reuse comes first: with a key or without, there is nothing to pay, however often."""
     first = place.ask(_SUM)
     for _ in range(2):
-        told = place.ask(_SUM, idempotency=("late", "what it asked"))
+        told = place.ask(_SUM, idempotency=(f"late {place.dataset}", "what it asked"))
         assert told.rows == first.rows
         assert not told.charged
     assert place.spent() == place.spent_by_all() == _PRICE
@@ -129,7 +133,7 @@ def test_key_of_a_question_that_was_answered_before_costs_nothing(place: Place) 
 def test_key_of_a_fresh_answer_is_charged_once(place: Place) -> None:
     """`fresh` pays anew, but not for the same key."""
     first = place.ask(_SUM)
-    key = ("fresh", "what it asked")
+    key = (f"fresh {place.dataset}", "what it asked")
     fresh = [place.ask(_SUM, idempotency=key, fresh=True) for _ in range(2)]
     assert fresh[0].rows == fresh[1].rows != first.rows
     assert place.spent_by_all() == 2 * _PRICE

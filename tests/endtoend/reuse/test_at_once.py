@@ -131,11 +131,11 @@ def _another(houses: Opened, place: Place) -> Iterator[Another]:
 
 
 def test_question_is_paid_once_when_two_processes_ask_it_at_the_same_moment(
-    houses: Opened,
+    few: Opened,
 ) -> None:
     """Each knows what the other bought: both get the same answer, and the dataset gives one price."""
-    place = houses.place(POSTGRESQL)
-    with _another(houses, place) as another:
+    place = few.place(POSTGRESQL)
+    with _another(few, place) as another:
         for number in range(_ROUNDS):
             another.begin(_of(number))
             mine = place.ask(_of(number))
@@ -145,11 +145,11 @@ def test_question_is_paid_once_when_two_processes_ask_it_at_the_same_moment(
             assert place.spent_by_all() == (number + 1) * _PRICE
 
 
-def test_answer_of_one_process_is_free_in_another(houses: Opened) -> None:
+def test_answer_of_one_process_is_free_in_another(few: Opened) -> None:
     """Whoever asks later finds it, wherever it was bought; also one that starts afterwards."""
-    place = houses.place(POSTGRESQL)
+    place = few.place(POSTGRESQL)
     first = place.ask(_SUM)
-    with _another(houses, place) as another:
+    with _another(few, place) as another:
         another.begin(_SUM)
         assert another.answer() == ([list(row) for row in first.rows], Fraction(0))
         another.begin(_of(1))

@@ -71,10 +71,8 @@ def _region(chance: np.random.Generator) -> Region:
         some = chance.choice(["north", "east", "south", "west"], int(chance.integers(1, 4)), False)
         region = region.meet(where((SIDE, names(*(str(one) for one in some)))))
     if chance.random() < 0.3:
-        some = [f"town {one}" for one in chance.integers(0, 4, 2)]
-        region = region.meet(
-            where((TOWN, Names(frozenset(some), rest=bool(chance.random() < 0.5))))
-        )
+        towns = frozenset(f"town {one}" for one in chance.integers(0, 4, 2))
+        region = region.meet(where((TOWN, Names(towns, rest=bool(chance.random() < 0.5)))))
     if chance.random() < 0.2:
         region = region.without(
             where((DAY, ranges((10, 10 + int(chance.integers(0, 2))))), (SIDE, names("north")))
@@ -93,20 +91,23 @@ def _keys(chance: np.random.Generator) -> tuple[GroupKey, ...]:
     )
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(0, 60, 10))
 def test_pairs_that_are_found_fast_are_those_that_are_found_by_looking_at_all(seed: int) -> None:
     """The bounds by which most releases are passed over leave out none that clashes."""
+    assert sum(_compared(one) for one in range(seed, seed + 10)) > 0
+
+
+def _compared(seed: int) -> int:
+    """How many clashes there are beside fifty releases, after both ways have found the same."""
     chance = np.random.default_rng(seed)
     told = []
     for number in range(50):
         keys = _keys(chance)
         size = int(np.prod([len(one.values or ()) for one in keys]))
         counts = [int(one) for one in chance.integers(0, 4000, size)]
-        told.append(
-            past(number, _region(chance), *keys, counts=counts if chance.random() < 0.7 else None)
-        )
-    history = History(told)
-    index = history.of("t")
+        known = counts if chance.random() < 0.7 else None
+        told.append(past(number, _region(chance), *keys, counts=known))
+    index = History(told).of("t")
     assert index is not None
     found = 0
     for _ in range(10):
@@ -121,7 +122,7 @@ def test_pairs_that_are_found_fast_are_those_that_are_found_by_looking_at_all(se
         }
         assert fast == slow
         found += len(slow)
-    assert found
+    return found
 
 
 _ASKED = """
