@@ -2,10 +2,11 @@
 
 import os
 import pwd
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from socket import socket
+from threading import Thread
 from typing import Any
 
 from sqlalchemy import Engine
@@ -15,7 +16,7 @@ from gateway.asking import Asking
 from gateway.budget.anchored import anchored_facts, require_not_less
 from gateway.budget.standing import Standing, standings, standings_of
 from gateway.config import Settings
-from gateway.errors import BackendUnavailable, Code, OperatorError
+from gateway.errors import BackendUnavailable, Code, OperatorError, Refusal
 from gateway.events import AnchorBegun, Emit, StateOpened, silent
 from gateway.frontends.pgwire.doors import WireDoor
 from gateway.frontends.pgwire.entrance import FRONT_END as WIRE
@@ -197,6 +198,19 @@ def open_asking(
         grid=lambda: policies.value.longest_grid_ms,
     )
     return Asking(house, own, served, front_end)
+
+
+def read_ahead(asking: Asking, datasets: Iterable[str]) -> Thread:
+    """Read what was asked of the datasets, so that the first question need not wait for it."""
+
+    def read() -> None:
+        for dataset in datasets:
+            with suppress(Refusal):  # where the state cannot be reached, whoever asks is told
+                asking.house.books[dataset].refresh()
+
+    reading = Thread(target=read, name="reading-ahead", daemon=True)
+    reading.start()
+    return reading
 
 
 @contextmanager

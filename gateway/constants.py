@@ -1,8 +1,8 @@
 """What tells the content of the constants that plans read, before they are there.
 
-A plan may read what a release before it gave: over other content it is about other rows. Where that release is taken
-from sheets that are known by name, and what is made of it on the twin is the same each time, the content has a name,
-too; else it has one that nothing else has.
+A plan may read what a release before it gave: over other content it is about other rows. What a release gives is on
+sheets that have names, or will have; where what is made of it on the twin is the same each time, that has a name, too,
+and else one that nothing else has.
 
 INVARIANT: equal names, equal content.
 """
@@ -33,10 +33,9 @@ class Constants:
                 self._names[step.name] = self._named(step)
         return dict(self._names)
 
-    def told(self, place: int, tells: str | None) -> None:
-        """What tells the content of a release; None where it is yet to be measured."""
-        name = self._releases[place]
-        self._names[name] = self._only(name) if tells is None else _digest(tells)
+    def told(self, place: int, tells: str) -> None:
+        """What tells the content of a release."""
+        self._names[self._releases[place]] = _digest(tells)
 
     def _named(self, step: Release | Fetch | Empty | Stage) -> str:
         if isinstance(step, Stage):

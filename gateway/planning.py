@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
+from itertools import count
 
 from gateway.budget.account import Currency
 from gateway.catalog.tables import Dataset
@@ -86,11 +87,24 @@ class PlannedPart:
         return (one for one in (*self.slots, *self.choices) if one is not None)
 
     @property
-    def tells(self) -> str | None:
-        """What tells its content apart from any other; None where some of it is yet to be measured."""
-        if self.shares.cost:
-            return None
-        return repr([(one.sheet.release, one.place, one.how.value) for one in self.taken])
+    def tells(self) -> str:
+        """What tells its content: where each slot and choice is found, or will be found when it was bought."""
+        return repr(
+            [
+                *self._found(self.slots, self.shares.slots),
+                *self._found(self.choices, self.shares.choices),
+            ]
+        )
+
+    def _found(
+        self, taken: Sequence[Match | None], shares: Sequence[Fraction | None]
+    ) -> Iterator[tuple[str, int, str]]:
+        bought = count()
+        for match, share in zip(taken, shares, strict=True):
+            if share is not None:
+                yield self.name, next(bought), Reused.SAME.value
+            elif match is not None:
+                yield match.sheet.release, match.place, match.how.value
 
 
 @dataclass(frozen=True)
@@ -159,8 +173,7 @@ class _Planning:
                 )
                 name = f"{self.around.query_id}.r{place + 1}.{number}"
                 self.parts.append(self._part(name, wanted, asides))
-            tells = [one.tells for one in self.parts[first:]]
-            constants.told(place, None if None in tells else repr(tells))
+            constants.told(place, repr([one.tells for one in self.parts[first:]]))
         return Planned(tuple(self.parts), self.awaited)
 
     def _part(self, name: str, wanted: Wanted, asides: tuple[Ground, ...]) -> PlannedPart:

@@ -10,6 +10,7 @@ from gateway.app import (
     open_policies,
     open_twin_of,
     question_door,
+    read_ahead,
     rest_doors,
     serving_wire,
 )
@@ -50,6 +51,7 @@ def serve(settings: Settings, stop: Stop) -> None:
             closing(open_asking(ground, policies, twin, "rest", emit)) as asking,
             serving_wire(ground, policies, asking, wire, emit),
         ):
+            read_ahead(asking, policies.value.policies)
             questions = question_door(asking)
             emit(Started(__version__, address_of(listener, settings), wire_address(wire)))
             app = create_app(

@@ -46,10 +46,12 @@ def audit(concerned: Sequence[Concerned], history: History, rules: Auditing) -> 
 
 def _audited(part: Part, indexes: tuple[Index, ...], rules: Auditing) -> None:
     sizes = Sizes(indexes, part.axes)
+    places = [near_of(part, index) for index in indexes]
+    for near in places:
+        sizes.seen(near.index, part.around, near.lying)
     if rules.min_units > 1:
         _not_small(part, sizes, rules)
     judge = Judge(rules, sizes, part.axes)
-    places = [near_of(part, index) for index in indexes]
     for near in places:
         found = list(islice(clashes(part, near, judge, rules), MOST_NAMED))
         if found:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gateway.overlap.cells import Cells, everything, intersection, is_empty, minus
 from gateway.overlap.extents import without_null
-from gateway.overlap.history import Entry, Index
+from gateway.overlap.history import Entry, Index, Lying
 from gateway.overlap.sides import Axes, Side, hull, share
 
 _MOST_AROUND: Final = 24  # how many of the tightest regions around are looked at
@@ -85,7 +85,12 @@ class Sizes:
     def __init__(self, indexes: Sequence[Index], axes: Axes) -> None:
         self._indexes = indexes
         self._axes = axes
+        self._lying: dict[int, tuple[Side, Lying]] = {}
         self._around: dict[frozenset[tuple[str, Cells]], list[Entry]] = {}
+
+    def seen(self, index: Index, around: Side, lying: Lying) -> None:
+        """How an index lies to what is around the new region, which is asked about most."""
+        self._lying[self._indexes.index(index)] = around, lying
 
     def exactly(self, parts: Sequence[Side]) -> Known | None:
         """The size of these rows where just they were counted; of several, by the one with the fewest groups."""
@@ -162,12 +167,16 @@ class Sizes:
         key = frozenset(around.items())
         known = self._around.get(key)
         if known is None:
-            known = [one for index in self._indexes for one in self._tightest(index, around)]
+            known = [
+                one for place in range(len(self._indexes)) for one in self._tightest(place, around)
+            ]
             self._around[key] = known
         return known
 
-    def _tightest(self, index: Index, around: Side) -> list[Entry]:
-        lying = index.lying(around, (), self._axes)
+    def _tightest(self, place: int, around: Side) -> list[Entry]:
+        index, (of, lying) = self._indexes[place], self._lying.get(place, ({}, None))
+        if lying is None or of != around:
+            lying = index.lying(around, (), self._axes)
         rows = index.covering(lying)
         rows = rows[index.totals[rows] >= 0]
         if not len(rows):

@@ -4,6 +4,7 @@ INVARIANT: said are texts of the question, names of columns, ids of questions an
 or not.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,13 +16,16 @@ from gateway.overlap.sides import Axes
 from gateway.policy.rules import Auditing
 
 MOST_NAMED: Final = 3
+_STAGED: Final = re.compile(r"value_of\([0-9a-f]{64}\)|\b[0-9a-f]{64}\b")
 THIS: Final = ""  # the query id of the other parts of the question itself
 
 
 def unreadable(condition: str) -> OverlapRefused:
+    """What stands for another answer in it is of no use to anybody who reads it."""
+    shown = _STAGED.sub("another answer", condition)
     return OverlapRefused(
         Code.UNREADABLE_CONDITION,
-        f"the condition `{condition}`",
+        f"the condition `{shown}`",
         "compare columns with constants: `=`, `<`, BETWEEN, IN, IS NULL, put together by AND, OR and NOT",
     )
 

@@ -15,8 +15,7 @@ from gateway.binding.bound import Cut
 from gateway.bounding.fold_moments import fold_moments
 from gateway.errors import OverlapRefused
 from gateway.overlap.auditing import Concerned, History, Past, audit
-from gateway.overlap.filtered import grounds_of
-from gateway.overlap.ground import Ground
+from gateway.overlap.ground import Ground, asides_of, ground_of
 from gateway.plan.grouping import Aggregate
 from gateway.policy.rules import Auditing, Unread
 from gateway.sensitivity.analyse import analyse
@@ -43,7 +42,8 @@ def _parts(plan: Aggregate) -> Iterator[Ground]:
     analysed = partial(analyse, pairs=True, enumerated_groups=10_000, min_units=10)
     for part in rolled(folded, analysed).parts:
         listed = part.groups if isinstance(part.groups, Enumerated) else None
-        yield from grounds_of(part.plan, listed, {})
+        ground = ground_of(part.plan, listed, {})
+        yield from (ground, *asides_of(part.plan, ground, {}))
 
 
 @dataclass
