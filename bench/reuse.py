@@ -37,7 +37,7 @@ _DATASETS: Final = {
     "board": Dataset("20", "0.05"),
     "counts_100": Dataset("1", "0.01", NO_AUDIT),
     "counts_1000": Dataset("1", "0.001", NO_AUDIT),
-    "trace": Dataset("1", "0.01"),
+    "trace": Dataset("1", "0.005"),
 }
 
 
@@ -130,13 +130,13 @@ def business(gateway: Gateway, statements: int) -> None:
 
 
 def _different() -> Iterator[str]:
-    """Counts of patients: no region twice."""
+    """Counts of patients: no two of the same ones."""
     for low in range(1920, 2020):
         for region in REGIONS:
             for condition in (
                 f"birth_year >= {low + 1}",
                 f"birth_year < {low + 1} AND income > 1000",
-                f"birth_year <> {low}",
+                f"birth_year <> {low + 1}",
             ):
                 yield f"SELECT COUNT(*) AS n FROM patients WHERE region = '{region}' AND {condition}"
 

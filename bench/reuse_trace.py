@@ -1,4 +1,5 @@
-"""What dashboards ask: twenty tiles, and a day of people who open them, toggle filters and look at less detail.
+"""What dashboards ask: twenty tiles, and a day of people who open them, toggle filters, look at less detail or ask
+for limits of their own.
 
 Every statement says how far one patient moves each of its columns, in L1 over all of its groups, by the bounds that
 the policy declares: what a Laplace mechanism without a memory would have to hide.
@@ -95,6 +96,20 @@ def _less(chosen: random.Random) -> Sequence[Tile]:
     )
 
 
+def _ad_hoc(chosen: random.Random) -> Sequence[Tile]:
+    """What no dashboard has: a limit of one's own, looked at twice."""
+    income, month = chosen.randrange(10_000, 90_000, 5_000), chosen.randrange(1, 13)
+    since = f"visit_date >= DATE '{chosen.choice((2022, 2023, 2024))}-{month:02}-01'"
+    kinds = (
+        (
+            _people("region", f"income >= {income}"),
+            _people("birth_year / 10", f"income >= {income}"),
+        ),
+        (_visits("region", since, many=False), _visits("", since, many=False)),
+    )
+    return chosen.choice(kinds)
+
+
 def trace(statements: int, seed: int = 1) -> Iterator[tuple[str, Tile]]:
     """Who asks what: a day of it."""
     chosen = random.Random(seed)  # noqa: S311 - the same day in every run
@@ -102,7 +117,8 @@ def trace(statements: int, seed: int = 1) -> Iterator[tuple[str, Tile]]:
     while asked < statements:
         who = chosen.choice(ANALYSTS)
         (tiles,) = chosen.choices(
-            (BOARD, _toggled(chosen.choice(REGIONS)), _less(chosen)), weights=(5, 9, 6)
+            (BOARD, _toggled(chosen.choice(REGIONS)), _less(chosen), _ad_hoc(chosen)),
+            weights=(4, 8, 8, 20),
         )
         for tile in tiles[: statements - asked]:
             yield who, tile

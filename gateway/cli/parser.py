@@ -137,7 +137,7 @@ def _add_policy(commands: "Commands[argparse.ArgumentParser]") -> None:
         help="the way in, for conditions that ask for it; default: rest",
     )
     explain.add_argument("--json", action="store_true", help="print JSON")
-    _settings(explain, ("policies", "postgres_bin", "home", "state_url"))
+    _settings(explain, _STATE_OPTIONS)
     diff = _command(actions, "diff", "policy", "show what became wider and what narrower")
     diff.add_argument("old", metavar="OLD", help="a directory of policies, or a file")
     diff.add_argument("new", metavar="NEW", help="a directory of policies, or a file")
