@@ -129,11 +129,19 @@ def _keys(
     raise Misplaced("groups that nobody looked for")
 
 
-def sizes(errand: Errand, content: Content) -> tuple[int, tuple[int, ...]] | None:
-    """How many units are in each group, as far as a slot of what was bought tells; and which slot that is.
+@dataclass(frozen=True)
+class Counts:
+    """Noisy sizes of groups, by a slot of a sheet; from below where rows were counted, `rows` of which are one unit."""
 
-    Noisy, and from below: rows are counted as if every unit had as many as it may have. None where nothing was counted,
-    or the groups are too many or were found in the data.
+    slot: int
+    units: tuple[int, ...]
+    rows: int
+
+
+def sizes(errand: Errand, content: Content) -> Counts | None:
+    """How many units are in each group, as far as a slot of what was bought tells.
+
+    None where nothing was counted, or the groups are too many or were found in the data.
     """
     purchase = errand.purchase
     if purchase is None or not isinstance(purchase.analysis.groups, Enumerated):
@@ -151,8 +159,9 @@ def sizes(errand: Errand, content: Content) -> tuple[int, tuple[int, ...]] | Non
     first = sum(len(slot.measurements) for slot in analysis.slots[:place])
     last = first + len(analysis.slots[place].measurements)
     summed = map(sum, zip(*content.columns[first:last], strict=True))
-    per_unit = weight * analysis.whole * (analysis.rows if rows else 1)
-    return place, tuple(count // per_unit for count in summed)
+    per_unit = analysis.rows if rows else 1
+    parts = weight * analysis.whole * per_unit
+    return Counts(place, tuple(count // parts for count in summed), per_unit)
 
 
 def _counted(place: int, slot: Slot) -> tuple[bool, int, int] | None:

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
 from gateway.engines.staged import StagedRows
-from gateway.errands import ErrandRelease, put_together, sizes
+from gateway.errands import Counts, ErrandRelease, put_together, sizes
 from gateway.errors import BackendUnavailable, Code
 from gateway.finishing import Constant, fetched, released, run_finishing, staged
 from gateway.house import House
@@ -23,7 +23,7 @@ from gateway.serving import Serving
 from gateway.suppressing import blanked
 from gateway.understanding import Question, Understood
 
-Keep: TypeAlias = Callable[[str, Content, tuple[int, tuple[int, ...]] | None], None]
+Keep: TypeAlias = Callable[[str, Content, Counts | None], None]
 
 
 @dataclass(frozen=True)

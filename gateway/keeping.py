@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 
+from gateway.errands import Counts
 from gateway.executing import Bill
 from gateway.fates import Fate
 from gateway.releases.events import Answered, Event, Lost
@@ -39,14 +40,14 @@ class Keeping:
                         lost = Lost(errand.sheet.release)
                         self._fate.keeps(partial(self._happened, lost))
 
-    def keep(
-        self, release: str, content: Content, counts: tuple[int, tuple[int, ...]] | None
-    ) -> None:
-        """What was drawn for a release; `counts`: of which slot, and how many units are in each group."""
+    def keep(self, release: str, content: Content, counts: Counts | None) -> None:
+        """What was drawn for a release, and how many units are in each group as far as it tells."""
         self._kept.add(release)
-        slot, many = counts or (None, None)
         self._fate.keeps(partial(self._content, release, content_text(content)))
-        self._fate.keeps(partial(self._happened, Answered(release, many, slot)))
+        told = Answered(release, None)
+        if counts is not None:
+            told = Answered(release, counts.units, counts.slot, counts.rows)
+        self._fate.keeps(partial(self._happened, told))
 
     def _content(self, release: str, text: str, draft: Draft) -> None:
         keep_content(draft, release, text, self._now())

@@ -13,6 +13,7 @@ class Past:
     `counts` are noisy numbers of units, or rows, in each group in the order of the keys' product; one number without
     keys; None where they are not known. `spread` is the variance of the noise of what was measured best, over the
     square of how far one person moves it: how exactly one person is seen.
+    `rows`: so many rows were taken for one unit where rows were counted, and counts are from below; 1 of counted units.
     """
 
     release: str
@@ -20,6 +21,7 @@ class Past:
     ground: Ground
     counts: tuple[int, ...] | None
     spread: Fraction
+    rows: int = 1
 
 
 @dataclass(frozen=True, slots=True)

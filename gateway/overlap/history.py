@@ -30,7 +30,17 @@ UNKNOWN: Final = -1.0
 class Entry:
     """One release of a shape: where, cut how, what was counted, and how exactly one person was seen."""
 
-    __slots__ = ("counts", "groupings", "keys", "order", "query_id", "readable", "region", "spread")
+    __slots__ = (
+        "counts",
+        "groupings",
+        "keys",
+        "order",
+        "query_id",
+        "readable",
+        "region",
+        "rows",
+        "spread",
+    )
 
     def __init__(self, past: Past, order: int, keys: tuple[GroupKey, ...]) -> None:
         self.order = order
@@ -40,6 +50,7 @@ class Entry:
         self.readable = not past.ground.unreadable
         self.groupings = tuple(grouping_of(one) for one in keys)
         self.counts = _counted(past)
+        self.rows = past.rows
         self.spread: Fraction = past.spread
 
     def again(self, past: Past) -> None:
@@ -48,7 +59,7 @@ class Entry:
         self.spread = min(self.spread, past.spread)
         counts = _counted(past)
         if counts is not None:
-            self.counts = counts
+            self.counts, self.rows = counts, past.rows
 
     @property
     def listed(self) -> bool:

@@ -62,7 +62,8 @@ def groups_in(entry: Entry, around: Side) -> int:
 class Known:
     """A noisy size, the variance of its noise, and who told it.
 
-    `likely` has twice the deviation on it that it has more than one count; it is hardly ever less than `surely`.
+    `likely` has twice the deviation on it that it has more than one count, and where rows were counted it is as if each
+    were of another person: who is refused for being few has to be few. It is hardly ever less than `surely`.
     """
 
     count: int
@@ -76,7 +77,8 @@ class Known:
 
 
 def _known(count: int, entry: Entry, groups: int) -> Known:
-    return Known(count, entry.variance(groups), at_most(count, entry, groups), entry.query_id)
+    most = at_most(count, entry, groups) * entry.rows
+    return Known(count, entry.variance(groups), most, entry.query_id)
 
 
 class Sizes:
@@ -126,7 +128,7 @@ class Sizes:
                 mine = _known(total, entry, entry.counts.size)
                 variance = mine.variance + other.variance
                 left = total - other.count
-                likely_left = left + 2 * sqrt(variance - float(entry.spread))
+                likely_left = (left + 2 * sqrt(variance - float(entry.spread))) * entry.rows
                 return Known(left, variance, likely_left, entry.query_id)
         return None
 

@@ -139,9 +139,9 @@ class Book:
                 subject = str(happened.subject)
                 self._known.told(release, subject, slots, choices, accounts)
                 self._histories.told(release, subject, slots)
-            case Answered(release, counts, slot):
+            case Answered(release, counts, slot, rows):
                 self._pending.pop(release, None)
-                self._histories.answered(release, counts, slot)
+                self._histories.answered(release, counts, slot, rows)
             case Lost(release):
                 lost = self._pending.pop(release, None)
                 if lost is not None:

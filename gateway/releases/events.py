@@ -50,11 +50,13 @@ class Answered:
     """The content is there. `counts`: the noisy units or rows of each group, as the auditor reads them.
 
     They are told to whoever is told the slot that they are of; to everybody who was told anything, where none is named.
+    `rows`: so many were taken for one unit, where rows were counted.
     """
 
     release: str
     counts: tuple[int, ...] | None
     slot: int | None = None
+    rows: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +124,8 @@ def _said(event: Event) -> Mapping[str, object]:
             return {"sheet": sheet_json(sheet), "accounts": sorted(accounts)}
         case Told(_, slots, choices, accounts):
             return {"slots": slots, "choices": choices, "accounts": sorted(accounts)}
-        case Answered(_, counts, slot):
-            return {"counts": counts, "slot": slot}
+        case Answered(_, counts, slot, rows):
+            return {"counts": counts, "slot": slot, "rows": rows}
         case Lost():
             return {}
         case Refreshed(actor):
@@ -142,7 +144,7 @@ def event_of(kind: str, release: str | None, body: str) -> Event:
             return Told(about, tuple(said["slots"]), tuple(said["choices"]), accounts)
         case Kind.ANSWERED:
             counts = None if said["counts"] is None else tuple(said["counts"])
-            return Answered(about, counts, said["slot"])
+            return Answered(about, counts, said["slot"], said["rows"])
         case Kind.LOST:
             return Lost(about)
         case Kind.REFRESHED:

@@ -28,13 +28,15 @@ class _Release:
     counts: tuple[int, ...] | None = None
     counted: int | None = None  # the slot that the counts are of
     asides: tuple[Ground, ...] = ()
+    rows: int = 1
 
     def past(self, release: str, slots: int) -> Past:
         """For somebody who was told these slots."""
         told = [spread for slot, spread in enumerate(self.spreads) if slots >> slot & 1]
         told_counts = self.counted is None or slots >> self.counted & 1
         counts = self.counts if told_counts else None
-        return Past(release, self.query_id, self.ground, counts, min(told, default=FARTHEST))
+        spread = min(told, default=FARTHEST)
+        return Past(release, self.query_id, self.ground, counts, spread, self.rows)
 
     def aside(self, release: str, slots: int) -> Iterator[Past]:
         """The same of what single aggregates are about; how many that are is not known."""
@@ -77,11 +79,13 @@ class Histories:
     def told(self, release: str, subject: str, slots: Iterable[int]) -> None:
         self._moves.append(_Move(subject, release, sum({1 << slot for slot in slots})))
 
-    def answered(self, release: str, counts: tuple[int, ...] | None, slot: int | None) -> None:
+    def answered(
+        self, release: str, counts: tuple[int, ...] | None, slot: int | None, rows: int = 1
+    ) -> None:
         known = self._releases[release]
         if counts is None or known.counts is not None:
             return
-        known.counts, known.counted = counts, slot
+        known.counts, known.counted, known.rows = counts, slot, rows
         self._moves.append(_Move(None, release, 0))
 
     def of(self, members: frozenset[str]) -> History:

@@ -46,6 +46,15 @@ def test_question_is_paid_once_when_many_ask_it_at_the_same_moment(place: Place)
         assert place.spent_by_all() == place.spent() == (number + 1) * _PRICE
 
 
+def test_everybody_pays_at_the_same_moment_when_noise_is_to_be_fresh(pure: Place) -> None:
+    """The negative control: what is meant to be measured each time is charged as often."""
+    with ThreadPoolExecutor(2) as pool:
+        asked = [pool.submit(pure.ask, _SUM, fresh=True) for _ in range(2)]
+        answers = [one.result(_PATIENCE_S) for one in asked]
+    assert answers[0].rows != answers[1].rows
+    assert pure.spent_by_all() == 2 * _PRICE
+
+
 @dataclass
 class Held:
     """Randomness that is not there before it is let go; the first who wants some says so."""

@@ -26,6 +26,7 @@ from gateway.observing.metrics import Metrics
 from gateway.twin import Twin
 
 _PATIENCE_S = 60
+_REFUSED = frozenset({403, 422, 429})  # anything else is no answer to a question
 
 
 @dataclass(frozen=True)
@@ -123,6 +124,7 @@ def told_about(gateway: Attacked, dataset: str, asked: Iterable[Subset]) -> Lear
                 found.rho += float(body["privacy"].get("rho", 0))
                 found.spent = _spent(body)
             else:
+                assert status in _REFUSED, body
                 reason = str(body["code"])
                 found.reasons[reason] = found.reasons.get(reason, 0) + 1
                 if body["reason"] == "budget_exhausted":

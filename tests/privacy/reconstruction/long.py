@@ -74,7 +74,7 @@ def _line(gateway: Attacked, name: str, way: Way, questions: int) -> bool:
         else most_right(many, found.spent)
     )
     _tell(name, len(found.counts), found.reasons, right_, most, found.spent)
-    return right_ <= most
+    return right_ <= most and (way.audit == AUDIT or len(found.counts) >= questions - 1)
 
 
 def _tell(*told: object) -> None:
