@@ -2,7 +2,7 @@
 PYTHON ?= python3
 WORKERS ?= auto
 # make bench BENCHES=twin; make fuzz SECONDS=600
-BENCHES ?= ledger binding twin noise quantiles rollups answers formats pgwire
+BENCHES ?= ledger binding twin noise quantiles rollups answers formats pgwire overlap reuse
 SECONDS ?= 60
 ANSWERS ?= 10000
 # make e2e SUITES=tests/wire: without those that need Java, Node or Superset
@@ -22,7 +22,7 @@ help:
 	@echo "make check     lint, types, import contracts"
 	@echo "make bench     measure: the ledger, binding, the twin, the noise, answers, formats, the wire"
 	@echo "make fuzz      throw broken SQL at the way in, for a minute"
-	@echo "make privacy   try to tell neighbouring databases apart, for some minutes"
+	@echo "make privacy   try to tell neighbouring databases apart and to reconstruct one, for some minutes"
 	@echo "make format    format the code"
 	@echo "make coverage  the tests with branch coverage"
 	@echo "make clean     remove what the above made"
@@ -67,6 +67,7 @@ privacy: $(VENV)/test
 	cd tests && ../$(BIN)/python -m privacy.long_neighbours $(SECONDS)
 	cd tests && ../$(BIN)/python -m privacy.long_distinguisher $(ANSWERS)
 	cd tests && ../$(BIN)/python -m privacy.long_distinguisher_over_rest $$(($(ANSWERS) / 20))
+	cd tests && ../$(BIN)/python -m privacy.reconstruction.long $$(($(ANSWERS) / 25))
 
 clean:
 	rm -rf $(VENV) $(E2E) .e2e .demo .coverage .hypothesis .mypy_cache .ruff_cache .pytest_cache *.egg-info

@@ -180,8 +180,8 @@ class _Planning:
         around = self.around
         sheets: Sequence[Sheet] = ()
         if not around.fresh:
-            sheets = around.book.sheets(
-                wanted.ground.shape, since=around.since, awaited_since=around.awaited_since
+            sheets = around.book.helpful(
+                wanted.ground, since=around.since, awaited_since=around.awaited_since
             )
         affordable = [one for one in sheets if around.may_take(one)]
         awaited = [one for one in affordable if around.book.pending(one.release)]

@@ -6,7 +6,7 @@ The state is asked for the number of the last event alone when nothing is new. W
 INVARIANT: everything here is public: regions that were asked about, noisy integers that were released, names of accounts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +14,7 @@ from threading import Lock, RLock
 
 from sqlalchemy import Engine
 
+from gateway.overlap.ground import Ground
 from gateway.overlap.history import History
 from gateway.releases.alike import Alike
 from gateway.releases.contents import MOST_CELLS, Contents
@@ -75,14 +76,27 @@ class Book:
         Also those that are still awaited: all of them, or those that were bought at `awaited_since` or later.
         """
         with self._lock:
-            given_up = {
-                release
-                for release, sheet in self._pending.items()
-                if awaited_since is not None
-                and since <= sheet.at < awaited_since
-                and sheet.ground.shape == shape
-            }
-            return self._shelf.of(shape, since, given_up)
+            return self._shelf.of(shape, since, self._given_up(shape, since, awaited_since))
+
+    def helpful(
+        self, ground: Ground, *, since: datetime, awaited_since: datetime | None = None
+    ) -> Sequence[Sheet]:
+        """The same of those that may answer a question about this."""
+        with self._lock:
+            given_up = self._given_up(ground.shape, since, awaited_since)
+            return self._shelf.helpful(ground, since, given_up)
+
+    def _given_up(
+        self, shape: str, since: datetime, awaited_since: datetime | None
+    ) -> Collection[str]:
+        """The releases that nobody waits for any more."""
+        return {
+            release
+            for release, sheet in self._pending.items()
+            if awaited_since is not None
+            and since <= sheet.at < awaited_since
+            and sheet.ground.shape == shape
+        }
 
     def content(self, release: str) -> Content | None:
         """The noisy integers of a sheet; None when they are not there yet, or never will be."""

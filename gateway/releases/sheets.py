@@ -49,7 +49,7 @@ class Sheet:
     its groups are all combinations of its keys' values, in their order; else they were found in the data.
     `asked_at` is the price of the statement that it was bought by, `delta` what its threshold took; `touched` are the
     cells of the immutable partition that it is confined to, None where it is not. `asides` are what single aggregates
-    are about that look at fewer rows; questions are compared with them, and never answered from them.
+    are about that look at fewer rows; questions are compared with them, and never answered from them. `cost` is all that was given for what is in it.
     """
 
     release: str
@@ -67,13 +67,11 @@ class Sheet:
     delta: Fraction = Fraction(0)
     touched: tuple[str, ...] | None = None
     asides: tuple[Ground, ...] = ()
+    cost: Fraction = field(init=False)
 
-    @property
-    def cost(self) -> Fraction:
-        """All that was given for what is in it."""
-        return sum((one.cost for one in self.slots), Fraction(0)) + sum(
-            (one.cost for one in self.choices), Fraction(0)
-        )
+    def __post_init__(self) -> None:
+        costs = (one.cost for each in (self.slots, self.choices) for one in each)
+        object.__setattr__(self, "cost", sum(costs, Fraction(0)))
 
     def first_column(self, slot: int) -> int:
         """Where the measurements of a slot begin among the columns of the content."""
