@@ -210,7 +210,7 @@ def test_explain_tells_what_is_compared_with_earlier_questions(
     assert json.loads(capsys.readouterr().out)["overlap"] == {
         "regions": [[said[at + 1].strip()]],
         "unreadable": [],
-        "opaque_predicates": "refuse",
+        "opaque_predicates": "count_as_unknown",
         "verdict": [],
     }
     assert _explain("SELECT 1", "--as", "alice") == 0
@@ -233,7 +233,7 @@ def test_explain_tells_which_conditions_cannot_be_compared(
     policies: Path, opaque: str, treated: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """And what the policy makes of them."""
-    _replace(policies, "opaque_predicates: refuse", f"opaque_predicates: {opaque}")
+    _replace(policies, "opaque_predicates: count_as_unknown", f"opaque_predicates: {opaque}")
     question = ("SELECT COUNT(*) FROM visits WHERE diagnosis LIKE '%flu%'", "--as", "alice")
     refused = opaque == "refuse"
     assert _explain(*question, "--json") == int(refused)
