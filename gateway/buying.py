@@ -48,7 +48,7 @@ from gateway.store.draft import Draft
 from gateway.trail.record import Kind, QuestionRecord
 from gateway.units import Delta, Epsilon
 
-_ATTEMPTS: Final = 100
+_ATTEMPTS: Final = 100  # how often others may be answered between the plan and the charge
 _AMONG_OTHERS: Final = 3  # from then on, one question of a dataset at a time in this process
 _LOOK_S: Final = 0.02  # how often is looked whether what somebody else bought is there
 
@@ -90,15 +90,17 @@ def settled(
         earlier = house.journal.commit(lambda draft: earlier_charge(draft, subject, key))
         if earlier is not None:
             return earlier
-    book = house.books[serving.policy.name]
-    for attempt in range(_ATTEMPTS):
-        with book.turn if attempt >= _AMONG_OTHERS else nullcontext():
+    book, moved = house.books[serving.policy.name], 0
+    while moved < _ATTEMPTS:
+        with book.turn if moved >= _AMONG_OTHERS else nullcontext():
             proposal = proposed(house, serving, fate.query_id, subject, spending)
             if proposal is not None:
                 try:
                     return _taken(house, serving, fate, spending, proposal)
                 except Moved:
+                    moved += 1
                     continue
+        # this ends: what was bought too long ago is not waited for
         if house.pace.wait(cancelled, _LOOK_S):
             raise SourceStopped(Code.SOURCE_CANCELLED)
     raise BackendUnavailable(Code.ASKED_AT_ONCE, hint="try again in a moment")

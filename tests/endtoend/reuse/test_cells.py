@@ -1,0 +1,72 @@
+"""Questions about different people share a budget, where a column that tells them apart never changes."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+from endtoend.reuse.clinics import PRICE
+from endtoend.reuse.places import POSTGRESQL, Opened, Place, opened
+
+from gateway.embedded import Lease
+
+_PRICE = Fraction(PRICE)
+_NORTH = "SELECT COUNT(*) FROM patients WHERE region = 'north'"
+_SOUTH = "SELECT SUM(income) FROM patients p WHERE p.region IN ('south')"
+_BOTH = "SELECT AVG(birth_year) FROM patients WHERE region IN ('north', 'south')"
+_VISITS = (
+    "SELECT COUNT(*) FROM visits JOIN patients USING (patient_id) WHERE patients.region = 'east'"
+)
+_WITHOUT_A_ROW = (
+    "SELECT COUNT(*) FROM visits v LEFT JOIN patients p ON p.patient_id = v.patient_id"
+    " WHERE p.region IS NULL"
+)
+_GROUPED = "SELECT region, COUNT(*) FROM patients GROUP BY region"
+
+
+@pytest.fixture(scope="module")
+def regions(sample_server: Lease) -> Iterator[Opened]:
+    with opened(sample_server, postgresql=3) as one:
+        yield one
+
+
+def _immutable(regions: Opened) -> Place:
+    place = regions.place(POSTGRESQL)
+    listed = "domain: {in: [north, east, south, west]}"
+    place.change_policy(listed, f"{listed}, immutable: true")
+    return place
+
+
+def test_cells_are_charged_apart_when_their_column_never_changes(regions: Opened) -> None:
+    """A, B, A and B, the visits of C; what is about everybody, and about persons without a row, is everybody's."""
+    place = _immutable(regions)
+    cost = {
+        sql: place.charged_for(lambda sql=sql: place.ask(sql))  # type: ignore[misc]  # bound now
+        for sql in (_NORTH, _SOUTH, _BOTH, _VISITS, _WITHOUT_A_ROW, _GROUPED)
+    }
+    assert cost == {
+        _NORTH: _PRICE,
+        _SOUTH: 0,
+        _BOTH: _PRICE,
+        _VISITS: 0,
+        _WITHOUT_A_ROW: _PRICE,
+        _GROUPED: _PRICE,
+    }
+    assert place.spent() == place.spent_by_all() == 4 * _PRICE
+
+
+def test_everything_is_charged_together_when_the_column_may_change(regions: Opened) -> None:
+    """The negative control: nothing is declared, so each question is everybody's."""
+    place = regions.place(POSTGRESQL)
+    for number, sql in enumerate((_NORTH, _SOUTH, _BOTH), 1):
+        place.ask(sql)
+        assert place.spent_by_all() == number * _PRICE
+
+
+def test_answer_of_a_cell_is_paid_for_in_that_cell_by_whoever_is_told(regions: Opened) -> None:
+    """Somebody else's account gives for it where it lies, and the trail agrees with all of it."""
+    place = _immutable(regions)
+    place.ask(_NORTH)
+    place.ask(_SOUTH, "dave")
+    assert place.ask(_NORTH, "dave").charged.value == 0  # beside the south it makes nothing fuller
+    assert place.spent("dave") == _PRICE
+    assert regions.ground.verify_trail().intact
