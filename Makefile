@@ -1,6 +1,7 @@
 # `make demo` and `make test` need Python 3.11 or newer with venv, and nothing else.
 PYTHON ?= python3
-WORKERS ?= auto
+# one more than there are cores: many tests wait for a server
+WORKERS ?= $(shell cores=$$(nproc 2>/dev/null) && echo $$((cores + 1)) || echo auto)
 # make bench BENCHES=twin; make fuzz SECONDS=600
 BENCHES ?= ledger binding twin noise quantiles rollups answers formats pgwire overlap reuse
 SECONDS ?= 60
