@@ -81,14 +81,6 @@ def price_of(serving: Sold, request: Request) -> Epsilon:
     return price
 
 
-def whole_shares(spending: Spending) -> tuple[Shares, ...]:
-    """Of the price of a statement of which nothing is there yet: equal parts for all that is measured and chosen."""
-    each = Fraction(1, max(slots_of(spending.analyses), 1))
-    return tuple(
-        Shares((each,) * len(one.slots), (each,) * len(one.choices)) for one in spending.analyses
-    )
-
-
 def bought_part(shares: Iterable[Shares]) -> Fraction:
     """How much of the price of the statement is bought."""
     return sum((one.cost for one in shares), Fraction(0))

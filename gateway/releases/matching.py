@@ -101,17 +101,6 @@ def wanted_of(
     )
 
 
-def matched(
-    wanted: Wanted, sheets: Iterable[Sheet]
-) -> tuple[tuple[Match | None, ...], tuple[Match | None, ...]]:
-    """The best match for each slot, and for each choice."""
-    found = matches(wanted, sheets)
-    return (
-        tuple(next(iter(one), None) for one in found.slots),
-        tuple(next(iter(one), None) for one in found.choices),
-    )
-
-
 def matches(wanted: Wanted, sheets: Iterable[Sheet]) -> Matches:
     """What answers: the same before a filter before a roll-up, then what has less noise, then what is newer.
 

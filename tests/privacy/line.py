@@ -33,7 +33,7 @@ from gateway.exact import ExactHistogram, ExactTable
 from gateway.executing import Bill, Executed, executed
 from gateway.house import House
 from gateway.noise.entropy import Entropy
-from gateway.noise.pricing import Priced, Shares
+from gateway.noise.pricing import Priced, Shares, slots_of
 from gateway.noise.rolling import PricedRelease
 from gateway.paid import Paid
 from gateway.pipeline import analysed, asked
@@ -213,3 +213,11 @@ def prepared(
         serving.policy, serving.views, serving.source, serving.proofs, serving.currency, planted
     )
     return Prepared(house, question, remembering, understood, releases)
+
+
+def whole_shares(spending: Spending) -> tuple[Shares, ...]:
+    """Of the price of a statement of which nothing is there yet: equal parts for all that is measured and chosen."""
+    each = Fraction(1, max(slots_of(spending.analyses), 1))
+    return tuple(
+        Shares((each,) * len(one.slots), (each,) * len(one.choices)) for one in spending.analyses
+    )

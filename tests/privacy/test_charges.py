@@ -13,7 +13,7 @@ import pytest
 from engines.sources import in_duckdb, in_postgresql
 from fix_sample import plain
 from fix_state import StateServer
-from privacy.line import NOON, Line, open_line
+from privacy.line import NOON, Line, open_line, whole_shares
 from privacy.neighbouring import SUBJECTS, statements
 from privacy.neighbouring import policy as policy_of
 from privacy.shapes import REFUSED, SHAPES, Shape
@@ -24,7 +24,7 @@ from gateway.budget.account import Currency, cost_on_path
 from gateway.errors import Code, InternalError, Refusal, SourceStopped
 from gateway.noise.pricing import cost_of
 from gateway.pipeline import analysed, asked
-from gateway.pricing import Spending, bought, charge_request, limits_on_path, whole_shares
+from gateway.pricing import Spending, bought, charge_request, limits_on_path
 from gateway.question import Request
 from gateway.trail.record import Asked
 from gateway.twin import Twin

@@ -6,14 +6,14 @@ from fractions import Fraction
 import pytest
 from engines.sources import in_duckdb
 from fix_state import StateServer
-from privacy.line import NOON, Line, open_line
+from privacy.line import NOON, Line, open_line, whole_shares
 from privacy.neighbouring import SUBJECTS, statements
 from privacy.neighbouring import policy as policy_of
 
 from gateway.binding.bound import Cut
 from gateway.budget.charge import ChargeRequest
 from gateway.pipeline import analysed, asked
-from gateway.pricing import Spending, charge_request, whole_shares
+from gateway.pricing import Spending, charge_request
 from gateway.question import Request
 from gateway.trail.record import Asked
 from gateway.twin import Twin

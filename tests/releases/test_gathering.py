@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from releases.visits import Question, one_of
+from releases.visits import Question, matched, one_of
 
 from gateway.question import Reused
 from gateway.releases.gathering import Mismatch, gathered, picked
-from gateway.releases.matching import Match, matched
+from gateway.releases.matching import Match
 from gateway.releases.places import Places
 from gateway.releases.sheets import Content
 

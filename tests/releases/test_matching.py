@@ -18,6 +18,7 @@ from releases.visits import (
     any_rows,
     born,
     days,
+    matched,
     one_of,
 )
 
@@ -25,7 +26,7 @@ from gateway.noise.added import Added
 from gateway.noise.mechanism import DiscreteLaplace
 from gateway.question import Reused
 from gateway.releases.gathering import gathered
-from gateway.releases.matching import Match, Wanted, matched, matches
+from gateway.releases.matching import Match, Wanted, matches
 from gateway.releases.sheets import Sheet
 from gateway.sensitivity.analysis import Enumerated
 

@@ -22,7 +22,7 @@ from gateway.noise.mechanism import DiscreteLaplace
 from gateway.noise.selection import PureSelection
 from gateway.overlap.ground import Ground, ground_of
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
-from gateway.releases.matching import Wanted, wanted_of
+from gateway.releases.matching import Match, Wanted, matches, wanted_of
 from gateway.releases.sheets import Content, KeptChoice, KeptSlot, Sheet
 from gateway.sensitivity.analyse import analyse
 from gateway.sensitivity.analysis import Analysis, Enumerated
@@ -365,3 +365,14 @@ def any_question(chance: random.Random, groups: int) -> Question:
 def _apart(wheres: Iterable[Where]) -> tuple[Where, ...]:
     """At most one condition on each column."""
     return tuple({one.column: one for one in wheres}.values())
+
+
+def matched(
+    wanted: Wanted, sheets: Iterable[Sheet]
+) -> tuple[tuple[Match | None, ...], tuple[Match | None, ...]]:
+    """The best match for each slot, and for each choice."""
+    found = matches(wanted, sheets)
+    return (
+        tuple(next(iter(one), None) for one in found.slots),
+        tuple(next(iter(one), None) for one in found.choices),
+    )
