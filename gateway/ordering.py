@@ -118,9 +118,21 @@ class _Making:
             choices=tuple(choices),
             asked_at=price,
             delta=delta,
-            touched=ordering.touched,
+            touched=self._touched(ordering),
             asides=self._part.asides,
         )
+
+    def _touched(self, ordering: Ordering) -> tuple[str, ...] | None:
+        """INVARIANT: whoever is told of it later gives for all that went into it where that was charged.
+
+        What is topped up may have been charged in other cells than what is bought now: then it counts for everybody.
+        """
+        before = {
+            match.sheet.touched
+            for match, cost in zip(self._part.slots, self._costs.slots, strict=True)
+            if match is not None and cost is not None
+        }
+        return ordering.touched if before <= {ordering.touched} else None
 
 
 def _together(width: int, match: Match | None, bought: Iterator[AnyNoise]) -> tuple[AnyNoise, ...]:

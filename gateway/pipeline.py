@@ -129,9 +129,11 @@ def _walked(  # noqa: PLR0913, PLR0917 - a question and everything about it
     spending = Spending(request, understood, analysed(understood.bound, serving, question.asked_at))
     serving.rehearse(spending.analyses, understood.bound, question.asked_at)
     spending = at_accuracy(house.journal, serving, question.subject.name, spending)
-    bill: Bill | Receipt = Bill(Paid(), whole(bought(serving, spending, None)))
+    bill: Bill | Receipt
     if spending.measures:
         bill = settled(house, serving, fate, spending, cancelled)
+    else:
+        bill = Bill(NOTHING_PAID, whole(bought(serving, spending, None)))
     if isinstance(bill, Receipt):
         return replace(walked, receipt=bill)
     keeping = Keeping(fate, serving.policy.name, house.now)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.places import POSTGRESQL, Opened, Place, opened
+from endtoend.reuse.places import POSTGRESQL, ZCDP, Opened, Place, opened
 
 from gateway.embedded import Lease
 
@@ -25,15 +25,19 @@ _GROUPED = "SELECT region, COUNT(*) FROM patients GROUP BY region"
 
 @pytest.fixture(scope="module")
 def regions(sample_server: Lease) -> Iterator[Opened]:
-    with opened(sample_server, postgresql=3) as one:
+    with opened(sample_server, postgresql=3, zcdp=2) as one:
         yield one
 
 
 def _immutable(regions: Opened) -> Place:
     place = regions.place(POSTGRESQL)
+    _declare_immutable(place)
+    return place
+
+
+def _declare_immutable(place: Place) -> None:
     listed = "domain: {in: [north, east, south, west]}"
     place.change_policy(listed, f"{listed}, immutable: true")
-    return place
 
 
 def test_cells_are_charged_apart_when_their_column_never_changes(regions: Opened) -> None:
@@ -70,3 +74,23 @@ def test_answer_of_a_cell_is_paid_for_in_that_cell_by_whoever_is_told(regions: O
     assert place.ask(_NORTH, "dave").charged.value == 0  # beside the south it makes nothing fuller
     assert place.spent("dave") == _PRICE
     assert regions.ground.verify_trail().intact
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_what_was_topped_up_lies_where_all_of_it_was_charged(
+    regions: Opened,
+    before: bool,  # noqa: FBT001 - whether it was declared in time
+) -> None:
+    """What was charged to everybody at first is everybody's for whoever is told of it, whatever was added later."""
+    place = regions.place(ZCDP)
+    if before:
+        _declare_immutable(place)
+    place.ask(_NORTH)
+    if not before:
+        _declare_immutable(place)
+    dear = {"epsilon": str(float(4 * _PRICE))}
+    assert 0 < place.ask(_NORTH, **dear).charged.value < 4 * _PRICE
+    place.ask(_SOUTH, "dave", **dear)
+    told = place.ask(_NORTH, "dave", **dear)
+    assert told.reused is not None
+    assert told.charged.value == (0 if before else 4 * _PRICE)
