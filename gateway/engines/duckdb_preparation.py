@@ -82,7 +82,7 @@ class _Prepared:
     def parse(self, statements: Sequence[Statement], given: Given) -> None:
         """See above."""
 
-    def run(  # noqa: PLR0913 - of the protocol
+    def run(
         self,
         render: Render,
         parts: int,  # noqa: ARG002 - it uses all cores for one statement

@@ -12,7 +12,7 @@ second noise for one charge: noise is drawn from the table that is returned, onc
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -244,9 +244,7 @@ class _Prepared:
         if found != self.digests or catalog.described != self.catalog.described:
             raise BackendUnavailable(Code.SOURCE_CHANGED)
 
-    def _ran(
-        self, attempt: Attempt, render: Render, parts: int, given: Given, read: Read[T]
-    ) -> T:
+    def _ran(self, attempt: Attempt, render: Render, parts: int, given: Given, read: Read[T]) -> T:
         with watched(self.connection, attempt), ExitStack() as stack:
             if parts > 1:
                 every = self._others(stack, attempt, parts)
@@ -319,5 +317,3 @@ def _digests(connection: Connection, tables: Sequence[str]) -> Mapping[str, str 
     names = tuple(map(quoted, tables))
     row = connection.exec_driver_sql(digests(len(names)), names).one()
     return dict(zip(tables, row, strict=True))
-
-

@@ -80,7 +80,9 @@ class Source:
         there, parts = parts_told(url)
         connections, failures = Connections.open(there, size, spare), Failures(emit)
         if url.get_backend_name() == "duckdb":
-            return cls(DuckDbDatabase(connections, failures), "duckdb", expressing, salt, emit, parts)
+            return cls(
+                DuckDbDatabase(connections, failures), "duckdb", expressing, salt, emit, parts
+            )
         database = PostgresqlDatabase(connections, failures)
         return cls(database, "postgresql", expressing, salt, emit, parts)
 
@@ -115,7 +117,9 @@ class Source:
             if release.measurements or not release.histograms:
                 statements.append((self.statement(release, staged), {}))
             none = bound(release.keys, ())
-            statements += [(self.counting(release, one, staged), none) for one in release.histograms]
+            statements += [
+                (self.counting(release, one, staged), none) for one in release.histograms
+            ]
         statements += [(select_all(table).limit(0), {}) for table in fetched]
         for statement, given in statements:
             if self._parsed.get(id(statement)) != (statement, on.catalog):
