@@ -125,7 +125,9 @@ def serve_dataset(policy: Policy, source: Source, currency: Currency) -> Serving
         try:
             with reading_source(policy.source.url) as connection:
                 return describe(connection)
-        except OperatorError:
-            raise BackendUnavailable(Code.SOURCE_UNAVAILABLE) from None
+        except OperatorError as error:
+            old = error.code is Code.SOURCE_VERSION
+            code = Code.SOURCE_VERSION if old else Code.SOURCE_UNAVAILABLE
+            raise BackendUnavailable(code) from None
 
     return Serving(policy, Views(policy), source, Proofs(policy.dataset, read), currency)
