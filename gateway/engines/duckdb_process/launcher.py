@@ -60,8 +60,13 @@ class Launcher:
         """Let all others go before this process, for good."""
         self._tell(SLOW, number)
 
+    def end(self) -> None:
+        """End the zygote and every process; the next one that is asked for has a new zygote."""
+        with self._lock:
+            self._end()
+
     def close(self) -> None:
-        """End the zygote and every process."""
+        """The same, and start none any more."""
         with self._lock:
             self._closed = True
             self._end()

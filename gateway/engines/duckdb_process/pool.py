@@ -4,6 +4,9 @@ INVARIANT: a subject has at most half of the places, so no single subject keeps 
 wait, whoever has the fewest processes is next; then whoever came first.
 INVARIANT: a process answers for the file that is there when it is taken. One that opened another file, that was
 slow, or whose last statement did not end by itself is killed and never used again.
+
+A pool that is closed keeps nothing: whoever has a process may end with it, and who still takes one has it made for
+them. One that is stopped kills whatever runs.
 """
 
 import threading
@@ -22,7 +25,6 @@ from gateway.engines.duckdb_process.process import (
     Identity,
     ProcessLost,
     Settings,
-    StatementFailed,
 )
 
 _OPEN_S: Final = 10.0
@@ -34,8 +36,8 @@ class PoolBusy(Exception):
     """No place became free in time."""
 
 
-class PoolClosed(Exception):
-    """The gateway stops, or the policy was replaced."""
+class PoolStopped(Exception):
+    """The gateway stops."""
 
 
 class WaitCancelled(Exception):
@@ -75,36 +77,42 @@ class Pool:
         self._idle: list[DuckdbProcess] = []
         self._busy: set[DuckdbProcess] = set()
         self._closed = False
+        self._stopped = False
 
     @property
-    def is_closed(self) -> bool:
-        return self._closed
+    def is_stopped(self) -> bool:
+        return self._stopped
 
     @contextmanager
     def lease(
         self, subject: str, patience_s: float, cancelled: threading.Event | None = None
     ) -> Iterator[Leased]:
-        """A process for one statement of this subject; a block that raises leaves it killed.
+        """A process for the statements of one question of this subject, one after the other.
 
         While the block runs, `cancelled` ends the line of the process: whoever reads from it finds it lost.
         """
         with self._place(subject, patience_s, cancelled):
             leased = self._take()
-            is_clean = False
             try:
                 with calling_back(cancelled, leased.process.abandon):
                     yield leased
-                is_clean = not leased.process.is_slow
-            except StatementFailed as failure:
-                is_clean = not leased.process.is_slow and "Memory" not in failure.kind
-                raise
             finally:
-                self._give_back(leased.process, is_clean=is_clean)
+                self._give_back(leased.process, is_kept=leased.process.is_usable)
 
     def close(self) -> None:
-        """Kill every process, whatever it does; whoever waits or reads is told at once."""
+        """Let go of every process that is not in use."""
         with self._lock:
             self._closed = True
+            idle = [*self._idle]
+            self._idle.clear()
+        for one in idle:
+            one.kill()
+        self._end_if_unused()
+
+    def stop(self) -> None:
+        """Kill every process, whatever it does; whoever waits or reads is told at once."""
+        with self._lock:
+            self._closed = self._stopped = True
             for ticket in self._waiting:
                 ticket.is_called.set()
             busy, idle = [*self._busy], [*self._idle]
@@ -135,12 +143,19 @@ class Pool:
                 else:
                     self._waiting.remove(ticket)
                 self._call_next()
+            self._end_if_unused()
+
+    def _end_if_unused(self) -> None:
+        with self._lock:
+            is_unused = self._closed and not self._taken and not self._waiting
+        if is_unused:
+            self._launcher.end()
 
     def _wait(self, ticket: _Ticket, until: float, cancelled: threading.Event | None) -> None:
         with calling_back(cancelled, ticket.is_called.set):
             while not ticket.has_place:
-                if self._closed:
-                    raise PoolClosed
+                if self._stopped:
+                    raise PoolStopped
                 if cancelled is not None and cancelled.is_set():
                     raise WaitCancelled
                 left = until - monotonic()
@@ -169,17 +184,17 @@ class Pool:
                 if _is_current(self.settings.path, identity):
                     return Leased(process, identity)
             except BaseException as error:
-                self._give_back(process, is_clean=False)
-                if isinstance(error, ProcessLost) and not self._closed:
+                self._give_back(process, is_kept=False)
+                if isinstance(error, ProcessLost) and not self._stopped:
                     continue  # its zygote may have been gone
                 raise
-            self._give_back(process, is_clean=False)
+            self._give_back(process, is_kept=False)
         raise ProcessLost
 
     def _next(self) -> DuckdbProcess:
         with self._lock:
-            if self._closed:
-                raise PoolClosed
+            if self._stopped:
+                raise PoolStopped
             dead = [one for one in self._idle if not one.is_there()]
             alive = [one for one in self._idle if one not in dead]
             found = alive.pop() if alive else None
@@ -194,17 +209,17 @@ class Pool:
         try:
             made = DuckdbProcess(self._launcher, self.settings)
         except LauncherClosed:
-            raise PoolClosed from None
+            raise PoolStopped from None
         except OSError:
             raise ProcessLost from None
         with self._lock:
             self._busy.add(made)
         return made
 
-    def _give_back(self, process: DuckdbProcess, *, is_clean: bool) -> None:
+    def _give_back(self, process: DuckdbProcess, *, is_kept: bool) -> None:
         """Keep it for the next statement, or kill it and have another one made meanwhile."""
         with self._lock:
-            is_kept = is_clean and not self._closed
+            is_kept = is_kept and not self._closed
             self._busy.discard(process)
             if is_kept:
                 self._idle.append(process)

@@ -1,7 +1,7 @@
 """One DuckDB process, as the gateway has it: it opens a file, and runs one statement at a time until a deadline.
 
-INVARIANT: a call gives an answer or raises by its deadline, whatever the process does. What raised anything but
-`StatementFailed` leaves a process that may still be computing: it is to be killed.
+INVARIANT: a call gives an answer or raises by its deadline, whatever the process does. A process that is not at rest
+may still be computing: it is to be killed, and so is one that was slow, since it gives way to all others for good.
 """
 
 import socket
@@ -70,7 +70,8 @@ class DuckdbProcess:
 
     def __init__(self, launcher: Launcher, settings: Settings) -> None:
         self.number, self._line = launcher.fork()
-        self.is_slow = False
+        self._is_at_rest = True
+        self._is_slow = False
         self._launcher = launcher
         self._identity: Identity | None = None
         document = {
@@ -80,6 +81,11 @@ class DuckdbProcess:
         }
         with suppress(OSError):  # whoever waits for it is told
             self._line.sendall(encode(Kind.OPEN, document))
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it may run another statement."""
+        return self._is_at_rest and not self._is_slow
 
     def identity(self, deadline: float) -> Identity:
         """Of the process and the file that it has open."""
@@ -100,7 +106,7 @@ class DuckdbProcess:
         while True:
             kind, payload = self._receive(deadline)
             if kind is not Kind.ROWS:
-                _require_end(kind, payload)
+                self._require_end(kind, payload)
                 return
             yield decode_rows(payload)
 
@@ -108,7 +114,7 @@ class DuckdbProcess:
         """Let DuckDB parse, bind and plan it; no row is read."""
         document = {"sql": sql, "parameters": encode_parameters(parameters)}
         self._send(Kind.PREPARE, document, deadline)
-        _require_end(*self._receive(deadline))
+        self._require_end(*self._receive(deadline))
 
     def is_there(self) -> bool:
         """Whether it still holds its line, as far as that is known."""
@@ -132,6 +138,7 @@ class DuckdbProcess:
 
     def _send(self, kind: Kind, document: object, deadline: float) -> None:
         frame = encode(kind, document)
+        self._is_at_rest = False
         try:
             self._line.settimeout(_left(deadline))
             self._line.sendall(frame)
@@ -139,6 +146,17 @@ class DuckdbProcess:
             raise ProcessLate from None
         except OSError:
             raise ProcessLost from None
+
+    def _require_end(self, kind: Kind, payload: bytes) -> None:
+        match kind, decode(payload):
+            case Kind.END, None:
+                self._is_at_rest = True
+            case Kind.FAILED, str(name):
+                # what has no memory left may have no memory for the next statement either
+                self._is_at_rest = "Memory" not in name
+                raise StatementFailed(_class_name(name))
+            case _:
+                raise BrokenFrame("an answer that is none")
 
     def _receive(self, deadline: float) -> tuple[Kind, bytes]:
         length, kind = read_header(self._exactly(HEADER.size, deadline))
@@ -149,7 +167,7 @@ class DuckdbProcess:
         view: Any = memoryview(there)
         short_until, done = monotonic() + SHORT_S, 0
         while done < size:
-            until = deadline if self.is_slow else min(deadline, short_until)
+            until = deadline if self._is_slow else min(deadline, short_until)
             try:
                 self._line.settimeout(_left(until))
                 got = self._line.recv_into(view[done:])
@@ -157,7 +175,7 @@ class DuckdbProcess:
                 if until == deadline:
                     raise ProcessLate from None
                 self._launcher.slow(self.number)
-                self.is_slow = True
+                self._is_slow = True
                 continue
             except OSError:
                 raise ProcessLost from None
@@ -170,16 +188,6 @@ class DuckdbProcess:
 def _left(until: float) -> float:
     """At least a moment: nought would mean not to wait, and what is there already is taken."""
     return max(0.001, until - monotonic())
-
-
-def _require_end(kind: Kind, payload: bytes) -> None:
-    match kind, decode(payload):
-        case Kind.END, None:
-            return
-        case Kind.FAILED, str(name):
-            raise StatementFailed(_class_name(name))
-        case _:
-            raise BrokenFrame("an answer that is none")
 
 
 def _class_name(name: str) -> str:

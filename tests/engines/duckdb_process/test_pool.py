@@ -21,7 +21,7 @@ from gateway.engines.duckdb_process.pool import (
     Leased,
     Pool,
     PoolBusy,
-    PoolClosed,
+    PoolStopped,
     WaitCancelled,
     places_for,
 )
@@ -47,7 +47,7 @@ def file(tmp_path: Path) -> Path:
 def pool(file: Path) -> Iterator[Pool]:
     opened = pool_of(file)
     yield opened
-    opened.close()
+    opened.stop()
 
 
 def made(path: Path, rows: int) -> Path:
@@ -226,7 +226,7 @@ def test_statement_over_its_memory_fails_alone(file: Path) -> None:
         assert ask(opened, "SELECT 1") == [(1,)]
         assert [one.name for one in file.parent.iterdir()] == [file.name]
     finally:
-        opened.close()
+        opened.stop()
 
 
 @pytest.mark.parametrize(
@@ -302,11 +302,11 @@ def test_pool_answers_again_when_its_zygote_was_killed(pool: Pool) -> None:
     assert zygote_of(pool) != zygote
 
 
-def test_closed_pool_leaves_no_process_whatever_runs(pool: Pool) -> None:
+def test_stopped_pool_leaves_no_process_whatever_runs(pool: Pool) -> None:
     """Everybody who reads or waits is told at once."""
 
     def hostile() -> Any:  # noqa: ANN401
-        with pytest.raises((ProcessLost, PoolClosed)):
+        with pytest.raises((ProcessLost, PoolStopped)):
             ask(pool, HEAVY)
 
     with ThreadPoolExecutor(4) as threads:
@@ -316,13 +316,25 @@ def test_closed_pool_leaves_no_process_whatever_runs(pool: Pool) -> None:
         zygote = zygote_of(pool)
         every = [zygote, *children_of(zygote)]
         began = monotonic()
-        pool.close()
+        pool.stop()
         for one in asked:
             one.result(PATIENCE_S)
     assert monotonic() - began < 5
     assert wait_until(lambda: not any(map(is_running, every)), 5)
-    with pytest.raises(PoolClosed):
+    with pytest.raises(PoolStopped):
         ask(pool, "SELECT 1")
+
+
+def test_closed_pool_lets_who_has_a_process_end_with_it(pool: Pool) -> None:
+    """As when a policy is replaced: a question that was charged is answered, and then no process is left."""
+    with pool.lease("alice", PATIENCE_S) as leased:
+        zygote = zygote_of(pool)
+        every = [zygote, *children_of(zygote)]
+        pool.close()
+        assert rows(leased, "SELECT count(*) FROM visits") == [(1000,)]
+    assert wait_until(lambda: not any(map(is_running, every)), 5)
+    assert ask(pool, "SELECT 1") == [(1,)]
+    assert pool._launcher._zygote is None
 
 
 def test_process_has_nothing_of_the_gateway(
