@@ -1,8 +1,8 @@
 """The program of a DuckDB process: it opens one file for reading and runs one statement after the other.
 
 It takes an `OPEN` frame with the file and its settings, and gives `READY` with what the file is: device, inode, time
-and size. Then each `RUN` gives `ROWS`, any number of them, and `END`; each `PREPARE` gives `END`. What fails gives
-`FAILED` with the class of the error: what DuckDB says about it may hold a value, so its text goes nowhere.
+and size. Then each `RUN` gives `ROWS`, any number of them, and `END`. What fails gives `FAILED` with the class of the
+error: what DuckDB says about it may hold a value, so its text goes nowhere.
 
 INVARIANT: the file is open for reading alone, without access to anything outside of it, under settings that no
 statement can change. Nothing is written to disk: there is no directory for temporary files.
@@ -50,13 +50,9 @@ def serve(line: socket.socket) -> None:
         return
     line.sendall(encode(Kind.READY, identity))
     while (received := _receive(line)) is not None:
-        kind, payload = received
-        document = decode(payload)
+        _, payload = received
         try:
-            if kind is Kind.PREPARE:
-                _explain(connection, document)
-            else:
-                _run(line, connection, document)
+            _run(line, connection, decode(payload))
         except (duckdb.Error, MemoryError, TypeError, KeyError, OverflowError) as error:
             line.sendall(encode(Kind.FAILED, type(error).__name__))
         else:
@@ -70,9 +66,7 @@ def _open(document: Any) -> tuple[duckdb.DuckDBPyConnection, list[int]]:  # noqa
     if identity_of(path) != before:
         raise OSError("the file was replaced while it was opened")
     most = _memory_limit(connection)
-    if (
-        "memory_limit" not in config
-    ):  # DuckDB would take most of the memory that there is, in each process
+    if "memory_limit" not in config:  # else each process would take most of what there is
         most //= document["places"]
         connection.execute(f"SET memory_limit = '{most // 1024}KiB'")
     connection.execute("SET lock_configuration = true")
@@ -97,12 +91,6 @@ def _limit(what: int, soft: int) -> None:
     _, hard = resource.getrlimit(what)
     least = soft if hard == resource.RLIM_INFINITY else min(soft, hard)
     resource.setrlimit(what, (least, least))
-
-
-def _explain(connection: duckdb.DuckDBPyConnection, document: Any) -> None:  # noqa: ANN401
-    """Parsed, bound and planned with its parameters; no row is read. What DuckDB says of the plan stays here."""
-    connection.execute(f"EXPLAIN {document['sql']}", decode_parameters(document["parameters"]))
-    connection.fetchall()
 
 
 def _run(line: socket.socket, connection: duckdb.DuckDBPyConnection, document: Any) -> None:  # noqa: ANN401

@@ -29,10 +29,9 @@ class Kind(IntEnum):
     OPEN = 1
     READY = 2
     RUN = 3
-    PREPARE = 4
-    ROWS = 5
-    END = 6
-    FAILED = 7
+    ROWS = 4
+    END = 5
+    FAILED = 6
 
 
 class BrokenFrame(ValueError):

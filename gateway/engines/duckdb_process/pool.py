@@ -83,6 +83,11 @@ class Pool:
     def is_stopped(self) -> bool:
         return self._stopped
 
+    def has(self, number: int) -> bool:
+        """Whether this process may still run something."""
+        with self._lock:
+            return any(one.number == number for one in (*self._busy, *self._idle))
+
     @contextmanager
     def lease(
         self, subject: str, patience_s: float, cancelled: threading.Event | None = None

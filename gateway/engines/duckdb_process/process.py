@@ -110,12 +110,6 @@ class DuckdbProcess:
                 return
             yield decode_rows(payload)
 
-    def prepare(self, sql: str, parameters: Sequence[object], deadline: float) -> None:
-        """Let DuckDB parse, bind and plan it; no row is read."""
-        document = {"sql": sql, "parameters": encode_parameters(parameters)}
-        self._send(Kind.PREPARE, document, deadline)
-        self._require_end(*self._receive(deadline))
-
     def is_there(self) -> bool:
         """Whether it still holds its line, as far as that is known."""
         self._line.settimeout(0)

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -194,26 +194,27 @@ def test_wait_for_a_process_is_not_computing(pool: Pool) -> None:
 
 def test_subject_with_the_fewest_processes_is_next(pool: Pool) -> None:
     """Not whoever came first: a long queue of one subject is no queue for another."""
-    order: list[str] = []
-    lock = threading.Lock()
+    over = threading.Event()
 
-    def wait(subject: str) -> None:
-        with pool.lease(subject, PATIENCE_S), lock:
-            order.append(subject)
+    def hold(subject: str) -> None:
+        with pool.lease(subject, PATIENCE_S):
+            over.wait(PATIENCE_S)
 
-    with (
-        ThreadPoolExecutor(8) as threads,
-        pool.lease("carol", 1),
-        pool.lease("carol", 1),
-        pool.lease("alice", 1),
-        pool.lease("dave", 1),
-    ):
-        for _ in range(3):
-            threads.submit(wait, "alice")
-        assert wait_until(lambda: len(pool._waiting) == 3)
-        threads.submit(wait, "bob")
-        assert wait_until(lambda: len(pool._waiting) == 4)
-    assert "bob" in order[:2], order
+    with ThreadPoolExecutor(4) as threads, ExitStack() as last, ExitStack() as second:
+        last.callback(over.set)
+        for stack in (last, last, second):
+            stack.enter_context(pool.lease("carol" if stack is last else "dave", 1))
+        with pool.lease("dave", 1):
+            for _ in range(3):
+                threads.submit(hold, "alice")
+            assert wait_until(lambda: len(pool._waiting) == 3)
+            threads.submit(hold, "bob")
+            assert wait_until(lambda: len(pool._waiting) == 4)
+        assert wait_until(lambda: pool._taken["alice"] == 1)
+        second.close()
+        assert wait_until(lambda: pool._taken["bob"] == 1)
+        assert pool._taken["alice"] == 1
+        over.set()
 
 
 def test_statement_over_its_memory_fails_alone(file: Path) -> None:
@@ -256,15 +257,6 @@ def test_failed_statement_says_its_class_alone(pool: Pool) -> None:
         ask(pool, "SELECT CAST('secret of dave' AS integer)")
     assert str(failed.value) == "ConversionException"
     assert ask(pool, "SELECT 1") == [(1,)]
-
-
-def test_statement_is_prepared_and_not_run(pool: Pool) -> None:
-    """What DuckDB cannot bind is found, and what would take hours takes a moment."""
-    with pool.lease("alice", 1) as leased:
-        leased.process.prepare(HEAVY + " AND a.x > $1", [3], monotonic() + PATIENCE_S)
-        with pytest.raises(StatementFailed) as failed:
-            leased.process.prepare("SELECT nothing FROM visits", [], monotonic() + PATIENCE_S)
-    assert failed.value.kind == "BinderException"
 
 
 def test_replaced_file_is_read_by_a_process_of_its_own(pool: Pool, file: Path) -> None:
