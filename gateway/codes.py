@@ -76,6 +76,10 @@ class Code(StrEnum):
     SOURCE_UNAVAILABLE = "GW612"
     TABLE_TOO_LARGE = "GW613"
     ASKED_AT_ONCE = "GW614"
+    SOURCE_SCHEMA = "GW615"
+    SOURCE_PRIVILEGE = "GW616"
+    SOURCE_CHANGED = "GW617"
+    SOURCE_VERSION = "GW618"
     NO_CREDENTIALS = "GW701"
     BAD_CREDENTIALS = "GW702"
     TOO_MANY_FAILURES = "GW703"
@@ -254,6 +258,24 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
             503,
             "58000",
             "too many questions about this dataset at once",
+        ),
+        Code.SOURCE_SCHEMA: _Row(
+            Reason.BACKEND_UNAVAILABLE,
+            503,
+            "58000",
+            "the source's tables are not as the policy declares them",
+        ),
+        Code.SOURCE_PRIVILEGE: _Row(
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "the gateway may not read the source's tables"
+        ),
+        Code.SOURCE_CHANGED: _Row(
+            Reason.BACKEND_UNAVAILABLE,
+            503,
+            "58000",
+            "the source's tables were changed while the question was answered",
+        ),
+        Code.SOURCE_VERSION: _Row(
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "the source's version is not supported"
         ),
         Code.NO_CREDENTIALS: _Row(Reason.UNAUTHENTICATED, 401, "28000", "no API key was given"),
         Code.BAD_CREDENTIALS: _Row(

@@ -55,16 +55,21 @@ class Connections:
         for one in (self.engine, self.spare):
             event.listen(one, "connect", told)
 
+    def on_execute(self, instead: Callable[..., bool | None]) -> None:
+        """Let `instead` see every statement before it is executed; where it says True, it is not."""
+        for one in (self.engine, self.spare):
+            event.listen(one, "do_execute", instead)
+
     def drop(self) -> None:
         """Close what is not in use; the next question connects anew."""
         for one in (self.engine, self.spare):
             one.dispose()
 
-    @contextmanager
-    def one(self, attempt: Attempt) -> Iterator[Connection]:
-        """The connection of a question."""
-        with self.engine.connect() as connection, _watched(connection, attempt):
-            yield connection
+    def take(self, attempt: Attempt) -> Connection:
+        """The connection of a question; whoever takes it gives it back."""
+        connection = self.engine.connect()
+        attempt.kept = attempt.kept or "limit" in connection.info
+        return connection
 
     @contextmanager
     def more(self, attempt: Attempt) -> Iterator[Connection | None]:
@@ -75,14 +80,15 @@ class Connections:
         if connection is None:
             yield None
             return
-        with connection, _watched(connection, attempt):
+        attempt.kept = attempt.kept or "limit" in connection.info
+        with connection, watched(connection, attempt):
             yield connection
 
 
 @contextmanager
-def _watched(connection: Connection, attempt: Attempt) -> Iterator[None]:
+def watched(connection: Connection, attempt: Attempt) -> Iterator[None]:
+    """Within the block the limit of the attempt holds for every statement of the connection."""
     there = connection.info  # of the driver's connection: gone when that is
-    attempt.kept = attempt.kept or "limit" in there
     with attempt.watch.reaching(stopping(connection)):
         limit = str(max(1, int(attempt.limit_s * 1000)))
         if there.get("limit") != limit:

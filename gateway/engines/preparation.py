@@ -16,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from sqlalchemy import Select
 
@@ -30,16 +30,22 @@ Chunks: TypeAlias = Iterable[Sequence[Sequence[Any]]]
 Render: TypeAlias = Callable[[int], Sequence[Statement]]
 """The statements of so many parts of one release; their rows are added."""
 
+T = TypeVar("T")
+Read: TypeAlias = Callable[[Sequence[Chunks]], T]
+"""What is made of the rows of each of the statements that ran."""
+
 
 @dataclass(frozen=True, eq=False)
 class SourceCatalog:
     """What a source's catalog says: its tables, and how many rows it thinks they have, by schema and name.
 
-    As long as it says the same it is the same object.
+    `unreadable` are the columns that the login may not read, by schema, table and name. As long as all of it is the same
+    it is the same object.
     """
 
     described: Described
     rows: Mapping[tuple[str, str], int] = field(default_factory=lambda: MappingProxyType({}))
+    unreadable: frozenset[tuple[str, str, str]] = frozenset()
 
 
 class Preparation(Protocol):
@@ -59,11 +65,12 @@ class Preparation(Protocol):
         render: Render,
         parts: int,
         given: Given,
+        read: Read[T],
         *,
         limit_s: float,
         cancelled: threading.Event | None,
-    ) -> Sequence[Chunks]:
-        """The rows of each statement of `render(parts)`, all of one snapshot; of `render(1)` where there is no room."""
+    ) -> T:
+        """What `read` makes of the rows of `render(parts)`, all of one snapshot; of `render(1)` where there is no room."""
         ...
 
     def close(self) -> None:
