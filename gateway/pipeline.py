@@ -132,7 +132,12 @@ def _walked(  # noqa: PLR0913, PLR0917 - a question and everything about it
     spending = at_accuracy(house.journal, serving, question.subject.name, spending)
     bill: Bill | Receipt
     with SourceAccess(
-        serving, understood.bound, question.asked_at, house.limit_s, cancelled
+        serving,
+        question.subject.name,
+        understood.bound,
+        question.asked_at,
+        house.limit_s,
+        cancelled,
     ) as access:
         if spending.measures:
             bill = settled(house, serving, fate, spending, access, cancelled)
