@@ -11,6 +11,7 @@ INVARIANT: DuckDB's own PREPARE plans, and planning computes: nothing is parsed 
 columns as declared its catalog says.
 """
 
+import atexit
 import os
 import threading
 from collections.abc import Iterator, Sequence
@@ -24,6 +25,7 @@ from gateway.computation import Computation, Ended
 from gateway.engines.described import Described
 from gateway.engines.duckdb_catalog import read_duckdb
 from gateway.engines.duckdb_process.frames import BrokenFrame, Row
+from gateway.engines.duckdb_process.launcher import Launcher
 from gateway.engines.duckdb_process.pool import (
     Leased,
     Pool,
@@ -61,6 +63,11 @@ _AWAY: Final = frozenset(
 _BROKEN = (StatementFailed, ProcessLate, ProcessLost, BrokenFrame)
 
 
+_LAUNCHER: Final = Launcher()
+"""One for all files of this process: DuckDB is loaded once. It starts nothing before the first question."""
+atexit.register(_LAUNCHER.close)
+
+
 class DuckDbDatabase:
     """One file. Safe among threads."""
 
@@ -69,7 +76,7 @@ class DuckDbDatabase:
         self.statements = DuckdbStatements()
         config = {name: str(value) for name, value in url.query.items() if name != "access_mode"}
         places = places_for(os.cpu_count() or 1)
-        self.pool = Pool(Settings(url.database or "", config, places))
+        self.pool = Pool(Settings(url.database or "", config, places), _LAUNCHER)
         self._lock = threading.Lock()
         self._catalogs: dict[Identity, SourceCatalog] = {}
 

@@ -27,7 +27,7 @@ class LauncherClosed(Exception):
 
 
 class Launcher:
-    """One zygote, started when it is first needed."""
+    """One zygote, started when it is first needed, for the processes of any number of files."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -60,13 +60,8 @@ class Launcher:
         """Let all others go before this process, for good."""
         self._tell(SLOW, number)
 
-    def end(self) -> None:
-        """End the zygote and every process; the next one that is asked for has a new zygote."""
-        with self._lock:
-            self._end()
-
     def close(self) -> None:
-        """The same, and start none any more."""
+        """End the zygote and every process, and start none any more."""
         with self._lock:
             self._closed = True
             self._end()

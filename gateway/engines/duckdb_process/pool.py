@@ -11,7 +11,7 @@ them. One that is stopped kills whatever runs.
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +28,7 @@ from gateway.engines.duckdb_process.process import (
 )
 
 _OPEN_S: Final = 10.0
+_END_S: Final = 1.0
 _LEAST_PLACES: Final = 4
 _TRIES: Final = 3
 
@@ -67,10 +68,10 @@ class Leased:
 class Pool:
     """Nothing is started before the first statement."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, launcher: Launcher) -> None:
         self.settings = settings
         self.share = max(1, settings.places // 2)
-        self._launcher = Launcher()
+        self._launcher = launcher
         self._lock = threading.Lock()
         self._waiting: list[_Ticket] = []
         self._taken: Counter[str] = Counter()
@@ -110,9 +111,7 @@ class Pool:
             self._closed = True
             idle = [*self._idle]
             self._idle.clear()
-        for one in idle:
-            one.kill()
-        self._end_if_unused()
+        _end(idle)
 
     def stop(self) -> None:
         """Kill every process, whatever it does; whoever waits or reads is told at once."""
@@ -123,10 +122,9 @@ class Pool:
             busy, idle = [*self._busy], [*self._idle]
             self._idle.clear()
         for one in busy:
+            self._launcher.kill(one.number)
             one.abandon()  # whoever reads from it closes its line
-        for one in idle:
-            one.kill()
-        self._launcher.close()
+        _end(idle)
 
     @contextmanager
     def _place(
@@ -148,13 +146,6 @@ class Pool:
                 else:
                     self._waiting.remove(ticket)
                 self._call_next()
-            self._end_if_unused()
-
-    def _end_if_unused(self) -> None:
-        with self._lock:
-            is_unused = self._closed and not self._taken and not self._waiting
-        if is_unused:
-            self._launcher.end()
 
     def _wait(self, ticket: _Ticket, until: float, cancelled: threading.Event | None) -> None:
         with calling_back(cancelled, ticket.is_called.set):
@@ -246,6 +237,15 @@ class Pool:
                 self._idle.append(made)
                 return
         made.kill()
+
+
+def _end(processes: Sequence[DuckdbProcess]) -> None:
+    """Kill them, and wait until their file is free."""
+    for one in processes:
+        one.begin_to_end()
+    until = monotonic() + _END_S
+    for one in processes:
+        one.wait_until_gone(until)
 
 
 def _is_current(path: str, identity: Identity) -> bool:

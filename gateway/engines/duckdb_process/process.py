@@ -27,6 +27,7 @@ from gateway.engines.duckdb_process.launcher import Launcher
 SHORT_S: Final = 1.0
 """A statement that takes longer gives way to shorter ones."""
 _LONGEST_NAME: Final = 60
+_BLOCK: Final = 1 << 16
 
 
 class ProcessLost(Exception):
@@ -127,7 +128,20 @@ class DuckdbProcess:
 
     def kill(self) -> None:
         """End it, whatever it does."""
+        self.begin_to_end()
+        self._line.close()
+
+    def begin_to_end(self) -> None:
+        """Kill it, and keep its line: it is closed when the process is gone."""
         self._launcher.kill(self.number)
+
+    def wait_until_gone(self, until: float) -> None:
+        """Wait for a process that was killed: its memory and its file are free then."""
+        with suppress(OSError):
+            while monotonic() < until:
+                self._line.settimeout(_left(until))
+                if not self._line.recv(_BLOCK):
+                    break
         self._line.close()
 
     def _send(self, kind: Kind, document: object, deadline: float) -> None:

@@ -29,6 +29,8 @@ KILL: Final = b"k"
 SLOW: Final = b"s"
 
 _NICE: Final = 10
+_LINE: Final = 200
+"""Descriptors of a process that ends are closed from the lowest on: the line comes after those of its file."""
 _PR_SET_PDEATHSIG: Final = 1
 # the gateway ends them: a signal to the whole group must not end questions that may still be answered
 _IGNORED: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
@@ -103,15 +105,16 @@ def _become_child(parent: int, line: int) -> NoReturn:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         _die_with_parent(parent)
-        os.dup2(line, 3)
+        os.dup2(line, _LINE)
         nowhere = os.open(os.devnull, os.O_RDWR)
         for standard in range(3):  # what a library prints may hold a value
             os.dup2(nowhere, standard)
-        os.closerange(4, os.sysconf("SC_OPEN_MAX") if sys.platform != "linux" else _highest() + 1)
+        os.closerange(3, _LINE)
+        os.closerange(_LINE + 1, _highest() + 1)
         _be_first_to_go()
         from gateway.engines.duckdb_process.child import serve  # noqa: PLC0415 - loaded by now
 
-        with suppress(ConnectionError), socket.socket(fileno=3) as talking:
+        with suppress(ConnectionError), socket.socket(fileno=_LINE) as talking:
             serve(talking)
         status = 0
     finally:
@@ -119,6 +122,8 @@ def _become_child(parent: int, line: int) -> NoReturn:
 
 
 def _highest() -> int:
+    if sys.platform != "linux":
+        return os.sysconf("SC_OPEN_MAX")
     return max(int(one.name) for one in Path("/proc/self/fd").iterdir())
 
 

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -17,6 +17,7 @@ import pytest
 
 from gateway.cancel import Cancel
 from gateway.engines.duckdb_process.frames import Row
+from gateway.engines.duckdb_process.launcher import Launcher
 from gateway.engines.duckdb_process.pool import (
     Leased,
     Pool,
@@ -45,9 +46,17 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def pool(file: Path) -> Iterator[Pool]:
-    opened = pool_of(file)
-    yield opened
-    opened.stop()
+    with closed_after(pool_of(file)) as opened:
+        yield opened
+
+
+@contextmanager
+def closed_after(pool: Pool) -> Iterator[Pool]:
+    try:
+        yield pool
+    finally:
+        pool.stop()
+        pool._launcher.close()
 
 
 def made(path: Path, rows: int) -> Path:
@@ -57,7 +66,7 @@ def made(path: Path, rows: int) -> Path:
 
 
 def pool_of(file: Path, places: int = 4, **config: str) -> Pool:
-    return Pool(Settings(str(file), {"threads": "2", **config}, places))
+    return Pool(Settings(str(file), {"threads": "2", **config}, places), Launcher())
 
 
 def ask(
@@ -219,15 +228,12 @@ def test_subject_with_the_fewest_processes_is_next(pool: Pool) -> None:
 
 def test_statement_over_its_memory_fails_alone(file: Path) -> None:
     """Neither the gateway nor the next statement is short of memory; nothing is written to disk."""
-    opened = pool_of(file, memory_limit="200MB")
-    try:
+    with closed_after(pool_of(file, memory_limit="200MB")) as opened:
         with pytest.raises(StatementFailed) as failed:
             ask(opened, "SELECT count(DISTINCT md5(range::text)) FROM range(30000000)")
         assert failed.value.kind == "OutOfMemoryException"
         assert ask(opened, "SELECT 1") == [(1,)]
         assert [one.name for one in file.parent.iterdir()] == [file.name]
-    finally:
-        opened.stop()
 
 
 @pytest.mark.parametrize(
@@ -306,7 +312,7 @@ def test_stopped_pool_leaves_no_process_whatever_runs(pool: Pool) -> None:
         assert wait_until(lambda: len(pool._busy) == pool.share and len(pool._waiting) == 2)
         sleep(0.3)
         zygote = zygote_of(pool)
-        every = [zygote, *children_of(zygote)]
+        every = children_of(zygote)
         began = monotonic()
         pool.stop()
         for one in asked:
@@ -321,12 +327,12 @@ def test_closed_pool_lets_who_has_a_process_end_with_it(pool: Pool) -> None:
     """As when a policy is replaced: a question that was charged is answered, and then no process is left."""
     with pool.lease("alice", PATIENCE_S) as leased:
         zygote = zygote_of(pool)
-        every = [zygote, *children_of(zygote)]
+        every = children_of(zygote)
         pool.close()
         assert rows(leased, "SELECT count(*) FROM visits") == [(1000,)]
     assert wait_until(lambda: not any(map(is_running, every)), 5)
     assert ask(pool, "SELECT 1") == [(1,)]
-    assert pool._launcher._zygote is None
+    assert wait_until(lambda: not [*filter(is_running, children_of(zygote))], 5)
 
 
 def test_process_has_nothing_of_the_gateway(
@@ -343,7 +349,7 @@ def test_process_has_nothing_of_the_gateway(
         ]
         beside = [one for one in there if one != "/dev/null" and not one.startswith("socket:")]
         assert set(beside) == {str(file)}
-        assert len([one for one in there if one.startswith("socket:")]) == 1
+        assert [one.startswith("socket:") for one in there].count(True) == 1
         for pid in (zygote, child):
             assert b"secret" not in Path(f"/proc/{pid}/environ").read_bytes()
             assert file.name.encode() not in Path(f"/proc/{pid}/cmdline").read_bytes()
@@ -355,20 +361,22 @@ def test_processes_end_with_a_gateway_that_is_killed(file: Path) -> None:
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from pathlib import Path
-from engines.duckdb_process.test_pool import HEAVY, ask, children_of, pool_of, zygote_of
+from engines.duckdb_process.test_pool import HEAVY, children_of, monotonic, pool_of, zygote_of
 import threading
+from contextlib import ExitStack
 pool = pool_of(Path({str(file)!r}))
-ask(pool, "SELECT 1")
-threading.Thread(target=ask, args=(pool, HEAVY)).start()
-print(zygote_of(pool), *children_of(zygote_of(pool)), flush=True)
+process = ExitStack().enter_context(pool.lease("alice", 60)).process
+threading.Thread(target=lambda: list(process.run(HEAVY, (), monotonic() + 60))).start()
+print(zygote_of(pool), children_of(zygote_of(pool))[-1], flush=True)
 """
     with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as gateway:
         assert gateway.stdout is not None
-        every = [int(one) for one in gateway.stdout.readline().split()]
-        sleep(0.5)
-        assert all(map(is_running, every))
-        gateway.kill()
-    assert len(every) == 2
+        try:
+            every = [int(one) for one in gateway.stdout.readline().split()]
+            sleep(0.5)
+            assert list(map(is_running, every)) == [True, True]
+        finally:
+            gateway.kill()
     assert wait_until(lambda: not any(map(is_running, every)), 5)
 
 
