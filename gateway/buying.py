@@ -25,9 +25,9 @@ from gateway.budget.shortfall import exhausted
 from gateway.charging import Moved, charge_question
 from gateway.constants import Constants
 from gateway.debts import Debtor, Debts, debts_of, is_news, sheets_of
+from gateway.engines.proving import Proven
 from gateway.errands import ErrandRelease
 from gateway.errors import BackendUnavailable, Code, SourceStopped
-from gateway.engines.proving import Proven
 from gateway.executing import Bill
 from gateway.fates import Fate
 from gateway.house import House
@@ -94,7 +94,7 @@ class Proposal:
         return (*(Bought(one, self.accounts) for one in sheets), *self.debts.told)
 
 
-def settled(
+def settled(  # noqa: PLR0917 - a question and everything about it
     house: House,
     serving: Serving,
     fate: Fate,
@@ -134,7 +134,7 @@ def settled(
     raise BackendUnavailable(Code.ASKED_AT_ONCE, hint="try again in a moment")
 
 
-def proposed(
+def proposed(  # noqa: PLR0913, PLR0917 - a question, and what it is planned on
     house: House,
     serving: Serving,
     query_id: str,

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import TracebackType
+from typing import Self
 
 from gateway.binding.bound import Cut, Fetch
 from gateway.bounding.bound_release import bound_release
@@ -45,7 +46,7 @@ class SourceAccess:
     _preparation: Preparation | None = field(default=None)
     _parsed: tuple[Analysis, ...] | None = field(default=None)
 
-    def __enter__(self) -> "SourceAccess":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

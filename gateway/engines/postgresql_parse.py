@@ -13,6 +13,7 @@ from psycopg import Cursor
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import error_from_result
 from psycopg.pq import ExecStatus
+from sqlalchemy.engine import ExecutionContext
 
 PARSED: Final = "gateway_parse"
 """The execution option of what is parsed alone."""
@@ -20,7 +21,10 @@ _UNNAMED: Final = b""
 
 
 def parse_only(
-    cursor: Cursor[Any], statement: str, parameters: Mapping[str, Any] | Sequence[Any], context: Any
+    cursor: Cursor[Any],
+    statement: str,
+    parameters: Mapping[str, Any] | Sequence[Any],
+    context: ExecutionContext,
 ) -> bool | None:
     """A listener of `do_execute`: True where this was all there is to do."""
     if not context.execution_options.get(PARSED):
