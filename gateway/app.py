@@ -21,7 +21,7 @@ from gateway.events import AnchorBegun, Emit, StateOpened, silent
 from gateway.frontends.pgwire.doors import WireDoor
 from gateway.frontends.pgwire.entrance import FRONT_END as WIRE
 from gateway.frontends.pgwire.server import WireServer
-from gateway.frontends.rest.doors import Doors, QuestionDoor
+from gateway.frontends.rest.doors import Doors, QuestionDoor, SubjectDoor
 from gateway.frontends.tls import POSTGRESQL, tls_context
 from gateway.governing import current_policies, policy_door
 from gateway.house import House
@@ -39,6 +39,7 @@ from gateway.policy.subjects import Subject, load_subjects
 from gateway.releases.anchored import anchored_epochs
 from gateway.releases.book import Books
 from gateway.rooms import Rooms
+from gateway.roster import Roster
 from gateway.served import Served
 from gateway.store.anchor import Anchor, Anchored
 from gateway.store.journal import Journal
@@ -310,6 +311,7 @@ def rest_doors(
     return Doors(
         authenticator=door(ground, emit, policies),
         policies=None if policies is None else policy_door(policies),
+        subjects=None if policies is None else subject_door(ground, policies),
         questions=questions,
         accounts=accounts,
         accounts_of=accounts_of,
@@ -319,6 +321,26 @@ def rest_doors(
         metrics=metrics.text,
         metrics_type=metrics.content_type,
         emit=emit,
+    )
+
+
+def roster_of(ground: Ground) -> Roster:
+    """How subjects stand, and what changes it."""
+    return Roster(ground.engine, ground.journal, ground.trail, utc_now)
+
+
+def subject_door(ground: Ground, policies: CurrentPolicies) -> SubjectDoor:
+    """What administrators may do about subjects."""
+    roster = roster_of(ground)
+
+    def subjects() -> Sequence[Mapping[str, Any]]:
+        with reading_state():
+            return roster.subjects(policies.value.subjects)
+
+    return SubjectDoor(
+        subjects=subjects,
+        suspend=lambda name, *scope: roster.suspend(policies.value.subjects, name, *scope),
+        resume=lambda name, *scope: roster.resume(policies.value.subjects, name, *scope),
     )
 
 

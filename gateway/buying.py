@@ -45,6 +45,7 @@ from gateway.releases.log import append
 from gateway.releases.sheets import Content
 from gateway.serving import Serving
 from gateway.store.draft import Draft
+from gateway.suspension import require_active
 from gateway.trail.record import Kind, QuestionRecord
 from gateway.units import Delta, Epsilon
 
@@ -153,6 +154,8 @@ def proposed(
         debts = debts_of(plan, book, debtor)
     if plan.awaited and waiting:
         return None
+    if plan.bought or debts.owed or debts.told:  # what costs nothing and was told before, goes on
+        house.journal.commit(lambda draft: require_active(draft, subject, policy.name))
     grounds = tuple(one.ground for one in plan.parts if one.shares.cost)
     cells = touched(grounds, policy.dataset, serving.proofs.now()) if grounds else None
     cost = whole * plan.bought
@@ -206,6 +209,7 @@ def _taken(
         return receipt.cost == proposal.cost and noted(draft)
 
     def told(draft: Draft) -> None:
+        require_active(draft, asked.subject, dataset)
         if not noted(draft):
             raise Moved
         house.trail.append(draft, QuestionRecord(Kind.REUSED, asked))

@@ -53,6 +53,7 @@ class Code(StrEnum):
     OPERATION_NOT_PERMITTED = "GW203"
     PURPOSE_NOT_PERMITTED = "GW204"
     DATASET_NOT_PERMITTED = "GW205"
+    SUBJECT_SUSPENDED = "GW206"
     NO_BOUND = "GW301"
     NOT_ANSWERED_YET = "GW302"
     DIFFERENCING = "GW401"
@@ -171,6 +172,9 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         ),
         Code.DATASET_NOT_PERMITTED: _Row(
             Reason.NOT_PERMITTED, 403, "42501", "there is no such dataset, or not for you"
+        ),
+        Code.SUBJECT_SUSPENDED: _Row(
+            Reason.NOT_PERMITTED, 403, "42501", "your questions are suspended"
         ),
         Code.NO_BOUND: _Row(
             Reason.UNBOUNDED, 422, "0A000", "nothing bounds the values that are computed with"

@@ -23,6 +23,15 @@ class PolicyDoor:
 
 
 @dataclass(frozen=True)
+class SubjectDoor:
+    """List subjects; suspend and resume them: a name, a dataset or None for all, and who does it."""
+
+    subjects: Callable[[], Sequence[Mapping[str, Any]]]
+    suspend: Callable[[str, str | None, str], Sequence[str]]
+    resume: Callable[[str, str | None, str], Sequence[str]]
+
+
+@dataclass(frozen=True)
 class QuestionDoor:
     """Ask, and look at what can be asked. All of it waits for databases: call it from a thread that may.
 
@@ -50,3 +59,4 @@ class Doors:
     emit: Emit
     policies: PolicyDoor | None = None
     questions: QuestionDoor | None = None
+    subjects: SubjectDoor | None = None
