@@ -23,6 +23,7 @@ from gateway.frontends.pgwire.entrance import FRONT_END as WIRE
 from gateway.frontends.pgwire.server import WireServer
 from gateway.frontends.rest.doors import Doors, QuestionDoor, SubjectDoor
 from gateway.frontends.tls import POSTGRESQL, tls_context
+from gateway.frontends.workers import Workers
 from gateway.governing import current_policies, policy_door
 from gateway.house import House
 from gateway.identity.anchored import anchored_revocations
@@ -68,6 +69,7 @@ class Ground:
     lines: Lines
     key: ChainKey = field(repr=False)
     turning_away: TurningAway = field(repr=False)  # one for all doors: failures count together
+    workers: Workers = field(repr=False)  # likewise: a subject's questions count together
 
     def verify_trail(self) -> Verdict:
         """Verify in one snapshot that is at least as new as what the anchor says."""
@@ -110,16 +112,18 @@ def open_ground(settings: Settings, emit: Emit = silent) -> Iterator[Ground]:
         where = "embedded" if settings.state_url is None else "external"
         emit(StateOpened(where, position.seq))
         trail = Trail(key)
-        yield Ground(
-            settings,
-            state.engine,
-            state.journal,
-            state.anchor,
-            trail,
-            state.lines,
-            key,
-            TurningAway(recording_failures(state.journal, trail), emit),
-        )
+        with closing(Workers(settings.workers)) as workers:
+            yield Ground(
+                settings,
+                state.engine,
+                state.journal,
+                state.anchor,
+                trail,
+                state.lines,
+                key,
+                TurningAway(recording_failures(state.journal, trail), emit),
+                workers,
+            )
 
 
 @contextmanager
@@ -263,7 +267,7 @@ def serving_wire(
         wire_door(asking, emit),
         wire_logins(ground, emit, policies),
         tls_context(settings, POSTGRESQL),
-        settings.workers,
+        ground.workers,
     )
     server.start(listener)
     try:
@@ -321,6 +325,7 @@ def rest_doors(
         metrics=metrics.text,
         metrics_type=metrics.content_type,
         emit=emit,
+        workers=ground.workers,
     )
 
 

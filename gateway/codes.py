@@ -87,6 +87,8 @@ class Code(StrEnum):
     METHOD_NOT_ALLOWED = "GW708"
     TOO_MANY_QUESTIONS = "GW709"
     NO_SUCH_FORMAT = "GW710"
+    TOO_MANY_CONNECTIONS = "GW711"
+    REQUEST_TOO_SLOW = "GW712"
     SETTING_INVALID = "GW801"
     PORT_TAKEN = "GW802"
     HOME_UNUSABLE = "GW803"
@@ -280,6 +282,12 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         ),
         Code.NO_SUCH_FORMAT: _Row(
             Reason.SYNTAX_ERROR, 406, "22023", "answers do not come in this format"
+        ),
+        Code.TOO_MANY_CONNECTIONS: _Row(
+            Reason.LIMIT_EXCEEDED, 429, "53300", "too many connections"
+        ),
+        Code.REQUEST_TOO_SLOW: _Row(
+            Reason.TIMEOUT, 408, "57014", "the request did not come in time"
         ),
         Code.SETTING_INVALID: _Row(Reason.OPERATION, 500, "58000", "a setting is not valid"),
         Code.PORT_TAKEN: _Row(Reason.OPERATION, 500, "58000", "the port cannot be listened on"),

@@ -2,16 +2,20 @@
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
 
 from gateway.budget.standing import Standing
 from gateway.events import Emit
+from gateway.frontends.workers import Workers
 from gateway.identity.authenticator import Authenticator
 from gateway.policy.subjects import Subject
 from gateway.question import Answer, Estimate, PastQuestion, Request
 from gateway.trail.search import Wanted
 from gateway.trail.verify import Verdict
+
+_WORKERS: Final = 8
 
 
 @dataclass(frozen=True)
@@ -60,3 +64,4 @@ class Doors:
     policies: PolicyDoor | None = None
     questions: QuestionDoor | None = None
     subjects: SubjectDoor | None = None
+    workers: Workers = field(default_factory=partial(Workers, _WORKERS))
