@@ -287,7 +287,7 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
             Reason.LIMIT_EXCEEDED, 429, "53300", "too many connections"
         ),
         Code.REQUEST_TOO_SLOW: _Row(
-            Reason.TIMEOUT, 408, "57014", "the request did not come in time"
+            Reason.LIMIT_EXCEEDED, 408, "54000", "the request did not come in time"
         ),
         Code.SETTING_INVALID: _Row(Reason.OPERATION, 500, "58000", "a setting is not valid"),
         Code.PORT_TAKEN: _Row(Reason.OPERATION, 500, "58000", "the port cannot be listened on"),

@@ -90,7 +90,7 @@ class Client(asyncio.Protocol):
         self._address = str(peer[0]) if peer else "unknown"
         self._enters = self._house.begins_to_enter(self._address)
         if not self._house.came(self) or not self._enters:
-            self._refuse(LimitExceeded(Code.TOO_MANY_QUESTIONS, "", "close one"), _TOO_MANY)
+            self._refuse(LimitExceeded(Code.TOO_MANY_CONNECTIONS, "", "close one"), _TOO_MANY)
             return
         tls = self._house.tls is not None
         self._conversation = entering(self._house.logins, address=self._address, tls=tls)

@@ -105,7 +105,7 @@ class TimedProtocol(H11Protocol):
         self._clock = None
         seconds = self._seconds[self._awaited]
         self._end(
-            Refusal(
+            LimitExceeded(
                 Code.REQUEST_TOO_SLOW,
                 f"{self._awaited.value} did not come within {seconds:g} seconds",
                 "send the whole request at once",
