@@ -13,14 +13,13 @@ from gateway.binding.bound import Cut, Stage
 from gateway.bounding.bound_release import bound_release
 from gateway.budget.account import Currency
 from gateway.catalog.tables import Dataset
-from gateway.engines.connect import reading_source
-from gateway.engines.described import Described, describe
+from gateway.engines.described import Described
 from gateway.engines.fitting import Misfit, misfits
 from gateway.engines.preparation import SourceCatalog
 from gateway.engines.proving import Proven, proven
 from gateway.engines.source import Source
 from gateway.engines.staged import StagedRows
-from gateway.errors import BackendUnavailable, Code, OperatorError
+from gateway.errors import BackendUnavailable, Code
 from gateway.events import SourceFailed
 from gateway.policy.rules import Policy
 from gateway.sensitivity.analysis import Analysis
@@ -108,6 +107,10 @@ class Serving:
     def close(self) -> None:
         self.source.close()
 
+    def stop(self) -> None:
+        """End whatever the source runs, now."""
+        self.source.stop()
+
 
 def placeholders(cut: Cut) -> Mapping[str, StagedRows]:
     """What is staged later, with its types and without rows."""
@@ -120,14 +123,5 @@ def placeholders(cut: Cut) -> Mapping[str, StagedRows]:
 
 def serve_dataset(policy: Policy, source: Source, currency: Currency) -> Serving:
     """Nothing is reached yet."""
-
-    def read() -> Described:
-        try:
-            with reading_source(policy.source.url) as connection:
-                return describe(connection)
-        except OperatorError as error:
-            old = error.code is Code.SOURCE_VERSION
-            code = Code.SOURCE_VERSION if old else Code.SOURCE_UNAVAILABLE
-            raise BackendUnavailable(code) from None
-
-    return Serving(policy, Views(policy), source, Proofs(policy.dataset, read), currency)
+    proofs = Proofs(policy.dataset, source.described)
+    return Serving(policy, Views(policy), source, proofs, currency)

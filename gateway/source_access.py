@@ -38,6 +38,7 @@ class SourceAccess:
     """It is made for each question, used by one thread, and left as a context."""
 
     serving: Serving
+    subject: str
     cut: Cut
     now: datetime
     limit_s: float
@@ -88,7 +89,7 @@ class SourceAccess:
             }
             tables = sorted(scanned | {one.name for one in fetched})
             self._preparation = source.database.prepare(
-                tables, limit_s=self.limit_s, cancelled=self.cancelled
+                tables, subject=self.subject, limit_s=self.limit_s, cancelled=self.cancelled
             )
             self.serving.require_fit(tables, self._preparation.catalog)
         proven = self.proven
