@@ -1,6 +1,7 @@
 """A declared step is a grid for sums: of which values there are, between which ends, it says nothing."""
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 import pytest
 from property.asked import Asked, statement
@@ -21,7 +22,7 @@ _VISITS = Table(
     "visits",
     (
         Column("patient_id", BIGINT),
-        Column("points", INTEGER, Interval(0, 100, parse_type("integer").resolution * 10)),  # type: ignore[operator]  # a whole number has one
+        Column("points", INTEGER, Interval(0, 100, Fraction(10))),
         Column("code", parse_type("char(3)"), Values(("a", "b"))),
         Column("share", DOUBLE, Values((0, 1))),
     ),
