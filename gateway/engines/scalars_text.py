@@ -11,6 +11,7 @@ from sqlalchemy import Integer, Text, cast, func, literal
 
 from gateway.catalog.types import Family
 from gateway.engines.expressing import Sql
+from gateway.engines.like_pattern import is_like
 from gateway.engines.scalars_pieces import (
     TEXT,
     WHOLE,
@@ -79,11 +80,7 @@ def _like(rendering: Rendering, name: str, text: Sql, pattern: str) -> Sql:
     if "ilike" in name:
         text = folded(rendering, text)
         pattern = "".join(one.lower() if one in _UPPER else one for one in pattern)
-    escape = _bound("\\")
-    if rendering.dialect == "duckdb":
-        found: Sql = func.like_escape(text, _bound(pattern), escape)
-    else:
-        found = test(text, "LIKE", binary(_bound(pattern)))
+    found = is_like(rendering.dialect, text, pattern)
     return ~found.self_group() if name.startswith("not") else found
 
 
