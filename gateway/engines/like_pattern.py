@@ -137,5 +137,3 @@ def _bound(text: str) -> Sql:
 
 def _count(number: int) -> Sql:
     return cast(literal(number), Integer())
-
-

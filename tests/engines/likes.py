@@ -1,6 +1,6 @@
 """Random patterns and texts, and where the bounded form of LIKE differs from PostgreSQL's own.
 
-    cd tests && ../.venv/bin/python -m engines.long_likes 100000
+cd tests && ../.venv/bin/python -m engines.long_likes 100000
 """
 
 import random
@@ -78,7 +78,9 @@ def _matching(chance: random.Random, pattern: str) -> str:
     return "".join(letters)
 
 
-def differing(databases: Databases, chosen: Sequence[Pair]) -> list[tuple[str, str | None, str]]:
+def differing(
+    databases: Databases, chosen: Sequence[Pair]
+) -> list[tuple[str, str | None, Dialect]]:
     """The pairs for which an engine says otherwise than PostgreSQL's LIKE."""
     by_pattern: dict[str, list[str | None]] = {}
     for pattern, one in chosen:
@@ -88,10 +90,11 @@ def differing(databases: Databases, chosen: Sequence[Pair]) -> list[tuple[str, s
     for place in range(0, len(patterns), _TOGETHER):
         some = {one: by_pattern[one] for one in patterns[place : place + _TOGETHER]}
         plain = _plain(databases.postgresql, some)
-        for dialect, connection in (
+        engines: tuple[tuple[Dialect, Connection], ...] = (
             ("postgresql", databases.postgresql),
             ("duckdb", databases.duckdb),
-        ):
+        )
+        for dialect, connection in engines:
             rendered = _rendered(dialect, connection, some)
             found += [
                 (pattern, one, dialect)
