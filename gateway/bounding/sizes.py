@@ -31,7 +31,7 @@ def size_of_literal(literal: Literal) -> Size:
     if isinstance(value, str):
         if len(value) > LONGEST_TEXT:
             raise LimitExceeded(
-                Code.TEXT_TOO_LONG,
+                Code.WORK_OF_A_ROW,
                 f"a constant of {len(value)} characters, more than {LONGEST_TEXT}",
             )
         return Size(len(value))
@@ -58,7 +58,7 @@ def size_of(scalar: Scalar, sizes: list[Size]) -> Size:
     found = _made(scalar, sizes)
     if scalar.type.family is Family.TEXT and found.characters > LONGEST_MADE:
         raise LimitExceeded(
-            Code.TEXT_TOO_LONG,
+            Code.WORK_OF_A_ROW,
             f"`{text_of(scalar)[:80]}` can have {found.characters} characters, more than {LONGEST_MADE}",
             "cut its parts with LEFT, or declare a shorter `max_length`",
         )

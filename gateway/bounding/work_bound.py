@@ -20,12 +20,11 @@ from gateway.bounding.sizes import largest, size_of, size_of_literal, size_of_ty
 from gateway.catalog.domains import Values
 from gateway.catalog.tables import Column
 from gateway.catalog.types import Family
-from gateway.errors import Code, LimitExceeded, UnsupportedSql
+from gateway.errors import Code, LimitExceeded
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.labels import Protected
-from gateway.plan.like import read_pattern
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, StagedMember, walk
@@ -45,7 +44,6 @@ _WINDOW_KEY: Final = 3
 _MEASURED: Final = {"count": 2, "min": 2, "max": 2, "sum": 5, "avg": 5}
 _MEASURED_OFTEN: Final = 14
 _MEASURED_TOGETHER: Final = 24
-_PATTERNS: Final = frozenset({"like", "ilike", "not like", "not ilike"})
 _MOVING: Final = frozenset({"min", "max"})
 
 
@@ -110,7 +108,6 @@ class _Expression:
 def _own(scalar: Scalar, sizes: list[Size]) -> int:
     match scalar:
         case Call():
-            _need_bounded(scalar)
             return cost_of(scalar, sizes)
         case Cast():
             return cost_of_cast(scalar.what, sizes[0], scalar.type.family)
@@ -120,19 +117,6 @@ def _own(scalar: Scalar, sizes: list[Size]) -> int:
             return NUMBER + sizes[0].characters
         case _:
             return MOMENT
-
-
-def _need_bounded(call: Call) -> None:
-    if call.function not in _PATTERNS:
-        return
-    pattern = call.parts[1]
-    if isinstance(pattern, Literal) and read_pattern(str(pattern.value)).is_bounded:
-        return
-    raise UnsupportedSql(
-        Code.PATTERN_UNBOUNDED,
-        f"`{text_of(call)[:80]}`",
-        "between two `%` write plain characters, or one piece of at most 16 with `_` in it",
-    )
 
 
 def _columns_of(node: Node, spent: list[tuple[int, str]]) -> Columns:

@@ -6,7 +6,7 @@ several are sought one after the other, each in what is left of the text, and a 
 PostgreSQL gives a pattern up when a piece is not found, so its LIKE takes the longest floating piece times the text.
 
 INVARIANT: the result is PostgreSQL's under the collation `C`, NULL for NULL; a pattern that is not `is_bounded` never
-comes here (`gateway.bounding.work_bound` refuses it).
+comes here: the binder refuses it.
 See docs/proofs/work.md.
 """
 

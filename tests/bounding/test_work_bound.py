@@ -1,6 +1,7 @@
 """The work bound: what it counts, what it refuses, and that nothing binds without a cost."""
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Final
 
 import pytest
@@ -28,11 +29,9 @@ def notes(max_length: int | None) -> Dataset:
         Column("p", parse_type("bigint")),
         Column("t", text, max_length=max_length),
         Column("s", text, max_length=max_length),
-        Column("i", parse_type("integer"), Interval(0, 100, parse_type("integer").resolution)),  # type: ignore[arg-type]
-        Column("n", parse_type("numeric"), Interval(0, 100, parse_type("integer").resolution)),  # type: ignore[arg-type]
-        Column(
-            "f", parse_type("double precision"), Interval(0, 100, parse_type("integer").resolution)
-        ),  # type: ignore[arg-type]
+        Column("i", parse_type("integer"), Interval(0, 100, Fraction(1))),
+        Column("n", parse_type("numeric"), Interval(0, 100, Fraction(1))),
+        Column("f", parse_type("double precision"), Interval(0, 100, Fraction(1))),
     )
     return Dataset("notes", "person", (Table("notes", columns, Protection("p", 5, 2)),))
 
@@ -92,9 +91,9 @@ def test_the_breaking_pattern_is_accepted_in_its_linear_form() -> None:
         (" OR ".join(["t LIKE '%abc%'"] * 40), Code.WORK_OF_A_ROW),
         (
             "t || t || t || t || t || t || t || t || t || t || t || t || t || t || t || t || t || t || t || t || t = 'a'",
-            Code.TEXT_TOO_LONG,
+            Code.WORK_OF_A_ROW,
         ),
-        (f"t = '{'a' * 1_001}'", Code.TEXT_TOO_LONG),
+        (f"t = '{'a' * 1_001}'", Code.WORK_OF_A_ROW),
         (" + ".join(["power(n, 0.5)"] * 4) + " > 1", Code.WORK_OF_A_ROW),
         ("f" + " * f" * 12 + " > 1", Code.WORK_OF_A_ROW),
         (

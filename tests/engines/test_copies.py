@@ -7,7 +7,7 @@ from sqlalchemy import ColumnClause, column
 from sqlalchemy.sql import visitors
 
 from gateway.bounding.work_bound import Work, work_of
-from gateway.engines.expressing import Dialect
+from gateway.engines.expressing import Dialect, Sql
 from gateway.engines.scalars import Scalars
 from gateway.errors import Refusal
 from gateway.plan.scalars import Ref, walk
@@ -23,7 +23,7 @@ _FIELDS = {
 @pytest.mark.parametrize("dialect", ["postgresql", "duckdb"])
 def test_rendering_names_no_column_more_often_than_the_work_bound_counts(dialect: Dialect) -> None:
     """Whatever guards an expression, its columns are read at most as often as they were paid for."""
-    columns = {name: column(name.rpartition(".")[2]) for name in _FIELDS}
+    columns: dict[str, Sql] = {name: column(name.rpartition(".")[2]) for name in _FIELDS}
     made = Scalars(dialect, columns, RANGES, {})
     beyond = []
     for sql in (one for some in ALL.values() for one in some):
