@@ -9,6 +9,7 @@ bounded by a polynomial of enforced sizes that is evaluated before anything runs
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
@@ -105,23 +106,35 @@ def _arithmetic(call: Call, sizes: Sizes) -> int:
     return NUMBER + digits[0] * digits[-1] // 3
 
 
-def _real(call: Call, sizes: Sizes) -> int:
+def _real(call: Call, sizes: Sizes) -> int:  # noqa: PLR0911 - one answer for each function
     """Decimals are computed with as many digits as argument and result have; the time grows with their square."""
     if call.type.family is not Family.EXACT:
         return NUMBER
     digits = sizes[0].digits
-    exponent = call.parts[-1]
-    if call.function in {"power", "^"}:
-        value = exponent.value if isinstance(exponent, Literal) else None
-        if isinstance(value, int) or getattr(value, "denominator", 0) == 1:
-            return 3 * NUMBER + digits * 16
-        digits += RESULT_DIGITS + sizes[1].digits
-    elif call.function == "exp":
-        digits += RESULT_DIGITS if sizes[0].before > 1 else 0
-    elif call.function == "sqrt":
-        return 2 * NUMBER + digits * digits // 50
-    logarithms = 2 if call.function == "log" else 1
-    return logarithms * (4_000 + digits * digits * 13 // 10)
+    match call.function:
+        case "sqrt":
+            return 2 * NUMBER + digits * digits // 50
+        case "ln":
+            return _logarithm(digits)
+        case "log":
+            return 2 * _logarithm(digits)
+        case "exp":
+            return _exponential(digits + (RESULT_DIGITS if sizes[0].before > 1 else 0))
+        case _:
+            exponent = call.parts[1]
+            value = exponent.value if isinstance(exponent, Literal) else None
+            if isinstance(value, int | Fraction) and value.denominator == 1:
+                return 3 * NUMBER + digits * 16
+            digits += sizes[1].digits
+            return _logarithm(digits) + _exponential(digits + RESULT_DIGITS)
+
+
+def _logarithm(digits: int) -> int:
+    return 4_000 + digits * digits * 13 // 10
+
+
+def _exponential(digits: int) -> int:
+    return 4_000 + digits * digits * 8 // 10
 
 
 _CLASSES: Final[dict[str, Cost]] = {

@@ -8,6 +8,7 @@ could make a text longer than its arguments do not bind (`replace` by something 
 """
 
 from collections.abc import Iterable
+from fractions import Fraction
 from typing import Final
 
 from gateway.bounding.cost_classes import RESULT_DIGITS, Size
@@ -15,6 +16,7 @@ from gateway.catalog.tables import LONGEST_TEXT
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, LimitExceeded
 from gateway.plan.scalars import Call, Case, Cast, Literal, Scalar
+from gateway.plan.text import decimal
 from gateway.plan.text import text as text_of
 
 LONGEST_MADE: Final = 10_000
@@ -35,6 +37,9 @@ def size_of_literal(literal: Literal) -> Size:
                 f"a constant of {len(value)} characters, more than {LONGEST_TEXT}",
             )
         return Size(len(value))
+    if isinstance(value, int | Fraction) and not isinstance(value, bool):
+        whole, _, behind = decimal(abs(Fraction(value))).partition(".")
+        return Size(len(whole) + len(behind) + 2, len(whole), len(behind))
     return size_of_type(literal.type)
 
 

@@ -15,7 +15,7 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 from time import process_time
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 import duckdb
 import psycopg
@@ -82,7 +82,7 @@ class Engine(Protocol):
 
     def fill(self, rows: list[list[object]]) -> None: ...
 
-    def seconds(self, select: Select[tuple[object, ...]], *, best: int) -> float:
+    def seconds(self, select: Select[Any], *, best: int) -> float:
         """CPU of the least of several runs."""
         ...
 
@@ -103,9 +103,9 @@ class InDuckDB:
         self.connection.execute("INSERT INTO worked SELECT * FROM made")
         self.connection.unregister("made")
 
-    def seconds(self, select: Select[tuple[object, ...]], *, best: int) -> float:
+    def seconds(self, select: Select[Any], *, best: int) -> float:
         compiled = select.compile(
-            dialect=_DUCKDB.dialect, compile_kwargs={"render_postcompile": True}
+            dialect=DUCKDB.dialect, compile_kwargs={"render_postcompile": True}
         )
         values = [compiled.params[name] for name in compiled.positiontup or ()]
         found = []
@@ -116,8 +116,8 @@ class InDuckDB:
         return min(found)
 
 
-_DUCKDB: Final = create_engine("duckdb:///:memory:")
-_POSTGRESQL: Final = create_engine("postgresql+psycopg://")
+DUCKDB: Final = create_engine("duckdb:///:memory:")
+POSTGRESQL: Final = create_engine("postgresql+psycopg://")
 _NAMES: Final = ["p", "m", "t", "s", "r", "i", "b", "c", "n", "f", "d", "z"]
 
 
@@ -138,9 +138,9 @@ class InPostgreSQL:
                 copy.write_row(row)
         self.connection.execute("ANALYZE worked")
 
-    def seconds(self, select: Select[tuple[object, ...]], *, best: int) -> float:
+    def seconds(self, select: Select[Any], *, best: int) -> float:
         compiled = select.compile(
-            dialect=_POSTGRESQL.dialect, compile_kwargs={"render_postcompile": True}
+            dialect=POSTGRESQL.dialect, compile_kwargs={"render_postcompile": True}
         )
         found = []
         for _ in range(best):
@@ -221,7 +221,7 @@ class Measured:
         return self.matching <= ROW_BUDGET
 
 
-def rendered(sql: str, longest: int, dialect: Dialect) -> Select[tuple[object, ...]] | None:
+def rendered(sql: str, longest: int, dialect: Dialect) -> Select[Any] | None:
     """The statement as an engine gets it; None where it is refused for its plan."""
     asked = statement(sql, dataset(longest))
     try:
