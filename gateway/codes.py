@@ -50,12 +50,14 @@ class Code(StrEnum):
     FAN_OUT = "GW116"
     TEXT_DRIFTS = "GW117"
     PERSON_AS_VALUE = "GW118"
+    PATTERN_UNBOUNDED = "GW119"
     OPERATION_NOT_PERMITTED = "GW203"
     PURPOSE_NOT_PERMITTED = "GW204"
     DATASET_NOT_PERMITTED = "GW205"
     SUBJECT_SUSPENDED = "GW206"
     NO_BOUND = "GW301"
     NOT_ANSWERED_YET = "GW302"
+    WORK_OF_A_ROW = "GW304"
     DIFFERENCING = "GW401"
     UNREADABLE_CONDITION = "GW402"
     SMALL_GROUP = "GW403"
@@ -170,6 +172,9 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         Code.PERSON_AS_VALUE: _Row(
             Reason.NOT_AGGREGATE, 403, "42501", "values of single persons do not leave"
         ),
+        Code.PATTERN_UNBOUNDED: _Row(
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "this LIKE pattern is not supported"
+        ),
         Code.OPERATION_NOT_PERMITTED: _Row(
             Reason.NOT_PERMITTED, 403, "42501", "the policy does not permit this use of a column"
         ),
@@ -187,6 +192,9 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         ),
         Code.NOT_ANSWERED_YET: _Row(
             Reason.UNSUPPORTED_SQL, 422, "0A000", "this is understood, but not answered yet"
+        ),
+        Code.WORK_OF_A_ROW: _Row(
+            Reason.LIMIT_EXCEEDED, 413, "54000", "one row could take longer than a row may"
         ),
         Code.DIFFERENCING: _Row(
             Reason.OVERLAP,

@@ -15,6 +15,7 @@ from gateway.answering import about_a_connection, finished, pass_through
 from gateway.binding.bound import Cut, Passing
 from gateway.binding.statement import Kind
 from gateway.bounding.fold_moments import fold_moments
+from gateway.bounding.work_bound import check_work
 from gateway.budget.account import Currency
 from gateway.budget.charge import Receipt
 from gateway.buying import foreseen_for, settled
@@ -253,6 +254,7 @@ def _rolled(plan: Aggregate, serving: Sold, now: datetime) -> Rolled:
     folded = fold_moments(plan, now)
     if not isinstance(folded, Aggregate):
         raise BrokenPlan("a release that is none any more")
+    check_work(folded)
     one_set = partial(
         analyse,
         pairs=serving.currency is Currency.PURE,

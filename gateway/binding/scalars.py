@@ -20,6 +20,7 @@ from gateway.binding.scope import Visible, spelled
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.plan.fields import Tie
+from gateway.plan.like import LONGEST_BLANKED, read_pattern
 from gateway.plan.scalars import Call, Case, Cast, Literal, Moment, Ref, Scalar, Shift
 from gateway.plan.types import BOOLEAN, DATE, TEXT, TIMESTAMP, common, is_number, plain
 
@@ -296,6 +297,12 @@ class Scalars:
         if pattern is None or (len(pattern) - len(pattern.rstrip("\\"))) % 2:
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED, "a LIKE pattern that is not a plain string"
+            )
+        if not read_pattern(pattern).is_bounded:
+            raise UnsupportedSql(
+                Code.PATTERN_UNBOUNDED,
+                f"the pattern `{pattern[:80]}`",
+                f"between two `%` write plain characters, or one piece of at most {LONGEST_BLANKED} with `_` in it",
             )
         word = _PATTERNS[type(node)]
         if node.args.get("negate"):

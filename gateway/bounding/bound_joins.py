@@ -1,34 +1,44 @@
 """A join that would square the rows of one person is bounded before it runs, or refused.
 
 Two sides with rows of persons meet on the person. Where both may have many rows of one, the side that is
-declared to have fewer is cut to that many, chosen by a hash of the row: the same ones however they are stored.
-A row of persons that could meet several rows of a public table is refused; the source's constraints have to prove
-that it cannot. A relation that was written or released keeps one row for each value that is joined by: the engine
-that joins the rows finds which values are one, by the comparison that it joins with.
+declared to have fewer is cut to that many, and the other so that one person has at most `MOST_PAIRS` pairs. EXISTS
+and IN are joins in this sense where their condition has to be tried pair by pair. Rows are chosen by a hash of the
+row: the same ones however they are stored. A row of persons that could meet several rows of a public table is refused;
+the source's constraints have to prove that it cannot. A relation that was written or released keeps one row for each
+value that is joined by: the engine that joins the rows finds which values are one, by the comparison that it joins
+with.
 
+INVARIANT: what one person costs a join grows with the number of that person's rows, never with its square.
 INVARIANT: what is known of a relation from the statement alone only refuses a join; it leaves out no bound. Whatever
 such a relation holds, a row of persons meets at most one row of it.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Final
 
 from gateway.bounding.licences import Licences, equal_columns, lowest
 from gateway.errors import Code, Unbounded
 from gateway.plan.aggregates import WindowCall
 from gateway.plan.fields import Field, Tie
-from gateway.plan.joins import Join, UnionAll, unit_equalities
+from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.labels import Protected
+from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import Node
 from gateway.plan.rebuilding import rebuilt
 from gateway.plan.relations import Constant, Filter, Project, Window
-from gateway.plan.scalars import Call, Literal, Ref
+from gateway.plan.scalars import Call, Literal, Ref, Scalar, walk
 from gateway.plan.types import BIGINT, BOOLEAN
+
+MOST_MET: Final = 256
+"""How many rows of a person one row of that person meets."""
+MOST_PAIRS: Final = 65_536
+"""How many pairs of rows one person has."""
 
 
 def bound_joins(plan: Node, licences: Licences) -> Node:
     """The plan with every join bounded."""
-    return _bounded(plan, licences, (f"kept_{place}" for place in range(2 * plan.size)))
+    return _bounded(plan, licences, (f"kept_{place}" for place in range(4 * plan.size)))
 
 
 def _bounded(node: Node, licences: Licences, names: Iterator[str]) -> Node:
@@ -40,11 +50,13 @@ def _bounded(node: Node, licences: Licences, names: Iterator[str]) -> Node:
             for one, before in zip(below, node.below, strict=True)
         )
     made = node if below == node.below else rebuilt(node, below)
+    if isinstance(made, Mark):
+        return _marked(made, licences, names)
     if not isinstance(made, Join):
         return made
     protected = [isinstance(one.label, Protected) for one in made.below]
     if all(protected):
-        return _cut(made, licences, next(names))
+        return _cut(made, licences, names)
     if any(protected) and not licences.meets_one(made):
         return _with_one_for_each(made)
     return made
@@ -53,16 +65,24 @@ def _bounded(node: Node, licences: Licences, names: Iterator[str]) -> Node:
 def _with_one_for_each(node: Join) -> Join:
     """The join with at most one row of the constant side for each value that the columns are equal to."""
     left_is_other = isinstance(node.right.label, Protected)
-    other, mine = (node.left, node.right) if left_is_other else (node.right, node.left)
-    equal = equal_columns(node.condition, other, mine)
-    if not isinstance(lowest(other), Constant) or not any(one <= equal for one in other.claims):
+    other = node.left if left_is_other else node.right
+    columns = _columns_of_one(node, other)
+    if columns is None:
         raise Unbounded(
             Code.FAN_OUT,
             "a row of a person could meet several other rows",
             "join on a column that a constraint of the source keeps unique",
         )
-    few = _one_for(other, tuple(sorted(equal)))
+    few = _one_for(other, columns)
     return replace(node, left=few) if left_is_other else replace(node, right=few)
+
+
+def _columns_of_one(node: Join, other: Node) -> tuple[str, ...] | None:
+    """By which columns one row is kept of a constant side; None where it is none, or would lose other rows."""
+    equal = equal_columns(node.condition, other, node.right if other is node.left else node.left)
+    if not isinstance(lowest(other), Constant) or not any(one <= equal for one in other.claims):
+        return None
+    return tuple(sorted(equal))
 
 
 def _one_for(side: Node, columns: tuple[str, ...]) -> Node:
@@ -71,28 +91,81 @@ def _one_for(side: Node, columns: tuple[str, ...]) -> Node:
     return rebuilt(side, tuple(_one_for(one, columns) for one in side.below))
 
 
-def _cut(node: Join, licences: Licences, name: str) -> Join:
+def _cut(node: Join, licences: Licences, names: Iterator[str]) -> Join:
     if any(licences.unit_has_one_row(one) for one in node.below):
         return node
-    left, right = _declared(node.left), _declared(node.right)
-    cut_left = left is not None and (right is None or left < right)
-    most = left if cut_left else right
-    pairs = unit_equalities(node.condition, node.left, node.right)
-    units = [mine if cut_left else other for mine, other in pairs]
-    always = [one for one in units if one.tie is Tie.ALWAYS]
-    if most is None or not always:
-        raise Unbounded(
-            Code.FAN_OUT,
-            "many rows of a person could meet many other rows of that person",
-            "aggregate one side for each person first",
-        )
-    side = node.left if cut_left else node.right
+    left, right = _both_cut(node.left, node.right, names)
+    return replace(node, left=left, right=right)
+
+
+def _marked(node: Mark, licences: Licences, names: Iterator[str]) -> Mark:
+    """Equalities of the two sides are looked up; anything else about both is tried for every pair."""
+    parts = () if node.condition is None else conjuncts(node.condition)
+    if all(_is_looked_up(one, node) for one in parts):
+        return node
+    if not isinstance(node.inner.label, Protected):
+        joined = Join(node.child, node.inner, node.condition)
+        if licences.meets_one(joined):
+            return node
+        columns = _columns_of_one(joined, node.inner)
+        if columns is None:
+            raise Unbounded(
+                Code.FAN_OUT,
+                "every row of a person would be compared with every row of another table",
+                "compare the two tables in EXISTS by `=` alone, or on a column that is unique there",
+            )
+        return replace(node, inner=_one_for(node.inner, columns))
+    if any(licences.unit_has_one_row(one) for one in node.below):
+        return node
+    child, inner = _both_cut(node.child, node.inner, names)
+    return replace(node, child=child, inner=inner)
+
+
+def _is_looked_up(part: Scalar, node: Mark) -> bool:
+    """Whether it is about one side alone, or an equality of a value of one side with one of the other."""
+    sides = [{one.id for one in side.fields} for side in node.below]
+
+    def is_of_one(scalar: Scalar) -> bool:
+        ids = {one.field.id for one in walk(scalar) if isinstance(one, Ref)}
+        return any(ids <= side for side in sides)
+
+    equal = isinstance(part, Call) and part.function == "="
+    return is_of_one(part) or (equal and all(is_of_one(one) for one in part.parts))
+
+
+def _both_cut(left: Node, right: Node, names: Iterator[str]) -> tuple[Node, Node]:
+    """Both sides with so few rows of each person that few of them can meet."""
+    declared = [one for one in map(_declared, (left, right)) if one is not None]
+    if not declared:
+        raise _unbounded()
+    most = min(*declared, MOST_MET)
+    first, second = _declared(left), _declared(right)
+    is_left = first is not None and (second is None or first < second)
+    fewer = _few(left if is_left else right, most, next(names))
+    other = right if is_left else left
+    if most > 1:
+        other = _few(other, MOST_PAIRS // most, next(names))
+    return (fewer, other) if is_left else (other, fewer)
+
+
+def _few(side: Node, most: int, name: str) -> Node:
+    """At most so many rows of each person."""
+    units = [one for one in side.fields if one.tie is Tie.ALWAYS]
+    if not units:
+        raise _unbounded()
     # `order` is completed later, as of every window
-    call = WindowCall("sample_number", (), (Ref(always[0]),), (), None, BIGINT)
+    call = WindowCall("sample_number", (), (Ref(units[0]),), (), None, BIGINT)
     numbered = Window(side, ((name, call),))
     few = Call("<=", (Ref(numbered.fields[-1]), Literal(most, BIGINT)), BOOLEAN)
-    kept = Filter(numbered, few)
-    return replace(node, left=kept) if cut_left else replace(node, right=kept)
+    return Filter(numbered, few)
+
+
+def _unbounded() -> Unbounded:
+    return Unbounded(
+        Code.FAN_OUT,
+        "many rows of a person could meet many other rows of that person",
+        "aggregate one side for each person first",
+    )
 
 
 def _declared(node: Node) -> int | None:

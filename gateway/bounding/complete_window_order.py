@@ -2,6 +2,9 @@
 
 INVARIANT: rows that still tie agree in every column there is, so it makes no difference which comes first.
 Orders are rendered over canonical keys, text in binary collation.
+
+INVARIANT: no frame reaches to the last row of a person from a row that moves: a database would look at all later rows
+for each row. Such a frame is turned round, which is the same set of rows.
 """
 
 from dataclasses import replace
@@ -15,7 +18,9 @@ from gateway.plan.relations import Window
 from gateway.plan.scalars import Ref, Scalar
 
 ORDERED: Final = frozenset({"row_number", "sample_number", "lag", "lead"})
-_RUNNING: Final = ("unbounded preceding", "current row")
+_BEGINNING: Final = "unbounded preceding"
+_END: Final = "unbounded following"
+_RUNNING: Final = (_BEGINNING, "current row")
 
 
 def complete_window_order(plan: Node) -> Node:
@@ -39,4 +44,16 @@ def _completed(call: WindowCall, columns: tuple[Field, ...]) -> WindowCall:
     frame = call.frame
     if frame is None and call.function not in ORDERED:
         frame = _RUNNING  # the default would be RANGE, which sees ties
+    if frame is not None and frame[1] == _END and frame[0] != _BEGINNING:
+        # the other way round the frame begins where rows begin: its least and greatest are kept from row to row
+        order = tuple((one, not down) for one, down in order)
+        frame = (_BEGINNING, _mirrored(frame[0]))
     return replace(call, order=order, frame=frame)
+
+
+def _mirrored(bound: str) -> str:
+    """The same row, seen from the other end."""
+    away, _, side = bound.partition(" ")
+    if bound == "current row":
+        return bound
+    return f"{away} {'following' if side == 'preceding' else 'preceding'}"

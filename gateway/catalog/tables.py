@@ -9,9 +9,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from types import MappingProxyType
+from typing import Final
 
 from gateway.catalog.domains import Anything, Domain
-from gateway.catalog.types import ColumnType
+from gateway.catalog.types import ColumnType, Family
+
+LONGEST_TEXT: Final = 1_000
+"""How many characters of a text are read where a policy says nothing."""
 
 
 class ColumnClass(StrEnum):
@@ -44,6 +48,15 @@ class Column:
     nullable: bool = True
     immutable: bool = False
     joins: ColumnRef | None = None
+    max_length: int | None = None
+
+    @property
+    def longest(self) -> int | None:
+        """How many characters of a text are read at most; None where it is no text."""
+        if self.type.family is not Family.TEXT:
+            return None
+        declared = LONGEST_TEXT if self.max_length is None else self.max_length
+        return declared if self.type.length is None else min(declared, self.type.length)
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.engines.expressing import Dialect, Sql
 from gateway.engines.related import Related, over
-from gateway.engines.staged import StagedRows
+from gateway.engines.staged import StagedRows, within_length
 from gateway.plan.relations import Constant
 from gateway.plan.text import decimal
 
@@ -78,7 +78,9 @@ def constant(dialect: Dialect, node: Constant, staged: StagedRows, name: str) ->
         ]
         many = select(*nothing or [null().label("nothing")]).where(false())
         return over(many.subquery(name), names, owned=False)
-    columns = [list(map(written, column)) for column in zip(*staged.rows, strict=True)]
+    columns = [
+        [written(within_length(one)) for one in column] for column in zip(*staged.rows, strict=True)
+    ]
     opened = select(
         *(
             func.unnest(cast(bindparam(None, column, ARRAY(Text())), ARRAY(Text()))).label(one)

@@ -1,10 +1,16 @@
 """The value of a scanned column as its policy declares it: whatever is stored, what is above sees this.
 
 INVARIANT: no NaN, no infinity and no day outside the calendar gets through; a number or day outside its
-interval becomes the nearest end, a value outside its set NULL. The unit of a row is handed on as it is.
+interval becomes the nearest end, a value outside its set NULL; of a text only `max_length` characters, of a decimal
+40 digits behind the point. The unit of a row is handed on as it is.
+
+INVARIANT: keys are never changed. A column of a public table, which a licence may rest on, is read as it is stored or
+is NULL where it is longer; two different stored values never become equal there.
 """
 
-from sqlalchemy import case, cast, literal, null
+from typing import Final
+
+from sqlalchemy import Integer, case, cast, func, literal, null, true
 
 from gateway.catalog.domains import Anything, Bound, Interval, Values
 from gateway.catalog.tables import Column, Table
@@ -14,14 +20,20 @@ from gateway.engines.scalars_pieces import (
     EXACT,
     LARGEST,
     TEXT,
+    WHOLE,
     between,
     binary,
     constant,
     double,
+    length_in_bytes,
+    null_of,
     only,
     test,
+    whole,
 )
 from gateway.engines.scalars_times import in_calendar
+
+MOST_BEHIND: Final = 40
 
 
 def enforced(
@@ -40,10 +52,49 @@ def enforced(
             among = [constant(dialect, one, of) for one in values]
             what = binary(plain) if of.family is Family.TEXT else plain
             return only(what.in_(among), plain)
+        case _ if column.longest is not None:
+            return _short(dialect, plain, column.longest, public=table.public)
         case Interval(low, high):
-            return _clamped(dialect, plain, low, high, of)
+            shown = _few_digits(dialect, plain, of, public=table.public)
+            return _clamped(dialect, plain, shown, (low, high), of)
         case _:
-            return finite(dialect, plain, of)
+            inside = _finite(dialect, plain, of)
+            shown = _few_digits(dialect, plain, of, public=table.public)
+            return shown if inside is None else only(inside, shown)
+
+
+def has_short_unit(dialect: Dialect, column: Column, unit: Sql) -> Sql | None:
+    """Whether the unit of a row is no longer than what is read of it; None where it cannot be."""
+    if column.longest is None:
+        return None
+    many: Sql = func.length(unit, type_=WHOLE)
+    fits = test(many, "<=", whole(column.longest))
+    # counting bytes costs nothing, and there are no fewer of them than characters
+    few = test(length_in_bytes(dialect, unit), "<=", whole(column.longest))
+    return case((few, true()), else_=fits)
+
+
+def _short(dialect: Dialect, text: Sql, longest: int, *, public: bool) -> Sql:
+    """The text as long as it may be. One of a public table may be a key: it is read as it is, or not at all."""
+    few = test(length_in_bytes(dialect, text), "<=", whole(longest))
+    if not public:
+        return case((few, text), else_=func.left(text, _count(longest), type_=TEXT))
+    fits = test(func.length(text, type_=WHOLE), "<=", whole(longest))
+    return case((few, text), (fits, text), else_=null_of(TEXT))
+
+
+def _few_digits(dialect: Dialect, value: Sql, of: ColumnType, *, public: bool) -> Sql:
+    """A decimal whose type says no scale, with at most so many digits behind the point; public ones may be keys."""
+    if dialect == "duckdb" or of.family is not Family.EXACT or of.scale is not None:
+        return value
+    few = test(func.coalesce(func.scale(value), _count(0)), "<=", _count(MOST_BEHIND))
+    if public:
+        return only(few, value)
+    return case((few, value), else_=func.round(value, _count(MOST_BEHIND), type_=EXACT))
+
+
+def _count(number: int) -> Sql:
+    return cast(literal(number), Integer())
 
 
 def finite(dialect: Dialect, sql: Sql, of: ColumnType) -> Sql:
@@ -52,9 +103,11 @@ def finite(dialect: Dialect, sql: Sql, of: ColumnType) -> Sql:
     return sql if inside is None else only(inside, sql)
 
 
-def _clamped(dialect: Dialect, sql: Sql, low: Bound, high: Bound, of: ColumnType) -> Sql:
-    ends = [constant(dialect, one, of) for one in (low, high)]
-    whens = [(between(sql, *ends), sql)]
+def _clamped(
+    dialect: Dialect, sql: Sql, shown: Sql, between_: tuple[Bound, Bound], of: ColumnType
+) -> Sql:
+    ends = [constant(dialect, one, of) for one in between_]
+    whens = [(between(sql, *ends), shown)]
     inside = _finite(dialect, sql, of)
     if inside is not None:
         whens.append((~inside.self_group(), null()))

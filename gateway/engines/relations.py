@@ -26,6 +26,7 @@ from gateway.catalog.tables import Column
 from gateway.catalog.types import Family
 from gateway.engines.constants import constant
 from gateway.engines.derived import aggregate, binary, window
+from gateway.engines.enforced_columns import has_short_unit
 from gateway.engines.expressing import Dialect, Expressing, Expressions, Sql
 from gateway.engines.parted import Part, in_part
 from gateway.engines.related import UNIT, Related, Stored, over
@@ -135,6 +136,9 @@ class Relations:
         if unit is None or key is None:
             return related
         kept: list[Sql] = [unit.is_not(None)]
+        short = has_short_unit(self.dialect, key, unit)
+        if short is not None:
+            kept.append(short)
         if self._part is not None:
             kept.append(in_part(self.dialect, unit, key.type, self._part))
         return related.filtered(*kept)

@@ -40,7 +40,7 @@ from gateway.engines.enforced_columns import enforced, finite
 from gateway.engines.expressing import Dialect, Sql
 from gateway.engines.lattice_integers import lattice
 from gateway.engines.scalars_pieces import TEXT, Rendering, constant
-from gateway.engines.staged import StagedRows
+from gateway.engines.staged import StagedRows, within_length
 from gateway.errors import Code, LimitExceeded
 from gateway.plan.fields import Field, Tie
 from gateway.plan.node import BrokenPlan
@@ -162,7 +162,7 @@ class Scalars:
         rows = self._staged[scalar.constant].rows
         if len(rows) > 1 or any(len(row) != 1 for row in rows):
             raise BrokenPlan("a staged value that is not one value")
-        value = rows[0][0] if rows else None
+        value = within_length(rows[0][0]) if rows else None
         if isinstance(value, bool | str) or value is None or scalar.type.family is Family.WHOLE:
             return constant(self.dialect, value, scalar.type)
         numbers = {Family.EXACT, Family.FLOAT}
@@ -172,7 +172,7 @@ class Scalars:
 
     def _member(self, scalar: StagedMember) -> Sql:
         staged = self._staged[scalar.constant]
-        values = [row[0] for row in staged.rows]
+        values = [within_length(row[0]) for row in staged.rows]
         kind = staged.columns[0][1]
         if not values:
             return false()

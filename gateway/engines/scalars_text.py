@@ -1,6 +1,7 @@
 """Functions of text. Letters are folded from A to Z alone, so that no collation and no locale has a say.
 
-INVARIANT: a text that is put together from others is bounded: parts longer than a million bytes are NULL.
+INVARIANT: no text is longer than its parts together, and these are bounded where they are read; how long an expression
+can get is refused before it runs (`gateway.bounding.sizes`).
 """
 
 from collections.abc import Callable
@@ -11,21 +12,17 @@ from sqlalchemy import Integer, Text, cast, func, literal
 
 from gateway.catalog.types import Family
 from gateway.engines.expressing import Sql
+from gateway.engines.like_pattern import is_like
 from gateway.engines.scalars_pieces import (
     TEXT,
     WHOLE,
     Rendering,
     binary,
-    length_in_bytes,
     null_of,
-    only,
-    test,
-    whole,
 )
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Call, Literal, Scalar
 
-_LONGEST_PART: Final = 1_000_000
 _UPPER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _TRIMS: Final = frozenset({"btrim", "ltrim", "rtrim"})
 _JOINED: Final = frozenset({"||", "concat"})
@@ -79,16 +76,12 @@ def _like(rendering: Rendering, name: str, text: Sql, pattern: str) -> Sql:
     if "ilike" in name:
         text = folded(rendering, text)
         pattern = "".join(one.lower() if one in _UPPER else one for one in pattern)
-    escape = _bound("\\")
-    if rendering.dialect == "duckdb":
-        found: Sql = func.like_escape(text, _bound(pattern), escape)
-    else:
-        found = test(text, "LIKE", binary(_bound(pattern)))
+    found = is_like(rendering.dialect, text, pattern)
     return ~found.self_group() if name.startswith("not") else found
 
 
 def _joined(rendering: Rendering, name: str, parts: tuple[Scalar, ...]) -> Sql:
-    given = [_short(rendering, one) for one in parts]
+    given = [_text(rendering, one) for one in parts]
     if name == "concat":
         return func.concat(*given, type_=TEXT)
     return func.concat(*given, type_=TEXT) if len(given) == 1 else _chained(given)
@@ -99,14 +92,6 @@ def _chained(given: list[Sql]) -> Sql:
     for one in given[1:]:
         made = made.self_group().concat(one.self_group())
     return made
-
-
-def _short(rendering: Rendering, scalar: Scalar) -> Sql:
-    text = _text(rendering, scalar)
-    if isinstance(scalar, Literal) or (isinstance(scalar, Call) and scalar.function in _JOINED):
-        return text
-    limit = test(length_in_bytes(rendering.dialect, text), "<=", whole(_LONGEST_PART))
-    return only(limit, text)
 
 
 def _cut(_: Rendering, texts: list[Sql], parts: tuple[Scalar, ...]) -> Sql:

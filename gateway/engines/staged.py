@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from gateway.catalog.tables import LONGEST_TEXT
 from gateway.catalog.types import ColumnType
 from gateway.catalog.values import Value
 
@@ -16,3 +17,11 @@ class StagedRows:
     def __post_init__(self) -> None:
         if any(len(row) != len(self.columns) for row in self.rows):
             raise ValueError("a staged row is shorter or longer than its columns")
+
+
+def within_length(value: Value | None) -> Value | None:
+    """The value as expressions over rows read it: NULL where it is a text longer than any that is read.
+
+    Not a part of it: keys are never changed, and a licence may rest on these values.
+    """
+    return None if isinstance(value, str) and len(value) > LONGEST_TEXT else value

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from gateway.catalog.domains import Domain, Values
 from gateway.catalog.own import SCHEMA
 from gateway.catalog.tables import Column, ColumnRef, Dataset, Protection, Table
 from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
@@ -112,6 +113,7 @@ def _column(name: str, model: ColumnModel, path: Path, complaints: Complaints) -
         complaints.add((*path, "type"), str(error), hint)
         return None
     domain = declared_domain(model, kind, path, complaints)
+    _length_of_texts(model, kind, domain, path, complaints)
     joins = None
     if model.joins is not None:
         table, _, column = model.joins.rpartition(".")
@@ -129,7 +131,29 @@ def _column(name: str, model: ColumnModel, path: Path, complaints: Complaints) -
         column_class=model.class_,
         immutable=model.immutable,
         joins=joins,
+        max_length=model.max_length,
     )
+
+
+def _length_of_texts(
+    model: ColumnModel, kind: ColumnType, domain: Domain | None, path: Path, complaints: Complaints
+) -> None:
+    """A listed value that is longer than what is read would never be found."""
+    if kind.family is not Family.TEXT:
+        if model.max_length is not None:
+            message = f"`{kind}` has no `max_length`: it is no text"
+            complaints.add((*path, "max_length"), message, at_key=True)
+        return
+    longest = Column("", kind, max_length=model.max_length).longest
+    if longest is None or not isinstance(domain, Values):
+        return
+    for place, value in enumerate(domain):
+        if isinstance(value, str) and len(value) > longest:
+            complaints.add(
+                (*path, "domain", "in", place),
+                f"{quote(value[:40])} has {len(value)} characters, more than the {longest} that are read",
+                "write a `max_length` that holds it",
+            )
 
 
 def _one_key_type(tables: tuple[Table, ...], complaints: Complaints) -> None:

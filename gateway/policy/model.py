@@ -27,6 +27,7 @@ MOST_GROUPS = 1_000_000
 LONGEST_GRID_MS = 60_000
 MOST_TIMEOUTS = 1_000
 WIDEST_COUNTS = 1_000_000_000
+LONGEST_TEXTS = 10_000
 
 TableName = Annotated[
     str,
@@ -123,6 +124,7 @@ class ColumnModel(Model):
     class_: ColumnClass | None = Field(default=None, alias="class")
     domain: DomainModel | None = None
     step: Written | None = None
+    max_length: Annotated[int, *whole("`max_length`", 1, LONGEST_TEXTS)] | None = None
     immutable: Choice = False
     joins: Line | None = None
     report: ReportModel | None = None

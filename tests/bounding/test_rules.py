@@ -19,7 +19,7 @@ from gateway.catalog.types import parse_type
 from gateway.errors import Code, Unbounded
 from gateway.plan.aggregates import WindowCall
 from gateway.plan.explain import explain
-from gateway.plan.joins import Join
+from gateway.plan.joins import Join, Mark
 from gateway.plan.node import Node
 from gateway.plan.relations import Filter, Project, Scan, Window
 from gateway.plan.scalars import Call, Literal, Moment, Ref
@@ -59,6 +59,10 @@ def equal(one: Ref, other: Ref) -> Call:
     return Call("=", (one, other), BOOLEAN)
 
 
+def both_of(one: Call, other: Call) -> Call:
+    return Call("and", (one, other), BOOLEAN)
+
+
 def both(left: str, right: str) -> Join:
     one, other = scan(left, "a"), scan(right, "b")
     return Join(one, other, equal(ref(one, "a.patient_id"), ref(other, "b.patient_id")))
@@ -83,6 +87,37 @@ def test_join_of_persons_is_cut_to_the_smaller_side_when_nothing_is_proven() -> 
     assert (
         shown.index("scan visits") < shown.index("sample_number()") < shown.index("scan patients")
     )
+
+
+def test_join_of_one_persons_rows_is_cut_on_both_sides() -> None:
+    """Ten rows of a side meet at most 6,553 of the other, however many a person has; a key leaves nothing to cut."""
+    shown = explain(bound_joins(both("visits", "visits"), NOTHING))
+    assert "<= cast(10 as bigint)" in shown
+    assert "<= cast(6553 as bigint)" in shown
+    assert explain(bound_joins(both("visits", "patients"), PATIENTS)).count("sample_number") == 0
+
+
+def test_exists_over_the_same_persons_rows_is_cut_where_pairs_are_compared() -> None:
+    """Equalities are looked up, so nothing is left out; anything else is tried pair by pair."""
+    one, other = scan("visits", "a"), scan("visits", "b")
+    person = equal(ref(one, "a.patient_id"), ref(other, "b.patient_id"))
+    later = Call("<", (ref(one, "a.cost"), ref(other, "b.cost")), BOOLEAN)
+    alike = equal(ref(one, "a.diagnosis"), ref(other, "b.diagnosis"))
+    for condition, cuts in ((person, 0), (both_of(person, alike), 0), (both_of(person, later), 2)):
+        shown = explain(bound_joins(Mark(one, other, condition, "m"), NOTHING))
+        assert shown.count("sample_number()") == cuts
+
+
+def test_exists_over_public_rows_needs_a_key_where_pairs_are_compared() -> None:
+    """Otherwise every row of a person would be held against every public row."""
+    one, other = scan("patients", "a"), scan("regions", "b")
+    region = equal(ref(one, "a.region"), ref(other, "b.region"))
+    older = Call("<", (ref(one, "a.birth_year"), ref(other, "b.population")), BOOLEAN)
+    mark = Mark(one, other, both_of(region, older), "m")
+    assert bound_joins(mark, REGIONS) == mark
+    with pytest.raises(Unbounded) as refused:
+        bound_joins(mark, NOTHING)
+    assert refused.value.code is Code.FAN_OUT
 
 
 def test_join_with_public_rows_is_refused_when_its_key_is_not_proven() -> None:

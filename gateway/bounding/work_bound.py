@@ -1,0 +1,271 @@
+"""The work bound: how long one row of a person can keep a source busy, told from the plan before anything is charged.
+
+Takes a release, gives the nanoseconds that all its expressions take for one row at most, or the refusal. Sizes come from
+what is enforced (`max_length` of a column, the digits of a type), costs from `cost_classes`, and how often an engine may
+compute an operand from `copies`; columns that are computed below are counted wherever they are read, since a database
+may put their expression there.
+
+INVARIANT: no row takes more than `MOST_WORK`, whatever stands in it, and the refusal depends on the statement and the
+policy alone. A statement whose work differs by row tells of rows by its time (privacy.md §7): this is what bounds it.
+See docs/proofs/work.md.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from gateway.bounding.copies import copies
+from gateway.bounding.cost_classes import MOMENT, NUMBER, STEP, Size, cost_of, cost_of_cast
+from gateway.bounding.sizes import largest, size_of, size_of_literal, size_of_type
+from gateway.catalog.domains import Values
+from gateway.catalog.tables import Column
+from gateway.catalog.types import Family
+from gateway.errors import Code, LimitExceeded
+from gateway.plan.aggregates import Measure, WindowCall
+from gateway.plan.grouping import Aggregate, PerUnit
+from gateway.plan.joins import Join, Mark, UnionAll
+from gateway.plan.labels import Protected
+from gateway.plan.node import Node
+from gateway.plan.relations import Constant, Filter, Project, Scan, Window
+from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, StagedMember, walk
+from gateway.plan.text import text as text_of
+from gateway.sensitivity.ranges import Range, ranges_of
+
+MOST_WORK: Final = 200_000
+"""Nanoseconds of one row."""
+PAIRED: Final = 10
+"""A pair of rows of one person may take a tenth of a row: there are more of them."""
+_NUMBER_READ: Final = 300
+_TEXT_READ: Final = 300
+_KEY: Final = 4  # selected, grouped by, hashed, and ranked
+_WINDOW_KEY: Final = 3
+# in how many places of different aggregates: a sum names its value twice, its count does, and once it is tested;
+# databases compute an aggregate once, however often what is around it names it
+_MEASURED: Final = {"count": 2, "min": 2, "max": 2, "sum": 5, "avg": 5}
+_MEASURED_OFTEN: Final = 14
+_MEASURED_TOGETHER: Final = 24
+_MOVING: Final = frozenset({"min", "max"})
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Of one value: nanoseconds, how large it is, and how many columns are read for it."""
+
+    time: int
+    size: Size = field(default_factory=Size)
+    reads: int = 0
+
+
+Columns = Mapping[str, Work]
+
+
+def check_work(plan: Aggregate) -> None:
+    """Refuse a release of which one row could take too long."""
+    spent: list[tuple[int, str]] = []
+    columns = _columns_of(plan.child, spent)
+    _spend(plan, columns, spent, paired=_is_paired(plan.child))
+    total = sum(time for time, _ in spent)
+    if total > MOST_WORK:
+        raise _too_long(total, max(spent)[1])
+
+
+def _too_long(time: int, worst: str) -> LimitExceeded:
+    return LimitExceeded(
+        Code.WORK_OF_A_ROW,
+        f"one row could take {time // 1_000} µs, more than {MOST_WORK // 1_000};"
+        f" the most of it `{worst[:80]}`",
+        "declare a shorter `max_length` or a list of values for the texts in it, or ask in parts",
+    )
+
+
+def work_of(scalar: Scalar, columns: Columns, ranges: Mapping[str, Range]) -> Work:
+    """What an expression takes for one row at most."""
+    return _Expression(columns, ranges).of(scalar)
+
+
+class _Expression:
+    def __init__(self, columns: Columns, ranges: Mapping[str, Range]) -> None:
+        self._columns = columns
+        self._ranges = ranges
+
+    def of(self, scalar: Scalar) -> Work:
+        if isinstance(scalar, Ref):
+            return replace(self._columns[scalar.field.id], reads=1)
+        if isinstance(scalar, Literal):
+            return Work(STEP // 2, size_of_literal(scalar))
+        below = [self.of(one) for one in scalar.parts]
+        time = _own(scalar, [one.size for one in below])
+        reads = 0
+        for work, many in zip(below, copies(scalar, self._ranges), strict=True):
+            time += many * work.time
+            reads += many * work.reads
+        if time > MOST_WORK:
+            # at once: what is around it would be looked at for nothing
+            raise _too_long(time, text_of(scalar))
+        return Work(time, size_of(scalar, [one.size for one in below]), reads)
+
+
+def _own(scalar: Scalar, sizes: list[Size]) -> int:
+    match scalar:
+        case Call():
+            return cost_of(scalar, sizes)
+        case Cast():
+            return cost_of_cast(scalar.what, sizes[0], scalar.type.family)
+        case Case():
+            return STEP * len(scalar.parts)
+        case StagedMember():
+            return NUMBER + sizes[0].characters
+        case _:
+            return MOMENT
+
+
+def _columns_of(node: Node, spent: list[tuple[int, str]]) -> Columns:
+    """What reading a column of the relation takes; `spent` gets what the relation itself takes."""
+    below: dict[str, Work] = {}
+    for one in node.below:
+        below |= _columns_of(one, spent)
+    _spend(node, below, spent, paired=_is_paired(node))
+    match node:
+        case Scan():
+            columns = zip(node.fields, node.table.columns, strict=True)
+            return {field.id: _read(column) for field, column in columns}
+        case Constant():
+            return {one.id: Work(STEP, size_of_type(one.type)) for one in node.fields}
+        case Project():
+            made = _Expression(below, _ranges(node))
+            items = zip(node.fields, node.items, strict=True)
+            return {field.id: made.of(one) for field, (_, one) in items}
+        case UnionAll():
+            return {
+                made.id: Work(
+                    max(one.time for one in sides) + NUMBER, largest(one.size for one in sides)
+                )
+                for made, sides in (
+                    (made, (below[left.id], below[right.id]))
+                    for made, left, right in zip(
+                        node.fields, node.left.fields, node.right.fields, strict=True
+                    )
+                )
+            }
+        case PerUnit() | Window():
+            return _computed(node, below)
+        case _:
+            added = {one.id: Work(STEP) for one in node.fields if one.id not in below}
+            return {**below, **added}
+
+
+def _computed(node: PerUnit | Window, below: Columns) -> Columns:
+    """Columns of a relation that a database computes before anything reads them."""
+    made = _Expression(below, _ranges(node))
+    if isinstance(node, Window):
+        found = {one.id: Work(STEP, below[one.id].size) for one in node.child.fields}
+        return found | {name: Work(STEP, _handed(call, made)) for name, call in node.items}
+    keys = [made.of(key).size for _, key in node.keys]
+    sizes = [*keys, *(_handed(one, made) for _, one in node.measures)]
+    return {field.id: Work(STEP, size) for field, size in zip(node.fields, sizes, strict=True)}
+
+
+def _handed(one: Measure | WindowCall, made: _Expression) -> Size:
+    if one.type.family is Family.TEXT and one.arguments:
+        return made.of(one.arguments[0]).size
+    return size_of_type(one.type)
+
+
+def _read(column: Column) -> Work:
+    """A column of a table, with what is enforced when it is read."""
+    if column.longest is None:
+        return Work(_NUMBER_READ, size_of_type(column.type))
+    if isinstance(column.domain, Values):
+        longest = max(len(one) for one in column.domain if isinstance(one, str))
+        return Work(_TEXT_READ + 2 * longest, Size(longest))
+    return Work(_TEXT_READ + 5 * column.longest, Size(column.longest))
+
+
+def _spend(node: Node, columns: Columns, spent: list[tuple[int, str]], *, paired: bool) -> None:
+    """The expressions of the node itself, for one row of it."""
+    if isinstance(node, Project):
+        return  # what is projected counts where it is read
+    made = _Expression(columns, _ranges(node))
+    for scalar, times in _expressions(node):
+        time = made.of(scalar).time * times * (PAIRED if paired else 1)
+        spent.append((time, text_of(scalar)))
+    if isinstance(node, Window):
+        for _, call in node.items:
+            spent.append((_of_frame(call), str(call)))
+
+
+def _of_frame(call: WindowCall) -> int:
+    """The least and the greatest of a frame that moves are sought anew for every row."""
+    if call.frame is None or call.function not in _MOVING:
+        return MOMENT
+    first, last = (_place(one) for one in call.frame)
+    if first is None or last is None:  # see `complete_window_order`
+        return MOMENT
+    return MOMENT + STEP * max(last - first + 1, 0)
+
+
+def _place(bound: str) -> int | None:
+    if bound == "current row":
+        return 0
+    away, _, side = bound.partition(" ")
+    if away == "unbounded":
+        return None
+    return -int(away) if side == "preceding" else int(away)
+
+
+def _expressions(node: Node) -> Iterator[tuple[Scalar, int]]:
+    match node:
+        case Filter():
+            yield node.condition, 1
+        case Join() | Mark():
+            if node.condition is not None:
+                yield node.condition, 1
+        case Window():
+            for _, call in node.items:
+                for one in (*call.arguments, *call.partition, *(by for by, _ in call.order)):
+                    yield one, _WINDOW_KEY
+        case PerUnit() | Aggregate():
+            for _, key in node.keys:
+                yield key, _KEY
+            for _, measure in node.measures:
+                yield from _of_measure(measure)
+        case _:
+            return
+
+
+def _of_measure(measure: Measure) -> Iterator[tuple[Scalar, int]]:
+    together = len(measure.arguments) > 1
+    often = _MEASURED_TOGETHER if together else _MEASURED.get(measure.function, _MEASURED_OFTEN)
+    for one in measure.arguments:
+        yield one, often
+    if measure.where is not None:
+        yield measure.where, often
+
+
+def _ranges(node: Node) -> Mapping[str, Range]:
+    found: dict[str, Range] = {}
+    if any(isinstance(part, Call) for one, _ in _all(node) for part in walk(one)):
+        for one in node.below:
+            found |= ranges_of(one)
+    return found
+
+
+def _all(node: Node) -> Iterator[tuple[Scalar, int]]:
+    if isinstance(node, Project):
+        for _, one in node.items:
+            yield one, 1
+    yield from _expressions(node)
+
+
+def _is_paired(node: Node) -> bool:
+    """Whether its rows may be pairs of rows of one person; grouped by person they are not."""
+    match node:
+        case PerUnit() | Scan() | Constant():
+            return isinstance(node, PerUnit) and _is_paired(node.child)
+        case Join():
+            labels = [one.label for one in node.below]
+            rows = [one.rows for one in labels if isinstance(one, Protected)]
+            many = len(rows) > 1 and all(one != 1 for one in rows)
+            return many or any(_is_paired(one) for one in node.below)
+        case _:
+            return any(_is_paired(one) for one in node.below)

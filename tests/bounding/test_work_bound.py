@@ -1,0 +1,155 @@
+"""The work bound: what it counts, what it refuses, and that nothing binds without a cost."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Final
+
+import pytest
+from property.asked import golden, statement
+
+from gateway.binding.functions import FUNCTIONS
+from gateway.binding.scalars import _ARITHMETIC, _COMPARISONS, _PATTERNS
+from gateway.bounding.complete_window_order import complete_window_order
+from gateway.bounding.cost_classes import CLASSES
+from gateway.bounding.work_bound import MOST_WORK, check_work
+from gateway.catalog.domains import Interval
+from gateway.catalog.tables import Column, Dataset, Protection, Table
+from gateway.catalog.types import parse_type
+from gateway.engines import scalars_choices, scalars_numbers, scalars_text, scalars_times
+from gateway.engines.scalars import _TRUTHS
+from gateway.errors import Code, Refusal
+from gateway.plan.node import nodes
+from gateway.plan.relations import Window
+
+
+def notes(max_length: int | None) -> Dataset:
+    """Rows of persons with two texts, and numbers."""
+    text = parse_type("text")
+    columns = (
+        Column("p", parse_type("bigint")),
+        Column("t", text, max_length=max_length),
+        Column("s", text, max_length=max_length),
+        Column("i", parse_type("integer"), Interval(0, 100, Fraction(1))),
+        Column("n", parse_type("numeric"), Interval(0, 100, Fraction(1))),
+        Column("f", parse_type("double precision"), Interval(0, 100, Fraction(1))),
+    )
+    return Dataset("notes", "person", (Table("notes", columns, Protection("p", 5, 2)),))
+
+
+LETTERS: Final = "a" * 900
+LONG: Final = notes(None)
+SHORT: Final = notes(100)
+
+
+def said(sql: str, dataset: Dataset = LONG) -> Code | None:
+    """The code with which a statement is refused for its work, or None."""
+    try:
+        check_work(statement(sql, dataset).plan)
+    except Refusal as refusal:
+        return refusal.code
+    return None
+
+
+def test_every_function_that_binds_has_a_cost_class() -> None:
+    """What is understood over rows has a cost, and what has a cost is understood."""
+    bound = {*FUNCTIONS, *_COMPARISONS.values(), *_ARITHMETIC.values(), *_TRUTHS}
+    bound |= {f"{no}{word}" for word in _PATTERNS.values() for no in ("", "not ")}
+    bound |= {"and", "or", "not", "in", "||", "negate", "extract", "age_in", "date_trunc"}
+    rendered = {"and", "or", "not", "in", *_TRUTHS}
+    for room in (scalars_choices, scalars_numbers, scalars_text, scalars_times):
+        rendered |= room.FUNCTIONS
+    assert bound == rendered == set(CLASSES)
+
+
+def test_golden_statements_stay_within_the_work_of_a_row() -> None:
+    """What tools and people ask is far from the bound: at most a half of it."""
+    refused = []
+    for one in golden():
+        try:
+            check_work(one.plan)
+        except Refusal as refusal:
+            refused.append((one.name, refusal.detail))
+    assert refused == []
+
+
+def test_the_breaking_pattern_is_accepted_in_its_linear_form() -> None:
+    """Several `%` and a `_` are linear in both engines, so they are answered."""
+    case = f"CASE WHEN p = 7 THEN '{LETTERS}' ELSE 'x' END"
+    assert said(f"SELECT count(*) FROM notes WHERE {case} LIKE '%a%a%a%_b'") is None
+
+
+@pytest.mark.parametrize(
+    ("condition", "code"),
+    [
+        ("position(s IN t) > 0", Code.WORK_OF_A_ROW),
+        (f"strpos(t, '{'a' * 499}') > 0", Code.WORK_OF_A_ROW),
+        (f"btrim(t, '{'xyz' * 100}') = 'a'", Code.WORK_OF_A_ROW),
+        (f"replace(t, '{'a' * 400}', '') = 'a'", Code.WORK_OF_A_ROW),
+        (f"t LIKE '%{'a' * 200}%b'", Code.WORK_OF_A_ROW),
+        ("t LIKE '%a_b%c_d%'", Code.PATTERN_UNBOUNDED),
+        (f"t ILIKE '%a{'_' * 15}b%'", Code.PATTERN_UNBOUNDED),
+        (" OR ".join(["t LIKE '%abc%'"] * 40), Code.WORK_OF_A_ROW),
+        (
+            "t || t || t || t || t || t || t || t || t || t || t || t || t || t || t || t || t || t || t || t || t = 'a'",
+            Code.WORK_OF_A_ROW,
+        ),
+        (f"t = '{'a' * 1_001}'", Code.WORK_OF_A_ROW),
+        (" + ".join(["power(n / 3, 0.5)"] * 4) + " > 1", Code.WORK_OF_A_ROW),
+        ("f" + " * f" * 12 + " > 1", Code.WORK_OF_A_ROW),
+        (
+            "CASE " + " ".join(f"WHEN t = '{one}' THEN 1" for one in range(60)) + " END = 1",
+            Code.WORK_OF_A_ROW,
+        ),
+    ],
+)
+def test_statement_is_refused_when_a_row_could_take_too_long(condition: str, code: Code) -> None:
+    """The plan decides: no row is looked at."""
+    assert said(f"SELECT count(*) FROM notes WHERE {condition}") is code
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "position(s IN t) > 0",
+        "t LIKE '%abc%def%' OR s ILIKE 'x_y%'",
+        " OR ".join(["t LIKE '%abc%'"] * 40),
+        "CASE " + " ".join(f"WHEN t = '{one}' THEN 1" for one in range(60)) + " END = 1",
+    ],
+)
+def test_statement_is_accepted_when_the_policy_says_how_long_texts_are(condition: str) -> None:
+    """With `max_length: 100` the same questions are small."""
+    assert said(f"SELECT count(*) FROM notes WHERE {condition}", SHORT) is None
+
+
+def test_a_frame_that_reaches_to_the_end_is_turned_round() -> None:
+    """The least of all later rows is kept from row to row, from the other end; a short frame is counted."""
+    window = (
+        "SELECT sum(x) FROM (SELECT min(i) OVER (PARTITION BY p ORDER BY t ROWS BETWEEN {}"
+        " AND {}) AS x FROM notes) q"
+    )
+    plan = statement(window.format("2 PRECEDING", "UNBOUNDED FOLLOWING"), SHORT).plan
+    turned = [one for one in nodes(complete_window_order(plan.child)) if isinstance(one, Window)]
+    ((_, call),) = turned[0].items
+    assert call.frame == ("unbounded preceding", "2 following")
+    assert all(down for _, down in call.order)
+    assert said(window.format("1000 PRECEDING", "1000 FOLLOWING"), SHORT) is None
+    several = ", ".join(
+        f"min(i) OVER (PARTITION BY p ORDER BY t ROWS BETWEEN 1000 PRECEDING AND {far} FOLLOWING) AS x{far}"
+        for far in (900, 950, 1000)
+    )
+    wide = f"SELECT sum(x900 + x950 + x1000) FROM (SELECT {several} FROM notes) q"
+    assert said(wide, SHORT) is Code.WORK_OF_A_ROW
+
+
+def test_a_column_is_counted_wherever_it_is_read() -> None:
+    """What a subquery computes counts as often as what is around it reads it: a database may put it there."""
+    inner = "SELECT t LIKE '%abc%' AS x FROM notes"
+    once = f"SELECT count(*) FROM ({inner}) q WHERE x"
+    often = f"SELECT count(*) FROM ({inner}) q WHERE " + " AND ".join(["x"] * 30)
+    assert (said(once), said(often)) == (None, Code.WORK_OF_A_ROW)
+
+
+def test_the_bound_is_the_stated_one() -> None:
+    """The documents say 200 µs."""
+    assert MOST_WORK == 200_000
+    assert replace(LONG.tables[0].columns[1], max_length=7).longest == 7
