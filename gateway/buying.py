@@ -37,7 +37,14 @@ from gateway.overlap.immutable import touched
 from gateway.paid import Paid, reuse_notices
 from gateway.plan.node import BrokenPlan
 from gateway.planning import Circumstances, Planned, planned
-from gateway.pricing import Spending, accounts_on_path, charge_request, price_of, spread_of_part
+from gateway.pricing import (
+    Spending,
+    accounts_on_path,
+    charge_request,
+    price_of,
+    require_worth,
+    spread_of_part,
+)
 from gateway.question import Reused
 from gateway.releases.book import Book, Seen
 from gateway.releases.events import Bought, Event
@@ -153,6 +160,7 @@ def proposed(
         debts = debts_of(plan, book, debtor)
     if plan.awaited and waiting:
         return None
+    require_worth(serving, price, plan.topped_up)
     grounds = tuple(one.ground for one in plan.parts if one.shares.cost)
     cells = touched(grounds, policy.dataset, serving.proofs.now()) if grounds else None
     cost = whole * plan.bought

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
+from gateway.counted import Counts, sizes
 from gateway.engines.staged import StagedRows
-from gateway.errands import Counts, ErrandRelease, put_together, sizes
+from gateway.errands import ErrandRelease, put_together
 from gateway.errors import BackendUnavailable, Code
 from gateway.finishing import Constant, fetched, released, run_finishing, staged
 from gateway.house import House

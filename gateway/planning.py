@@ -124,6 +124,19 @@ class Planned:
         return sum((one.cost for one in self.shares), Fraction(0))
 
     @property
+    def topped_up(self) -> Fraction:
+        """How much of the price goes into what is there already."""
+        return sum(
+            (
+                share
+                for part in self.parts
+                for match, share in zip(part.slots, part.shares.slots, strict=True)
+                if match is not None and share is not None
+            ),
+            Fraction(0),
+        )
+
+    @property
     def reused(self) -> Reused | None:
         """How all of it was there; None where some of it was not, or nothing is measured."""
         ways = {match.how for part in self.parts for match in part.taken}

@@ -259,11 +259,13 @@ SELECT COUNT(*) FROM stays WHERE nights >= 51;
 
 -- title: a small group asked about again
 -- of: hospital
+-- times: 20
 SELECT COUNT(*) FROM persons WHERE salary BETWEEN 54320 AND 54322;
 SELECT SUM(score) FROM persons WHERE salary BETWEEN 54320 AND 54322;
 
 -- title: a small group of a table asked about again
 -- of: hospital
+-- times: 20
 SELECT floor(salary / 100.0), COUNT(*) FROM persons WHERE salary < 5000 GROUP BY 1;
 SELECT SUM(score) FROM persons WHERE salary BETWEEN 100 AND 199;
 SELECT SUM(score) FROM persons WHERE salary BETWEEN 200 AND 299;
@@ -271,6 +273,7 @@ SELECT SUM(score) FROM persons WHERE salary BETWEEN 300 AND 399;
 
 -- title: what a small group has more than a smaller one
 -- of: hospital
+-- times: 20
 SELECT COUNT(*) FROM persons WHERE salary BETWEEN 54300 AND 54399;
 SELECT COUNT(*) FROM persons WHERE salary BETWEEN 54300 AND 54379;
 
