@@ -8,6 +8,7 @@ from typing import Final
 
 from gateway.overlap.bases import Bases
 from gateway.overlap.lineage import Lineage
+from gateway.overlap.normal import normal
 from gateway.overlap.reading import region_of
 from gateway.overlap.regions import Region
 from gateway.overlap.relation import Relation
@@ -44,6 +45,12 @@ class Followed:
         """The region, as far as these are true, too."""
         added = (part for one in conditions for part in conjuncts(self.resolved(one)))
         return region_of((*self.relation.conditions, *added), self.bases)
+
+    def where(self, conditions: Iterable[Scalar]) -> Region:
+        """The rows of which these are true, which are over bases already."""
+        return region_of(
+            (part for one in conditions for part in conjuncts(normal(one))), self.bases
+        )
 
 
 def follow(plan: Node, constants: Mapping[str, str]) -> Followed:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gateway.catalog.values import Value
-from gateway.overlap.asides import conditions_of
+from gateway.overlap.asides import regions_of
 from gateway.overlap.axes import Axis
 from gateway.overlap.cells import Cells
 from gateway.overlap.declared import declarations
@@ -105,12 +105,9 @@ def asides_of(plan: Aggregate, ground: Ground, constants: Mapping[str, str]) -> 
     followed = follow(plan.child, constants)
     found: list[Region] = []
     for _, measure in plan.measures:
-        conditions = conditions_of(measure)
-        if not conditions:
-            continue
-        region = followed.narrowed(conditions)
-        if region != ground.region and region not in found:
-            found.append(region)
+        for region in regions_of(measure, followed):
+            if region != ground.region and region not in found:
+                found.append(region)
     return tuple(replace(ground, region=one, unreadable=_unreadable(one)) for one in found)
 
 

@@ -179,6 +179,12 @@ def _pushed(comparison: Call, bases: Bases) -> Truth | None:
     return _of_case(Case(branches, beside(what.otherwise), BOOLEAN), bases)
 
 
+def opaque(scalar: Scalar, bases: Bases) -> Region:
+    """Rows that depend on the expression in a way that nobody reads."""
+    axis = unread_axis(text(scalar), (bases[one] for one in sorted(refs_of(scalar))))
+    return along(axis, Names(frozenset({"true"})))
+
+
 def _unread(scalar: Scalar, bases: Bases) -> Truth:
     """An axis of its own, where the condition is true, false or NULL."""
     if isinstance(scalar, Call) and scalar.function == "not":

@@ -30,7 +30,7 @@ def test_region_without_rows_is_answered_and_closes_nothing(place: Place) -> Non
     """At once, again at another price, and everything after it - of which what singles out is refused as before."""
     for sql in _EMPTY:
         assert place.ask(sql).charged
-        assert place.ask(sql, epsilon="1").charged
+        assert place.ask(sql, fresh=True).charged
     for sql in _NEXT:
         assert place.ask(sql).query_id
     with pytest.raises(OverlapRefused) as refused:
