@@ -13,13 +13,16 @@ from gateway.overlap.axes import Axis, Kind
 from gateway.overlap.bases import Base, Bases
 from gateway.overlap.cells import Names
 from gateway.overlap.naming import shortened
-from gateway.overlap.normal import MIRRORED, OPPOSITE, normal, refs_of
+from gateway.overlap.normal import MIRRORED, OPPOSITE, conjunction, normal, refs_of
 from gateway.overlap.regions import EVERYTHING, NOTHING, Region, TooLarge, along, exactly
 from gateway.overlap.tabulating import compared
 from gateway.plan.scalars import Call, Case, Literal, Scalar
 from gateway.plan.text import text
 from gateway.plan.types import BOOLEAN
 
+MOST_CROSSING: Final = 64
+"""Conditions about several things each, side by side: the region of as many has too many boxes in most cases."""
+MOST_PARTS: Final = 1_000
 _EITHER: Final = frozenset({"true", "false"})
 _NEGATIVE: Final = frozenset({"<>", ">", ">=", "is distinct from"}) | {
     one for one in OPPOSITE if one.startswith("is not ") and one != "is not distinct from"
@@ -44,9 +47,16 @@ _NULL: Final = Truth(NOTHING, NOTHING)
 
 
 def region_of(conditions: Iterable[Scalar], bases: Bases) -> Region:
-    """The rows for which all of these are true. The conditions are normal."""
+    """The rows for which all of these are true. The conditions are normal.
+
+    Where very many of them are about several things, these are one that nobody reads.
+    """
     given = {text(one): one for one in conditions}
+    crossing = {said: one for said, one in given.items() if len(refs_of(one)) > 1}
     found = EVERYTHING
+    if len(crossing) > MOST_CROSSING:
+        found = opaque(conjunction(crossing.values()), bases)
+        given = {said: one for said, one in given.items() if said not in crossing}
     for _, one in sorted(given.items()):
         truth = truth_of(one, bases)
         try:
@@ -57,12 +67,22 @@ def region_of(conditions: Iterable[Scalar], bases: Bases) -> Region:
 
 
 def truth_of(scalar: Scalar, bases: Bases) -> Truth:
-    """The regions of a normal condition."""
+    """The regions of a normal condition. What would be too much work is not begun."""
     try:
+        _require_few(scalar)
         found = _read(scalar, bases)
     except TooLarge:
         found = None
     return _unread(scalar, bases) if found is None else found
+
+
+def _require_few(scalar: Scalar) -> None:
+    """INVARIANT: how many parts there are is counted before any of them is read."""
+    if isinstance(scalar, Call) and scalar.function in {"and", "or"}:
+        if sum(len(refs_of(one)) > 1 for one in scalar.parts) > MOST_CROSSING:
+            raise TooLarge
+        if len(scalar.parts) > MOST_PARTS:
+            raise TooLarge
 
 
 def _read(scalar: Scalar, bases: Bases) -> Truth | None:  # noqa: PLR0911 - one answer for each kind
