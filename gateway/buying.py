@@ -174,7 +174,7 @@ def proposed(
                 plan.parts, (one for each in releases for one in each.errands), strict=True
             )
             if is_news(part, book, members)
-            for ground in (part.ground, *part.asides)
+            for ground in part.compared
         ]
         audit(news, book.history(members), policy.auditing)
     charged = Epsilon(price.value * (cost + debts.of(own)) / whole)

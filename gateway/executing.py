@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
+from gateway.constants import free_stages
 from gateway.counted import Counts, sizes
 from gateway.engines.staged import StagedRows
 from gateway.errands import ErrandRelease, put_together
@@ -64,6 +65,21 @@ class Executed:
     constants: Mapping[str, Constant]
     noisy: Mapping[str, NoisyRelease]
     small: Mapping[str, frozenset[int]]
+
+
+def known_beforehand(
+    house: House, question: Question, understood: Understood, most: int
+) -> Mapping[str, StagedRows]:
+    """What stages give that need nothing but the text of the statement: computed on the twin before anything is charged.
+
+    With these the auditor reads conditions on them as conditions on constants.
+    """
+    cut = understood.bound
+    found: dict[str, StagedRows] = {}
+    for step in free_stages(cut) if isinstance(cut, Cut) else ():
+        with house.twin.borrowed(question.subject.name, understood.view.shown) as twin:
+            found[step.name] = staged(step, run_finishing(step.sql, {}, twin, most))
+    return found
 
 
 def executed(  # noqa: PLR0913, PLR0917 - a statement and where it runs

@@ -20,7 +20,7 @@ from gateway.budget.charge import Receipt
 from gateway.buying import foreseen_for, settled
 from gateway.errands import whole
 from gateway.errors import Code, SourceStopped, SyntaxRefused
-from gateway.executing import Bill, Executed, executed
+from gateway.executing import Bill, Executed, executed, known_beforehand
 from gateway.fates import Fate, recorded
 from gateway.handing import Handed, handed
 from gateway.house import House
@@ -126,7 +126,12 @@ def _walked(  # noqa: PLR0913, PLR0917 - a question and everything about it
     if alone and understood.bound.statement.kind is not Kind.QUERY:
         raise about_a_connection(understood.bound.statement)
     require_zone_does_not_matter(understood.bound, request.zone)
-    spending = Spending(request, understood, analysed(understood.bound, serving, question.asked_at))
+    spending = Spending(
+        request,
+        understood,
+        analysed(understood.bound, serving, question.asked_at),
+        known_beforehand(house, question, understood, serving.policy.sizes.result_rows),
+    )
     serving.rehearse(spending.analyses, understood.bound, question.asked_at)
     spending = at_accuracy(house.journal, serving, question.subject.name, spending)
     bill: Bill | Receipt
@@ -152,7 +157,10 @@ def estimate(house: House, subject: Subject, request: Request, front_end: str) -
             return estimated(serving, None, ())
         require_zone_does_not_matter(understood.bound, request.zone)
         spending = Spending(
-            request, understood, analysed(understood.bound, serving, question.asked_at)
+            request,
+            understood,
+            analysed(understood.bound, serving, question.asked_at),
+            known_beforehand(house, question, understood, serving.policy.sizes.result_rows),
         )
         serving.rehearse(spending.analyses, understood.bound, question.asked_at)
         spending = at_accuracy(house.journal, serving, question.subject.name, spending)

@@ -1,7 +1,7 @@
 """What a statement costs: the request to the ledger, and the noise that the charge pays for."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import islice
 from typing import Final, Protocol, TypeVar
@@ -11,6 +11,7 @@ from gateway.budget.account import Account, Currency, Limits
 from gateway.budget.charge import ChargeRequest, Idempotency, Measurement, Owed
 from gateway.budget.remembered import path_of
 from gateway.cells import in_ranges
+from gateway.engines.staged import StagedRows
 from gateway.errors import BudgetExhausted, Code, SyntaxRefused
 from gateway.noise.noisy import NoisyTable
 from gateway.noise.pricing import Noise, Priced, Shares, priced, purchased, slots_of, unshown
@@ -47,11 +48,12 @@ class Sold(Protocol):
 
 @dataclass(frozen=True)
 class Spending:
-    """A statement that is permitted, and what its releases measure."""
+    """A statement that is permitted, and what its releases measure; `known` are constants that are in its text."""
 
     request: Request
     understood: Understood
     releases: tuple[Rolled, ...]
+    known: Mapping[str, StagedRows] = field(default_factory=dict)
 
     @property
     def analyses(self) -> tuple[Analysis, ...]:

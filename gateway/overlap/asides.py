@@ -13,7 +13,8 @@ for it, or in an opaque one.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from gateway.catalog.types import Family
+from gateway.catalog.types import ColumnType, Family, Kind
+from gateway.overlap.choices import as_choice, of_condition
 from gateway.overlap.followed import Followed
 from gateway.overlap.normal import refs_of
 from gateway.overlap.reading import opaque
@@ -27,6 +28,7 @@ from gateway.plan.types import BOOLEAN
 MOST_ARMS: Final = 16
 """So many branches of a choice, or values of an expression, are looked at one by one."""
 _ADDED: Final = frozenset({"sum", "avg"})
+_WHOLE: Final = ColumnType(Kind.INTEGER)
 _TRUE: Final = Literal(value=True, type=BOOLEAN)
 _FALSE: Final = Literal(value=False, type=BOOLEAN)
 _NOTHING_GIVEN: Final = Affinity({})
@@ -117,33 +119,12 @@ def _arms_that_count(part: Scalar) -> int:
     return len(counted) + sum(bool(_NOTHING_GIVEN.parts(one)) for one in part.results)
 
 
-def _as_choice(part: Scalar) -> Scalar:  # noqa: PLR0911 - one answer for each kind of expression
-    """What chooses is written as a choice between its values."""
-    match part:
-        case Cast(what) if what.type.family is Family.BOOLEAN:
-            return _of_condition(what, part)
-        case Call("nullif", (one, other)):
-            same = Call("=", (one, other), BOOLEAN)
-            return Case(((same, Literal(None, part.type)),), one, part.type)
-        case Call("coalesce", (*first, last)):
-            there = ((Call("is not null", (one,), BOOLEAN, nullable=False), one) for one in first)
-            return Case(tuple(there), last, part.type)
-        case Call("abs", (one,)):
-            below = Call("<", (one, Literal(0, one.type)), BOOLEAN)
-            return Case(((below, Call("negate", (one,), one.type)),), one, part.type)
-        case Call("greatest" | "least", (one, other)):
-            operator = ">=" if part.function == "greatest" else "<="
-            return Case(((Call(operator, (one, other), BOOLEAN), one),), other, part.type)
-        case _ if part.type.family is Family.BOOLEAN and not isinstance(part, Ref):
-            return _of_condition(part, part)
-        case _:
-            return part
-
-
-def _of_condition(condition: Scalar, whole: Scalar) -> Scalar:
-    """1 where it is true, 0 where it is false: NULL elsewhere is as good as 0."""
-    one, nothing = (Literal(value, whole.type) for value in (1, 0))
-    return Case(((condition, one),), nothing, whole.type)
+def _as_choice(part: Scalar) -> Scalar:
+    """What chooses is written as a choice between its values; a condition as 1 and 0."""
+    made = as_choice(part)
+    if made.type.family is Family.BOOLEAN and not isinstance(made, Ref | Case):
+        return of_condition(made, Literal(0, _WHOLE))
+    return made
 
 
 def _met(base: Region, conditions: Iterable[Scalar], followed: Followed) -> Region:

@@ -12,6 +12,7 @@ from gateway.catalog.types import Family
 from gateway.overlap.axes import Axis, Kind
 from gateway.overlap.bases import Base, Bases
 from gateway.overlap.cells import Names
+from gateway.overlap.choices import as_choice, distributed
 from gateway.overlap.naming import shortened
 from gateway.overlap.normal import MIRRORED, OPPOSITE, conjunction, normal, refs_of
 from gateway.overlap.regions import EVERYTHING, NOTHING, Region, TooLarge, along, exactly
@@ -139,7 +140,9 @@ def _over_one(scalar: Scalar, bases: Bases) -> Truth | None:
     return Truth(exactly(base.axis, true), exactly(base.axis, false))
 
 
-def _taken_apart(scalar: Scalar, bases: Bases) -> Truth | None:
+def _taken_apart(  # noqa: PLR0911 - one answer for each kind of condition
+    scalar: Scalar, bases: Bases
+) -> Truth | None:
     """Conditions made of conditions in other ways than AND, OR and NOT."""
     if isinstance(scalar, Case):
         return _of_case(scalar, bases)
@@ -149,10 +152,22 @@ def _taken_apart(scalar: Scalar, bases: Bases) -> Truth | None:
     if first.type.family is Family.BOOLEAN and scalar.function.startswith("is "):
         return _of_test(scalar.function, truth_of(first, bases))
     if scalar.function == "coalesce" and scalar.type.family is Family.BOOLEAN:
-        return _of_case(_as_case(scalar), bases)
+        made = as_choice(scalar)
+        return _of_case(made, bases) if isinstance(made, Case) else None
+    if scalar.function in {"is null", "is not null"}:
+        return _of_results(scalar, bases)
     if scalar.function in MIRRORED and len(scalar.parts) == 2:  # noqa: PLR2004 - two sides
         return _pushed(scalar, bases)
     return None
+
+
+def _of_results(test: Call, bases: Bases) -> Truth | None:
+    """Whether what is chosen, or computed of it, is there."""
+    found = distributed(test)
+    if not isinstance(found, Case):
+        return None
+    branches = tuple((normal(when), normal(then)) for when, then in found.branches)
+    return _of_case(Case(branches, normal(found.otherwise), BOOLEAN), bases)
 
 
 def _of_test(function: str, truth: Truth) -> Truth | None:
@@ -177,25 +192,17 @@ def _of_case(case: Case, bases: Bases) -> Truth | None:
     return Truth(true, false)
 
 
-def _as_case(call: Call) -> Case:
-    """COALESCE as the choice it is."""
-    *first, last = call.parts
-    branches = tuple((Call("is not null", (one,), BOOLEAN, nullable=False), one) for one in first)
-    return Case(branches, last, call.type)
-
-
 def _pushed(comparison: Call, bases: Bases) -> Truth | None:
     """A comparison with a choice is a choice of comparisons."""
     what, other = comparison.parts
-    if isinstance(what, Call) and what.function == "coalesce":
-        what = _as_case(what)
+    what = distributed(what)
     if not isinstance(what, Case) or not isinstance(other, Literal):
         return None
 
     def beside(one: Scalar) -> Scalar:
         return normal(replace(comparison, parts=(one, other)))
 
-    branches = tuple((when, beside(then)) for when, then in what.branches)
+    branches = tuple((normal(when), beside(then)) for when, then in what.branches)
     return _of_case(Case(branches, beside(what.otherwise), BOOLEAN), bases)
 
 

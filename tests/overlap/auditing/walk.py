@@ -1,19 +1,22 @@
 """Asks sequences one statement after the other, as the pipeline does: bound, analysed, audited, then remembered."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache, partial
 
+import duckdb
 import numpy as np
 from overlap.auditing.people import counted, noisy
 from overlap.auditing.sequences import Asked, policy, trusting
 
 from gateway.binding.bind import bind
-from gateway.binding.bound import Cut
+from gateway.binding.bound import Cut, Stage
 from gateway.bounding.fold_moments import fold_moments
+from gateway.constants import free_stages
 from gateway.counted import Counting, counting_of
+from gateway.engines.staged import StagedRows
 from gateway.errors import OverlapRefused
 from gateway.overlap.auditing import Concerned, History, Past, audit
 from gateway.overlap.ground import Ground, asides_of, ground_of
@@ -43,22 +46,36 @@ def parts(catalog: str, sql: str) -> tuple[Told, ...]:
     """What a statement is about, part by part."""
     cut = bind(sql, policy(catalog).dataset)
     assert isinstance(cut, Cut), sql
-    return tuple(one for release in cut.releases for one in _parts(release.plan))
+    known = {one.name: _computed(one) for one in free_stages(cut)}
+    names = {step.name: f"{sql} {step.name}" for step in cut.steps}
+    return tuple(one for each in cut.releases for one in _parts(each.plan, known, names))
+
+
+def _computed(stage: Stage) -> StagedRows:
+    """What the stage gives, computed here."""
+    rows = duckdb.sql(stage.sql.text()).fetchall()
+    return StagedRows(tuple((one.id, one.type) for one in stage.fields), tuple(rows))
 
 
 def grounds(catalog: str, sql: str) -> tuple[Ground, ...]:
     return tuple(one.ground for one in parts(catalog, sql))
 
 
-def _parts(plan: Aggregate) -> Iterator[Told]:
+def _parts(
+    plan: Aggregate,
+    known: Mapping[str, StagedRows] | None = None,
+    names: Mapping[str, str] | None = None,
+) -> Iterator[Told]:
     folded = fold_moments(plan, NOON)
     assert isinstance(folded, Aggregate)
     analysed = partial(analyse, pairs=True, enumerated_groups=10_000, min_units=10)
     for part in rolled(folded, analysed).parts:
         listed = part.groups if isinstance(part.groups, Enumerated) else None
-        ground = ground_of(part.plan, listed, {})
+        ground = ground_of(part.plan, listed, names or {}, known)
         yield Told(ground, counting_of(part), part.rows)
-        yield from (Told(one, None, part.rows) for one in asides_of(part.plan, ground, {}))
+        yield from (
+            Told(one, None, part.rows) for one in asides_of(part.plan, ground, names or {}, known)
+        )
 
 
 @dataclass
