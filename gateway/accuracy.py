@@ -102,6 +102,8 @@ def at_accuracy(journal: Journal, serving: Sold, subject: str, spending: Spendin
     price = Trial(accuracy, promises, noise).cheapest()
     if price is None:
         raise _refused(f"no price promises {accuracy}")
+    # what is told more exactly than was asked for keeps the promise too
+    price = max(price, serving.policy.privacy.lowest_price)
     highest = serving.policy.privacy.highest_price
     if price > highest:
         raise SyntaxRefused(

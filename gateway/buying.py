@@ -40,7 +40,14 @@ from gateway.overlap.immutable import touched
 from gateway.paid import Paid, reuse_notices
 from gateway.plan.node import BrokenPlan
 from gateway.planning import Circumstances, Planned, planned
-from gateway.pricing import Spending, accounts_on_path, charge_request, price_of, spread_of_part
+from gateway.pricing import (
+    Spending,
+    accounts_on_path,
+    charge_request,
+    price_of,
+    require_worth,
+    spread_of_part,
+)
 from gateway.question import Reused
 from gateway.releases.book import Book, Seen
 from gateway.releases.events import Bought, Event
@@ -185,6 +192,7 @@ def proposed(  # noqa: PLR0913, PLR0917 - a question, and what it is planned on
         return None
     if plan.bought or debts.owed or debts.told:  # what costs nothing and was told before, goes on
         house.journal.commit(lambda draft: require_active(draft, subject, policy.name))
+    require_worth(serving, price, plan.topped_up)
     grounds = tuple(one.ground for one in plan.parts if one.shares.cost)
     cells = touched(grounds, policy.dataset, proven) if grounds else None
     cost = whole * plan.bought
@@ -198,7 +206,7 @@ def proposed(  # noqa: PLR0913, PLR0917 - a question, and what it is planned on
                 plan.parts, (one for each in releases for one in each.errands), strict=True
             )
             if is_news(part, book, members)
-            for ground in (part.ground, *part.asides)
+            for ground in part.compared
         ]
         audit(news, book.history(members), policy.auditing)
     charged = Epsilon(price.value * (cost + debts.of(own)) / whole)

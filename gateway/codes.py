@@ -61,6 +61,8 @@ class Code(StrEnum):
     DIFFERENCING = "GW401"
     UNREADABLE_CONDITION = "GW402"
     SMALL_GROUP = "GW403"
+    EARLIER_UNREADABLE = "GW404"
+    NOT_COMPARED = "GW405"
     BUDGET_EXHAUSTED = "GW501"
     WINDOW_EXHAUSTED = "GW502"
     THRESHOLDS_EXHAUSTED = "GW503"
@@ -213,6 +215,18 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
             403,
             "42501",
             "this is about fewer people than the policy lets ask about",
+        ),
+        Code.EARLIER_UNREADABLE: _Row(
+            Reason.OVERLAP,
+            403,
+            "42501",
+            "an earlier answer cannot be read, so this question cannot be compared with it",
+        ),
+        Code.NOT_COMPARED: _Row(
+            Reason.OVERLAP,
+            403,
+            "42501",
+            "this question could not be compared with earlier ones",
         ),
         Code.BUDGET_EXHAUSTED: _Row(
             Reason.BUDGET_EXHAUSTED, 429, "53400", "the privacy budget does not cover this question"

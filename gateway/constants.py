@@ -7,7 +7,7 @@ and else one that nothing else has.
 INVARIANT: equal names, equal content.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from hashlib import sha256
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
@@ -49,6 +49,20 @@ class Constants:
 
     def _only(self, name: str) -> str:
         return _digest(f"{self._query_id} {name}")
+
+
+def free_stages(cut: Cut) -> Iterator[Stage]:
+    """The stages that need no other step: they give the same whenever they run.
+
+    Whether one reads another step is told by the text: who writes a name of ours in a literal waits, no more.
+    """
+    held: list[str] = []
+    for step in cut.steps:
+        if isinstance(step, Stage) and is_steady(step.sql):
+            text = step.sql.text()
+            if not any(name in text for name in held):
+                yield step
+        held.append(step.name)
 
 
 def _digest(of: str) -> str:

@@ -5,7 +5,6 @@ INVARIANT: what is put together was released: integers with their noise, chosen 
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from gateway.noise.mixed import combined
 from gateway.noise.noisy import Key, Misplaced, NoisyTable
@@ -15,10 +14,6 @@ from gateway.releases.gathering import gathered, picked
 from gateway.releases.matching import Match
 from gateway.releases.sheets import Content, Sheet
 from gateway.sensitivity.analysis import Enumerated
-from gateway.sensitivity.measurement import Origin, Rows, Slot, Total, Units
-
-MOST_COUNTED: Final = 2_000
-"""In how many groups the sizes are kept for the auditor."""
 
 
 @dataclass(frozen=True)
@@ -127,52 +122,3 @@ def _keys(
     for match in errand.taken:
         return contents[match.sheet.release].keys
     raise Misplaced("groups that nobody looked for")
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Noisy sizes of groups, by a slot of a sheet; from below where rows were counted, `rows` of which are one unit."""
-
-    slot: int
-    units: tuple[int, ...]
-    rows: int
-
-
-def sizes(errand: Errand, content: Content) -> Counts | None:
-    """How many units are in each group, as far as a slot of what was bought tells.
-
-    None where nothing was counted, or the groups are too many or were found in the data.
-    """
-    purchase = errand.purchase
-    if purchase is None or not isinstance(purchase.analysis.groups, Enumerated):
-        return None
-    if len(content.keys) > MOST_COUNTED:
-        return None
-    analysis = purchase.analysis
-    counted = min(
-        (one for place, slot in enumerate(analysis.slots) if (one := _counted(place, slot))),
-        default=None,
-    )
-    if counted is None:
-        return None
-    rows, place, weight = counted
-    first = sum(len(slot.measurements) for slot in analysis.slots[:place])
-    last = first + len(analysis.slots[place].measurements)
-    summed = map(sum, zip(*content.columns[first:last], strict=True))
-    per_unit = analysis.rows if rows else 1
-    parts = weight * analysis.whole * per_unit
-    return Counts(place, tuple(count // parts for count in summed), per_unit)
-
-
-def _counted(place: int, slot: Slot) -> tuple[bool, int, int] | None:
-    """Whether a slot counts rows and not units, where it stands, and by how much one of them moves it."""
-    match [one.quantity for one in slot.measurements]:
-        case [Units(None)]:
-            return False, place, 1
-        case [Rows(_, None)]:
-            return True, place, 1
-        case [Total(value, lattice, Origin.LOW, None), Total(other, _, Origin.HIGH, None)]:
-            # each row adds the width of the domain to their sum
-            return (True, place, max(1, lattice.width)) if value == other else None
-        case _:
-            return None

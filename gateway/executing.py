@@ -6,8 +6,10 @@ from typing import TypeAlias
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
 from gateway.catalog.own import is_own
+from gateway.constants import free_stages
+from gateway.counted import Counts, sizes
 from gateway.engines.staged import StagedRows
-from gateway.errands import Counts, ErrandRelease, put_together, sizes
+from gateway.errands import ErrandRelease, put_together
 from gateway.finishing import Constant, fetched, finish, released, staged
 from gateway.house import House
 from gateway.noise.noisy import NOT_ASKED, NoisyTable, add_noise, with_choices
@@ -44,6 +46,21 @@ class Executed:
     noisy: Mapping[str, NoisyRelease]
     small: Mapping[str, frozenset[int]]
     undefined: bool = False
+
+
+def known_beforehand(
+    house: House, question: Question, understood: Understood, most: int
+) -> Mapping[str, StagedRows]:
+    """What stages give that need nothing but the text of the statement: computed on the twin before anything is charged.
+
+    With these the auditor reads conditions on them as conditions on constants.
+    """
+    cut = understood.bound
+    found: dict[str, StagedRows] = {}
+    for step in free_stages(cut) if isinstance(cut, Cut) else ():
+        with house.twin.borrowed(question.subject.name, understood.view.shown) as twin:
+            found[step.name] = staged(step, finish(step.sql, {}, twin, most).rows)
+    return found
 
 
 def executed(  # noqa: PLR0913, PLR0917 - a statement and where it runs

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 
-from gateway.errands import Counts
+from gateway.counted import Counts
 from gateway.executing import Bill
 from gateway.fates import Fate
 from gateway.releases.events import Answered, Event, Lost
@@ -46,7 +46,7 @@ class Keeping:
         self._fate.keeps(partial(self._content, release, content_text(content)))
         told = Answered(release, None)
         if counts is not None:
-            told = Answered(release, counts.units, counts.slot, counts.rows)
+            told = Answered(release, counts.units, counts.slot, counts.variance, whole=counts.whole)
         self._fate.keeps(partial(self._happened, told))
 
     def _content(self, release: str, text: str, draft: Draft) -> None:

@@ -21,7 +21,7 @@ from gateway.budget.charge import Receipt
 from gateway.buying import foreseen_for, settled
 from gateway.errands import whole
 from gateway.errors import Code, SourceStopped, SyntaxRefused
-from gateway.executing import Bill, Executed, executed
+from gateway.executing import Bill, Executed, executed, known_beforehand
 from gateway.fates import Fate, recorded
 from gateway.finishing import finish
 from gateway.handing import Handed, handed
@@ -145,7 +145,12 @@ def _walked(  # noqa: PLR0913, PLR0917 - a question and everything about it
     if alone and understood.bound.statement.kind is not Kind.QUERY:
         raise about_a_connection(understood.bound.statement)
     require_zone_does_not_matter(understood.bound, request.zone)
-    spending = Spending(request, understood, analysed(understood.bound, serving, question.asked_at))
+    spending = Spending(
+        request,
+        understood,
+        analysed(understood.bound, serving, question.asked_at),
+        known_beforehand(house, question, understood, serving.policy.sizes.result_rows),
+    )
     _rehearse(house, question, serving, spending)
     spending = at_accuracy(house.journal, serving, question.subject.name, spending)
     bill: Bill | Receipt
@@ -179,7 +184,10 @@ def estimate(house: House, subject: Subject, request: Request, front_end: str) -
             return estimated(serving, None, ())
         require_zone_does_not_matter(understood.bound, request.zone)
         spending = Spending(
-            request, understood, analysed(understood.bound, serving, question.asked_at)
+            request,
+            understood,
+            analysed(understood.bound, serving, question.asked_at),
+            known_beforehand(house, question, understood, serving.policy.sizes.result_rows),
         )
         _rehearse(house, question, serving, spending)
         spending = at_accuracy(house.journal, serving, question.subject.name, spending)

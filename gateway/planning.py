@@ -8,7 +8,7 @@ log is part of it, and it is charged only while that is still the last one.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
 from itertools import count
@@ -64,12 +64,14 @@ class Circumstances:
 class PlannedPart:
     """A part of a release: `shares` of the price of the statement are bought of it, the rest is taken.
 
-    A slot with both is topped up. `asides` are what single aggregates are about that look at fewer rows.
+    A slot with both is topped up. `asides` are what single aggregates are about that look at other rows, and what the
+    part is about once constants of the text are in it. `compared` is what the auditor holds against earlier questions.
     """
 
     name: str
     wanted: Wanted
     asides: tuple[Ground, ...]
+    compared: tuple[Ground, ...]
     shares: Shares
     slots: tuple[Match | None, ...]
     choices: tuple[Match | None, ...]
@@ -124,6 +126,19 @@ class Planned:
         return sum((one.cost for one in self.shares), Fraction(0))
 
     @property
+    def topped_up(self) -> Fraction:
+        """How much of the price goes into what is there already."""
+        return sum(
+            (
+                share
+                for part in self.parts
+                for match, share in zip(part.slots, part.shares.slots, strict=True)
+                if match is not None and share is not None
+            ),
+            Fraction(0),
+        )
+
+    @property
     def reused(self) -> Reused | None:
         """How all of it was there; None where some of it was not, or nothing is measured."""
         ways = {match.how for part in self.parts for match in part.taken}
@@ -164,6 +179,12 @@ class _Planning:
                 listed = groups if isinstance(groups, Enumerated) else None
                 ground = ground_of(analysis.plan, listed, content)
                 asides = asides_of(analysis.plan, ground, content)
+                compared = (ground, *asides)
+                folded = ground_of(analysis.plan, listed, content, spending.known)
+                if folded != ground:
+                    # for the auditor alone: how often a row is joined with a constant is not in it
+                    beside = asides_of(analysis.plan, folded, content, spending.known)
+                    asides = compared = (folded, *beside)
                 wanted = wanted_of(
                     analysis,
                     ground,
@@ -172,7 +193,8 @@ class _Planning:
                     constants=content,
                 )
                 name = f"{self.around.query_id}.r{place + 1}.{number}"
-                self.parts.append(self._part(name, wanted, asides))
+                part = self._part(name, wanted, asides)
+                self.parts.append(replace(part, compared=compared))
             constants.told(place, repr([one.tells for one in self.parts[first:]]))
         return Planned(tuple(self.parts), self.awaited)
 
@@ -208,6 +230,7 @@ class _Planning:
             name,
             wanted,
             asides,
+            (wanted.ground, *asides),
             Shares(tuple(share for _, share in slots), tuple(share for _, share in choices)),
             tuple(match for match, _ in slots),
             tuple(match for match, _ in choices),

@@ -1,8 +1,9 @@
 """What a statement costs: the request to the ledger, and the noise that the charge pays for."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import islice
 from typing import Final, Protocol, TypeVar
 
 from gateway.binding.bound import Cut
@@ -10,8 +11,8 @@ from gateway.budget.account import Account, Currency, Limits
 from gateway.budget.charge import ChargeRequest, Idempotency, Measurement, Owed
 from gateway.budget.remembered import path_of
 from gateway.cells import in_ranges
+from gateway.engines.staged import StagedRows
 from gateway.errors import BudgetExhausted, Code, SyntaxRefused
-from gateway.noise.mixed import variance_of
 from gateway.noise.noisy import NoisyTable
 from gateway.noise.pricing import Noise, Priced, Shares, priced, purchased, slots_of, unshown
 from gateway.noise.recoded import Recoded
@@ -20,6 +21,7 @@ from gateway.opening import analyst_account
 from gateway.plan.forms import Form
 from gateway.policy.rules import Policy
 from gateway.question import Estimate, ExpectedColumn, Request
+from gateway.releases.sheets import spread
 from gateway.sensitivity.analysis import Analysis, Thresholded
 from gateway.sensitivity.rolled import Rolled
 from gateway.store.journal import Journal
@@ -46,11 +48,12 @@ class Sold(Protocol):
 
 @dataclass(frozen=True)
 class Spending:
-    """A statement that is permitted, and what its releases measure."""
+    """A statement that is permitted, and what its releases measure; `known` are constants that are in its text."""
 
     request: Request
     understood: Understood
     releases: tuple[Rolled, ...]
+    known: Mapping[str, StagedRows] = field(default_factory=dict)
 
     @property
     def analyses(self) -> tuple[Analysis, ...]:
@@ -73,12 +76,28 @@ def price_of(serving: Sold, request: Request) -> Epsilon:
     price = privacy.default_price if request.epsilon is None else request.epsilon
     if not price:
         raise SyntaxRefused(Code.BAD_REQUEST, "`epsilon` is above 0")
+    if price < privacy.lowest_price:
+        raise SyntaxRefused(
+            Code.BAD_REQUEST,
+            f"`epsilon` is {price}, and a question costs {privacy.lowest_price} at least",
+        )
     if price > privacy.highest_price:
         raise SyntaxRefused(
             Code.BAD_REQUEST,
             f"`epsilon` is {price}, and a question may cost {privacy.highest_price} at most",
         )
     return price
+
+
+def require_worth(serving: Sold, price: Epsilon, part: Fraction) -> None:
+    """Refuse to top an earlier answer up by next to nothing: that part of the price is a price as well."""
+    lowest = serving.policy.privacy.lowest_price
+    if part and price * part < lowest:
+        raise SyntaxRefused(
+            Code.BAD_REQUEST,
+            f"an earlier answer would be topped up for less than {lowest}, the least that is sold",
+            "ask at a higher `epsilon`, or at none: then the earlier answer is given",
+        )
 
 
 def bought_part(shares: Iterable[Shares]) -> Fraction:
@@ -205,9 +224,8 @@ def spread_of_part(part: Priced) -> Fraction:
     """
     noises = iter(part.noises)
     found = [
-        variance_of(next(noises)) / slot.most**2
+        spread(list(islice(noises, len(slot.measurements))), slot.most)
         for slot in part.analysis.slots
-        for _ in slot.measurements
     ]
     return min(found, default=UNSEEN)
 

@@ -174,6 +174,8 @@ def test_questions_are_counted_by_what_became_of_them() -> None:
         'overlap_refusals_total{code="GW401"}': 1.0,
         'overlap_refusals_total{code="GW402"}': 0.0,
         'overlap_refusals_total{code="GW403"}': 0.0,
+        'overlap_refusals_total{code="GW404"}': 0.0,
+        'overlap_refusals_total{code="GW405"}': 0.0,
     }
 
 

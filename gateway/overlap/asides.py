@@ -1,37 +1,148 @@
-"""What single aggregates are about, where they look at fewer rows than the question: FILTER, and choices that leave out.
+"""What single aggregates are about, where they look at other rows than the question: FILTER, and all that is a condition.
 
 `count(*) FILTER (WHERE c)`, `sum(CASE WHEN c THEN x ELSE 0 END)` and `sum(x * CAST(c AS integer))` tell of the rows
-where c is true, as a question of their own with WHERE c would. Whoever compares questions has to see them.
+where c is true, as a question of their own with WHERE c would. A CASE with more results tells of the rows of each of
+its branches; NULLIF, COALESCE, GREATEST, LEAST and ABS are written as the choices that they are. What else is not affine
+in its columns (`plan/affinity.py`) is about the rows of each of its values, where these are few, and else about rows
+that nobody can compare.
 
-INVARIANT: a row that moves such an aggregate is in the region that is given for it.
+INVARIANT: a row that moves such an aggregate by more than something affine in its columns is in a region that is given
+for it, or in an opaque one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
-from gateway.catalog.types import Family
+from gateway.catalog.types import ColumnType, Family, Kind
+from gateway.overlap.choices import as_choice, of_condition
+from gateway.overlap.followed import Followed
+from gateway.overlap.normal import refs_of
+from gateway.overlap.reading import opaque
+from gateway.overlap.regions import EVERYTHING, Region, TooLarge, exactly
+from gateway.overlap.tabulating import tabulated
+from gateway.plan.affinity import Affinity
 from gateway.plan.aggregates import Measure
-from gateway.plan.scalars import Call, Case, Cast, Literal, Scalar
+from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar
 from gateway.plan.types import BOOLEAN
 
+MOST_ARMS: Final = 16
+"""So many branches of a choice, or values of an expression, are looked at one by one."""
 _ADDED: Final = frozenset({"sum", "avg"})
+_WHOLE: Final = ColumnType(Kind.INTEGER)
 _TRUE: Final = Literal(value=True, type=BOOLEAN)
 _FALSE: Final = Literal(value=False, type=BOOLEAN)
+_NOTHING_GIVEN: Final = Affinity({})
 
 
-def conditions_of(measure: Measure) -> tuple[Scalar, ...]:
-    """The conditions that are all true of every row that moves the aggregate."""
-    found = [] if measure.where is None else [measure.where]
+def regions_of(measure: Measure, followed: Followed) -> Iterator[Region]:
+    """The regions that the aggregate tells of, besides the question's own."""
+    where = () if measure.where is None else (measure.where,)
+    base = followed.narrowed(where) if where else followed.region
+    if where:
+        yield base
+    if measure.counts_units:
+        return
     for argument in measure.arguments:
-        if measure.function == "sum":
-            found.extend(_moving(argument, zero=True))
-        elif measure.function in _ADDED | {"count"}:
-            found.extend(_moving(argument, zero=False))
-    return tuple(found)
+        made = followed.resolved(argument)
+        yield from _of_argument(measure, made, base, followed)
+
+
+def _of_argument(
+    measure: Measure, argument: Scalar, base: Region, followed: Followed
+) -> Iterator[Region]:
+    parts = [_as_choice(one) for one in _NOTHING_GIVEN.parts(argument)]
+    if not parts:
+        return
+    alone = _NOTHING_GIVEN.parts(argument)
+    moving = tuple(_moving_of(measure, argument))
+    covered = False
+    if moving:
+        yield _met(base, moving, followed)
+        covered = len(parts) == 1 and _arms_that_count(parts[0]) == 1
+    if covered:
+        return
+    for whole, part in zip(alone, parts, strict=True):
+        found = list(_arms(part, followed))
+        if not found or len(found) > MOST_ARMS:
+            yield _joined(base, opaque(whole, followed.bases))
+            continue
+        for arm in found:
+            yield _joined(base, arm)
+
+
+def _moving_of(measure: Measure, argument: Scalar) -> Iterator[Scalar]:
+    if measure.function == "sum":
+        yield from _moving(argument, zero=True)
+    elif measure.function in _ADDED | {"count"}:
+        yield from _moving(argument, zero=False)
+
+
+def _arms(part: Scalar, followed: Followed) -> Iterator[Region]:
+    """The rows of each branch of a choice, or of each value."""
+    if isinstance(part, Case):
+        if len(part.branches) >= MOST_ARMS:
+            return
+        for place in range(len(part.results)):
+            here = _met(EVERYTHING, (_arm(part, place),), followed)
+            yield here
+            for inner in _NOTHING_GIVEN.parts(part.results[place]):
+                for one in list(_arms(_as_choice(inner), followed)) or [
+                    opaque(inner, followed.bases)
+                ]:
+                    yield _joined(here, one)
+        return
+    names = refs_of(part)
+    base = followed.bases[next(iter(names))] if len(names) == 1 else None
+    if base is None or base.axis is None:
+        return
+    classes = tabulated(part, base.field, base.axis)
+    if classes is None or len(classes) > MOST_ARMS:
+        return
+    for cells in classes.values():
+        yield exactly(base.axis, cells)
+
+
+def _arm(case: Case, place: int) -> Scalar:
+    """The condition under which this result is the one."""
+    branches = tuple(
+        (when, _TRUE if number == place else _FALSE)
+        for number, (when, _) in enumerate(case.branches)
+    )
+    return Case(branches[: place + 1], _TRUE if place == len(case.branches) else _FALSE, BOOLEAN)
+
+
+def _arms_that_count(part: Scalar) -> int:
+    """How many results are neither NULL nor 0, as far as one can see; conditions in them count more."""
+    if not isinstance(part, Case):
+        return 2
+    counted = [one for one in part.results if _moves(one, zero=True) is _TRUE]
+    return len(counted) + sum(bool(_NOTHING_GIVEN.parts(one)) for one in part.results)
+
+
+def _as_choice(part: Scalar) -> Scalar:
+    """What chooses is written as a choice between its values; a condition as 1 and 0."""
+    made = as_choice(part)
+    if made.type.family is Family.BOOLEAN and not isinstance(made, Ref | Case):
+        return of_condition(made, Literal(0, _WHOLE))
+    return made
+
+
+def _met(base: Region, conditions: Iterable[Scalar], followed: Followed) -> Region:
+    narrowed = followed.where(conditions)
+    return _joined(base, narrowed)
+
+
+def _joined(base: Region, other: Region) -> Region:
+    """The rows of both; of both that would be too many boxes, those of the second."""
+    try:
+        return base.meet(other)
+    except TooLarge:
+        return other
 
 
 def _moving(scalar: Scalar, *, zero: bool) -> Iterator[Scalar]:
     """When the value is there; `zero`: and is not 0."""
+    scalar = _as_choice(scalar) if not isinstance(scalar, Cast) else scalar
     match scalar:
         case Case():
             results = tuple(_moves(one, zero=zero) for one in scalar.results)
@@ -46,8 +157,6 @@ def _moving(scalar: Scalar, *, zero: bool) -> Iterator[Scalar]:
         case Call("*", parts):
             for one in parts:
                 yield from _moving(one, zero=zero)
-        case Call("nullif", (what, Literal(value))) if value == 0 and not zero:
-            yield from _moving(what, zero=True)
 
 
 def _moves(result: Scalar, *, zero: bool) -> Literal:

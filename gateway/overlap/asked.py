@@ -10,10 +10,11 @@ from gateway.overlap.ground import Ground
 class Past:
     """A release that somebody of the trust group was given.
 
-    `counts` are noisy numbers of units, or rows, in each group in the order of the keys' product; one number without
-    keys; None where they are not known. `spread` is the variance of the noise of what was measured best, over the
-    square of how far one person moves it: how exactly one person is seen.
-    `rows`: so many rows were taken for one unit where rows were counted, and counts are from below; 1 of counted units.
+    `counts` are noisy numbers of units in each group in the order of the keys' product; one number without keys; None
+    where they are not known. `variance` is that of the noise of each of them; None where nobody knows, and then they
+    tell nothing. `whole`: every unit counts as 1, and in one group alone; else counts are from below, and are never
+    told to be small. `spread` is the variance of the noise of what was measured best, over the square of how far one
+    person moves it: how exactly one person is seen.
     """
 
     release: str
@@ -21,7 +22,8 @@ class Past:
     ground: Ground
     counts: tuple[int, ...] | None
     spread: Fraction
-    rows: int = 1
+    variance: Fraction | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)

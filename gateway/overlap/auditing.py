@@ -17,28 +17,46 @@ from collections.abc import Sequence
 from itertools import islice
 
 from gateway.overlap.asked import Concerned, Past
-from gateway.overlap.history import History, Index
+from gateway.overlap.history import History, Index, comparable
 from gateway.overlap.narrow import Judge
 from gateway.overlap.pairs import clashes
 from gateway.overlap.part import Part, near_of, part_of
 from gateway.overlap.sizes import Sizes
-from gateway.overlap.telling import MOST_NAMED, THIS, differencing, small, unreadable
+from gateway.overlap.telling import (
+    MOST_NAMED,
+    THIS,
+    differencing,
+    not_compared,
+    small,
+    unreadable,
+)
 from gateway.overlap.trackers import tracked
 from gateway.policy.rules import Auditing, Unread
 
 
 def audit(concerned: Sequence[Concerned], history: History, rules: Auditing) -> None:
-    """Refuses the question, or does nothing. Its parts are held against each other as well."""
+    """Refuses the question, or does nothing. Its parts are held against each other as well.
+
+    INVARIANT: there is a verdict for everything. What could not be compared, which would be our mistake, is refused.
+    """
+    try:
+        verdict(concerned, history, rules)
+    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+        raise not_compared() from error
+
+
+def verdict(concerned: Sequence[Concerned], history: History, rules: Auditing) -> None:
+    """The same; the tests hold that nothing else than a refusal comes out of it."""
     within = History()
     for number, one in enumerate(concerned):
+        if one.ground.region.is_nothing:
+            continue  # an answer about no rows is noise alone
         if one.ground.unreadable:
             if rules.opaque is Unread.REFUSE:
                 raise unreadable(one.ground.unreadable[0])
             if rules.opaque is Unread.ALLOW:
                 continue
-        indexes = tuple(
-            index for where in (history, within) if (index := where.of(one.ground.shape))
-        )
+        indexes = comparable(one.ground, (within, history))
         if indexes:
             _audited(part_of(one, indexes), indexes, rules)
         within.add(Past(f"{number}", THIS, one.ground, None, one.spread))
@@ -63,7 +81,7 @@ def _audited(part: Part, indexes: tuple[Index, ...], rules: Auditing) -> None:
 
 def _not_small(part: Part, sizes: Sizes, rules: Auditing) -> None:
     known = sizes.exactly(part.sides) or sizes.grouped(part.sides)
-    if known is not None and known.likely < rules.min_units:
+    if known is not None and known.is_small(rules.min_units):
         raise small(known.query_id, rules)
 
 

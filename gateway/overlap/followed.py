@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Final
 
+from gateway.engines.staged import StagedRows
 from gateway.overlap.bases import Bases
 from gateway.overlap.lineage import Lineage
+from gateway.overlap.normal import normal
 from gateway.overlap.reading import region_of
 from gateway.overlap.regions import Region
 from gateway.overlap.relation import Relation
@@ -29,6 +31,14 @@ class Followed:
     tables: frozenset[str]
 
     @property
+    def rows(self) -> "Followed | None":
+        """Its rows, where they were grouped by person."""
+        found = self.lineage.rows_of(self.relation)
+        if found is None:
+            return None
+        return Followed(self.lineage, found, self.lineage.region(found), self.tables)
+
+    @property
     def bases(self) -> Bases:
         return self.lineage.bases
 
@@ -45,25 +55,36 @@ class Followed:
         added = (part for one in conditions for part in conjuncts(self.resolved(one)))
         return region_of((*self.relation.conditions, *added), self.bases)
 
+    def where(self, conditions: Iterable[Scalar]) -> Region:
+        """The rows of which these are true, which are over bases already."""
+        return region_of(
+            (part for one in conditions for part in conjuncts(normal(one))), self.bases
+        )
 
-def follow(plan: Node, constants: Mapping[str, str]) -> Followed:
+
+def follow(
+    plan: Node, constants: Mapping[str, str], known: Mapping[str, StagedRows] | None = None
+) -> Followed:
     """What the relation is. A plan is asked about several times in a row: for its ground and for its aggregates."""
+    there = known or {}
     with _LOCK:
-        for node, known, found in _KEPT:
-            if node is plan and known == constants:
+        for node, named, values, found in _KEPT:
+            if node is plan and named == constants and values == there:
                 return found
-    lineage = Lineage(constants)
+    lineage = Lineage(constants, there)
     relation = lineage.of(plan)
     protected = (one.table for one in nodes(plan) if isinstance(one, Scan))
     tables = frozenset(one.name for one in protected if not one.public)
     made = Followed(lineage, relation, lineage.region(relation), tables)
     with _LOCK:
-        _KEPT.append((plan, dict(constants), made))
+        _KEPT.append((plan, dict(constants), dict(there), made))
     return made
 
 
 _LOCK: Final = Lock()
-_KEPT: Final[deque[tuple[Node, dict[str, str], Followed]]] = deque(maxlen=_MOST_KEPT)
+_KEPT: Final[deque[tuple[Node, dict[str, str], dict[str, StagedRows], Followed]]] = deque(
+    maxlen=_MOST_KEPT
+)
 
 
 def forget() -> None:

@@ -4,18 +4,21 @@ INVARIANT: grounds follow from plans and policies alone; nothing of the data is 
 about the same rows, cut in the same groups.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gateway.catalog.values import Value
-from gateway.overlap.asides import conditions_of
+from gateway.engines.staged import StagedRows
+from gateway.overlap.asides import regions_of
 from gateway.overlap.axes import Axis
 from gateway.overlap.cells import Cells
 from gateway.overlap.declared import declarations
-from gateway.overlap.followed import follow
+from gateway.overlap.followed import Followed, follow
 from gateway.overlap.grouping import cut_by, values_at
+from gateway.overlap.normal import refs_of
 from gateway.overlap.passing import passed
 from gateway.overlap.regions import Region
+from gateway.overlap.relation import parts
 from gateway.overlap.saying import (
     Json,
     axis_json,
@@ -30,6 +33,7 @@ from gateway.overlap.saying import (
     value_json,
     value_of_json,
 )
+from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import Node
 from gateway.plan.scalars import Scalar
@@ -78,12 +82,17 @@ class Ground:
     through: frozenset[str] = field(default=frozenset(), compare=False)
 
 
-def ground_of(plan: Aggregate, listed: Enumerated | None, constants: Mapping[str, str]) -> Ground:
+def ground_of(
+    plan: Aggregate,
+    listed: Enumerated | None,
+    constants: Mapping[str, str],
+    known: Mapping[str, StagedRows] | None = None,
+) -> Ground:
     """What the release is about. `plan` has one grouping set, row rules are filters in it, moments are folded.
 
-    `constants` says of each staged constant what tells its content.
+    `constants` says of each staged constant what tells its content, `known` has the values of those that are there.
     """
-    followed = follow(plan.child, constants)
+    followed = follow(plan.child, constants, known)
     keys = []
     for place, (_, one) in enumerate(plan.keys):
         made = followed.resolved(one)
@@ -100,17 +109,35 @@ def ground_of(plan: Aggregate, listed: Enumerated | None, constants: Mapping[str
     )
 
 
-def asides_of(plan: Aggregate, ground: Ground, constants: Mapping[str, str]) -> tuple[Ground, ...]:
-    """What those of its aggregates are about that look at fewer rows; each region once."""
-    followed = follow(plan.child, constants)
+def asides_of(
+    plan: Aggregate,
+    ground: Ground,
+    constants: Mapping[str, str],
+    known: Mapping[str, StagedRows] | None = None,
+) -> tuple[Ground, ...]:
+    """What those of its aggregates are about that look at other rows; each region once. And the rows of persons."""
+    followed = follow(plan.child, constants, known)
+    measures = [measure for _, measure in plan.measures]
+    beside = _beside(ground, measures, followed)
+    rows = followed.rows
+    if rows is None:
+        return beside
+    # who has sums of what was computed for each person has learned of their rows
+    region = rows.region
+    whole = replace(ground, shape=rows.shape, region=region, unreadable=_unreadable(region))
+    read = {
+        each for one in measures for part in parts(one) for each in refs_of(followed.resolved(part))
+    }
+    inner = [made for name, made in followed.lineage.measures.items() if name in read]
+    return (*beside, whole, *_beside(whole, inner, rows))
+
+
+def _beside(ground: Ground, measures: Iterable[Measure], followed: Followed) -> tuple[Ground, ...]:
     found: list[Region] = []
-    for _, measure in plan.measures:
-        conditions = conditions_of(measure)
-        if not conditions:
-            continue
-        region = followed.narrowed(conditions)
-        if region != ground.region and region not in found:
-            found.append(region)
+    for measure in measures:
+        for region in regions_of(measure, followed):
+            if region != ground.region and region not in found:
+                found.append(region)
     return tuple(replace(ground, region=one, unreadable=_unreadable(one)) for one in found)
 
 

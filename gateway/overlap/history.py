@@ -4,16 +4,17 @@ INVARIANT: a history is only added to. It holds released values and grounds, and
 decided by counts and an order that depends on them alone; the order of entries is that in which they were added.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import prod, sqrt
 from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gateway.overlap.asked import Past
-from gateway.overlap.axes import Axis
+from gateway.overlap.axes import Axis, Kind
 from gateway.overlap.cells import Cells, everything
 from gateway.overlap.cuts import Grouping, grouping_of
 from gateway.overlap.ground import Ground, GroupKey
@@ -25,6 +26,9 @@ Rows: TypeAlias = NDArray[np.int64]
 Written: TypeAlias = frozenset[frozenset[tuple[str, Cells]]]
 
 UNKNOWN: Final = -1.0
+MOST_UNITS: Final = 2**40
+"""No table has so many people; what is further from 0 is noise that tells nothing."""
+_FARTHEST: Final = Fraction(2**200)
 
 
 class Entry:
@@ -32,14 +36,15 @@ class Entry:
 
     __slots__ = (
         "counts",
+        "deviation",
         "groupings",
         "keys",
         "order",
         "query_id",
         "readable",
         "region",
-        "rows",
         "spread",
+        "whole",
     )
 
     def __init__(self, past: Past, order: int, keys: tuple[GroupKey, ...]) -> None:
@@ -50,7 +55,8 @@ class Entry:
         self.readable = not past.ground.unreadable
         self.groupings = tuple(grouping_of(one) for one in keys)
         self.counts = _counted(past)
-        self.rows = past.rows
+        self.deviation = deviation(past.variance)
+        self.whole = past.whole
         self.spread: Fraction = past.spread
 
     def again(self, past: Past) -> None:
@@ -59,7 +65,8 @@ class Entry:
         self.spread = min(self.spread, past.spread)
         counts = _counted(past)
         if counts is not None:
-            self.counts, self.rows = counts, past.rows
+            self.counts, self.whole = counts, past.whole
+            self.deviation = deviation(past.variance)
 
     @property
     def listed(self) -> bool:
@@ -72,18 +79,37 @@ class Entry:
 
     def variance(self, groups: int) -> float:
         """Of the noise of so many of its groups together."""
-        return float(self.spread) * groups
+        return as_float(self.spread) * groups
 
-    def total(self) -> int | None:
-        return None if self.counts is None else int(self.counts.sum())
+    def total(self) -> float | None:
+        return None if self.counts is None else float(self.counts.sum())
 
 
-def _counted(past: Past) -> NDArray[np.int64] | None:
-    if past.counts is None or any(one.values is None for one in past.ground.keys):
+def _counted(past: Past) -> NDArray[np.float64] | None:
+    """The counts, a dimension for each key; what no count of people can be is not known.
+
+    INVARIANT: they and their sums are exact.
+    """
+    if past.counts is None or past.variance is None or past.variance < 0:
+        return None
+    if any(one.values is None for one in past.ground.keys):
         return None
     sizes = [len(one.values or ()) for one in past.ground.keys]
-    counts = np.array(past.counts, dtype=np.int64)
-    return counts.reshape(sizes) if counts.size == int(np.prod(sizes)) else None
+    if len(past.counts) != prod(sizes) or not past.counts:
+        return None
+    if max(map(abs, past.counts)) > MOST_UNITS:
+        return None
+    return np.array(past.counts, dtype=np.float64).reshape(sizes)
+
+
+def deviation(variance: Fraction | None) -> float:
+    """Of the noise of one count; far too much where nobody knows."""
+    return sqrt(_FARTHEST if variance is None else as_float(variance))
+
+
+def as_float(value: Fraction) -> float:
+    """The nearest number a double has, of a variance: far too much is far too much."""
+    return float(min(max(value, Fraction(0)), _FARTHEST))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +137,15 @@ class Index:
     @property
     def axes(self) -> dict[str, Axis]:
         return {name: line.axis for name, line in self.lines.items()}
+
+    def fits(self, ground: Ground) -> bool:
+        """Whether its axes have cells of the same kind here."""
+        return self.agrees({name: one.kind for name, one in _axes(ground).items()})
+
+    def agrees(self, kinds: Mapping[str, Kind]) -> bool:
+        return all(
+            kinds.get(name, one.axis.kind) is one.axis.kind for name, one in self.lines.items()
+        )
 
     def add(self, past: Past) -> None:
         ground = past.ground
@@ -212,25 +247,49 @@ class Index:
 
 
 class History:
-    """What a trust group was told about a dataset; see `Index`."""
+    """What a trust group was told about a dataset; see `Index`.
+
+    A release about no rows is noise and nothing else: it is not kept. Where a column had cells of another kind when an
+    earlier question was read - names, and now numbers -, the two are not compared.
+    """
 
     def __init__(self, told: Iterable[Past] = ()) -> None:
-        self._shapes: dict[str, Index] = {}
+        self._shapes: dict[str, list[Index]] = {}
         for one in told:
             self.add(one)
 
     def add(self, past: Past) -> None:
         """One release more; the same again is one entry with the smaller spread and the newer counts."""
-        self._shapes.setdefault(past.ground.shape, Index()).add(past)
+        ground = past.ground
+        if ground.region.is_nothing:
+            return
+        of_shape = self._shapes.setdefault(ground.shape, [])
+        fitting = [one for one in of_shape if one.fits(ground)]
+        if not fitting:
+            fitting = [Index()]
+            of_shape += fitting
+        fitting[0].add(past)
 
-    def of(self, shape: str) -> Index | None:
-        return self._shapes.get(shape)
+    def of(self, shape: str) -> Iterator[Index]:
+        """The releases of the shape, by the kinds of their cells, the newest kinds first."""
+        yield from reversed(self._shapes.get(shape, ()))
 
     def __len__(self) -> int:
-        return sum(len(one.entries) for one in self._shapes.values())
+        return sum(len(one.entries) for each in self._shapes.values() for one in each)
 
     def __iter__(self) -> Iterator[Entry]:
-        return (entry for one in self._shapes.values() for entry in one.entries)
+        return (entry for each in self._shapes.values() for one in each for entry in one.entries)
+
+
+def comparable(ground: Ground, told: Sequence[History]) -> tuple[Index, ...]:
+    """The releases that the ground can be compared with, and that can be compared with each other."""
+    kinds = {name: one.kind for name, one in _axes(ground).items()}
+    found = []
+    for index in (one for each in told for one in each.of(ground.shape)):
+        if index.agrees(kinds):
+            kinds |= {name: line.axis.kind for name, line in index.lines.items()}
+            found.append(index)
+    return tuple(found)
 
 
 def _axes(ground: Ground) -> dict[str, Axis]:

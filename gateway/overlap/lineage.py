@@ -13,8 +13,10 @@ from typing import Final
 
 from gateway.catalog.domains import Anything
 from gateway.catalog.tables import ColumnRef
+from gateway.engines.staged import StagedRows
 from gateway.overlap.axes import Axis
 from gateway.overlap.bases import Base
+from gateway.overlap.constants import joined, member_of, met, value_of
 from gateway.overlap.grid import axis_of
 from gateway.overlap.naming import digest, region_text, shortened
 from gateway.overlap.normal import conjunction, normal, refs_of
@@ -24,13 +26,16 @@ from gateway.overlap.relation import (
     Atom,
     Relation,
     always_met,
+    counted_rows,
     is_equality,
     is_small,
+    over_bases,
     parts,
+    ungrouped,
     without_repeated,
 )
 from gateway.overlap.scanned import bases_of, single
-from gateway.plan.aggregates import Measure, WindowCall
+from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Field
 from gateway.plan.grouping import PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll, unit_equalities
@@ -61,12 +66,18 @@ _UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
 
 @dataclass
 class Lineage:
-    """Goes down one plan. `bases` grows by what it finds; `constants` tells the contents of staged constants."""
+    """Goes down one plan. `bases` grows by what it finds; `constants` tells the contents of staged constants.
+
+    `known` has those of which the values are there already: conditions on them are conditions on constants.
+    """
 
     constants: Mapping[str, str]
+    known: Mapping[str, StagedRows] = field(default_factory=dict)
     bases: dict[str, Base] = field(default_factory=dict)
     _scans: dict[str, int] = field(default_factory=dict)
     _singles: set[str] = field(default_factory=set)
+    _rows: dict[str, Relation] = field(default_factory=dict)
+    measures: dict[str, Measure] = field(default_factory=dict)
 
     def of(self, node: Node) -> Relation:  # noqa: PLR0911 - one answer for each kind of node
         match node:
@@ -119,10 +130,10 @@ class Lineage:
                 return replace(scalar, moved=again(scalar.moved))
             case Cast():
                 return replace(scalar, what=again(scalar.what))
-            case StagedMember(what, constant):
-                return StagedMember(again(what), self.constants[constant])
-            case StagedValue(constant):
-                return replace(scalar, constant=self.constants[constant])
+            case StagedMember(what):
+                return member_of(scalar, again(what), self.known, self.constants)
+            case StagedValue():
+                return value_of(scalar, self.known, self.constants)
             case Case():
                 branches = tuple((again(when), again(then)) for when, then in scalar.branches)
                 return replace(scalar, branches=branches, otherwise=again(scalar.otherwise))
@@ -154,12 +165,18 @@ class Lineage:
         return Ref(base.field)
 
     def _made(
-        self, name: str, like: Scalar, uses: Iterable[str], bounds: Bounds | None = None
+        self,
+        name: str,
+        like: Scalar,
+        uses: Iterable[str],
+        bounds: Bounds | None = None,
+        *,
+        nullable: bool = True,
     ) -> Ref:
         """Something computed: conditions on it are on an axis of its own."""
         there = [self.bases[one] for one in uses]
-        kept = Field(shortened(name), like.type, nullable=True)
-        axis = axis_of(kept.id, like.type, Anything(), nullable=True, bounds=bounds)
+        kept = Field(shortened(name), like.type, nullable=nullable)
+        axis = axis_of(kept.id, like.type, Anything(), nullable=nullable, bounds=bounds)
         told = frozenset(each for one in there for each in one.uses)
         return self._base(Base(kept, axis, told, any(one.quasi for one in there)))
 
@@ -195,6 +212,9 @@ class Lineage:
 
     def _join(self, node: Join) -> Relation:
         left, right = self.of(node.left), self.of(node.right)
+        chosen = joined(node, left, right, self.known, self.resolved)
+        if chosen is not None:
+            return chosen
         columns = {**left.columns, **right.columns}
         links, conditions = self._linked(node, node.condition, columns)
         atoms = without_repeated((*left.atoms, *right.atoms))
@@ -236,6 +256,9 @@ class Lineage:
 
     def _outer(self, node: Join) -> Relation:
         left, right = self.of(node.left), self.of(node.right)
+        chosen = joined(node, left, right, self.known, self.resolved)
+        if chosen is not None:
+            return chosen
         links, conditions = self._linked(node, node.condition, {**left.columns, **right.columns})
         if not links and not conditions and not right.conditions and always_met(left, right):
             # every row has its person there
@@ -278,21 +301,10 @@ class Lineage:
         for name, call in node.items:
             ordered = call.order or call.frame or call.function not in _UNORDERED
             beside = f" in the order of #{digest(' '.join(sorted(every)))[:16]}" if ordered else ""
-            said = f"{self._call(call, below.columns)} over ({over}){beside}"
+            said = f"{over_bases(call, lambda one: self.resolved(one, below.columns))} over ({over}){beside}"
             like = Ref(Field(name, call.type))
             columns[name] = self._made(said, like, every, bounds.get(name))
         return replace(below, columns=columns)
-
-    def _call(self, call: WindowCall, columns: Mapping[str, Scalar]) -> WindowCall:
-        def again(one: Scalar) -> Scalar:
-            return self.resolved(one, columns)
-
-        return replace(
-            call,
-            arguments=tuple(again(one) for one in call.arguments),
-            partition=tuple(again(one) for one in call.partition if not is_unit(one)),
-            order=tuple((again(one), down) for one, down in call.order),
-        )
 
     def _per_unit(self, node: PerUnit) -> Relation:
         below, persons = self._parted(self.of(node.child))
@@ -311,9 +323,24 @@ class Lineage:
             kept = self.measure(measure, below.columns)
             read = {each for part in parts(kept) for each in refs_of(part)}
             name = f"{kept} of ({grouped})"
-            columns[one.id] = self._made(name, Ref(one), read, bounds.get(one.id))
+            limits = counted_rows(kept, bounds.get(one.id))
+            there = kept.function != "count"
+            made_of = self._made(name, Ref(one), read, limits, nullable=there)
+            columns[one.id] = made_of
+            self.measures[made_of.field.id] = kept
+        self._rows[f"({grouped})"] = below
         reaches = frozenset(each for atom in below.atoms for each in atom.reaches)
         return Relation(columns, (Atom(f"({grouped})", None, reaches),), conditions=persons)
+
+    def rows_of(self, relation: Relation) -> Relation | None:
+        """The rows that were grouped by person, and what is joined to them; None where nothing was.
+
+        Every column of it is a base. Conditions on what was computed for each person stay.
+        """
+        found = ungrouped(relation, self._rows)
+        if found is relation:
+            return None
+        return replace(found, columns={name: Ref(one.field) for name, one in self.bases.items()})
 
     def measure(self, measure: Measure, columns: Mapping[str, Scalar]) -> Measure:
         """An aggregate over bases."""
@@ -335,6 +362,9 @@ class Lineage:
             asked = conjunction((*inner.conditions, *conditions))
             held = normal(Call("is true", (asked,), BOOLEAN, nullable=False))
             return replace(below, columns={**below.columns, node.id: held})
+        held_by = met(node, inner, columns, self.known, self.resolved)
+        if held_by is not None:
+            return replace(below, columns={**below.columns, node.id: held_by})
         made = self._exists(inner, links, conditions)
         return replace(below, columns={**below.columns, node.id: made})
 

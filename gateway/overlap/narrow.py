@@ -23,8 +23,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from gateway.overlap.extents import is_fine, width, without_null
+from gateway.overlap.history import Entry
 from gateway.overlap.sides import Axes, Side, hull, share
-from gateway.overlap.sizes import Sizes
+from gateway.overlap.sizes import Sizes, total_of
 from gateway.policy.rules import Auditing
 
 MINOR_PART: Final = 0.25
@@ -33,15 +34,15 @@ SLIVER: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """What is left of the minuend. `count` is the noisy size of all of `within`, if known; `like` that of a group
-    of it, where both questions have the same groups.
+    """What is left of the minuend. `count` is how many units are in all of `within` at most, if known; `group` that of
+    a group of it, where both questions have the same groups. `by_size`: cells do not count.
     """
 
     parts: Sequence[Side]
     minuend: Sequence[Side]
     within: Sequence[Side]
     count: float | None
-    group: int | None = None
+    group: float | None = None
     by_size: bool = False
 
 
@@ -60,25 +61,36 @@ class Judge:
         self._sizes = sizes
         self._axes = axes
 
-    def narrow(self, residual: Residual) -> Narrow | None:
+    def narrow(  # noqa: PLR0911 - one answer for each way to know
+        self, residual: Residual
+    ) -> Narrow | None:
         least = self._rules.min_units
         counting = least > 1
         known = self._sizes.exactly(residual.parts) if counting else None
-        if known is not None and (known.likely < least or known.surely >= least):
-            return self._too_small(residual) if known.likely < least else None
+        if known is not None and known.is_small(least):
+            return self._too_small(residual)
+        if known is not None and known.is_large(least):
+            return None
         mine = share(residual.parts, residual.minuend, self._axes)
-        few = self._few(residual) and not (residual.by_size and residual.count is not None)
+        few = self._few(residual) and not residual.by_size
         small = counting and self._small(residual, mine)
         if not few and not small and (mine is None or mine > SLIVER):
             return None
         if counting and (few or small):
             known = self._sizes.grouped(residual.parts) or self._sizes.left(residual.parts)
-            if known is not None and (known.likely < least or known.surely >= least):
-                return self._too_small(residual) if known.likely < least else None
+            if known is not None and known.is_small(least):
+                return self._too_small(residual)
+            if known is not None and known.is_large(least):
+                return None
         if few or small:
             return self._too_small(residual)
         about = self._sizes.about(residual.parts) if counting else None
         return self._too_small(residual) if about is not None and about < least else None
+
+    def is_counted(self, entry: Entry) -> bool:
+        """Whether the sizes of its groups are known well enough to decide alone: as a whole it is surely large."""
+        known = total_of(entry)
+        return known is not None and known.is_large(self._rules.min_units)
 
     def _small(self, residual: Residual, mine: float | None) -> bool:
         """By the share of what was counted."""
@@ -88,7 +100,7 @@ class Judge:
         if part is None:
             return False
         least = self._rules.min_units
-        if max(residual.count, 0) * part < least:
+        if residual.count * part < least:
             return True
         return residual.group is not None and part <= SLIVER and residual.group * part < least
 

@@ -28,7 +28,7 @@ from gateway.overlap.history import Entry, Rows
 from gateway.overlap.narrow import MINOR_PART, SLIVER, Judge, Narrow, Residual
 from gateway.overlap.part import Near, Part
 from gateway.overlap.sides import Axes, Side, hull, meet, pieces
-from gateway.overlap.sizes import likely
+from gateway.overlap.sizes import at_most
 from gateway.policy.rules import Auditing, Unread
 
 MOST_CLOSE: Final = 64
@@ -153,7 +153,7 @@ class Counted:
     """The release whose sizes are known, and that of the smallest group both have; `by_size`: they decide alone."""
 
     entry: Entry
-    group: int | None
+    group: float | None
     by_size: bool
 
 
@@ -164,26 +164,27 @@ def _difference(
     gone, come = pieces(old, new, axes), pieces(new, old, axes)
     if gone is None or come is None or not (gone or come):
         return None
-    count = likely(told.entry, hull(old, axes))
+    count = at_most(told.entry, hull(old, axes))
+    by_size = told.by_size and judge.is_counted(told.entry)
     found: Narrow | None = None
     for parts, minuend in ((gone, old), (come, new)):
         if not parts:
             continue
-        narrow = judge.narrow(Residual(parts, minuend, old, count, told.group, told.by_size))
+        narrow = judge.narrow(Residual(parts, minuend, old, count, told.group, by_size))
         if narrow is None:
             return None
         found = found or narrow
     return found
 
 
-def _least_group(part: Part, entry: Entry, rules: Auditing) -> int | None:
-    """The smallest of the groups that both have, of those that are not small anyway."""
-    if entry.counts is None or not entry.keys:
+def _least_group(part: Part, entry: Entry, rules: Auditing) -> float | None:
+    """How many are at most in the smallest of the groups that both have, of those that are not small anyway."""
+    if entry.counts is None or not entry.whole or not entry.keys:
         return None
     if frozenset(one.text for one in entry.keys) != part.texts:
         return None
     large = entry.counts[entry.counts >= rules.min_units]
-    return int(large.min()) if large.size else None
+    return float(large.min()) + 2 * entry.deviation if large.size else None
 
 
 def _compared(part: Part, entry: Entry) -> Iterator[tuple[list[Side], list[Side], bool]]:

@@ -12,14 +12,18 @@ from gateway.catalog.types import Family
 from gateway.overlap.axes import Axis, Kind
 from gateway.overlap.bases import Base, Bases
 from gateway.overlap.cells import Names
+from gateway.overlap.choices import as_choice, distributed
 from gateway.overlap.naming import shortened
-from gateway.overlap.normal import MIRRORED, OPPOSITE, normal, refs_of
+from gateway.overlap.normal import MIRRORED, OPPOSITE, conjunction, normal, refs_of
 from gateway.overlap.regions import EVERYTHING, NOTHING, Region, TooLarge, along, exactly
 from gateway.overlap.tabulating import compared
 from gateway.plan.scalars import Call, Case, Literal, Scalar
 from gateway.plan.text import text
 from gateway.plan.types import BOOLEAN
 
+MOST_CROSSING: Final = 64
+"""Conditions about several things each, side by side: the region of as many has too many boxes in most cases."""
+MOST_PARTS: Final = 1_000
 _EITHER: Final = frozenset({"true", "false"})
 _NEGATIVE: Final = frozenset({"<>", ">", ">=", "is distinct from"}) | {
     one for one in OPPOSITE if one.startswith("is not ") and one != "is not distinct from"
@@ -44,9 +48,16 @@ _NULL: Final = Truth(NOTHING, NOTHING)
 
 
 def region_of(conditions: Iterable[Scalar], bases: Bases) -> Region:
-    """The rows for which all of these are true. The conditions are normal."""
+    """The rows for which all of these are true. The conditions are normal.
+
+    Where very many of them are about several things, these are one that nobody reads.
+    """
     given = {text(one): one for one in conditions}
+    crossing = {said: one for said, one in given.items() if len(refs_of(one)) > 1}
     found = EVERYTHING
+    if len(crossing) > MOST_CROSSING:
+        found = opaque(conjunction(crossing.values()), bases)
+        given = {said: one for said, one in given.items() if said not in crossing}
     for _, one in sorted(given.items()):
         truth = truth_of(one, bases)
         try:
@@ -57,12 +68,22 @@ def region_of(conditions: Iterable[Scalar], bases: Bases) -> Region:
 
 
 def truth_of(scalar: Scalar, bases: Bases) -> Truth:
-    """The regions of a normal condition."""
+    """The regions of a normal condition. What would be too much work is not begun."""
     try:
+        _require_few(scalar)
         found = _read(scalar, bases)
     except TooLarge:
         found = None
     return _unread(scalar, bases) if found is None else found
+
+
+def _require_few(scalar: Scalar) -> None:
+    """INVARIANT: how many parts there are is counted before any of them is read."""
+    if isinstance(scalar, Call) and scalar.function in {"and", "or"}:
+        if sum(len(refs_of(one)) > 1 for one in scalar.parts) > MOST_CROSSING:
+            raise TooLarge
+        if len(scalar.parts) > MOST_PARTS:
+            raise TooLarge
 
 
 def _read(scalar: Scalar, bases: Bases) -> Truth | None:  # noqa: PLR0911 - one answer for each kind
@@ -119,7 +140,9 @@ def _over_one(scalar: Scalar, bases: Bases) -> Truth | None:
     return Truth(exactly(base.axis, true), exactly(base.axis, false))
 
 
-def _taken_apart(scalar: Scalar, bases: Bases) -> Truth | None:
+def _taken_apart(  # noqa: PLR0911 - one answer for each kind of condition
+    scalar: Scalar, bases: Bases
+) -> Truth | None:
     """Conditions made of conditions in other ways than AND, OR and NOT."""
     if isinstance(scalar, Case):
         return _of_case(scalar, bases)
@@ -129,10 +152,22 @@ def _taken_apart(scalar: Scalar, bases: Bases) -> Truth | None:
     if first.type.family is Family.BOOLEAN and scalar.function.startswith("is "):
         return _of_test(scalar.function, truth_of(first, bases))
     if scalar.function == "coalesce" and scalar.type.family is Family.BOOLEAN:
-        return _of_case(_as_case(scalar), bases)
+        made = as_choice(scalar)
+        return _of_case(made, bases) if isinstance(made, Case) else None
+    if scalar.function in {"is null", "is not null"}:
+        return _of_results(scalar, bases)
     if scalar.function in MIRRORED and len(scalar.parts) == 2:  # noqa: PLR2004 - two sides
         return _pushed(scalar, bases)
     return None
+
+
+def _of_results(test: Call, bases: Bases) -> Truth | None:
+    """Whether what is chosen, or computed of it, is there."""
+    found = distributed(test)
+    if not isinstance(found, Case):
+        return None
+    branches = tuple((normal(when), normal(then)) for when, then in found.branches)
+    return _of_case(Case(branches, normal(found.otherwise), BOOLEAN), bases)
 
 
 def _of_test(function: str, truth: Truth) -> Truth | None:
@@ -157,26 +192,24 @@ def _of_case(case: Case, bases: Bases) -> Truth | None:
     return Truth(true, false)
 
 
-def _as_case(call: Call) -> Case:
-    """COALESCE as the choice it is."""
-    *first, last = call.parts
-    branches = tuple((Call("is not null", (one,), BOOLEAN, nullable=False), one) for one in first)
-    return Case(branches, last, call.type)
-
-
 def _pushed(comparison: Call, bases: Bases) -> Truth | None:
     """A comparison with a choice is a choice of comparisons."""
     what, other = comparison.parts
-    if isinstance(what, Call) and what.function == "coalesce":
-        what = _as_case(what)
+    what = distributed(what)
     if not isinstance(what, Case) or not isinstance(other, Literal):
         return None
 
     def beside(one: Scalar) -> Scalar:
         return normal(replace(comparison, parts=(one, other)))
 
-    branches = tuple((when, beside(then)) for when, then in what.branches)
+    branches = tuple((normal(when), beside(then)) for when, then in what.branches)
     return _of_case(Case(branches, beside(what.otherwise), BOOLEAN), bases)
+
+
+def opaque(scalar: Scalar, bases: Bases) -> Region:
+    """Rows that depend on the expression in a way that nobody reads."""
+    axis = unread_axis(text(scalar), (bases[one] for one in sorted(refs_of(scalar))))
+    return along(axis, Names(frozenset({"true"})))
 
 
 def _unread(scalar: Scalar, bases: Bases) -> Truth:

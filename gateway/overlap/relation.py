@@ -1,15 +1,19 @@
 """Relations as they are followed down: what is joined, what every column is, which conditions hold."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Final
 
 from gateway.overlap.cells import size
 from gateway.overlap.regions import Region
-from gateway.plan.aggregates import Measure
+from gateway.plan.aggregates import Measure, WindowCall
+from gateway.plan.node import is_unit
 from gateway.plan.scalars import Call, Ref, Scalar
+from gateway.sensitivity.bounds import Bounds
 
 _FINE: Final = 24
+_MOST_NESTED: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,3 +80,39 @@ def always_met(left: Relation, right: Relation) -> bool:
 
 def parts(measure: Measure) -> tuple[Scalar, ...]:
     return (*measure.arguments, *(() if measure.where is None else (measure.where,)))
+
+
+def counted_rows(measure: Measure, bounds: Bounds | None) -> Bounds | None:
+    """Of a person whose rows were grouped there is a row: that is no condition."""
+    plain = measure.function == "count" and not measure.arguments and measure.where is None
+    if not plain or bounds is None or bounds.range is None or bounds.range.high < 1:
+        return bounds
+    return replace(bounds, low=max(bounds.range.low, Fraction(1)))
+
+
+def ungrouped(relation: Relation, rows: Mapping[str, Relation]) -> Relation:
+    """The relation with rows in the place of what they were grouped to; `rows` by the texts of atoms."""
+    found = relation
+    for _ in range(_MOST_NESTED):
+        grouped = next((one for one in found.atoms if one.text in rows), None)
+        if grouped is None:
+            break
+        inner = rows[grouped.text]
+        others = tuple(one for one in found.atoms if one is not grouped)
+        found = Relation(
+            {},
+            without_repeated((*others, *inner.atoms)),
+            found.links | inner.links,
+            (*found.conditions, *inner.conditions),
+        )
+    return found
+
+
+def over_bases(call: WindowCall, resolved: Callable[[Scalar], Scalar]) -> WindowCall:
+    """A window function over bases; that it looks at one person goes without saying."""
+    return replace(
+        call,
+        arguments=tuple(map(resolved, call.arguments)),
+        partition=tuple(resolved(one) for one in call.partition if not is_unit(one)),
+        order=tuple((resolved(one), down) for one, down in call.order),
+    )

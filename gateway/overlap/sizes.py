@@ -1,12 +1,16 @@
 """What is known of how many people are in some rows: from released counts alone, as noisy as they are.
 
-Known exactly is what was counted by itself, what groups make up, and what is left of one counted region without
-another. Otherwise the tightest counted region around says how many there are at most, and evenly spread how many.
+Known is what was counted by itself, what groups make up, and what is left of one counted region without another.
+Otherwise the tightest counted region around says how many there are at most, and evenly spread how many.
+
+INVARIANT: a size carries its noise. *Small* is said only where every unit counts as 1 and the count and twice its
+deviation are below; *large* where the count less twice its deviation is not below; everything else is unknown. A number
+with a deviation of 10¹⁵ tells nothing.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import hypot, sqrt
 from typing import Final
 
 import numpy as np
@@ -19,7 +23,7 @@ from gateway.overlap.sides import Axes, Side, hull, share
 _MOST_AROUND: Final = 24  # how many of the tightest regions around are looked at
 
 
-def counted(entry: Entry, around: Side) -> int | None:
+def counted(entry: Entry, around: Side) -> float | None:
     """The noisy size of the groups that have some of these cells; None where it is not known."""
     counts = entry.counts
     if counts is None:
@@ -32,19 +36,18 @@ def counted(entry: Entry, around: Side) -> int | None:
         if cells == whole.get(grouping.axis.name):
             continue
         counts = np.take(counts, grouping.places_within(cells), axis=place)
-    return int(counts.sum())
+    return float(counts.sum())
 
 
-def likely(entry: Entry, around: Side) -> float | None:
-    """The same, with twice the deviation that a sum of groups has more than one count."""
+def at_most(entry: Entry, around: Side) -> float | None:
+    """How many units there are at most, by the count and twice the deviation of its noise.
+
+    None where nobody knows: what was counted from below says nothing of it.
+    """
     count = counted(entry, around)
-    if count is None:
+    if count is None or not entry.whole:
         return None
-    return at_most(count, entry, groups_in(entry, around))
-
-
-def at_most(count: int, entry: Entry, groups: int) -> float:
-    return count + 2 * sqrt(entry.variance(max(groups - 1, 0)))
+    return max(count + 2 * entry.deviation * sqrt(groups_in(entry, around)), 0.0)
 
 
 def groups_in(entry: Entry, around: Side) -> int:
@@ -60,25 +63,35 @@ def groups_in(entry: Entry, around: Side) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A noisy size, the variance of its noise, and who told it.
+    """A noisy size with the deviation of its noise, and who told it. Not `whole` is a size from below.
 
-    `likely` has twice the deviation on it that it has more than one count, and where rows were counted it is as if each
-    were of another person: who is refused for being few has to be few. It is hardly ever less than `surely`.
+    INVARIANT: of one number it is never both small and large, and mostly neither where the noise is wide.
     """
 
-    count: int
-    variance: float
-    likely: float
+    count: float
+    deviation: float
+    whole: bool
     query_id: str
 
-    @property
-    def surely(self) -> float:
-        return self.count - 2 * sqrt(self.variance)
+    def is_small(self, least: int) -> bool:
+        """Whether there are surely fewer people."""
+        return self.whole and self.count + 2 * self.deviation < least
+
+    def is_large(self, least: int) -> bool:
+        """Whether there are surely as many people."""
+        return self.count - 2 * self.deviation >= least
 
 
-def _known(count: int, entry: Entry, groups: int) -> Known:
-    most = at_most(count, entry, groups) * entry.rows
-    return Known(count, entry.variance(groups), most, entry.query_id)
+def _known(count: float, entry: Entry, groups: int) -> Known:
+    return Known(count, entry.deviation * sqrt(groups), entry.whole, entry.query_id)
+
+
+def total_of(entry: Entry) -> Known | None:
+    """The size of all its groups together."""
+    total = entry.total()
+    if total is None or entry.counts is None:
+        return None
+    return _known(total, entry, entry.counts.size)
 
 
 class Sizes:
@@ -95,14 +108,14 @@ class Sizes:
         self._lying[self._indexes.index(index)] = around, lying
 
     def exactly(self, parts: Sequence[Side]) -> Known | None:
-        """The size of these rows where just they were counted; of several, by the one with the fewest groups."""
+        """The size of these rows where just they were counted; of several by the most exact."""
         found = [
-            (entry.counts.size, _known(total, entry, entry.counts.size))
+            known
             for index in self._indexes
             for entry in index.exactly(parts, self._axes)
-            if entry.counts is not None and (total := entry.total()) is not None
+            if (known := total_of(entry)) is not None
         ]
-        return min(found, key=lambda one: one[0])[1] if found else None
+        return min(found, key=lambda one: (one.deviation, not one.whole), default=None)
 
     def grouped(self, parts: Sequence[Side]) -> Known | None:
         """The size of these rows where groups of one release make them up."""
@@ -121,15 +134,12 @@ class Sizes:
         if len(parts) > 1:
             return None
         for entry in self._covering(hull(parts, self._axes)):
-            total = entry.total()
+            mine = total_of(entry)
             rest = None if len(entry.region.boxes) > 1 else self._rest(entry.sides[0], parts[0])
             other = self.exactly([rest]) if rest is not None else None
-            if other is not None and total is not None and entry.counts is not None:
-                mine = _known(total, entry, entry.counts.size)
-                variance = mine.variance + other.variance
-                left = total - other.count
-                likely_left = (left + 2 * sqrt(variance - float(entry.spread))) * entry.rows
-                return Known(left, variance, likely_left, entry.query_id)
+            if mine is not None and other is not None and mine.whole and other.whole:
+                wide = hypot(mine.deviation, other.deviation)
+                return Known(mine.count - other.count, wide, True, entry.query_id)
         return None
 
     def _rest(self, whole: Side, part: Side) -> Side | None:
@@ -159,9 +169,9 @@ class Sizes:
                 groups = grouping.groups_meeting(around[name])
                 tight[name] = intersection(tight[name], groups) if name in tight else groups
             part = share(parts, [tight], self._axes)
-            count = likely(entry, tight)
+            count = at_most(entry, tight)
             if part is not None and count is not None:
-                return max(count, 0.0) * part
+                return count * part
         return None
 
     def _covering(self, around: Side) -> list[Entry]:

@@ -51,7 +51,7 @@ def few_in(part: Part, told: Sequence[Told], atoms: Atoms, rules: Auditing) -> N
             has = atoms.members[row]
             if one.count is not None:
                 shares = sizes / max(float(sizes[has].sum()), 1.0)
-                small = (max(one.count, 0.0) * shares < rules.min_units) & (shares <= MINOR_PART)
+                small = (one.count * shares < rules.min_units) & (shares <= MINOR_PART)
                 few |= has & small
     return few
 
@@ -77,5 +77,5 @@ def _density(name: str, part: Part, told: Sequence[Told]) -> float | None:
         if best is not None and wide <= best[0]:
             continue
         if one.count is not None:
-            best = wide, max(one.count, 0.0) / max(wide, 1.0)
+            best = wide, one.count / max(wide, 1.0)
     return None if best is None else best[1]

@@ -36,6 +36,7 @@ Truths: TypeAlias = tuple[Cells, Cells]
 _Key = tuple[str, str, Axis]
 
 COMPARING: Final = frozenset({"=", "<>", "<", "<=", ">", ">="})
+_MOST_WORK: Final = 400_000  # parts of the expression, times the cells in which it is computed
 _MOST_REMEMBERED: Final = 16_000_000
 _DAILY: Final = frozenset(
     {"year", "quarter", "month", "week", "day", "dow", "isodow", "doy", "isoyear", "decade"}
@@ -87,6 +88,9 @@ def _compared(scalar: Scalar, field: Field, axis: Axis) -> Truths | None:
 
 def _tabulated(scalar: Scalar, field: Field, axis: Axis) -> Classes | None:
     atom = Ref(field)
+    cells = MOST_CELLS if axis.size is None else min(MOST_CELLS, axis.size)
+    if cells * sum(1 for _ in walk(scalar)) > _MOST_WORK:
+        return None
     found: dict[Value | None, list[Cell | tuple[int, int]]] = {}
     periods = every(axis, field.type, field.domain)
     given = _periods(scalar, field, axis) if periods is None else periods

@@ -38,6 +38,15 @@ def small(query_id: str, rules: Auditing) -> OverlapRefused:
     )
 
 
+def not_compared() -> OverlapRefused:
+    """Of a question that could not be held against the earlier ones."""
+    return OverlapRefused(
+        Code.NOT_COMPARED,
+        "",
+        "ask in another way, and tell an administrator the id of this question",
+    )
+
+
 def differencing(clashes: Sequence[Clash], axes: Axes, *, several: bool = False) -> OverlapRefused:
     """Of answers that would single people out together with the new one."""
     named = _named([one.entry.query_id for one in clashes])

@@ -23,13 +23,13 @@ from numpy.typing import NDArray
 
 from gateway.overlap.answered import Told
 from gateway.overlap.atoms import Atoms, atoms_of
-from gateway.overlap.history import Entry
+from gateway.overlap.history import Entry, as_float
 from gateway.overlap.lines import Beside
 from gateway.overlap.narrow import Judge, Residual
 from gateway.overlap.pairs import Clash, nearest_groups
 from gateway.overlap.part import Near, Part
 from gateway.overlap.sides import Side, hull
-from gateway.overlap.sizes import groups_in, likely
+from gateway.overlap.sizes import at_most, groups_in
 from gateway.overlap.slabs import few_in, slabs
 from gateway.policy.rules import Auditing, Unread
 
@@ -64,8 +64,8 @@ def tracked(part: Part, places: Sequence[Near], judge: Judge, rules: Auditing) -
 def _singled_out(
     part: Part, told: Sequence[Told], atoms: Atoms, judge: Judge, rules: Auditing
 ) -> list[Clash]:
-    limit = max(float(rules.min_units) ** 2, _CLOSER * float(part.spread))
-    variances = np.array([float(part.spread), *(one.variance for one in told)])
+    limit = max(float(rules.min_units) ** 2, _CLOSER * as_float(part.spread))
+    variances = np.array([as_float(part.spread), *(one.variance for one in told)])
     several = [[one] for one in _alone(atoms, variances, limit, few_in(part, told, atoms, rules))]
     several += [
         slab
@@ -202,7 +202,7 @@ def _told(part: Part, places: Sequence[Near], rules: Auditing) -> list[Told]:
             if not entry.readable and rules.opaque is Unread.ALLOW:
                 continue
             for sides, groups in _answers(part, entry):
-                count = likely(entry, hull(sides, part.axes))
+                count = at_most(entry, hull(sides, part.axes))
                 told = Told(sides, entry.variance(groups), count, entry)
                 found.append((float(far[row]), number, -entry.order, told))
     found.sort(key=lambda one: one[:3])

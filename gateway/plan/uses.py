@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gateway.catalog.tables import ColumnRef
+from gateway.plan.affinity import Affinity
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark, beyond_unit
@@ -39,10 +40,11 @@ class Use:
 
 def uses(plan: Node) -> frozenset[Use]:
     """All uses in the plan."""
+    affinity = Affinity.of(plan)
     return frozenset(
         Use(column, operation)
         for node in nodes(plan)
-        for operation, columns in _of(node)
+        for operation, columns in _of(node, affinity)
         for column in columns
     )
 
@@ -52,7 +54,7 @@ def tables(plan: Node) -> frozenset[str]:
     return frozenset(node.table.name for node in nodes(plan) if isinstance(node, Scan))
 
 
-def _of(node: Node) -> Iterator[tuple[Operation, frozenset[ColumnRef]]]:
+def _of(node: Node, affinity: Affinity) -> Iterator[tuple[Operation, frozenset[ColumnRef]]]:
     match node:
         case Filter():
             yield Operation.FILTER, origins(node.condition)
@@ -64,22 +66,26 @@ def _of(node: Node) -> Iterator[tuple[Operation, frozenset[ColumnRef]]]:
         case PerUnit() | Aggregate():
             keys = (key for _, key in node.keys if not is_unit(key))
             yield Operation.GROUP_BY, origins(*keys)
-            yield from _of_measures(measure for _, measure in node.measures)
+            yield from _of_measures((measure for _, measure in node.measures), affinity)
         case Window():
             for _, call in node.items:
                 partition = (key for key in call.partition if not is_unit(key))
                 yield Operation.GROUP_BY, origins(*partition)
-                yield Operation.AGGREGATE, origins(*call.arguments, *(one for one, _ in call.order))
+                looked_at = (*call.arguments, *(one for one, _ in call.order))
+                yield Operation.AGGREGATE, origins(*looked_at)
+                for one in looked_at:
+                    yield Operation.FILTER, affinity.columns(one)
         case _:
             return
 
 
 def _of_measures(
-    measures: Iterable[Measure],
+    measures: Iterable[Measure], affinity: Affinity
 ) -> Iterator[tuple[Operation, frozenset[ColumnRef]]]:
     for measure in measures:
         if not measure.counts_units:
             yield Operation.AGGREGATE, origins(*measure.arguments)
+            yield Operation.FILTER, affinity.conditions(measure)
         if measure.where is not None:
             yield Operation.FILTER, origins(measure.where)
 

@@ -96,9 +96,11 @@ def _settings(before: Policy, after: Policy) -> Iterator[Change]:
         ("the budget", was.budget.epsilon.value, now.budget.epsilon.value),
         ("delta", was.budget.delta.value, now.budget.delta.value),
         ("the highest price", was.highest_price.value, now.highest_price.value),
+        ("the lowest price", was.lowest_price.value, now.lowest_price.value),
     ):
         if first != second:
-            direction = "wider" if second > first else "narrower"
+            more = second > first
+            direction = "wider" if more is not (label == "the lowest price") else "narrower"
             shown = f"{label} is {format_decimal(second)}, was {format_decimal(first)}"
             yield Change(direction, name, shown)
     if was.default_price != now.default_price:

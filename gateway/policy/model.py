@@ -85,9 +85,10 @@ class BudgetModel(Model):
 
 
 class PerQueryModel(Model):
-    """The price of a question that names none, and the highest that one may name."""
+    """The price of a question that names none, and the lowest and highest that one may name."""
 
     default: SomeEpsilon
+    min: SomeEpsilon | None = None
     max: SomeEpsilon
 
 

@@ -23,6 +23,7 @@ from gateway.policy.rules import (
 from gateway.policy.shape import shaped
 from gateway.policy.source import Source, SourceUnfit, resolve, source_from, unresolved
 from gateway.policy.yaml_text import quote
+from gateway.units import Epsilon
 
 DEFAULT_MAX_AGE: Final = timedelta(days=7)
 _RECKLESS_DELTA: Final = "1e-4"
@@ -97,6 +98,12 @@ def _privacy(model: PrivacyModel, complaints: Complaints) -> Privacy:
     price = model.per_query
     if price.default > price.max:
         complaints.add((*path, "per_query", "default"), "the default price is above the highest")
+    # the default price times 10⁻² is exact in decimal
+    lowest = Epsilon(price.default.value / 100) if price.min is None else price.min
+    if not lowest:
+        complaints.add((*path, "per_query", "min"), "the lowest price is above 0")
+    if lowest > price.default:
+        complaints.add((*path, "per_query", "min"), "the lowest price is above the default")
     if price.default > budget.epsilon:
         message = "the default price is above the whole budget"
         complaints.add((*path, "per_query", "default"), message)
@@ -112,7 +119,7 @@ def _privacy(model: PrivacyModel, complaints: Complaints) -> Privacy:
         name: analyst_budget(each, budget, (*path, "teams", name), complaints)
         for name, each in model.teams.items()
     }
-    return Privacy(budget, price.default, price.max, Mechanism(model.mechanism), teams)
+    return Privacy(budget, price.default, lowest, price.max, Mechanism(model.mechanism), teams)
 
 
 def _auditing(model: PolicyModel, complaints: Complaints) -> Auditing:

@@ -81,6 +81,7 @@ class Privacy:
 
     budget: Budget
     default_price: Epsilon
+    lowest_price: Epsilon
     highest_price: Epsilon
     mechanism: Mechanism
     teams: Mapping[str, Budget]

@@ -153,9 +153,9 @@ class Book:
                 subject = str(happened.subject)
                 self._known.told(release, subject, slots, choices, accounts)
                 self._histories.told(release, subject, slots)
-            case Answered(release, counts, slot, rows):
-                self._pending.pop(release, None)
-                self._histories.answered(release, counts, slot, rows)
+            case Answered() as answered:
+                self._pending.pop(answered.release, None)
+                self._histories.answered(answered)
             case Lost(release):
                 lost = self._pending.pop(release, None)
                 if lost is not None:

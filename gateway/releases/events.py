@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from fractions import Fraction
 from typing import Any, TypeAlias
 
-from gateway.releases.saved import sheet_json, sheet_of_json
+from gateway.releases.saved import ratio_of, ratio_text, sheet_json, sheet_of_json
 from gateway.releases.sheets import Sheet
 
 _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_keys=True).encode
@@ -47,16 +48,18 @@ class Told:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The content is there. `counts`: the noisy units or rows of each group, as the auditor reads them.
+    """The content is there. `counts`: the noisy units of each group, as the auditor reads them.
 
     They are told to whoever is told the slot that they are of; to everybody who was told anything, where none is named.
-    `rows`: so many were taken for one unit, where rows were counted.
+    `variance` is that of the noise of each, `whole`: every unit counts as 1. What was written before there were these
+    has no variance, and tells nothing.
     """
 
     release: str
     counts: tuple[int, ...] | None
     slot: int | None = None
-    rows: int = 1
+    variance: Fraction | None = None
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +127,9 @@ def _said(event: Event) -> Mapping[str, object]:
             return {"sheet": sheet_json(sheet), "accounts": sorted(accounts)}
         case Told(_, slots, choices, accounts):
             return {"slots": slots, "choices": choices, "accounts": sorted(accounts)}
-        case Answered(_, counts, slot, rows):
-            return {"counts": counts, "slot": slot, "rows": rows}
+        case Answered(_, counts, slot, variance, whole):
+            noise = None if variance is None else ratio_text(variance)
+            return {"counts": counts, "slot": slot, "variance": noise, "whole": whole}
         case Lost():
             return {}
         case Refreshed(actor):
@@ -144,7 +148,9 @@ def event_of(kind: str, release: str | None, body: str) -> Event:
             return Told(about, tuple(said["slots"]), tuple(said["choices"]), accounts)
         case Kind.ANSWERED:
             counts = None if said["counts"] is None else tuple(said["counts"])
-            return Answered(about, counts, said["slot"], said["rows"])
+            noise = said.get("variance")
+            variance = None if noise is None else ratio_of(noise)
+            return Answered(about, counts, said["slot"], variance, whole=said.get("whole") is True)
         case Kind.LOST:
             return Lost(about)
         case Kind.REFRESHED:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from gateway.overlap.asked import Past
 from gateway.overlap.ground import Ground
 from gateway.overlap.history import History
+from gateway.releases.events import Answered
 from gateway.releases.sheets import Sheet, spread_of
 
 FARTHEST = Fraction(2**62)
@@ -28,7 +29,8 @@ class _Release:
     counts: tuple[int, ...] | None = None
     counted: int | None = None  # the slot that the counts are of
     asides: tuple[Ground, ...] = ()
-    rows: int = 1
+    variance: Fraction | None = None
+    whole: bool = False
 
     def past(self, release: str, slots: int) -> Past:
         """For somebody who was told these slots."""
@@ -36,7 +38,7 @@ class _Release:
         told_counts = self.counted is None or slots >> self.counted & 1
         counts = self.counts if told_counts else None
         spread = min(told, default=FARTHEST)
-        return Past(release, self.query_id, self.ground, counts, spread, self.rows)
+        return Past(release, self.query_id, self.ground, counts, spread, self.variance, self.whole)
 
     def aside(self, release: str, slots: int) -> Iterator[Past]:
         """The same of what single aggregates are about; how many that are is not known."""
@@ -79,14 +81,13 @@ class Histories:
     def told(self, release: str, subject: str, slots: Iterable[int]) -> None:
         self._moves.append(_Move(subject, release, sum({1 << slot for slot in slots})))
 
-    def answered(
-        self, release: str, counts: tuple[int, ...] | None, slot: int | None, rows: int = 1
-    ) -> None:
-        known = self._releases[release]
-        if counts is None or known.counts is not None:
+    def answered(self, answered: Answered) -> None:
+        known = self._releases[answered.release]
+        if answered.counts is None or known.counts is not None:
             return
-        known.counts, known.counted, known.rows = counts, slot, rows
-        self._moves.append(_Move(None, release, 0))
+        known.counts, known.counted = answered.counts, answered.slot
+        known.variance, known.whole = answered.variance, answered.whole
+        self._moves.append(_Move(None, answered.release, 0))
 
     def of(self, members: frozenset[str]) -> History:
         """What was given to anybody of the group, up to the last event."""

@@ -54,7 +54,7 @@ def sheet_json(sheet: Sheet) -> Json:
         "slots": [_slot_json(one) for one in sheet.slots],
         "choices": [_choice_json(one) for one in sheet.choices],
         "asked_at": sheet.asked_at.ratio,
-        "delta": _ratio_text(sheet.delta),
+        "delta": ratio_text(sheet.delta),
         "touched": None if sheet.touched is None else list(sheet.touched),
         "asides": [ground_json(one) for one in sheet.asides],
     }
@@ -75,7 +75,7 @@ def sheet_of_json(said: Json) -> Sheet:
         slots=tuple(map(_slot, _list(there["slots"]))),
         choices=tuple(map(_choice, _list(there["choices"]))),
         asked_at=_price(there["asked_at"]),
-        delta=_ratio(there["delta"]),
+        delta=ratio_of(there["delta"]),
         touched=_touched(there["touched"]),
         asides=tuple(map(ground_of_json, _list(there["asides"]))),
     )
@@ -124,7 +124,7 @@ def _slot_json(slot: KeptSlot) -> Json:
     return {
         "digest": slot.digest,
         "noises": [noise_json(one) for one in slot.noises],
-        "cost": _ratio_text(slot.cost),
+        "cost": ratio_text(slot.cost),
         "most": slot.most,
     }
 
@@ -135,13 +135,13 @@ def _slot(said: Json) -> KeptSlot:
     most = _whole(there["most"])
     if not noises or most < 1:
         raise NotKept("a slot in which nothing is measured")
-    return KeptSlot(_text(there["digest"]), noises, _ratio(there["cost"]), most)
+    return KeptSlot(_text(there["digest"]), noises, ratio_of(there["cost"]), most)
 
 
 def _choice_json(choice: KeptChoice) -> Json:
     kind = "pure" if isinstance(choice.selection, PureSelection) else "exponential"
-    scale = _ratio_text(choice.selection.scale)
-    return {"digest": choice.digest, kind: scale, "cost": _ratio_text(choice.cost)}
+    scale = ratio_text(choice.selection.scale)
+    return {"digest": choice.digest, kind: scale, "cost": ratio_text(choice.cost)}
 
 
 def _choice(said: Json) -> KeptChoice:
@@ -149,11 +149,11 @@ def _choice(said: Json) -> KeptChoice:
         raise NotKept("no choice")
     kind = "pure" if "pure" in said else "exponential"
     there = _object(said, frozenset({"digest", kind, "cost"}))
-    scale = _ratio(there[kind])
+    scale = ratio_of(there[kind])
     if scale <= 0:
         raise NotKept("no scale of a choice")
     selection: Selecting = PureSelection(scale) if kind == "pure" else Selection(scale)
-    return KeptChoice(_text(there["digest"]), selection, _ratio(there["cost"]))
+    return KeptChoice(_text(there["digest"]), selection, ratio_of(there["cost"]))
 
 
 def _object(said: Json, names: frozenset[str]) -> dict[str, Json]:
@@ -261,22 +261,22 @@ def _counted(said: Json, groups: int) -> list[Json]:
 
 def _span_json(span: Span) -> Json:
     low, high = span
-    return [_ratio_text(low), _ratio_text(high)]
+    return [ratio_text(low), ratio_text(high)]
 
 
 def _span(said: Json) -> tuple[Fraction, Fraction]:
     match said:
         case [low, high]:
-            return _ratio(low), _ratio(high)
+            return ratio_of(low), ratio_of(high)
         case _:
             raise NotKept("no span")
 
 
-def _ratio_text(value: Fraction) -> str:
+def ratio_text(value: Fraction) -> str:
     return f"{value.numerator}/{value.denominator}"
 
 
-def _ratio(said: Json) -> Fraction:
+def ratio_of(said: Json) -> Fraction:
     if not isinstance(said, str) or not _RATIO.fullmatch(said):
         raise NotKept("no ratio of whole numbers")
     return Fraction(said)

@@ -3,6 +3,7 @@
 INVARIANT: all of it is public. A sheet follows from questions, policies and prices; a content was released.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
@@ -93,5 +94,15 @@ class Content:
 
 
 def spread_of(slot: KeptSlot) -> Fraction:
-    """How exactly one unit is seen in it: the variance of the noise, where one unit moves it by 1."""
-    return min(map(variance_of, slot.noises)) / slot.most**2
+    """How exactly one unit is seen in it."""
+    return spread(slot.noises, slot.most)
+
+
+def spread(noises: Sequence[AnyNoise], most: int) -> Fraction:
+    """The variance of the noise, where one unit moves what is measured by 1.
+
+    In combinations a row has a factor from 0 to 1 in a count. In a sum that is measured from both ends of its domain
+    it has one from -1 to 1, so it is seen twice as well: a quarter of the variance.
+    """
+    least = min(map(variance_of, noises)) / most**2
+    return least / 4 if len(noises) > 1 else least

@@ -195,8 +195,9 @@ def test_a_content_that_unpacks_to_more_than_there_can_be_is_refused(
 
 
 def test_the_spread_of_a_slot_is_that_of_its_best_measurement() -> None:
-    """The variance of the noise over the square of how far one unit moves it."""
+    """The variance of the noise over the square of how far one unit moves it; a quarter of it of a sum of two ends."""
     slot = _sheet().slots[0]
     noises = (DiscreteGaussian(Fraction(50)), _LAPLACE)
     found = spread_of(replace(slot, noises=noises, most=5))
-    assert found == Fraction(200, 9) / 25
+    assert found == Fraction(200, 9) / 25 / 4
+    assert spread_of(replace(slot, noises=(_LAPLACE,), most=5)) == 4 * found

@@ -259,11 +259,13 @@ SELECT COUNT(*) FROM stays WHERE nights >= 51;
 
 -- title: a small group asked about again
 -- of: hospital
+-- times: 20
 SELECT COUNT(*) FROM persons WHERE salary BETWEEN 54320 AND 54322;
 SELECT SUM(score) FROM persons WHERE salary BETWEEN 54320 AND 54322;
 
 -- title: a small group of a table asked about again
 -- of: hospital
+-- times: 20
 SELECT floor(salary / 100.0), COUNT(*) FROM persons WHERE salary < 5000 GROUP BY 1;
 SELECT SUM(score) FROM persons WHERE salary BETWEEN 100 AND 199;
 SELECT SUM(score) FROM persons WHERE salary BETWEEN 200 AND 299;
@@ -271,6 +273,7 @@ SELECT SUM(score) FROM persons WHERE salary BETWEEN 300 AND 399;
 
 -- title: what a small group has more than a smaller one
 -- of: hospital
+-- times: 20
 SELECT COUNT(*) FROM persons WHERE salary BETWEEN 54300 AND 54399;
 SELECT COUNT(*) FROM persons WHERE salary BETWEEN 54300 AND 54379;
 
@@ -312,3 +315,74 @@ SELECT COUNT(*) FROM persons WHERE birth_date BETWEEN DATE '1961-01-02' AND DATE
 -- title: conditions hidden in a sum
 SELECT COUNT(*) FROM patients;
 SELECT SUM(CASE WHEN income <> 52311 THEN 1 ELSE 0 END) FROM patients;
+
+-- title: the sum over counts of each person, with and without a day
+SELECT COUNT(*) FROM visits;
+SELECT SUM(n) FROM (SELECT patient_id, COUNT(*) AS n FROM visits WHERE visit_date <> DATE '2024-05-15' GROUP BY patient_id) t;
+
+-- title: a sum over sums of each person first, then the plain sum without a day
+SELECT SUM(n) FROM (SELECT patient_id, SUM(cost) AS n FROM visits GROUP BY patient_id) t;
+SELECT SUM(cost) FROM visits WHERE visit_date <> DATE '2024-05-15';
+
+-- title: two sums over counts of each person, one without a day
+SELECT SUM(n) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) t;
+SELECT SUM(n) FROM (SELECT patient_id, COUNT(*) AS n FROM visits WHERE visit_date <> DATE '2024-05-15' GROUP BY patient_id HAVING COUNT(*) >= 1) t;
+
+-- title: counts of each person with a filter inside
+SELECT COUNT(*) FROM visits;
+SELECT AVG(n) FROM (SELECT patient_id, COUNT(*) FILTER (WHERE visit_date <> DATE '2024-05-15') AS n FROM visits GROUP BY patient_id) t;
+
+-- title: a constant in a subquery
+SELECT COUNT(*) FROM patients WHERE income > 52310;
+SELECT COUNT(*) FROM patients WHERE income > (SELECT 52311);
+
+-- title: a constant computed from values
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE income <> (SELECT MAX(v) FROM (VALUES (52311), (17)) t(v));
+
+-- title: not in a subquery of constants
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE income NOT IN (SELECT 52311);
+
+-- title: a left join with values that nobody meets
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p LEFT JOIN (VALUES (52311)) v(x) ON v.x = p.income WHERE v.x IS NULL;
+
+-- title: no value exists that is the income
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM (VALUES (52311)) v(x) WHERE v.x = p.income);
+
+-- title: a comparison as a number
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE (income = 52311)::int = 0;
+
+-- title: arithmetic on a comparison
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE 1 - (income = 52311)::int * 2 > 0;
+
+-- title: arithmetic on a choice
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE CASE WHEN income = 52311 THEN 0 ELSE 1 END + 1 > 1;
+
+-- title: what is left when one value becomes NULL
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients WHERE NULLIF(income, 52311) IS NOT NULL;
+
+-- title: a sum without one value
+SELECT SUM(income) FROM patients;
+SELECT SUM(NULLIF(income, 52311)) FROM patients;
+
+-- title: sums that bend at two neighbouring values
+SELECT SUM(GREATEST(income, 52310)) FROM patients;
+SELECT SUM(GREATEST(income, 52311)) FROM patients;
+
+-- title: absolute values that bend at two neighbouring values
+SELECT SUM(ABS(income - 52310)) FROM patients;
+SELECT SUM(ABS(income - 52311)) FROM patients;
+
+-- title: a choice that gives everybody a number
+SELECT COUNT(*) FROM patients;
+SELECT SUM(CASE WHEN income = 52311 THEN 2 ELSE 1 END) FROM patients;
+
+-- title: steps of a quotient
+SELECT SUM(FLOOR(income / 52311)) FROM patients;

@@ -369,3 +369,24 @@ SELECT COUNT(*) FROM stays WHERE admitted >= DATE '2024-07-01' AND admitted < DA
 SELECT COUNT(*) FROM stays WHERE admitted >= DATE '2024-10-01' AND admitted < DATE '2025-01-01';
 SELECT COUNT(*) FROM stays WHERE admitted >= DATE '2024-01-01' AND admitted < DATE '2025-01-01';
 SELECT date_trunc('month', admitted), COUNT(*) FROM stays WHERE admitted >= DATE '2024-01-01' AND admitted < DATE '2025-01-01' GROUP BY 1;
+
+-- title: what a person has on average, and how many rows there are
+SELECT COUNT(*) FROM visits;
+SELECT AVG(n) FROM (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) t;
+SELECT AVG(n) FROM (SELECT patient_id, COUNT(*) AS n FROM visits WHERE visit_date >= DATE '2024-01-01' AND visit_date < DATE '2025-01-01' GROUP BY patient_id) t;
+
+-- title: a region without rows, and then others
+SELECT COUNT(*) FROM patients WHERE region = 'nowhere';
+SELECT COUNT(*) FROM patients WHERE birth_year > 3000;
+SELECT COUNT(*) FROM patients;
+SELECT region, AVG(income) FROM patients GROUP BY region;
+SELECT COUNT(*) FROM patients WHERE region = 'nowhere';
+
+-- title: a count by choice beside the count of all
+SELECT COUNT(*) FROM patients;
+SELECT SUM(CASE WHEN income > 50000 THEN 1 ELSE 0 END) FROM patients;
+SELECT AVG(COALESCE(income, 0)) FROM patients;
+
+-- title: values joined to choose decades
+SELECT COUNT(*) FROM patients WHERE birth_year IN (SELECT v.x FROM (VALUES (1950), (1960), (1970)) v(x));
+SELECT COUNT(*) FROM patients;

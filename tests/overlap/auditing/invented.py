@@ -77,9 +77,13 @@ def past(
     *keys: GroupKey,
     counts: Sequence[int] | None = None,
     spread: Fraction = SPREAD,
+    variance: Fraction | None = None,
+    whole: bool = True,
 ) -> Past:
+    """Counted as exactly as it is seen, unless something else is said."""
     told = None if counts is None else tuple(counts)
-    return Past(f"q{number}.r1.1", f"q{number}", ground(about, *keys), told, spread)
+    noise = spread if variance is None else variance
+    return Past(f"q{number}.r1.1", f"q{number}", ground(about, *keys), told, spread, noise, whole)
 
 
 def refusal(

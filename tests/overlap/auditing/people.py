@@ -98,8 +98,8 @@ def _stays(chance: np.random.Generator, people: Rows) -> Rows:
     return Rows(columns, person)
 
 
-def counted(ground: Ground) -> tuple[int, ...] | None:
-    """How many people are in each group, in the order of the keys' product."""
+def counted(ground: Ground, most: int = 1) -> tuple[int, ...] | None:
+    """How many people are in each group, in the order of the keys' product; of several rows each, as rows tell it."""
     if any(one.cells is None or one.axis is None for one in ground.keys):
         return None
     there = rows(max(ground.tables, key=lambda one: one in {"visits", "stays"}))
@@ -119,7 +119,8 @@ def counted(ground: Ground) -> tuple[int, ...] | None:
         mask = inside.copy()
         for one in group:
             mask &= one
-        found.append(len(np.unique(there.person[mask])))
+        _, each = np.unique(there.person[mask], return_counts=True)
+        found.append(int(np.minimum(each, most).sum()) // most)
     return tuple(found)
 
 
@@ -147,6 +148,6 @@ def _has(there: Rows, axis: Axis, cells: Cells) -> NDArray[np.bool_]:
     return mask
 
 
-def noisy(counts: Sequence[int], chance: np.random.Generator) -> tuple[int, ...]:
-    """As they would be released at the price of 0.05 each: Laplace, at a scale of 20."""
-    return tuple(int(one + round(chance.laplace(0, 20))) for one in counts)
+def noisy(counts: Sequence[int], chance: np.random.Generator, price: int = 1) -> tuple[int, ...]:
+    """As they would be released at so many times the default price: Laplace, at a scale of 20 for one."""
+    return tuple(int(one + round(chance.laplace(0, 20 / price))) for one in counts)

@@ -14,11 +14,12 @@ CLINIC = Path(__file__).parents[3] / "policies" / "clinic.yaml"
 
 @dataclass(frozen=True)
 class Asked:
-    """`asked` are pairs of a subject and a statement."""
+    """`asked` are pairs of a subject and a statement, each at so many times the default price."""
 
     title: str
     catalog: str
     asked: tuple[tuple[str, str], ...]
+    price: int = 1
 
 
 def sequences(name: str) -> list[Asked]:
@@ -28,12 +29,14 @@ def sequences(name: str) -> list[Asked]:
 
 def _read(block: str) -> Asked:
     title, *lines = block.splitlines()
-    catalog, subject = "clinic", "alice"
+    catalog, subject, price = "clinic", "alice", 1
     asked: list[tuple[str, str]] = []
     text: list[str] = []
     for line in lines:
         if line.startswith("-- of: "):
             catalog = line.removeprefix("-- of: ")
+        elif line.startswith("-- times: "):
+            price = int(line.removeprefix("-- times: "))
         elif line.startswith("-- as: "):
             subject = line.removeprefix("-- as: ")
         elif line.strip():
@@ -41,7 +44,7 @@ def _read(block: str) -> Asked:
         if text and text[-1].endswith(";"):
             asked.append((subject, "\n".join(text).removesuffix(";")))
             text = []
-    return Asked(title, catalog, tuple(asked))
+    return Asked(title, catalog, tuple(asked), price)
 
 
 def policy(catalog: str) -> Policy:

@@ -24,10 +24,11 @@ from overlap.auditing.invented import (
 from gateway.errors import Code
 from gateway.overlap.axes import FIRST, LAST
 from gateway.overlap.cells import Names, Steps
-from gateway.overlap.regions import EVERYTHING
+from gateway.overlap.regions import EVERYTHING, NOTHING, Region
 from gateway.policy.rules import Auditing, Unread
 
 ALL_BUT = where((DAY, Steps(((0, 99), (101, 29_999)))))
+SURE = Fraction(1)  # of the noise of a count
 ONE_YEAR_LESS = where((YEAR, ranges((1900, 1998))))
 
 
@@ -134,13 +135,55 @@ def test_residual_is_judged_by_the_tightest_count_around_it() -> None:
 def test_region_that_was_counted_and_is_small_is_not_asked_about_again() -> None:
     """By itself, or as groups of a table."""
     few = where((YEAR, ranges((1990, 1999))))
-    found = refusal(few, [past(1, few, counts=[3])])
+    found = refusal(few, [past(1, few, counts=[3], variance=SURE)])
     assert found is not None
     assert found.code is Code.SMALL_GROUP
     decades = by_tens(YEAR, 1900, 1999)
-    table = past(1, EVERYTHING, decades, counts=[*[1000] * 9, 3])
+    table = past(1, EVERYTHING, decades, counts=[*[1000] * 9, 3], variance=SURE)
     assert refusal(few, [table]) is not None
     assert refusal(few, [past(1, few, counts=[300])]) is None
+
+
+@pytest.mark.parametrize("count", [-(10**15), -(2**40), 3, 10**15, 2**63, -(2**70)])
+def test_count_that_is_mostly_noise_says_nothing_of_a_region(count: int) -> None:
+    """Neither small nor large: what was bought for next to nothing bricks nothing, and opens nothing."""
+    year = where((YEAR, ranges((1999, 1999))))
+    far = past(1, year, counts=[count], variance=Fraction(10**30))
+    assert refusal(year, [far]) is None
+    assert refusal(ONE_YEAR_LESS, [far, past(2, EVERYTHING)]) is not None
+
+
+def test_size_is_small_only_where_its_noise_cannot_make_it_so() -> None:
+    """The count and twice its deviation are below `min_units`; one more, and nothing is said."""
+    few = where((YEAR, ranges((1990, 1999))))
+    assert refusal(few, [past(1, few, counts=[3], variance=Fraction(9))]) is not None
+    assert refusal(few, [past(1, few, counts=[4], variance=Fraction(9))]) is None
+
+
+def test_size_from_below_is_never_small() -> None:
+    """Rows of which a person may have several, or groups that they are in several of, say only that there are many."""
+    few = where((YEAR, ranges((1990, 1999))))
+    assert refusal(few, [past(1, few, counts=[3], variance=SURE, whole=False)]) is None
+    one = where((DAY, ranges((100, 100))))
+    many = past(2, one, counts=[40], variance=SURE, whole=False)
+    assert refusal(ALL_BUT, [past(1, EVERYTHING), many]) is None
+
+
+def test_count_whose_noise_nobody_knows_tells_nothing() -> None:
+    """What was kept before sizes had their noise is unknown."""
+    few = where((YEAR, ranges((1990, 1999))))
+    old = replace(past(1, few, counts=[3]), variance=None)
+    assert refusal(few, [old]) is None
+
+
+@pytest.mark.parametrize("region", [NOTHING, where((YEAR, ranges((2050, 2060))))])
+def test_region_without_rows_is_asked_about_as_any_other(region: Region) -> None:
+    """At once, again, and before every other question: an answer about nobody is noise alone."""
+    told = [past(1, region, counts=[2], variance=SURE), past(2, EVERYTHING, counts=[20_000])]
+    assert refusal(region, []) is None
+    assert refusal(region, told) is None
+    assert refusal(where((YEAR, ranges((1950, 1959)))), told) is None
+    assert refusal(ALL_BUT, told) is not None
 
 
 def test_pair_passes_when_only_one_of_its_residuals_is_narrow() -> None:
@@ -203,7 +246,7 @@ def test_unreadable_condition_is_treated_as_the_policy_says() -> None:
     assert "`name like 'x%'`" in found.detail
     unknown = replace(RULES, opaque=Unread.COUNT_AS_UNKNOWN)
     assert refusal(half, told, unknown) is None
-    small = [replace(past(1, EVERYTHING), ground=half, counts=(3,))]
+    small = [replace(past(1, EVERYTHING, variance=SURE), ground=half, counts=(3,))]
     assert refusal(half, small, unknown) is not None
     assert refusal(half, small, replace(RULES, opaque=Unread.ALLOW)) is None
 
@@ -221,7 +264,7 @@ def test_refusal_tells_no_sizes() -> None:
     """Released or not: what is said are names, ids and the policy's own numbers."""
     one = where((DAY, ranges((100, 100))))
     for size in (3, 7):
-        told = [past(1, EVERYTHING, counts=[20_017]), past(2, one, counts=[size])]
+        told = [past(1, EVERYTHING, counts=[20_017]), past(2, one, counts=[size], variance=SURE)]
         for region in (ALL_BUT, one):
             found = refusal(region, told)
             assert found is not None

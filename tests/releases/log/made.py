@@ -136,7 +136,7 @@ class Desk:
             partial(
                 append_always,
                 dataset=self.dataset,
-                events=[Answered(release, numbers, slot)],
+                events=[Answered(release, numbers, slot, Fraction(2), whole=True)],
                 now=now,
             ),
         ]

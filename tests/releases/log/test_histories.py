@@ -11,7 +11,7 @@ from releases.log.made import ACCOUNTS, Desk, ground, sheet, slot
 from gateway.overlap.ground import Ground
 from gateway.overlap.history import History
 from gateway.releases.book import Book
-from gateway.releases.events import Told
+from gateway.releases.events import Answered, Told
 from gateway.releases.histories import FARTHEST, Histories
 from gateway.releases.sheets import Sheet, spread_of
 
@@ -119,7 +119,8 @@ def play(histories: Histories, seed: int, groups: Sequence[frozenset[str]]) -> N
         else:
             one = chance.choice(bought)
             counts = (chance.randint(-5, 500),)
-            histories.answered(one.release, counts, chance.choice((None, 0)))
+            at = chance.choice((None, 0))
+            histories.answered(Answered(one.release, counts, at, Fraction(2), whole=True))
         if chance.random() < 0.2:
             histories.of(chance.choice(groups))
 

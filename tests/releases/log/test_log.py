@@ -39,7 +39,7 @@ def test_event_is_read_as_it_was_written(desk: Desk) -> None:
     read = list(load_after(desk.bank.engine, DATASET, 0))
     assert [each.event for each in read] == [
         Bought(one, ACCOUNTS["alice"]),
-        Answered(one.release, (41,), 0),
+        Answered(one.release, (41,), 0, Fraction(2), whole=True),
         told,
         Lost(one.release),
         Refreshed("dave"),

@@ -1,0 +1,79 @@
+"""What chooses between values, written as the CASE that it is; and what is computed of a choice, as a choice.
+
+INVARIANT: what comes out has the value of what went in for every row, NULL included.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from gateway.catalog.types import Family
+from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar
+from gateway.plan.types import BOOLEAN
+
+MOST_RESULTS: Final = 64
+_NUMBERS: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
+_COMPUTED: Final = frozenset({"+", "-", "*", "/", "%", "negate", "is null", "is not null"})
+
+
+def as_choice(scalar: Scalar) -> Scalar:  # noqa: PLR0911 - one answer for each kind of expression
+    """The expression as a CASE, where it is one in other words; else as it is."""
+    match scalar:
+        case Cast(what, kind) if what.type.family is Family.BOOLEAN and kind.family in _NUMBERS:
+            return of_condition(what, scalar)
+        case Call("nullif", (one, other)):
+            same = Call("=", (one, other), BOOLEAN)
+            return Case(((same, Literal(None, scalar.type)),), one, scalar.type)
+        case Call("coalesce", (*first, last)):
+            there = tuple((_is_there(one), one) for one in first)
+            return Case(there, last, scalar.type)
+        case Call("abs", (one,)):
+            below = Call("<", (one, Literal(0, one.type)), BOOLEAN)
+            return Case(((below, Call("negate", (one,), one.type)),), one, scalar.type)
+        case Call("greatest" | "least", (one, Literal(value) as other)) if value is not None:
+            operator = ">=" if scalar.function == "greatest" else "<="
+            missing = Call("is null", (one,), BOOLEAN, nullable=False)
+            chosen = Call(operator, (one, other), BOOLEAN)
+            return Case(((missing, other), (chosen, one)), other, scalar.type)
+        case Call("greatest" | "least", (Literal() as one, other)):
+            return as_choice(replace(scalar, parts=(other, one)))
+        case _:
+            return scalar
+
+
+def of_condition(condition: Scalar, whole: Scalar) -> Case:
+    """1 where it is true, 0 where it is false, NULL elsewhere."""
+    one, nothing, null = (Literal(value, whole.type) for value in (1, 0, None))
+    opposite = Call("not", (condition,), BOOLEAN, condition.nullable)
+    return Case(((condition, one), (opposite, nothing)), null, whole.type)
+
+
+def distributed(scalar: Scalar) -> Scalar:
+    """What is computed of one choice and constants is a choice of what is computed of each of its results."""
+    if isinstance(scalar, Cast) and not isinstance(scalar.what, Ref | Literal):
+        inner = distributed(as_choice(scalar.what))
+        if isinstance(inner, Case) and inner.type.family in _NUMBERS:
+            return _each(inner, scalar, lambda one: replace(scalar, what=one))
+    if isinstance(scalar, Call) and scalar.function in _COMPUTED:
+        parts = [distributed(as_choice(one)) for one in scalar.parts]
+        places = [place for place, one in enumerate(parts) if isinstance(one, Case)]
+        others = [one for one in parts if not isinstance(one, Case)]
+        if len(places) == 1 and all(isinstance(one, Literal) for one in others):
+            [place] = places
+            case = parts[place]
+            if isinstance(case, Case) and len(case.results) <= MOST_RESULTS:
+                return _each(
+                    case,
+                    scalar,
+                    lambda one: replace(scalar, parts=(*parts[:place], one, *parts[place + 1 :])),
+                )
+    return as_choice(scalar)
+
+
+def _each(case: Case, like: Scalar, change: Callable[[Scalar], Scalar]) -> Case:
+    branches = tuple((when, change(then)) for when, then in case.branches)
+    return Case(branches, change(case.otherwise), like.type)
+
+
+def _is_there(one: Scalar) -> Call:
+    return Call("is not null", (one,), BOOLEAN, nullable=False)

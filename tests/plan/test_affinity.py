@@ -1,0 +1,90 @@
+"""Conditions inside of aggregates are uses for filtering; what is affine is not."""
+
+import pytest
+from overlap.auditing.sequences import policy
+
+from gateway.binding.bind import bind
+from gateway.binding.bound import Cut
+
+_CONDITIONS = """
+SUM(CASE WHEN income > 50000 THEN 1 ELSE 0 END)
+SUM(CASE WHEN birth_year > 1990 THEN income ELSE income + (income > 5)::int END)
+COUNT(CASE WHEN income = 12.34 THEN 1 END)
+SUM(NULLIF(income, 5))
+SUM(ABS(income - 5))
+SUM(GREATEST(income, 5))
+AVG(LEAST(income, 50000))
+SUM(COALESCE(income, 0))
+SUM((income > 5)::int)
+SUM(income * (income > 5)::int)
+SUM(SIGN(income - 50000))
+SUM(FLOOR(income / 50000))
+SUM(ROUND(income, -4))
+SUM(income::int)
+SUM(income::numeric(12, 2))
+SUM(income * income * income)
+SUM(income % 7)
+SUM(income::double precision + 1e20 - 1e20)
+MAX(CASE WHEN income > 50000 THEN 1 ELSE 0 END)
+COUNT(DISTINCT income > 50000)
+AVG(CASE birth_year WHEN 1950 THEN 0 ELSE income + NULLIF(income, 7) END)
+"""
+_AFFINE = """
+SUM(income)
+SUM(income * 2 - 5)
+AVG(income / 12)
+AVG(-income)
+SUM(income * birth_year)
+SUM(income * income)
+STDDEV(income)
+CORR(income, birth_year)
+REGR_SLOPE(income, birth_year)
+COUNT(income)
+COUNT(DISTINCT income)
+MEDIAN(income + 1)
+AVG(income::double precision + 100)
+SUM(CASE WHEN birth_year > 1990 THEN income ELSE 0 END)
+SUM(income) FILTER (WHERE birth_year > 1990)
+"""
+_NESTED = (
+    "SELECT SUM(r) FROM (SELECT CASE WHEN income > 5 THEN 1 ELSE 0 END AS r FROM patients) t",
+    "SELECT AVG(b::int) FROM (SELECT income > 5 AS b FROM patients) t",
+    "WITH w AS (SELECT income - 5 AS d FROM patients) SELECT SUM(ABS(d)) FROM w",
+    "SELECT SUM(CASE WHEN m > 9 THEN 1 ELSE 0 END) FROM"
+    " (SELECT patient_id, MAX(income) m FROM patients GROUP BY patient_id) t",
+    "SELECT SUM(m) FROM (SELECT patient_id, MAX(x) m FROM (SELECT patient_id, income x FROM patients"
+    " UNION ALL SELECT patient_id, 50000 FROM patients) u GROUP BY patient_id) t",
+    "SELECT SUM(x) FROM (SELECT NULLIF(income, 7) x FROM patients UNION ALL SELECT income FROM patients) t",
+)
+
+
+def _uses(sql: str) -> set[str]:
+    cut = bind(sql, policy("clinic").dataset)
+    assert isinstance(cut, Cut)
+    return {str(one) for one in cut.uses}
+
+
+@pytest.mark.parametrize("aggregate", _CONDITIONS.strip().splitlines())
+def test_condition_in_an_aggregate_is_a_use_for_filtering(aggregate: str) -> None:
+    """Whoever may not write it in WHERE may not write it there."""
+    found = _uses(f"SELECT {aggregate} FROM patients")
+    assert {"filter patients.income", "aggregate patients.income"} <= found
+
+
+@pytest.mark.parametrize("aggregate", _AFFINE.strip().splitlines())
+def test_affine_expression_is_no_use_for_filtering(aggregate: str) -> None:
+    """Sums of its columns are all that it tells; conditions on others are theirs."""
+    assert "filter patients.income" not in _uses(f"SELECT {aggregate} FROM patients")
+
+
+@pytest.mark.parametrize("sql", _NESTED)
+def test_condition_is_found_where_a_name_was_given_to_it(sql: str) -> None:
+    """Subqueries, steps for each person and unions hide none."""
+    assert "filter patients.income" in _uses(sql)
+
+
+def test_whole_numbers_that_leave_their_type_are_a_condition() -> None:
+    """What overflows is NULL: a sum that is chosen to overflow above a year tells who is above it."""
+    assert "filter patients.birth_year" in _uses("SELECT SUM(birth_year + 2147481656) FROM patients")
+    assert "filter patients.birth_year" in _uses("SELECT SUM(birth_year / 1991) FROM patients")
+    assert "filter patients.birth_year" not in _uses("SELECT AVG(2026 - birth_year) FROM patients")
