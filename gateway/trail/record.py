@@ -46,6 +46,9 @@ class Asked:
     address: str
     purpose: str | None = None
     attributes: Mapping[str, Json] = field(default_factory=dict)
+    copied: tuple[
+        str, ...
+    ] = ()  # releases of others whose draws were handed on instead of new ones
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,7 @@ class QuestionRecord:
         other = self.price_taken is not None and self.price_taken != self.price
         return {
             **({"price_taken": self.price_taken} if other else {}),
+            **({"copied": self.asked.copied} if self.asked.copied else {}),
             "subject": self.asked.subject,
             "dataset": self.asked.dataset,
             "query_id": self.asked.query_id,
