@@ -42,6 +42,7 @@ from gateway.releases.book import Books
 from gateway.rooms import Rooms
 from gateway.roster import Roster
 from gateway.served import Served
+from gateway.shared_accounts import as_told
 from gateway.store.anchor import Anchor, Anchored
 from gateway.store.journal import Journal
 from gateway.store.lines import Lines
@@ -180,8 +181,7 @@ def open_asking(
     """The way questions take through this gateway; close it to let go of the sources."""
 
     def accounts_of(subject: Subject) -> Sequence[Standing]:
-        with reading_state(), ground.engine.connect() as connection:
-            return standings_of(connection, utc_now(), subject.name)
+        return _own_accounts(ground, policies, subject)
 
     def records(limit: int, wanted: Wanted) -> Sequence[Mapping[str, Any]]:
         with reading_state(), ground.engine.connect() as connection:
@@ -292,8 +292,7 @@ def rest_doors(
             return standings(connection, utc_now())
 
     def accounts_of(subject: Subject) -> Sequence[Standing]:
-        with reading_state(), ground.engine.connect() as connection:
-            return standings_of(connection, utc_now(), subject.name)
+        return _own_accounts(ground, policies, subject)
 
     def records(limit: int, wanted: Wanted) -> Sequence[Mapping[str, Any]]:
         with reading_state(), ground.engine.connect() as connection:
@@ -347,6 +346,15 @@ def subject_door(ground: Ground, policies: CurrentPolicies) -> SubjectDoor:
         suspend=lambda name, *scope: roster.suspend(policies.value.subjects, name, *scope),
         resume=lambda name, *scope: roster.resume(policies.value.subjects, name, *scope),
     )
+
+
+def _own_accounts(
+    ground: Ground, policies: CurrentPolicies | None, subject: Subject
+) -> Sequence[Standing]:
+    """The accounts of a subject's questions, as far as the subject may see them."""
+    with reading_state(), ground.engine.connect() as connection:
+        found = standings_of(connection, utc_now(), subject.name)
+    return as_told(found, subject, {} if policies is None else policies.value.policies)
 
 
 def prepare_home(settings: Settings) -> None:

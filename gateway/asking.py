@@ -14,6 +14,7 @@ from gateway.pipeline import answer, estimate, release
 from gateway.policy.subjects import Subject
 from gateway.question import Answer, Estimate, PastQuestion, Request
 from gateway.served import Served
+from gateway.shared_accounts import as_told
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,9 @@ class Asking:
         datasets = self.served.all() if dataset is None else (dataset,)
         names = [analyst_account(subject.name, one) for one in datasets]
         now = self.house.now()
-        return self.house.journal.commit(lambda draft: standings_on_paths(draft, now, names))
+        found = self.house.journal.commit(lambda draft: standings_on_paths(draft, now, names))
+        policies = {name: one.policy for name, one in self.served.all().items()}
+        return as_told(found, subject, policies)
 
     def datasets(self, subject: Subject) -> Mapping[str, Any]:
         return self.own.datasets(subject)

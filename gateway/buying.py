@@ -8,12 +8,13 @@ catalog proved then: else it is planned anew. What is there already, and an esti
 """
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from fractions import Fraction
 from functools import partial
+from itertools import chain
 from typing import Final
 
 from gateway.binding.bound import Cut
@@ -25,6 +26,7 @@ from gateway.budget.shortfall import exhausted
 from gateway.charging import Moved, charge_question
 from gateway.constants import Constants
 from gateway.debts import Debtor, Debts, debts_of, is_news, sheets_of
+from gateway.duplicates import copies_of, held_by_others, with_copies
 from gateway.engines.proving import Proven
 from gateway.errands import ErrandRelease
 from gateway.errors import BackendUnavailable, Code, SourceStopped
@@ -52,7 +54,7 @@ from gateway.question import Reused
 from gateway.releases.book import Book, Seen
 from gateway.releases.events import Bought, Event
 from gateway.releases.log import append
-from gateway.releases.sheets import Content
+from gateway.releases.sheets import Content, Sheet
 from gateway.serving import Serving
 from gateway.source_access import SourceAccess
 from gateway.store.draft import Draft
@@ -96,10 +98,15 @@ class Proposal:
     @property
     def events(self) -> tuple[Event, ...]:
         """What is written down when it is charged."""
-        sheets = [
-            one.sheet for each in self.releases for one in each.errands if one.sheet is not None
+        bought = [
+            Bought(
+                one.sheet, self.accounts, None if one.copied is None else one.copied.sheet.release
+            )
+            for each in self.releases
+            for one in each.errands
+            if one.sheet is not None
         ]
-        return (*(Bought(one, self.accounts) for one in sheets), *self.debts.told)
+        return (*bought, *self.debts.told)
 
 
 def settled(  # noqa: PLR0917 - a question and everything about it
@@ -179,6 +186,7 @@ def proposed(  # noqa: PLR0913, PLR0917 - a question, and what it is planned on
         awaited_since=now - timedelta(seconds=2 * house.limit_s),
         query_id=query_id,
         constants=Constants(cut, query_id),
+        members=policy.given_to(subject),
     )
     own, *above = [one.name for one in path]
     debtor = Debtor(subject, frozenset([own, *above[:-1]]))
@@ -198,6 +206,8 @@ def proposed(  # noqa: PLR0913, PLR0917 - a question, and what it is planned on
     cost = whole * plan.bought
     ordering = Ordering(query_id, now, seen.epoch, cells)
     releases = ordered(serving, spending, plan, cost, ordering)
+    if around.members is not None and not around.fresh:
+        releases = with_copies(releases, book, around.members, around.since)
     members = policy.auditing.trusted_with(subject)
     with book.still:
         news = [
@@ -227,7 +237,8 @@ def _taken(
 ) -> Bill | Receipt:
     """The proposal, charged and written down; `Moved` where it is not how things stand any more."""
     dataset, asked, plan = serving.policy.name, fate.asked, proposal.plan
-    contents = _contents(house.books[dataset], plan)
+    book, copies = house.books[dataset], copies_of(proposal.releases)
+    contents = _contents(book, chain(sheets_of(plan), (one.sheet for one in copies)))
     now = house.now()
 
     def noted(draft: Draft) -> bool:
@@ -259,9 +270,17 @@ def _taken(
             plan.shares,
             owed=proposal.debts.owed,
             touched=proposal.touched,
+            held=held_by_others(proposal.releases, book),
         )
         with fate.charging():
-            receipt = charge_question(house.journal, house.trail, asked, wanted, now, charged)
+            receipt = charge_question(
+                house.journal,
+                house.trail,
+                replace(asked, copied=tuple(one.sheet.release for one in copies)),
+                wanted,
+                now,
+                charged,
+            )
         if receipt.repeated:
             return receipt
     elif proposal.events:
@@ -284,10 +303,10 @@ def _paid(serving: Serving, proposal: Proposal, receipt: Receipt | None) -> Paid
     return paid.with_notices(reuse_notices(paid, since, partly=plan.partly))
 
 
-def _contents(book: Book, plan: Planned) -> Mapping[str, Content]:
+def _contents(book: Book, sheets: Iterable[Sheet]) -> Mapping[str, Content]:
     """What is taken, before anything is charged for it."""
     found = {}
-    for sheet in sheets_of(plan):
+    for sheet in sheets:
         content = book.content(sheet.release)
         if content is None:
             raise BackendUnavailable(Code.STATE_UNAVAILABLE, hint="try again in a moment")

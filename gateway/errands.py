@@ -10,6 +10,7 @@ from gateway.noise.mixed import combined
 from gateway.noise.noisy import Key, Misplaced, NoisyTable
 from gateway.noise.pricing import Priced, Shares
 from gateway.noise.rolling import PricedRelease
+from gateway.releases.copies import Copy
 from gateway.releases.gathering import gathered, picked
 from gateway.releases.matching import Match
 from gateway.releases.sheets import Content, Sheet
@@ -21,7 +22,7 @@ class Errand:
     """A part of a release. `whole` is how it is handed on, `purchase` what is measured for it.
 
     `slots` and `choices` say where each of them is taken from, `costs` what is paid for each: a slot with both is
-    topped up. `sheet` is what is written down of the purchase.
+    topped up. `sheet` is what is written down of the purchase; `copied` is a draw that is handed on instead of a new one.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Errand:
     slots: tuple[Match | None, ...]
     choices: tuple[Match | None, ...]
     sheet: Sheet | None
+    copied: Copy | None = None
 
     @property
     def taken(self) -> Iterator[Match]:

@@ -87,7 +87,10 @@ def executed(  # noqa: PLR0913, PLR0917 - a statement and where it runs
                 tables = []
                 for errand in on_way.errands:
                     drawn = None
-                    if errand.purchase is not None:
+                    if errand.purchase is not None and errand.copied is not None:
+                        there_already = bill.contents[errand.copied.sheet.release]
+                        drawn = errand.copied.drawn(there_already, errand.purchase)
+                    elif errand.purchase is not None:
                         drawn = _noisy(house, access, errand.purchase, there)
                     table, content = put_together(errand, drawn, bill.contents)
                     if errand.sheet is not None and content is not None:

@@ -35,7 +35,8 @@ class Circumstances:
 
     `cost` is what the whole statement would take at `price`, in the ledger's currency; `default` is the default price
     where none was asked for, and None where one was. Nothing that was bought before `since` is taken, and what was
-    bought before `awaited_since` is not waited for. `own`: only what the subject was given before is taken.
+    bought before `awaited_since` is not waited for. `own`: only what the subject was given before is taken. `members`:
+    only what these were given is taken; None: what anybody was.
     """
 
     book: Book
@@ -51,6 +52,7 @@ class Circumstances:
     query_id: str
     constants: Constants
     own: bool = False
+    members: frozenset[str] | None = None
 
     def may_take(self, sheet: Sheet) -> bool:
         """Whether it is the subject's own already, or costs no more than was offered: everybody pays what it took."""
@@ -203,7 +205,10 @@ class _Planning:
         sheets: Sequence[Sheet] = ()
         if not around.fresh:
             sheets = around.book.helpful(
-                wanted.ground, since=around.since, awaited_since=around.awaited_since
+                wanted.ground,
+                since=around.since,
+                awaited_since=around.awaited_since,
+                members=around.members,
             )
         affordable = [one for one in sheets if around.may_take(one)]
         awaited = [one for one in affordable if around.book.pending(one.release)]

@@ -8,7 +8,7 @@ from typing import Final, Protocol, TypeVar
 
 from gateway.binding.bound import Cut
 from gateway.budget.account import Account, Currency, Limits
-from gateway.budget.charge import ChargeRequest, Idempotency, Measurement, Owed
+from gateway.budget.charge import ChargeRequest, Held, Idempotency, Measurement, Owed
 from gateway.budget.remembered import path_of
 from gateway.cells import in_ranges
 from gateway.engines.staged import StagedRows
@@ -105,7 +105,7 @@ def bought_part(shares: Iterable[Shares]) -> Fraction:
     return sum((one.cost for one in shares), Fraction(0))
 
 
-def charge_request(
+def charge_request(  # noqa: PLR0913 - what is bought, and what of it was there
     asked: Asked,
     serving: Sold,
     spending: Spending,
@@ -113,8 +113,9 @@ def charge_request(
     *,
     owed: tuple[Owed, ...] = (),
     touched: tuple[str, ...] | None = None,
+    held: tuple[Held, ...] = (),
 ) -> ChargeRequest:
-    """What is bought of a statement as one charge; and what accounts owe for what was there."""
+    """What is bought of a statement as one charge; what accounts owe for what was there, and hold of what is bought."""
     whole = bought_part(shares)
     each = delta_of_each(spending)
     measurements = []
@@ -143,6 +144,7 @@ def charge_request(
         None if once is None else Idempotency(*once),
         owed=owed,
         touched=touched,
+        held=held,
     )
 
 

@@ -46,12 +46,29 @@ class Owed:
 
 
 @dataclass(frozen=True)
+class Held:
+    """A part of what is bought that was drawn before: `by` are the accounts that gave for that draw.
+
+    These and the ledger's own give nothing for it. It is confined to the cells of the whole charge.
+    """
+
+    cost: Fraction
+    delta: Fraction
+    by: frozenset[str]
+
+    def __post_init__(self) -> None:
+        if self.cost < 0 or self.delta < 0:
+            raise ValueError("what is held is not negative")
+
+
+@dataclass(frozen=True)
 class ChargeRequest:
     """A question's whole statement, priced, before anything runs.
 
     `price` is that of what is bought; it may be zero when answers are owed for and nothing is bought.
     `touched` names the cells of an immutable partition that what is bought is confined to; None: it is
-    not. Cells are named `<digest of the partition>:<values>`, the digest in letters and digits.
+    not. Cells are named `<digest of the partition>:<values>`, the digest in letters and digits. `held` are parts of what
+    is bought that some accounts gave for before.
 
     INVARIANT: the shares of the measurements add up to at most one, so what the noise will cost is
     never more than what is charged.
@@ -65,6 +82,7 @@ class ChargeRequest:
     idempotency: Idempotency | None = None
     owed: tuple[Owed, ...] = ()
     touched: tuple[str, ...] | None = None
+    held: tuple[Held, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.price:

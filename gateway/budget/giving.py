@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Final
 
 from gateway.budget.account import NOTHING, Account, Amounts
-from gateway.budget.charge import ChargeRequest
+from gateway.budget.charge import ChargeRequest, Owed
 
 MOST_CELLS: Final = 64
 # a partition's digest, and values that PostgreSQL can hold in a key
@@ -46,7 +46,25 @@ def gifts_of(request: ChargeRequest, path: Sequence[Account], cost: Fraction) ->
     bought = Amounts(cost, request.delta.value)
     if not request.owed and not request.touched:
         return [Gift(account, bought, _NO_CELLS) for account in path]
-    parts = _parts(request, bought)
+    return _given(path, _parts(request, bought))
+
+
+def gifts_beside_held(
+    request: ChargeRequest, path: Sequence[Account], cost: Fraction
+) -> list[Gift]:
+    """The same where accounts hold parts of it already: for these they give nothing, and the ledger's own neither."""
+    held = Amounts(
+        sum((one.cost for one in request.held), Fraction(0)),
+        sum((one.delta for one in request.held), Fraction(0)),
+    )
+    if held.cost > cost or held.delta > request.delta.value:
+        raise ValueError("more is held than is bought")
+    rest = Amounts(cost - held.cost, request.delta.value - held.delta)
+    owed = tuple(Owed(one.cost, one.delta, one.by, request.touched) for one in request.held)
+    return _given(path, _parts(replace(request, owed=(*request.owed, *owed)), rest))
+
+
+def _given(path: Sequence[Account], parts: Sequence["_Part"]) -> list[Gift]:
     gifts = (_gift(account, parts) for account in path)
     return [gift for gift in gifts if gift.whole or gift.confined]
 

@@ -2,6 +2,8 @@
 
 INVARIANT: a charge fits the lifetime cap, the threshold delta and the window of every account from
 the analyst's to the ledger's that gives something, or nothing is taken from any of them.
+INVARIANT: where a part of it is held, it has to fit as if it were not: nobody learns from a refusal, or from there being
+none, that something was there.
 INVARIANT: what is taken is never given back; amounts cannot be negative (units.py), and an entry
 that does not add to its predecessor is refused by the database (migration 0001).
 INVARIANT: an account's clock only moves forward. Its entries carry the later of now and the entry
@@ -26,7 +28,7 @@ from gateway.budget.account import (
 from gateway.budget.booking import Booking, anchored_balance, book_charge
 from gateway.budget.charge import ChargeRequest, Entry, Idempotency, Receipt, Withdrawal
 from gateway.budget.confined import confined_entries
-from gateway.budget.giving import Gift, gifts_of
+from gateway.budget.giving import Gift, gifts_beside_held, gifts_of
 from gateway.budget.remembered import balance_of, ledger_of, path_of, spent_before
 from gateway.budget.shortfall import exhausted, thresholds_exhausted, window_exhausted
 from gateway.errors import Code, SyntaxRefused
@@ -48,6 +50,10 @@ def charge(draft: Draft, request: ChargeRequest, now: datetime) -> Receipt:
     cost = _cost(draft, request, path, ledger.currency)
     gifts = gifts_of(request, path, cost)
     withdrawals = tuple(_fitting(draft, gift, ledger.currency, path, now) for gift in gifts)
+    if request.held:
+        # it fitted as if nothing had been there; now everybody gives for what they do not hold
+        gifts = gifts_beside_held(request, path, cost)
+        withdrawals = tuple(_fitting(draft, gift, ledger.currency, path, now) for gift in gifts)
     for gift, withdrawal in zip(gifts, withdrawals, strict=True):
         _tell_anchor(draft, gift.account, withdrawal.after)
     booking = Booking(request.query_id, ledger.name, request.subject, request.price, now)
@@ -124,7 +130,11 @@ def _price_taken(
     if not withdrawals or withdrawals[0].account != request.account:
         return Epsilon.zero()
     amount = withdrawals[0].amount
-    return request.price if amount is cost else Epsilon(amount / _rate(currency, path))
+    return (
+        request.price
+        if amount is cost or amount == cost
+        else Epsilon(amount / _rate(currency, path))
+    )
 
 
 def _tell_anchor(draft: Draft, account: Account, balance: Balance) -> None:

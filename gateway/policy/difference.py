@@ -13,7 +13,7 @@ from gateway.catalog.tables import ColumnRef, Table
 from gateway.policy.applying import FRONT_ENDS, Circumstances
 from gateway.policy.decide import permitted, permitted_tables
 from gateway.policy.load import LoadedPolicies
-from gateway.policy.rules import Budget, Operation, Policy, Reported, Rule, Unread
+from gateway.policy.rules import Budget, Operation, Policy, Reported, Rule, Tell, Unread
 from gateway.policy.scalars import format_duration
 from gateway.policy.subjects import Subject
 from gateway.units import format_decimal
@@ -130,6 +130,9 @@ def _auditing(before: Policy, after: Policy) -> Iterator[Change]:
     if before.max_age != after.max_age:
         age, earlier = format_duration(after.max_age), format_duration(before.max_age)
         yield Change("changed", name, f"`max_age` is {age}, was {earlier}")
+    if before.tell is not after.tell:
+        direction = "wider" if after.tell is Tell.EVERYONE else "narrower"
+        yield Change(direction, name, f"`tell` is {after.tell}, was {before.tell}")
     if before.sizes != after.sizes:
         yield Change("changed", name, "`limits` are others")
     first, second = before.timeouts_per_day, after.timeouts_per_day

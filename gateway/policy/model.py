@@ -174,9 +174,10 @@ class AuditModel(Model):
 
 
 class ReuseModel(Model):
-    """For how long a noisy answer is given again for free; for no time at all it never is."""
+    """For how long a noisy answer is given again for free, and whose answers are told to whom."""
 
-    max_age: Duration
+    max_age: Duration | None = None
+    tell: Literal["group", "everyone"] = "group"
 
 
 class LimitsModel(Model):
@@ -212,6 +213,6 @@ class PolicyModel(Model):
     tables: Annotated[dict[TableName, TableModel], Field(min_length=1)]
     access: list[RuleModel] = Field(default_factory=list)
     audit: AuditModel = Field(default_factory=AuditModel)
-    reuse: ReuseModel | None = None
+    reuse: ReuseModel = Field(default_factory=ReuseModel)
     limits: LimitsModel = Field(default_factory=LimitsModel)
     answers: AnswersModel = Field(default_factory=AnswersModel)

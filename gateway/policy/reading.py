@@ -18,6 +18,7 @@ from gateway.policy.rules import (
     Privacy,
     Results,
     Sizes,
+    Tell,
     Unread,
 )
 from gateway.policy.shape import shaped
@@ -47,13 +48,14 @@ def read_policy(complaints: Complaints, environment: Mapping[str, str] | None) -
     rules = granted(model.access, dataset, privacy.budget, complaints)
     if source is None or complaints.problems:
         return None
+    reuse = model.reuse
     return Policy(
         dataset,
         source,
         privacy,
         rules,
         auditing,
-        DEFAULT_MAX_AGE if model.reuse is None else model.reuse.max_age,
+        DEFAULT_MAX_AGE if reuse.max_age is None else reuse.max_age,
         Sizes(model.limits.enumerated_groups, model.limits.result_rows),
         Results(
             model.answers.clamp_results,
@@ -62,6 +64,7 @@ def read_policy(complaints: Complaints, environment: Mapping[str, str] | None) -
             reported,
         ),
         model.limits.timeouts_per_day,
+        Tell(reuse.tell),
     )
 
 

@@ -95,6 +95,13 @@ class Unread(StrEnum):
     ALLOW = "allow"
 
 
+class Tell(StrEnum):
+    """Who may learn that an answer was given before."""
+
+    GROUP = "group"
+    EVERYONE = "everyone"
+
+
 @dataclass(frozen=True)
 class Auditing:
     min_units: int
@@ -144,10 +151,15 @@ class Policy:
     sizes: Sizes
     results: Results = Results()
     timeouts_per_day: int = 3
+    tell: Tell = Tell.GROUP
 
     @property
     def name(self) -> str:
         return self.dataset.name
+
+    def given_to(self, subject: str) -> frozenset[str] | None:
+        """Whose answers may be given to the subject, and said to be given again; None: everybody's."""
+        return None if self.tell is Tell.EVERYONE else self.auditing.trusted_with(subject)
 
 
 def smallest(budgets: list[Budget]) -> Budget:

@@ -18,7 +18,9 @@ from gateway.overlap.ground import Ground
 from gateway.overlap.history import History
 from gateway.releases.alike import Alike
 from gateway.releases.contents import MOST_CELLS, Contents
+from gateway.releases.copies import Copy, copy_of
 from gateway.releases.events import Answered, Bought, Happened, Lost, Refreshed, Told
+from gateway.releases.group_shelves import GroupShelves
 from gateway.releases.histories import Histories
 from gateway.releases.known import Known
 from gateway.releases.log import load_after, load_content, load_last
@@ -49,6 +51,7 @@ class Book:
         self._seen = Seen()
         self._alike = Alike()
         self._shelf = Shelf()
+        self._group_shelves = GroupShelves(self._gives_all)
         self._pending: dict[str, Sheet] = {}
         self._known = Known()
         self._histories = Histories()
@@ -79,12 +82,48 @@ class Book:
             return self._shelf.of(shape, since, self._given_up(shape, since, awaited_since))
 
     def helpful(
-        self, ground: Ground, *, since: datetime, awaited_since: datetime | None = None
+        self,
+        ground: Ground,
+        *,
+        since: datetime,
+        awaited_since: datetime | None = None,
+        members: frozenset[str] | None = None,
     ) -> Sequence[Sheet]:
-        """The same of those that may answer a question about this."""
+        """The same of those that may answer a question about this; of `members` alone, where they are named."""
         with self._lock:
             given_up = self._given_up(ground.shape, since, awaited_since)
-            return self._shelf.helpful(ground, since, given_up)
+            shelf = self._shelf if members is None else self._group_shelves.of(members)
+            return shelf.helpful(ground, since, given_up)
+
+    def copy(
+        self,
+        wanted: Sheet,
+        *,
+        since: datetime,
+        members: frozenset[str],
+        without: Collection[str] = (),
+    ) -> Copy | None:
+        """A draw of somebody else that nothing tells from the wanted one, and of which no member was given anything.
+
+        `without` are releases whose draws are taken already.
+        """
+        with self._lock:
+            taken = {self._known.origin(one) for one in without}
+            return copy_of(
+                wanted,
+                (
+                    one
+                    for one in self._shelf.equal(wanted.ground, since)
+                    if one.release not in self._pending
+                    and self._known.origin(one.release) not in taken
+                    and not self._known.is_given(members, one.release)
+                ),
+            )
+
+    def holders(self, release: str) -> frozenset[str]:
+        """The accounts that gave the whole price of the draw of a release, as which release ever."""
+        with self._lock:
+            return self._known.holders(release)
 
     def _given_up(
         self, shape: str, since: datetime, awaited_since: datetime | None
@@ -139,20 +178,26 @@ class Book:
         with self._lock:
             return self._known.paid_choice(release, choice)
 
+    def _gives_all(self, members: frozenset[str], sheet: Sheet) -> bool:
+        slots, choices = range(len(sheet.slots)), range(len(sheet.choices))
+        return self._known.knows(members, sheet.release, slots, choices)
+
     def _take(self, happened: Happened) -> None:
         match happened.event:
-            case Bought(bought, accounts):
+            case Bought(bought, accounts, copied):
                 sheet = self._alike.sheet(bought)
                 subject = str(happened.subject)
-                self._known.bought(sheet.release, subject, accounts)
+                self._known.bought(sheet.release, subject, accounts, copied)
                 self._histories.bought(sheet, subject)
                 self._pending[sheet.release] = sheet
                 if sheet.epoch == self._seen.epoch:
                     self._shelf.put(sheet)
+                    self._group_shelves.bought(sheet, subject)
             case Told(release, slots, choices, accounts):
                 subject = str(happened.subject)
                 self._known.told(release, subject, slots, choices, accounts)
                 self._histories.told(release, subject, slots)
+                self._group_shelves.told(release, subject)
             case Answered() as answered:
                 self._pending.pop(answered.release, None)
                 self._histories.answered(answered)
@@ -160,8 +205,10 @@ class Book:
                 lost = self._pending.pop(release, None)
                 if lost is not None:
                     self._shelf.take(lost)
+                    self._group_shelves.lost(lost)
             case Refreshed():
                 self._shelf.clear()
+                self._group_shelves.clear()
         epoch = self._seen.epoch + isinstance(happened.event, Refreshed)
         self._seen = Seen(happened.ordinal, epoch)
 

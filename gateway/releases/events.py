@@ -30,10 +30,14 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Bought:
-    """A sheet was charged to these accounts; its content comes later, or never."""
+    """A sheet was charged to these accounts; its content comes later, or never.
+
+    `copied` names the release whose draw it is, where that was bought by somebody else: see `releases.copies`.
+    """
 
     sheet: Sheet
     accounts: frozenset[str]
+    copied: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +127,9 @@ def body_of(event: Event) -> str:
 
 def _said(event: Event) -> Mapping[str, object]:
     match event:
-        case Bought(sheet, accounts):
-            return {"sheet": sheet_json(sheet), "accounts": sorted(accounts)}
+        case Bought(sheet, accounts, copied):
+            said = {"sheet": sheet_json(sheet), "accounts": sorted(accounts)}
+            return said if copied is None else {**said, "copied": copied}
         case Told(_, slots, choices, accounts):
             return {"slots": slots, "choices": choices, "accounts": sorted(accounts)}
         case Answered(_, counts, slot, variance, whole):
@@ -142,7 +147,8 @@ def event_of(kind: str, release: str | None, body: str) -> Event:
     about = str(release)
     match Kind(kind):
         case Kind.BOUGHT:
-            return Bought(sheet_of_json(said["sheet"]), frozenset(said["accounts"]))
+            accounts = frozenset(said["accounts"])
+            return Bought(sheet_of_json(said["sheet"]), accounts, said.get("copied"))
         case Kind.TOLD:
             accounts = frozenset(said["accounts"])
             return Told(about, tuple(said["slots"]), tuple(said["choices"]), accounts)

@@ -35,9 +35,32 @@ class Known:
         self._bought: dict[str, tuple[str, Accounts]] = {}
         self._told: dict[str, _Told] = {}
         self._alike: dict[Accounts, Accounts] = {}
+        self._origins: dict[str, str] = {}
+        self._copies: dict[str, list[str]] = {}
 
-    def bought(self, release: str, subject: str, accounts: Accounts) -> None:
+    def bought(
+        self, release: str, subject: str, accounts: Accounts, copied: str | None = None
+    ) -> None:
         self._bought[release] = (subject, self._alike.setdefault(accounts, accounts))
+        if copied is not None:
+            origin = self._origins[release] = self.origin(copied)
+            self._copies.setdefault(origin, []).append(release)
+
+    def origin(self, release: str) -> str:
+        """The release whose draw this is: itself, where it is no copy."""
+        return self._origins.get(release, release)
+
+    def holders(self, release: str) -> Accounts:
+        """The accounts that gave the whole price of this draw, as which release ever."""
+        return frozenset(account for one in self._same(release) for account in self._buyers(one))
+
+    def is_given(self, members: frozenset[str], release: str) -> bool:
+        """Whether any of the members was given anything of this draw, as which release ever."""
+        return any(
+            self._bought[one][0] in members
+            or (one in self._told and not members.isdisjoint(self._told[one].parts))
+            for one in self._same(release)
+        )
 
     def told(
         self,
@@ -84,6 +107,11 @@ class Known:
         told = self._told.get(release)
         more = _NOBODY if told is None else told.choices.get(choice, _NOBODY)
         return self._buyers(release) | more
+
+    def _same(self, release: str) -> list[str]:
+        """All releases of the same draw."""
+        origin = self.origin(release)
+        return [origin, *self._copies.get(origin, ())]
 
     def _buyers(self, release: str) -> Accounts:
         bought = self._bought.get(release)

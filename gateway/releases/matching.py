@@ -143,7 +143,9 @@ class _Finding:
 
     def try_same(self, sheet: Sheet) -> bool:
         """Whether the sheet is about the very same groups: what it has of the question is noted then."""
-        if sheet.listed != self._wanted.listed or not _same(sheet.ground, self._wanted.ground):
+        if sheet.listed != self._wanted.listed or not has_same_groups(
+            sheet.ground, self._wanted.ground
+        ):
             return False
         if self._wanted.listed or self._asked <= _digests(sheet):
             self._note(sheet, Reused.SAME, None)
@@ -216,7 +218,7 @@ def _digests(sheet: Sheet) -> frozenset[str]:
     return frozenset([*(one.digest for one in sheet.slots), *(one.digest for one in sheet.choices)])
 
 
-def _same(there: Ground, wanted: Ground) -> bool:
+def has_same_groups(there: Ground, wanted: Ground) -> bool:
     """Whether both have the same groups in the same order. Of equal declarations, regions that are equal name equal axes."""
     mine, own = there.keys, wanted.keys
     if len(mine) != len(own) or _axes(there) != _axes(wanted):

@@ -93,6 +93,15 @@ class Shelf:
         view = Newest(row.every, bisect_left(row.every, since, key=_age), len(row.every))
         return [one for one in view if one.release not in without] if without else view
 
+    def equal(self, ground: Ground, since: datetime) -> Sequence[Sheet]:
+        """Of these the newest ones that are about the very same."""
+        row = self._by_shape.get(ground.shape)
+        if row is None:
+            return ()
+        there = row.about.get(_about(ground), [])
+        first = max(bisect_left(there, since, key=_age), len(there) - MOST_CUT)
+        return Newest(there, first, len(there))
+
     def helpful(
         self, ground: Ground, since: datetime, without: Collection[str] = ()
     ) -> Sequence[Sheet]:

@@ -48,6 +48,9 @@ class Asked:
     address: str
     purpose: str | None = None
     attributes: Mapping[str, Json] = field(default_factory=dict)
+    copied: tuple[
+        str, ...
+    ] = ()  # releases of others whose draws were handed on instead of new ones
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,7 @@ class QuestionRecord:
         return {
             **({"price_taken": self.price_taken} if other else {}),
             **({"counted": True} if self.counted else {}),
+            **({"copied": self.asked.copied} if self.asked.copied else {}),
             "subject": self.asked.subject,
             "dataset": self.asked.dataset,
             "query_id": self.asked.query_id,

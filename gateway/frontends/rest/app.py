@@ -20,6 +20,7 @@ from gateway.frontends.rest.questions import add_questions
 from gateway.frontends.rest.responses import AsciiJson
 from gateway.frontends.rest.subjects import add_subjects
 from gateway.policy.subjects import Subject
+from gateway.shared_accounts import SEES_ALL
 from gateway.trail.search import Wanted
 
 
@@ -93,7 +94,7 @@ def _add_budget(app: FastAPI, doors: Doors) -> None:
     @app.get("/v1/budget", tags=["budget"])
     def budget(subject: Annotated[Subject, Depends(caller(doors.authenticator))]) -> dict[str, Any]:
         """The accounts your questions are charged to; everybody's for admins and auditors."""
-        sees_all = subject.role in {"admin", "auditor"}
+        sees_all = subject.role in SEES_ALL
         found = doors.accounts() if sees_all else doors.accounts_of(subject)
         return {"accounts": _accounts(found)}
 

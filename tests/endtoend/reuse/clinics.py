@@ -4,7 +4,7 @@ Nothing is said twice here by chance: noise is so wide, and results are not clam
 as rare as 1 in 10^6.
 """
 
-from typing import Final
+from typing import Final, TypedDict, Unpack
 
 SUBJECTS: Final = """
 alice: {role: researcher}
@@ -64,31 +64,33 @@ access:
     rows: {patients: "region = subject.region"}
     budget: {epsilon: 10000}
 audit: @AUDIT@
-reuse: {max_age: 7d}
+reuse: {max_age: 7d, tell: @TELL@}
 limits: {enumerated_groups: @GROUPS@, result_rows: 100000}
 answers: {clamp_results: false}
 """
 
 
-def policy(
-    dataset: str,
-    source: str,
-    mechanism: str,
-    *,
-    price: str = PRICE,
-    groups: int = 10_000,
-    audit: str = NO_AUDIT,
-) -> str:
+class Said(TypedDict, total=False):
+    """What a policy says otherwise than the others."""
+
+    price: str
+    groups: int
+    audit: str
+    tell: str
+
+
+def policy(dataset: str, source: str, mechanism: str, **said: Unpack[Said]) -> str:
     """The policy of a dataset whose source's URL is in an environment variable."""
-    said = {
+    values = {
         "DATASET": dataset,
         "SOURCE": source,
         "MECHANISM": mechanism,
-        "PRICE": price,
-        "GROUPS": str(groups),
-        "AUDIT": audit,
+        "PRICE": said.get("price", PRICE),
+        "GROUPS": str(said.get("groups", 10_000)),
+        "AUDIT": said.get("audit", NO_AUDIT),
+        "TELL": said.get("tell", "everyone"),
     }
     text = _POLICY
-    for name, value in said.items():
+    for name, value in values.items():
         text = text.replace(f"@{name}@", value)
     return text

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from endtoend.house import Environment, clinic_in_duckdb, clinic_in_postgresql, shown
-from endtoend.reuse.clinics import AUDIT, SUBJECTS, policy
+from endtoend.reuse.clinics import AUDIT, SUBJECTS, Said, policy
 from sqlalchemy import URL
 
 from gateway.app import Ground, open_asking, open_ground, open_policies, open_twin_of
@@ -29,9 +29,18 @@ from gateway.units import Epsilon
 
 PURE, ZCDP, FOUND, POSTGRESQL = "pure", "zcdp", "found", "postgresql"
 AUDITED, MODEST = "audited", "modest"
+# others' answers are not told: the way it is where a policy says nothing of it
+QUIET, QUIET_ZCDP, QUIET_AUDITED = "quiet", "quiet_zcdp", "quiet_audited"
 # groups that are found in the data are only shown where noise is small, and small differences only known there
 _DEAR: Final = "20"
 _DEARER: Final = "2000"
+_SAID: Final[dict[str, Said]] = {
+    FOUND: {"price": _DEARER, "groups": 1},
+    AUDITED: {"price": _DEAR, "audit": AUDIT},
+    QUIET: {"tell": "group"},
+    QUIET_ZCDP: {"tell": "group"},
+    QUIET_AUDITED: {"price": _DEAR, "audit": AUDIT, "tell": "group"},
+}
 
 
 @dataclass(frozen=True)
@@ -162,18 +171,13 @@ def _names(kind: str, many: int) -> list[str]:
 
 
 def _policy(kind: str, name: str) -> str:
-    match kind:
-        case "zcdp":
-            return policy(name, name.upper(), "gaussian")
-        case "found":
-            return policy(name, name.upper(), "laplace", price=_DEARER, groups=1)
-        case "audited":
-            return policy(name, name.upper(), "laplace", price=_DEAR, audit=AUDIT)
-        case "modest":
-            text = policy(name, name.upper(), "laplace")
-            return text.replace("    budget: {epsilon: 10000}", "    budget: {epsilon: 0.0015}")
-        case _:
-            return policy(name, name.upper(), "laplace")
+    said = _SAID.get(kind, {})
+    text = policy(
+        name, name.upper(), "gaussian" if kind in {ZCDP, QUIET_ZCDP} else "laplace", **said
+    )
+    if kind == MODEST:
+        text = text.replace("    budget: {epsilon: 10000}", "    budget: {epsilon: 0.0015}")
+    return text
 
 
 def _sources(
