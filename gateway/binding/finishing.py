@@ -123,11 +123,11 @@ class Finishing:
             query,
             tuple(item.name for item in items),
             types,
-            unique=self._unique(items, plan),
+            claims=self._claims(items, plan),
         )
 
-    def _unique(self, items: list[Item], plan: Aggregate) -> frozenset[frozenset[int]]:
-        """The result columns that tell its rows apart: all keys, when all of them are shown."""
+    def _claims(self, items: list[Item], plan: Aggregate) -> frozenset[frozenset[int]]:
+        """The result columns that tell its rows apart, as they read: all keys, when all of them are shown."""
         if plan.sets != (tuple(range(len(plan.keys))),) or any(
             may_multiply(item.node) for item in items
         ):

@@ -4,6 +4,7 @@ INVARIANT: every table of the source in it is replaced by a constant, at every d
 that would hand on rows of persons is refused.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
@@ -29,6 +30,7 @@ from gateway.plan.fields import Field
 from gateway.plan.scalars import Scalar, StagedValue
 from gateway.plan.types import BOOLEAN, DOUBLE, common, plain
 
+_WHOLE = re.compile(r"[0-9]{1,1000}")
 _QUERIES = (exp.Select, exp.SetOperation, exp.Values)
 
 
@@ -114,17 +116,17 @@ class FreeSelect:
                 types.append(type_of(inner, scope, self._values))
         single = [leaf for leaf in found if isinstance(leaf.of, Free)]
         multiplying = any(may_multiply(item) for item in node.expressions)
-        unique = frozenset[frozenset[int]]()
+        claims = frozenset[frozenset[int]]()
         plain_copy = len(found) == 1 and len(single) == 1 and _keeps_rows(node)
         if plain_copy and isinstance(single[0].of, Free):
-            unique = _still_unique(node, single[0], single[0].of)
+            claims = _still_claimed(node, single[0], single[0].of)
         if _one_row(node):
-            unique = frozenset({frozenset[int]()})
+            claims = frozenset({frozenset[int]()})
         elif node.args.get("distinct") is not None and node.args["distinct"].args.get("on") is None:
-            unique = frozenset({frozenset(range(len(names)))})
+            claims = frozenset({frozenset(range(len(names)))})
         if multiplying:
-            unique = frozenset()
-        return Free(node, tuple(names), tuple(types), complete, unique)
+            claims = frozenset()
+        return Free(node, tuple(names), tuple(types), complete, claims)
 
 
 def values(node: exp.Values, outer: Scope | None = None) -> Free:
@@ -140,7 +142,7 @@ def values(node: exp.Values, outer: Scope | None = None) -> Free:
     width = len(rows[0])
     empty = Scope([])
     types: list[ColumnType | None] = []
-    unique: set[frozenset[int]] = set()
+    claims: set[frozenset[int]] = set()
     for place in range(width):
         column = [row[place] for row in rows if len(row) == width]
         kinds = [type_of(one, empty) for one in column]
@@ -148,15 +150,23 @@ def values(node: exp.Values, outer: Scope | None = None) -> Free:
         for one in kinds[1:]:
             kind = None if kind is None or one is None else common(plain(kind), plain(one))
         types.append(kind)
-        if all(isinstance(one, exp.Literal) for one in column):
-            texts = [(one.this, one.is_string) for one in column]
-            if len(set(texts)) == len(texts) and len({is_text for _, is_text in texts}) == 1:
-                unique.add(frozenset({place}))
-    # 1 and 1.0 are one number in two spellings
-    if any(kind is not None and kind.family.name != "TEXT" for kind in types):
-        unique = {one for one in unique if _whole(types, one)}
+        written = [_written_value(one) for one in column]
+        if None not in written and len(set(written)) == len(written):
+            claims.add(frozenset({place}))
     names = tuple(f"column{place + 1}" for place in range(width))
-    return Free(node, names, tuple(types), unique=frozenset(unique))
+    return Free(node, names, tuple(types), claims=frozenset(claims))
+
+
+def _written_value(node: exp.Expression) -> tuple[bool, str | int] | None:
+    """The value of a text or a whole number, however it is spelled: 30 and 030 are one; None: it is none of these."""
+    if isinstance(node, exp.Neg):
+        inner = _written_value(node.this)
+        return (False, -inner[1]) if inner is not None and isinstance(inner[1], int) else None
+    if not isinstance(node, exp.Literal):
+        return None
+    if node.is_string:
+        return True, node.this
+    return (False, int(node.this)) if _WHOLE.fullmatch(node.this) else None
 
 
 def may_multiply(node: exp.Expression) -> bool:
@@ -198,11 +208,6 @@ def type_of(
         return None
 
 
-def _whole(types: list[ColumnType | None], places: frozenset[int]) -> bool:
-    names = {kind.family.name for place in places if (kind := types[place]) is not None}
-    return names <= {"TEXT", "WHOLE"}
-
-
 def _named(column: exp.Column, scope: Scope) -> list[Source]:
     wanted = fold(column.args["table"])
     found = [one for one in scope.sources if one.alias == wanted]
@@ -222,8 +227,8 @@ def _keeps_rows(node: exp.Select) -> bool:
     return node.args.get("group") is None and node.args.get("joins") in (None, [])
 
 
-def _still_unique(node: exp.Select, leaf: Leaf, of: Free) -> frozenset[frozenset[int]]:
-    """Keys of the relation below that the list hands on by name."""
+def _still_claimed(node: exp.Select, leaf: Leaf, of: Free) -> frozenset[frozenset[int]]:
+    """Claims of the relation below that the list hands on by name."""
     places: dict[int, int] = {}
     at = 0
     for item in node.expressions:
@@ -240,7 +245,7 @@ def _still_unique(node: exp.Select, leaf: Leaf, of: Free) -> frozenset[frozenset
                 places.setdefault(seen[0], at)
         at += 1
     return frozenset(
-        frozenset(places[place] for place in key) for key in of.unique if key <= places.keys()
+        frozenset(places[place] for place in key) for key in of.claims if key <= places.keys()
     )
 
 

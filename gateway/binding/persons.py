@@ -184,8 +184,8 @@ class Persons:
         select, shown = selected(item, many, key.scalar.type)
         free = self._release([shown], [], [()], select)
         # of one row nothing more can be said, of several that their values differ
-        unique = free.unique or frozenset({frozenset({0})})
-        return replace(free, types=(key.scalar.type,), unique=unique)
+        claims = free.claims or frozenset({frozenset({0})})
+        return replace(free, types=(key.scalar.type,), claims=claims)
 
     def _key(self, place: int, node: exp.Expression) -> Key:
         name = f"k{place + 1}"

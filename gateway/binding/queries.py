@@ -132,7 +132,7 @@ class Queries:
                 )
             return relation
         node.set("this", relation.query)
-        whole = Free(node, relation.names, relation.types, relation.complete, relation.unique)
+        whole = Free(node, relation.names, relation.types, relation.complete, relation.claims)
         self._free_inside(node, inside, outer)
         kept = self._with_of(node, inside)
         node.set("with_", kept)
@@ -246,7 +246,7 @@ def _renamed(relation: Relation, node: exp.CTE) -> Relation:
     names = (*given, *relation.names[len(given) :])
     if isinstance(relation, Rows):
         return Rows(relation.plan, names)
-    return Free(relation.query, names, relation.types, relation.complete, relation.unique)
+    return Free(relation.query, names, relation.types, relation.complete, relation.claims)
 
 
 def _recursion() -> NotAggregate:

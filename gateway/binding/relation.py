@@ -21,14 +21,15 @@ class Rows:
 class Free:
     """Public or released: `query` is what remains of it for the twin.
 
-    `types` are those that are known; `unique` are sets of places of columns on which no two rows agree.
+    `types` are those that are known; `claims` are sets of places of columns on which no two rows agree, as the text
+    reads. They prove nothing: see `gateway.plan.node.Claims`.
     """
 
     query: exp.Expression
     names: tuple[str, ...]
     types: tuple[ColumnType | None, ...]
     complete: bool = True
-    unique: frozenset[frozenset[int]] = frozenset()
+    claims: frozenset[frozenset[int]] = frozenset()
 
 
 Relation: TypeAlias = Rows | Free

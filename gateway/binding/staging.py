@@ -67,12 +67,12 @@ class Staging:
         )
         item = leaf.node if leaf.cte is None else exp.Table(this=quoted(leaf.cte.name))
         name = self._stage(item, places, len(of.types), fields)
-        unique = frozenset(
+        claims = frozenset(
             frozenset(column_id(alias, f"c{place + 1}") for place in one)
-            for one in of.unique
+            for one in of.claims
             if one <= set(places)
         )
-        return Constant(name, fields, Released(), unique)
+        return Constant(name, fields, Released(), claims)
 
     def value(self, free: Free) -> StagedValue:
         """The one value of a scalar subquery."""

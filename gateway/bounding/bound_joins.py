@@ -2,14 +2,18 @@
 
 Two sides with rows of persons meet on the person. Where both may have many rows of one, the side that is
 declared to have fewer is cut to that many, chosen by a hash of the row: the same ones however they are stored.
-A row of persons that could meet several public rows is refused; the source's constraints have to prove that
-it cannot.
+A row of persons that could meet several rows of a public table is refused; the source's constraints have to prove
+that it cannot. A relation that was written or released keeps one row for each value that is joined by: the engine
+that joins the rows finds which values are one, by the comparison that it joins with.
+
+INVARIANT: what is known of a relation from the statement alone only refuses a join; it leaves out no bound. Whatever
+such a relation holds, a row of persons meets at most one row of it.
 """
 
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gateway.bounding.proving import Proofs
+from gateway.bounding.licences import Licences, equal_columns, lowest
 from gateway.errors import Code, Unbounded
 from gateway.plan.aggregates import WindowCall
 from gateway.plan.fields import Field, Tie
@@ -17,18 +21,18 @@ from gateway.plan.joins import Join, UnionAll, unit_equalities
 from gateway.plan.labels import Protected
 from gateway.plan.node import Node
 from gateway.plan.rebuilding import rebuilt
-from gateway.plan.relations import Filter, Project, Window
+from gateway.plan.relations import Constant, Filter, Project, Window
 from gateway.plan.scalars import Call, Literal, Ref
 from gateway.plan.types import BIGINT, BOOLEAN
 
 
-def bound_joins(plan: Node, proofs: Proofs) -> Node:
+def bound_joins(plan: Node, licences: Licences) -> Node:
     """The plan with every join bounded."""
-    return _bounded(plan, proofs, (f"kept_{place}" for place in range(2 * plan.size)))
+    return _bounded(plan, licences, (f"kept_{place}" for place in range(2 * plan.size)))
 
 
-def _bounded(node: Node, proofs: Proofs, names: Iterator[str]) -> Node:
-    below = tuple(_bounded(one, proofs, names) for one in node.below)
+def _bounded(node: Node, licences: Licences, names: Iterator[str]) -> Node:
+    below = tuple(_bounded(one, licences, names) for one in node.below)
     if isinstance(node, UnionAll):
         # its columns go by place, and a side that was cut has one more
         below = tuple(
@@ -40,18 +44,35 @@ def _bounded(node: Node, proofs: Proofs, names: Iterator[str]) -> Node:
         return made
     protected = [isinstance(one.label, Protected) for one in made.below]
     if all(protected):
-        return _cut(made, proofs, next(names))
-    if any(protected) and not proofs.meets_one(made):
+        return _cut(made, licences, next(names))
+    if any(protected) and not licences.meets_one(made):
+        return _with_one_for_each(made)
+    return made
+
+
+def _with_one_for_each(node: Join) -> Join:
+    """The join with at most one row of the constant side for each value that the columns are equal to."""
+    left_is_other = isinstance(node.right.label, Protected)
+    other, mine = (node.left, node.right) if left_is_other else (node.right, node.left)
+    equal = equal_columns(node.condition, other, mine)
+    if not isinstance(lowest(other), Constant) or not any(one <= equal for one in other.claims):
         raise Unbounded(
             Code.FAN_OUT,
             "a row of a person could meet several other rows",
             "join on a column that a constraint of the source keeps unique",
         )
-    return made
+    few = _one_for(other, tuple(sorted(equal)))
+    return replace(node, left=few) if left_is_other else replace(node, right=few)
 
 
-def _cut(node: Join, proofs: Proofs, name: str) -> Join:
-    if any(proofs.unit_has_one_row(one) for one in node.below):
+def _one_for(side: Node, columns: tuple[str, ...]) -> Node:
+    if isinstance(side, Constant):
+        return replace(side, one_for=columns)
+    return rebuilt(side, tuple(_one_for(one, columns) for one in side.below))
+
+
+def _cut(node: Join, licences: Licences, name: str) -> Join:
+    if any(licences.unit_has_one_row(one) for one in node.below):
         return node
     left, right = _declared(node.left), _declared(node.right)
     cut_left = left is not None and (right is None or left < right)

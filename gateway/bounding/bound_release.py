@@ -10,7 +10,7 @@ from gateway.bounding.bounded import BoundedRelease
 from gateway.bounding.complete_window_order import complete_window_order
 from gateway.bounding.drop_unused import drop_unused, read_by
 from gateway.bounding.fold_moments import fold_moments, folded
-from gateway.bounding.proving import Proofs, ProvenTable
+from gateway.bounding.licences import Licences, ProvenTable
 from gateway.bounding.replacing import in_histogram, in_quantity, of_histogram, of_quantity
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.rebuilding import with_columns
@@ -23,7 +23,7 @@ class Around:
     """What rewrites may know besides the plan; `wanted` are the columns that the release reads."""
 
     now: datetime
-    proofs: Proofs
+    licences: Licences
     wanted: frozenset[str]
 
 
@@ -31,7 +31,7 @@ Rule: TypeAlias = Callable[[Node, Around], Node]
 
 RULES: Final[tuple[Rule, ...]] = (
     lambda plan, around: fold_moments(plan, around.now),
-    lambda plan, around: bound_joins(plan, around.proofs),
+    lambda plan, around: bound_joins(plan, around.licences),
     # unused columns go first: an order is completed by what is left
     lambda plan, around: drop_unused(plan, around.wanted),
     lambda plan, _: complete_window_order(plan),
@@ -45,7 +45,7 @@ def bound_release(
     plan = analysis.plan
     if plan.sets != (tuple(range(len(plan.keys))),):
         raise BrokenPlan("several grouping sets in one release")
-    proofs = Proofs(proven)
+    licences = Licences(proven)
     scalars = [key for _, key in plan.keys]
     for one in analysis.measurements:
         scalars += of_quantity(one.quantity)
@@ -53,13 +53,13 @@ def bound_release(
         scalars += of_histogram(histogram)
     rows = plan.child
     for rule in RULES:
-        rows = rule(rows, Around(now, proofs, read_by(scalars)))
+        rows = rule(rows, Around(now, licences, read_by(scalars)))
     there = {one.id: one for one in rows.fields}
 
     def again(scalar: Scalar) -> Scalar:
         return with_columns(folded(scalar, now), there)
 
-    by_unit = analysis.rows != 1 or not proofs.unit_has_one_row(rows)
+    by_unit = analysis.rows != 1 or not licences.unit_has_one_row(rows)
     return BoundedRelease(
         rows=rows,
         keys=tuple(again(key) for _, key in plan.keys),

@@ -7,7 +7,19 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from sqlalchemy import ARRAY, Label, Text, bindparam, cast, false, func, null, select
+from sqlalchemy import (
+    ARRAY,
+    Label,
+    Text,
+    bindparam,
+    cast,
+    false,
+    func,
+    literal_column,
+    null,
+    nulls_last,
+    select,
+)
 from sqlalchemy.types import (
     BIGINT,
     BOOLEAN,
@@ -22,9 +34,9 @@ from sqlalchemy.types import (
     TypeEngine,
 )
 
-from gateway.catalog.types import ColumnType, Kind
+from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
-from gateway.engines.expressing import Dialect
+from gateway.engines.expressing import Dialect, Sql
 from gateway.engines.related import Related, over
 from gateway.engines.staged import StagedRows
 from gateway.plan.relations import Constant
@@ -54,7 +66,10 @@ def sql_type(dialect: Dialect, of: ColumnType) -> TypeEngine[Any]:
 
 
 def constant(dialect: Dialect, node: Constant, staged: StagedRows, name: str) -> Related:
-    """The rows of a constant relation."""
+    """The rows of a constant relation; one for each key, where the node asks for that.
+
+    INVARIANT: which values are one is decided by the database that joins the rows, over the values that it joins.
+    """
     names = {one.id: f"c{place + 1}" for place, one in enumerate(node.fields)}
     types = [sql_type(dialect, one.type) for one in node.fields]
     if not staged.rows or not node.fields:
@@ -74,7 +89,23 @@ def constant(dialect: Dialect, node: Constant, staged: StagedRows, name: str) ->
         cast(opened.c[one], kind).label(one)
         for one, kind in zip(names.values(), types, strict=True)
     ]
-    return over(select(*items).subquery(name), names, owned=False)
+    rows = select(*items).subquery(name if node.one_for is None else f"{name}_rows")
+    if node.one_for is None:
+        return over(rows, names, owned=False)
+    shown = {one.id: _comparable(rows.c[names[one.id]], one.type) for one in node.fields}
+    place = func.row_number().over(
+        partition_by=[shown[one] for one in node.one_for] or None,
+        order_by=[nulls_last(one.asc()) for one in shown.values()],
+    )
+    numbered = select(*rows.c, place.label("place")).subquery(f"{name}_places")
+    kept = select(*(numbered.c[one] for one in names.values())).where(
+        numbered.c.place <= literal_column("1")
+    )
+    return over(kept.subquery(name), names, owned=False)
+
+
+def _comparable(sql: Sql, of: ColumnType) -> Sql:
+    return sql.collate("C") if of.family is Family.TEXT else sql
 
 
 def written(value: Value | None) -> str | None:

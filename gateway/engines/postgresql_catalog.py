@@ -1,10 +1,11 @@
-"""PostgreSQL's catalog. Only constraints that are validated and always enforced count.
+"""PostgreSQL's catalog. Only constraints that are validated and always enforced count, and only those of plain tables.
 
-A table with heirs is read with their rows: what binds it binds partitions, and surely no other heirs. Nobody
-enforces what is declared of a foreign table, be it a partition. A unique index counts when it is valid,
-immediate, over plain columns and all rows, and finds equal what the column finds equal; NULLs do not matter:
-no equality meets them, and rows without a unit are dropped at every scan. A CHECK counts when it is made of
-columns and of what PostgreSQL itself has: an operator may be anybody's, whatever it is called.
+A table with heirs is read with their rows, which nothing of it binds; nobody enforces what is declared of a foreign
+table or a view; a partition is bound by what is done to other tables. None of these is bound by anything here. A unique
+index counts when it is a B-tree, valid, immediate, over plain columns and all rows, finds equal what the column finds
+equal, and is sorted by the version of its collations that the server has now; NULLs do not matter: no equality meets
+them, and rows without a unit are dropped at every scan. A CHECK counts when it is made of columns and of what
+PostgreSQL itself has: an operator may be anybody's, whatever it is called.
 """
 
 from collections import defaultdict
@@ -15,18 +16,11 @@ from sqlalchemy import Connection
 from gateway.engines.source_tables import ForeignKey, SourceColumn, SourceTable
 
 _BOUND: Final = """
-WITH RECURSIVE below (top, part) AS (
-    SELECT inhparent, inhrelid FROM pg_inherits
-    UNION
-    SELECT b.top, h.inhrelid FROM below AS b JOIN pg_inherits AS h ON h.inhparent = b.part
-)
 SELECT n.nspname, c.relname
 FROM pg_class AS c
 JOIN pg_namespace AS n ON n.oid = c.relnamespace
-WHERE (c.relkind IN ('r', 'm') AND NOT EXISTS (SELECT FROM below WHERE top = c.oid))
-   OR (c.relkind = 'p' AND NOT EXISTS (
-          SELECT FROM below JOIN pg_class AS f ON f.oid = part
-          WHERE top = c.oid AND f.relkind = 'f'))
+WHERE c.relkind = 'r' AND NOT c.relispartition
+  AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid)
 """
 _COLUMNS: Final = """
 SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
@@ -45,21 +39,35 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
   AND has_column_privilege(c.oid, a.attnum, 'SELECT')
 ORDER BY n.nspname, c.relname, a.attnum
 """
+# `WITHOUT OVERLAPS` is called unique, too, and excludes by other operators than equality
 _UNIQUE: Final = """
 SELECT n.nspname, c.relname,
        ARRAY(SELECT a.attname::text FROM pg_attribute AS a
              WHERE a.attrelid = c.oid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1]))
 FROM pg_index AS i
+JOIN pg_class AS x ON x.oid = i.indexrelid
+JOIN pg_am AS m ON m.oid = x.relam
 JOIN pg_class AS c ON c.oid = i.indrelid
 JOIN pg_namespace AS n ON n.oid = c.relnamespace
-WHERE i.indisunique AND i.indisvalid AND i.indisready AND i.indimmediate
+WHERE i.indisunique AND NOT i.indisexclusion AND m.amname = 'btree'
+  AND i.indisvalid AND i.indisready AND i.indislive AND i.indimmediate
   AND i.indpred IS NULL AND i.indexprs IS NULL
   AND NOT EXISTS (
       SELECT FROM generate_series(0, i.indnkeyatts - 1) AS place
       JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = i.indkey[place]
       JOIN pg_opclass AS q ON q.oid = i.indclass[place]
-      WHERE a.attcollation <> i.indcollation[place] OR NOT q.opcdefault)
+      LEFT JOIN pg_collation AS o ON o.oid = a.attcollation
+      WHERE a.attcollation <> i.indcollation[place] OR NOT q.opcdefault
+         OR NOT (o.oid IS NULL OR CASE WHEN o.collname = 'default' THEN (
+                SELECT {default} FROM pg_database AS d WHERE d.datname = current_database())
+            ELSE o.collversion IS NOT DISTINCT FROM pg_collation_actual_version(o.oid) END))
 """
+# before PostgreSQL 15 nobody noted by which version of its collation a database was sorted
+_DEFAULT_IS_CURRENT: Final = (
+    "d.datcollversion IS NOT DISTINCT FROM pg_database_collation_actual_version(d.oid)"
+)
+_DEFAULT_HAS_NO_VERSION: Final = "d.datcollate IN ('C', 'POSIX')"
+_NOTED_SINCE: Final = (15,)
 _FOREIGN: Final = """
 SELECT n.nspname, c.relname, a.attname, tn.nspname, t.relname, ta.attname
 FROM pg_constraint AS k
@@ -98,7 +106,7 @@ def read_postgresql(connection: Connection) -> tuple[SourceTable, ...]:
         found = SourceColumn(column, kind, not_null=not_null, exact_text=exact)
         columns[schema, table].append(found)
     unique: dict[_Name, list[frozenset[str]]] = defaultdict(list)
-    for schema, table, key in connection.exec_driver_sql(_UNIQUE):
+    for schema, table, key in connection.exec_driver_sql(_unique(connection)):
         unique[schema, table].append(frozenset(key))
     foreign: dict[_Name, list[ForeignKey]] = defaultdict(list)
     for schema, table, column, to_schema, to_table, to in connection.exec_driver_sql(_FOREIGN):
@@ -117,3 +125,8 @@ def read_postgresql(connection: Connection) -> tuple[SourceTable, ...]:
         )
         for name, found in columns.items()
     )
+
+
+def _unique(connection: Connection) -> str:
+    noted = (connection.dialect.server_version_info or ()) >= _NOTED_SINCE
+    return _UNIQUE.format(default=_DEFAULT_IS_CURRENT if noted else _DEFAULT_HAS_NO_VERSION)

@@ -36,6 +36,7 @@ from itertools import product
 from math import prod
 from typing import Final, TypeAlias
 
+from gateway.bounding.licences import Licences
 from gateway.catalog.tables import Column, Dataset, Table
 from gateway.catalog.types import Family
 from gateway.engines.proving import Proven
@@ -131,10 +132,7 @@ def _is_as_declared(table: Table | None, proven: Mapping[str, Proven]) -> bool:
 
 def _has_one_row(table: Table, proven: Mapping[str, Proven]) -> bool:
     """Whether no unit can have two rows, whatever the table holds."""
-    protection, found = table.protection, proven.get(table.name)
-    if protection is None or found is None or not single(table):
-        return False
-    return found.meets_one({protection.unit_key})
+    return single(table) and Licences(proven).is_row_per_unit(table)
 
 
 def _division(column: Column, axis: Axis | None) -> Division | None:

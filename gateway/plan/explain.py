@@ -28,7 +28,8 @@ def _line(node: Node) -> str:  # noqa: C901, PLR0911 - one answer for each kind 
             return f"scan {node.table.name} as {node.alias} [{_label(node)}]"
         case Constant():
             columns = ", ".join(f"{one.id} {one.type}" for one in node.fields)
-            return f"constant {node.name} ({columns}) [{_label(node)}]"
+            few = "" if node.one_for is None else f" one for ({', '.join(node.one_for)})"
+            return f"constant {node.name} ({columns}) [{_label(node)}]{few}"
         case Filter():
             return f"filter {text(node.condition)}"
         case Project():

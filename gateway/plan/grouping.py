@@ -8,10 +8,10 @@ from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Field, Tie, column_id
 from gateway.plan.labels import Label, Protected, Released
 from gateway.plan.node import (
-    NEVER_UNIQUE,
+    NO_CLAIMS,
     BrokenPlan,
+    Claims,
     Node,
-    Unique,
     is_unit,
     made,
     need_columns,
@@ -58,8 +58,8 @@ class PerUnit:
         object.__setattr__(self, "label", replace(label, rows=1) if alone else label)
 
     @property
-    def unique(self) -> Unique:
-        return NEVER_UNIQUE
+    def claims(self) -> Claims:
+        return NO_CLAIMS
 
     @property
     def below(self) -> tuple["Node", ...]:
@@ -119,9 +119,9 @@ class Aggregate:
         return Released()
 
     @property
-    def unique(self) -> Unique:
+    def claims(self) -> Claims:
         if len(set(self.sets)) < len(self.sets):
-            return NEVER_UNIQUE
+            return NO_CLAIMS
         return frozenset({frozenset((*(name for name, _ in self.keys), *self.marks))})
 
     @property

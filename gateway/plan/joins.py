@@ -10,10 +10,10 @@ from gateway.plan.fields import Field, Tie, column_id
 from gateway.plan.labels import Label, Protected, of_join
 from gateway.plan.narrowing import conjuncts, narrowed
 from gateway.plan.node import (
-    NEVER_UNIQUE,
+    NO_CLAIMS,
     BrokenPlan,
+    Claims,
     Node,
-    Unique,
     need_boolean,
     need_columns,
     nodes,
@@ -77,13 +77,14 @@ class Join:
         """Whether a row of persons meets at most one row of `other`.
 
         A table is taken to be unique on what it is joined by: its keys stand in the source, not in
-        the policy. `assumed_unique` lists what has to be proven before that is relied on.
+        the policy. `assumed_unique` lists what has to be proven before that is relied on. Of other relations
+        their claims are taken, and enforced where the join runs: see `gateway.bounding.bound_joins`.
         """
         mine = self.right if other is self.left else self.left
         keys = frozenset(_equated(self.condition, other, mine))
         if isinstance(other, Scan | Filter) and isinstance(_lowest(other), Scan):
             return bool(keys)
-        return any(unique <= keys for unique in other.unique)
+        return any(claim <= keys for claim in other.claims)
 
     def _groups(self) -> int:
         sides = [one.label for one in (self.left, self.right)]
@@ -105,8 +106,8 @@ class Join:
         return ()
 
     @property
-    def unique(self) -> Unique:
-        return NEVER_UNIQUE
+    def claims(self) -> Claims:
+        return NO_CLAIMS
 
     @property
     def below(self) -> tuple["Node", ...]:
@@ -153,8 +154,8 @@ class Mark:
         return self.child.label
 
     @property
-    def unique(self) -> Unique:
-        return self.child.unique
+    def claims(self) -> Claims:
+        return self.child.claims
 
     @property
     def below(self) -> tuple["Node", ...]:
@@ -216,8 +217,8 @@ class UnionAll:
         )
 
     @property
-    def unique(self) -> Unique:
-        return NEVER_UNIQUE
+    def claims(self) -> Claims:
+        return NO_CLAIMS
 
     @property
     def below(self) -> tuple["Node", ...]:

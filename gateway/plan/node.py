@@ -15,10 +15,14 @@ from gateway.plan.fields import Field, Tie
 from gateway.plan.labels import Label
 from gateway.plan.scalars import Ref, Scalar, origins, walk
 
-Unique: TypeAlias = frozenset[frozenset[str]]
-"""Sets of columns on which no two rows of a relation agree; the empty set: there is one row."""
+Claims: TypeAlias = frozenset[frozenset[str]]
+"""Sets of columns on which no two rows of a relation agree, as its text reads; the empty set: there is one row.
 
-NEVER_UNIQUE: Unique = frozenset()
+INVARIANT: a claim is read from a statement, so it proves nothing. It says which joins are meant to multiply rows and are
+refused for that; what a join of rows of persons keeps is enforced where it runs, whatever was claimed.
+"""
+
+NO_CLAIMS: Claims = frozenset()
 MOST_NODES: Final = 128
 MOST_TEXTS: Final = 64
 
@@ -37,7 +41,7 @@ class Node(Protocol):
     def label(self) -> Label: ...
 
     @property
-    def unique(self) -> Unique: ...
+    def claims(self) -> Claims: ...
 
     @property
     def below(self) -> tuple["Node", ...]: ...

@@ -10,10 +10,10 @@ from gateway.plan.fields import Field, Tie, column_id
 from gateway.plan.labels import Label, Protected, Public, Released
 from gateway.plan.narrowing import narrowed
 from gateway.plan.node import (
-    NEVER_UNIQUE,
+    NO_CLAIMS,
     BrokenPlan,
+    Claims,
     Node,
-    Unique,
     is_unit,
     made,
     need_boolean,
@@ -64,8 +64,8 @@ class Scan:
         )
 
     @property
-    def unique(self) -> Unique:
-        return NEVER_UNIQUE
+    def claims(self) -> Claims:
+        return NO_CLAIMS
 
     @property
     def below(self) -> tuple["Node", ...]:
@@ -74,18 +74,25 @@ class Scan:
 
 @dataclass(frozen=True)
 class Constant:
-    """A relation whose rows are public or released before the plan runs."""
+    """A relation whose rows are public or released before the plan runs.
+
+    With `one_for` an engine keeps one row for each combination of values of these columns, as it compares them itself,
+    and one row in all where there are none; None: it keeps all rows.
+    """
 
     name: str
     fields: tuple[Field, ...]
     label: Public | Released
-    unique: Unique = NEVER_UNIQUE
+    claims: Claims = NO_CLAIMS
+    one_for: tuple[str, ...] | None = None
     size: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", size_over(self.below))
         if any(one.tie is not Tie.NONE or one.origins for one in self.fields):
             raise BrokenPlan("a constant relation tells of persons")
+        if self.one_for is not None and not {one.id for one in self.fields} >= set(self.one_for):
+            raise BrokenPlan("a constant relation without a column that its rows differ in")
 
     @property
     def below(self) -> tuple["Node", ...]:
@@ -112,8 +119,8 @@ class Filter:
         return self.child.label
 
     @property
-    def unique(self) -> Unique:
-        return self.child.unique
+    def claims(self) -> Claims:
+        return self.child.claims
 
     @property
     def below(self) -> tuple["Node", ...]:
@@ -141,14 +148,14 @@ class Project:
         return self.child.label
 
     @property
-    def unique(self) -> Unique:
+    def claims(self) -> Claims:
         back = {
             scalar.field.id: one.id
             for (_, scalar), one in zip(self.items, self.fields, strict=True)
             if isinstance(scalar, Ref)
         }
         return frozenset(
-            frozenset(back[each] for each in key) for key in self.child.unique if key <= back.keys()
+            frozenset(back[each] for each in key) for key in self.child.claims if key <= back.keys()
         )
 
     @property
@@ -186,8 +193,8 @@ class Window:
         return self.child.label
 
     @property
-    def unique(self) -> Unique:
-        return self.child.unique
+    def claims(self) -> Claims:
+        return self.child.claims
 
     @property
     def below(self) -> tuple["Node", ...]:

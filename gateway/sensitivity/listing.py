@@ -27,10 +27,10 @@ from gateway.plan.scalars import (
     StagedValue,
     walk,
 )
-from gateway.sensitivity.bounds import Bounds, Range
+from gateway.sensitivity.bounds import OPEN, Bounds, Range
 from gateway.sensitivity.days import beginnings, moment_at
 from gateway.sensitivity.evaluating import NotComputed, evaluated
-from gateway.sensitivity.expressions import bounds_of, stamped
+from gateway.sensitivity.expressions import bounds_of, of_value, stamped
 from gateway.sensitivity.nulls import can_be_null
 
 MOST_VALUES: Final = 20_000
@@ -107,7 +107,7 @@ def _atoms(
     `coarse` takes the largest whole-numbered parts there are; `whole` is the expression around.
     """
     if isinstance(scalar, Ref):
-        yield scalar, _of_column(scalar, whole)
+        yield scalar, _of_column(scalar, whole, columns)
         return
     if isinstance(scalar, Moment | StagedValue | StagedMember):
         yield scalar, None
@@ -165,7 +165,7 @@ def _with_null(values: Iterable[Value], scalar: Scalar, columns: Mapping[str, Bo
     return frozenset([*values, *([None] if can_be_null(scalar, columns) else [])])
 
 
-def _of_column(column: Ref, whole: Scalar | None) -> Listed | None:
+def _of_column(column: Ref, whole: Scalar | None, columns: Mapping[str, Bounds]) -> Listed | None:
     domain, family = column.domain, column.type.family
     found: Iterable[Value] | None = None
     if family is Family.BOOLEAN:
@@ -174,6 +174,9 @@ def _of_column(column: Ref, whole: Scalar | None) -> Listed | None:
         found = domain
     elif isinstance(domain, Interval):
         found = _of_interval(domain, column, whole)
+        if found is not None and column.type.family is not Family.TIMESTAMP:
+            # where a filter leaves none of them, all are shown, empty
+            found = [*_between(found, columns.get(column.field.id, OPEN))] or found
     if found is None:
         return None
     return frozenset([*found, *([None] if column.nullable else [])])
@@ -189,6 +192,16 @@ def _of_interval(domain: Interval, column: Ref, whole: Scalar | None) -> Iterabl
         # a tenth is no float, and what is declared would never be found
         return None
     return _few(domain)
+
+
+def _between(values: Iterable[Value], found: Bounds) -> Iterator[Value]:
+    """Without those that a filter leaves out: ends of domains are whole steps, those of filters may lie between."""
+    for value in values:
+        place = of_value(value).low
+        below = place is not None and found.low is not None and place < found.low
+        above = place is not None and found.high is not None and place > found.high
+        if not below and not above:
+            yield value
 
 
 def _few(domain: Interval) -> Iterable[Value] | None:

@@ -88,9 +88,9 @@ class _Normal:
         alias = self._name("s")
         ids = {one.id: column_id(alias, f"c{place + 1}") for place, one in enumerate(node.fields)}
         fields = tuple(replace(one, id=ids[one.id]) for one in node.fields)
-        unique = frozenset(frozenset(ids[each] for each in one) for one in node.unique)
+        claims = frozenset(frozenset(ids[each] for each in one) for one in node.claims)
         name = self.constants.get(node.name, node.name)
-        return _same(node, Constant(name, fields, node.label, unique))
+        return _same(node, Constant(name, fields, node.label, claims))
 
     def _join(self, node: Join) -> tuple[Node, Columns]:
         left, mine = self._node(node.left)

@@ -37,18 +37,70 @@ def test_unique_of_duckdb_is_not_by_collation(tmp_path: Path, column: str, *, un
         ('CREATE TABLE t (a text); CREATE UNIQUE INDEX ON t (a COLLATE "C")', False),
         ("CREATE TABLE t (a text UNIQUE)", True),
         ("CREATE TABLE t (a bigint UNIQUE); CREATE TABLE u () INHERITS (t)", False),
-        ("CREATE TABLE t (a bigint UNIQUE) PARTITION BY RANGE (a)", True),
+        ("CREATE TABLE t () INHERITS (u)", False),
+        ("CREATE TABLE t (a bigint UNIQUE) INHERITS (u)", True),
+        ("CREATE TABLE t (a bigint UNIQUE) PARTITION BY RANGE (a)", False),
+        (
+            """CREATE TABLE v (a bigint UNIQUE) PARTITION BY RANGE (a);
+            CREATE TABLE t PARTITION OF v FOR VALUES FROM (0) TO (9)""",
+            False,
+        ),
         ("CREATE TABLE u (a bigint UNIQUE); CREATE VIEW t AS SELECT a FROM u", False),
-        ("CREATE MATERIALIZED VIEW t AS SELECT 1::bigint AS a; CREATE UNIQUE INDEX ON t (a)", True),
+        (
+            "CREATE MATERIALIZED VIEW t AS SELECT 1::bigint AS a; CREATE UNIQUE INDEX ON t (a)",
+            False,
+        ),
+        ('CREATE TABLE t (a text COLLATE "C" UNIQUE)', True),
     ],
 )
 def test_unique_is_what_postgresql_enforces_always(
     sample_database: URL, statement: str, *, unique: bool
 ) -> None:
     """Not partial, not of expressions, not deferred, not of one part of an inheritance alone."""
-    table = described(in_postgresql(sample_database, statement)).find("t")
+    heir = "CREATE TABLE u (a bigint); " if "INHERITS (u)" in statement else ""
+    table = described(in_postgresql(sample_database, heir + statement)).find("t")
     assert table is not None
     assert (frozenset({"a"}) in table.unique) is unique
+
+
+@pytest.mark.parametrize(
+    ("column", "stale"),
+    [
+        (
+            'text COLLATE "stale"',
+            "UPDATE pg_collation SET collversion = '0' WHERE collname = 'stale'",
+        ),
+        (
+            "text",
+            "UPDATE pg_database SET datcollversion = '0' WHERE datname = current_database()",
+        ),
+    ],
+)
+def test_unique_text_counts_only_by_the_version_of_its_collation_that_is_there(
+    sample_database: URL, column: str, stale: str
+) -> None:
+    """An index that was sorted by another version may hold a text twice; whole numbers are not concerned."""
+    create = f"""CREATE COLLATION stale (provider = libc, locale = 'C.utf8');
+        CREATE TABLE t (a {column} UNIQUE, b bigint UNIQUE)"""
+    table = described(in_postgresql(sample_database, create)).find("t")
+    assert table is not None
+    assert {frozenset({"a"}), frozenset({"b"})} == set(table.unique)
+    table = described(in_postgresql(sample_database, stale)).find("t")
+    assert table is not None
+    assert {frozenset({"b"})} == set(table.unique)
+
+
+def test_unique_without_overlaps_is_not_unique(sample_database: URL) -> None:
+    """Its index is one of exclusion: what is equal is for others to say than the equality of a join."""
+    with psycopg.connect(plain(sample_database), autocommit=True) as connection:
+        if connection.info.server_version < 180000:
+            pytest.skip("since PostgreSQL 18")
+        connection.execute(
+            "CREATE TABLE t (a int4range, b int4range, PRIMARY KEY (a, b WITHOUT OVERLAPS))"
+        )
+    table = described(sample_database).find("t")
+    assert table is not None
+    assert not table.unique
 
 
 def test_not_null_counts_when_it_is_validated(sample_database: URL) -> None:

@@ -185,7 +185,7 @@ SET search_path = public, pg_catalog;
         ),
         (BETWEEN, f"{TABLE}, {CHECK} NO INHERIT);", False),
         (BETWEEN, f"{TABLE}, {CHECK}); CREATE TABLE more () INHERITS (visits);", False),
-        (BETWEEN, f"{TABLE}, {CHECK}) PARTITION BY RANGE (c);", True),
+        (BETWEEN, f"{TABLE}, {CHECK}) PARTITION BY RANGE (c);", False),
         (
             BETWEEN,
             (f"{TABLE}, {CHECK}) PARTITION BY RANGE (c);"

@@ -14,7 +14,7 @@ from sqlalchemy import URL
 from gateway.bounding.bound_joins import bound_joins
 from gateway.bounding.bounded import BoundedRelease
 from gateway.bounding.complete_window_order import complete_window_order
-from gateway.bounding.proving import Proofs
+from gateway.bounding.licences import Licences
 from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type
@@ -159,7 +159,7 @@ def rows_by(url: URL, node: Node, place: int, *, backwards: bool = False) -> dic
     else:
         with psycopg.connect(plain(url)) as there:
             there.execute(";".join(made).encode())
-    bounded = complete_window_order(bound_joins(node, Proofs({})))
+    bounded = complete_window_order(bound_joins(node, Licences({})))
     key = Ref(next(one for one in bounded.fields if one.id == node.fields[place].id))
     release = BoundedRelease(bounded, (key,), (Measurement(Rows(), 99),), 99, True, None, None)
     source = Source.open(url, PlainExpressing(), salt="")

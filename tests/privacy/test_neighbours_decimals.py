@@ -10,7 +10,7 @@ from property.people import Row, World
 from property.stores import in_duckdb, in_postgresql
 from sqlalchemy import URL
 
-from gateway.bounding import proving
+from gateway.bounding import licences
 from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.plan.types import BIGINT, INTEGER, NUMERIC
@@ -50,7 +50,7 @@ def test_person_meets_one_public_row_when_its_key_is_compared_as_a_double(
     worlds = [base, base.more({"patients": [("1", "1", "9007199254740992")]})]
     sql = "SELECT COUNT(*) FROM patients p JOIN codes c ON c.code = p.k"
     assert not _findings(tmp_path, sample_database, worlds, sql, dataset).compared
-    monkeypatch.setattr(proving, "_apart", lambda _key, _given: True)
+    monkeypatch.setattr(licences, "_stay_apart", lambda _key, _given: True)
     found = _findings(tmp_path, sample_database, worlds, sql, dataset).problems
     assert any(one.startswith("duckdb") for one in found)
 

@@ -1,0 +1,115 @@
+"""A declared step is a grid for sums: of which values there are, between which ends, it says nothing."""
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+
+import pytest
+from property.asked import Asked, statement
+from property.checked import Findings, check
+from property.people import Row, World
+from property.places import a_database
+from property.stores import Store, in_duckdb, in_postgresql
+
+from gateway.catalog.domains import Interval, Values
+from gateway.catalog.tables import Column, Dataset, Protection, Table
+from gateway.catalog.types import parse_type
+from gateway.embedded import Lease
+from gateway.plan import narrowing
+from gateway.plan.types import BIGINT, DOUBLE, INTEGER
+
+_ROWS = 40
+_VISITS = Table(
+    "visits",
+    (
+        Column("patient_id", BIGINT),
+        Column("points", INTEGER, Interval(0, 100, Fraction(10))),
+        Column("code", parse_type("char(3)"), Values(("a", "b"))),
+        Column("share", DOUBLE, Values((0, 1))),
+    ),
+    Protection("patient_id", _ROWS, 5),
+)
+_DATASET = Dataset("steps", "patient", (_VISITS,))
+_WHERE = (
+    "points BETWEEN 10 AND 19",
+    "points >= 3 AND points <= 27",
+    "points > 10 AND points < 20",
+    "points = 15",
+    "points IN (1, 12, 23)",
+    "points > 2.5 AND points <= 13.5",
+    "code IN ('a', 'b ')",
+    "share IN (0, 1.00000000000000000001)",
+)
+
+
+def _asked() -> list[Asked]:
+    counts = (
+        "COUNT(DISTINCT points), COUNT(DISTINCT code), COUNT(DISTINCT share), SUM(points), COUNT(*)"
+    )
+    return [
+        *(statement(f"SELECT {counts} FROM visits WHERE {one}", _DATASET) for one in _WHERE),
+        statement(
+            "SELECT points, COUNT(*) FROM visits WHERE points BETWEEN 5 AND 45 GROUP BY 1", _DATASET
+        ),
+        statement(
+            """SELECT COUNT(DISTINCT d) FROM (SELECT patient_id, points AS d FROM visits
+            WHERE points BETWEEN 10 AND 19) t""",
+            _DATASET,
+        ),
+    ]
+
+
+@pytest.fixture(scope="module")
+def worlds(
+    sample_server: Lease, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Sequence[Sequence[Store]]]:
+    """Somebody with one value, and one more with every number from 0 to 39, of which only every tenth is declared."""
+    few: list[Row] = [("1", "50", None, None)]
+    many: list[Row] = [("0", str(place), "ab"[place % 2], str(place % 2)) for place in range(_ROWS)]
+    base = World({"visits": few}, keyed=False, dataset=_DATASET)
+    worlds = [base, base.more({"visits": many})]
+    place = tmp_path_factory.mktemp("steps")
+    with (
+        a_database(sample_server) as url,
+        in_duckdb(place, worlds, 7) as here,
+        in_postgresql(url, worlds, 7) as there,
+    ):
+        yield [here, there]
+
+
+def _found(worlds: Sequence[Sequence[Store]]) -> Findings:
+    findings = Findings()
+    for asked in _asked():
+        check(asked, worlds, findings, pairs=True)
+    return findings
+
+
+def test_person_moves_counts_of_values_no_further_than_declared_when_none_is_on_a_step(
+    worlds: Sequence[Sequence[Store]],
+) -> None:
+    """Nor where blanks, or digits that a source does not see, make two values of a list one."""
+    findings = _found(worlds)
+    assert findings.compared == 2 * len(_asked())
+    assert not findings.problems
+
+
+def test_narrowing_by_declared_steps_is_found(
+    worlds: Sequence[Sequence[Store]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ends that are rounded inwards to a declared step, as they were once: ten values count as one."""
+    right = narrowing._within
+
+    def trusting(*given: object, exact: bool) -> Interval:
+        del exact
+        return right(*given, exact=True)  # type: ignore[arg-type]  # as given
+
+    monkeypatch.setattr(narrowing, "_within", trusting)
+    problems = _found(worlds).problems
+    assert {one.partition(":")[0] for one in problems} == {"duckdb", "postgresql"}
+
+
+def test_narrowing_by_values_as_they_are_written_is_found(
+    worlds: Sequence[Sequence[Store]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two spellings of one number narrow a set to too few values."""
+    monkeypatch.setattr(narrowing, "_is_short", lambda _value: True)
+    assert any("1.00000000000000000001" in one for one in _found(worlds).problems)
