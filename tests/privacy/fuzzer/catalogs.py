@@ -26,7 +26,7 @@ _WHOLE: Final = ("0", "1", "7", "30", "31", "33", "36", "39", "40", "-1", "12", 
 _EXACT: Final = ("0", "1", "7", "30", "30.00", "30.5", "31.25", "39.99", "-0.01", "12.3", "100")
 _FLOATS: Final = (
     *("0", "-0.0", "1", "30", "30.5", "31.25", "39.9", "0.1", "7", "100", "NaN", "Infinity"),
-    *("-Infinity", "1e30", "-3.7", "5e-30", "30.000001", "30.0000019"),
+    *("-Infinity", "1e30", "-3.7", "5e-30", "30.000001", "30.0000000001", "0.10000000001"),
 )
 _TEXTS: Final = ("", "a", "A", "a ", "ä", "flu", "30", " 30", "030", "it's", "%", "a_b", "\\")
 _DAYS: Final = ("2024-01-01", "2024-02-29", "2024-03-01", "2024-12-31", "2023-12-31", "2025-06-01")
@@ -97,6 +97,11 @@ _KEYS: Final = (
     *("integer", "integer", "bigint", "numeric(10,2)", "numeric", "real", "real"),
     *("double precision", "text", "char(3)", "uuid", "date"),
 )
+USUAL: Final = frozenset({
+    *("30", "31", "33", "36", "1", "30.5", "30.0000000001", "0.1", "0.10000000001", "a", "flu", "ab"),
+    *("2024-02-29", "2024-02-29 13:14:15.678901", "00000001-0000-4000-8000-000000000000"),
+})  # fmt: skip
+"""Values that are stored and written more often than others: where nothing meets, nothing is shown."""
 ROWS: Final = 7  # of one person in one table, at most: beyond every cap
 SUBJECTS: Final = "alice: {role: researcher}\nbob: {role: regional, word: flu}\n"
 
@@ -230,13 +235,18 @@ def _codes(chance: Chance, tables: Sequence[Table]) -> Table:
 def _own(chance: Chance, table: Table, units: Sequence[str]) -> list[Row]:
     rows: list[Row] = []
     single = bool(table.keys)
-    for unit in units:
-        many = chance.between(0, 1) or chance.between(0, 1) if single else chance.between(0, ROWS)
+    for place, unit in enumerate(units):
+        most = ROWS if place == 0 else chance.one_of((0, 1, 1, 2, ROWS))
+        many = int(chance.happens(0.8)) if single else chance.between(min(place, most), most)
         own = [_row(chance, table, unit) for _ in range(many)]
-        if len(own) > 1 and chance.happens(0.5):
-            # all alike but for one column: many values of it in one group
-            alike, place = own[0], chance.between(1, len(table.columns) - 1)
-            own = [(*alike[:place], one[place], *alike[place + 1 :]) for one in own]
+        if len(own) > 1 and chance.happens(0.7):
+            # all alike but for a column or two: many values of these in one group
+            apart = chance.some(range(1, len(table.columns)), 1, 2)
+            alike = own[0]
+            own = [
+                tuple(one[at] if at in apart else alike[at] for at in range(len(alike)))
+                for one in own
+            ]
         rows += own
     if not any("PRIMARY" in one for one in table.keys):
         rows += [_row(chance, table, None) for _ in range(chance.between(0, 2))]
@@ -246,9 +256,15 @@ def _own(chance: Chance, table: Table, units: Sequence[str]) -> list[Row]:
 def _row(chance: Chance, table: Table, unit: Stored) -> Row:
     made: list[Stored] = [unit]
     for column in table.columns[1:]:
-        among = VALUES[column.type]
+        among = usual(chance, VALUES[column.type])
         made.append(None if chance.happens(0.08) else chance.one_of(among))
     return tuple(made)
+
+
+def usual(chance: Chance, among: Sequence[str]) -> Sequence[str]:
+    """All of them, or those that are more frequent than others."""
+    few = [one for one in among if one in USUAL]
+    return few if few and chance.happens(0.5) else among
 
 
 def _of_nobody(chance: Chance, table: Table) -> list[Row]:

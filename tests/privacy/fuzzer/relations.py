@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from privacy.fuzzer.catalogs import Catalog, Table
+from privacy.fuzzer.catalogs import Catalog, Table, usual
 from privacy.fuzzer.chance import Chance
 from privacy.fuzzer.words import NUMBERS, Relation, Seen, Words
 
@@ -26,7 +26,7 @@ class Relations:
         return f"q{self._names}"
 
     def table(self) -> Table:
-        return self._chance.weighted(((2, self._catalog.tables[1]), (1, self._catalog.tables[0])))
+        return self._chance.one_of(self._catalog.protected)
 
     def plain(self, table: Table | None = None) -> Relation:
         """A table of persons as it is."""
@@ -226,16 +226,21 @@ class Relations:
     def _with_values(self, depth: int) -> Relation:
         """A list that is written out: the same value in other spellings, twice, or once."""
         one = self.any(depth + 1)
-        column = self._words.column(one, "whole", "exact", "float", "text", "date", "uuid")
+        whole = self._words.column(one, "whole")
+        column = self._words.column(one, *NUMBERS, "text", "date", "uuid")
+        column = whole if whole is not None and self._chance.happens(0.5) else column
         if column is None:
             return one
-        some = self._chance.some(
-            [one for one in column.values if one[-3:].lower() not in {"nan", "ity"}], 1, 3
-        )
-        if self._chance.happens(0.5):
-            # one value or two, in several spellings
-            some = [self._chance.one_of(some[:2]) for _ in range(self._chance.between(2, 4))]
+        fit = [one for one in column.values if one[-3:].lower() not in {"nan", "ity"}]
+        if column.kind in NUMBERS:
+            fit = [one for one in fit if one.replace(".", "").isdecimal()] or ["30"]
+        some = self._chance.some(usual(self._chance, fit), 1, 3)
         rows = [self._words.constant(column.kind, [value]) for value in some]
+        if column.kind in NUMBERS and self._chance.happens(0.6):
+            # one value in several spellings
+            spelled = _spellings(some[0])
+            rows = self._chance.some(spelled[: self._chance.one_of((3, 3, 5))], 2, 3)
+            self._note("VALUES of one number")
         alias = self.alias()
         wide = self._chance.happens(0.3)
         written = ", ".join(
@@ -377,3 +382,10 @@ class Relations:
         text = f"{no}{text}" if name == "EXISTS" else text
         self._note(f"{no}{name}")
         return replace(one, where=(*one.where, text))
+
+
+def _spellings(value: str) -> list[str]:
+    """Of one number; the first are whole numbers where it is one."""
+    whole = "." not in value
+    others = [f"{value}.0", f"{value}0e-1"] if whole else [f"{value}0", f"{value}e0"]
+    return [value, f"0{value}", f"00{value}", *others]

@@ -78,7 +78,7 @@ class _Saying:
         return text
 
     def _keys(self, relation: Relation) -> list[str]:
-        many = self._chance.weighted(((5, 0), (5, 1), (2, 2)))
+        many = self._chance.weighted(((7, 0), (5, 1), (2, 2)))
         keys = []
         for _ in range(many):
             column = self._words.column(relation)

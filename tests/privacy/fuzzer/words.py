@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
-from privacy.fuzzer.catalogs import VALUES, Column, Table
+from privacy.fuzzer.catalogs import VALUES, Column, Table, usual
 from privacy.fuzzer.chance import Chance
 
 NUMBERS: Final = frozenset({"whole", "exact", "float"})
@@ -45,11 +45,15 @@ class Relation:
 
 @dataclass
 class Words:
-    """Expressions by chance; `parameters` are the values of `$1`, `$2`, …, `staging` that there may be one more stage."""
+    """Expressions by chance; `parameters` are the values of `$1`, `$2`, …, `staging` that there may be one more stage.
+
+    `favourite` is the column that is named more often than others.
+    """
 
     chance: Chance
     parameters: list[str] = field(default_factory=list)
     staging: bool = True
+    favourite: str = ""
 
     def pick(self, ways: Ways) -> str:
         """One of the ways; the others are not even thought of."""
@@ -65,11 +69,16 @@ class Words:
     def column(self, relation: Relation, *kinds: str) -> Seen | None:
         """A column of one of these kinds; of any where none is named."""
         fit = [one for one in relation.columns if not kinds or one.kind in kinds]
-        return self.chance.one_of(fit) if fit else None
+        if not fit:
+            return None
+        if not self.favourite:
+            self.favourite = self.chance.one_of(fit).sql
+        liked = [one for one in fit if one.sql == self.favourite]
+        return liked[0] if liked and self.chance.happens(0.6) else self.chance.one_of(fit)
 
     def constant(self, kind: str, values: Sequence[str]) -> str:
         """One of the values, in one of the ways in which it can be written."""
-        value = self.chance.one_of(values)
+        value = self.chance.one_of(usual(self.chance, values))
         if "inf" in value.lower() or value == "NaN":
             if not self.chance.happens(0.05):
                 return self.constant(
@@ -215,6 +224,10 @@ class Words:
             return self.constant(column.kind, column.values)
 
         one, compared = column.sql, self.chance.one_of(_COMPARED)
+        if column.kind in NUMBERS and self.chance.happens(0.35):
+            self.chance.note("condition between steps")
+            low, high = self.constant(column.kind, ("30", "31", "32")), self.constant(column.kind, ("37", "39", "40"))
+            return f"({one} {self.chance.one_of(('>', '>='))} {low} AND {one} {self.chance.one_of(('<', '<='))} {high})"
         text = self.pick((
             (5, "condition compared", lambda: f"{one} {compared} {constant()}"),
             (3, "condition range", lambda: f"{one} >= {constant()} AND {one} < {constant()}"),
