@@ -12,12 +12,13 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import httpx
 from answers_data import write_policies
 from sqlalchemy import URL
 
-from gateway import executing, pipeline, serving
+from gateway import buying, executing, pipeline, serving, source_access
 from gateway.app import open_asking, open_ground, open_policies, open_twin_of
 from gateway.asking import Asking
 from gateway.cancel import Cancel
@@ -31,10 +32,11 @@ _STAGES = {
     "understand": (pipeline, "understand"),
     "analyse": (pipeline, "analysed"),
     "rehearse": (serving.Serving, "rehearse"),
-    "charge": (pipeline, "charge_question"),
-    "source": (serving.Serving, "run"),
+    "charge": (buying, "charge_question"),
+    "prepare": (source_access.SourceAccess, "prepare"),
+    "source": (source_access.SourceAccess, "run"),
     "noise": (executing, "add_noise"),
-    "histograms": (serving.Serving, "count"),
+    "histograms": (source_access.SourceAccess, "count"),
     "choices": (executing, "with_choices"),
     "release as text": (executing, "released"),
     "finish": (pipeline, "finished"),
@@ -52,7 +54,8 @@ class Answering:
 
     def raw(self, sql: str) -> None:
         (one,) = self.asking.served.all().values()
-        with one.source.engine.connect() as connection:
+        there: Any = one.source.database
+        with there.connections.engine.connect() as connection:
             connection.exec_driver_sql(sql).fetchall()
 
 

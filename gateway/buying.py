@@ -3,11 +3,12 @@
 INVARIANT: what is charged was planned and audited on everything that happened before. Between the plan and the charge
 somebody else may be answered: then nothing is charged, and the question is planned anew. So two questions never buy the
 same thing at the same moment, and no two are audited each as if the other had not been.
-INVARIANT: nothing of the source is asked here.
+INVARIANT: a question is prepared at its source before it is charged, and what it was audited on is what the source's
+catalog proved then: else it is planned anew. What is there already, and an estimate, asks nothing of the source.
 """
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -24,11 +25,13 @@ from gateway.budget.shortfall import exhausted
 from gateway.charging import Moved, charge_question
 from gateway.constants import Constants
 from gateway.debts import Debtor, Debts, debts_of, is_news, sheets_of
+from gateway.engines.proving import Proven
 from gateway.errands import ErrandRelease
 from gateway.errors import BackendUnavailable, Code, SourceStopped
-from gateway.executing import Bill, Confined
+from gateway.executing import Bill
 from gateway.fates import Fate
 from gateway.house import House
+from gateway.noise.pricing import Priced
 from gateway.noise.rolling import PricedRelease
 from gateway.ordering import Ordering, ordered
 from gateway.overlap.asked import Concerned
@@ -44,7 +47,9 @@ from gateway.releases.events import Bought, Event
 from gateway.releases.log import append
 from gateway.releases.sheets import Content
 from gateway.serving import Serving
+from gateway.source_access import SourceAccess
 from gateway.store.draft import Draft
+from gateway.suspension import require_active
 from gateway.trail.record import Kind, QuestionRecord
 from gateway.units import Delta, Epsilon
 
@@ -68,8 +73,18 @@ class Proposal:
     debts: Debts
     own: str
     accounts: frozenset[str]
-    confined: Confined
+    touched: tuple[str, ...] | None
     releases: tuple[ErrandRelease, ...]
+
+    @property
+    def purchases(self) -> Iterator[Priced]:
+        """What the source is to be asked for."""
+        return (
+            one.purchase
+            for each in self.releases
+            for one in each.errands
+            if one.purchase is not None
+        )
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -80,10 +95,15 @@ class Proposal:
         return (*(Bought(one, self.accounts) for one in sheets), *self.debts.told)
 
 
-def settled(
-    house: House, serving: Serving, fate: Fate, spending: Spending, cancelled: threading.Event
+def settled(  # noqa: PLR0917 - a question and everything about it
+    house: House,
+    serving: Serving,
+    fate: Fate,
+    spending: Spending,
+    access: SourceAccess,
+    cancelled: threading.Event,
 ) -> Bill | Receipt:
-    """What the question took; it may run now. Or the receipt of the first with its idempotency key."""
+    """What the question took; it is prepared, and may run now. Or the receipt of the first with its idempotency key."""
     once, subject = spending.request.idempotency, fate.asked.subject
     if once is not None:
         key = Idempotency(*once)
@@ -92,32 +112,42 @@ def settled(
             return earlier
     book, moved = house.books[serving.policy.name], 0
     while moved < _ATTEMPTS:
-        with book.turn if moved >= _AMONG_OTHERS else nullcontext():
-            proposal = proposed(house, serving, fate.query_id, subject, spending)
+        alone = moved >= _AMONG_OTHERS
+        if alone:
+            access.let_go()
+        with book.turn if alone else nullcontext():
+            proven = access.proven
+            proposal = proposed(house, serving, fate.query_id, subject, spending, proven)
             if proposal is not None:
+                access.prepare(proposal.purchases)
+                if access.proven != proven:
+                    moved += 1
+                    continue
                 try:
                     return _taken(house, serving, fate, spending, proposal)
                 except Moved:
                     moved += 1
                     continue
         # this ends: what was bought too long ago is not waited for
+        access.let_go()
         if house.pace.wait(cancelled, _LOOK_S):
             raise SourceStopped(Code.SOURCE_CANCELLED)
     raise BackendUnavailable(Code.ASKED_AT_ONCE, hint="try again in a moment")
 
 
-def proposed(
+def proposed(  # noqa: PLR0913, PLR0917 - a question, and what it is planned on
     house: House,
     serving: Serving,
     query_id: str,
     subject: str,
     spending: Spending,
+    proven: Mapping[str, Proven],
     *,
     waiting: bool = True,
 ) -> Proposal | None:
-    """What the question would take, as things stand; None where somebody is about to be given some of it.
+    """What the question would take, as things stand and by what is `proven` of the source's tables.
 
-    Or the refusal of what differs too little from what was answered before.
+    None where somebody is about to be given some of it. Or the refusal of what differs too little from what was answered before.
     """
     policy, now = serving.policy, house.now()
     cut = spending.understood.bound
@@ -153,8 +183,10 @@ def proposed(
         debts = debts_of(plan, book, debtor)
     if plan.awaited and waiting:
         return None
+    if plan.bought or debts.owed or debts.told:  # what costs nothing and was told before, goes on
+        house.journal.commit(lambda draft: require_active(draft, subject, policy.name))
     grounds = tuple(one.ground for one in plan.parts if one.shares.cost)
-    cells = touched(grounds, policy.dataset, serving.proofs.now()) if grounds else None
+    cells = touched(grounds, policy.dataset, proven) if grounds else None
     cost = whole * plan.bought
     ordering = Ordering(query_id, now, seen.epoch, cells)
     releases = ordered(serving, spending, plan, cost, ordering)
@@ -171,8 +203,7 @@ def proposed(
         audit(news, book.history(members), policy.auditing)
     charged = Epsilon(price.value * (cost + debts.of(own)) / whole)
     accounts = frozenset([own, *above])
-    confined = Confined(cells, grounds)
-    return Proposal(seen, plan, price, cost, charged, debts, own, accounts, confined, releases)
+    return Proposal(seen, plan, price, cost, charged, debts, own, accounts, cells, releases)
 
 
 def _require_some(house: House, serving: Serving, path: Sequence[Account], price: Epsilon) -> None:
@@ -206,6 +237,7 @@ def _taken(
         return receipt.cost == proposal.cost and noted(draft)
 
     def told(draft: Draft) -> None:
+        require_active(draft, asked.subject, dataset)
         if not noted(draft):
             raise Moved
         house.trail.append(draft, QuestionRecord(Kind.REUSED, asked))
@@ -218,7 +250,7 @@ def _taken(
             spending,
             plan.shares,
             owed=proposal.debts.owed,
-            touched=proposal.confined.cells,
+            touched=proposal.touched,
         )
         with fate.charging():
             receipt = charge_question(house.journal, house.trail, asked, wanted, now, charged)
@@ -229,7 +261,7 @@ def _taken(
         fate.recorded_as_reused()
     fate.reused = not plan.bought
     paid = _paid(serving, proposal, receipt)
-    return Bill(paid, proposal.releases, contents, proposal.confined)
+    return Bill(paid, proposal.releases, contents)
 
 
 def _paid(serving: Serving, proposal: Proposal, receipt: Receipt | None) -> Paid:
@@ -269,7 +301,9 @@ def foreseen_for(
     house: House, serving: Serving, query_id: str, subject: str, spending: Spending
 ) -> Foreseen:
     """As things stand; nothing is charged, written or waited for."""
-    proposal = proposed(house, serving, query_id, subject, spending, waiting=False)
+    proposal = proposed(
+        house, serving, query_id, subject, spending, serving.proofs.now(), waiting=False
+    )
     if proposal is None:
         raise BrokenPlan("an estimate waits for nobody")
     plan = proposal.plan

@@ -53,6 +53,7 @@ class Code(StrEnum):
     OPERATION_NOT_PERMITTED = "GW203"
     PURPOSE_NOT_PERMITTED = "GW204"
     DATASET_NOT_PERMITTED = "GW205"
+    SUBJECT_SUSPENDED = "GW206"
     NO_BOUND = "GW301"
     NOT_ANSWERED_YET = "GW302"
     DIFFERENCING = "GW401"
@@ -76,6 +77,10 @@ class Code(StrEnum):
     SOURCE_UNAVAILABLE = "GW612"
     TABLE_TOO_LARGE = "GW613"
     ASKED_AT_ONCE = "GW614"
+    SOURCE_SCHEMA = "GW615"
+    SOURCE_PRIVILEGE = "GW616"
+    SOURCE_CHANGED = "GW617"
+    SOURCE_VERSION = "GW618"
     NO_CREDENTIALS = "GW701"
     BAD_CREDENTIALS = "GW702"
     TOO_MANY_FAILURES = "GW703"
@@ -86,6 +91,8 @@ class Code(StrEnum):
     METHOD_NOT_ALLOWED = "GW708"
     TOO_MANY_QUESTIONS = "GW709"
     NO_SUCH_FORMAT = "GW710"
+    TOO_MANY_CONNECTIONS = "GW711"
+    REQUEST_TOO_SLOW = "GW712"
     SETTING_INVALID = "GW801"
     PORT_TAKEN = "GW802"
     HOME_UNUSABLE = "GW803"
@@ -172,6 +179,9 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         Code.DATASET_NOT_PERMITTED: _Row(
             Reason.NOT_PERMITTED, 403, "42501", "there is no such dataset, or not for you"
         ),
+        Code.SUBJECT_SUSPENDED: _Row(
+            Reason.NOT_PERMITTED, 403, "42501", "your questions are suspended"
+        ),
         Code.NO_BOUND: _Row(
             Reason.UNBOUNDED, 422, "0A000", "nothing bounds the values that are computed with"
         ),
@@ -255,6 +265,24 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
             "58000",
             "too many questions about this dataset at once",
         ),
+        Code.SOURCE_SCHEMA: _Row(
+            Reason.BACKEND_UNAVAILABLE,
+            503,
+            "58000",
+            "the source's tables are not as the policy declares them",
+        ),
+        Code.SOURCE_PRIVILEGE: _Row(
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "the gateway may not read the source's tables"
+        ),
+        Code.SOURCE_CHANGED: _Row(
+            Reason.BACKEND_UNAVAILABLE,
+            503,
+            "58000",
+            "the source's tables were changed while the question was answered",
+        ),
+        Code.SOURCE_VERSION: _Row(
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "the source's version is not supported"
+        ),
         Code.NO_CREDENTIALS: _Row(Reason.UNAUTHENTICATED, 401, "28000", "no API key was given"),
         Code.BAD_CREDENTIALS: _Row(
             Reason.UNAUTHENTICATED, 401, "28P01", "the API key is not valid"
@@ -276,6 +304,12 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         ),
         Code.NO_SUCH_FORMAT: _Row(
             Reason.SYNTAX_ERROR, 406, "22023", "answers do not come in this format"
+        ),
+        Code.TOO_MANY_CONNECTIONS: _Row(
+            Reason.LIMIT_EXCEEDED, 429, "53300", "too many connections"
+        ),
+        Code.REQUEST_TOO_SLOW: _Row(
+            Reason.LIMIT_EXCEEDED, 408, "54000", "the request did not come in time"
         ),
         Code.SETTING_INVALID: _Row(Reason.OPERATION, 500, "58000", "a setting is not valid"),
         Code.PORT_TAKEN: _Row(Reason.OPERATION, 500, "58000", "the port cannot be listened on"),

@@ -7,6 +7,7 @@ everything inside the log.
 """
 
 from gateway.codes import HTTP, REASON, SQLSTATE, TITLE, Code, Reason
+from gateway.computation import Computation
 
 __all__ = [
     "HTTP",
@@ -111,7 +112,21 @@ class BackendUnavailable(Refusal):
 
 
 class SourceStopped(Refusal):
-    """The source was stopped before it had answered: its time was over, or nobody waits any more."""
+    """The source was stopped before it had answered: its time was over, or nobody waits any more.
+
+    `computation` is None where the source was not computing when it was stopped: the question waited for something.
+    """
+
+    def __init__(
+        self,
+        code: Code,
+        detail: str = "",
+        hint: str = "",
+        *,
+        computation: Computation | None = None,
+    ) -> None:
+        super().__init__(code, detail, hint)
+        self.computation = computation
 
 
 class InternalError(Refusal):

@@ -1,46 +1,27 @@
 """The steps of a statement, one after the other: exact answers get their noise before anything else sees them."""
 
-import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
+from gateway.catalog.own import is_own
 from gateway.engines.staged import StagedRows
 from gateway.errands import Counts, ErrandRelease, put_together, sizes
-from gateway.errors import BackendUnavailable, Code
 from gateway.finishing import Constant, fetched, released, run_finishing, staged
 from gateway.house import House
 from gateway.noise.noisy import NOT_ASKED, NoisyTable, add_noise, with_choices
 from gateway.noise.pricing import Priced
 from gateway.noise.rolling import NoisyRelease, rolled_up
-from gateway.overlap.ground import Ground
-from gateway.overlap.immutable import touched
 from gateway.paid import Paid
 from gateway.releases.sheets import Content
 from gateway.sensitivity.analysis import Enumerated
 from gateway.serving import Serving
+from gateway.source_access import SourceAccess
 from gateway.suppressing import blanked
 from gateway.understanding import Question, Understood
 
 Keep: TypeAlias = Callable[[str, Content, Counts | None], None]
-
-
-@dataclass(frozen=True)
-class Confined:
-    """The cells of the immutable partition that what is bought is confined to, and the grounds it was told by."""
-
-    cells: tuple[str, ...] | None = None
-    grounds: tuple[Ground, ...] = ()
-
-    def require_still(self, serving: Serving) -> None:
-        """INVARIANT: what rests on a constraint is thrown away, before it has noise, where that was not proven while it
-        was computed: the cells beside those that were charged would have given for it, too.
-        """
-        if self.cells is None:
-            return
-        if touched(self.grounds, serving.policy.dataset, serving.proofs.now()) != self.cells:
-            raise BackendUnavailable(Code.SOURCE_UNAVAILABLE, hint="try again")
 
 
 @dataclass(frozen=True)
@@ -50,7 +31,6 @@ class Bill:
     paid: Paid
     releases: tuple[ErrandRelease, ...]
     contents: Mapping[str, Content] = field(default_factory=dict, repr=False)
-    confined: Confined = field(default_factory=Confined)
 
 
 @dataclass(frozen=True)
@@ -71,8 +51,8 @@ def executed(  # noqa: PLR0913, PLR0917 - a statement and where it runs
     serving: Serving,
     understood: Understood,
     bill: Bill,
+    access: SourceAccess,
     keep: Keep,
-    cancelled: threading.Event,
 ) -> Executed:
     """Every step, in order; what was bought is handed to `keep` as soon as it has its noise."""
     cut = understood.bound
@@ -89,15 +69,7 @@ def executed(  # noqa: PLR0913, PLR0917 - a statement and where it runs
                 for errand in on_way.errands:
                     drawn = None
                     if errand.purchase is not None:
-                        drawn = _noisy(
-                            house,
-                            question,
-                            serving,
-                            errand.purchase,
-                            bill.confined,
-                            there,
-                            cancelled,
-                        )
+                        drawn = _noisy(house, access, errand.purchase, there)
                     table, content = put_together(errand, drawn, bill.contents)
                     if errand.sheet is not None and content is not None:
                         keep(errand.sheet.release, content, sizes(errand, content))
@@ -107,7 +79,8 @@ def executed(  # noqa: PLR0913, PLR0917 - a statement and where it runs
                 shown = released(step, release, clamp=serving.policy.results.clamp)
                 constants[step.name] = blanked(shown, step.plan, small[step.name])
             case Fetch():
-                rows = serving.fetch(step, lambda name: house.own(question.subject, name))
+                own = is_own(step.table)
+                rows = house.own(question.subject, step.table.name) if own else access.fetch(step)
                 constants[step.name] = fetched(step, rows)
             case Empty():
                 constants[step.name] = fetched(step, None)
@@ -119,34 +92,16 @@ def executed(  # noqa: PLR0913, PLR0917 - a statement and where it runs
     return Executed(constants, noisy, small)
 
 
-def _noisy(  # noqa: PLR0913, PLR0917 - see above
-    house: House,
-    question: Question,
-    serving: Serving,
-    release: Priced,
-    confined: Confined,
-    there: Mapping[str, StagedRows],
-    cancelled: threading.Event,
+def _noisy(
+    house: House, access: SourceAccess, release: Priced, there: Mapping[str, StagedRows]
 ) -> NoisyTable:
     """Counts first: whose groups they show is released then, and histograms are asked for of those alone."""
     analysis = release.analysis
     exact = NOT_ASKED
-    # groups that the policy lists, and nothing about them: the source is not asked
     if release.noises or not isinstance(analysis.groups, Enumerated):
-        exact = serving.run(
-            analysis, there, now=question.asked_at, limit_s=house.limit_s, cancelled=cancelled
-        )
-        confined.require_still(serving)
+        exact = access.run(analysis, there)
     counted = add_noise(exact, release, house.entropy)
     if not release.choices:
         return counted
-    histograms = serving.count(
-        analysis,
-        counted.keys,
-        there,
-        now=question.asked_at,
-        limit_s=house.limit_s,
-        cancelled=cancelled,
-    )
-    confined.require_still(serving)
+    histograms = access.count(analysis, counted.keys, there)
     return with_choices(counted, release, histograms, house.entropy)

@@ -1,6 +1,6 @@
 """`answer`: the way of a query, stage by stage. Reading it is reading the product.
 
-INVARIANT: the charge is durable before the source is asked, and is never given back; what leaves has gone
+INVARIANT: the charge is durable before the source computes, and is never given back; what leaves has gone
 through the noise that was charged for. Every question has a record of its fate before anybody is told.
 """
 
@@ -36,6 +36,7 @@ from gateway.question import Answer, Estimate, Request
 from gateway.sensitivity.analyse import analyse
 from gateway.sensitivity.rolled import Rolled, rolled
 from gateway.serving import Serving
+from gateway.source_access import SourceAccess
 from gateway.understanding import Question, Understood, understand
 from gateway.units import Epsilon
 from gateway.zones import moment_in, require_zone_does_not_matter
@@ -115,7 +116,7 @@ def _walked(  # noqa: PLR0913, PLR0917 - a question and everything about it
     """Up to the constants; a question that is asked `alone`, without a connection, is a query."""
     now = house.now()
     question, serving = asked(house, subject, request, fate.asked.front_end, now)
-    fate.concerns(serving.policy.name)
+    fate.concerns(serving.policy)
     understood = understand(question, serving.views, house.twin.borrowed)
     fate.decided(understood.decision)
     # not before: when a refusal leaves must not tell which dataset somebody may not ask
@@ -130,15 +131,23 @@ def _walked(  # noqa: PLR0913, PLR0917 - a question and everything about it
     serving.rehearse(spending.analyses, understood.bound, question.asked_at)
     spending = at_accuracy(house.journal, serving, question.subject.name, spending)
     bill: Bill | Receipt
-    if spending.measures:
-        bill = settled(house, serving, fate, spending, cancelled)
-    else:
-        bill = Bill(NOTHING_PAID, whole(bought(serving, spending, None)))
-    if isinstance(bill, Receipt):
-        return replace(walked, receipt=bill)
-    keeping = Keeping(fate, serving.policy.name, house.now)
-    with keeping.all(bill):
-        done = executed(house, question, serving, understood, bill, keeping.keep, cancelled)
+    with SourceAccess(
+        serving,
+        question.subject.name,
+        understood.bound,
+        question.asked_at,
+        house.limit_s,
+        cancelled,
+    ) as access:
+        if spending.measures:
+            bill = settled(house, serving, fate, spending, access, cancelled)
+        else:
+            bill = Bill(NOTHING_PAID, whole(bought(serving, spending, None)))
+        if isinstance(bill, Receipt):
+            return replace(walked, receipt=bill)
+        keeping = Keeping(fate, serving.policy.name, house.now)
+        with keeping.all(bill):
+            done = executed(house, question, serving, understood, bill, access, keeping.keep)
     return replace(walked, paid=bill.paid, done=done)
 
 

@@ -2,32 +2,28 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import repeat
-from typing import Any, Final, cast
-
-from sqlalchemy import Result, Row
+from typing import Any, TypeAlias, cast
 
 from gateway.bounding.bounded import BoundedRelease
 from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value
+from gateway.engines.preparation import Chunks
 from gateway.engines.reading_values import value_of
 from gateway.exact import ExactTable
 
-Rows = Sequence[Row[Any]]
-_ROWS_AT_ONCE: Final = 4096
+Rows: TypeAlias = Sequence[Sequence[Any]]
 
 
-def whole(release: BoundedRelease, result: Result[Any]) -> ExactTable:
+def whole(release: BoundedRelease, chunks: Chunks) -> ExactTable:
     """Rows of `k1`, `k2`, … and `m1`, `m2`, …, read in parts: never are all of them there beside their columns."""
-    names, many = tuple(result.keys()), 0
-    columns: list[list[Any]] = [[] for _ in names]
-    for rows in result.partitions(_ROWS_AT_ONCE):
+    width, many = len(release.keys), 0
+    columns: list[list[Any]] = [[] for _ in range(width + len(release.measurements))]
+    for rows in chunks:
         many += len(rows)
         for column, some in zip(columns, zip(*rows, strict=True), strict=True):
             column.extend(some)
-    width = len(release.keys)
-    measured = columns[width : width + len(release.measurements)]
     keys = tuple(_keys(release, columns, many))
-    return ExactTable(keys, tuple(tuple(map(int, one)) for one in measured))
+    return ExactTable(keys, tuple(tuple(map(int, one)) for one in columns[width:]))
 
 
 def added(release: BoundedRelease, parts: Sequence[Rows]) -> ExactTable:

@@ -11,7 +11,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from gateway.bounding.bounded import BoundedRelease
-from gateway.catalog.tables import Dataset, Table
+from gateway.catalog.tables import Table
 from gateway.engines.release import can_be_parted
 from gateway.plan.node import nodes
 from gateway.plan.relations import Scan
@@ -35,29 +35,26 @@ GROUP BY n.nspname, t.relname
 """
 
 
-def estimated_rows(connection: Connection, dataset: Dataset) -> Mapping[str, int]:
-    """By the names of the dataset's protected tables; without those of which nothing is known."""
-    if connection.dialect.name != "postgresql":
-        return MappingProxyType({})
+def estimated_rows(connection: Connection) -> Mapping[tuple[str, str], int]:
+    """By schema and name of tables; also without the schema where that is the login's own."""
     found: dict[tuple[str, str], int] = {}
-    for schema, name, rows, own in connection.exec_driver_sql(_ESTIMATES):
-        found[schema, name] = rows
-        if own:
-            found["", name] = rows
-    return MappingProxyType(
-        {
-            table.name: found[at]
-            for table in dataset.tables
-            if not table.public and (at := _place(table)) in found
-        }
-    )
+    if connection.dialect.name == "postgresql":
+        for schema, name, rows, own in connection.exec_driver_sql(_ESTIMATES):
+            found[schema, name] = rows
+            if own:
+                found["", name] = rows
+    return MappingProxyType(found)
 
 
-def parts_for(release: BoundedRelease, rows: Mapping[str, int], most: int) -> int:
+def parts_for(release: BoundedRelease, rows: Mapping[tuple[str, str], int], most: int) -> int:
     """In how many parts to ask for a release; 1 is whole."""
     if not release.by_unit or not can_be_parted(release):
         return 1
-    many = sum(rows.get(one.table.name, 0) for one in nodes(release.rows) if isinstance(one, Scan))
+    many = sum(
+        rows.get(_place(one.table), 0)
+        for one in nodes(release.rows)
+        if isinstance(one, Scan) and not one.table.public
+    )
     return most if many >= MANY_ROWS else 1
 
 

@@ -17,28 +17,36 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from gateway.engines.cancelling import Stopped, Watch
 from gateway.engines.connections import stopping
 
-Bound: TypeAlias = Mapping[str, list[str | None]]
+Bound: TypeAlias = Mapping[str, list[str | None] | str]
 """What a statement is executed with beside the values that stand in it."""
 _BEGIN: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 @contextmanager
-def one_snapshot(first: Connection, others: Sequence[Connection], watch: Watch) -> Iterator[bool]:
-    """Whether these connections see one and the same snapshot until the block is left.
+def one_snapshot(
+    first: Connection, others: Sequence[Connection], tables: Sequence[str], watch: Watch
+) -> Iterator[bool]:
+    """Whether these connections see one and the same snapshot until the block is left, and nobody alters the tables.
 
-    The source may be unable to: behind a pooler that shares connections, the others may be on another server.
+    The source may be unable to: behind a pooler that shares connections, the others may be on another server. The login
+    may be unable to: locking a table takes more than the right to some of its columns.
     """
     every = (first, *others)
     try:
-        yield _shared(first, others, watch)
+        yield _shared(first, others, tables, watch)
     finally:
         for one in every:
-            _let_go(one)
+            let_go(one)
 
 
-def _shared(first: Connection, others: Sequence[Connection], watch: Watch) -> bool:
+def _shared(
+    first: Connection, others: Sequence[Connection], tables: Sequence[str], watch: Watch
+) -> bool:
+    """INVARIANT: the lock comes before the snapshot, which PostgreSQL takes with the first query after it."""
     try:
         first.exec_driver_sql(_BEGIN)
+        if tables:
+            first.exec_driver_sql(f"LOCK TABLE {', '.join(tables)} IN ACCESS SHARE MODE")
         name = first.exec_driver_sql("SELECT pg_export_snapshot()").scalar_one()
         take = SQL("SET TRANSACTION SNAPSHOT {}").format(Literal(name)).as_string()
         for one in others:
@@ -47,12 +55,13 @@ def _shared(first: Connection, others: Sequence[Connection], watch: Watch) -> bo
     except DBAPIError as error:
         if error.connection_invalidated or watch.stopped is not Stopped.NOT:
             raise
-        _let_go(first)  # its transaction may have failed, and it is asked alone now
+        let_go(first)  # its transaction may have failed, and it is asked alone now
         return False
     return True
 
 
-def _let_go(connection: Connection) -> None:
+def let_go(connection: Connection) -> None:
+    """End its transaction, or the connection."""
     if connection.invalidated or connection.closed:
         return
     try:
@@ -76,7 +85,7 @@ def in_parts(
 
     with ExitStack() as stack:
         for connection, _ in asked:
-            stack.enter_context(together.reaching(stopping(connection)))
+            stack.enter_context(together.reaching(stopping(connection, together)))
         stack.callback(together.end)
         with ThreadPoolExecutor(len(asked), thread_name_prefix="source-part") as threads:
             futures = [threads.submit(_rows, *one, bound) for one in asked]

@@ -1,69 +1,54 @@
 """The database with the rows of persons: it is read, for a limited time, and nothing else.
 
-INVARIANT: whatever the source says in an error stays out of what is raised: an analyst gets one fixed text for
-each code, the log a class and a state.
-INVARIANT: an answer is made of the rows of one attempt. Asking again after a connection was found dead draws no
-second noise for one charge: noise is drawn from the table that is returned, once, and a failed attempt returns none.
+A `Source` renders what is asked and reads what comes back; its `database` connects, holds and runs.
+
+INVARIANT: what is asked on a preparation was bounded by what the catalog of that preparation says.
 """
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
-from secrets import token_hex
-from typing import Any, Final, TypeVar, cast
+from itertools import chain
+from typing import Any, Final, cast
 
-from sqlalchemy import URL, Connection, Engine
+from sqlalchemy import URL, Select
 from sqlalchemy import column as sql_column
 from sqlalchemy import select as sql_select
 from sqlalchemy import table as sql_table
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.sql import quoted_name
-from sqlalchemy.sql.expression import Select
 
 from gateway.bounding.bounded import BoundedRelease
 from gateway.catalog.tables import Table
-from gateway.engines.cancelling import Stopped, Watchdog
 from gateway.engines.connect import parts_told
-from gateway.engines.connections import Attempt, Connections
+from gateway.engines.connections import Connections
+from gateway.engines.described import Described
+from gateway.engines.duckdb_preparation import DuckDbDatabase
 from gateway.engines.exact_histograms import histogram_of
-from gateway.engines.exact_rows import Rows, added, whole
+from gateway.engines.exact_rows import added, whole
 from gateway.engines.expressing import Dialect, Expressing
+from gateway.engines.failures import Failures
 from gateway.engines.histogram import select_histogram
 from gateway.engines.parted import Part
+from gateway.engines.postgresql_preparation import PostgresqlDatabase
+from gateway.engines.preparation import Chunks, Database, Preparation, SourceCatalog, Statement
 from gateway.engines.reading_values import value_of
 from gateway.engines.release import Dressed, select_release
 from gateway.engines.rendered import Rendered
-from gateway.engines.sharding import Bound, in_parts, one_snapshot
 from gateway.engines.shown import Key, bound
 from gateway.engines.staged import StagedRows
-from gateway.errors import (
-    BackendUnavailable,
-    Code,
-    InternalError,
-    LimitExceeded,
-    Refusal,
-    SourceStopped,
-)
-from gateway.events import Crashed, Emit, SourceFailed, silent
+from gateway.errors import Code, LimitExceeded
+from gateway.events import Emit, silent
 from gateway.exact import ExactHistogram, ExactTable
+from gateway.plan.node import BrokenPlan, nodes
+from gateway.plan.relations import Scan
 from gateway.sensitivity.choices import Histogram
 
+GATEWAY: Final = ""
+"""In the place of a subject where the gateway asks for itself; no subject has this name."""
 _FETCH_LIMIT_S: Final = 30.0
 _SPARE: Final = 4
-_UNREACHABLE: Final = frozenset({"08", "25", "40", "53", "57", "58"})
-"""Classes of SQLSTATE that speak of the server, not of the statement; 25: it is a standby in recovery."""
-_NO_ROOM: Final = frozenset({"OutOfMemoryException", "IOException", "ConnectionException"})
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """A release, and in how many parts it is asked for where the source has room for that."""
-
-    release: BoundedRelease
-    parts: int = 1
+_MOST_PARSED: Final = 512
 
 
 @dataclass(frozen=True)
@@ -73,14 +58,15 @@ class Source:
     `parts` is in how many parts a large release is asked for; 1 where the database itself uses all cores.
     """
 
-    connections: Connections
+    database: Database
+    dialect: Dialect
     expressing: Expressing
     salt: str
     emit: Emit = silent
     parts: int = 1
-    _watchdog: Watchdog = field(default_factory=Watchdog)
     _rendered: Rendered = field(default_factory=Rendered)
     _rendered_histograms: Rendered = field(default_factory=Rendered)
+    _parsed: dict[int, tuple[Statement, SourceCatalog]] = field(default_factory=dict)
 
     @classmethod
     def open(
@@ -93,22 +79,65 @@ class Source:
         size: int = 4,
         spare: int = _SPARE,
     ) -> "Source":
-        """Nothing is reached yet; the first statement does."""
+        """Nothing is reached yet; the first question does."""
         there, parts = parts_told(url)
-        return cls(Connections.open(there, size, spare), expressing, salt, emit, parts)
+        failures = Failures(emit)
+        if url.get_backend_name() == "duckdb":
+            return cls(DuckDbDatabase(there, failures), "duckdb", expressing, salt, emit, parts)
+        database = PostgresqlDatabase(Connections.open(there, size, spare), failures)
+        return cls(database, "postgresql", expressing, salt, emit, parts)
 
     def close(self) -> None:
         """Let go of all connections."""
-        self.connections.drop()
-        self._watchdog.close()
+        self.database.close()
 
-    @property
-    def engine(self) -> Engine:
-        return self.connections.engine
+    def stop(self) -> None:
+        """End whatever runs, now."""
+        self.database.stop()
 
-    @property
-    def dialect(self) -> Dialect:
-        return "duckdb" if self.engine.dialect.name == "duckdb" else "postgresql"
+    def described(self) -> Described:
+        """What the catalog says now."""
+        made = self.database.prepare([], subject=GATEWAY, limit_s=_FETCH_LIMIT_S, cancelled=None)
+        with closing(made):
+            return made.catalog.described
+
+    @contextmanager
+    def prepared(
+        self,
+        release: BoundedRelease,
+        *,
+        limit_s: float,
+        cancelled: threading.Event | None = None,
+    ) -> Iterator[Preparation]:
+        """A preparation for one release alone."""
+        tables = tables_of([release])
+        made = self.database.prepare(tables, subject=GATEWAY, limit_s=limit_s, cancelled=cancelled)
+        with closing(made):
+            yield made
+
+    def parse(
+        self,
+        on: Preparation,
+        releases: Sequence[BoundedRelease],
+        staged: Mapping[str, StagedRows],
+        fetched: Sequence[Table] = (),
+    ) -> None:
+        """Refuse what the source cannot parse; what it parsed under the same catalog it parses again."""
+        statements: list[tuple[Statement, Mapping[str, list[str | None]]]] = []
+        for release in releases:
+            if release.measurements or not release.histograms:
+                statements.append((self.statement(release, staged), {}))
+            none = bound(release.keys, ())
+            statements += [
+                (self.counting(release, one, staged), none) for one in release.histograms
+            ]
+        statements += [(select_all(table).limit(0), {}) for table in fetched]
+        for statement, given in statements:
+            if self._parsed.get(id(statement)) != (statement, on.catalog):
+                on.parse([statement], given)
+                if len(self._parsed) >= _MOST_PARSED:
+                    self._parsed.clear()
+                self._parsed[id(statement)] = (statement, on.catalog)
 
     def run(
         self,
@@ -118,74 +147,67 @@ class Source:
         limit_s: float,
         cancelled: threading.Event | None = None,
         parts: int = 1,
+        on: Preparation | None = None,
     ) -> ExactTable:
         """The exact integers of a release, as one snapshot of the source gives them."""
-        wanted = Wanted(release, parts)
-        return self.ask(lambda: wanted, staged, limit_s=limit_s, cancelled=cancelled)
+        if on is None:
+            with self.prepared(release, limit_s=limit_s, cancelled=cancelled) as made:
+                return self.run(
+                    release, staged, limit_s=limit_s, cancelled=cancelled, parts=parts, on=made
+                )
 
-    def ask(
-        self,
-        make: Callable[[], Wanted],
-        staged: Mapping[str, StagedRows],
-        *,
-        limit_s: float,
-        cancelled: threading.Event | None = None,
-    ) -> ExactTable:
-        """The exact integers of what `make` gives, which is called when all connections are there.
+        def render(many: int) -> Sequence[Statement]:
+            return [self.statement(release, staged, part) for part in _parts(many)]
 
-        It is called again when one was made meanwhile, so that it can look at what the source proves now.
-        """
-
-        def work(wanted: Wanted, every: Sequence[Connection]) -> ExactTable:
-            made = [self.statement(wanted.release, staged, part) for part in _parts(every)]
+        def read(every: Sequence[Chunks]) -> ExactTable:
             if len(every) == 1:
-                return whole(wanted.release, every[0].execute(made[0]))
-            return added(wanted.release, _rows(every, made))
+                return whole(release, every[0])
+            return added(release, [list(chain.from_iterable(one)) for one in every])
 
-        return self._attempted(
-            lambda connection, attempt: self._asked(connection, attempt, make, work),
-            limit_s,
-            cancelled,
-        )
+        return on.run(render, parts, {}, read, limit_s=limit_s, cancelled=cancelled)
 
-    def count(
+    def count(  # noqa: PLR0913 - a release and how it is asked for
         self,
-        make: Callable[[], Wanted],
+        release: BoundedRelease,
         shown: Sequence[Key] | None,
         staged: Mapping[str, StagedRows],
         *,
         limit_s: float,
         cancelled: threading.Event | None = None,
+        parts: int = 1,
+        on: Preparation | None = None,
     ) -> tuple[ExactHistogram, ...]:
-        """The exact histograms of what `make` gives: of the groups that are `shown`; of all where that is None.
+        """The exact histograms of a release: of the groups that are `shown`; of all where that is None.
 
         INVARIANT: who asks for some groups has their keys from what was released.
         """
-
-        def work(wanted: Wanted, every: Sequence[Connection]) -> tuple[ExactHistogram, ...]:
-            release, among = wanted.release, shown is not None
-            keys = bound(release.keys, shown or ())
-            return tuple(
-                histogram_of(
+        if on is None:
+            with self.prepared(release, limit_s=limit_s, cancelled=cancelled) as made:
+                return self.count(
                     release,
-                    one,
-                    _rows(
-                        every,
-                        [
-                            self.counting(release, one, staged, part, among=among)
-                            for part in _parts(every)
-                        ],
-                        keys if among else {},
-                    ),
+                    shown,
+                    staged,
+                    limit_s=limit_s,
+                    cancelled=cancelled,
+                    parts=parts,
+                    on=made,
                 )
-                for one in release.histograms
-            )
+        among = shown is not None
+        given = bound(release.keys, shown or ()) if among else {}
+        found = []
+        for one in release.histograms:
 
-        return self._attempted(
-            lambda connection, attempt: self._asked(connection, attempt, make, work),
-            limit_s,
-            cancelled,
-        )
+            def render(many: int, one: Histogram = one) -> Sequence[Statement]:
+                return [
+                    self.counting(release, one, staged, part, among=among) for part in _parts(many)
+                ]
+
+            def read(every: Sequence[Chunks], one: Histogram = one) -> ExactHistogram:
+                rows = [list(chain.from_iterable(each)) for each in every]
+                return histogram_of(release, one, rows)
+
+            found.append(on.run(render, parts, given, read, limit_s=limit_s, cancelled=cancelled))
+        return tuple(found)
 
     def counting(
         self,
@@ -207,45 +229,6 @@ class Source:
             return render()
         return self._rendered_histograms.find(alone, part, render)
 
-    def _asked(
-        self,
-        first: Connection,
-        attempt: Attempt,
-        make: Callable[[], Wanted],
-        work: Callable[[Wanted, Sequence[Connection]], T],
-    ) -> T:
-        """What is made of a release on one connection, or on one for each of its parts."""
-        wanted = make()
-        if wanted.parts > 1:
-            found = self._in_parts(first, attempt, make, wanted.parts, work)
-            if found is not None:
-                return found
-            wanted = make()
-        return work(wanted, (first,))
-
-    def _in_parts(
-        self,
-        first: Connection,
-        attempt: Attempt,
-        make: Callable[[], Wanted],
-        parts: int,
-        work: Callable[[Wanted, Sequence[Connection]], T],
-    ) -> T | None:
-        """None where the source has no room, or no shared snapshot, for so many connections."""
-        with ExitStack() as stack:
-            others: list[Connection] = []
-            for _ in range(parts - 1):
-                another = stack.enter_context(self.connections.more(attempt))
-                if another is None:
-                    return None
-                others.append(another)
-            wanted = make()  # connections may just have been made
-            if wanted.parts != parts:
-                return None
-            if not stack.enter_context(one_snapshot(first, others, attempt.watch)):
-                return None
-            return work(wanted, (first, *others))
-
     def statement(
         self,
         release: BoundedRelease,
@@ -260,21 +243,29 @@ class Source:
 
         return render() if staged else self._rendered.find(release, part, render)
 
-    def fetch(self, table: Table, most_rows: int) -> StagedRows:
+    def fetch(
+        self,
+        table: Table,
+        most_rows: int,
+        *,
+        cancelled: threading.Event | None = None,
+        on: Preparation | None = None,
+    ) -> StagedRows:
         """A public table as it is; one with more rows is refused, not cut."""
         if not table.public:
-            raise InternalError(self._incident("a protected table was to be fetched"))
-        schema, _, name = table.name.rpartition(".")
-        names: list[Any] = [sql_column(quoted_name(one.name, quote=True)) for one in table.columns]
-        there = sql_table(
-            quoted_name(name, quote=True),
-            *names,
-            schema=quoted_name(schema, quote=True) if schema else None,
-        )
-        wanted = cast("Select[Any]", sql_select(*there.c).limit(most_rows + 1))
-        rows = self._attempted(
-            lambda connection, _: connection.execute(wanted).all(), _FETCH_LIMIT_S, None
-        )
+            raise BrokenPlan("a protected table was to be fetched")
+        if on is None:
+            made = self.database.prepare(
+                [table.name], subject=GATEWAY, limit_s=_FETCH_LIMIT_S, cancelled=cancelled
+            )
+            with closing(made):
+                return self.fetch(table, most_rows, cancelled=cancelled, on=made)
+        wanted = select_all(table).limit(most_rows + 1)
+
+        def read(every: Sequence[Chunks]) -> list[Sequence[Any]]:
+            return list(chain.from_iterable(every[0]))
+
+        rows = on.run(lambda _: [wanted], 1, {}, read, limit_s=_FETCH_LIMIT_S, cancelled=cancelled)
         if len(rows) > most_rows:
             raise LimitExceeded(Code.TABLE_TOO_LARGE, f"`{table.name}`")
         kinds = [one.type for one in table.columns]
@@ -286,76 +277,31 @@ class Source:
             ),
         )
 
-    def _attempted(
-        self,
-        work: Callable[[Connection, Attempt], T],
-        limit_s: float,
-        cancelled: threading.Event | None,
-    ) -> T:
-        """Once, and once more where a connection that was kept from earlier questions was found dead.
 
-        The charge stays what it is: it pays for one draw of noise, whatever the source is asked for it. `work`
-        starts from nothing on a new connection, what it rests on proofs for included.
-        """
-        with self._watchdog.watching(limit_s, cancelled) as watch:
-            attempt = Attempt(watch, limit_s)
-            try:
-                return self._once(work, attempt)
-            except SQLAlchemyError as error:
-                if not (_lost(error) and attempt.kept and watch.stopped is Stopped.NOT):
-                    raise self._refused(error, watch.stopped) from None
-            self.connections.drop()  # whatever ended it may have ended the others
-            try:
-                return self._once(work, Attempt(watch, limit_s))
-            except SQLAlchemyError as error:
-                raise self._refused(error, watch.stopped) from None
-
-    def _once(self, work: Callable[[Connection, Attempt], T], attempt: Attempt) -> T:
-        with self.connections.one(attempt) as connection:
-            return work(connection, attempt)
-
-    def _refused(self, error: SQLAlchemyError, stopped: Stopped) -> Refusal:
-        cause = error.orig if isinstance(error, DBAPIError) else None
-        state = str(getattr(cause, "sqlstate", None) or "")
-        kind = type(cause or error).__name__
-        interrupted = state == "57014" or kind == "InterruptException"
-        if interrupted and stopped is Stopped.CANCELLED:
-            return SourceStopped(Code.SOURCE_CANCELLED)
-        if interrupted:
-            return SourceStopped(Code.SOURCE_TIMEOUT)
-        problem = f"{kind} {state}".strip()
-        if (
-            _lost(error)
-            or state[:2] in _UNREACHABLE
-            or kind in _NO_ROOM
-            or _never_reached(kind, state)
-        ):
-            self.emit(SourceFailed(problem))
-            return BackendUnavailable(Code.SOURCE_UNAVAILABLE)
-        return InternalError(self._incident(f"the source refused our SQL: {problem}"))
-
-    def _incident(self, problem: str) -> str:
-        incident = token_hex(8)
-        self.emit(Crashed(incident, problem))
-        return incident
+def tables_of(releases: Sequence[BoundedRelease]) -> list[str]:
+    """The tables that releases read, by name."""
+    return sorted(
+        {
+            one.table.name
+            for release in releases
+            for one in nodes(release.rows)
+            if isinstance(one, Scan)
+        }
+    )
 
 
-def _parts(every: Sequence[Connection]) -> list[Part | None]:
+def select_all(table: Table) -> Select[Any]:
+    """All rows and declared columns of a public table."""
+    schema, _, name = table.name.rpartition(".")
+    names: list[Any] = [sql_column(quoted_name(one.name, quote=True)) for one in table.columns]
+    there = sql_table(
+        quoted_name(name, quote=True),
+        *names,
+        schema=quoted_name(schema, quote=True) if schema else None,
+    )
+    return cast("Select[Any]", sql_select(*there.c))
+
+
+def _parts(many: int) -> list[Part | None]:
     """What each connection is asked for: the whole where it is the only one."""
-    return [None] if len(every) == 1 else [(place, len(every)) for place in range(len(every))]
-
-
-def _rows(
-    every: Sequence[Connection], made: Sequence[Select[Any]], given: Bound | None = None
-) -> list[Rows]:
-    if len(every) > 1:
-        return in_parts(list(zip(every, made, strict=True)), given)
-    return [every[0].execute(made[0], given).all()]
-
-
-def _never_reached(kind: str, state: str) -> bool:
-    return not state and kind in {"OperationalError", "ConnectionTimeout", "TimeoutError"}
-
-
-def _lost(error: SQLAlchemyError) -> bool:
-    return isinstance(error, DBAPIError) and error.connection_invalidated
+    return [None] if many == 1 else [(place, many) for place in range(many)]

@@ -6,7 +6,10 @@ from typing import Any
 
 import pytest
 from endtoend.house import AskedGateway
+from engines.sources import connections_of
 from sqlalchemy import event
+
+from gateway.engines.postgresql_parse import PARSED
 
 _MEDIANS = "SELECT {0}, percentile_disc(0.5) WITHIN GROUP (ORDER BY cost) FROM visits GROUP BY {0}"
 
@@ -14,11 +17,13 @@ _MEDIANS = "SELECT {0}, percentile_disc(0.5) WITHIN GROUP (ORDER BY cost) FROM v
 @contextmanager
 def _told(gateway: AskedGateway, dataset: str) -> Iterator[list[tuple[str, Any]]]:
     """Every statement that the source is sent, and what is bound in it."""
-    engine = gateway.asking.served.all()[dataset].source.engine
+    engine = connections_of(gateway.asking.served.all()[dataset].source).engine
     found: list[tuple[str, Any]] = []
 
-    def listen(_h: object, _c: object, statement: str, given: Any, *_: object) -> None:  # noqa: ANN401 - as drivers take it
-        found.append((statement, given))
+    def listen(*said: Any) -> None:  # noqa: ANN401 - as drivers take it
+        _, _, statement, given, context, _ = said
+        if not context.execution_options.get(PARSED):
+            found.append((statement, given))
 
     event.listen(engine, "before_cursor_execute", listen)
     try:

@@ -1,16 +1,23 @@
 """Sources that are made of a few statements, and what their catalogs say."""
 
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
+from threading import Event
+from typing import Any, Final
 
 import duckdb
 import psycopg
 import pyarrow as pa
 from fix_sample import plain
-from sqlalchemy import URL
+from sqlalchemy import URL, column, select, text
 
 from gateway.engines.connect import reading_source
+from gateway.engines.connections import Connections
 from gateway.engines.described import Described, describe
+from gateway.engines.source import Source
+
+_PATIENCE_S: Final = 60.0
 
 
 def in_duckdb(place: Path, statements: str) -> URL:
@@ -41,3 +48,25 @@ def in_postgresql(url: URL, statements: str) -> URL:
 def described(url: URL) -> Described:
     with reading_source(url) as connection:
         return describe(connection)
+
+
+def connections_of(source: Source) -> Connections:
+    """The pools of a source, for whoever looks at the wire."""
+    there: Any = source.database
+    found: Connections = there.connections
+    return found
+
+
+def run_text(source: Source, sql: str, limit_s: float, cancelled: Event | None = None) -> Any:  # noqa: ANN401
+    """The first value that a text gives, by the way that a prepared statement takes."""
+    made = source.database.prepare([], limit_s=_PATIENCE_S, cancelled=None)
+    with closing(made):
+        statement = select(text(sql).columns(column("v")).subquery("s"))
+        return made.run(
+            lambda _: [statement],
+            1,
+            {},
+            lambda every: next(iter(every[0]))[0][0],
+            limit_s=limit_s,
+            cancelled=cancelled,
+        )

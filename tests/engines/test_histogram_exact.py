@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import duckdb
 import psycopg
 import pytest
-from engines.sources import insert_in_duckdb
+from engines.sources import connections_of, insert_in_duckdb
 from fix_sample import plain
 from sqlalchemy import URL
 
@@ -25,7 +25,7 @@ from gateway.catalog.types import parse_type
 from gateway.catalog.values import Value
 from gateway.engines.scalars import TotalScalars
 from gateway.engines.shown import bound
-from gateway.engines.source import Source, Wanted
+from gateway.engines.source import Source
 from gateway.exact import ExactHistogram
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate
@@ -168,7 +168,7 @@ class Database:
         source = Source.open(self.url, TotalScalars(), salt=SALT)
         keys = None if shown is None else [(one,) for one in shown]
         try:
-            exact = source.count(lambda: Wanted(wanted, parts), keys, {}, limit_s=20)
+            exact = source.count(wanted, keys, {}, limit_s=20, parts=parts)
         finally:
             source.close()
         found = []
@@ -407,12 +407,10 @@ def test_key_of_every_type_finds_its_group_again(
     wanted = replace(release(histogram), rows=scan, keys=(key,), histograms=(histogram,))
     source = Source.open(database.url, TotalScalars(), salt=SALT)
     try:
-        [whole] = source.count(lambda: Wanted(wanted), None, {}, limit_s=20)
+        [whole] = source.count(wanted, None, {}, limit_s=20)
         assert len(whole.counts) == len(rows)
         for one, cells in whole.counts.items():
-            assert source.count(lambda: Wanted(wanted), [one], {}, limit_s=20) == (
-                ExactHistogram({one: cells}),
-            )
+            assert source.count(wanted, [one], {}, limit_s=20) == (ExactHistogram({one: cells}),)
     finally:
         source.close()
 
@@ -436,14 +434,14 @@ def test_histogram_is_read_of_the_shown_groups_alone_when_there_are_many(
     wanted = release(FINE)
     source = Source.open(database.url, TotalScalars(), salt=SALT)
     try:
-        with source.engine.connect() as connection:
+        with connections_of(source).engine.connect() as connection:
             few = connection.execute(
                 source.counting(wanted, FINE, {}), bound(wanted.keys, [(1,), (5,)])
             ).all()
             many = connection.execute(source.counting(wanted, FINE, {}, among=False)).all()
-        [found] = source.count(lambda: Wanted(wanted), [(1,), (5,)], {}, limit_s=20)
+        [found] = source.count(wanted, [(1,), (5,)], {}, limit_s=20)
         shown = [(key,) for key in range(1001, 21_001)]
-        [all_] = source.count(lambda: Wanted(wanted), shown, {}, limit_s=20)
+        [all_] = source.count(wanted, shown, {}, limit_s=20)
     finally:
         source.close()
     assert len(few) == 1

@@ -15,7 +15,7 @@ import duckdb
 import psycopg
 import pytest
 from engines.plain_expressing import PlainExpressing
-from engines.sources import insert_in_duckdb
+from engines.sources import connections_of, insert_in_duckdb, run_text
 from fix_sample import plain
 from sqlalchemy import URL, text
 from sqlalchemy.exc import DBAPIError
@@ -266,7 +266,7 @@ def test_source_cannot_be_written_to(database: Database) -> None:
     """The connections that answer are read-only."""
     source = database.open()
     try:
-        with pytest.raises(DBAPIError), source.engine.connect() as connection:
+        with pytest.raises(DBAPIError), connections_of(source).engine.connect() as connection:
             connection.execute(text("INSERT INTO visits VALUES (1, 1, 1)"))
     finally:
         source.close()
@@ -291,16 +291,16 @@ def test_statement_is_stopped_when_late_or_cancelled(
 ) -> None:
     """A statement that would take hours ends, and the connection answers the next one."""
     numbers = {"duckdb": "range(100000000)"}.get(
-        database.url.get_backend_name(), "generate_series(1, 100000000)"
+        database.url.get_backend_name(), "generate_series(1::bigint, 100000000)"
     )
-    heavy = f"SELECT count(*) FROM {numbers} a(x), {numbers} b(x) WHERE (a.x * b.x) % 7 = 3"
+    heavy = f"SELECT count(*) AS v FROM {numbers} a(x), {numbers} b(x) WHERE (a.x * b.x) % 7 = 3"
     source, cancelled = database.open(), Event()
     if set_first:
         cancelled.set()
     limit_s = 60.0 if set_first else 0.3
     try:
         with pytest.raises(Refusal) as refused:
-            source._attempted(lambda here, _: here.execute(text(heavy)), limit_s, cancelled)
+            run_text(source, heavy, limit_s, cancelled)
         assert refused.value.code is code
         assert source.run(release(), {}, limit_s=20).keys == ()
     finally:

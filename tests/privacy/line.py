@@ -25,7 +25,6 @@ from gateway.binding.bound import Cut
 from gateway.bounding.bound_release import bound_release
 from gateway.bounding.bounded import BoundedRelease
 from gateway.engines.shown import Key
-from gateway.engines.source import Wanted
 from gateway.engines.staged import StagedRows
 from gateway.errands import Errand, ErrandRelease
 from gateway.events import Event
@@ -42,7 +41,7 @@ from gateway.pricing import Spending, bought
 from gateway.question import Answer, Request
 from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.choices import Histogram
-from gateway.serving import Serving
+from gateway.source_access import SourceAccess
 from gateway.trail.search import every
 from gateway.twin import Twin
 from gateway.understanding import Question, Understood, understand
@@ -99,57 +98,42 @@ def open_line(
 Bug = Callable[[Priced], Priced]
 
 
-@dataclass(frozen=True)
-class Remembering(Serving):
-    """The dataset as it is served, that asks its source for the same release once.
+@dataclass
+class Remembering(SourceAccess):
+    """What a question has of its source, which is asked for the same release once.
 
     `planted` is a bug in the bounding of contributions, for controls; None where there is none.
     """
 
+    bought: tuple[Priced, ...] = ()
     planted: Callable[[BoundedRelease], BoundedRelease] | None = None
     known: dict[object, ExactTable] = field(default_factory=dict)
     counted: dict[object, Mapping[Histogram, ExactHistogram]] = field(default_factory=dict)
 
-    def run(
-        self,
-        analysis: Analysis,
-        staged: Mapping[str, StagedRows],
-        *,
-        now: datetime,
-        limit_s: float,
-        cancelled: threading.Event,
-    ) -> ExactTable:
+    def run(self, analysis: Analysis, staged: Mapping[str, StagedRows]) -> ExactTable:
         key = (id(analysis), repr(sorted(staged.items(), key=lambda one: one[0])))
         if key not in self.known:
             if self.planted is None:
-                self.known[key] = super().run(
-                    analysis, staged, now=now, limit_s=limit_s, cancelled=cancelled
-                )
+                with self:
+                    self.prepare(self.bought)
+                    self.known[key] = super().run(analysis, staged)
             else:
-                right = bound_release(analysis, now=now, proven=self.proofs.now())
-                wrong = self.planted(right)
-                self.known[key] = self.source.run(wrong, staged, limit_s=limit_s)
+                wrong = self.planted(bound_release(analysis, now=self.now, proven=self.proven))
+                self.known[key] = self.serving.source.run(wrong, staged, limit_s=self.limit_s)
         return self.known[key]
 
     def count(
-        self,
-        analysis: Analysis,
-        shown: Sequence[Key],
-        staged: Mapping[str, StagedRows],
-        *,
-        now: datetime,
-        limit_s: float,
-        cancelled: threading.Event,
+        self, analysis: Analysis, shown: Sequence[Key], staged: Mapping[str, StagedRows]
     ) -> Mapping[Histogram, ExactHistogram]:
         key = (id(analysis), repr(sorted(staged.items(), key=lambda one: one[0])), repr(shown))
         if key not in self.counted:
             if self.planted is None:
-                self.counted[key] = super().count(
-                    analysis, shown, staged, now=now, limit_s=limit_s, cancelled=cancelled
-                )
+                with self:
+                    self.prepare(self.bought)
+                    self.counted[key] = super().count(analysis, shown, staged)
             else:
-                wrong = self.planted(bound_release(analysis, now=now, proven=self.proofs.now()))
-                found = self.source.count(lambda: Wanted(wrong), shown, staged, limit_s=limit_s)
+                wrong = self.planted(bound_release(analysis, now=self.now, proven=self.proven))
+                found = self.serving.source.count(wrong, shown, staged, limit_s=self.limit_s)
                 self.counted[key] = dict(zip(analysis.histograms, found, strict=True))
         return self.counted[key]
 
@@ -160,7 +144,7 @@ class Prepared:
 
     house: House
     question: Question
-    serving: Remembering
+    access: Remembering
     understood: Understood
     bounded: tuple[PricedRelease, ...]
 
@@ -168,15 +152,15 @@ class Prepared:
         return executed(
             replace(self.house, entropy=entropy),
             self.question,
-            self.serving,
+            self.access.serving,
             self.understood,
             Bill(Paid(), tuple(map(_all_bought, self.bounded))),
+            self.access,
             lambda *_: None,
-            threading.Event(),
         )
 
     def finish(self, done: Executed) -> Answer:
-        there = self.house, "q", self.question, self.serving, self.understood
+        there = self.house, "q", self.question, self.access.serving, self.understood
         return finished(*there, Paid(), done, threading.Event())
 
 
@@ -209,10 +193,16 @@ def prepared(
     releases = bought(serving, spending, price)
     if bug is not None:
         releases = tuple(replace(one, parts=tuple(map(bug, one.parts))) for one in releases)
-    remembering = Remembering(
-        serving.policy, serving.views, serving.source, serving.proofs, serving.currency, planted
+    access = Remembering(
+        serving,
+        understood.bound,
+        NOON,
+        house.limit_s,
+        threading.Event(),
+        bought=tuple(part for one in releases for part in one.parts),
+        planted=planted,
     )
-    return Prepared(house, question, remembering, understood, releases)
+    return Prepared(house, question, access, understood, releases)
 
 
 def whole_shares(spending: Spending) -> tuple[Shares, ...]:

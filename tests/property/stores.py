@@ -20,7 +20,7 @@ from gateway.engines.described import describe
 from gateway.engines.proving import Proven, proven
 from gateway.engines.scalars import TotalScalars
 from gateway.engines.shown import Key
-from gateway.engines.source import Source, Wanted
+from gateway.engines.source import Source
 from gateway.engines.staged import StagedRows
 from gateway.errors import BackendUnavailable, InternalError, SourceStopped
 from gateway.exact import ExactHistogram, ExactTable
@@ -65,7 +65,7 @@ class Store:
     ) -> tuple[ExactHistogram, ...]:
         """The exact histograms of a release, of all groups or of those that are shown."""
         try:
-            return self.source.count(lambda: Wanted(release), shown, staged, limit_s=120)
+            return self.source.count(release, shown, staged, limit_s=120)
         except (BackendUnavailable, InternalError, SourceStopped) as refusal:
             raise SourceRaised(f"{self.name}: {refusal.__context__}") from None
 

@@ -1,0 +1,36 @@
+"""How long the source computed a statement that was stopped, and what stopped it.
+
+A source that computes for some rows and not for others tells of them by its time-outs, so these are counted for
+each subject. Waiting tells nothing of any row: a `Computation` covers the time of the statement at the source alone,
+never that of a lock, a connection or a free process.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Ended(Enum):
+    """What ended the computing."""
+
+    LIMIT = "limit"
+    """The statement reached its time limit and was stopped."""
+    CANCEL = "cancel"
+    """The client cancelled the statement, or went away."""
+    STOP = "stop"
+    """The gateway stops; the analyst has no part in it."""
+
+
+@dataclass(frozen=True)
+class Computation:
+    """`seconds` of computing at the source, of the `limit_s` that the statement was allowed."""
+
+    seconds: float
+    limit_s: float
+    ended: Ended
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether it counts as a time-out: it reached the limit, or was cancelled after half of it."""
+        if self.ended is Ended.LIMIT:
+            return True
+        return self.ended is Ended.CANCEL and 2 * self.seconds >= self.limit_s

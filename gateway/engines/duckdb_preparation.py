@@ -1,0 +1,208 @@
+"""Questions prepared on DuckDB: a process of their own that holds its file, and what the catalog of that file says.
+
+A process is taken before the charge and runs the statements of one question. It opened its file for reading alone, so
+nothing in it changes while the process is there: its catalog is read once, in that process, and holds for as long.
+
+INVARIANT: what runs is run by the process whose catalog was read, on the file that it opened. What ends that process
+ends the question: no other process continues it.
+INVARIANT: the clock of the computing begins when the process is told to run. Waiting for a process comes before the
+charge and is no time-out of the source's.
+INVARIANT: DuckDB's own PREPARE plans, and planning computes: nothing is parsed beforehand. That a file has tables and
+columns as declared its catalog says.
+"""
+
+import atexit
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from time import monotonic
+from typing import Final
+
+from sqlalchemy import URL
+
+from gateway.computation import Computation, Ended
+from gateway.engines.described import Described
+from gateway.engines.duckdb_catalog import read_duckdb
+from gateway.engines.duckdb_process.frames import BrokenFrame, Row
+from gateway.engines.duckdb_process.launcher import Launcher
+from gateway.engines.duckdb_process.pool import (
+    Leased,
+    Pool,
+    PoolBusy,
+    PoolStopped,
+    WaitCancelled,
+    places_for,
+)
+from gateway.engines.duckdb_process.process import (
+    Identity,
+    ProcessLate,
+    ProcessLost,
+    Settings,
+    StatementFailed,
+)
+from gateway.engines.duckdb_sql import DuckdbStatements
+from gateway.engines.failures import Failures
+from gateway.engines.preparation import (
+    Given,
+    Preparation,
+    Read,
+    Render,
+    SourceCatalog,
+    Statement,
+    T,
+)
+from gateway.errors import BackendUnavailable, Code, Refusal, SourceStopped
+from gateway.events import SourceFailed
+
+_CATALOG_S: Final = 10.0
+_AWAY: Final = frozenset(
+    {"OutOfMemoryException", "MemoryError", "IOException", "ConnectionException", "OSError"}
+)
+"""Classes of errors that speak of the machine or the file, not of the statement."""
+_BROKEN = (StatementFailed, ProcessLate, ProcessLost, BrokenFrame)
+
+
+_LAUNCHER: Final = Launcher()
+"""One for all files of this process: DuckDB is loaded once. It starts nothing before the first question."""
+atexit.register(_LAUNCHER.close)
+
+
+class DuckDbDatabase:
+    """One file. Safe among threads."""
+
+    def __init__(self, url: URL, failures: Failures) -> None:
+        self.failures = failures
+        self.statements = DuckdbStatements()
+        config = {name: str(value) for name, value in url.query.items() if name != "access_mode"}
+        places = places_for(os.cpu_count() or 1)
+        self.pool = Pool(Settings(url.database or "", config, places), _LAUNCHER)
+        self._lock = threading.Lock()
+        self._catalogs: dict[Identity, SourceCatalog] = {}
+
+    def prepare(
+        self,
+        tables: Sequence[str],
+        *,
+        subject: str,
+        limit_s: float,
+        cancelled: threading.Event | None,
+    ) -> Preparation:
+        """Take a process; a subject that has its share of them waits for one of its own."""
+        with ExitStack() as stack:
+            with self._before_charge(cancelled):
+                leased = stack.enter_context(self.pool.lease(subject, limit_s, cancelled))
+                catalog = self._catalog(leased)
+            if any(catalog.described.find(name) is None for name in tables):
+                raise BackendUnavailable(Code.SOURCE_SCHEMA)
+            return _Prepared(self, leased, catalog, stack.pop_all())
+
+    def close(self) -> None:
+        """Let go of the processes that are not in use."""
+        self.pool.close()
+
+    def stop(self) -> None:
+        """Kill every process, whatever it does."""
+        self.pool.stop()
+
+    def _catalog(self, leased: Leased) -> SourceCatalog:
+        """What this process says of its file; of equal catalogs there is one object."""
+        with self._lock:
+            found = self._catalogs.get(leased.identity)
+        if found is not None:
+            return found
+        deadline = monotonic() + _CATALOG_S
+
+        def ask(sql: str) -> Iterator[Row]:
+            for some in leased.process.run(sql, (), deadline):
+                yield from some
+
+        made = SourceCatalog(Described("main", read_duckdb(ask)))
+        with self._lock:
+            for there in self._catalogs.values():
+                if there.described == made.described:
+                    made = there
+            self._catalogs = {
+                **{one: had for one, had in self._catalogs.items() if self.pool.has(one.number)},
+                leased.identity: made,
+            }
+        return made
+
+    @contextmanager
+    def _before_charge(self, cancelled: threading.Event | None) -> Iterator[None]:
+        """The refusal of somebody who has paid nothing."""
+        try:
+            yield
+        except WaitCancelled:
+            raise SourceStopped(Code.SOURCE_CANCELLED) from None
+        except PoolStopped:
+            raise SourceStopped(Code.SOURCE_CANCELLED, "the gateway stops") from None
+        except PoolBusy:
+            raise BackendUnavailable(
+                Code.SOURCE_UNAVAILABLE,
+                "your earlier questions to this source are still running",
+                "try again when one of them is answered",
+            ) from None
+        except _BROKEN as error:
+            if self.pool.is_stopped or (cancelled is not None and cancelled.is_set()):
+                raise SourceStopped(Code.SOURCE_CANCELLED) from None
+            raise self._unavailable(error) from None
+
+    def failed(
+        self, error: Exception, ran: Computation, cancelled: threading.Event | None
+    ) -> Refusal:
+        """The refusal of somebody who has paid."""
+        if isinstance(error, ProcessLate):
+            return SourceStopped(Code.SOURCE_TIMEOUT, computation=ran)
+        if self.pool.is_stopped:
+            stopped = Computation(ran.seconds, ran.limit_s, Ended.STOP)
+            return SourceStopped(Code.SOURCE_CANCELLED, computation=stopped)
+        if isinstance(error, ProcessLost) and cancelled is not None and cancelled.is_set():
+            left = Computation(ran.seconds, ran.limit_s, Ended.CANCEL)
+            return SourceStopped(Code.SOURCE_CANCELLED, computation=left)
+        if isinstance(error, StatementFailed) and error.kind not in _AWAY:
+            return self.failures.incident(f"the source refused our SQL: {error.kind}")
+        return self._unavailable(error)
+
+    def _unavailable(self, error: Exception) -> Refusal:
+        kind = error.kind if isinstance(error, StatementFailed) else type(error).__name__
+        self.failures.emit(SourceFailed(kind))
+        return BackendUnavailable(Code.SOURCE_UNAVAILABLE)
+
+
+class _Prepared:
+    """One question on its process."""
+
+    def __init__(
+        self, database: DuckDbDatabase, leased: Leased, catalog: SourceCatalog, held: ExitStack
+    ) -> None:
+        self.catalog = catalog
+        self._database = database
+        self._leased = leased
+        self._held = held
+
+    def parse(self, statements: Sequence[Statement], given: Given) -> None:
+        """See above."""
+
+    def run(
+        self,
+        render: Render,
+        parts: int,  # noqa: ARG002 - it uses all cores for one statement
+        given: Given,
+        read: Read[T],
+        *,
+        limit_s: float,
+        cancelled: threading.Event | None,
+    ) -> T:
+        [statement] = render(1)
+        sql = self._database.statements.find(statement)
+        began = monotonic()
+        try:
+            rows = self._leased.process.run(sql.text, sql.parameters(given), began + limit_s)
+            return read([rows])
+        except _BROKEN as error:
+            ran = Computation(monotonic() - began, limit_s, Ended.LIMIT)
+            raise self._database.failed(error, ran, cancelled) from None
+
+    def close(self) -> None:
+        self._held.close()

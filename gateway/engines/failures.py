@@ -1,0 +1,110 @@
+"""From what a source's driver says to refusals.
+
+INVARIANT: whatever the source says in an error stays out of what is raised: an analyst gets one fixed text for
+each code, the log a class and a state.
+INVARIANT: what the catalog explains, and that a source cannot be reached, has codes of its own before the charge; after it
+the same errors say that somebody changed the source meanwhile.
+"""
+
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import Any, Final
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from gateway.computation import Computation, Ended
+from gateway.engines.cancelling import Stopped, Watch
+from gateway.errors import BackendUnavailable, Code, InternalError, Refusal, SourceStopped
+from gateway.events import Crashed, Emit, SourceFailed
+
+_UNREACHABLE: Final = frozenset({"08", "25", "28", "40", "53", "57", "58"})
+"""Classes of SQLSTATE that speak of the server, not of the statement; 25: it is a standby in recovery."""
+_LOCKED: Final = "55P03"
+_PRIVILEGE: Final = "42501"
+_SCHEMA: Final = frozenset({"42P01", "42703", "3F000", "42883", "42704"})
+"""A relation, a column, a schema, a function or a type that is not there."""
+_OTHER_RESULT: Final = "0A000"
+"""What PostgreSQL says of a statement that it knew with columns of other types."""
+_ENDED: Final = {Stopped.CANCELLED: Ended.CANCEL, Stopped.ENDING: Ended.STOP}
+"""What else than its time ended a statement."""
+
+
+@dataclass(frozen=True)
+class Failures:
+    """The failures of one source; `emit` tells the operator."""
+
+    emit: Emit
+
+    def before_charge(self, error: SQLAlchemyError, watch: Watch) -> Refusal:
+        """The refusal of somebody who has paid nothing: the source did not compute."""
+        state, problem = _state(error), _problem(error)
+        if _is_stopped(error, watch):
+            late = watch.stopped in {Stopped.NOT, Stopped.LATE}
+            return SourceStopped(Code.SOURCE_TIMEOUT if late else Code.SOURCE_CANCELLED)
+        if state == _PRIVILEGE:
+            return self._unavailable(Code.SOURCE_PRIVILEGE, problem)
+        if state in _SCHEMA:
+            return self._unavailable(Code.SOURCE_SCHEMA, problem)
+        return self._other(error)
+
+    def after_charge(self, error: SQLAlchemyError, watch: Watch, ran: Computation) -> Refusal:
+        """The refusal of somebody who has paid: the source was told to compute."""
+        state, problem = _state(error), _problem(error)
+        if _is_stopped(error, watch):
+            ended = _ENDED.get(watch.stopped)
+            if ended is None:
+                return SourceStopped(Code.SOURCE_TIMEOUT, computation=ran)
+            cancelled = Computation(ran.seconds, ran.limit_s, ended)
+            return SourceStopped(Code.SOURCE_CANCELLED, computation=cancelled)
+        if state in {*_SCHEMA, _PRIVILEGE, _OTHER_RESULT}:
+            return self._unavailable(Code.SOURCE_CHANGED, problem)
+        return self._other(error)
+
+    def incident(self, problem: str) -> InternalError:
+        """A bug of ours."""
+        incident = token_hex(8)
+        self.emit(Crashed(incident, problem))
+        return InternalError(incident)
+
+    def _other(self, error: SQLAlchemyError) -> Refusal:
+        state, problem = _state(error), _problem(error)
+        kind = type(_cause(error)).__name__
+        never_reached = not state and kind in {
+            "OperationalError",
+            "ConnectionTimeout",
+            "TimeoutError",
+        }
+        if is_lost(error) or state[:2] in _UNREACHABLE or state == _LOCKED or never_reached:
+            return self._unavailable(Code.SOURCE_UNAVAILABLE, problem)
+        return self.incident(f"the source refused our SQL: {problem}")
+
+    def _unavailable(self, code: Code, problem: str) -> Refusal:
+        self.emit(SourceFailed(problem))
+        return BackendUnavailable(code)
+
+
+def is_lost(error: SQLAlchemyError) -> bool:
+    """Whether the connection is gone."""
+    return isinstance(error, DBAPIError) and error.connection_invalidated
+
+
+def _is_stopped(error: SQLAlchemyError, watch: Watch) -> bool:
+    """Whether the statement was stopped: by the server, or by us where it heard us and did not end the statement.
+
+    A server that did not hear us was away: how long it was told to compute says nothing of any row.
+    """
+    if _state(error) == "57014":
+        return True
+    return is_lost(error) and watch.stopped is not Stopped.NOT and not watch.is_unheard
+
+
+def _state(error: SQLAlchemyError) -> str:
+    return str(getattr(_cause(error), "sqlstate", None) or "")
+
+
+def _problem(error: SQLAlchemyError) -> str:
+    return f"{type(_cause(error)).__name__} {_state(error)}".strip()
+
+
+def _cause(error: SQLAlchemyError) -> Any:  # noqa: ANN401 - an error of a driver
+    return (error.orig if isinstance(error, DBAPIError) else None) or error

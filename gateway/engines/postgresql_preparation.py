@@ -1,0 +1,328 @@
+"""Questions prepared on PostgreSQL: a connection that is kept from before the charge to the last statement.
+
+Before the charge the connection is asked for the digests of the tables, and new statements are parsed. Neither takes a
+lock beyond its own end, so nothing of the source is locked while the ledger is written to. Each statement has the
+digests in it once more: see `postgresql_digest`. Where a release is asked for in parts, the tables are locked first,
+then the snapshot is made that all parts share.
+
+INVARIANT: a statement is parsed and described before the charge, never bound, planned or explained: planning computes.
+INVARIANT: an answer is made of the rows of one attempt. Asking again after a kept connection was found dead draws no
+second noise for one charge: noise is drawn from the table that is returned, once, and a failed attempt returns none.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from operator import itemgetter
+from time import monotonic
+from typing import Any, Final
+
+from sqlalchemy import Connection, Result
+from sqlalchemy.exc import SQLAlchemyError
+
+from gateway.computation import Computation, Ended
+from gateway.engines.cancelling import Stopped, Watch, Watchdog
+from gateway.engines.connections import Attempt, Connections, watched
+from gateway.engines.described import describe
+from gateway.engines.failures import Failures, is_lost
+from gateway.engines.postgresql_digest import digests, expected, held, quoted
+from gateway.engines.postgresql_parse import PARSED, parse_only
+from gateway.engines.preparation import (
+    Chunks,
+    Given,
+    Preparation,
+    Read,
+    Render,
+    SourceCatalog,
+    Statement,
+    T,
+)
+from gateway.engines.shard_sizes import estimated_rows
+from gateway.engines.sharding import in_parts, let_go, one_snapshot
+from gateway.engines.versions import require_version
+from gateway.errors import BackendUnavailable, Code
+
+_TRIES: Final = 3
+_ROWS_AT_ONCE: Final = 4096
+_MOST_DRESSED: Final = 512
+_SNAPSHOT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_UNREADABLE: Final = """
+SELECT n.nspname, c.relname, a.attname
+FROM pg_class AS c
+JOIN pg_namespace AS n ON n.oid = c.relnamespace
+JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
+  AND n.nspname <> 'information_schema' AND NOT starts_with(n.nspname, 'pg_')
+  AND NOT (has_schema_privilege(n.oid, 'USAGE')
+           AND has_column_privilege(c.oid, a.attnum, 'SELECT'))
+"""
+_ADDED: Final = 2  # columns of a statement that is held
+_OWN: Final = itemgetter(slice(None, -_ADDED))
+
+Digests = tuple[tuple[str, str], ...]
+"""Tables by their names, each with its digest."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What the catalog said when `connects` connections had been made."""
+
+    connects: int
+    digests: Mapping[str, str]
+    catalog: SourceCatalog
+
+
+class PostgresqlDatabase:
+    """One PostgreSQL. Safe among threads."""
+
+    def __init__(self, connections: Connections, failures: Failures) -> None:
+        self.connections = connections
+        self.failures = failures
+        self.watchdog = Watchdog()
+        self._lock = threading.Lock()
+        self._connects = 0
+        self._known: _Known | None = None
+        self._dressed: OrderedDict[int, tuple[Statement, Statement]] = OrderedDict()
+        connections.on_connect(self._connected)
+        connections.on_execute(parse_only)
+
+    def prepare(
+        self,
+        tables: Sequence[str],
+        *,
+        subject: str,  # noqa: ARG002 - how many questions of one run at a time, the front ends hold
+        limit_s: float,
+        cancelled: threading.Event | None,
+    ) -> Preparation:
+        """Once, and once more where a connection that was kept from earlier questions was found dead."""
+        with self.watchdog.watching(limit_s, cancelled) as watch:
+            attempt = Attempt(watch, limit_s)
+            try:
+                return self._reached(tables, attempt, cancelled)
+            except SQLAlchemyError as error:
+                if not (is_lost(error) and attempt.kept and watch.stopped is Stopped.NOT):
+                    raise self.failures.before_charge(error, watch) from None
+            self.connections.drop()  # whatever ended it may have ended the others
+            try:
+                return self._reached(tables, Attempt(watch, limit_s), cancelled)
+            except SQLAlchemyError as error:
+                raise self.failures.before_charge(error, watch) from None
+
+    def close(self) -> None:
+        self.connections.drop()
+        self.watchdog.close()
+
+    def stop(self) -> None:
+        self.watchdog.stop()
+        self.close()
+
+    def _reached(
+        self, tables: Sequence[str], attempt: Attempt, cancelled: threading.Event | None
+    ) -> Preparation:
+        connection = self.connections.take(attempt)
+        try:
+            with watched(connection, attempt):
+                catalog, found = self.catalog(connection, tables)
+        except BaseException:
+            give_back(connection)
+            raise
+        return _Prepared(self, connection, catalog, found, attempt, cancelled)
+
+    def catalog(
+        self, connection: Connection, tables: Sequence[str]
+    ) -> tuple[SourceCatalog, Digests]:
+        """What the catalog says, and the digests of these tables that go with it; read anew only where they differ."""
+        require_version(connection)
+        connects, known = self._connects, self._known
+        found = _digests(connection, tables)
+        if known is None or known.connects != connects or not _says(known, found):
+            known = self._read(connection, tables)
+        return known.catalog, tuple((name, known.digests[name]) for name in tables)
+
+    def dressed(self, statement: Statement, many: int) -> Statement:
+        """The statement with the digests of so many tables in it; SQLAlchemy remembers what it compiles to."""
+        with self._lock:
+            there = self._dressed.get(id(statement))
+            if there is not None:
+                self._dressed.move_to_end(id(statement))
+                return there[1]
+        made = held(statement, many)
+        with self._lock:
+            # the statement is kept beside it, so that its id stays its own
+            self._dressed[id(statement)] = (statement, made)
+            if len(self._dressed) > _MOST_DRESSED:
+                self._dressed.popitem(last=False)
+        return made
+
+    def _read(self, connection: Connection, tables: Sequence[str]) -> _Known:
+        """Names and types are as of now in some of what is read: so the digests are the same before and after."""
+        names = sorted({*tables, *(() if self._known is None else self._known.digests)})
+        for _ in range(_TRIES):
+            connects = self._connects
+            before = _digests(connection, names)
+            if any(before[name] is None for name in tables):
+                raise BackendUnavailable(Code.SOURCE_SCHEMA)
+            connection.exec_driver_sql(_SNAPSHOT)
+            try:
+                hidden = connection.exec_driver_sql(_UNREADABLE)
+                catalog = SourceCatalog(
+                    describe(connection),
+                    estimated_rows(connection),
+                    frozenset((schema, table, column) for schema, table, column in hidden),
+                )
+            finally:
+                let_go(connection)
+            if _digests(connection, names) == before:
+                there = {name: one for name, one in before.items() if one is not None}
+                self._known = _Known(connects, there, catalog)
+                return self._known
+        raise BackendUnavailable(Code.SOURCE_UNAVAILABLE, hint="try again")
+
+    def _connected(self, *_: object) -> None:
+        with self._lock:
+            self._connects += 1
+
+
+@dataclass
+class _Prepared:
+    """One question on its connection."""
+
+    database: PostgresqlDatabase
+    connection: Connection
+    catalog: SourceCatalog
+    digests: Digests
+    attempt: Attempt
+    cancelled: threading.Event | None
+    _closed: bool = field(default=False)
+
+    def parse(self, statements: Sequence[Statement], given: Given) -> None:
+        failures, limit_s = self.database.failures, self.attempt.limit_s
+        with self.database.watchdog.watching(limit_s, self.cancelled) as watch:
+            try:
+                with watched(self.connection, Attempt(watch, limit_s)):
+                    for one in statements:
+                        self._execute(self.connection, one, given, {PARSED: True})
+            except SQLAlchemyError as error:
+                raise failures.before_charge(error, watch) from None
+
+    def run(
+        self,
+        render: Render,
+        parts: int,
+        given: Given,
+        read: Read[T],
+        *,
+        limit_s: float,
+        cancelled: threading.Event | None,
+    ) -> T:
+        failures, began = self.database.failures, monotonic()
+
+        def failed(error: SQLAlchemyError, watch: Watch) -> BaseException:
+            ran = Computation(monotonic() - began, limit_s, Ended.LIMIT)
+            return failures.after_charge(error, watch, ran)
+
+        with self.database.watchdog.watching(limit_s, cancelled) as watch:
+            attempt = Attempt(watch, limit_s, self.attempt.kept)
+            try:
+                return self._ran(attempt, render, parts, given, read)
+            except SQLAlchemyError as error:
+                if not (is_lost(error) and attempt.kept and watch.stopped is Stopped.NOT):
+                    raise failed(error, watch) from None
+            try:
+                self._reach_again(watch, limit_s)
+                return self._ran(Attempt(watch, limit_s), render, parts, given, read)
+            except SQLAlchemyError as error:
+                raise failed(error, watch) from None
+
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            give_back(self.connection)
+
+    def _reach_again(self, watch: Watch, limit_s: float) -> None:
+        """A connection in the place of one that died; what was charged rests on what the catalog said before."""
+        give_back(self.connection)
+        self.database.connections.drop()
+        self.attempt = Attempt(watch, limit_s)
+        self.connection = self.database.connections.take(self.attempt)
+        with watched(self.connection, self.attempt):
+            tables = [name for name, _ in self.digests]
+            catalog, found = self.database.catalog(self.connection, tables)
+        if found != self.digests or catalog.described != self.catalog.described:
+            raise BackendUnavailable(Code.SOURCE_CHANGED)
+
+    def _ran(self, attempt: Attempt, render: Render, parts: int, given: Given, read: Read[T]) -> T:
+        with watched(self.connection, attempt), ExitStack() as stack:
+            if parts > 1:
+                every = self._others(stack, attempt, parts)
+                if every is not None:
+                    asked = [
+                        (one, self._dressed(statement))
+                        for one, statement in zip(every, render(parts), strict=True)
+                    ]
+                    rows = in_parts(asked, {**given, **self._expected()})
+                    return read([list(_own(iter([one]))) for one in rows])
+            [statement] = render(1)
+            result = self._execute(self.connection, statement, given, {})
+            return read([_own(result.partitions(_ROWS_AT_ONCE))])
+
+    def _others(
+        self, stack: ExitStack, attempt: Attempt, parts: int
+    ) -> Sequence[Connection] | None:
+        """A connection for each part; None where the source has no room, or no shared snapshot, for so many."""
+        others: list[Connection] = []
+        for _ in range(parts - 1):
+            another = stack.enter_context(self.database.connections.more(attempt))
+            if another is None:
+                return None
+            others.append(another)
+        tables = [quoted(name) for name, _ in self.digests]
+        if not stack.enter_context(one_snapshot(self.connection, others, tables, attempt.watch)):
+            return None
+        return (self.connection, *others)
+
+    def _execute(
+        self,
+        connection: Connection,
+        statement: Statement,
+        given: Given,
+        options: Mapping[str, Any],
+    ) -> Result[Any]:
+        bound = {**given, **self._expected()}
+        return connection.execute(self._dressed(statement), bound, execution_options=options)
+
+    def _dressed(self, statement: Statement) -> Statement:
+        return self.database.dressed(statement, len(self.digests))
+
+    def _expected(self) -> Mapping[str, str]:
+        return expected(self.digests)
+
+
+def give_back(connection: Connection) -> None:
+    """Back to its pool; one that cannot be given back is gone."""
+    with suppress(SQLAlchemyError):
+        connection.close()
+
+
+def _own(chunks: Iterator[Sequence[Sequence[Any]]]) -> Chunks:
+    """The rows of the statement itself; it is an error where the tables are not what they were."""
+    for rows in chunks:
+        if any(row[-1] is not True for row in (rows[0], rows[-1])):
+            raise BackendUnavailable(Code.SOURCE_CHANGED)
+        if rows[0][-_ADDED] is None:
+            return  # no row at all: that of the digests alone
+        yield list(map(_OWN, rows))
+
+
+def _says(known: _Known, found: Mapping[str, str | None]) -> bool:
+    return all(one is not None and known.digests.get(name) == one for name, one in found.items())
+
+
+def _digests(connection: Connection, tables: Sequence[str]) -> Mapping[str, str | None]:
+    if not tables:
+        return {}
+    names = tuple(map(quoted, tables))
+    row = connection.exec_driver_sql(digests(len(names)), names).one()
+    return dict(zip(tables, row, strict=True))

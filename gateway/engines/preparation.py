@@ -1,0 +1,104 @@
+"""The stage between a plan and its charge: a source that is reached, and what its catalog says, held for what runs.
+
+A question is prepared before it is charged: its source is connected to, the catalog is read, and its statements are
+parsed. Nothing of that computes on rows. After the charge the same preparation runs them.
+
+INVARIANT: what runs is what was prepared. `run` gives rows only where the tables of the preparation are, at the snapshot
+that the rows are of, what `catalog` says of them; else it raises, and nothing of the rows leaves it. So a step that was
+left out because of a constraint in `catalog` was left out rightly.
+INVARIANT: a refusal of `Database.prepare` and `Preparation.parse` depends on the catalog and on whether the source can be
+reached; whoever gets it has paid nothing. Whatever `run` raises was paid for.
+
+See docs/proofs/licences_held.md.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from sqlalchemy import Select
+
+from gateway.engines.described import Described
+
+Statement: TypeAlias = Select[Any]
+Given: TypeAlias = Mapping[str, list[str | None]]
+"""What a statement is executed with beside the values that stand in it."""
+Chunks: TypeAlias = Iterable[Sequence[Sequence[Any]]]
+"""Rows, some at a time, each with a value for each column of its statement."""
+Render: TypeAlias = Callable[[int], Sequence[Statement]]
+"""The statements of so many parts of one release; their rows are added."""
+
+T = TypeVar("T")
+Read: TypeAlias = Callable[[Sequence[Chunks]], T]
+"""What is made of the rows of each of the statements that ran."""
+
+
+@dataclass(frozen=True, eq=False)
+class SourceCatalog:
+    """What a source's catalog says: its tables, and how many rows it thinks they have, by schema and name.
+
+    `unreadable` are the columns that the login may not read, by schema, table and name. As long as all of it is the same
+    it is the same object.
+    """
+
+    described: Described
+    rows: Mapping[tuple[str, str], int] = field(default_factory=lambda: MappingProxyType({}))
+    unreadable: frozenset[tuple[str, str, str]] = frozenset()
+
+
+class Preparation(Protocol):
+    """One question at its source. It is used by one thread, and closed by whoever made it."""
+
+    @property
+    def catalog(self) -> SourceCatalog:
+        """What is held while this runs."""
+        ...
+
+    def parse(self, statements: Sequence[Statement], given: Given) -> None:
+        """Refuse what the source cannot parse. Nothing is planned or computed."""
+        ...
+
+    def run(
+        self,
+        render: Render,
+        parts: int,
+        given: Given,
+        read: Read[T],
+        *,
+        limit_s: float,
+        cancelled: threading.Event | None,
+    ) -> T:
+        """What `read` makes of the rows of `render(parts)`, all of one snapshot; of `render(1)` where there is no room."""
+        ...
+
+    def close(self) -> None:
+        """Give back what is held. It never raises, and may be called again."""
+        ...
+
+
+class Database(Protocol):
+    """The database of one source."""
+
+    def prepare(
+        self,
+        tables: Sequence[str],
+        *,
+        subject: str,
+        limit_s: float,
+        cancelled: threading.Event | None,
+    ) -> Preparation:
+        """Connect, and read what the catalog says of these tables, by the names that policies give them.
+
+        Where connections are few, each `subject` has a share of them.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of all that is not in use."""
+        ...
+
+    def stop(self) -> None:
+        """End whatever runs, now: the gateway stops, and whoever waits is told so."""
+        ...
