@@ -1,14 +1,12 @@
-"""A dataset that is served from both databases and all worlds at once: whatever is measured is compared.
+"""What a question has of its source, from both databases and all worlds at once: whatever is measured is compared.
 
-It stands where a dataset stands that is served from its source, so that everything around it is the gateway's own:
-stages, noise, the finishing. What it hands on is what the world with everybody says.
+It stands where a question reaches one source, so that everything around it is the gateway's own: stages, noise, the
+finishing. What it hands on is what the world with everybody says.
 """
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from typing import TypeVar
+from typing import ParamSpec, TypeVar
 
 from privacy.fuzzer.worlds import Raised, Worlds
 from property.asked import undropped
@@ -16,17 +14,19 @@ from property.checked import comparable
 from property.counted import counts_of, too_far
 from property.moves import Groups, excesses, groups_of
 
-from gateway.binding.bound import Cut, Stage
 from gateway.bounding.bound_release import bound_release
 from gateway.bounding.bounded import BoundedRelease
 from gateway.engines.shown import Key
 from gateway.engines.staged import StagedRows
 from gateway.errors import UnsupportedSql
 from gateway.exact import ExactHistogram, ExactTable
+from gateway.noise.pricing import Priced
 from gateway.sensitivity.analysis import Analysis, Thresholded
 from gateway.sensitivity.choices import Histogram
-from gateway.serving import Serving
+from gateway.serving import placeholders
+from gateway.source_access import SourceAccess, asks
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -44,9 +44,12 @@ class Found:
     reached: int = 0
 
 
-@dataclass(frozen=True)
-class Everywhere(Serving):
-    """`every` has the worlds in each database; `found` collects what is wrong. `nobody`: the rows of nobody are left out, too."""
+@dataclass
+class Everywhere(SourceAccess):
+    """`every` has the worlds in each database, `able` those that can compute the statement; `found` is what is wrong.
+
+    With `nobody` the rows of nobody are left out, too.
+    """
 
     every: tuple[Worlds, ...] = ()
     units: tuple[str, ...] = ()
@@ -54,18 +57,14 @@ class Everywhere(Serving):
     able: list[Worlds] = field(default_factory=list)
     nobody: bool = True
 
-    def rehearse(self, analyses: Iterable[Analysis], cut: Cut, now: datetime) -> None:
+    def prepare(self, bought: Iterable[Priced]) -> None:
         """Which databases can compute it; a refusal where none can."""
-        nothing = {
-            step.name: StagedRows(tuple((one.id, one.type) for one in step.fields), ())
-            for step in cut.steps
-            if isinstance(step, Stage)
-        }
-        refusals = []
+        nothing, refusals = placeholders(self.cut), []
         for worlds in self.every:
             try:
-                for one in analyses:
-                    self._rendered(worlds, one, nothing, now)
+                for one in bought:
+                    if asks(one):
+                        self._render(worlds, one.analysis, nothing)
             except UnsupportedSql as refusal:
                 refusals.append(refusal)
             else:
@@ -74,34 +73,23 @@ class Everywhere(Serving):
         if not self.able:
             raise refusals[0]
 
-    def run(
-        self,
-        analysis: Analysis,
-        staged: Mapping[str, StagedRows],
-        *,
-        now: datetime,
-        limit_s: float,
-        cancelled: threading.Event,
-    ) -> ExactTable:
+    def run(self, analysis: Analysis, staged: Mapping[str, StagedRows]) -> ExactTable:
         """The exact answer over everybody; the others are held against it."""
-        del limit_s, cancelled
         answers: list[list[Groups]] = []
-        whole: ExactTable | None = None
+        first: ExactTable | None = None
         alike = True
         for worlds in self.able:
-            release = self._bounded(worlds, analysis, now)
+            release = self._bounded(worlds, analysis)
             alike = alike and comparable(release)
             places = worlds.places if self.nobody else worlds.places[:-1]
-            tables = self._asked(
-                lambda w=worlds, r=release, p=places: w.run(undropped(r), staged, p)
-            )  # type: ignore[misc]  # bound at once
+            tables = self._ask(worlds.run, undropped(release), staged, places)
             groups = [self._groups(worlds, one) for one in tables]
             dropped = tables[0]
             if release.least_units is not None:
-                dropped = self._asked(lambda w=worlds, r=release: w.run(r, staged, w.places[:1]))[0]  # type: ignore[misc]  # see above
+                [dropped] = self._ask(worlds.run, release, staged, places[:1])
             self._note(worlds, _wrong(groups, self._groups(worlds, dropped), analysis, self.units))
             answers.append(groups)
-            whole = whole or dropped
+            first = first or dropped
             self.found.compared += len(groups) - 1
         if alike and len(answers) > 1:
             self.found.problems += [
@@ -109,54 +97,46 @@ class Everywhere(Serving):
                 for place, (one, other) in enumerate(zip(*answers, strict=True))
                 if one != other
             ]
-        assert whole is not None
-        return whole
+        assert first is not None
+        return first
 
     def count(
-        self,
-        analysis: Analysis,
-        shown: Sequence[Key],
-        staged: Mapping[str, StagedRows],
-        *,
-        now: datetime,
-        limit_s: float,
-        cancelled: threading.Event,
+        self, analysis: Analysis, shown: Sequence[Key], staged: Mapping[str, StagedRows]
     ) -> Mapping[Histogram, ExactHistogram]:
         """The same for histograms."""
-        del limit_s, cancelled
         if not shown:
             return {one: ExactHistogram({}) for one in analysis.histograms}
-        whole: tuple[ExactHistogram, ...] | None = None
+        first: tuple[ExactHistogram, ...] | None = None
         for worlds in self.able:
-            release = replace(self._bounded(worlds, analysis, now), measurements=())
-            found = self._asked(lambda w=worlds, r=release: w.count(r, staged, shown))  # type: ignore[misc]  # see above
+            release = replace(self._bounded(worlds, analysis), measurements=())
+            found = self._ask(worlds.count, release, staged, shown)
             counts = [[counts_of(one) for one in each] for each in found]
             for unit, one in zip(self.units, counts[1:-1], strict=True):
                 problems = too_far(one, counts[0], analysis)
                 self._note(worlds, (f"without {unit!r}: {what}" for what in problems))
             if counts[-1] != counts[0]:
                 self._note(worlds, ["rows of nobody count in a histogram"])
-            whole = whole or found[0]
+            first = first or found[0]
             self.found.compared += len(counts) - 1
-        assert whole is not None
-        return dict(zip(analysis.histograms, whole, strict=True))
+        assert first is not None
+        return dict(zip(analysis.histograms, first, strict=True))
 
-    def _bounded(self, worlds: Worlds, analysis: Analysis, now: datetime) -> BoundedRelease:
-        return bound_release(analysis, now=now, proven=worlds.proven)
+    def _bounded(self, worlds: Worlds, analysis: Analysis) -> BoundedRelease:
+        return bound_release(analysis, now=self.now, proven=worlds.proven)
 
-    def _rendered(
-        self, worlds: Worlds, analysis: Analysis, staged: Mapping[str, StagedRows], now: datetime
+    def _render(
+        self, worlds: Worlds, analysis: Analysis, staged: Mapping[str, StagedRows]
     ) -> None:
-        release = self._bounded(worlds, analysis, now)
+        release = self._bounded(worlds, analysis)
         if release.measurements or not release.histograms:
             # what `run` sends first: it is remembered
             worlds.source.statement(undropped(release), staged)
         for histogram in release.histograms:
             worlds.source.counting(release, histogram, staged)
 
-    def _asked(self, work: Callable[[], list[T]]) -> list[T]:
+    def _ask(self, ask: Callable[P, list[T]], *given: P.args, **named: P.kwargs) -> list[T]:
         try:
-            return work()
+            return ask(*given, **named)
         except Raised as raised:
             self.found.problems.append(f"raised: {raised}")
             raise Broken from None

@@ -19,7 +19,6 @@ from privacy.fuzzer.worlds import Server, Worlds, worlds_in
 from gateway.answering import finished
 from gateway.binding.bound import Cut
 from gateway.budget.account import Currency
-from gateway.engines.source import Source
 from gateway.errands import Errand, ErrandRelease
 from gateway.errors import Code, Refusal
 from gateway.executing import Bill, executed
@@ -34,7 +33,7 @@ from gateway.policy.rules import Mechanism
 from gateway.policy.subjects import Subject
 from gateway.pricing import Spending, bought
 from gateway.question import Request
-from gateway.serving import Proofs, Seen
+from gateway.serving import Proofs, Serving
 from gateway.understanding import Question, understand
 from gateway.views import Views
 
@@ -42,6 +41,7 @@ NOON: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
 _NONE: Final = DiscreteLaplace(Fraction(1, 4096))
 """Noise of which all draws are 0: another one has a chance of e^-4096."""
 _PRICE: Final = Fraction(64)
+_NOBODY: Final = 3  # one of so many is asked without the rows of nobody, too
 _SIMULATED: Final = (
     40  # one of so many statements is finished with its intervals, which runs it 199 times
 )
@@ -70,32 +70,25 @@ class Bench:
     house: House
     views: Views
     every: tuple[Worlds, Worlds]
-    public: Source
     subjects: Mapping[str, Subject]
 
-    def serving(self, *, nobody: bool = True) -> Everywhere:
-        """As it is served to one statement."""
+    def serving(self) -> Serving:
+        """The dataset; its source is one of what is public."""
         pure = self.catalog.policy.privacy.mechanism is Mechanism.LAPLACE
-        worlds = self.every[-1]
-        return Everywhere(
+        worlds, dataset = self.every[-1], self.catalog.policy.dataset
+        return Serving(
             self.catalog.policy,
             self.views,
-            self.public,
-            Proofs(lambda: Seen(worlds.proven, {})),
+            worlds.source,
+            Proofs(dataset, worlds.source.described),
             Currency.PURE if pure else Currency.ZCDP,
-            self.every,
-            self.catalog.units,
-            nobody=nobody,
         )
 
     def try_sentence(self, seed: str, said: Sentence) -> Outcome:
         """Everything from the text to the last row."""
-        number = int.from_bytes(sha256(seed.encode()).digest()[:4])
-        serving = self.serving(nobody=number % 3 == 0)
-        outcome = Outcome(seed, said, None, found=serving.found)
-        house = replace(self.house, entropy=Stream(seed))
+        outcome = Outcome(seed, said, None)
         try:
-            self._answered(house, serving, said, simulated=number % _SIMULATED == 0)
+            self._answered(outcome)
         except Broken:
             pass  # it is among the problems
         except Refusal as refusal:
@@ -104,13 +97,12 @@ class Bench:
                 outcome.found.problems.append(f"a refusal that is a bug: {refusal}")
         except Exception as error:  # noqa: BLE001 - whatever it is, it would end in GW901
             outcome.found.problems.append(f"crashed: {type(error).__name__}: {error}")
-        for worlds in self.every:
-            worlds.enter(worlds.places[0])
         return outcome
 
-    def _answered(
-        self, house: House, serving: Everywhere, said: Sentence, *, simulated: bool
-    ) -> None:
+    def _answered(self, outcome: Outcome) -> None:
+        said, serving = outcome.sentence, self.serving()
+        house = replace(self.house, entropy=Stream(outcome.seed))
+        number = int.from_bytes(sha256(outcome.seed.encode()).digest()[:4])
         subject = self.subjects[said.subject]
         question = Question(said.sql, subject, "rest", NOON, None, said.values)
         understood = understand(question, self.views, house.twin.borrowed)
@@ -118,12 +110,26 @@ class Bench:
         if not isinstance(cut, Cut):
             return
         spending = Spending(Request(said.sql), understood, analysed(cut, serving, NOON))
-        serving.rehearse(spending.analyses, cut, NOON)
         price = _PRICE if spending.measures else None
         bill = Bill(Paid(), tuple(map(_silent, bought(serving, spending, price))))
         never = threading.Event()
-        done = executed(house, question, serving, understood, bill, lambda *_: None, never)
-        if simulated:
+        with Everywhere(
+            serving,
+            subject.name,
+            cut,
+            NOON,
+            house.limit_s,
+            never,
+            every=self.every,
+            units=self.catalog.units,
+            found=outcome.found,
+            nobody=number % _NOBODY == 0,
+        ) as access:
+            access.prepare(part for one in bill.releases for part in one.priced.parts)
+            done = executed(
+                house, question, serving, understood, bill, access, lambda *_: None
+            )
+        if number % _SIMULATED == 0:
             finished(house, "q", question, serving, understood, Paid(), done, never)
             return
         most = serving.policy.sizes.result_rows
@@ -157,11 +163,10 @@ def bench(server: Server, house: House, seed: str) -> Iterator[Bench]:
 def bench_of(server: Server, house: House, made: Catalog) -> Iterator[Bench]:
     """A catalog, ready to be asked."""
     with worlds_in(server, made) as every:
-        views, public = Views(made.policy), every[-1].public(server.url)
+        views = Views(made.policy)
         try:
-            yield Bench(made, house, views, every, public, people(SUBJECTS))
+            yield Bench(made, house, views, every, people(SUBJECTS))
         finally:
-            public.close()
             for shown in views.shown:
                 house.twin.forget(shown)
 

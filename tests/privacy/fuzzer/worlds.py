@@ -5,25 +5,28 @@ search path in PostgreSQL and by its database in DuckDB. Rows lie in another ord
 """
 
 import sys
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from importlib.util import find_spec
 from time import perf_counter, thread_time
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+import duckdb
 import psycopg
 from fix_sample import plain
+from privacy.fuzzer.alarm import Alarm
 from privacy.fuzzer.catalogs import Catalog
 from property.people import World
 from property.stores import filling
-from sqlalchemy import URL, Connection, StaticPool, create_engine
+from sqlalchemy import URL, Connection, NullPool, create_engine
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql.expression import Select
 
 from gateway.bounding.bounded import BoundedRelease
-from gateway.engines.described import describe
+from gateway.engines.described import Described, describe
+from gateway.engines.duckdb_catalog import read_duckdb
+from gateway.engines.duckdb_sql import DuckdbStatements
 from gateway.engines.exact_histograms import histogram_of
 from gateway.engines.exact_rows import whole
 from gateway.engines.proving import Proven, proven
@@ -33,9 +36,11 @@ from gateway.engines.source import Source
 from gateway.engines.staged import StagedRows
 from gateway.exact import ExactHistogram, ExactTable
 
+T = TypeVar("T")
+Given = Mapping[str, Any]
 SALT: Final = "clinic"
 LONGEST_S: Final = 5.0
-"""What a statement over some fifty rows may compute: a hundred times what the longest of them takes."""
+"""What a statement over some fifty rows may compute: several times what the longest of them takes."""
 _STOPPED_S: Final = 30.0
 
 
@@ -44,59 +49,15 @@ class Raised(Exception):
 
 
 @dataclass
-class Alarm:
-    """Calls what stops a statement when it runs for too long: DuckDB has no limit of its own."""
-
-    _asked: threading.Condition = field(default_factory=threading.Condition)
-    _until: float | None = None
-    _stop: Callable[[], None] = lambda: None
-    _ended: bool = False
-
-    @classmethod
-    @contextmanager
-    def running(cls) -> Iterator["Alarm"]:
-        """One thread for all statements."""
-        made = cls()
-        thread = threading.Thread(target=made._wait, daemon=True)
-        thread.start()
-        try:
-            yield made
-        finally:
-            with made._asked:
-                made._ended = True
-                made._asked.notify()
-            thread.join()
-
-    @contextmanager
-    def set_to(self, seconds: float, stop: Callable[[], None]) -> Iterator[None]:
-        """While this is open."""
-        with self._asked:
-            self._until, self._stop = perf_counter() + seconds, stop
-        try:
-            yield
-        finally:
-            with self._asked:
-                self._until = None
-
-    def _wait(self) -> None:
-        with self._asked:
-            while not self._ended:
-                self._asked.wait(1.0)
-                if self._until is not None and perf_counter() > self._until:
-                    self._stop()
-
-
-@dataclass
 class Server:
-    """A database of each kind, and what the catalog that is there now is called in both."""
+    """A database of each kind, in which the worlds of one catalog after the other are made."""
 
     postgresql: Connection
     writer: psycopg.Connection
-    duckdb: Connection
-    sources: Mapping[str, Source]
+    duckdb: duckdb.DuckDBPyConnection
     url: URL
     prefix: str
-    alarm: "Alarm"
+    alarm: Alarm
     catalogs: int = 0
 
     @classmethod
@@ -105,75 +66,48 @@ class Server:
         """`url` is a database of PostgreSQL in which schemas may be made."""
         options = f"-c statement_timeout={int(_STOPPED_S * 1000)} -c jit=off -c TimeZone=UTC"
         there = url.update_query_dict({"options": options})
-        sources = {
-            "postgresql": Source.open(there, TotalScalars(), salt=SALT),
-            "duckdb": Source.open(
-                URL.create("duckdb", database=":memory:"), TotalScalars(), salt=SALT
-            ),
-        }
-        engine = create_engine(
-            "duckdb:///:memory:", poolclass=StaticPool, connect_args={"config": {"threads": "1"}},
-            isolation_level="AUTOCOMMIT",
-        )  # fmt: skip
-        # DuckDB's driver looks for it on the disk again with every value that is bound
-        absent = find_spec("pandas") is None
-        if absent:
-            sys.modules["pandas"] = None  # type: ignore[assignment]  # that is how Python is told
-        try:
-            with (
-                Alarm.running() as alarm,
-                sources["postgresql"].engine.connect() as postgresql,
-                engine.connect() as duckdb,
-                psycopg.connect(plain(url), autocommit=True) as writer,
-            ):
-                duckdb.exec_driver_sql("SET TimeZone = 'UTC'")
-                # names of tables are never those of variables of ours
-                duckdb.exec_driver_sql("SET python_enable_replacements = false")
-                yield cls(postgresql, writer, duckdb, sources, there, prefix, alarm)
-        finally:
-            if absent:
-                del sys.modules["pandas"]
-            engine.dispose()
-            for source in sources.values():
-                source.close()
+        engine = create_engine(there, poolclass=NullPool, isolation_level="AUTOCOMMIT")
+        with (
+            _without_pandas(),
+            Alarm.running() as alarm,
+            engine.connect() as postgresql,
+            psycopg.connect(plain(url), autocommit=True) as writer,
+            duckdb.connect(":memory:", config={"threads": "1"}) as there_too,
+        ):
+            there_too.execute("SET TimeZone = 'UTC'")
+            # names of tables are never those of variables of ours
+            there_too.execute("SET python_enable_replacements = false")
+            yield cls(postgresql, writer, there_too, there, prefix, alarm)
 
 
 @dataclass
 class Worlds:
-    """Of one kind of database: the world, the worlds without one person, the world without the rows of nobody."""
+    """Of one kind of database: the world, the worlds without one person, the world without the rows of nobody.
+
+    `enter` makes a world the one that `execute` asks.
+    """
 
     name: str
     source: Source
-    connection: Connection
+    enter: Callable[[str], object]
+    execute: Callable[[Select[Any], Given], Sequence[Any]]
+    stop: Callable[[], object]
+    alarm: Alarm
     places: tuple[str, ...]
     proven: Mapping[str, Proven]
-    alarm: Alarm
     longest_s: float = 0.0
-
-    def _stop(self) -> None:
-        driver: Any = self.connection.connection.driver_connection
-        if self.name == "duckdb":
-            driver.interrupt()  # PostgreSQL has its own limit
-
-    def public(self, url: URL) -> Source:
-        """What public tables are read from: they are the same in every world."""
-        options = f"{url.query['options']} -c search_path={self.places[0]}"
-        return Source.open(url.update_query_dict({"options": options}), TotalScalars(), salt=SALT)
-
-    def enter(self, place: str) -> None:
-        """What is asked from now on is about this world."""
-        how = f"USE {place}" if self.name == "duckdb" else f"SET search_path = {place}"
-        self.connection.exec_driver_sql(how)
 
     def run(
         self, release: BoundedRelease, staged: Mapping[str, StagedRows], places: Sequence[str]
     ) -> list[ExactTable]:
         """The exact integers in each of these worlds."""
         made = self.source.statement(release, staged)
-        return [
-            self._asked(place, lambda: whole(release, self.connection.execute(made)), made)
-            for place in places
-        ]
+
+        def work() -> ExactTable:
+            rows = self.execute(made, {})
+            return whole(release, iter([rows] if rows else []))
+
+        return [self._asked(place, work, made) for place in places]
 
     def count(
         self, release: BoundedRelease, staged: Mapping[str, StagedRows], shown: Sequence[Key]
@@ -184,25 +118,23 @@ class Worlds:
 
         def work() -> tuple[ExactHistogram, ...]:
             return tuple(
-                histogram_of(release, one, [self.connection.execute(each, keys).all()])
+                histogram_of(release, one, [self.execute(each, keys)])
                 for one, each in zip(release.histograms, made, strict=True)
             )
 
         return [self._asked(place, work, made[0]) for place in self.places]
 
-    def _asked(self, place: str, work: Callable[[], Any], made: Select[Any]) -> Any:  # noqa: ANN401 - what `work` gives
+    def _asked(self, place: str, work: Callable[[], T], made: Select[Any]) -> T:
         self.enter(place)
         before, at = thread_time(), perf_counter()
         try:
-            with self.alarm.set_to(_STOPPED_S, self._stop):
+            with self.alarm.set_to(_STOPPED_S, self.stop):
                 found = work()
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, duckdb.Error) as error:
             cause = getattr(error, "orig", None) or error
-            text = str(made.compile(dialect=self.connection.dialect))[:4000]
-            raise Raised(
-                f"{self.name}: {type(cause).__name__}: {str(cause)[:300]}\n{text}"
-            ) from None
-        # threads of ours wait for PostgreSQL, so there it is the clock's time
+            text = f"{type(cause).__name__}: {str(cause)[:300]}\n{str(made)[:4000]}"
+            raise Raised(f"{self.name}: {text}") from None
+        # this thread waits for PostgreSQL, so there it is the clock's time
         took = thread_time() - before if self.name == "duckdb" else perf_counter() - at
         self.longest_s = max(self.longest_s, took)
         if took > LONGEST_S:
@@ -214,24 +146,68 @@ class Worlds:
 def worlds_in(server: Server, catalog: Catalog) -> Iterator[tuple[Worlds, Worlds]]:
     """In both databases, gone afterwards."""
     server.catalogs += 1
-    base = catalog.world
-    every = [base, *(catalog.without(one) for one in catalog.units), catalog.without(None)]
-    stem = f"{server.prefix}_{server.catalogs}"
-    places = tuple(f"{stem}_{number}" for number in range(len(every)))
+    every = [
+        catalog.world,
+        *(catalog.without(one) for one in catalog.units),
+        catalog.without(None),
+    ]
+    places = tuple(f"{server.prefix}_{server.catalogs}_{number}" for number in range(len(every)))
+    pair = _in_duckdb(server, catalog, places), _in_postgresql(server, catalog, places)
     try:
         _fill_postgresql(server, catalog, places, every)
         _fill_duckdb(server, catalog, places, every)
-        yield (
-            _described(server, catalog, "duckdb", places),
-            _described(server, catalog, "postgresql", places),
-        )
+        for worlds in pair:
+            worlds.enter(places[0])
+        mine = Described("main", read_duckdb(lambda sql: server.duckdb.execute(sql).fetchall()))
+        pair[0].proven = proven(catalog.policy.dataset, mine)
+        pair[1].proven = proven(catalog.policy.dataset, describe(server.postgresql))
+        yield pair
     finally:
-        server.duckdb.exec_driver_sql("USE memory")
+        for worlds in pair:
+            worlds.source.close()
+        server.duckdb.execute("USE memory")
         for place in places:
-            server.duckdb.exec_driver_sql(f"DETACH DATABASE IF EXISTS {place}")
+            server.duckdb.execute(f"DETACH DATABASE IF EXISTS {place}")
         with server.writer.transaction():
             for place in places:
                 server.writer.execute(f"DROP SCHEMA IF EXISTS {place} CASCADE".encode())
+
+
+def _in_postgresql(server: Server, catalog: Catalog, places: tuple[str, ...]) -> Worlds:
+    """Its source reads what is public, which is the same in every world."""
+    options = f"{server.url.query['options']} -c search_path={places[0]}"
+    there = server.url.update_query_dict({"options": options})
+    connection = server.postgresql
+    return Worlds(
+        "postgresql",
+        Source.open(there, TotalScalars(), salt=SALT),
+        lambda place: connection.exec_driver_sql(f"SET search_path = {place}"),
+        lambda made, given: connection.execute(made, given).all(),
+        lambda: None,  # it has a limit of its own
+        server.alarm,
+        places,
+        {},
+    )
+
+
+def _in_duckdb(server: Server, catalog: Catalog, places: tuple[str, ...]) -> Worlds:
+    """Its source renders alone."""
+    connection, known = server.duckdb, DuckdbStatements()
+
+    def execute(made: Select[Any], given: Given) -> Sequence[Any]:
+        one = known.find(made)
+        return connection.execute(one.text, one.parameters(given)).fetchall()
+
+    return Worlds(
+        "duckdb",
+        Source.open(URL.create("duckdb", database=":memory:"), TotalScalars(), salt=SALT),
+        lambda place: connection.execute(f"USE {place}"),
+        execute,
+        connection.interrupt,
+        server.alarm,
+        places,
+        {},
+    )
 
 
 def _fill_postgresql(
@@ -248,17 +224,22 @@ def _fill_postgresql(
 def _fill_duckdb(
     server: Server, catalog: Catalog, places: Sequence[str], every: Sequence[World]
 ) -> None:
-    driver: Any = server.duckdb.connection.driver_connection
     for number, (place, world) in enumerate(zip(places, every, strict=True)):
-        driver.execute(f"ATTACH ':memory:' AS {place}")
-        driver.execute(f"USE {place}")
+        server.duckdb.execute(f"ATTACH ':memory:' AS {place}")
+        server.duckdb.execute(f"USE {place}")
         for sql, values in filling(world.shuffled(-number), "duckdb", catalog.constraints):
-            driver.execute(sql, values)
+            server.duckdb.execute(sql, values)
 
 
-def _described(server: Server, catalog: Catalog, name: str, places: tuple[str, ...]) -> Worlds:
-    connection = server.duckdb if name == "duckdb" else server.postgresql
-    found = Worlds(name, server.sources[name], connection, places, {}, server.alarm)
-    found.enter(places[0])
-    found.proven = proven(catalog.policy.dataset, describe(connection))
-    return found
+@contextmanager
+def _without_pandas() -> Iterator[None]:
+    """DuckDB's driver looks for it on the disk again with every value that is bound; where it is not, that is said once."""
+    if find_spec("pandas") is not None:
+        yield
+        return
+    sys.modules["pandas"] = None  # type: ignore[assignment]  # that is how Python is told
+    try:
+        yield
+    finally:
+        with suppress(KeyError):
+            del sys.modules["pandas"]
