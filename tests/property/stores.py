@@ -93,7 +93,7 @@ def in_duckdb(place: Path, worlds: Sequence[World], seed: int) -> Iterator[list[
         for number, one in enumerate(worlds):
             file = place / f"{seed}_{number}.duckdb"
             with duckdb.connect(str(file)) as connection:
-                for statement, values in _filling(one.shuffled(seed + number), "duckdb"):
+                for statement, values in filling(one.shuffled(seed + number), "duckdb"):
                     connection.execute(statement, values)
             query = {
                 "threads": str(chance.randint(1, 4)),
@@ -121,7 +121,7 @@ def in_postgresql(url: URL, worlds: Sequence[World], seed: int) -> Iterator[list
             for number, (one, schema) in enumerate(zip(worlds, schemas, strict=True)):
                 connection.execute(f"CREATE SCHEMA {schema}".encode())
                 connection.execute(f"SET search_path = {schema}".encode())
-                for statement, values in _filling(one.shuffled(seed - number - 1), "postgresql"):
+                for statement, values in filling(one.shuffled(seed - number - 1), "postgresql"):
                     connection.execute(statement.encode(), values)
                 if chance.random() < 0.5:
                     connection.execute(b"ANALYZE")
@@ -157,19 +157,21 @@ def _settings(chance: random.Random) -> dict[str, str]:
     return made
 
 
-def _filling(world: World, dialect: str) -> Iterator[tuple[str, Any]]:
+def filling(
+    world: World, dialect: str, constraints: Mapping[str, Sequence[str]] | None = None
+) -> Iterator[tuple[str, Any]]:
+    """What makes and fills the tables. Without `constraints` of each table, those of the clinic's keys."""
     mark = "?" if dialect == "duckdb" else "%s"
     for table in world.dataset.tables:
         kinds = [str(one.type) for one in table.columns]
         if dialect == "duckdb":
             kinds = ["decimal(38,10)" if kind == "numeric" else kind for kind in kinds]
-        columns = ", ".join(
-            f"{one.name} {kind}" for one, kind in zip(table.columns, kinds, strict=True)
-        )
-        key = _KEYS.get(table.name)
-        if key is not None and (world.keyed or table.public):
-            columns += f", UNIQUE ({key})"
-        yield f"CREATE TABLE {table.name} ({columns})", None
+        columns = [f"{one.name} {kind}" for one, kind in zip(table.columns, kinds, strict=True)]
+        if constraints is not None:
+            columns += constraints[table.name]
+        elif table.name in _KEYS and (world.keyed or table.public):
+            columns.append(f"UNIQUE ({_KEYS[table.name]})")
+        yield f"CREATE TABLE {table.name} ({', '.join(columns)})", None
         rows = world.rows[table.name]
         items = ", ".join(f"CAST(unnest(CAST({mark} AS text[])) AS {kind})" for kind in kinds)
         if rows:

@@ -1,0 +1,32 @@
+"""One statement of the fuzzer again: `python -m privacy.fuzzer.again SEED/NUMBER …`, from `tests`.
+
+It prints everything that a problem takes, with as few rows as still show it.
+"""
+
+import sys
+
+from privacy.fuzzer.ground import own_ground
+from privacy.fuzzer.reduction import reduced
+from privacy.fuzzer.statements import sentence
+from privacy.fuzzer.trial import bench, shown
+
+
+def main(seeds: list[str]) -> int:
+    """How many of them have a problem."""
+    wrong = 0
+    with own_ground("again") as (server, line):
+        for seed in seeds:
+            house = line.asking.house
+            with bench(server, house, seed.rpartition("/")[0]) as made:
+                said = sentence(made.catalog, seed)
+                outcome = made.try_sentence(seed, said)
+                catalog = made.catalog
+            if outcome.found.problems:
+                wrong += 1
+                catalog, outcome = reduced(server, house, made, said, seed)
+            print(shown(catalog, outcome))  # noqa: T201 - this is what it is for
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(min(main(sys.argv[1:]), 1))

@@ -1,0 +1,48 @@
+"""Fewer rows that show the same problem: what is left is what it takes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from privacy.fuzzer.catalogs import Catalog
+from privacy.fuzzer.statements import Sentence
+from privacy.fuzzer.trial import Bench, Outcome, bench_of
+from privacy.fuzzer.worlds import Server
+from property.people import Row
+
+from gateway.house import House
+
+Rows = Mapping[str, Sequence[Row]]
+
+
+def reduced(
+    server: Server, house: House, made: Bench, said: Sentence, seed: str
+) -> tuple[Catalog, Outcome]:
+    """The catalog with as few rows as still show a problem, and the problem."""
+    catalog, outcome = made.catalog, _tried(server, house, made.catalog, said, seed)
+    smaller = True
+    while smaller:
+        smaller = False
+        for rows in _smaller(catalog.rows):
+            one = replace(catalog, rows=rows)
+            found = _tried(server, house, one, said, seed)
+            if found.found.problems:
+                catalog, outcome, smaller = one, found, True
+                break
+    return catalog, outcome
+
+
+def _tried(server: Server, house: House, catalog: Catalog, said: Sentence, seed: str) -> Outcome:
+    with bench_of(server, house, catalog) as made:
+        return made.try_sentence(seed, said)
+
+
+def _smaller(rows: Rows) -> Iterator[Rows]:
+    """Half of a table first, then row by row."""
+    for name, there in rows.items():
+        if len(there) > 3:
+            middle = len(there) // 2
+            yield {**rows, name: there[:middle]}
+            yield {**rows, name: there[middle:]}
+    for name, there in rows.items():
+        for place in range(len(there)):
+            yield {**rows, name: [*there[:place], *there[place + 1 :]]}

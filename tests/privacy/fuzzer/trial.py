@@ -1,0 +1,194 @@
+"""One statement through the whole line, in all worlds at once: what becomes of it, and everything that is wrong."""
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from hashlib import sha256
+from typing import Final
+
+from fix_policy import people
+from noise.streams import Stream
+from privacy.fuzzer.catalogs import SUBJECTS, Catalog, catalog
+from privacy.fuzzer.everywhere import Broken, Everywhere, Found
+from privacy.fuzzer.statements import Sentence, sentence
+from privacy.fuzzer.worlds import Server, Worlds, worlds_in
+
+from gateway.answering import finished
+from gateway.binding.bound import Cut
+from gateway.budget.account import Currency
+from gateway.errands import Errand, ErrandRelease
+from gateway.errors import Code, Refusal
+from gateway.executing import Bill, executed
+from gateway.finishing import run_finishing
+from gateway.house import House
+from gateway.noise.mechanism import DiscreteLaplace
+from gateway.noise.pricing import Shares
+from gateway.noise.rolling import PricedRelease
+from gateway.paid import Paid
+from gateway.pipeline import analysed
+from gateway.policy.rules import Mechanism
+from gateway.policy.subjects import Subject
+from gateway.pricing import Spending, bought
+from gateway.question import Request
+from gateway.serving import Proofs, Serving
+from gateway.understanding import Question, understand
+from gateway.views import Views
+
+NOON: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
+_NONE: Final = DiscreteLaplace(Fraction(1, 4096))
+"""Noise of which all draws are 0: another one has a chance of e^-4096."""
+_PRICE: Final = Fraction(64)
+_NOBODY: Final = 3  # one of so many is asked without the rows of nobody, too
+_SIMULATED: Final = (
+    40  # one of so many statements is finished with its intervals, which runs it 199 times
+)
+
+
+@dataclass
+class Outcome:
+    """What became of a statement: `code` is that of its refusal, None where it was answered."""
+
+    seed: str
+    sentence: Sentence
+    code: Code | None
+    said: str = ""
+    found: Found = field(default_factory=Found)
+
+    @property
+    def compared(self) -> bool:
+        return self.found.compared > 0
+
+
+@dataclass(frozen=True)
+class Bench:
+    """A catalog in all its worlds, and the house that answers about it."""
+
+    catalog: Catalog
+    house: House
+    views: Views
+    every: tuple[Worlds, Worlds]
+    subjects: Mapping[str, Subject]
+
+    def serving(self) -> Serving:
+        """The dataset; its source is one of what is public."""
+        pure = self.catalog.policy.privacy.mechanism is Mechanism.LAPLACE
+        worlds, dataset = self.every[-1], self.catalog.policy.dataset
+        return Serving(
+            self.catalog.policy,
+            self.views,
+            worlds.source,
+            Proofs(dataset, worlds.source.described),
+            Currency.PURE if pure else Currency.ZCDP,
+        )
+
+    def try_sentence(self, seed: str, said: Sentence) -> Outcome:
+        """Everything from the text to the last row."""
+        outcome = Outcome(seed, said, None)
+        try:
+            self._answered(outcome)
+        except Broken:
+            pass  # it is among the problems
+        except Refusal as refusal:
+            outcome.code, outcome.said = refusal.code, str(refusal)
+            if refusal.code is Code.INTERNAL:
+                outcome.found.problems.append(f"a refusal that is a bug: {refusal}")
+        except Exception as error:  # noqa: BLE001 - whatever it is, it would end in GW901
+            outcome.found.problems.append(f"crashed: {type(error).__name__}: {error}")
+        return outcome
+
+    def _answered(self, outcome: Outcome) -> None:
+        said, serving = outcome.sentence, self.serving()
+        house = replace(self.house, entropy=Stream(outcome.seed))
+        number = int.from_bytes(sha256(outcome.seed.encode()).digest()[:4])
+        subject = self.subjects[said.subject]
+        question = Question(said.sql, subject, "rest", NOON, None, said.values)
+        understood = understand(question, self.views, house.twin.borrowed)
+        cut = understood.bound
+        if not isinstance(cut, Cut):
+            return
+        spending = Spending(Request(said.sql), understood, analysed(cut, serving, NOON))
+        price = _PRICE if spending.measures else None
+        bill = Bill(Paid(), tuple(map(_silent, bought(serving, spending, price))))
+        never = threading.Event()
+        with Everywhere(
+            serving,
+            subject.name,
+            cut,
+            NOON,
+            house.limit_s,
+            never,
+            every=self.every,
+            units=self.catalog.units,
+            found=outcome.found,
+            nobody=number % _NOBODY == 0,
+        ) as access:
+            access.prepare(part for one in bill.releases for part in one.priced.parts)
+            done = executed(
+                house, question, serving, understood, bill, access, lambda *_: None
+            )
+        if number % _SIMULATED == 0:
+            finished(house, "q", question, serving, understood, Paid(), done, never)
+            return
+        most = serving.policy.sizes.result_rows
+        with house.twin.borrowed(subject.name, understood.view.shown) as twin:
+            run_finishing(cut.finishing, done.constants, twin, most)
+
+
+def _silent(release: PricedRelease) -> ErrandRelease:
+    """Nothing of it is there yet, and what is drawn has no noise: groups are shown that the source shows."""
+    errands = []
+    for one in release.parts:
+        part = replace(one, noises=tuple(_NONE for _ in one.noises))
+        if part.shown_from is not None:
+            part = replace(part, shown_from=0)
+        slots, choices = len(part.analysis.slots), len(part.analysis.choices)
+        costs = Shares((Fraction(1),) * slots, (Fraction(1),) * choices)
+        errands.append(Errand("r", part, part, costs, (None,) * slots, (None,) * choices, None))
+    return ErrandRelease(
+        replace(release, parts=tuple(one.whole for one in errands)), tuple(errands)
+    )
+
+
+@contextmanager
+def bench(server: Server, house: House, seed: str) -> Iterator[Bench]:
+    """The catalog of this seed, ready to be asked."""
+    with bench_of(server, house, catalog(seed)) as made:
+        yield made
+
+
+@contextmanager
+def bench_of(server: Server, house: House, made: Catalog) -> Iterator[Bench]:
+    """A catalog, ready to be asked."""
+    with worlds_in(server, made) as every:
+        views = Views(made.policy)
+        try:
+            yield Bench(made, house, views, every, people(SUBJECTS))
+        finally:
+            for shown in views.shown:
+                house.twin.forget(shown)
+
+
+def trials(
+    server: Server, house: House, seed: str, statements: int
+) -> Iterator[tuple[Bench, Outcome]]:
+    """So many statements of one catalog."""
+    with bench(server, house, seed) as made:
+        for number in range(statements):
+            name = f"{seed}/{number}"
+            yield made, made.try_sentence(name, sentence(made.catalog, name))
+
+
+def shown(catalog: Catalog, outcome: Outcome) -> str:
+    """Everything that is needed to see a problem again."""
+    refused = [] if outcome.code is None else [f"refused: {outcome.said}"]
+    lines = [f"seed {outcome.seed}", *refused, *dict.fromkeys(outcome.found.problems)]
+    lines += [
+        outcome.sentence.sql,
+        f"parameters {outcome.sentence.values}, asked by {outcome.sentence.subject}",
+    ]
+    lines += [catalog.text, *(f"{one.name} {one.keys}" for one in catalog.tables)]
+    lines += [f"{name}: {row}" for name, rows in catalog.rows.items() for row in rows]
+    return "\n    ".join(lines)
