@@ -21,8 +21,9 @@ from gateway.events import AnchorBegun, Emit, StateOpened, silent
 from gateway.frontends.pgwire.doors import WireDoor
 from gateway.frontends.pgwire.entrance import FRONT_END as WIRE
 from gateway.frontends.pgwire.server import WireServer
-from gateway.frontends.rest.doors import Doors, QuestionDoor
+from gateway.frontends.rest.doors import Doors, QuestionDoor, SubjectDoor
 from gateway.frontends.tls import POSTGRESQL, tls_context
+from gateway.frontends.workers import Workers
 from gateway.governing import current_policies, policy_door
 from gateway.house import House
 from gateway.identity.anchored import anchored_revocations
@@ -39,6 +40,7 @@ from gateway.policy.subjects import Subject, load_subjects
 from gateway.releases.anchored import anchored_epochs
 from gateway.releases.book import Books
 from gateway.rooms import Rooms
+from gateway.roster import Roster
 from gateway.served import Served
 from gateway.store.anchor import Anchor, Anchored
 from gateway.store.journal import Journal
@@ -67,6 +69,7 @@ class Ground:
     lines: Lines
     key: ChainKey = field(repr=False)
     turning_away: TurningAway = field(repr=False)  # one for all doors: failures count together
+    workers: Workers = field(repr=False)  # likewise: a subject's questions count together
 
     def verify_trail(self) -> Verdict:
         """Verify in one snapshot that is at least as new as what the anchor says."""
@@ -109,16 +112,18 @@ def open_ground(settings: Settings, emit: Emit = silent) -> Iterator[Ground]:
         where = "embedded" if settings.state_url is None else "external"
         emit(StateOpened(where, position.seq))
         trail = Trail(key)
-        yield Ground(
-            settings,
-            state.engine,
-            state.journal,
-            state.anchor,
-            trail,
-            state.lines,
-            key,
-            TurningAway(recording_failures(state.journal, trail), emit),
-        )
+        with closing(Workers(settings.workers)) as workers:
+            yield Ground(
+                settings,
+                state.engine,
+                state.journal,
+                state.anchor,
+                trail,
+                state.lines,
+                key,
+                TurningAway(recording_failures(state.journal, trail), emit),
+                workers,
+            )
 
 
 @contextmanager
@@ -262,7 +267,7 @@ def serving_wire(
         wire_door(asking, emit),
         wire_logins(ground, emit, policies),
         tls_context(settings, POSTGRESQL),
-        settings.workers,
+        ground.workers,
     )
     server.start(listener)
     try:
@@ -310,6 +315,7 @@ def rest_doors(
     return Doors(
         authenticator=door(ground, emit, policies),
         policies=None if policies is None else policy_door(policies),
+        subjects=None if policies is None else subject_door(ground, policies),
         questions=questions,
         accounts=accounts,
         accounts_of=accounts_of,
@@ -319,6 +325,27 @@ def rest_doors(
         metrics=metrics.text,
         metrics_type=metrics.content_type,
         emit=emit,
+        workers=ground.workers,
+    )
+
+
+def roster_of(ground: Ground) -> Roster:
+    """How subjects stand, and what changes it."""
+    return Roster(ground.engine, ground.journal, ground.trail, utc_now)
+
+
+def subject_door(ground: Ground, policies: CurrentPolicies) -> SubjectDoor:
+    """What administrators may do about subjects."""
+    roster = roster_of(ground)
+
+    def subjects() -> Sequence[Mapping[str, Any]]:
+        with reading_state():
+            return roster.subjects(policies.value.subjects)
+
+    return SubjectDoor(
+        subjects=subjects,
+        suspend=lambda name, *scope: roster.suspend(policies.value.subjects, name, *scope),
+        resume=lambda name, *scope: roster.resume(policies.value.subjects, name, *scope),
     )
 
 

@@ -49,6 +49,7 @@ from gateway.releases.sheets import Content
 from gateway.serving import Serving
 from gateway.source_access import SourceAccess
 from gateway.store.draft import Draft
+from gateway.suspension import require_active
 from gateway.trail.record import Kind, QuestionRecord
 from gateway.units import Delta, Epsilon
 
@@ -182,6 +183,8 @@ def proposed(  # noqa: PLR0913, PLR0917 - a question, and what it is planned on
         debts = debts_of(plan, book, debtor)
     if plan.awaited and waiting:
         return None
+    if plan.bought or debts.owed or debts.told:  # what costs nothing and was told before, goes on
+        house.journal.commit(lambda draft: require_active(draft, subject, policy.name))
     grounds = tuple(one.ground for one in plan.parts if one.shares.cost)
     cells = touched(grounds, policy.dataset, proven) if grounds else None
     cost = whole * plan.bought
@@ -234,6 +237,7 @@ def _taken(
         return receipt.cost == proposal.cost and noted(draft)
 
     def told(draft: Draft) -> None:
+        require_active(draft, asked.subject, dataset)
         if not noted(draft):
             raise Moved
         house.trail.append(draft, QuestionRecord(Kind.REUSED, asked))

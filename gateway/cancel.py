@@ -3,6 +3,9 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
+
+_LOOK_S: Final = 0.02
 
 
 class Cancel(threading.Event):
@@ -38,3 +41,30 @@ class Cancel(threading.Event):
         finally:
             with self._lock:
                 del self._told[mine]
+
+
+@contextmanager
+def calling_back(cancelled: threading.Event | None, callback: Callable[[], None]) -> Iterator[None]:
+    """Within the block `callback` is called when `cancelled` is set; a plain event is looked at again and again."""
+    if cancelled is None:
+        yield
+        return
+    if isinstance(cancelled, Cancel):
+        with cancelled.telling(callback):
+            yield
+        return
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.is_set():
+            if cancelled.wait(_LOOK_S):
+                callback()
+                return
+
+    looking = threading.Thread(target=look, name="cancel-look", daemon=True)
+    looking.start()
+    try:
+        yield
+    finally:
+        over.set()
+        looking.join()

@@ -18,6 +18,7 @@ from gateway.budget.measured import measured
 from gateway.errors import Refusal
 from gateway.store.draft import Draft
 from gateway.store.journal import Journal
+from gateway.suspension import require_active
 from gateway.trail.append import Trail
 from gateway.trail.record import Asked, Kind, QuestionRecord, Taken, TakenFrom
 
@@ -49,6 +50,7 @@ def charge_question(  # noqa: PLR0917 - a charge and everything it stands with
 
     def step(draft: Draft) -> Receipt | Refusal:
         try:
+            require_active(draft, asked.subject, asked.dataset)
             receipt = charge(draft, request, now)
         except Refusal as refusal:
             trail.append(draft, _refused(asked, request, refusal))
@@ -70,15 +72,20 @@ def record_fate(
     trail: Trail,
     record: QuestionRecord,
     kept: Iterable[Callable[[Draft], None]] = (),
-) -> None:
-    """Record what became of a question, and what it leaves behind; the answer leaves only after this returns."""
+    counted: Callable[[Draft], bool] = lambda _: False,
+) -> bool:
+    """Record what became of a question, and what it leaves behind; the answer leaves only after this returns.
 
-    def step(draft: Draft) -> None:
+    `counted` counts a question that was stopped: whether its subject is suspended by that.
+    """
+
+    def step(draft: Draft) -> bool:
         for keep in kept:
             keep(draft)
         trail.append(draft, record)
+        return counted(draft)
 
-    journal.commit(step)
+    return journal.commit(step)
 
 
 def taken(withdrawals: Iterable[Withdrawal]) -> tuple[Taken, ...]:

@@ -53,6 +53,7 @@ class Code(StrEnum):
     OPERATION_NOT_PERMITTED = "GW203"
     PURPOSE_NOT_PERMITTED = "GW204"
     DATASET_NOT_PERMITTED = "GW205"
+    SUBJECT_SUSPENDED = "GW206"
     NO_BOUND = "GW301"
     NOT_ANSWERED_YET = "GW302"
     DIFFERENCING = "GW401"
@@ -90,6 +91,8 @@ class Code(StrEnum):
     METHOD_NOT_ALLOWED = "GW708"
     TOO_MANY_QUESTIONS = "GW709"
     NO_SUCH_FORMAT = "GW710"
+    TOO_MANY_CONNECTIONS = "GW711"
+    REQUEST_TOO_SLOW = "GW712"
     SETTING_INVALID = "GW801"
     PORT_TAKEN = "GW802"
     HOME_UNUSABLE = "GW803"
@@ -175,6 +178,9 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         ),
         Code.DATASET_NOT_PERMITTED: _Row(
             Reason.NOT_PERMITTED, 403, "42501", "there is no such dataset, or not for you"
+        ),
+        Code.SUBJECT_SUSPENDED: _Row(
+            Reason.NOT_PERMITTED, 403, "42501", "your questions are suspended"
         ),
         Code.NO_BOUND: _Row(
             Reason.UNBOUNDED, 422, "0A000", "nothing bounds the values that are computed with"
@@ -298,6 +304,12 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         ),
         Code.NO_SUCH_FORMAT: _Row(
             Reason.SYNTAX_ERROR, 406, "22023", "answers do not come in this format"
+        ),
+        Code.TOO_MANY_CONNECTIONS: _Row(
+            Reason.LIMIT_EXCEEDED, 429, "53300", "too many connections"
+        ),
+        Code.REQUEST_TOO_SLOW: _Row(
+            Reason.LIMIT_EXCEEDED, 408, "54000", "the request did not come in time"
         ),
         Code.SETTING_INVALID: _Row(Reason.OPERATION, 500, "58000", "a setting is not valid"),
         Code.PORT_TAKEN: _Row(Reason.OPERATION, 500, "58000", "the port cannot be listened on"),

@@ -175,6 +175,15 @@ class SourceFailed(Event):
 
 
 @dataclass(frozen=True)
+class SubjectSuspended(Event):
+    """Too many questions of a subject were stopped within a day; who it is, is in the trail."""
+
+    name: ClassVar[str] = "subject.suspended"
+    level: ClassVar[Level] = Level.WARNING
+    dataset: str
+
+
+@dataclass(frozen=True)
 class Crashed(Event):
     """A bug of ours; `problem` goes to the operator's log, the incident id outside."""
 

@@ -2,6 +2,7 @@
 
 INVARIANT: every question ends in one record of its fate: answered, refused or failed. Where the record cannot
 be written, that is what the analyst is told, and nothing else.
+INVARIANT: a charged question whose source was stopped while it computed counts in that record's transaction.
 INVARIANT: of our own bugs an opaque id goes out; what happened goes to the operator's log.
 """
 
@@ -14,12 +15,14 @@ from dataclasses import replace
 
 from gateway.charging import record_fate
 from gateway.errors import GatewayError, InternalError, OperatorError, Refusal
-from gateway.events import Crashed, QuestionEnded
+from gateway.events import Crashed, QuestionEnded, SubjectSuspended
 from gateway.house import House
 from gateway.policy.decide import Decision
+from gateway.policy.rules import Policy
 from gateway.policy.subjects import Subject
 from gateway.question import Request
 from gateway.store.draft import Draft
+from gateway.suspension import Stop, count, is_counted
 from gateway.trail.record import Asked, Kind, QuestionRecord
 
 _LONGEST_SQL = 65_536
@@ -37,14 +40,16 @@ class Fate:
         self._recorded = False
         self._kept: list[Callable[[Draft], None]] = []
         self._began = time.monotonic_ns()
+        self._most_stops = 1
 
     @property
     def query_id(self) -> str:
         return self.asked.query_id
 
-    def concerns(self, dataset: str) -> None:
+    def concerns(self, policy: Policy) -> None:
         """Which dataset it is about, when that is known."""
-        self.asked = replace(self.asked, dataset=dataset)
+        self.asked = replace(self.asked, dataset=policy.name)
+        self._most_stops = policy.timeouts_per_day
 
     def decided(self, decision: Decision) -> None:
         """What the decision was made by."""
@@ -83,14 +88,23 @@ class Fate:
             house.emit(QuestionEnded(kind.value, "" if refusal is None else refusal.code.value))
 
     def _write(self, house: House, kind: Kind, refusal: Refusal | None) -> None:
+        counted = self.charged and is_counted(refusal)
         record = QuestionRecord(
             kind,
             self.asked,
             code=None if refusal is None else refusal.code,
             because=() if refusal is None else (refusal.title, refusal.detail),
             duration_us=(time.monotonic_ns() - self._began) // 1_000,
+            counted=counted,
         )
-        record_fate(house.journal, house.trail, record, self._kept)
+        asked = self.asked
+        stop = Stop(asked.subject, asked.dataset, asked.query_id, self._most_stops)
+
+        def counting(draft: Draft) -> bool:
+            return counted and count(draft, house.trail, stop, house.now())
+
+        if record_fate(house.journal, house.trail, record, self._kept, counting):
+            house.emit(SubjectSuspended(asked.dataset))
 
 
 @contextmanager

@@ -116,7 +116,7 @@ def _walked(  # noqa: PLR0913, PLR0917 - a question and everything about it
     """Up to the constants; a question that is asked `alone`, without a connection, is a query."""
     now = house.now()
     question, serving = asked(house, subject, request, fate.asked.front_end, now)
-    fate.concerns(serving.policy.name)
+    fate.concerns(serving.policy)
     understood = understand(question, serving.views, house.twin.borrowed)
     fate.decided(understood.decision)
     # not before: when a refusal leaves must not tell which dataset somebody may not ask
@@ -132,7 +132,12 @@ def _walked(  # noqa: PLR0913, PLR0917 - a question and everything about it
     spending = at_accuracy(house.journal, serving, question.subject.name, spending)
     bill: Bill | Receipt
     with SourceAccess(
-        serving, understood.bound, question.asked_at, house.limit_s, cancelled
+        serving,
+        question.subject.name,
+        understood.bound,
+        question.asked_at,
+        house.limit_s,
+        cancelled,
     ) as access:
         if spending.measures:
             bill = settled(house, serving, fate, spending, access, cancelled)

@@ -5,26 +5,30 @@ What a question rests on is what the catalog said when it was prepared, and it i
 """
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from gateway.binding.bound import Cut, Stage
 from gateway.bounding.bound_release import bound_release
+from gateway.bounding.bounded import BoundedRelease
 from gateway.budget.account import Currency
 from gateway.catalog.tables import Dataset
-from gateway.engines.connect import reading_source
-from gateway.engines.described import Described, describe
+from gateway.engines.described import Described
 from gateway.engines.fitting import Misfit, misfits
 from gateway.engines.preparation import SourceCatalog
 from gateway.engines.proving import Proven, proven
 from gateway.engines.source import Source
 from gateway.engines.staged import StagedRows
-from gateway.errors import BackendUnavailable, Code, OperatorError
+from gateway.errors import BackendUnavailable, Code
 from gateway.events import SourceFailed
 from gateway.policy.rules import Policy
 from gateway.sensitivity.analysis import Analysis
 from gateway.views import Views
+
+_MOST_BOUNDED: Final = 128
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,36 @@ class Proofs:
         return found
 
 
+class BoundedReleases:
+    """Releases that were bounded a moment ago: a question is rehearsed, prepared and run over the same ones.
+
+    They are known by the analysis, the moment and the proofs themselves, not by what is equal to them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[
+            tuple[int, int, datetime], tuple[Analysis, Mapping[str, Proven], BoundedRelease]
+        ] = OrderedDict()
+
+    def find(
+        self, analysis: Analysis, now: datetime, proven: Mapping[str, Proven]
+    ) -> BoundedRelease:
+        """The release, bounded by what is proven."""
+        key = (id(analysis), id(proven), now)
+        with self._lock:
+            known = self._known.get(key)
+        if known is not None:
+            return known[2]
+        made = bound_release(analysis, now=now, proven=proven)
+        with self._lock:
+            # what it is known by is kept beside it, so that no other object has these ids
+            self._known[key] = (analysis, proven, made)
+            if len(self._known) > _MOST_BOUNDED:
+                self._known.popitem(last=False)
+        return made
+
+
 @dataclass(frozen=True)
 class Serving:
     """What answering questions about one dataset needs."""
@@ -71,13 +105,14 @@ class Serving:
     source: Source
     proofs: Proofs
     currency: Currency
+    bounded: BoundedReleases = field(default_factory=BoundedReleases)
 
     def rehearse(self, analyses: Iterable[Analysis], cut: Cut, now: datetime) -> None:
         """Refuse what the source cannot compute, before it is charged; of the source its catalog is asked."""
         nothing = placeholders(cut)
         there = self.proofs.now()
         for one in analyses:
-            release = bound_release(one, now=now, proven=there)
+            release = self.bounded.find(one, now, there)
             if release.measurements or not release.histograms:
                 self.source.statement(release, nothing)
             for histogram in release.histograms:
@@ -108,6 +143,10 @@ class Serving:
     def close(self) -> None:
         self.source.close()
 
+    def stop(self) -> None:
+        """End whatever the source runs, now."""
+        self.source.stop()
+
 
 def placeholders(cut: Cut) -> Mapping[str, StagedRows]:
     """What is staged later, with its types and without rows."""
@@ -120,14 +159,5 @@ def placeholders(cut: Cut) -> Mapping[str, StagedRows]:
 
 def serve_dataset(policy: Policy, source: Source, currency: Currency) -> Serving:
     """Nothing is reached yet."""
-
-    def read() -> Described:
-        try:
-            with reading_source(policy.source.url) as connection:
-                return describe(connection)
-        except OperatorError as error:
-            old = error.code is Code.SOURCE_VERSION
-            code = Code.SOURCE_VERSION if old else Code.SOURCE_UNAVAILABLE
-            raise BackendUnavailable(code) from None
-
-    return Serving(policy, Views(policy), source, Proofs(policy.dataset, read), currency)
+    proofs = Proofs(policy.dataset, source.described)
+    return Serving(policy, Views(policy), source, proofs, currency)

@@ -50,6 +50,7 @@ from gateway.store.backup import write_backup
 from gateway.store.journal import Journal
 from gateway.store.logins import OWNER, StateUrls
 from gateway.store.state import State, open_state
+from gateway.suspension import EVERYWHERE, Stop, count, resume
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
 from gateway.trail.record import Asked, Kind, QuestionRecord
@@ -164,6 +165,23 @@ class Clerk:
         self.refuse()
         self.turn_away("last")
 
+    def stop(self, query_id: str, subject: str = "alice", most: int = 1) -> bool:
+        """A question whose source computed until it was stopped; whether its subject is suspended by that."""
+        asked = self.question(query_id, subject, "SELECT 'stopped'")
+        record = QuestionRecord(Kind.FAILED, asked, code=Code.SOURCE_TIMEOUT, counted=True)
+        stop = Stop(subject, asked.dataset, query_id, most)
+        return record_fate(
+            self.journal,
+            self.trail,
+            record,
+            counted=lambda draft: count(draft, self.trail, stop, self.now),
+        )
+
+    def resume(self, subject: str = "alice", dataset: str = EVERYWHERE) -> tuple[str, ...]:
+        return self.journal.commit(
+            lambda draft: resume(draft, self.trail, subject, dataset, actor="dave", now=self.now)
+        )
+
 
 def clerk_on(state: State, trail: Trail) -> Clerk:
     return Clerk(state.journal, trail)
@@ -228,7 +246,11 @@ def past(state_server: StateServer, tmp_path_factory: pytest.TempPathFactory) ->
     with state_server.database() as urls:
         settings = settings_on(urls, home)
         with open_state(settings, AUDIT_SECRET) as state:
-            clerk_on(state, Trail(KEY)).live()
+            clerk = clerk_on(state, Trail(KEY))
+            clerk.live()
+            clerk.stop(clerk.ask(ALICE, "0.01", sql="SELECT 'stopped'"))
+            clerk.resume()
+            clerk.turn_away("very last")
             anchored = state.anchor.read()
         assert anchored is not None
         superuser = superuser_engine(state_server, str(urls.application.database))

@@ -43,6 +43,7 @@ _BEYOND: Mapping[Code, int] = {
     Code.NO_SUCH_ENDPOINT: 404,
     Code.METHOD_NOT_ALLOWED: 405,
     Code.NO_SUCH_FORMAT: 406,
+    Code.REQUEST_TOO_SLOW: 408,
 }
 
 _OF_STAGE: Mapping[str, set[Reason]] = {

@@ -36,6 +36,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_query(commands)
     _add_policy(commands)
     _add_key(commands)
+    _add_subject(commands)
     _add_budget(commands)
     _add_data(commands)
     _add_audit(commands)
@@ -165,6 +166,19 @@ def _add_key(commands: "Commands[argparse.ArgumentParser]") -> None:
     revoke = _command(actions, "revoke", "key", "make a key invalid for ever")
     revoke.add_argument("id", help="the key's id, as `gateway key list` shows it")
     for parser in (create, listing, revoke):
+        _settings(parser, _STATE_OPTIONS)
+
+
+def _add_subject(commands: "Commands[argparse.ArgumentParser]") -> None:
+    actions = _group(commands, "subject", "list subjects, suspend their questions, and resume them")
+    listing = _command(actions, "list", "subject", "list subjects, and who is suspended")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+    suspend = _command(actions, "suspend", "subject", "refuse the questions of a subject")
+    resume = _command(actions, "resume", "subject", "answer the questions of a subject again")
+    for parser in (suspend, resume):
+        parser.add_argument("subject", metavar="NAME", help="as in policies/subjects.yaml")
+        parser.add_argument("--dataset", metavar="D", help="default: all of them")
+    for parser in (listing, suspend, resume):
         _settings(parser, _STATE_OPTIONS)
 
 

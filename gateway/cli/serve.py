@@ -49,13 +49,21 @@ def serve(settings: Settings, stop: Stop) -> None:
         with (
             kept_current(policies, settings.policies),
             closing(open_asking(ground, policies, twin, "rest", emit)) as asking,
+            closing(ground.workers),
             serving_wire(ground, policies, asking, wire, emit),
         ):
             read_ahead(asking, policies.value.policies)
             questions = question_door(asking)
             emit(Started(__version__, address_of(listener, settings), wire_address(wire)))
             app = create_app(
-                rest_doors(ground, metrics, emit, policies, twin=twin, questions=questions)
+                rest_doors(
+                    ground,
+                    metrics,
+                    emit,
+                    policies,
+                    twin=twin,
+                    questions=questions,
+                )
             )
             serve_until(stop, app, listener, settings, ground.lines.cut)
         emit(Stopping("a signal" if stop.asked else "the server ended"))

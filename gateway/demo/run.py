@@ -100,6 +100,7 @@ def _play(stage: _Stage, wishes: Wishes, stop: Stop) -> int:
         policies = policies_of(ground, stage.places, emit)
         twin.wait_until_started()
         asking = opened.enter_context(closing(open_asking(ground, policies, twin, "rest", emit)))
+        opened.enter_context(closing(ground.workers))
         opened.enter_context(serving_wire(ground, policies, asking, stage.wire, emit))
         questions = question_door(asking)
         keys = make_keys(ground, now)

@@ -20,6 +20,8 @@ class Stopped(Enum):
     CANCELLED = "cancelled"
     FAILED = "failed"
     """Another part of the same question failed, so this one is of no use."""
+    ENDING = "ending"
+    """The gateway stops."""
 
 
 class Watch:
@@ -28,6 +30,8 @@ class Watch:
     def __init__(self, deadline: float, cancelled: threading.Event | None) -> None:
         self.deadline = deadline
         self.cancelled = cancelled
+        self.is_unheard = False
+        """Whether the source could not be told to stop."""
         self._lock = threading.Lock()
         self._calling = threading.Lock()
         self._stops: list[Callable[[], None]] = []
@@ -92,6 +96,7 @@ class Watchdog:
         self._wakes_at: float | None = None  # None: when it is told
         self._thread: threading.Thread | None = None
         self._closed = False
+        self._stopped = False
 
     @contextmanager
     def watching(self, limit_s: float, cancelled: threading.Event | None) -> Iterator[Watch]:
@@ -114,9 +119,18 @@ class Watchdog:
         if thread is not None:
             thread.join()
 
+    def stop(self) -> None:
+        """Stop every question, those that begin from now on too."""
+        with self._changed:
+            self._stopped = True
+            for one in self._watches:
+                one.stop(Stopped.ENDING)
+
     def _add(self, watch: Watch) -> None:
         with self._changed:
             self._watches.add(watch)
+            if self._stopped:
+                watch.stop(Stopped.ENDING)
             if (
                 self._thread is None or not self._thread.is_alive()
             ):  # not alive: in a forked process

@@ -1,29 +1,36 @@
-"""Connections to a source, kept from one question to the next.
+"""Connections to a PostgreSQL source, kept from one question to the next.
 
 INVARIANT: every connection is read-only and pinned before its first statement. A statement commits by itself, so
 it sees one snapshot, and nothing but the statement goes to the source and back.
+INVARIANT: a statement holds its worker for at most `CANCEL_S` and a moment after its time is over: a server that does
+not end it by then loses the connection.
 """
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from time import monotonic
 from typing import Any, Final
 
 from sqlalchemy import URL, Connection, Engine, QueuePool, create_engine, event, text
 from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.engines.cancelling import Watch
+from gateway.store.lines import shut
 
 PATIENCE_S: Final = 5
+CANCEL_S: Final = 1.0
+_LOCK_MS: Final = 5000
 _PINNED: Final = {
     "default_transaction_read_only": "on",
     "TimeZone": "UTC",
     "DateStyle": "ISO",
     "IntervalStyle": "postgres",
     "extra_float_digits": "1",
-    "lock_timeout": "5000",
 }
-_LIMITED: Final = text("SELECT set_config('statement_timeout', :limit, false)")
+_LIMITED: Final = text(
+    "SELECT set_config('statement_timeout', :limit, false), set_config('lock_timeout', :locked, false)"
+)
 
 
 @dataclass
@@ -89,26 +96,34 @@ class Connections:
 def watched(connection: Connection, attempt: Attempt) -> Iterator[None]:
     """Within the block the limit of the attempt holds for every statement of the connection."""
     there = connection.info  # of the driver's connection: gone when that is
-    with attempt.watch.reaching(stopping(connection)):
-        limit = str(max(1, int(attempt.limit_s * 1000)))
-        if there.get("limit") != limit:
-            if connection.dialect.name == "postgresql":
-                connection.execute(_LIMITED, {"limit": limit})
-            there["limit"] = limit
+    with attempt.watch.reaching(stopping(connection, attempt.watch)):
+        limit_ms = max(2, int(attempt.limit_s * 1000))
+        if there.get("limit") != limit_ms:
+            # a wait for a lock ends first, so that it is never taken for computing
+            locked_ms = min(_LOCK_MS, limit_ms // 2)
+            connection.execute(_LIMITED, {"limit": str(limit_ms), "locked": str(locked_ms)})
+            there["limit"] = limit_ms
         yield
 
 
-def stopping(connection: Connection) -> Callable[[], None]:
-    """What ends the statement that is under way there, if one is; it never raises."""
+def stopping(connection: Connection, watch: Watch) -> Callable[[], None]:
+    """What ends the statement that is under way there, if one is; it never raises.
+
+    It cancels the statement at the server, again and again; where that does not end it, it closes the connection.
+    """
     driver: Any = connection.connection.driver_connection
-    if connection.dialect.name == "duckdb":
-        interrupt: Callable[[], None] = driver.interrupt
-        return interrupt
     failures = connection.dialect.loaded_dbapi.Error
+    began: list[float] = []
 
     def cancel() -> None:
-        with suppress(failures):  # the connection is gone, and the statement with it
-            driver.cancel_safe(timeout=PATIENCE_S)
+        began.append(monotonic())
+        if began[-1] - began[0] >= CANCEL_S:
+            shut(driver)
+            return
+        try:
+            driver.cancel_safe(timeout=CANCEL_S)
+        except failures:  # the connection is gone, or nobody is there to take the call
+            watch.is_unheard = True
 
     return cancel
 
@@ -119,7 +134,7 @@ def _engine(url: URL, **pool: int) -> Engine:
         url,
         poolclass=QueuePool,
         pool_timeout=0 if "max_overflow" in pool else 30,
-        pool_reset_on_return=None if url.get_backend_name() == "duckdb" else "rollback",
+        pool_reset_on_return="rollback",
         isolation_level="AUTOCOMMIT",
         connect_args=_arguments(url),
         hide_parameters=True,
@@ -128,10 +143,6 @@ def _engine(url: URL, **pool: int) -> Engine:
 
 
 def _arguments(url: URL) -> dict[str, Any]:
-    if url.get_backend_name() == "duckdb":
-        # one configuration per file and process: the same as in `connect`
-        config = {"enable_external_access": "false", "lock_configuration": "true"}
-        return {"read_only": True, "config": config}
     options = " ".join(f"-c {name}={value}" for name, value in _PINNED.items())
     given = url.query.get("options", "")
     return {"connect_timeout": PATIENCE_S, "options": f"{given} {options}".strip()}

@@ -33,6 +33,6 @@ class Described:
 def describe(connection: Connection) -> Described:
     """All tables and views that the login may read."""
     if connection.dialect.name == "duckdb":
-        return Described("main", read_duckdb(connection))
+        return Described("main", read_duckdb(connection.exec_driver_sql))
     schema = connection.exec_driver_sql("SELECT current_schema()").scalar_one()
     return Described(schema or "public", read_postgresql(connection))

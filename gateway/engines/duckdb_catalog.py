@@ -6,8 +6,8 @@ may let an X in, and UNIQUE compares bytes where the column's own collation take
 
 import re
 from collections import defaultdict
-
-from sqlalchemy import Connection
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from gateway.engines.source_tables import ForeignKey, SourceColumn, SourceTable
 
@@ -41,15 +41,16 @@ _DECIMAL = re.compile(r"DECIMAL(\(.*\))")
 _Name = tuple[str, str]
 
 
-def read_duckdb(connection: Connection) -> tuple[SourceTable, ...]:
+def read_duckdb(ask: Callable[[str], Iterable[Sequence[Any]]]) -> tuple[SourceTable, ...]:
+    """The tables of the file that `ask` asks, one statement after the other."""
     columns: dict[_Name, list[SourceColumn]] = defaultdict(list)
-    for schema, table, column, kind, not_null in connection.exec_driver_sql(_COLUMNS):
+    for schema, table, column, kind, not_null in ask(_COLUMNS):
         columns[schema, table].append(SourceColumn(column, _type(kind), not_null=not_null))
-    collated = {(schema, table) for schema, table in connection.exec_driver_sql(_COLLATED)}
+    collated = {(schema, table) for schema, table in ask(_COLLATED)}
     unique: dict[_Name, list[frozenset[str]]] = defaultdict(list)
     foreign: dict[_Name, list[ForeignKey]] = defaultdict(list)
     checks: dict[_Name, list[str]] = defaultdict(list)
-    for row in connection.exec_driver_sql(_CONSTRAINTS):
+    for row in ask(_CONSTRAINTS):
         schema, table, kind, names, to, targets, condition = row
         name = schema, table
         if kind in {"PRIMARY KEY", "UNIQUE"}:

@@ -1,26 +1,47 @@
-"""Questions prepared on DuckDB in this process: a connection holds its file, and what the catalog of that file says.
+"""Questions prepared on DuckDB: a process of their own that holds its file, and what the catalog of that file says.
 
-The file is opened for reading alone, so nothing in it changes while a connection is there: what its catalog said when it
-was first asked holds for as long as the connection does.
+A process is taken before the charge and runs the statements of one question. It opened its file for reading alone, so
+nothing in it changes while the process is there: its catalog is read once, in that process, and holds for as long.
 
+INVARIANT: what runs is run by the process whose catalog was read, on the file that it opened. What ends that process
+ends the question: no other process continues it.
+INVARIANT: the clock of the computing begins when the process is told to run. Waiting for a process comes before the
+charge and is no time-out of the source's.
 INVARIANT: DuckDB's own PREPARE plans, and planning computes: nothing is parsed beforehand. That a file has tables and
 columns as declared its catalog says.
 """
 
+import atexit
+import os
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from time import monotonic
 from typing import Final
 
-from sqlalchemy import Connection
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy import URL
 
 from gateway.computation import Computation, Ended
-from gateway.engines.cancelling import Watchdog
-from gateway.engines.connections import Attempt, Connections, watched
-from gateway.engines.described import describe
+from gateway.engines.described import Described
+from gateway.engines.duckdb_catalog import read_duckdb
+from gateway.engines.duckdb_process.frames import BrokenFrame, Row
+from gateway.engines.duckdb_process.launcher import Launcher
+from gateway.engines.duckdb_process.pool import (
+    Leased,
+    Pool,
+    PoolBusy,
+    PoolStopped,
+    WaitCancelled,
+    places_for,
+)
+from gateway.engines.duckdb_process.process import (
+    Identity,
+    ProcessLate,
+    ProcessLost,
+    Settings,
+    StatementFailed,
+)
+from gateway.engines.duckdb_sql import DuckdbStatements
 from gateway.engines.failures import Failures
 from gateway.engines.preparation import (
     Given,
@@ -31,53 +52,134 @@ from gateway.engines.preparation import (
     Statement,
     T,
 )
-from gateway.errors import BackendUnavailable, Code
+from gateway.errors import BackendUnavailable, Code, Refusal, SourceStopped
+from gateway.events import SourceFailed
 
-_CATALOG: Final = "gateway_catalog"
-_ROWS_AT_ONCE: Final = 4096
+_CATALOG_S: Final = 10.0
+_AWAY: Final = frozenset(
+    {"OutOfMemoryException", "MemoryError", "IOException", "ConnectionException", "OSError"}
+)
+"""Classes of errors that speak of the machine or the file, not of the statement."""
+_BROKEN = (StatementFailed, ProcessLate, ProcessLost, BrokenFrame)
+
+
+_LAUNCHER: Final = Launcher()
+"""One for all files of this process: DuckDB is loaded once. It starts nothing before the first question."""
+atexit.register(_LAUNCHER.close)
 
 
 class DuckDbDatabase:
     """One file. Safe among threads."""
 
-    def __init__(self, connections: Connections, failures: Failures) -> None:
-        self.connections = connections
+    def __init__(self, url: URL, failures: Failures) -> None:
         self.failures = failures
-        self.watchdog = Watchdog()
+        self.statements = DuckdbStatements()
+        config = {name: str(value) for name, value in url.query.items() if name != "access_mode"}
+        places = places_for(os.cpu_count() or 1)
+        self.pool = Pool(Settings(url.database or "", config, places), _LAUNCHER)
+        self._lock = threading.Lock()
+        self._catalogs: dict[Identity, SourceCatalog] = {}
 
     def prepare(
-        self, tables: Sequence[str], *, limit_s: float, cancelled: threading.Event | None
+        self,
+        tables: Sequence[str],
+        *,
+        subject: str,
+        limit_s: float,
+        cancelled: threading.Event | None,
     ) -> Preparation:
-        with self.watchdog.watching(limit_s, cancelled) as watch:
-            attempt = Attempt(watch, limit_s)
-            try:
-                connection = self.connections.take(attempt)
-                try:
-                    with watched(connection, attempt):
-                        catalog = _catalog(connection)
-                except BaseException:
-                    _give_back(connection)
-                    raise
-            except SQLAlchemyError as error:
-                raise self.failures.before_charge(error, watch.stopped) from None
-        if any(catalog.described.find(name) is None for name in tables):
-            _give_back(connection)
-            raise BackendUnavailable(Code.SOURCE_SCHEMA)
-        return _Prepared(self, connection, catalog)
+        """Take a process; a subject that has its share of them waits for one of its own."""
+        with ExitStack() as stack:
+            with self._before_charge(cancelled):
+                leased = stack.enter_context(self.pool.lease(subject, limit_s, cancelled))
+                catalog = self._catalog(leased)
+            if any(catalog.described.find(name) is None for name in tables):
+                raise BackendUnavailable(Code.SOURCE_SCHEMA)
+            return _Prepared(self, leased, catalog, stack.pop_all())
 
     def close(self) -> None:
-        self.connections.drop()
-        self.watchdog.close()
+        """Let go of the processes that are not in use."""
+        self.pool.close()
+
+    def stop(self) -> None:
+        """Kill every process, whatever it does."""
+        self.pool.stop()
+
+    def _catalog(self, leased: Leased) -> SourceCatalog:
+        """What this process says of its file; of equal catalogs there is one object."""
+        with self._lock:
+            found = self._catalogs.get(leased.identity)
+        if found is not None:
+            return found
+        deadline = monotonic() + _CATALOG_S
+
+        def ask(sql: str) -> Iterator[Row]:
+            for some in leased.process.run(sql, (), deadline):
+                yield from some
+
+        made = SourceCatalog(Described("main", read_duckdb(ask)))
+        with self._lock:
+            for there in self._catalogs.values():
+                if there.described == made.described:
+                    made = there
+            self._catalogs = {
+                **{one: had for one, had in self._catalogs.items() if self.pool.has(one.number)},
+                leased.identity: made,
+            }
+        return made
+
+    @contextmanager
+    def _before_charge(self, cancelled: threading.Event | None) -> Iterator[None]:
+        """The refusal of somebody who has paid nothing."""
+        try:
+            yield
+        except WaitCancelled:
+            raise SourceStopped(Code.SOURCE_CANCELLED) from None
+        except PoolStopped:
+            raise SourceStopped(Code.SOURCE_CANCELLED, "the gateway stops") from None
+        except PoolBusy:
+            raise BackendUnavailable(
+                Code.SOURCE_UNAVAILABLE,
+                "your earlier questions to this source are still running",
+                "try again when one of them is answered",
+            ) from None
+        except _BROKEN as error:
+            if self.pool.is_stopped or (cancelled is not None and cancelled.is_set()):
+                raise SourceStopped(Code.SOURCE_CANCELLED) from None
+            raise self._unavailable(error) from None
+
+    def failed(
+        self, error: Exception, ran: Computation, cancelled: threading.Event | None
+    ) -> Refusal:
+        """The refusal of somebody who has paid."""
+        if isinstance(error, ProcessLate):
+            return SourceStopped(Code.SOURCE_TIMEOUT, computation=ran)
+        if self.pool.is_stopped:
+            stopped = Computation(ran.seconds, ran.limit_s, Ended.STOP)
+            return SourceStopped(Code.SOURCE_CANCELLED, computation=stopped)
+        if isinstance(error, ProcessLost) and cancelled is not None and cancelled.is_set():
+            left = Computation(ran.seconds, ran.limit_s, Ended.CANCEL)
+            return SourceStopped(Code.SOURCE_CANCELLED, computation=left)
+        if isinstance(error, StatementFailed) and error.kind not in _AWAY:
+            return self.failures.incident(f"the source refused our SQL: {error.kind}")
+        return self._unavailable(error)
+
+    def _unavailable(self, error: Exception) -> Refusal:
+        kind = error.kind if isinstance(error, StatementFailed) else type(error).__name__
+        self.failures.emit(SourceFailed(kind))
+        return BackendUnavailable(Code.SOURCE_UNAVAILABLE)
 
 
-@dataclass
 class _Prepared:
-    """One question on its connection."""
+    """One question on its process."""
 
-    database: DuckDbDatabase
-    connection: Connection
-    catalog: SourceCatalog
-    _closed: bool = field(default=False)
+    def __init__(
+        self, database: DuckDbDatabase, leased: Leased, catalog: SourceCatalog, held: ExitStack
+    ) -> None:
+        self.catalog = catalog
+        self._database = database
+        self._leased = leased
+        self._held = held
 
     def parse(self, statements: Sequence[Statement], given: Given) -> None:
         """See above."""
@@ -92,31 +194,15 @@ class _Prepared:
         limit_s: float,
         cancelled: threading.Event | None,
     ) -> T:
+        [statement] = render(1)
+        sql = self._database.statements.find(statement)
         began = monotonic()
-        with self.database.watchdog.watching(limit_s, cancelled) as watch:
-            try:
-                with watched(self.connection, Attempt(watch, limit_s)):
-                    [statement] = render(1)
-                    result = self.connection.execute(statement, given)
-                    return read([result.partitions(_ROWS_AT_ONCE)])
-            except SQLAlchemyError as error:
-                ran = Computation(monotonic() - began, limit_s, Ended.LIMIT)
-                raise self.database.failures.after_charge(error, watch.stopped, ran) from None
+        try:
+            rows = self._leased.process.run(sql.text, sql.parameters(given), began + limit_s)
+            return read([rows])
+        except _BROKEN as error:
+            ran = Computation(monotonic() - began, limit_s, Ended.LIMIT)
+            raise self._database.failed(error, ran, cancelled) from None
 
     def close(self) -> None:
-        if not self._closed:
-            self._closed = True
-            _give_back(self.connection)
-
-
-def _give_back(connection: Connection) -> None:
-    with suppress(SQLAlchemyError):
-        connection.close()
-
-
-def _catalog(connection: Connection) -> SourceCatalog:
-    there = connection.info  # of the driver's connection: gone when that is
-    if _CATALOG not in there:
-        there[_CATALOG] = SourceCatalog(describe(connection))
-    found: SourceCatalog = there[_CATALOG]
-    return found
+        self._held.close()

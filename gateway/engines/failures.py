@@ -13,7 +13,7 @@ from typing import Any, Final
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from gateway.computation import Computation, Ended
-from gateway.engines.cancelling import Stopped
+from gateway.engines.cancelling import Stopped, Watch
 from gateway.errors import BackendUnavailable, Code, InternalError, Refusal, SourceStopped
 from gateway.events import Crashed, Emit, SourceFailed
 
@@ -25,7 +25,8 @@ _SCHEMA: Final = frozenset({"42P01", "42703", "3F000", "42883", "42704"})
 """A relation, a column, a schema, a function or a type that is not there."""
 _OTHER_RESULT: Final = "0A000"
 """What PostgreSQL says of a statement that it knew with columns of other types."""
-_NO_ROOM: Final = frozenset({"OutOfMemoryException", "IOException", "ConnectionException"})
+_ENDED: Final = {Stopped.CANCELLED: Ended.CANCEL, Stopped.ENDING: Ended.STOP}
+"""What else than its time ended a statement."""
 
 
 @dataclass(frozen=True)
@@ -34,26 +35,27 @@ class Failures:
 
     emit: Emit
 
-    def before_charge(self, error: SQLAlchemyError, stopped: Stopped) -> Refusal:
+    def before_charge(self, error: SQLAlchemyError, watch: Watch) -> Refusal:
         """The refusal of somebody who has paid nothing: the source did not compute."""
         state, problem = _state(error), _problem(error)
-        if _is_interrupted(error):
-            code = Code.SOURCE_CANCELLED if stopped is Stopped.CANCELLED else Code.SOURCE_TIMEOUT
-            return SourceStopped(code)
+        if _is_stopped(error, watch):
+            late = watch.stopped in {Stopped.NOT, Stopped.LATE}
+            return SourceStopped(Code.SOURCE_TIMEOUT if late else Code.SOURCE_CANCELLED)
         if state == _PRIVILEGE:
             return self._unavailable(Code.SOURCE_PRIVILEGE, problem)
         if state in _SCHEMA:
             return self._unavailable(Code.SOURCE_SCHEMA, problem)
         return self._other(error)
 
-    def after_charge(self, error: SQLAlchemyError, stopped: Stopped, ran: Computation) -> Refusal:
+    def after_charge(self, error: SQLAlchemyError, watch: Watch, ran: Computation) -> Refusal:
         """The refusal of somebody who has paid: the source was told to compute."""
         state, problem = _state(error), _problem(error)
-        if _is_interrupted(error):
-            if stopped is Stopped.CANCELLED:
-                cancelled = Computation(ran.seconds, ran.limit_s, Ended.CANCEL)
-                return SourceStopped(Code.SOURCE_CANCELLED, computation=cancelled)
-            return SourceStopped(Code.SOURCE_TIMEOUT, computation=ran)
+        if _is_stopped(error, watch):
+            ended = _ENDED.get(watch.stopped)
+            if ended is None:
+                return SourceStopped(Code.SOURCE_TIMEOUT, computation=ran)
+            cancelled = Computation(ran.seconds, ran.limit_s, ended)
+            return SourceStopped(Code.SOURCE_CANCELLED, computation=cancelled)
         if state in {*_SCHEMA, _PRIVILEGE, _OTHER_RESULT}:
             return self._unavailable(Code.SOURCE_CHANGED, problem)
         return self._other(error)
@@ -72,13 +74,7 @@ class Failures:
             "ConnectionTimeout",
             "TimeoutError",
         }
-        if (
-            is_lost(error)
-            or state[:2] in _UNREACHABLE
-            or state == _LOCKED
-            or kind in _NO_ROOM
-            or never_reached
-        ):
+        if is_lost(error) or state[:2] in _UNREACHABLE or state == _LOCKED or never_reached:
             return self._unavailable(Code.SOURCE_UNAVAILABLE, problem)
         return self.incident(f"the source refused our SQL: {problem}")
 
@@ -92,8 +88,14 @@ def is_lost(error: SQLAlchemyError) -> bool:
     return isinstance(error, DBAPIError) and error.connection_invalidated
 
 
-def _is_interrupted(error: SQLAlchemyError) -> bool:
-    return _state(error) == "57014" or type(_cause(error)).__name__ == "InterruptException"
+def _is_stopped(error: SQLAlchemyError, watch: Watch) -> bool:
+    """Whether the statement was stopped: by the server, or by us where it heard us and did not end the statement.
+
+    A server that did not hear us was away: how long it was told to compute says nothing of any row.
+    """
+    if _state(error) == "57014":
+        return True
+    return is_lost(error) and watch.stopped is not Stopped.NOT and not watch.is_unheard
 
 
 def _state(error: SQLAlchemyError) -> str:

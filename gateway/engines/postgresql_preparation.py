@@ -89,7 +89,12 @@ class PostgresqlDatabase:
         connections.on_execute(parse_only)
 
     def prepare(
-        self, tables: Sequence[str], *, limit_s: float, cancelled: threading.Event | None
+        self,
+        tables: Sequence[str],
+        *,
+        subject: str,  # noqa: ARG002 - how many questions of one run at a time, the front ends hold
+        limit_s: float,
+        cancelled: threading.Event | None,
     ) -> Preparation:
         """Once, and once more where a connection that was kept from earlier questions was found dead."""
         with self.watchdog.watching(limit_s, cancelled) as watch:
@@ -98,16 +103,20 @@ class PostgresqlDatabase:
                 return self._reached(tables, attempt, cancelled)
             except SQLAlchemyError as error:
                 if not (is_lost(error) and attempt.kept and watch.stopped is Stopped.NOT):
-                    raise self.failures.before_charge(error, watch.stopped) from None
+                    raise self.failures.before_charge(error, watch) from None
             self.connections.drop()  # whatever ended it may have ended the others
             try:
                 return self._reached(tables, Attempt(watch, limit_s), cancelled)
             except SQLAlchemyError as error:
-                raise self.failures.before_charge(error, watch.stopped) from None
+                raise self.failures.before_charge(error, watch) from None
 
     def close(self) -> None:
         self.connections.drop()
         self.watchdog.close()
+
+    def stop(self) -> None:
+        self.watchdog.stop()
+        self.close()
 
     def _reached(
         self, tables: Sequence[str], attempt: Attempt, cancelled: threading.Event | None
@@ -196,7 +205,7 @@ class _Prepared:
                     for one in statements:
                         self._execute(self.connection, one, given, {PARSED: True})
             except SQLAlchemyError as error:
-                raise failures.before_charge(error, watch.stopped) from None
+                raise failures.before_charge(error, watch) from None
 
     def run(
         self,
@@ -212,7 +221,7 @@ class _Prepared:
 
         def failed(error: SQLAlchemyError, watch: Watch) -> BaseException:
             ran = Computation(monotonic() - began, limit_s, Ended.LIMIT)
-            return failures.after_charge(error, watch.stopped, ran)
+            return failures.after_charge(error, watch, ran)
 
         with self.database.watchdog.watching(limit_s, cancelled) as watch:
             attempt = Attempt(watch, limit_s, self.attempt.kept)

@@ -82,11 +82,23 @@ class Database(Protocol):
     """The database of one source."""
 
     def prepare(
-        self, tables: Sequence[str], *, limit_s: float, cancelled: threading.Event | None
+        self,
+        tables: Sequence[str],
+        *,
+        subject: str,
+        limit_s: float,
+        cancelled: threading.Event | None,
     ) -> Preparation:
-        """Connect, and read what the catalog says of these tables, by the names that policies give them."""
+        """Connect, and read what the catalog says of these tables, by the names that policies give them.
+
+        Where connections are few, each `subject` has a share of them.
+        """
         ...
 
     def close(self) -> None:
         """Let go of all that is not in use."""
+        ...
+
+    def stop(self) -> None:
+        """End whatever runs, now: the gateway stops, and whoever waits is told so."""
         ...

@@ -85,7 +85,7 @@ def in_parts(
 
     with ExitStack() as stack:
         for connection, _ in asked:
-            stack.enter_context(together.reaching(stopping(connection)))
+            stack.enter_context(together.reaching(stopping(connection, together)))
         stack.callback(together.end)
         with ThreadPoolExecutor(len(asked), thread_name_prefix="source-part") as threads:
             futures = [threads.submit(_rows, *one, bound) for one in asked]

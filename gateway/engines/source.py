@@ -22,6 +22,7 @@ from gateway.bounding.bounded import BoundedRelease
 from gateway.catalog.tables import Table
 from gateway.engines.connect import parts_told
 from gateway.engines.connections import Connections
+from gateway.engines.described import Described
 from gateway.engines.duckdb_preparation import DuckDbDatabase
 from gateway.engines.exact_histograms import histogram_of
 from gateway.engines.exact_rows import added, whole
@@ -43,6 +44,8 @@ from gateway.plan.node import BrokenPlan, nodes
 from gateway.plan.relations import Scan
 from gateway.sensitivity.choices import Histogram
 
+GATEWAY: Final = ""
+"""In the place of a subject where the gateway asks for itself; no subject has this name."""
 _FETCH_LIMIT_S: Final = 30.0
 _SPARE: Final = 4
 _MOST_PARSED: Final = 512
@@ -78,17 +81,25 @@ class Source:
     ) -> "Source":
         """Nothing is reached yet; the first question does."""
         there, parts = parts_told(url)
-        connections, failures = Connections.open(there, size, spare), Failures(emit)
+        failures = Failures(emit)
         if url.get_backend_name() == "duckdb":
-            return cls(
-                DuckDbDatabase(connections, failures), "duckdb", expressing, salt, emit, parts
-            )
-        database = PostgresqlDatabase(connections, failures)
+            return cls(DuckDbDatabase(there, failures), "duckdb", expressing, salt, emit, parts)
+        database = PostgresqlDatabase(Connections.open(there, size, spare), failures)
         return cls(database, "postgresql", expressing, salt, emit, parts)
 
     def close(self) -> None:
         """Let go of all connections."""
         self.database.close()
+
+    def stop(self) -> None:
+        """End whatever runs, now."""
+        self.database.stop()
+
+    def described(self) -> Described:
+        """What the catalog says now."""
+        made = self.database.prepare([], subject=GATEWAY, limit_s=_FETCH_LIMIT_S, cancelled=None)
+        with closing(made):
+            return made.catalog.described
 
     @contextmanager
     def prepared(
@@ -100,7 +111,7 @@ class Source:
     ) -> Iterator[Preparation]:
         """A preparation for one release alone."""
         tables = tables_of([release])
-        made = self.database.prepare(tables, limit_s=limit_s, cancelled=cancelled)
+        made = self.database.prepare(tables, subject=GATEWAY, limit_s=limit_s, cancelled=cancelled)
         with closing(made):
             yield made
 
@@ -244,7 +255,9 @@ class Source:
         if not table.public:
             raise BrokenPlan("a protected table was to be fetched")
         if on is None:
-            made = self.database.prepare([table.name], limit_s=_FETCH_LIMIT_S, cancelled=cancelled)
+            made = self.database.prepare(
+                [table.name], subject=GATEWAY, limit_s=_FETCH_LIMIT_S, cancelled=cancelled
+            )
             with closing(made):
                 return self.fetch(table, most_rows, cancelled=cancelled, on=made)
         wanted = select_all(table).limit(most_rows + 1)

@@ -130,6 +130,10 @@ def _auditing(before: Policy, after: Policy) -> Iterator[Change]:
         yield Change("changed", name, f"`max_age` is {age}, was {earlier}")
     if before.sizes != after.sizes:
         yield Change("changed", name, "`limits` are others")
+    first, second = before.timeouts_per_day, after.timeouts_per_day
+    if first != second:
+        direction = "wider" if second > first else "narrower"
+        yield Change(direction, name, f"`timeouts_per_day` is {second}, was {first}")
     yield from _results(before, after)
 
 

@@ -25,6 +25,7 @@ _WORD = "letters, digits and `_`, beginning with a letter, at most 63"
 MOST_ROWS = 65_536  # R · 2^16 must fit the weights of contribution bounding
 MOST_GROUPS = 1_000_000
 LONGEST_GRID_MS = 60_000
+MOST_TIMEOUTS = 1_000
 WIDEST_COUNTS = 1_000_000_000
 
 TableName = Annotated[
@@ -176,10 +177,11 @@ class ReuseModel(Model):
 
 
 class LimitsModel(Model):
-    """How large an answer may be."""
+    """How large an answer may be, and how many questions of a subject may be stopped in a day."""
 
     enumerated_groups: Annotated[int, *whole("`enumerated_groups`", 1, 1_000_000)] = 10_000
     result_rows: Annotated[int, *whole("`result_rows`", 1, 10_000_000)] = 100_000
+    timeouts_per_day: Annotated[int, *whole("`timeouts_per_day`", 1, MOST_TIMEOUTS)] = 3
 
 
 class CountsModel(Model):

@@ -60,6 +60,7 @@ def read_policy(complaints: Complaints, environment: Mapping[str, str] | None) -
             model.answers.reply_grid_ms,
             reported,
         ),
+        model.limits.timeouts_per_day,
     )
 
 

@@ -142,6 +142,7 @@ class Policy:
     max_age: timedelta
     sizes: Sizes
     results: Results = Results()
+    timeouts_per_day: int = 3
 
     @property
     def name(self) -> str:

@@ -34,7 +34,7 @@ class Lines:
             self._is_cut = True
             made = list(self._made)
         for connection in made:
-            _shut(connection)
+            shut(connection)
 
     def _require_uncut(self, *connecting: object) -> None:
         del connecting
@@ -46,10 +46,11 @@ class Lines:
         with self._lock:
             self._made.add(connection)
         if self._is_cut:
-            _shut(connection)
+            shut(connection)
 
 
-def _shut(connection: psycopg.Connection) -> None:
+def shut(connection: psycopg.Connection) -> None:
+    """Close it from another thread; whoever waits on it sees that it is broken."""
     with (
         suppress(OSError, psycopg.Error),  # it may be closed by now
         socket.socket(fileno=os.dup(connection.fileno())) as line,

@@ -226,6 +226,23 @@ released_contents = Table(
 )
 released_contents.add_is_dependent_on(asked_events)
 
+# What suspends a subject: stops of the source that count, and acts that suspend or resume. `dataset` is '*' for all.
+suspensions = Table(
+    "suspensions",
+    METADATA,
+    Column("subject", Text, primary_key=True),
+    Column("dataset", Text, primary_key=True),
+    Column("ordinal", BigInteger, primary_key=True, autoincrement=False),
+    Column("at", _Moment, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("actor", Text, nullable=False),
+    Column("query_id", Text),
+    CheckConstraint("ordinal > 0", name="ordinal"),
+    CheckConstraint("kind in ('counted', 'suspended', 'resumed')", name="kind"),
+    CheckConstraint("(kind = 'counted') = (query_id is not null)", name="query_id"),
+)
+suspensions.add_is_dependent_on(charges)  # see above: only a question that was charged counts
+
 APPEND_ONLY = (
     ledgers,
     accounts,
@@ -238,6 +255,7 @@ APPEND_ONLY = (
     key_revocations,
     asked_events,
     released_contents,
+    suspensions,
 )
 UPDATABLE = (key_uses,)
 EXPIRING = (kept_answers,)

@@ -32,6 +32,8 @@ class Kind(StrEnum):
     POLICY_REJECTED = "policy_rejected"
     RESTORED = "restored"
     DATA_REFRESHED = "data_refreshed"
+    SUBJECT_SUSPENDED = "subject_suspended"
+    SUBJECT_RESUMED = "subject_resumed"
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class TakenFrom(Taken):
 
 @dataclass(frozen=True)
 class QuestionRecord:
-    """A question and its fate so far."""
+    """A question and its fate so far; one that was stopped may count towards a suspension of its subject."""
 
     kind: Kind
     asked: Asked
@@ -83,6 +85,7 @@ class QuestionRecord:
     measurements: tuple[Mapping[str, str], ...] = ()
     taken: tuple[Taken, ...] = ()
     duration_us: int | None = None
+    counted: bool = False
 
     @property
     def subject(self) -> str | None:
@@ -100,6 +103,7 @@ class QuestionRecord:
         other = self.price_taken is not None and self.price_taken != self.price
         return {
             **({"price_taken": self.price_taken} if other else {}),
+            **({"counted": True} if self.counted else {}),
             "subject": self.asked.subject,
             "dataset": self.asked.dataset,
             "query_id": self.asked.query_id,

@@ -19,6 +19,7 @@ from gateway.trail.allowed import Allowed
 from gateway.trail.chain import ChainKey
 from gateway.trail.spent import Spent
 from gateway.trail.storable import storable
+from gateway.trail.suspended import Suspended
 
 _STREAMED = {"yield_per": 2_000}
 
@@ -48,7 +49,7 @@ def verify(connection: Connection, key: ChainKey, anchored: Anchored | None) -> 
     """Read everything once, in one snapshot."""
     at_anchor = None if anchored is None else anchored.position.seq
     position = GENESIS
-    books = (Spent(connection), Allowed(connection))
+    books = (Spent(connection), Allowed(connection), Suspended(connection))
     try:
         with connection.execute(_RECORDS, execution_options=_STREAMED) as rows:
             for row in rows:

@@ -37,7 +37,10 @@ THERE = {
     *("policy", "policy check", "policy schema", "policy diff", "policy init"),
     *("db", "db upgrade", "db current", "db backup", "db restore"),
 }
-PROMISED = {"query", "data", "data refreshed", "policy explain"}
+PROMISED = {
+    *("query", "data", "data refreshed", "policy explain"),
+    *("subject", "subject list", "subject suspend", "subject resume"),
+}
 
 
 def test_commands_are_the_ones_that_were_promised() -> None:

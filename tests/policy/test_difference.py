@@ -80,6 +80,11 @@ def test_equal_policies_do_not_differ() -> None:
         ),
         (
             "reuse:",
+            "limits: {timeouts_per_day: 5}\nreuse:",
+            ["wider clinic: `timeouts_per_day` is 5, was 3"],
+        ),
+        (
+            "reuse:",
             "answers: {clamp_results: false}\nreuse:",
             ["wider clinic: `clamp_results` is false, was true"],
         ),

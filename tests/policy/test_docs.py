@@ -111,6 +111,7 @@ def test_defaults_of_the_document_are_those_of_policies() -> None:
     assert said["max_age"] == f"{policy.max_age.days}d"
     assert said["enumerated_groups"] == str(policy.sizes.enumerated_groups)
     assert said["result_rows"] == str(policy.sizes.result_rows)
+    assert said["timeouts_per_day"] == str(policy.timeouts_per_day)
     assert said["clamp_results"] == str(policy.results.clamp).lower()
     assert said["suppress_small"] == str(policy.results.suppress_small).lower()
     assert policy.results.reported == Reported()

@@ -31,12 +31,15 @@ class Office:
     keys: dict[str, str]
 
     def post(self, path: str, who: str | None) -> httpx.Response:
+        return self.ask("POST", f"/v1/policies/{path}", who)
+
+    def ask(self, method: str, path: str, who: str | None) -> httpx.Response:
         headers = {} if who is None else {"Authorization": f"Bearer {self.keys[who]}"}
 
         async def ask() -> httpx.Response:
             wire = httpx.ASGITransport(self.app)
             async with httpx.AsyncClient(transport=wire, base_url="http://gateway") as client:
-                return await client.post(f"/v1/policies/{path}", headers=headers)
+                return await client.request(method, path, headers=headers)
 
         return asyncio.run(ask())
 
@@ -107,3 +110,34 @@ def test_reload_puts_files_in_force_or_says_why_not(office: Office) -> None:
     assert (fourth["valid"], fourth["changed"]) == (True, True)
     assert fourth["hash"] != first["hash"]
     assert office.post("check", "alice").status_code == 401
+
+
+def test_administrators_suspend_and_resume_subjects(office: Office) -> None:
+    """They see everybody, suspend somebody on one dataset or on all, and lift it; unknown names are told."""
+
+    def change(path: str) -> object:
+        answer = office.ask("POST", f"/v1/subjects/{path}", "dave")
+        assert answer.status_code == 200, answer.text
+        return answer.json()["datasets"]
+
+    assert change("alice/suspend?dataset=clinic") == ["clinic"]
+    assert change("alice/suspend?dataset=clinic") == []
+    assert change("alice/suspend") == ["*"]
+    told = office.ask("GET", "/v1/subjects", "dave").json()["subjects"]
+    assert {one["subject"]: one["role"] for one in told} == {"alice": "researcher", "dave": "admin"}
+    suspended = {one["subject"]: one["suspended"] for one in told}
+    assert [(one["dataset"], one["by"]) for one in suspended["alice"]] == [
+        (None, "dave"),
+        ("clinic", "dave"),
+    ]
+    assert change("alice/resume") == ["*", "clinic"]
+    assert change("alice/resume") == []
+    assert office.ask("POST", "/v1/subjects/nobody/suspend", "dave").status_code == 400
+
+
+@pytest.mark.parametrize("path", ["", "/alice/suspend", "/alice/resume"])
+def test_subjects_are_for_administrators(office: Office, path: str) -> None:
+    """Nobody else sees who is suspended, or changes it."""
+    method = "POST" if path else "GET"
+    assert office.ask(method, f"/v1/subjects{path}", "alice").status_code == 403
+    assert office.ask(method, f"/v1/subjects{path}", None).status_code == 401

@@ -31,6 +31,7 @@ _CAME_WITH = (
     ("0002", "kept_answers"),
     ("0003", "asked_events"),
     ("0003", "released_contents"),
+    ("0004", "suspensions"),
 )
 
 

@@ -42,7 +42,8 @@ def test_past_has_every_kind_of_record_a_gateway_writes(tamperer: Tamperer) -> N
     kinds = {row["kind"] for row in tamperer.rows("SELECT DISTINCT kind FROM trail_records")}
     assert kinds == {
         *("ledger_opened", "account_opened", "limits_set", "key_created", "key_revoked"),
-        *("charged", "answered", "refused", "login_refused"),
+        *("charged", "answered", "refused", "failed", "login_refused"),
+        *("subject_suspended", "subject_resumed"),
     }
     count = tamperer.value("SELECT count(*) FROM trail_records")
     assert isinstance(count, int)

@@ -54,6 +54,11 @@ class House(Protocol):
         """Whether there is room for one more."""
         ...
 
+    def begins_to_enter(self, address: str) -> bool:
+        """Whether there is room for one more that has not come in."""
+        ...
+
+    def has_entered(self, address: str) -> None: ...
     def went(self, client: "Client") -> None: ...
 
 
@@ -71,6 +76,7 @@ class Client(asyncio.Protocol):
         self._gone = False
         self._address = "unknown"
         self._until = now() + _ENTERING_S
+        self._enters = False
 
     # asyncio
 
@@ -82,8 +88,9 @@ class Client(asyncio.Protocol):
         _send_at_once(self._transport)
         peer = transport.get_extra_info("peername")
         self._address = str(peer[0]) if peer else "unknown"
-        if not self._house.came(self):
-            self._refuse(LimitExceeded(Code.TOO_MANY_QUESTIONS, "", "close one"), _TOO_MANY)
+        self._enters = self._house.begins_to_enter(self._address)
+        if not self._house.came(self) or not self._enters:
+            self._refuse(LimitExceeded(Code.TOO_MANY_CONNECTIONS, "", "close one"), _TOO_MANY)
             return
         tls = self._house.tls is not None
         self._conversation = entering(self._house.logins, address=self._address, tls=tls)
@@ -103,6 +110,7 @@ class Client(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         del exc
         self._gone = True
+        self._has_entered()
         self._house.went(self)
         if self._key is not None:
             self._house.cancelling.forget(self._key)
@@ -186,8 +194,15 @@ class Client(asyncio.Protocol):
             memoryview(room)[: len(came)] = came
             tls.buffer_updated(len(came))
 
+    def _has_entered(self) -> None:
+        """Give the place back of those who have not come in."""
+        if self._enters:
+            self._enters = False
+            self._house.has_entered(self._address)
+
     def _came_in(self, who: Entered | Cancel | None) -> None:
         self._conversation = None
+        self._has_entered()
         if isinstance(who, Entered):
             self._key = self._house.cancelling.register(who.minor, self._cancel)
             pid = self._key.pid
@@ -247,6 +262,8 @@ class Client(asyncio.Protocol):
     def _answer(self, who: Entered, room: Room, ask: Ask, cancelled: threading.Event) -> Outcome:
         door = self._house.door
         try:
+            if cancelled.is_set():  # while it waited for a thread: nobody is charged
+                raise SourceStopped(Code.SOURCE_CANCELLED)  # noqa: TRY301  # refused like all else
             subject = self._still(who)
             request = request_of(ask, room.dataset, self._address)
             door.require_same(room, request.purpose)

@@ -35,7 +35,9 @@ Answering = Callable[[Ask, Cancel], Outcome]
 class Threads(Protocol):
     """Runs what waits: questions, and words to the twin that go another way."""
 
-    def ask(self, work: Callable[[], Outcome], then: Callable[[Outcome], None]) -> None: ...
+    def ask(
+        self, subject: str, work: Callable[[], Outcome], then: Callable[[Outcome], None]
+    ) -> None: ...
     def aside(
         self,
         work: Callable[[], object],
@@ -165,7 +167,7 @@ class Connection:
                     self._session.over = True
                 self._pump()
 
-        self._threads.ask(lambda: self._answering(ask, cancelled), then)
+        self._threads.ask(self._room.subject.name, lambda: self._answering(ask, cancelled), then)
 
     def cancel(self) -> None:
         """Cancel whatever is under way."""

@@ -3,7 +3,7 @@
 Everything of all connections happens on one event loop in a thread of its own. What waits for a database runs in
 other threads, questions apart from all else, and comes back to the loop.
 
-INVARIANT: no more connections are held than the limit, and when the server has stopped there is none.
+INVARIANT: no more connections are held than the limit, of which only a part may be of clients that have not come in; when the server has stopped there is none.
 """
 
 import asyncio
@@ -15,14 +15,19 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final, TypeVar
 
+from gateway.errors import Refusal
+from gateway.frontends.admission import Admission
 from gateway.frontends.pgwire.asking import Outcome
 from gateway.frontends.pgwire.cancelling import Cancelling
 from gateway.frontends.pgwire.client import Client
 from gateway.frontends.pgwire.doors import WireDoor
+from gateway.frontends.workers import Workers
 from gateway.identity.logins import Logins
 from gateway.policy.subjects import Subject
 
 MOST_CONNECTIONS: Final = 300
+MOST_ENTERING: Final = 100
+MOST_ENTERING_OF_ADDRESS: Final = 50
 _ASIDE: Final = 8
 _TICK_S: Final = 0.25
 _IDLE_S: Final = 8 * 3600.0
@@ -35,14 +40,21 @@ Found = TypeVar("Found")
 class Threads:
     """What waits, beside the loop: `then` is called on it."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, workers: int) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
         self._loop = loop
-        self._questions = ThreadPoolExecutor(workers, "wire-question")
+        self._workers = workers
         self._aside = ThreadPoolExecutor(_ASIDE, "wire-aside")
 
-    def ask(self, work: Callable[[], Outcome], then: Callable[[Outcome], None]) -> None:
-        """Answer a question; its work raises nothing."""
-        self._run(self._questions, work, lambda future: then(future.result()))
+    def ask(
+        self, subject: str, work: Callable[[], Outcome], then: Callable[[Outcome], None]
+    ) -> None:
+        """Answer a question; its work raises nothing. Where too many are under way, that is the answer."""
+        try:
+            future = self._workers.submit(subject, work)
+        except Refusal as refusal:
+            self._loop.call_soon(then, refusal)  # not within the step that asks
+            return
+        self._tell(future, lambda done: then(done.result()))
 
     def aside(
         self,
@@ -56,25 +68,19 @@ class Threads:
             if then is not None:
                 then(None if error else future.result(), error)
 
-        self._run(self._aside, work, told)
+        self._tell(self._aside.submit(work), told)
 
     def close(self) -> None:
         """Begin nothing any more."""
-        self._questions.shutdown(wait=False, cancel_futures=True)
         self._aside.shutdown(wait=False, cancel_futures=True)
 
-    def _run(
-        self,
-        pool: ThreadPoolExecutor,
-        work: Callable[[], Found],
-        then: Callable[[Future[Found]], None],
-    ) -> None:
+    def _tell(self, future: Future[Found], then: Callable[[Future[Found]], None]) -> None:
         def done(future: Future[Found]) -> None:
             if not future.cancelled():
                 with suppress(RuntimeError):  # the loop is closed: nobody waits any more
                     self._loop.call_soon_threadsafe(then, future)
 
-        pool.submit(work).add_done_callback(done)
+        future.add_done_callback(done)
 
 
 class WireServer:
@@ -85,7 +91,7 @@ class WireServer:
         door: WireDoor,
         logins: Logins[Subject],
         tls: ssl.SSLContext | None,
-        workers: int,
+        workers: Workers,
     ) -> None:
         self.door = door
         self.logins = logins
@@ -94,6 +100,7 @@ class WireServer:
         self.loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
         self.threads = Threads(self.loop, workers)
         self._clients: set[Client] = set()
+        self._entering = Admission(MOST_ENTERING, MOST_ENTERING_OF_ADDRESS)
         self._stopping = False
         self._stops = threading.Lock()
         self._thread = threading.Thread(target=self._serve, name="wire", daemon=True)
@@ -119,6 +126,12 @@ class WireServer:
     def came(self, client: Client) -> bool:
         self._clients.add(client)
         return not self._stopping and len(self._clients) <= MOST_CONNECTIONS
+
+    def begins_to_enter(self, address: str) -> bool:
+        return self._entering.enter(address)
+
+    def has_entered(self, address: str) -> None:
+        self._entering.leave(address)
 
     def went(self, client: Client) -> None:
         self._clients.discard(client)

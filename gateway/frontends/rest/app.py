@@ -18,6 +18,7 @@ from gateway.frontends.rest.policies import add_policies
 from gateway.frontends.rest.problems import PROBLEM, Incidents, tell_problems
 from gateway.frontends.rest.questions import add_questions
 from gateway.frontends.rest.responses import AsciiJson
+from gateway.frontends.rest.subjects import add_subjects
 from gateway.policy.subjects import Subject
 from gateway.trail.search import Wanted
 
@@ -66,6 +67,7 @@ def create_app(doors: Doors) -> FastAPI:
     _add_budget(app, doors)
     _add_audit(app, doors)
     add_policies(app, doors)
+    add_subjects(app, doors)
     return app
 
 

@@ -2,16 +2,20 @@
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
 
 from gateway.budget.standing import Standing
 from gateway.events import Emit
+from gateway.frontends.workers import Workers
 from gateway.identity.authenticator import Authenticator
 from gateway.policy.subjects import Subject
 from gateway.question import Answer, Estimate, PastQuestion, Request
 from gateway.trail.search import Wanted
 from gateway.trail.verify import Verdict
+
+_WORKERS: Final = 8
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,15 @@ class PolicyDoor:
 
     check: Callable[[], Mapping[str, Any]]
     reload: Callable[[str], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class SubjectDoor:
+    """List subjects; suspend and resume them: a name, a dataset or None for all, and who does it."""
+
+    subjects: Callable[[], Sequence[Mapping[str, Any]]]
+    suspend: Callable[[str, str | None, str], Sequence[str]]
+    resume: Callable[[str, str | None, str], Sequence[str]]
 
 
 @dataclass(frozen=True)
@@ -50,3 +63,5 @@ class Doors:
     emit: Emit
     policies: PolicyDoor | None = None
     questions: QuestionDoor | None = None
+    subjects: SubjectDoor | None = None
+    workers: Workers = field(default_factory=partial(Workers, _WORKERS))

@@ -12,18 +12,43 @@ from fastapi import FastAPI
 
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
+from gateway.frontends.admission import Admission
+from gateway.frontends.rest.protocol import MOST_CONNECTIONS, MOST_OF_ADDRESS, TimedProtocol
 
 _GRACE_S = 2  # for requests to finish
 _LAST_S = 2  # for those that were given up to say so
 _BACKLOG = 512
+_HANDSHAKE_S = 10.0
 
 
 class _Server(uvicorn.Server):
-    """Gives requests up before it cancels them, so that their clients are told."""
+    """Gives requests up before it cancels them, so that their clients are told; its connections have deadlines."""
 
     def __init__(self, config: uvicorn.Config, give_up: Callable[[], object]) -> None:
         super().__init__(config)
         self._give_up = give_up
+        self._admission = Admission(MOST_CONNECTIONS, MOST_OF_ADDRESS)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn does it, with a protocol and a TLS handshake that end."""
+        loop, context = asyncio.get_running_loop(), self.config.ssl
+
+        def protocol() -> TimedProtocol:
+            return TimedProtocol(
+                self._admission,
+                config=self.config,
+                server_state=self.server_state,
+                app_state=self.lifespan.state,
+            )
+
+        limit = _HANDSHAKE_S if context is not None else None
+        self.servers = [
+            await loop.create_server(
+                protocol, sock=one, ssl=context, backlog=_BACKLOG, ssl_handshake_timeout=limit
+            )
+            for one in sockets or []
+        ]
+        self.started = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         later = asyncio.get_running_loop().call_later(_GRACE_S, self._give_up)

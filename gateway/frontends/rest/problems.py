@@ -28,6 +28,7 @@ MEDIA_TYPE = "application/problem+json"
 _RETRY_AFTER = {
     Code.TOO_MANY_FAILURES: "60",
     Code.TOO_MANY_QUESTIONS: "1",
+    Code.TOO_MANY_CONNECTIONS: "1",
     Code.ASKED_AT_ONCE: "1",
 }
 # What the framework itself says no to.

@@ -59,7 +59,7 @@ class HistoryQuery(BaseModel):
 
 def add_questions(app: FastAPI, doors: Doors) -> None:
     authenticated = caller(doors.authenticator)
-    under_way = UnderWay()
+    under_way = UnderWay(doors.workers)
 
     async def received(
         http: HttpRequest, subject: Annotated[Subject, Depends(authenticated)]

@@ -5,6 +5,7 @@ import os
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import psycopg
@@ -24,7 +25,9 @@ from frontends.pgwire.wired import (
     wired,
 )
 
+from gateway.frontends.admission import Admission
 from gateway.frontends.pgwire import client as clients
+from gateway.frontends.workers import Workers
 from gateway.twin import Twin
 
 MANY_ROWS = "SELECT i, 'row ' || i AS name FROM generate_series(1, 2000000) s(i)"
@@ -278,3 +281,45 @@ def test_query_is_skipped_when_an_error_before_it_waits_for_its_sync(wire: Wired
     assert b"SELECT 1\0" not in said
     assert said.count(b"Z\0\0\0\5") == 1
     assert not wire.pipeline.begun.acquire(blocking=False)
+
+
+def test_clients_that_do_not_come_in_take_a_part_of_the_places(wire: Wired) -> None:
+    """One more is told at once, whoever is in is not disturbed, and a place is free when somebody comes in or goes."""
+    wire.server._entering = Admission(3, 2)
+    address = (HOST, wire.port)
+    with wire.raw() as inside, closing(socket.create_connection(address)) as first:
+        with closing(socket.create_connection(address)) as second:
+            eventually(lambda: wire.server._entering._held.total() == 2)
+            with closing(socket.create_connection(address)) as third:
+                third.settimeout(20)
+                assert b"C53300" in read_to_end(third)
+            inside.sendall(query("SELECT 1"))
+            assert b"SELECT 1" in read_to_ready(inside)
+            second.shutdown(socket.SHUT_RDWR)
+        eventually(lambda: wire.server._entering._held.total() == 1)
+        with wire.connect() as connection:
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+        first.shutdown(socket.SHUT_RDWR)
+    eventually(lambda: wire.server._entering._held.total() == 0)
+
+
+def test_subject_on_the_wire_has_a_share_of_the_workers(wire: Wired) -> None:
+    """Half of the threads answer one subject; what waits begins when they are free, and too much of it is refused."""
+    workers = Workers(4, most_of_one=3)
+    wire.server.threads._workers = workers
+    with ExitStack() as stack:
+        stack.callback(workers.close)
+        lines = [stack.enter_context(wire.raw()) for _ in range(4)]
+        for line in lines[:3]:
+            line.sendall(query(QUESTION))
+        for _ in range(2):
+            assert wire.pipeline.begun.acquire(timeout=20)
+        eventually(lambda: workers._places["alice"] == 3)
+        lines[3].sendall(query(QUESTION))
+        told = read_to_ready(lines[3])
+        assert b"C53300" in told
+        assert b"GW709" in told
+        assert not wire.pipeline.begun.acquire(blocking=False)
+        wire.pipeline.let.set()
+        for line in lines[:3]:
+            assert b"7" in read_to_ready(line)

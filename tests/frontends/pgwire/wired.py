@@ -22,6 +22,7 @@ from gateway.binding.bound import Sql
 from gateway.errors import Code, Refusal, SourceStopped
 from gateway.frontends.pgwire.doors import WireDoor
 from gateway.frontends.pgwire.server import WireServer
+from gateway.frontends.workers import Workers
 from gateway.handing import Finishing, Handed
 from gateway.policy.subjects import Subject
 from gateway.question import Estimate, Request
@@ -168,7 +169,7 @@ def wired(twin: Twin, door: Door, limit_s: float = 20.0) -> Iterator[Wired]:
     )  # fmt: skip
     before = _sessions(twin)
     listener = socket.create_server((HOST, 0))
-    server = WireServer(doors, logins_of(door), None, 4)
+    server = WireServer(doors, logins_of(door), None, Workers(8))
     server.start(listener)
     try:
         key = door.create().key.reveal()

@@ -16,6 +16,7 @@ from gateway.errors import Code, Unauthenticated
 from gateway.events import Event
 from gateway.frontends.rest.app import create_app
 from gateway.frontends.rest.doors import Doors, QuestionDoor
+from gateway.frontends.workers import MOST_OF_ONE, Workers
 from gateway.policy.subjects import Subject
 from gateway.question import (
     Answer,
@@ -103,6 +104,7 @@ class Behind:
     looked: list[tuple[str, int, str | None]] = field(default_factory=list)
     of_accounts: list[tuple[str, str | None]] = field(default_factory=list)
     told: list[Event] = field(default_factory=list)
+    workers: Workers = field(default_factory=lambda: Workers(2 * MOST_OF_ONE))
 
     def answers(self, subject: Subject, request: Request, gone: threading.Event) -> Answer:
         del gone
@@ -151,6 +153,7 @@ class Behind:
             metrics_type="text/plain",
             emit=self.told.append,
             questions=questions,
+            workers=self.workers,
         )
 
 

@@ -27,7 +27,7 @@ from gateway.frontends.rest.cells import column_json, double_json
 from gateway.frontends.rest.csv_text import csv_chunks
 from gateway.frontends.rest.formats import Format
 from gateway.frontends.rest.responses import AsciiJson
-from gateway.frontends.rest.under_way import MOST_OF_ONE
+from gateway.frontends.workers import MOST_OF_ONE
 from gateway.packed.ends import EndsRows
 from gateway.packed.texts import BLOCK, Rows, Text, Texts
 from gateway.question import Answer, AnswerColumn

@@ -19,7 +19,7 @@ from frontends.rest.questioning import ANSWER, COUNT, Behind, refused
 
 from gateway.errors import Code, Refusal
 from gateway.frontends.rest.app import create_app
-from gateway.frontends.rest.under_way import MOST, MOST_OF_ONE
+from gateway.frontends.workers import MOST, MOST_OF_ONE, Workers
 from gateway.policy.subjects import Subject
 from gateway.question import Answer, Request
 
@@ -117,7 +117,7 @@ def test_question_is_refused_when_its_subject_has_too_many_under_way() -> None:
 
 def test_question_is_refused_when_everybody_together_has_too_many_under_way() -> None:
     """The process keeps a bound, however many subjects there are; all else is still answered."""
-    slow = Slow()
+    slow = Slow(Behind(workers=Workers(4)))
 
     async def scenario() -> None:
         anyio.to_thread.current_default_thread_limiter().total_tokens = 4
@@ -191,11 +191,10 @@ def test_question_is_cancelled_when_its_client_goes_away() -> None:
 
 def test_question_never_begins_when_its_client_left_while_it_waited() -> None:
     """Nobody is charged for what nobody waits for."""
-    slow = Slow()
+    slow = Slow(Behind(workers=Workers(1)))
     app = slow.app()
 
     async def scenario() -> None:
-        anyio.to_thread.current_default_thread_limiter().total_tokens = 1
         async with _client(app) as client:
             first = asyncio.create_task(_ask(client, "bob"))
             await _until_it_began(slow, 1)

@@ -45,6 +45,7 @@ ENDPOINTS = {"/healthz", "/readyz", "/metrics", "/v1/budget", "/v1/audit", "/v1/
 PROMISED = {
     *("/v1/query", "/v1/estimate", "/v1/datasets", "/v1/queries"),
     *("/v1/policies/check", "/v1/policies/reload"),
+    *("/v1/subjects", "/v1/subjects/{name}/suspend", "/v1/subjects/{name}/resume"),
 }
 GUARDED = ("/v1/budget", "/v1/audit", "/v1/audit/verify")
 

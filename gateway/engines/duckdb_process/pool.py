@@ -1,0 +1,257 @@
+"""The DuckDB processes of one file: as many at a time as there are places, one statement in each, shared fairly.
+
+INVARIANT: a subject has at most half of the places, so no single subject keeps another one waiting. Among those who
+wait, whoever has the fewest processes is next; then whoever came first.
+INVARIANT: a process answers for the file that is there when it is taken. One that opened another file, that was
+slow, or whose last statement did not end by itself is killed and never used again.
+
+A pool that is closed keeps nothing: whoever has a process may end with it, and who still takes one has it made for
+them. One that is stopped kills whatever runs.
+"""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from typing import Final
+
+from gateway.cancel import calling_back
+from gateway.engines.duckdb_process.launcher import Launcher, LauncherClosed
+from gateway.engines.duckdb_process.process import (
+    DuckdbProcess,
+    Identity,
+    ProcessLost,
+    Settings,
+)
+
+_OPEN_S: Final = 10.0
+_END_S: Final = 1.0
+_LEAST_PLACES: Final = 4
+_TRIES: Final = 3
+
+
+class PoolBusy(Exception):
+    """No place became free in time."""
+
+
+class PoolStopped(Exception):
+    """The gateway stops."""
+
+
+class WaitCancelled(Exception):
+    """Nobody waits any more."""
+
+
+def places_for(cores: int) -> int:
+    """More than cores, since the long ones of one subject hold half of them and give way to the short ones."""
+    return max(_LEAST_PLACES, 2 * cores)
+
+
+@dataclass(eq=False)
+class _Ticket:
+    subject: str
+    is_called: threading.Event = field(default_factory=threading.Event)
+    has_place: bool = False
+
+
+@dataclass(frozen=True)
+class Leased:
+    """A process for one statement, and the file that it reads."""
+
+    process: DuckdbProcess
+    identity: Identity
+
+
+class Pool:
+    """Nothing is started before the first statement."""
+
+    def __init__(self, settings: Settings, launcher: Launcher) -> None:
+        self.settings = settings
+        self.share = max(1, settings.places // 2)
+        self._launcher = launcher
+        self._lock = threading.Lock()
+        self._waiting: list[_Ticket] = []
+        self._taken: Counter[str] = Counter()
+        self._idle: list[DuckdbProcess] = []
+        self._busy: set[DuckdbProcess] = set()
+        self._closed = False
+        self._stopped = False
+
+    @property
+    def is_stopped(self) -> bool:
+        return self._stopped
+
+    def has(self, number: int) -> bool:
+        """Whether this process may still run something."""
+        with self._lock:
+            return any(one.number == number for one in (*self._busy, *self._idle))
+
+    @contextmanager
+    def lease(
+        self, subject: str, patience_s: float, cancelled: threading.Event | None = None
+    ) -> Iterator[Leased]:
+        """A process for the statements of one question of this subject, one after the other.
+
+        While the block runs, `cancelled` ends the line of the process: whoever reads from it finds it lost.
+        """
+        with self._place(subject, patience_s, cancelled):
+            leased = self._take()
+            try:
+                with calling_back(cancelled, leased.process.abandon):
+                    yield leased
+            finally:
+                self._give_back(leased.process, is_kept=leased.process.is_usable)
+
+    def close(self) -> None:
+        """Let go of every process that is not in use."""
+        with self._lock:
+            self._closed = True
+            idle = [*self._idle]
+            self._idle.clear()
+        _end(idle)
+
+    def stop(self) -> None:
+        """Kill every process, whatever it does; whoever waits or reads is told at once."""
+        with self._lock:
+            self._closed = self._stopped = True
+            for ticket in self._waiting:
+                ticket.is_called.set()
+            busy, idle = [*self._busy], [*self._idle]
+            self._idle.clear()
+        for one in busy:
+            self._launcher.kill(one.number)
+            one.abandon()  # whoever reads from it closes its line
+        _end(idle)
+
+    @contextmanager
+    def _place(
+        self, subject: str, patience_s: float, cancelled: threading.Event | None
+    ) -> Iterator[None]:
+        ticket = _Ticket(subject)
+        with self._lock:
+            self._waiting.append(ticket)
+            self._call_next()
+        try:
+            self._wait(ticket, monotonic() + patience_s, cancelled)
+            yield
+        finally:
+            with self._lock:
+                if ticket.has_place:
+                    self._taken[subject] -= 1
+                    if not self._taken[subject]:
+                        del self._taken[subject]
+                else:
+                    self._waiting.remove(ticket)
+                self._call_next()
+
+    def _wait(self, ticket: _Ticket, until: float, cancelled: threading.Event | None) -> None:
+        with calling_back(cancelled, ticket.is_called.set):
+            while not ticket.has_place:
+                if self._stopped:
+                    raise PoolStopped
+                if cancelled is not None and cancelled.is_set():
+                    raise WaitCancelled
+                left = until - monotonic()
+                if left <= 0:
+                    raise PoolBusy
+                ticket.is_called.wait(left)
+
+    def _call_next(self) -> None:
+        """Give every free place away; the lock is held."""
+        while self._taken.total() < self.settings.places:
+            able = [one for one in self._waiting if self._taken[one.subject] < self.share]
+            if not able:
+                return
+            ticket = min(able, key=lambda one: self._taken[one.subject])  # the first of these
+            self._waiting.remove(ticket)
+            self._taken[ticket.subject] += 1
+            ticket.has_place = True
+            ticket.is_called.set()
+
+    def _take(self) -> Leased:
+        """A process that has the file open which is there now."""
+        for _ in range(_TRIES):
+            process = self._next()
+            try:
+                identity = process.identity(monotonic() + _OPEN_S)
+                if _is_current(self.settings.path, identity):
+                    return Leased(process, identity)
+            except BaseException as error:
+                self._give_back(process, is_kept=False)
+                if isinstance(error, ProcessLost) and not self._stopped:
+                    continue  # its zygote may have been gone
+                raise
+            self._give_back(process, is_kept=False)
+        raise ProcessLost
+
+    def _next(self) -> DuckdbProcess:
+        with self._lock:
+            if self._stopped:
+                raise PoolStopped
+            dead = [one for one in self._idle if not one.is_there()]
+            alive = [one for one in self._idle if one not in dead]
+            found = alive.pop() if alive else None
+            self._idle = alive
+            if found is not None:
+                self._busy.add(found)
+        for one in dead:
+            one.kill()
+        return found if found is not None else self._start()
+
+    def _start(self) -> DuckdbProcess:
+        try:
+            made = DuckdbProcess(self._launcher, self.settings)
+        except LauncherClosed:
+            raise PoolStopped from None
+        except OSError:
+            raise ProcessLost from None
+        with self._lock:
+            self._busy.add(made)
+        return made
+
+    def _give_back(self, process: DuckdbProcess, *, is_kept: bool) -> None:
+        """Keep it for the next statement, or kill it and have another one made meanwhile."""
+        with self._lock:
+            is_kept = is_kept and not self._closed
+            self._busy.discard(process)
+            if is_kept:
+                self._idle.append(process)
+            wants_spare = not is_kept and not self._idle and not self._closed
+        if is_kept:
+            return
+        process.kill()
+        if wants_spare:
+            self._add_spare()
+
+    def _add_spare(self) -> None:
+        """It opens its file while nobody waits for it."""
+        try:
+            made = DuckdbProcess(self._launcher, self.settings)
+        except (LauncherClosed, OSError):
+            return  # whoever needs one is told
+        with self._lock:
+            if not self._closed:
+                self._idle.append(made)
+                return
+        made.kill()
+
+
+def _end(processes: Sequence[DuckdbProcess]) -> None:
+    """Kill them, and wait until their file is free."""
+    for one in processes:
+        one.begin_to_end()
+    until = monotonic() + _END_S
+    for one in processes:
+        one.wait_until_gone(until)
+
+
+def _is_current(path: str, identity: Identity) -> bool:
+    try:
+        there = Path(path).stat()
+    except OSError:
+        return False
+    found = (there.st_dev, there.st_ino, there.st_mtime_ns, there.st_size)
+    return found == (identity.device, identity.inode, identity.modified_ns, identity.size)

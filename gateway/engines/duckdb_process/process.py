@@ -1,0 +1,202 @@
+"""One DuckDB process, as the gateway has it: it opens a file, and runs one statement at a time until a deadline.
+
+INVARIANT: a call gives an answer or raises by its deadline, whatever the process does. A process that is not at rest
+may still be computing: it is to be killed, and so is one that was slow, since it gives way to all others for good.
+"""
+
+import socket
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from time import monotonic
+from typing import Any, Final
+
+from gateway.engines.duckdb_process.frames import (
+    HEADER,
+    BrokenFrame,
+    Kind,
+    Row,
+    decode,
+    decode_rows,
+    encode,
+    encode_parameters,
+    read_header,
+)
+from gateway.engines.duckdb_process.launcher import Launcher
+
+SHORT_S: Final = 1.0
+"""A statement that takes longer gives way to shorter ones."""
+_LONGEST_NAME: Final = 60
+_BLOCK: Final = 1 << 16
+
+
+class ProcessLost(Exception):
+    """The process is gone: it was killed, or had no memory left."""
+
+
+class ProcessLate(Exception):
+    """The deadline passed."""
+
+
+class StatementFailed(Exception):
+    """DuckDB refused; `kind` is the class of its error."""
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a process opens. `config` is DuckDB's own; without a `memory_limit` all `places` share the memory."""
+
+    path: str
+    config: Mapping[str, str]
+    places: int
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Which process opened which file: what was read in it holds for no other."""
+
+    number: int
+    device: int
+    inode: int
+    modified_ns: int
+    size: int
+
+
+class DuckdbProcess:
+    """It is opened in the background; `identity` waits for that."""
+
+    def __init__(self, launcher: Launcher, settings: Settings) -> None:
+        self.number, self._line = launcher.fork()
+        self._is_at_rest = True
+        self._is_slow = False
+        self._launcher = launcher
+        self._identity: Identity | None = None
+        document = {
+            "path": settings.path,
+            "config": dict(settings.config),
+            "places": settings.places,
+        }
+        with suppress(OSError):  # whoever waits for it is told
+            self._line.sendall(encode(Kind.OPEN, document))
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it may run another statement."""
+        return self._is_at_rest and not self._is_slow
+
+    def identity(self, deadline: float) -> Identity:
+        """Of the process and the file that it has open."""
+        if self._identity is None:
+            kind, payload = self._receive(deadline)
+            match kind, decode(payload):
+                case Kind.READY, [int(), int(), int(), int()] as numbers:
+                    self._identity = Identity(self.number, *numbers)
+                case Kind.FAILED, str(name):
+                    raise StatementFailed(_class_name(name))
+                case _:
+                    raise BrokenFrame("a process that is not ready")
+        return self._identity
+
+    def run(self, sql: str, parameters: Sequence[object], deadline: float) -> Iterator[list[Row]]:
+        """The rows, some at a time; whoever begins reads them to the end."""
+        self._send(Kind.RUN, {"sql": sql, "parameters": encode_parameters(parameters)}, deadline)
+        while True:
+            kind, payload = self._receive(deadline)
+            if kind is not Kind.ROWS:
+                self._require_end(kind, payload)
+                return
+            yield decode_rows(payload)
+
+    def is_there(self) -> bool:
+        """Whether it still holds its line, as far as that is known."""
+        self._line.settimeout(0)
+        try:
+            return bool(self._line.recv(1, socket.MSG_PEEK))  # it may just have become ready
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+
+    def abandon(self) -> None:
+        """Whoever waits for it, in another thread, sees its end at once."""
+        with suppress(OSError):
+            self._line.shutdown(socket.SHUT_RDWR)
+
+    def kill(self) -> None:
+        """End it, whatever it does."""
+        self.begin_to_end()
+        self._line.close()
+
+    def begin_to_end(self) -> None:
+        """Kill it, and keep its line: it is closed when the process is gone."""
+        self._launcher.kill(self.number)
+
+    def wait_until_gone(self, until: float) -> None:
+        """Wait for a process that was killed: its memory and its file are free then."""
+        with suppress(OSError):
+            while monotonic() < until:
+                self._line.settimeout(_left(until))
+                if not self._line.recv(_BLOCK):
+                    break
+        self._line.close()
+
+    def _send(self, kind: Kind, document: object, deadline: float) -> None:
+        frame = encode(kind, document)
+        self._is_at_rest = False
+        try:
+            self._line.settimeout(_left(deadline))
+            self._line.sendall(frame)
+        except TimeoutError:
+            raise ProcessLate from None
+        except OSError:
+            raise ProcessLost from None
+
+    def _require_end(self, kind: Kind, payload: bytes) -> None:
+        match kind, decode(payload):
+            case Kind.END, None:
+                self._is_at_rest = True
+            case Kind.FAILED, str(name):
+                # what has no memory left may have no memory for the next statement either
+                self._is_at_rest = "Memory" not in name
+                raise StatementFailed(_class_name(name))
+            case _:
+                raise BrokenFrame("an answer that is none")
+
+    def _receive(self, deadline: float) -> tuple[Kind, bytes]:
+        length, kind = read_header(self._exactly(HEADER.size, deadline))
+        return kind, self._exactly(length, deadline)
+
+    def _exactly(self, size: int, deadline: float) -> bytes:
+        there = bytearray(size)
+        view: Any = memoryview(there)
+        short_until, done = monotonic() + SHORT_S, 0
+        while done < size:
+            until = deadline if self._is_slow else min(deadline, short_until)
+            try:
+                self._line.settimeout(_left(until))
+                got = self._line.recv_into(view[done:])
+            except TimeoutError:
+                if until == deadline:
+                    raise ProcessLate from None
+                self._launcher.slow(self.number)
+                self._is_slow = True
+                continue
+            except OSError:
+                raise ProcessLost from None
+            if not got:
+                raise ProcessLost
+            done += got
+        return bytes(there)
+
+
+def _left(until: float) -> float:
+    """At least a moment: nought would mean not to wait, and what is there already is taken."""
+    return max(0.001, until - monotonic())
+
+
+def _class_name(name: str) -> str:
+    return name if name.isascii() and name.isidentifier() and len(name) <= _LONGEST_NAME else "?"

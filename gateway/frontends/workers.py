@@ -1,0 +1,140 @@
+"""The threads that answer questions, of every front end together, shared fairly between subjects.
+
+A subject has at most half of the threads, so that nobody can hold them all. What is over waits, a bounded number for
+each subject, and those who wait are taken in turns, one question of each subject.
+
+INVARIANT: a place is counted from the moment a question is taken in until its work has ended; it is free again before
+anybody is told of the end.
+INVARIANT: where a thread is free and somebody waits who has less than their share, it is not idle.
+"""
+
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from time import monotonic
+from typing import Any, Final, TypeVar
+
+from gateway.errors import Code, LimitExceeded
+
+MOST: Final = 128
+MOST_OF_ONE: Final = 32
+_IDLE_S: Final = 10.0
+_END_S: Final = 3.0
+
+T = TypeVar("T")
+
+
+class Workers:
+    """`many` threads, which are made when they are needed; questions are counted by their subjects."""
+
+    def __init__(self, many: int, *, most: int = MOST, most_of_one: int = MOST_OF_ONE) -> None:
+        self._many = many
+        self._share = max(1, many // 2)
+        self._most = most
+        self._most_of_one = most_of_one
+        self._changed = threading.Condition()
+        self._waiting: dict[str, deque[tuple[Future[Any], Callable[[], Any]]]] = {}  # whose turn
+        self._running: Counter[str] = Counter()
+        self._places: Counter[str] = Counter()
+        self._threads: set[threading.Thread] = set()
+        self._idle = 0
+        self._closed = False
+
+    def submit(self, subject: str, work: Callable[[], T]) -> "Future[T]":
+        """Do it in a thread as soon as it is its turn; refused where too much is under way."""
+        future: Future[T] = Future()
+        with self._changed:
+            if self._closed:
+                future.cancel()
+                return future
+            if self._places[subject] >= self._most_of_one:
+                raise _too_many(f"{self._most_of_one} of your questions are under way")
+            if self._places.total() >= self._most:
+                raise _too_many(f"{self._most} questions are under way")
+            self._places[subject] += 1
+            self._waiting.setdefault(subject, deque()).append((future, work))
+            if self._idle:
+                self._changed.notify()
+            elif len(self._threads) < self._many:
+                thread = threading.Thread(target=self._run, name="question", daemon=True)
+                self._threads.add(thread)
+                thread.start()
+        return future
+
+    @contextmanager
+    def place(self, subject: str) -> Iterator[None]:
+        """What was paid for and is still being sent takes a place, and is never refused one."""
+        with self._changed:
+            self._places[subject] += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._left(self._places, subject)
+
+    def close(self) -> None:
+        """Begin nothing any more, and give what is under way a moment to end."""
+        with self._changed:
+            self._closed = True
+            waiting = [future for each in self._waiting.values() for future, _ in each]
+            self._waiting.clear()
+            self._changed.notify_all()
+            threads = list(self._threads)
+        for future in waiting:
+            future.cancel()
+        until = monotonic() + _END_S
+        for thread in threads:
+            thread.join(max(0.0, until - monotonic()))
+
+    def _run(self) -> None:
+        while (job := self._next()) is not None:
+            subject, future, work = job
+            result, failed = None, None
+            begun = future.set_running_or_notify_cancel()
+            try:
+                if begun:
+                    result = work()
+            except BaseException as error:  # noqa: BLE001 - told to whoever waits for it
+                failed = error
+            with self._changed:
+                self._left(self._running, subject)
+                self._left(self._places, subject)
+                self._changed.notify()  # somebody of this subject may wait for its share
+            if failed is not None:
+                future.set_exception(failed)
+            elif begun:
+                future.set_result(result)
+            del job, future, work, result, failed
+
+    def _next(self) -> tuple[str, Future[Any], Callable[[], Any]] | None:
+        """What this thread does next; None when it is not needed any more."""
+        with self._changed:
+            while True:
+                subject = next(
+                    (one for one in self._waiting if self._running[one] < self._share), None
+                )
+                if subject is not None and not self._closed:
+                    mine = self._waiting.pop(subject)
+                    future, work = mine.popleft()
+                    if mine:
+                        self._waiting[subject] = mine  # behind all others
+                    self._running[subject] += 1
+                    return subject, future, work
+                self._idle += 1
+                woken = not self._closed and self._changed.wait(_IDLE_S)
+                self._idle -= 1
+                if not woken and not self._waiting:
+                    self._threads.discard(threading.current_thread())
+                    return None
+
+    @staticmethod
+    def _left(count: "Counter[str]", subject: str) -> None:
+        count[subject] -= 1
+        if count[subject] <= 0:
+            del count[subject]
+
+
+def _too_many(detail: str) -> LimitExceeded:
+    return LimitExceeded(Code.TOO_MANY_QUESTIONS, detail, "wait until one is answered")

@@ -1,0 +1,119 @@
+"""A subject whose questions were stopped too often, on a whole gateway: what is refused, and what goes on."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from types import MappingProxyType
+
+import pytest
+from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.policies import policy
+
+from gateway.app import rest_doors, roster_of
+from gateway.computation import Computation, Ended
+from gateway.engines.source import Source
+from gateway.errors import Code, Refusal, SourceStopped
+from gateway.events import SubjectSuspended
+from gateway.observing.metrics import Metrics
+from gateway.question import Request
+from gateway.trail.record import Kind
+from gateway.trail.search import Wanted, latest
+from gateway.units import Epsilon
+
+_EARLIER = "SELECT COUNT(*) FROM visits"
+_LIMIT = Computation(30.0, 30.0, Ended.LIMIT)
+_LATE_CANCEL = Computation(15.0, 30.0, Ended.CANCEL)
+_EARLY_CANCEL = Computation(14.9, 30.0, Ended.CANCEL)
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[AskedGateway]:
+    """Two datasets over one clinic, whose answers are given again."""
+    source = shown(clinic_in_duckdb(tmp_path / "clinic.duckdb"))
+    one = policy("first", "SOURCE", "laplace", groups=10_000, price="1", budget="100")
+    one = one.replace("max_age: 0d", "max_age: 7d")
+    with a_gateway({"first": one}, MappingProxyType({"SOURCE": source})) as opened:
+        yield opened
+
+
+class _Slow:
+    """A source that is stopped, as it says, after the connection was there."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self._patch = patch
+        self._asked = 0
+
+    def stop(self, house: AskedGateway, code: Code, computation: Computation | None) -> None:
+        """One more question, never asked before, and stopped."""
+
+        def ask(*_: object, **__: object) -> None:
+            raise SourceStopped(code, computation=computation)
+
+        self._asked += 1
+        with self._patch.context() as patch:
+            patch.setattr(Source, "ask", ask)
+            text = f"SELECT COUNT(*) FROM patients WHERE birth_year > {1930 + self._asked}"
+            assert _refusal(house, text) is code
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> _Slow:
+    return _Slow(monkeypatch)
+
+
+def _refusal(house: AskedGateway, text: str) -> Code:
+    with pytest.raises(Refusal) as caught:
+        house.answer(text, "first")
+    return caught.value.code
+
+
+def test_subject_is_suspended_after_three_timeouts_of_a_day(
+    house: AskedGateway, slow: _Slow
+) -> None:
+    """New questions and estimates are refused for nothing; earlier answers, budget and history go on, as do others."""
+    house.answer(_EARLIER, "first")
+    for _ in range(2):
+        slow.stop(house, Code.SOURCE_TIMEOUT, _LIMIT)
+    assert house.answer("SELECT COUNT(*) FROM patients", "first").charged == Epsilon.parse("1")
+    slow.stop(house, Code.SOURCE_CANCELLED, _LATE_CANCEL)
+    assert [one for one in house.events if isinstance(one, SubjectSuspended)]
+
+    alice = house.subjects["alice"]
+    spent = house.asking.accounts(alice, "first")
+    new = "SELECT SUM(income) FROM patients"
+    assert _refusal(house, new) is Code.SUBJECT_SUSPENDED
+    with pytest.raises(Refusal, check=lambda told: told.code is Code.SUBJECT_SUSPENDED):
+        house.asking.estimate(alice, Request(new, dataset="first"))
+    assert house.asking.accounts(alice, "first") == spent
+    assert house.answer(_EARLIER, "first").charged == Epsilon.zero()
+    assert len(house.answer("SELECT * FROM gateway.budget", "first").rows)
+    assert house.asking.queries(alice, 1, None)
+    assert house.answer(new, "first", "bob").charged == Epsilon.parse("1")
+    assert house.ground.verify_trail().intact
+
+    roster = roster_of(house.ground)
+    assert roster.resume(house.subjects, "alice", None, "dave") == ("first",)
+    house.answer("SELECT AVG(birth_year) FROM patients", "first")
+    with house.ground.engine.connect() as connection:
+        acts = [
+            latest(connection, 9, Wanted(kind=kind))
+            for kind in (Kind.SUBJECT_SUSPENDED, Kind.SUBJECT_RESUMED)
+        ]
+    assert [[(one["actor"], one["subject"]) for one in each] for each in acts] == [
+        [("gateway", "alice")],
+        [("dave", "alice")],
+    ]
+    assert house.ground.verify_trail().intact
+
+
+def test_what_waited_or_was_cancelled_early_does_not_count(
+    house: AskedGateway, slow: _Slow
+) -> None:
+    """It is charged, and nothing more: a lock, a connection, a source that fails, an impatient client."""
+    for _ in range(2):
+        slow.stop(house, Code.SOURCE_TIMEOUT, None)
+        slow.stop(house, Code.SOURCE_CANCELLED, _EARLY_CANCEL)
+    house.answer("SELECT COUNT(*) FROM patients", "first")
+    (alice, *_) = rest_doors(house.ground, Metrics()).accounts_of(house.subjects["alice"])
+    assert str(alice.epsilon_spent) == "5"
+    found = {one["subject"]: one for one in roster_of(house.ground).subjects(house.subjects)}
+    assert found["alice"]["stopped_today"] == {}

@@ -1,0 +1,130 @@
+"""Workers: shares of subjects, turns, bounds, and an end."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import closing
+
+import pytest
+
+from gateway.errors import Code, LimitExceeded
+from gateway.frontends.workers import Workers
+
+_PATIENCE_S = 30
+
+
+class _Held:
+    """Work that waits until it is told to end; it tells when it has begun, and in which order."""
+
+    def __init__(self) -> None:
+        self.began: list[str] = []
+        self.go = threading.Event()
+        self._said = threading.Semaphore(0)
+
+    def work(self, name: str) -> str:
+        self.began.append(name)
+        self._said.release()
+        assert self.go.wait(_PATIENCE_S)
+        return name
+
+    def submit(self, workers: Workers, subject: str, name: str = "") -> "Future[str]":
+        return workers.submit(subject, lambda: self.work(name or subject))
+
+    def wait_for(self, many: int) -> None:
+        for _ in range(many):
+            assert self._said.acquire(timeout=_PATIENCE_S)
+
+
+@pytest.fixture
+def held() -> Iterator[_Held]:
+    held = _Held()
+    yield held
+    held.go.set()
+
+
+def test_subject_has_half_of_the_threads_and_no_more(held: _Held) -> None:
+    """Whoever asks for everything leaves half to others, who do not wait."""
+    with closing(Workers(4)) as workers:
+        futures = [held.submit(workers, "mallory") for _ in range(8)]
+        held.wait_for(2)
+        futures += [held.submit(workers, name) for name in ("alice", "bob")]
+        held.wait_for(2)
+        assert held.began == ["mallory", "mallory", "alice", "bob"]
+        held.go.set()
+        assert [one.result(_PATIENCE_S) for one in futures] == ["mallory"] * 8 + ["alice", "bob"]
+
+
+def test_waiting_subjects_are_taken_in_turns(held: _Held) -> None:
+    """One question of each, whoever came first and with however many."""
+    with closing(Workers(1)) as workers:
+        blocker = held.submit(workers, "first")
+        held.wait_for(1)
+        futures = [held.submit(workers, "mallory", f"m{one}") for one in range(3)]
+        futures += [held.submit(workers, "alice", f"a{one}") for one in range(2)]
+        held.go.set()
+        for one in (blocker, *futures):
+            one.result(_PATIENCE_S)
+        assert held.began == ["first", "m0", "a0", "m1", "a1", "m2"]
+
+
+def test_question_is_refused_when_too_many_are_under_way(held: _Held) -> None:
+    """Waiting ones count, those that are being sent count, and a place is free when the work is told to have ended."""
+    with closing(Workers(2, most=4, most_of_one=3)) as workers:
+        futures = [held.submit(workers, "alice") for _ in range(2)]
+        with workers.place("alice"):
+            with pytest.raises(LimitExceeded, match="3 of your") as caught:
+                held.submit(workers, "alice")
+            assert caught.value.code is Code.TOO_MANY_QUESTIONS
+            futures.append(held.submit(workers, "bob"))
+            with pytest.raises(LimitExceeded, match="4 questions"):
+                held.submit(workers, "carol")
+        held.go.set()
+        for one in futures:
+            one.result(_PATIENCE_S)
+        again = [held.submit(workers, "alice") for _ in range(3)]
+        assert [one.result(_PATIENCE_S) for one in again] == ["alice"] * 3
+
+
+def test_failed_work_is_told_and_gives_its_place_back() -> None:
+    """What the work raises is raised where its end is waited for."""
+
+    def fail() -> None:
+        raise ValueError("a bug")
+
+    with closing(Workers(1, most=1)) as workers:
+        for _ in range(3):
+            with pytest.raises(ValueError, match="a bug"):
+                workers.submit("alice", fail).result(_PATIENCE_S)
+
+
+def test_workers_leave_no_thread_and_begin_nothing_when_they_are_closed(held: _Held) -> None:
+    """What runs may end, what waits never begins, and what comes later is cancelled."""
+    before = threading.active_count()
+    workers = Workers(1)
+    running, waiting = held.submit(workers, "alice"), held.submit(workers, "alice")
+    held.wait_for(1)
+    threading.Timer(0.05, held.go.set).start()
+    workers.close()
+    assert running.result(_PATIENCE_S) == "alice"
+    assert waiting.cancelled()
+    assert held.submit(workers, "alice").cancelled()
+    assert held.began == ["alice"]
+    workers.close()
+    assert threading.active_count() <= before + 1  # the timer's
+
+
+def test_workers_lose_no_question_when_many_come_at_once() -> None:
+    """Every question ends once, however threads, places and turns fall."""
+    done: list[int] = []
+    with closing(Workers(4, most=2_000, most_of_one=2_000)) as workers:
+
+        def some(subject: str) -> None:
+            for one in [workers.submit(subject, lambda: done.append(1)) for _ in range(100)]:
+                one.result(_PATIENCE_S)
+
+        askers = [threading.Thread(target=some, args=(f"s{one % 3}",)) for one in range(8)]
+        for one in askers:
+            one.start()
+        for one in askers:
+            one.join(_PATIENCE_S)
+    assert len(done) == 800
