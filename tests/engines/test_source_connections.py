@@ -240,7 +240,7 @@ def test_answer_is_refused_when_its_table_was_changed_since_it_was_prepared(
 def test_statement_is_not_computed_when_it_is_parsed(clinic: tuple[Source, URL]) -> None:
     """What would fail wherever it is planned or run is parsed without a word."""
     source, _ = clinic
-    made = source.database.prepare(["visits"], limit_s=20, cancelled=None)
+    made = source.database.prepare(["visits"], subject="", limit_s=20, cancelled=None)
     with closing(made):
         fails = select(text("SELECT 1 / 0 AS v").columns(column("v")).subquery("s"))
         made.parse([fails], {})
