@@ -65,6 +65,7 @@ fuzz: $(VENV)/test
 	cd tests && ../$(BIN)/python -m frontends.pgwire.fuzzing $(SECONDS)
 
 privacy: $(VENV)/test
+	cd tests && ../$(BIN)/python -m privacy.long_corpus
 	cd tests && ../$(BIN)/python -m privacy.long_neighbours $(SECONDS)
 	cd tests && ../$(BIN)/python -m privacy.long_distinguisher $(ANSWERS)
 	cd tests && ../$(BIN)/python -m privacy.long_distinguisher_over_rest $$(($(ANSWERS) / 20))

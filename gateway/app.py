@@ -359,11 +359,15 @@ def subject_door(ground: Ground, policies: CurrentPolicies) -> SubjectDoor:
         with reading_state():
             return roster.subjects(policies.value.subjects)
 
-    return SubjectDoor(
-        subjects=subjects,
-        suspend=lambda name, *scope: roster.suspend(policies.value.subjects, name, *scope),
-        resume=lambda name, *scope: roster.resume(policies.value.subjects, name, *scope),
-    )
+    def suspend(name: str, dataset: str | None, actor: str) -> Sequence[str]:
+        with reading_state():
+            return roster.suspend(policies.value.subjects, name, dataset, actor)
+
+    def resume(name: str, dataset: str | None, actor: str) -> Sequence[str]:
+        with reading_state():
+            return roster.resume(policies.value.subjects, name, dataset, actor)
+
+    return SubjectDoor(subjects=subjects, suspend=suspend, resume=resume)
 
 
 def _own_accounts(

@@ -3,11 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlalchemy import Engine
 
+from gateway.budget.remembered import find_account
 from gateway.errors import Code, OperatorError
+from gateway.opening import ledger_name
 from gateway.policy.subjects import Subject
 from gateway.store.journal import Journal
 from gateway.suspension import EVERYWHERE, load_all, resume, suspend
@@ -59,6 +62,8 @@ class Roster:
     ) -> tuple[str, ...]:
         """The datasets it was done for; none where the subject was suspended already."""
         self._require_known(known, name)
+        if dataset is not None:
+            self._require_dataset(dataset)
         scope = dataset or EVERYWHERE
         done = self.journal.commit(
             lambda draft: suspend(draft, self.trail, name, scope, actor=actor, now=self.now())
@@ -82,6 +87,16 @@ class Roster:
             if name in load_all(connection):
                 return
         raise OperatorError(Code.SUBJECT_UNKNOWN, f"`{name}`", "subjects stand in subjects.yaml")
+
+    def _require_dataset(self, dataset: str) -> None:
+        """A name that was mistyped suspends nobody, and looks as if it did."""
+        account = self.journal.commit(partial(find_account, name=ledger_name(dataset)))
+        if account is None:
+            raise OperatorError(
+                Code.ARGUMENT_INVALID,
+                f"there is no dataset `{dataset}`",
+                "leave it out to suspend on all",
+            )
 
 
 def _said(moment: datetime | None) -> str | None:

@@ -3,7 +3,6 @@
 Commands are imported when they run, so that `--help` and `--version` answer at once.
 """
 
-import errno
 import importlib
 import io
 import os
@@ -11,40 +10,57 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from gateway.cli.exits import exit_code, explain
+from gateway.cli.exits import exit_code, explain, told
 from gateway.cli.parser import build_parser
-from gateway.errors import GatewayError
+from gateway.errors import Code, GatewayError, OperatorError
 
 __all__ = ["build_parser", "main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command."""
+    """Run one command.
+
+    INVARIANT: whatever fails is told in one line with its hint, and never as a traceback.
+    """
     arguments = build_parser().parse_args(argv)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal need not know every sign
-    command = importlib.import_module(f"gateway.cli.{arguments.command_module}")
     try:
+        _require_text(sys.argv[1:] if argv is None else argv)
+        if isinstance(sys.stdout, io.TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # a terminal need not know every sign
+        command = importlib.import_module(f"gateway.cli.{arguments.command_module}")
         code: int = command.run(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it was closed before the command began
+            sys.stdout.flush()
     except GatewayError as error:
-        print(explain(error), file=sys.stderr)
-        return exit_code(error)
+        return _failed(explain(error), exit_code(error))
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
         _forget_output()  # whoever read it left; there is nobody to tell
         return 1
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
-            raise
-        _forget_output()
-        print("gateway: there is no space left where this is written to", file=sys.stderr)
-        return 1
+    except Exception as error:  # noqa: BLE001 - the last line of defence of every command
+        _forget_output()  # it may be what could not be written
+        return _failed(told(error), 1)
+    return code
+
+
+def _require_text(argv: Sequence[str]) -> None:
+    for one in argv:
+        try:
+            one.encode()
+        except UnicodeEncodeError:
+            raise OperatorError(
+                Code.ARGUMENT_INVALID, f"`{one.encode(errors='replace').decode()}` is not UTF-8"
+            ) from None
+
+
+def _failed(said: str, code: int) -> int:
+    with suppress(OSError):  # nobody may be there to be told
+        print(said, file=sys.stderr)
     return code
 
 
 def _forget_output() -> None:
     """What is still in the buffer goes nowhere, or Python would try again at the end."""
-    with suppress(OSError, ValueError):
+    with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

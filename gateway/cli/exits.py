@@ -1,6 +1,10 @@
 """How a failed command ends: one clear line, its hint, and an exit code."""
 
-from gateway.errors import Code, GatewayError
+import errno
+import traceback
+from pathlib import Path
+
+from gateway.errors import Code, GatewayError, OperatorError
 
 # What the caller of the command has to set right; everything else is a failure of the work itself.
 _USAGE = frozenset(
@@ -17,6 +21,9 @@ _USAGE = frozenset(
     }
 )
 
+_DATABASES = frozenset({"sqlalchemy", "psycopg", "duckdb", "duckdb_engine", "_duckdb"})
+_LONGEST = 200  # of a path that is said back
+
 
 def exit_code(error: GatewayError) -> int:
     return 2 if error.code in _USAGE else 1
@@ -25,6 +32,28 @@ def exit_code(error: GatewayError) -> int:
 def explain(error: GatewayError) -> str:
     hint = f"\n  hint: {error.hint}" if error.hint else ""
     return f"gateway: {plain(str(error))}{plain(hint, keep_newline=True)}"
+
+
+def told(error: Exception) -> str:
+    """What no command expected: a file, a disk, a database that went away, or a bug of ours."""
+    if isinstance(error, OSError):
+        if error.errno == errno.ENOSPC:
+            return "gateway: there is no space left where this is written to"
+        named = "" if error.filename is None else f"`{error.filename}`: "
+        why = error.strerror or type(error).__name__
+        return plain(
+            f"gateway: {named[:_LONGEST]}{why}\n  hint: check the path and its permissions",
+            keep_newline=True,
+        )
+    kinds = {one.__module__.partition(".")[0] for one in type(error).__mro__}
+    if kinds & _DATABASES:
+        lost = OperatorError(
+            Code.STATE_UNREACHABLE, type(error).__name__, "is the database still running?"
+        )
+        return explain(lost)
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
+    return f"gateway: {Code.INTERNAL}: the gateway failed: {where}\n  hint: this is a bug of the gateway, please report it"
 
 
 def plain(text: str, *, keep_newline: bool = False) -> str:

@@ -79,7 +79,7 @@ def _add_demo(commands: "Commands[argparse.ArgumentParser]") -> None:
         "--pg-port",
         type=_port,
         metavar="N",
-        help="for the PostgreSQL interface that is to come; nothing listens there yet",
+        help="of the PostgreSQL wire; default: 5433 or the next free",
     )
 
 

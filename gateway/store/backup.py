@@ -162,6 +162,8 @@ def _blocks(archive: zipfile.ZipFile, backup: Backup, name: str) -> Iterator[byt
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
     try:
+        if not path.is_file():  # what has no end is not read to it
+            raise FileNotFoundError(path)
         yield
     except _UNREADABLE:
         raise OperatorError(

@@ -133,6 +133,9 @@ def test_administrators_suspend_and_resume_subjects(office: Office) -> None:
     assert change("alice/resume") == ["*", "clinic"]
     assert change("alice/resume") == []
     assert office.ask("POST", "/v1/subjects/nobody/suspend", "dave").status_code == 400
+    mistyped = office.ask("POST", "/v1/subjects/alice/suspend?dataset=clinik", "dave")
+    assert mistyped.status_code == 400
+    assert "clinik" in mistyped.json()["detail"]
 
 
 @pytest.mark.parametrize("path", ["", "/alice/suspend", "/alice/resume"])

@@ -58,7 +58,10 @@ def _changed(
     try:
         datasets = change(name, dataset, actor)
     except OperatorError as error:
-        raise SyntaxRefused(Code.BAD_REQUEST, f"there is no subject `{name}`") from error
+        what = (
+            error.detail if error.code is Code.ARGUMENT_INVALID else f"there is no subject `{name}`"
+        )
+        raise SyntaxRefused(Code.BAD_REQUEST, what, error.hint) from error
     return {"subject": name, "changed": bool(datasets), "datasets": list(datasets)}
 
 
