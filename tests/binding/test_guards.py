@@ -16,7 +16,7 @@ from gateway.twin import Twin, TwinRefused, TwinSession, visible_tables
 
 _WHOLE = ("smallint", "integer", "bigint")
 _NUMBERS = (*_WHOLE, "numeric", "numeric(9,2)", "real", "double precision")
-_VALUES = ("0", "1", "-1", "2", "3", "-7", "400", "-400", "32767")
+_VALUES = ("0", "1", "-1", "3", "-400", "32767")
 _LONGEST = 300
 _OF_NUMBERS = (
     *("7 / a", "a / a", "7.5 / a", "a / (a - 1)", "interval '1 day' / a", "1 - 100 / a"),
@@ -24,7 +24,7 @@ _OF_NUMBERS = (
     *("power(a, -1)", "power(a, 0.5)", "a ^ 2", "2 ^ a", "power(-2, a)", "a ^ a", "power(1000, a)"),
     *("CAST(a AS smallint)", "CAST(a * 100 AS smallint)", "CAST(a AS numeric(4,2))"),
     *("CAST(a AS text)", "CAST(CAST(a AS text) AS integer)", "CAST(a AS double precision)"),
-    *("ln(sqrt(a) / a)", "CASE WHEN a > 0 THEN 1 / a ELSE ln(a) END", "COALESCE(7 / a, 0)"),
+    *("ln(sqrt(a) / a)", "CASE WHEN a > 0 THEN 1 / a ELSE ln(a) END"),
 )
 _OF_WHOLE = ("7 % a", "mod(7, a)", "div(7, a)", "CAST(a AS integer) % a")
 _OF_EXACT = ("log(2.0, a)", "log(a, 8.0)", "div(7.5, a)", "mod(7.5, a)")
@@ -88,13 +88,16 @@ def _disagreements(
             guarded = _guarded(sql)
             if session.describe(f"{first} {guarded}").columns != plain:
                 yield f"{expression} of {of}: another name or type"
-            for value in values:
-                there = f"WITH r AS MATERIALIZED (SELECT CAST('{value}' AS {of}) AS a)"
-                expected = _shown(session, f"{there} {sql}")
-                found = _shown(session, f"{there} {guarded}")
+            every_value = ", ".join(f"('{value}')" for value in values)
+            there = (
+                f"WITH t(v) AS (VALUES {every_value}), r AS (SELECT CAST(v AS {of}) AS a FROM t)"
+            )
+            for value, found in zip(values, session.run(f"{there} {guarded}"), strict=True):
+                one = f"WITH r AS MATERIALIZED (SELECT CAST('{value}' AS {of}) AS a)"
+                expected = _shown(session, f"{one} {sql}")
                 wanted = (None,) if isinstance(expected, str) or _is_beyond(expected) else expected
-                if found != wanted:
-                    yield f"{expression} of {value} as {of}: {found}, not {wanted}"
+                if tuple(found) != wanted:
+                    yield f"{expression} of {value} as {of}: {tuple(found)}, not {wanted}"
 
 
 def test_guarded_numbers_are_postgresql_s_own_or_null(session: TwinSession) -> None:
@@ -128,12 +131,14 @@ def test_guards_of_golden_statements_are_read_as_the_statements_are(session: Twi
     for case in every():
         if case.refused:
             continue
+        plain = bind(case.sql, CLINIC)
+        if not isinstance(plain, Cut) or plain.finishing.guarded is None:
+            continue
         try:
             bound = bind(case.sql, CLINIC, describe=lambda sql: session.describe(sql).columns)
         except Refusal:
             continue
-        plain = bind(case.sql, CLINIC)
-        if isinstance(bound, Cut) and isinstance(plain, Cut):
-            assert (bound.finishing.guarded is None) is (plain.finishing.guarded is None), case.sql
-            seen += bound.finishing.guarded is not None
+        assert isinstance(bound, Cut)
+        assert bound.finishing.guarded == plain.finishing.guarded, case.sql
+        seen += 1
     assert seen
