@@ -35,7 +35,7 @@ from gateway.policy.reported import ranges_of
 from gateway.policy.subjects import Subject
 from gateway.pricing import Sold, Spending, bought, estimated
 from gateway.question import Answer, Estimate, Request
-from gateway.rehearsal import rehearse, sqls_of
+from gateway.rehearsal import rehearse
 from gateway.sensitivity.analyse import analyse
 from gateway.sensitivity.rolled import Rolled, rolled
 from gateway.serving import Serving
@@ -210,9 +210,8 @@ def _rehearse(house: House, question: Question, serving: Serving, spending: Spen
     if not isinstance(cut, Cut):
         raise BrokenPlan("a statement without releases is rehearsed")
     serving.rehearse(spending.analyses, cut, question.asked_at)
-    if any(one.can_raise for one in sqls_of(cut)):
-        with house.twin.borrowed(question.subject.name, understood.view.shown) as twin:
-            rehearse(cut, spending.releases, twin, serving.policy.sizes.result_rows)
+    borrow = partial(house.twin.borrowed, question.subject.name, understood.view.shown)
+    rehearse(cut, spending.releases, borrow, serving.policy.sizes.result_rows)
 
 
 def held(house: House, receipt: Receipt, grid: Grid, cancelled: threading.Event) -> Answer:

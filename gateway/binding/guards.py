@@ -5,7 +5,8 @@ was paid for. The guarded text is run where the text as it was written has raise
 it stays PostgreSQL's. What reads no column is left as it is: `1 / 0` raises whatever was released.
 
 INVARIANT: a guard gives NULL where PostgreSQL would raise and the value elsewhere, of the same type: texts without a
-type (`'0'`) take that of the operand, and a CASE with one branch has that of the branch.
+type (`'0'`) take that of the operand, and a CASE with one branch has that of the branch. Only a `numeric` power that is
+beyond every double, and an exponential of it, are NULL as well.
 """
 
 from collections.abc import Callable
@@ -215,7 +216,8 @@ def _cast(cast: exp.Cast) -> exp.Expression:
             default=exp.true(),
         )
     tried = exp.Case(ifs=[exp.If(this=is_text, true=valid)], default=number)
-    return _only(tried, cast)
+    # once more around it: a CASE has no digits of its own
+    return exp.Cast(this=_only(tried, cast), to=cast.to.copy())
 
 
 _FUNCTIONS: Final[dict[str, Guard]] = {

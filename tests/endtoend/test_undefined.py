@@ -8,7 +8,7 @@ from endtoend.house import AskedGateway
 
 from gateway import answering, pipeline
 from gateway.errors import Refusal
-from gateway.finishing import UNDEFINED
+from gateway.finishing import UNDEFINED, finish
 from gateway.question import Request
 from gateway.trail.record import Kind
 from gateway.trail.search import Wanted, latest
@@ -111,7 +111,7 @@ def test_quotient_is_paid_for_and_lost_when_guards_and_rehearsal_are_missing(
     gateway: AskedGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was so once: charged, and then the error of a division by zero."""
-    right = answering.finish
+    right = finish
 
     def unguarded(sql: Any, *others: Any) -> Any:  # noqa: ANN401 - as the function takes them
         return right(type(sql)(sql.ctes, sql.body, sql.recursive), *others)
