@@ -7,7 +7,7 @@ PostgreSQL gives a pattern up when a piece is not found, so its LIKE takes the l
 
 INVARIANT: the result is PostgreSQL's under the collation `C`, NULL for NULL; a pattern that is not `is_bounded` never
 comes here: the binder refuses it.
-See docs/proofs/work.md.
+See docs/proofs/row_work.md.
 """
 
 import re
