@@ -196,7 +196,7 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
             Reason.UNSUPPORTED_SQL, 422, "0A000", "this is understood, but not answered yet"
         ),
         Code.WORK_OF_A_ROW: _Row(
-            Reason.LIMIT_EXCEEDED, 413, "54000", "one row could take longer than a row may"
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "one row could take longer than a row may"
         ),
         Code.DIFFERENCING: _Row(
             Reason.OVERLAP,

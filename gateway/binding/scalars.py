@@ -16,11 +16,11 @@ from gateway.binding.calls import call, extract, invoke, numbers_only, text_only
 from gateway.binding.functions import arithmetic
 from gateway.binding.intervals import Span
 from gateway.binding.names import name_of_function
+from gateway.binding.patterns import like_pattern
 from gateway.binding.scope import Visible, spelled
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.plan.fields import Tie
-from gateway.plan.like import LONGEST_BLANKED, read_pattern
 from gateway.plan.scalars import Call, Case, Cast, Literal, Moment, Ref, Scalar, Shift
 from gateway.plan.types import BOOLEAN, DATE, TEXT, TIMESTAMP, common, is_number, plain
 
@@ -146,7 +146,7 @@ class Scalars:
                 return self._worded(node)
         if type(node) in _COMPARISONS:
             return compared(_COMPARISONS[type(node)], *self.pair(node.this, node.expression))
-        if type(node) in _PATTERNS:
+        if type(node) in _PATTERNS or isinstance(node, exp.Escape):
             return self._like(node)
         if type(node) in _ARITHMETIC:
             return self._arithmetic(node)
@@ -293,17 +293,9 @@ class Scalars:
         return call(name, [self.bind(one) for one in given if one is not None])
 
     def _like(self, node: exp.Expression) -> Scalar:
-        pattern = constants.string(node.expression)
-        if pattern is None or (len(pattern) - len(pattern.rstrip("\\"))) % 2:
-            raise UnsupportedSql(
-                Code.CLAUSE_UNSUPPORTED, "a LIKE pattern that is not a plain string"
-            )
-        if not read_pattern(pattern).is_bounded:
-            raise UnsupportedSql(
-                Code.PATTERN_UNBOUNDED,
-                f"the pattern `{pattern[:80]}`",
-                f"between two `%` write plain characters, or one piece of at most {LONGEST_BLANKED} with `_` in it",
-            )
+        node, pattern = like_pattern(node)
+        if type(node) not in _PATTERNS:
+            raise _unsupported(node)
         word = _PATTERNS[type(node)]
         if node.args.get("negate"):
             word = f"not {word}"

@@ -4,7 +4,7 @@ Takes a call with what is known of its arguments and gives nanoseconds of one co
 engines, measured on the worst texts and numbers that were found (`tests/privacy/long_work.py`), with room above.
 
 INVARIANT: a function that binds has an entry here (`tests/bounding/test_work_bound.py` holds that), and its cost is
-bounded by a polynomial of enforced sizes that is evaluated before anything runs. See docs/proofs/work.md.
+bounded by a polynomial of enforced sizes that is evaluated before anything runs. See docs/proofs/row_work.md.
 """
 
 from collections.abc import Callable, Sequence

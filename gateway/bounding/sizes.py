@@ -14,7 +14,7 @@ from typing import Final
 from gateway.bounding.cost_classes import RESULT_DIGITS, Size
 from gateway.catalog.tables import LONGEST_TEXT
 from gateway.catalog.types import ColumnType, Family
-from gateway.errors import Code, LimitExceeded
+from gateway.errors import Code, UnsupportedSql
 from gateway.plan.scalars import Call, Case, Cast, Literal, Scalar
 from gateway.plan.text import decimal
 from gateway.plan.text import text as text_of
@@ -32,7 +32,7 @@ def size_of_literal(literal: Literal) -> Size:
     value = literal.value
     if isinstance(value, str):
         if len(value) > LONGEST_TEXT:
-            raise LimitExceeded(
+            raise UnsupportedSql(
                 Code.WORK_OF_A_ROW,
                 f"a constant of {len(value)} characters, more than {LONGEST_TEXT}",
             )
@@ -62,7 +62,7 @@ def size_of_type(of: ColumnType) -> Size:
 def size_of(scalar: Scalar, sizes: list[Size]) -> Size:
     found = _made(scalar, sizes)
     if scalar.type.family is Family.TEXT and found.characters > LONGEST_MADE:
-        raise LimitExceeded(
+        raise UnsupportedSql(
             Code.WORK_OF_A_ROW,
             f"`{text_of(scalar)[:80]}` can have {found.characters} characters, more than {LONGEST_MADE}",
             "cut its parts with LEFT, or declare a shorter `max_length`",

@@ -7,7 +7,7 @@ may put their expression there.
 
 INVARIANT: no row takes more than `MOST_WORK`, whatever stands in it, and the refusal depends on the statement and the
 policy alone. A statement whose work differs by row tells of rows by its time (privacy.md §7): this is what bounds it.
-See docs/proofs/work.md.
+See docs/proofs/row_work.md.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from gateway.bounding.sizes import largest, size_of, size_of_literal, size_of_ty
 from gateway.catalog.domains import Values
 from gateway.catalog.tables import Column
 from gateway.catalog.types import Family
-from gateway.errors import Code, LimitExceeded
+from gateway.errors import Code, UnsupportedSql
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
@@ -69,8 +69,8 @@ def check_work(plan: Aggregate) -> None:
         raise _too_long(total, max(spent)[1])
 
 
-def _too_long(time: int, worst: str) -> LimitExceeded:
-    return LimitExceeded(
+def _too_long(time: int, worst: str) -> UnsupportedSql:
+    return UnsupportedSql(
         Code.WORK_OF_A_ROW,
         f"one row could take {time // 1_000} µs, more than {MOST_WORK // 1_000};"
         f" the most of it `{worst[:80]}`",

@@ -7,7 +7,7 @@ PostgreSQL gives a pattern up when a piece is not found, so its LIKE takes the l
 
 INVARIANT: the result is PostgreSQL's under the collation `C`, NULL for NULL; a pattern that is not `is_bounded` never
 comes here: the binder refuses it.
-See docs/proofs/work.md.
+See docs/proofs/row_work.md.
 """
 
 import re
@@ -49,12 +49,14 @@ def _duckdb(text: Sql, found: Pattern) -> Sql:
     simple = _simple(text, found)
     if simple is not None:
         return simple
-    long = test(func.length(text, type_=WHOLE), ">=", whole(found.least))
-    parts = [long, *_from_start(text, found.start), *_from_end(text, found.end)]
+    parts = [*_from_start(text, found.start), *_from_end(text, found.end)]
+    if found.end or start is None or found.gap or any(one.gap for one in found.floating):
+        # else the pieces themselves say that the text is long enough
+        parts.insert(0, test(func.length(text, type_=WHOLE), ">=", whole(found.least)))
     inside = _inside(text, found)
     if inside is not None:
         parts.append(inside)
-    return only(text.is_not(None), and_(*parts).self_group())
+    return and_(*parts).self_group()
 
 
 def _simple(text: Sql, found: Pattern) -> Sql | None:
@@ -100,6 +102,9 @@ def _inside(text: Sql, found: Pattern) -> Sql | None:
     if any(one.literal is None for one in found.floating):
         (one,) = found.floating
         return _matches(_middle(text, found, one.gap, found.gap), one.piece)
+    if len(found.floating) == 1 and not found.gap and not found.floating[0].gap:
+        middle = _middle(text, found, 0, 0)
+        return func.contains(middle, _bound(found.floating[0].literal or ""), type_=Boolean())
     sought: list[str] = []
     for one in found.floating:
         sought += [*[""] * one.gap, one.literal or ""]
@@ -107,7 +112,7 @@ def _inside(text: Sql, found: Pattern) -> Sql | None:
     middle = _middle(text, found, 0, 0)
     pieces = cast(bindparam(None, sought, ARRAY(Text())), ARRAY(Text()))
     rest: Sql = func.list_reduce(pieces, literal_column(_STEP), middle, type_=TEXT)
-    return rest.is_not(None)
+    return only(text.is_not(None), rest.is_not(None))
 
 
 def _middle(text: Sql, found: Pattern, before: int, after: int) -> Sql:

@@ -26,4 +26,4 @@ def _table(table: Table) -> str:
 def _column(column: Column) -> str:
     joins = None if column.joins is None else str(column.joins)
     of = (column.name, str(column.type), column.domain, column.column_class, column.nullable, joins)
-    return repr(of)
+    return repr((*of, column.longest))

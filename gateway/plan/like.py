@@ -82,6 +82,23 @@ def read_pattern(pattern: str) -> Pattern:
     return Pattern(start, tuple(floating), gap, end)
 
 
+def with_escape(pattern: str, escape: str) -> str | None:
+    """The pattern with the backslash for its escape sign; None where it ends in that sign, or the sign is none."""
+    if len(escape) > 1:
+        return None
+    made = ""
+    signs = iter(pattern)
+    for sign in signs:
+        if sign == escape:
+            meant = next(signs, None)
+            if meant is None:
+                return None
+            made += ESCAPE + meant
+        else:
+            made += ESCAPE * 2 if sign == ESCAPE else sign
+    return made
+
+
 def word(piece: Piece) -> str | None:
     """The text that a piece is; None where a `_` is in it."""
     known = [one for one in piece if one is not None]

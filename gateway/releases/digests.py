@@ -24,7 +24,7 @@ from gateway.budget.account import Currency
 from gateway.overlap.ground import normal_text
 from gateway.overlap.saying import Json, value_json
 from gateway.plan.explain import explain
-from gateway.plan.joins import Join
+from gateway.plan.joins import Join, Mark
 from gateway.plan.labels import Protected
 from gateway.plan.node import Node, nodes
 from gateway.plan.relations import Window
@@ -140,7 +140,7 @@ def _as_written(analysis: Analysis) -> list[Json]:
 
 def _is_cut(node: Node) -> bool:
     """Whether some rows of a unit are left out of a join, as both sides may have several."""
-    if not isinstance(node, Join):
+    if not isinstance(node, Join | Mark):
         return False
     sides = [one.label for one in node.below]
     return all(isinstance(one, Protected) and one.rows != 1 for one in sides)

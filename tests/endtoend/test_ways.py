@@ -40,6 +40,11 @@ def _refusal(gateway: AskedGateway, sql: str, dataset: str, subject: str = "alic
         ("SELECT array_agg(name) FROM patients", Code.PERSON_AS_VALUE),
         ("SELEC COUNT(*) FROM patients", Code.SQL_SYNTAX),
         ("SELECT AVG(EXP(birth_year)) FROM patients", Code.NO_BOUND),
+        ("SELECT COUNT(*) FROM visits WHERE diagnosis LIKE '%a_b%c_d%'", Code.PATTERN_UNBOUNDED),
+        (
+            "SELECT COUNT(*) FROM visits WHERE position(diagnosis IN diagnosis || diagnosis) > 0",
+            Code.WORK_OF_A_ROW,
+        ),
     ],
 )
 def test_refusal_is_the_same_over_every_source_and_recorded(
@@ -54,6 +59,16 @@ def test_refusal_is_the_same_over_every_source_and_recorded(
     assert record["sql"] == sql
     assert record["subject"] == "alice"
     assert record["dataset"] == dataset
+
+
+@pytest.mark.parametrize("dataset", ["laplace", "gaussian", "listed"])
+def test_pattern_of_many_pieces_over_a_long_text_is_answered(
+    gateway: AskedGateway, dataset: str
+) -> None:
+    """What DuckDB's own LIKE never ended for a row that matches is answered like any other."""
+    letters = f"CASE WHEN region = 'north' THEN '{'a' * 900}' ELSE 'x' END"
+    sql = f"SELECT COUNT(*) FROM patients WHERE {letters} LIKE '%a%a%a%_b'"
+    assert len(gateway.answer(sql, dataset, "alice").rows) == 1
 
 
 @pytest.mark.parametrize(
