@@ -18,7 +18,15 @@ from gateway.overlap.ground import Ground
 from gateway.overlap.history import History
 from gateway.releases.alike import Alike
 from gateway.releases.contents import MOST_CELLS, Contents
-from gateway.releases.events import Answered, Bought, Happened, Lost, Refreshed, Told
+from gateway.releases.events import (
+    Answered,
+    Bought,
+    Happened,
+    Lost,
+    Refreshed,
+    Told,
+    Unreadable,
+)
 from gateway.releases.histories import Histories
 from gateway.releases.known import Known
 from gateway.releases.log import load_after, load_content, load_last
@@ -162,6 +170,8 @@ class Book:
                     self._shelf.take(lost)
             case Refreshed():
                 self._shelf.clear()
+            case Unreadable() as unreadable:
+                self._histories.unread(unreadable, str(happened.subject))
         epoch = self._seen.epoch + isinstance(happened.event, Refreshed)
         self._seen = Seen(happened.ordinal, epoch)
 
