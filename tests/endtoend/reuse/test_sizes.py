@@ -86,10 +86,22 @@ def test_constant_that_is_released_on_the_way_is_audited_when_it_is_there(place:
 
 def test_price_below_the_least_is_refused_and_costs_nothing(place: Place) -> None:
     """As one above the highest is."""
-    place.change_policy("per_query: {default:", "per_query: {min: 0.5, default:")
+    place.change_policy("min: 1e-9", "min: 0.5")
     spent = place.spent_by_all()
     with pytest.raises(SyntaxRefused) as refused:
         place.ask(_ALL, epsilon="0.4999")
     assert refused.value.code is Code.BAD_REQUEST
     assert place.spent_by_all() == spent
     assert place.ask(_ALL, epsilon="0.5").charged
+
+
+def test_answer_is_not_topped_up_by_less_than_the_least(place: Place) -> None:
+    """An increment is a price as well."""
+    place.change_policy("min: 1e-9", "min: 0.5")
+    place.ask(_ALL, epsilon="1")
+    spent = place.spent_by_all()
+    with pytest.raises(SyntaxRefused) as refused:
+        place.ask(_ALL, epsilon="1.1")
+    assert refused.value.code is Code.BAD_REQUEST
+    assert place.spent_by_all() == spent
+    assert place.ask(_ALL, epsilon="3").charged
