@@ -153,7 +153,7 @@ def past(number: int, ground: Ground, chance: random.Random) -> Past:
     if groups:
         mean = 100_000 * share / groups
         counts = tuple(round(chance.gauss(mean, 28)) for _ in range(groups))
-    return Past(f"q{number}.r1.1", f"q{number}", ground, counts, _SPREAD)
+    return Past(f"q{number}.r1.1", f"q{number}", ground, counts, _SPREAD, _SPREAD, whole=True)
 
 
 def _share(cells: Cells, axis: Axis) -> float:

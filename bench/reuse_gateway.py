@@ -31,7 +31,7 @@ source: ${@SOURCE@}
 privacy:
   unit: patient
   budget: {epsilon: @BUDGET@, delta: 1e-6}
-  per_query: {default: @PRICE@, max: @BUDGET@}
+  per_query: {default: @PRICE@, min: 1e-9, max: @BUDGET@}
   mechanism: auto
 tables:
   patients:

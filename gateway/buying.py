@@ -28,6 +28,7 @@ from gateway.constants import Constants
 from gateway.debts import Debtor, Debts, debts_of, is_news, sheets_of
 from gateway.duplicates import copies_of, held_by_others, with_copies
 from gateway.engines.proving import Proven
+from gateway.engines.staged import StagedRows
 from gateway.errands import ErrandRelease
 from gateway.errors import BackendUnavailable, Code, SourceStopped
 from gateway.executing import Bill
@@ -288,7 +289,37 @@ def _taken(
         fate.recorded_as_reused()
     fate.reused = not plan.bought
     paid = _paid(serving, proposal, receipt)
-    return Bill(paid, proposal.releases, contents)
+    again = partial(_audit_again, house, serving, fate.asked.subject, spending, proposal)
+    return Bill(paid, proposal.releases, contents, again)
+
+
+def _audit_again(  # noqa: PLR0913, PLR0917 - a release and everything about it
+    house: House,
+    serving: Serving,
+    subject: str,
+    spending: Spending,
+    proposal: Proposal,
+    place: int,
+    there: Mapping[str, StagedRows],
+) -> None:
+    """A release with the constants that its conditions compare with, against what the trust group was told before.
+
+    What is refused here was charged: that the constant is what it is was released to the analyst on the way.
+    """
+    cut = spending.understood.bound
+    names = {step.name: step.name for step in cut.steps} if isinstance(cut, Cut) else {}
+    first = sum(len(one.parts) for one in spending.releases[:place])
+    errands = proposal.releases[place].errands
+    parts = proposal.plan.parts[first : first + len(errands)]
+    news = [
+        Concerned(ground, spread_of_part(errand.whole))
+        for part, errand in zip(parts, errands, strict=True)
+        if part.shares.cost
+        for ground in part.with_constants(names, there)
+    ]
+    policy, book = serving.policy, house.books[serving.policy.name]
+    with book.still:
+        audit(news, book.history(policy.auditing.trusted_with(subject)), policy.auditing)
 
 
 def _paid(serving: Serving, proposal: Proposal, receipt: Receipt | None) -> Paid:

@@ -23,16 +23,21 @@ from gateway.source_access import SourceAccess
 from gateway.suppressing import blanked
 from gateway.understanding import Question, Understood
 
+AuditAgain: TypeAlias = Callable[[int, Mapping[str, StagedRows]], None]
 Keep: TypeAlias = Callable[[str, Content, Counts | None], None]
 
 
 @dataclass(frozen=True)
 class Bill:
-    """What a question took, its releases on their way, and what is taken from earlier ones."""
+    """What a question took, its releases on their way, and what is taken from earlier ones.
+
+    `audit_again` holds a release against earlier answers with the constants that are there by now, or refuses it.
+    """
 
     paid: Paid
     releases: tuple[ErrandRelease, ...]
     contents: Mapping[str, Content] = field(default_factory=dict, repr=False)
+    audit_again: AuditAgain = field(default=lambda _place, _there: None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -78,12 +83,15 @@ def executed(  # noqa: PLR0913, PLR0917 - a statement and where it runs
     there: dict[str, StagedRows] = {}
     noisy: dict[str, NoisyRelease] = {}
     small: dict[str, frozenset[int]] = {}
-    waiting = iter(bill.releases)
+    waiting = enumerate(bill.releases)
     undefined = False
     for step in cut.steps if isinstance(cut, Cut) else ():
         match step:
             case Release():
-                on_way = next(waiting)
+                place, on_way = next(waiting)
+                if there:
+                    # before its statement reaches the source; the charge is written, and stays
+                    bill.audit_again(place, there)
                 tables = []
                 for errand in on_way.errands:
                     drawn = None

@@ -7,7 +7,7 @@ INVARIANT: a plan depends on the question, the policy and the log of what was as
 log is part of it, and it is charged only while that is still the last one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
@@ -16,6 +16,7 @@ from itertools import count
 from gateway.budget.account import Currency
 from gateway.catalog.tables import Dataset
 from gateway.constants import Constants
+from gateway.engines.staged import StagedRows
 from gateway.noise.pricing import Shares, slots_of
 from gateway.overlap.declared import declarations
 from gateway.overlap.ground import Ground, asides_of, ground_of
@@ -85,6 +86,17 @@ class PlannedPart:
     @property
     def ground(self) -> Ground:
         return self.wanted.ground
+
+    def with_constants(
+        self, names: Mapping[str, str], there: Mapping[str, StagedRows]
+    ) -> tuple[Ground, ...]:
+        """What the auditor holds against earlier questions now that these constants are there; nothing new: none."""
+        analysis = self.analysis
+        listed = analysis.groups if isinstance(analysis.groups, Enumerated) else None
+        ground = ground_of(analysis.plan, listed, names, there)
+        if ground in self.compared:
+            return ()
+        return (ground, *asides_of(analysis.plan, ground, names, there))
 
     @property
     def taken(self) -> Iterator[Match]:

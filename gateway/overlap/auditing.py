@@ -1,5 +1,6 @@
 """The auditor: whether a question may be answered beside everything its trust group was told.
 
+0. What was told about the same tables and cannot be read refuses the question: nobody can compare with it.
 1. A condition that nobody understands cannot be compared. `opaque_predicates` decides: `refuse` refuses it; `allow`
    leaves the part out of every comparison; `count_as_unknown` compares it by released sizes and in trackers.
 2. A region that was counted before, by itself or as whole groups, and is below `min_units` is not asked about again.
@@ -26,6 +27,7 @@ from gateway.overlap.telling import (
     MOST_NAMED,
     THIS,
     differencing,
+    earlier_unreadable,
     not_compared,
     small,
     unreadable,
@@ -51,6 +53,8 @@ def verdict(concerned: Sequence[Concerned], history: History, rules: Auditing) -
     for number, one in enumerate(concerned):
         if one.ground.region.is_nothing:
             continue  # an answer about no rows is noise alone
+        if history.misses(one.ground.tables) and (rules.min_units > 1 or rules.narrow_cells):
+            raise earlier_unreadable(one.ground.tables)
         if one.ground.unreadable:
             if rules.opaque is Unread.REFUSE:
                 raise unreadable(one.ground.unreadable[0])

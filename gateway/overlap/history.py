@@ -255,6 +255,8 @@ class History:
 
     def __init__(self, told: Iterable[Past] = ()) -> None:
         self._shapes: dict[str, list[Index]] = {}
+        self._missing: set[str] = set()
+        self._missing_all = False
         for one in told:
             self.add(one)
 
@@ -269,6 +271,15 @@ class History:
             fitting = [Index()]
             of_shape += fitting
         fitting[0].add(past)
+
+    def miss(self, tables: frozenset[str] | None) -> None:
+        """Something that was told about these tables cannot be read; None: nobody knows about which."""
+        self._missing |= tables or frozenset()
+        self._missing_all |= tables is None
+
+    def misses(self, tables: frozenset[str]) -> bool:
+        """Whether something that cannot be read may be about them."""
+        return self._missing_all or not self._missing.isdisjoint(tables)
 
     def of(self, shape: str) -> Iterator[Index]:
         """The releases of the shape, by the kinds of their cells, the newest kinds first."""

@@ -38,6 +38,16 @@ def small(query_id: str, rules: Auditing) -> OverlapRefused:
     )
 
 
+def earlier_unreadable(tables: frozenset[str]) -> OverlapRefused:
+    """Of a question about tables of which something was told that cannot be read."""
+    shown = ", ".join(f"`{one}`" for one in sorted(tables))
+    return OverlapRefused(
+        Code.EARLIER_UNREADABLE,
+        f"something was answered before about {shown}",
+        "an administrator can restore the state from a backup",
+    )
+
+
 def not_compared() -> OverlapRefused:
     """Of a question that could not be held against the earlier ones."""
     return OverlapRefused(

@@ -19,7 +19,15 @@ from gateway.overlap.history import History
 from gateway.releases.alike import Alike
 from gateway.releases.contents import MOST_CELLS, Contents
 from gateway.releases.copies import Copy, copy_of
-from gateway.releases.events import Answered, Bought, Happened, Lost, Refreshed, Told
+from gateway.releases.events import (
+    Answered,
+    Bought,
+    Happened,
+    Lost,
+    Refreshed,
+    Told,
+    Unreadable,
+)
 from gateway.releases.group_shelves import GroupShelves
 from gateway.releases.histories import Histories
 from gateway.releases.known import Known
@@ -209,6 +217,8 @@ class Book:
             case Refreshed():
                 self._shelf.clear()
                 self._group_shelves.clear()
+            case Unreadable() as unreadable:
+                self._histories.unread(unreadable, str(happened.subject))
         epoch = self._seen.epoch + isinstance(happened.event, Refreshed)
         self._seen = Seen(happened.ordinal, epoch)
 

@@ -80,6 +80,15 @@ class Refreshed:
     actor: str
 
 
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """What this version cannot read: of which kind and release, and about which tables; None where nobody can tell."""
+
+    kind: str
+    release: str | None
+    tables: frozenset[str] | None
+
+
 Event: TypeAlias = Bought | Told | Answered | Lost | Refreshed
 
 
@@ -92,7 +101,7 @@ class Happened:
     at: datetime
     subject: str | None
     query_id: str | None
-    event: Event
+    event: Event | Unreadable
 
 
 def kind_of(event: Event) -> Kind:
@@ -139,6 +148,38 @@ def _said(event: Event) -> Mapping[str, object]:
             return {}
         case Refreshed(actor):
             return {"actor": actor}
+
+
+def read_event(kind: str, release: str | None, body: str) -> Event | Unreadable:
+    """The event that was written so; or what can be told of one that cannot be read.
+
+    INVARIANT: no event is passed over, and none makes others unreadable.
+    """
+    try:
+        return event_of(kind, release, body)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        if kind == Kind.REFRESHED:
+            return Refreshed("")
+        if kind == Kind.LOST:
+            return Lost(str(release))
+        if kind == Kind.ANSWERED:
+            return Answered(str(release), None)
+        return Unreadable(kind, release, _tables(body))
+
+
+def _tables(body: str) -> frozenset[str] | None:
+    """The tables of a sheet whose other parts cannot be read."""
+    try:
+        tables = json.loads(body)["sheet"]["ground"]["tables"]
+    except (LookupError, TypeError, ValueError):
+        return None
+    if (
+        not isinstance(tables, list)
+        or not tables
+        or not all(isinstance(one, str) for one in tables)
+    ):
+        return None
+    return frozenset(tables)
 
 
 def event_of(kind: str, release: str | None, body: str) -> Event:

@@ -6,13 +6,13 @@ added once more when they are known, and `History` keeps what came last.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from gateway.overlap.asked import Past
 from gateway.overlap.ground import Ground
 from gateway.overlap.history import History
-from gateway.releases.events import Answered
+from gateway.releases.events import Answered, Unreadable
 from gateway.releases.sheets import Sheet, spread_of
 
 FARTHEST = Fraction(2**62)
@@ -49,11 +49,15 @@ class _Release:
 
 @dataclass(frozen=True, slots=True)
 class _Move:
-    """Somebody was given slots of a release; without a subject: its counts are known from here on."""
+    """Somebody was given slots of a release; without a subject: its counts are known from here on.
+
+    `unread`: what they were given cannot be read.
+    """
 
     subject: str | None
     release: str
     slots: int
+    unread: Unreadable | None = None
 
 
 @dataclass(slots=True)
@@ -70,6 +74,7 @@ class Histories:
         self._releases: dict[str, _Release] = {}
         self._moves: list[_Move] = []
         self._groups: dict[frozenset[str], _Group] = {}
+        self._unread: dict[str, Unreadable] = {}
 
     def bought(self, sheet: Sheet, subject: str) -> None:
         spreads = tuple(spread_of(slot) for slot in sheet.slots)
@@ -78,12 +83,25 @@ class Histories:
         )
         self._moves.append(_Move(subject, sheet.release, (1 << len(spreads)) - 1))
 
+    def unread(self, unreadable: Unreadable, subject: str) -> None:
+        """Somebody was given something that cannot be read: of a release that can be, its tables are known."""
+        release = str(unreadable.release)
+        known = self._releases.get(release)
+        if known is not None:
+            unreadable = replace(unreadable, tables=known.ground.tables)
+        else:
+            self._unread.setdefault(release, unreadable)
+        self._moves.append(_Move(subject, release, 0, unreadable))
+
     def told(self, release: str, subject: str, slots: Iterable[int]) -> None:
+        if (unread := self._unread.get(release)) is not None:
+            self._moves.append(_Move(subject, release, 0, unread))
+            return
         self._moves.append(_Move(subject, release, sum({1 << slot for slot in slots})))
 
     def answered(self, answered: Answered) -> None:
-        known = self._releases[answered.release]
-        if answered.counts is None or known.counts is not None:
+        known = self._releases.get(answered.release)
+        if known is None or answered.counts is None or known.counts is not None:
             return
         known.counts, known.counted = answered.counts, answered.slot
         known.variance, known.whole = answered.variance, answered.whole
@@ -93,6 +111,10 @@ class Histories:
         """What was given to anybody of the group, up to the last event."""
         group = self._groups.setdefault(members, _Group())
         for move in self._moves[group.read :]:
+            if move.unread is not None:
+                if move.subject in members:
+                    group.history.miss(move.unread.tables)
+                continue
             known = group.knows.get(move.release)
             if move.subject in members:
                 group.knows[move.release] = (known or 0) | move.slots

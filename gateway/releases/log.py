@@ -18,8 +18,8 @@ from gateway.releases.events import (
     Kind,
     Refreshed,
     body_of,
-    event_of,
     kind_of,
+    read_event,
     release_of,
 )
 from gateway.store.draft import Draft
@@ -122,7 +122,7 @@ def load_after(engine: Engine, dataset: str, ordinal: int) -> Iterator[Happened]
             ordinal += 1
             if row.ordinal != ordinal:
                 raise AssertionError("the database lets no event in that follows nothing")
-            event = event_of(row.kind, row.release, row.body)
+            event = read_event(row.kind, row.release, row.body)
             at = row.at.astimezone(UTC)
             yield Happened(dataset, ordinal, at, row.subject, row.query_id, event)
         if len(rows) < _BATCH:

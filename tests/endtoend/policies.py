@@ -19,7 +19,7 @@ source: ${@SOURCE@}
 privacy:
   unit: patient
   budget: {epsilon: @BUDGET@, delta: 1e-6}
-  per_query: {default: @PRICE@, max: @PRICE@}
+  per_query: {default: @PRICE@, min: 1e-9, max: @PRICE@}
   mechanism: @MECHANISM@
 tables:
   patients:

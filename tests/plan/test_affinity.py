@@ -50,10 +50,10 @@ _NESTED = (
     "SELECT SUM(r) FROM (SELECT CASE WHEN income > 5 THEN 1 ELSE 0 END AS r FROM patients) t",
     "SELECT AVG(b::int) FROM (SELECT income > 5 AS b FROM patients) t",
     "WITH w AS (SELECT income - 5 AS d FROM patients) SELECT SUM(ABS(d)) FROM w",
-    "SELECT SUM(CASE WHEN m > 9 THEN 1 ELSE 0 END) FROM"
-    " (SELECT patient_id, MAX(income) m FROM patients GROUP BY patient_id) t",
-    "SELECT SUM(m) FROM (SELECT patient_id, MAX(x) m FROM (SELECT patient_id, income x FROM patients"
-    " UNION ALL SELECT patient_id, 50000 FROM patients) u GROUP BY patient_id) t",
+    """SELECT SUM(CASE WHEN m > 9 THEN 1 ELSE 0 END) FROM
+    (SELECT patient_id, MAX(income) m FROM patients GROUP BY patient_id) t""",
+    """SELECT SUM(m) FROM (SELECT patient_id, MAX(x) m FROM (SELECT patient_id, income x FROM patients
+    UNION ALL SELECT patient_id, 50000 FROM patients) u GROUP BY patient_id) t""",
     "SELECT SUM(x) FROM (SELECT NULLIF(income, 7) x FROM patients UNION ALL SELECT income FROM patients) t",
 )
 
@@ -85,6 +85,8 @@ def test_condition_is_found_where_a_name_was_given_to_it(sql: str) -> None:
 
 def test_whole_numbers_that_leave_their_type_are_a_condition() -> None:
     """What overflows is NULL: a sum that is chosen to overflow above a year tells who is above it."""
-    assert "filter patients.birth_year" in _uses("SELECT SUM(birth_year + 2147481656) FROM patients")
+    assert "filter patients.birth_year" in _uses(
+        "SELECT SUM(birth_year + 2147481656) FROM patients"
+    )
     assert "filter patients.birth_year" in _uses("SELECT SUM(birth_year / 1991) FROM patients")
     assert "filter patients.birth_year" not in _uses("SELECT AVG(2026 - birth_year) FROM patients")

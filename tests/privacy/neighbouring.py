@@ -30,7 +30,7 @@ source: ${{{source}}}
 privacy:
   unit: patient
   budget: {{epsilon: 1000000, delta: 1e-6}}
-  per_query: {{default: 1, max: 1000}}
+  per_query: {{default: 1, min: 1e-9, max: 1000}}
   mechanism: {mechanism}
 tables:
   patients:

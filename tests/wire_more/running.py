@@ -37,7 +37,7 @@ source: ${CLINIC_URL}
 privacy:
   unit: patient
   budget: {epsilon: 1e36, delta: 1e-6}
-  per_query: {default: 1e30, max: 1e30}
+  per_query: {default: 1e30, min: 1e-9, max: 1e30}
   mechanism: laplace
 tables:
   patients:

@@ -25,7 +25,7 @@ source: ${@SOURCE@}
 privacy:
   unit: patient
   budget: {epsilon: 10000, delta: 1e-6}
-  per_query: {default: @PRICE@, max: 10000}
+  per_query: {default: @PRICE@, min: 1e-9, max: 10000}
   mechanism: @MECHANISM@
 tables:
   patients:

@@ -3,7 +3,7 @@
 import pytest
 from endtoend.reuse.places import AUDITED, Opened, Place
 
-from gateway.errors import Code, OverlapRefused
+from gateway.errors import Code, OverlapRefused, SyntaxRefused
 
 _ALL = "SELECT COUNT(*) FROM patients"
 _EMPTY = (
@@ -29,7 +29,7 @@ def place(houses: Opened) -> Place:
 def test_region_without_rows_is_answered_and_closes_nothing(place: Place) -> None:
     """At once, again at another price, and everything after it - of which what singles out is refused as before."""
     for sql in _EMPTY:
-        assert place.ask(sql).charged
+        assert place.ask(sql).query_id
         assert place.ask(sql, fresh=True).charged
     for sql in _NEXT:
         assert place.ask(sql).query_id
@@ -54,3 +54,54 @@ def test_count_of_something_else_is_no_size_of_the_region(place: Place, counted:
         "SELECT AVG(income) FROM patients WHERE region = 'north'",
     ):
         assert place.ask(sql).query_id
+
+
+def test_constant_of_the_text_is_read_before_anything_is_charged(place: Place) -> None:
+    """`<> (SELECT 1962)` is `<> 1962`, and so is an anti-join with VALUES: refused for nothing."""
+    place.ask(_ALL)
+    spent = place.spent_by_all()
+    for sql in (
+        "SELECT COUNT(*) FROM patients WHERE birth_year <> (SELECT 1962)",
+        "SELECT COUNT(*) FROM patients p LEFT JOIN (VALUES (1962)) v(x) ON v.x = p.birth_year WHERE v.x IS NULL",
+    ):
+        with pytest.raises(OverlapRefused) as refused:
+            place.ask(sql)
+        assert refused.value.code is Code.DIFFERENCING
+    assert place.spent_by_all() == spent
+
+
+def test_constant_that_is_released_on_the_way_is_audited_when_it_is_there(place: Place) -> None:
+    """Before the statement that compares with it reaches the source; what was charged stays charged."""
+    place.change_policy("opaque_predicates: refuse", "opaque_predicates: count_as_unknown")
+    place.ask(_ALL)
+    spent = place.spent_by_all()
+    with pytest.raises(OverlapRefused) as refused:
+        place.ask(
+            "SELECT COUNT(*) FROM patients"
+            " WHERE birth_year <> (SELECT 1962 + 0 * COUNT(*) FROM patients WHERE region = 'north')"
+        )
+    assert refused.value.code is Code.DIFFERENCING
+    assert place.spent_by_all() > spent
+
+
+def test_price_below_the_least_is_refused_and_costs_nothing(place: Place) -> None:
+    """As one above the highest is."""
+    place.change_policy("min: 1e-9", "min: 0.5")
+    spent = place.spent_by_all()
+    with pytest.raises(SyntaxRefused) as refused:
+        place.ask(_ALL, epsilon="0.4999")
+    assert refused.value.code is Code.BAD_REQUEST
+    assert place.spent_by_all() == spent
+    assert place.ask(_ALL, epsilon="0.5").charged
+
+
+def test_answer_is_not_topped_up_by_less_than_the_least(place: Place) -> None:
+    """An increment is a price as well."""
+    place.change_policy("min: 1e-9", "min: 0.5")
+    place.ask(_ALL, epsilon="1")
+    spent = place.spent_by_all()
+    with pytest.raises(SyntaxRefused) as refused:
+        place.ask(_ALL, epsilon="1.1")
+    assert refused.value.code is Code.BAD_REQUEST
+    assert place.spent_by_all() == spent
+    assert place.ask(_ALL, epsilon="3").charged

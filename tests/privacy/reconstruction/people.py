@@ -58,7 +58,7 @@ source: ${@SOURCE@}
 privacy:
   unit: person
   budget: {epsilon: @BUDGET@, delta: 1e-6}
-  per_query: {default: @PRICE@, max: @BUDGET@}
+  per_query: {default: @PRICE@, min: 1e-9, max: @BUDGET@}
   mechanism: @MECHANISM@
 tables:
   people:
