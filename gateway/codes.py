@@ -58,6 +58,7 @@ class Code(StrEnum):
     DIFFERENCING = "GW401"
     UNREADABLE_CONDITION = "GW402"
     SMALL_GROUP = "GW403"
+    EARLIER_FORGED = "GW406"
     BUDGET_EXHAUSTED = "GW501"
     WINDOW_EXHAUSTED = "GW502"
     THRESHOLDS_EXHAUSTED = "GW503"
@@ -195,6 +196,9 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
             403,
             "42501",
             "this is about fewer people than the policy lets ask about",
+        ),
+        Code.EARLIER_FORGED: _Row(
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "what was answered before does not verify"
         ),
         Code.BUDGET_EXHAUSTED: _Row(
             Reason.BUDGET_EXHAUSTED, 429, "53400", "the privacy budget does not cover this question"
