@@ -199,10 +199,10 @@ def open_asking(
         twin,
         served.find,
         own.rows,
-        Books(ground.engine),
+        Books(ground.engine, ground.trail.seal, emit),
         emit,
         limit_s=limit_s,
-        kept=Kept(ground.engine),
+        kept=Kept(ground.engine, ground.trail.seal, emit),
         grid=lambda: policies.value.longest_grid_ms,
     )
     return Asking(house, own, served, front_end)

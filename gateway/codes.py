@@ -63,6 +63,7 @@ class Code(StrEnum):
     SMALL_GROUP = "GW403"
     EARLIER_UNREADABLE = "GW404"
     NOT_COMPARED = "GW405"
+    EARLIER_FORGED = "GW406"
     BUDGET_EXHAUSTED = "GW501"
     WINDOW_EXHAUSTED = "GW502"
     THRESHOLDS_EXHAUSTED = "GW503"
@@ -227,6 +228,9 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
             403,
             "42501",
             "this question could not be compared with earlier ones",
+        ),
+        Code.EARLIER_FORGED: _Row(
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "what was answered before does not verify"
         ),
         Code.BUDGET_EXHAUSTED: _Row(
             Reason.BUDGET_EXHAUSTED, 429, "53400", "the privacy budget does not cover this question"

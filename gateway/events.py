@@ -95,6 +95,15 @@ class AnchorLost(Event):
 
 
 @dataclass(frozen=True)
+class StateForged(Event):
+    """What later answers rest on is not as it was written: nothing is answered from it."""
+
+    name: ClassVar[str] = "state.forged"
+    level: ClassVar[Level] = Level.ERROR
+    problem: str
+
+
+@dataclass(frozen=True)
 class LoginRefused(Event):
     name: ClassVar[str] = "login.refused"
     level: ClassVar[Level] = Level.WARNING

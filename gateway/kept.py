@@ -20,12 +20,15 @@ from sqlalchemy import Connection, Engine, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from gateway.budget.account import ratio
+from gateway.errors import BackendUnavailable, Code
+from gateway.events import Emit, StateForged, silent
 from gateway.identity.lookup import reading_state
 from gateway.packed.ends import EndsRows
 from gateway.packed.texts import Rows
 from gateway.question import Answer, AnswerColumn, Reused
 from gateway.store.tables import FORGET, kept_answers, trail_records
 from gateway.trail.record import Kind
+from gateway.trail.seal import Seal, holds
 from gateway.units import Delta, Epsilon
 
 LONGEST_TEXT: Final = 2_000_000
@@ -40,35 +43,60 @@ _ENDS: Final = (Kind.ANSWERED, Kind.REUSED, Kind.REFUSED, Kind.FAILED)
 class Kept:
     """The newest answers in memory, and those of a day in the state, by the numbers of their questions."""
 
-    def __init__(self, state: Engine | None = None) -> None:
+    def __init__(
+        self, state: Engine | None = None, seal: Seal | None = None, emit: Emit = silent
+    ) -> None:
+        if state is not None and seal is None:
+            raise ValueError("answers in the state are sealed")
         self._state = state
+        self._seal = seal
+        self._emit = emit
         self._lock = Lock()
-        self._answers: OrderedDict[str, Answer] = OrderedDict()
+        self._answers: OrderedDict[str, tuple[str, Answer]] = OrderedDict()
         self._cells = 0
 
-    def keep(self, answer: Answer) -> None:
-        """Hold on to an answer that was charged; when this returns it is durable, unless it is large."""
-        self._hold(answer)
-        if self._state is None:
+    def keep(self, answer: Answer, subject: str) -> None:
+        """Hold on to an answer that was charged to a subject; when this returns it is durable, unless it is large."""
+        self._hold(answer, subject)
+        if self._state is None or self._seal is None:
             return
         written = _short_text(answer)
         if written is None:
             return
-        row = insert(kept_answers).values(query_id=answer.query_id, at=func.now(), answer=written)
+        mac = self._seal.answer(answer.query_id, subject, written)
+        row = insert(kept_answers).values(
+            query_id=answer.query_id, at=func.now(), answer=written, mac=mac
+        )
         with _reached(self._state) as connection, connection.begin():
             connection.execute(row.on_conflict_do_nothing())
             # each that comes takes some that are a day old away: there is no other time when they would go
             connection.execute(_FORGET)
 
-    def find(self, query_id: str) -> Answer | None:
+    def find(self, query_id: str, subject: str) -> Answer | None:
+        """The answer to a question of this subject; refused where it is not as it was written, or somebody else's."""
         with self._lock:
-            known = self._answers.get(query_id)
-        if known is not None or self._state is None:
+            whose, known = self._answers.get(query_id, (subject, None))
+        if known is not None:
+            if whose != subject:
+                raise self._forged(query_id)
             return known
-        query = select(kept_answers.c.answer).where(kept_answers.c.query_id == query_id)
+        if self._state is None or self._seal is None:
+            return None
+        query = select(kept_answers.c.answer, kept_answers.c.mac)
         with _reached(self._state) as connection:
-            written = connection.execute(query).scalar_one_or_none()
-        return None if written is None else answer_of(written)
+            row = connection.execute(query.where(kept_answers.c.query_id == query_id)).one_or_none()
+        if (
+            row is None or row.mac is None
+        ):  # what was kept before there were seals is not held any more
+            return None
+        if not holds(self._seal.answer(query_id, subject, row.answer), row.mac):
+            raise self._forged(query_id)
+        return answer_of(row.answer)
+
+    def _forged(self, query_id: str) -> BackendUnavailable:
+        self._emit(StateForged(f"the answer that is kept of question `{query_id}` was changed"))
+        hint = "the operator's log says what; `gateway audit verify` finds it"
+        return BackendUnavailable(Code.EARLIER_FORGED, hint=hint)
 
     def ended(self, query_id: str) -> bool:
         """Whether nobody works on this question any more, as far as the trail knows."""
@@ -79,13 +107,13 @@ class Kept:
         with _reached(self._state) as connection:
             return connection.execute(query.limit(1)).scalar_one_or_none() is not None
 
-    def _hold(self, answer: Answer) -> None:
+    def _hold(self, answer: Answer, subject: str) -> None:
         """Remember it, and let go of older ones for it."""
         with self._lock:
-            self._answers[answer.query_id] = answer
+            self._answers[answer.query_id] = subject, answer
             self._cells += _cells(answer)
             while len(self._answers) > _MOST_ANSWERS or self._cells > _MOST_CELLS:
-                _, gone = self._answers.popitem(last=False)
+                _, (_, gone) = self._answers.popitem(last=False)
                 self._cells -= _cells(gone)
 
 

@@ -57,7 +57,7 @@ def answer(
             walked = _walked(house, subject, request, fate, grid, cancelled, alone=True)
             told = _answered(house, walked, grid, cancelled)
         if request.idempotency is not None and told.charged:
-            house.kept.keep(told)
+            house.kept.keep(told, subject.name)
         return told
 
 
@@ -108,7 +108,7 @@ def _answered(house: House, walked: Walked, grid: Grid, cancelled: threading.Eve
     if walked.done is None:
         if receipt is None:
             raise BrokenPlan("a question that was neither answered nor is to be")
-        return held(house, receipt, grid, cancelled)
+        return held(house, receipt, question.subject.name, grid, cancelled)
     return finished(
         house,
         walked.query_id,
@@ -214,7 +214,9 @@ def _rehearse(house: House, question: Question, serving: Serving, spending: Spen
     rehearse(cut, spending.releases, borrow, serving.policy.sizes.result_rows)
 
 
-def held(house: House, receipt: Receipt, grid: Grid, cancelled: threading.Event) -> Answer:
+def held(
+    house: House, receipt: Receipt, subject: str, grid: Grid, cancelled: threading.Event
+) -> Answer:
     """The answer to a question that came again with its key; while the first is worked on, it is waited for.
 
     A gateway that died between the charge and the answer leaves no word of it: after the time that a statement
@@ -223,7 +225,7 @@ def held(house: House, receipt: Receipt, grid: Grid, cancelled: threading.Event)
     until = receipt.at + timedelta(seconds=house.limit_s, milliseconds=grid.step_ms or 0)
     while True:
         ended = house.kept.ended(receipt.query_id) or house.now() >= until
-        kept = house.kept.find(receipt.query_id)
+        kept = house.kept.find(receipt.query_id, subject)
         if kept is not None:
             return replace(kept, charged=Epsilon.zero())
         if ended:

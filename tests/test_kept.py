@@ -1,13 +1,12 @@
 """Answers that are held for a key: handed out as they were, durable for a day, and bounded in number and size."""
 
-import json
 from dataclasses import fields, replace
 from fractions import Fraction
 
 import psycopg
 import pytest
 from fix_ledger import BOTH, Bank, limits, open_tree
-from fix_state import StateServer, dsn_of
+from fix_state import AUDIT_SECRET, StateServer, dsn_of
 from psycopg import errors
 from sqlalchemy import create_engine, func, insert
 from sqlalchemy.exc import IntegrityError
@@ -15,13 +14,18 @@ from sqlalchemy.exc import IntegrityError
 from gateway.budget.account import Currency
 from gateway.charging import record_fate
 from gateway.errors import BackendUnavailable, Code
+from gateway.events import Event, StateForged
 from gateway.kept import LONGEST_TEXT, Kept, answer_of, answer_text
 from gateway.question import Answer, AnswerColumn, Reused
 from gateway.store.logins import StateUrls
 from gateway.store.tables import kept_answers
 from gateway.trail.append import Trail
+from gateway.trail.chain import ChainKey
 from gateway.trail.record import Asked, Kind, QuestionRecord
+from gateway.trail.seal import Seal
 from gateway.units import Delta, Epsilon
+
+SEAL = Seal(ChainKey(AUDIT_SECRET))
 
 
 def _answer(query_id: str, rows: int = 1) -> Answer:
@@ -40,23 +44,23 @@ def _answer(query_id: str, rows: int = 1) -> Answer:
 def test_answer_comes_back_as_it_was() -> None:
     """The very answer is found by the number of its question, and nobody else's."""
     kept, answer = Kept(), _answer("a")
-    kept.keep(answer)
-    assert kept.find("a") is answer
-    assert kept.find("b") is None
+    kept.keep(answer, "alice")
+    assert kept.find("a", "alice") is answer
+    assert kept.find("b", "alice") is None
 
 
 def test_oldest_answers_are_let_go_when_there_are_many_or_large_ones() -> None:
     """Memory is bounded by the number of answers and by their cells."""
     kept = Kept()
     for number in range(1_001):
-        kept.keep(_answer(str(number)))
-    assert kept.find("0") is None
-    assert kept.find("1") is not None
-    kept.keep(_answer("large", 1_999_999))
-    assert kept.find("large") is not None
-    assert kept.find("999") is None
-    kept.keep(replace(_answer("next")))
-    assert kept.find("next") is not None
+        kept.keep(_answer(str(number)), "alice")
+    assert kept.find("0", "alice") is None
+    assert kept.find("1", "alice") is not None
+    kept.keep(_answer("large", 1_999_999), "alice")
+    assert kept.find("large", "alice") is not None
+    assert kept.find("999", "alice") is None
+    kept.keep(replace(_answer("next")), "alice")
+    assert kept.find("next", "alice") is not None
 
 
 # ---- in the state ----
@@ -110,76 +114,97 @@ def test_answer_is_the_same_when_it_was_written_and_read() -> None:
     ] == []
 
 
-def test_answer_that_was_kept_before_there_was_reuse_is_read(spent: Bank) -> None:
-    """What an earlier version wrote does not say it, and was measured for its question."""
-    said = json.loads(answer_text(FULL))
-    del said["reused"]
-    written = insert(kept_answers).values(query_id="q-1", at=func.now(), answer=json.dumps(said))
+def test_answer_that_was_kept_before_there_were_seals_is_not_given(spent: Bank) -> None:
+    """Nobody can say whether it is as it was written: it counts as not held any more."""
+    written = insert(kept_answers).values(query_id="q-1", at=func.now(), answer=answer_text(FULL))
     with spent.engine.begin() as connection:
         connection.execute(written)
-    assert Kept(spent.engine).find("q-1") == replace(FULL, reused=None)
+    assert Kept(spent.engine, SEAL).find("q-1", "alice") is None
+
+
+@pytest.mark.parametrize("change", ["answer = replace(answer, '4896', '1234')", "mac = 'f00'"])
+def test_answer_is_refused_when_it_was_changed(
+    spent: Bank, state_server: StateServer, change: str
+) -> None:
+    """Never handed out, and told to the operator: by the same process that remembers it, it still is."""
+    Kept(spent.engine, SEAL).keep(replace(FULL, notices=("4896",)), "alice")
+    with state_server.superuser(str(spent.engine.url.database)) as connection:
+        connection.execute("SET session_replication_role = replica")
+        connection.execute(f"UPDATE kept_answers SET {change}".encode())
+    heard: list[Event] = []
+    with pytest.raises(BackendUnavailable) as caught:
+        Kept(spent.engine, SEAL, heard.append).find("q-1", "alice")
+    assert caught.value.code is Code.EARLIER_FORGED
+    assert [type(one) for one in heard] == [StateForged]
+
+
+def test_answer_of_somebody_else_is_refused(spent: Bank) -> None:
+    """A charge that was put under another subject's name brings nobody's answer."""
+    Kept(spent.engine, SEAL).keep(FULL, "bob")
+    with pytest.raises(BackendUnavailable):
+        Kept(spent.engine, SEAL).find("q-1", "alice")
 
 
 def test_answer_is_found_by_another_process_on_the_same_state(spent: Bank) -> None:
     """What one gateway kept, another has, and nobody has anything else."""
-    Kept(spent.engine).keep(FULL)
-    elsewhere = Kept(spent.engine)
-    assert elsewhere.find("q-1") == FULL
-    assert elsewhere.find("q-2") is None
+    Kept(spent.engine, SEAL).keep(FULL, "alice")
+    elsewhere = Kept(spent.engine, SEAL)
+    assert elsewhere.find("q-1", "alice") == FULL
+    assert elsewhere.find("q-2", "alice") is None
 
 
 def test_answer_is_not_found_elsewhere_when_nothing_was_written(spent: Bank) -> None:
     """The negative control: without a state an answer is in one process alone."""
     here = Kept()
-    here.keep(FULL)
-    assert here.find("q-1") == FULL
-    assert Kept(spent.engine).find("q-1") is None
+    here.keep(FULL, "alice")
+    assert here.find("q-1", "alice") == FULL
+    assert Kept(spent.engine, SEAL).find("q-1", "alice") is None
 
 
 def test_answer_of_a_question_that_was_not_charged_is_not_kept(spent: Bank) -> None:
     """The state has answers to charges alone."""
     with pytest.raises(IntegrityError, match="fk_kept_answers_query_id"):
-        Kept(spent.engine).keep(replace(FULL, query_id="never charged"))
+        Kept(spent.engine, SEAL).keep(replace(FULL, query_id="never charged"), "alice")
 
 
 def test_answer_that_was_kept_first_stays(spent: Bank) -> None:
     """One charge has one answer, whatever comes after."""
-    Kept(spent.engine).keep(FULL)
-    Kept(spent.engine).keep(replace(FULL, notices=("another",)))
-    assert Kept(spent.engine).find("q-1") == FULL
+    Kept(spent.engine, SEAL).keep(FULL, "alice")
+    Kept(spent.engine, SEAL).keep(replace(FULL, notices=("another",)), "alice")
+    assert Kept(spent.engine, SEAL).find("q-1", "alice") == FULL
 
 
 def test_large_answer_is_held_in_memory_alone(spent: Bank) -> None:
     """The process that gave it hands it out; the state is not filled with it."""
     large = replace(FULL, rows=(("x" * LONGEST_TEXT, None),), intervals=((None, None),))
-    here = Kept(spent.engine)
-    here.keep(large)
-    assert here.find("q-1") == large
-    assert Kept(spent.engine).find("q-1") is None
+    here = Kept(spent.engine, SEAL)
+    here.keep(large, "alice")
+    assert here.find("q-1", "alice") == large
+    assert Kept(spent.engine, SEAL).find("q-1", "alice") is None
 
 
 def test_answer_is_kept_in_memory_and_refused_when_the_state_is_gone(spent: Bank) -> None:
     """Nothing leaves that is not durable; who asks again when the state is back gets it."""
     gone = create_engine(spent.engine.url.set(host="/nowhere", query={}))
-    kept = Kept(gone)
+    kept = Kept(gone, SEAL)
     with pytest.raises(BackendUnavailable) as caught:
-        kept.keep(FULL)
+        kept.keep(FULL, "alice")
     assert caught.value.code is Code.STATE_UNAVAILABLE
-    assert kept.find("q-1") == FULL
+    assert kept.find("q-1", "alice") == FULL
 
 
 def test_answer_stays_for_a_day_and_goes_with_the_next_that_comes(
     spent: Bank, state_server: StateServer
 ) -> None:
     """Nobody removes what is younger; what is older goes when another is kept."""
-    Kept(spent.engine).keep(FULL)
+    Kept(spent.engine, SEAL).keep(FULL, "alice")
     _age(state_server, spent, "q-1", 23.9)
-    Kept(spent.engine).keep(replace(FULL, query_id="q-2"))
-    assert Kept(spent.engine).find("q-1") == FULL
+    Kept(spent.engine, SEAL).keep(replace(FULL, query_id="q-2"), "alice")
+    assert Kept(spent.engine, SEAL).find("q-1", "alice") == FULL
     _age(state_server, spent, "q-1", 24.1)
-    Kept(spent.engine).keep(replace(FULL, query_id="q-2"))
-    assert Kept(spent.engine).find("q-1") is None
-    assert Kept(spent.engine).find("q-2") is not None
+    Kept(spent.engine, SEAL).keep(replace(FULL, query_id="q-2"), "alice")
+    assert Kept(spent.engine, SEAL).find("q-1", "alice") is None
+    assert Kept(spent.engine, SEAL).find("q-2", "alice") is not None
 
 
 @pytest.mark.parametrize(
@@ -195,7 +220,7 @@ def test_answer_is_changed_or_removed_by_nobody(
     spent: Bank, state_urls: StateUrls, change: str, *, owner: bool
 ) -> None:
     """Neither the application's login nor the owner's alters what was given, or removes it before its time."""
-    Kept(spent.engine).keep(FULL)
+    Kept(spent.engine, SEAL).keep(FULL, "alice")
     url = state_urls.owner if owner else state_urls.application
     assert url is not None
     with (
@@ -203,7 +228,7 @@ def test_answer_is_changed_or_removed_by_nobody(
         pytest.raises(errors.InsufficientPrivilege),
     ):
         connection.execute(change.encode())
-    assert Kept(spent.engine).find("q-1") == FULL
+    assert Kept(spent.engine, SEAL).find("q-1", "alice") == FULL
 
 
 def test_removal_of_old_answers_is_for_the_application_alone(
@@ -229,7 +254,7 @@ def test_question_has_ended_when_its_fate_is_recorded(
     """A charge alone is no end: somebody may be working on it."""
     open_tree(bank, currency, limits(1))
     bank.ask("0.1", query_id="q-1")
-    kept = Kept(bank.engine)
+    kept = Kept(bank.engine, SEAL)
     assert not kept.ended("q-1")
     asked = Asked("q-1", "alice", "clinic", "SELECT 1", "rest", "")
     record_fate(bank.journal, trail, QuestionRecord(fate, asked))

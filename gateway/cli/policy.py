@@ -120,7 +120,7 @@ def _verdict(
 ) -> tuple[bool, tuple[str, ...]]:
     """What the auditor says beside everything that the subject and those trusted with them were told."""
     with open_ground(settings, warn) as ground:
-        book = Books(ground.engine)[policy.name]
+        book = Books(ground.engine, ground.trail.seal)[policy.name]
         book.refresh()
         history = book.history(policy.auditing.trusted_with(subject.name))
         try:

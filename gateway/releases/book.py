@@ -6,14 +6,17 @@ The state is asked for the number of the last event alone when nothing is new. W
 INVARIANT: everything here is public: regions that were asked about, noisy integers that were released, names of accounts.
 """
 
-from collections.abc import Collection, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from threading import Lock, RLock
+from typing import Final
 
 from sqlalchemy import Engine
 
+from gateway.errors import BackendUnavailable, Code
+from gateway.events import Emit, StateForged, silent
 from gateway.overlap.ground import Ground
 from gateway.overlap.history import History
 from gateway.releases.alike import Alike
@@ -31,10 +34,11 @@ from gateway.releases.events import (
 from gateway.releases.group_shelves import GroupShelves
 from gateway.releases.histories import Histories
 from gateway.releases.known import Known
-from gateway.releases.log import load_after, load_content, load_last
+from gateway.releases.log import load_after, load_content, load_end, load_last
 from gateway.releases.saved import content_of_text
 from gateway.releases.sheets import Content, Sheet
 from gateway.releases.shelf import Shelf
+from gateway.trail.seal import EventChain, Forged, Seal
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +55,21 @@ class Book:
     `turn` is for whoever wants to plan and charge alone in this process.
     """
 
-    def __init__(self, engine: Engine, dataset: str, *, most_cells: int = MOST_CELLS) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        seal: Seal,
+        dataset: str,
+        emit: Emit = silent,
+        *,
+        most_cells: int = MOST_CELLS,
+    ) -> None:
         self._engine = engine
+        self._seal = seal
         self._dataset = dataset
+        self._emit = emit
+        self._chain: EventChain | None = None
+        self._forged: str | None = None
         self.turn = Lock()
         self._lock = RLock()
         self._seen = Seen()
@@ -67,12 +83,40 @@ class Book:
 
     def refresh(self) -> Seen:
         """Read what is new. What the book says afterwards is as of the event that is returned, or newer."""
+        self.require_as_written()
         last = load_last(self._engine, self._dataset)
-        if last > self._seen.ordinal:
-            with self._lock:
-                for happened in load_after(self._engine, self._dataset, self._seen.ordinal):
-                    self._take(happened)
+        if self._chain is None or last != self._seen.ordinal:
+            with self._lock, self._refusing():
+                self._read(last)
         return self._seen
+
+    def _read(self, last: int) -> None:
+        if self._chain is None:
+            self._chain = EventChain(self._seal, load_end(self._engine, self._dataset))
+        elif last < self._seen.ordinal:
+            # another thread may have read further than this one looked
+            last = load_last(self._engine, self._dataset)
+            if last < self._seen.ordinal:
+                raise Forged(f"the events end at {last}, and {self._seen.ordinal} was there")
+        for happened in load_after(self._engine, self._dataset, self._chain):
+            self._take(happened)
+        self._chain.require_end()
+
+    def require_as_written(self) -> None:
+        """INVARIANT: of a dataset whose events were ever found changed nothing more is answered by this process."""
+        if self._forged is not None:
+            raise BackendUnavailable(Code.EARLIER_FORGED, hint=_SEE_LOG)
+
+    @contextmanager
+    def _refusing(self, *, all_of_it: bool = True) -> Iterator[None]:
+        try:
+            yield
+        except Forged as forged:
+            problem = f"dataset `{self._dataset}`: {forged}"
+            if all_of_it:
+                self._forged = problem
+            self._emit(StateForged(problem))
+            raise BackendUnavailable(Code.EARLIER_FORGED, hint=_SEE_LOG) from None
 
     @property
     def still(self) -> AbstractContextManager[object]:
@@ -149,7 +193,8 @@ class Book:
         """The noisy integers of a sheet; None when they are not there yet, or never will be."""
         found = self._contents.find(release)
         if found is None:
-            text = load_content(self._engine, release)
+            with self._refusing(all_of_it=False):
+                text = load_content(self._engine, self._seal, release)
             if text is not None:
                 found = content_of_text(text)
                 self._contents.keep(release, found)
@@ -198,7 +243,7 @@ class Book:
                 self._known.bought(sheet.release, subject, accounts, copied)
                 self._histories.bought(sheet, subject)
                 self._pending[sheet.release] = sheet
-                if sheet.epoch == self._seen.epoch:
+                if sheet.epoch == self._seen.epoch and happened.sealed:
                     self._shelf.put(sheet)
                     self._group_shelves.bought(sheet, subject)
             case Told(release, slots, choices, accounts):
@@ -223,16 +268,21 @@ class Book:
         self._seen = Seen(happened.ordinal, epoch)
 
 
+_SEE_LOG: Final = "the operator's log says what; `gateway audit verify` finds it"
+
+
 class Books:
     """The book of each dataset, opened when it is first asked for."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, seal: Seal, emit: Emit = silent) -> None:
         self._engine = engine
+        self._seal = seal
+        self._emit = emit
         self._lock = Lock()
         self._books: dict[str, Book] = {}
 
     def __getitem__(self, dataset: str) -> Book:
         with self._lock:
             if dataset not in self._books:
-                self._books[dataset] = Book(self._engine, dataset)
+                self._books[dataset] = Book(self._engine, self._seal, dataset, self._emit)
             return self._books[dataset]

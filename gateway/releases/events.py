@@ -94,7 +94,10 @@ Event: TypeAlias = Bought | Told | Answered | Lost | Refreshed
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """An event as it is in the log: the how manieth of its dataset, when, and by whose question."""
+    """An event as it is in the log: the how manieth of its dataset, when, and by whose question.
+
+    `sealed` is whether it has a seal: what was written before there were any is not given again.
+    """
 
     dataset: str
     ordinal: int
@@ -102,6 +105,7 @@ class Happened:
     subject: str | None
     query_id: str | None
     event: Event | Unreadable
+    sealed: bool = True
 
 
 def kind_of(event: Event) -> Kind:

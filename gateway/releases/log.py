@@ -6,6 +6,7 @@ INVARIANT: every step that writes events writes a record of the trail, too: its 
 not both take, and by it the journal knows whether a step landed.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
@@ -23,18 +24,24 @@ from gateway.releases.events import (
     release_of,
 )
 from gateway.store.draft import Draft
+from gateway.store.position import GENESIS, Position
 from gateway.store.prepared import Prepared
-from gateway.store.tables import asked_events, released_contents
+from gateway.store.tables import asked_events, released_contents, trail_records
+from gateway.trail import moments
+from gateway.trail.seal import EVENT_COLUMNS, EventChain, Forged, Seal, holds, stretch_of
 
 REFRESHED = "refreshed:"
 """What the anchor calls the epoch of a dataset: this, and the dataset."""
 
 _BATCH = 1_000
+_RECORDS = 100  # a question's text may look like what is searched for; the next records tell
 _asked = asked_events.c
 _LAST = select(func.max(_asked.ordinal)).where(_asked.dataset == bindparam("dataset"))
 _LAST_NOW = Prepared(_LAST)
 _CONTENT = Prepared(
-    select(released_contents.c.content).where(released_contents.c.release == bindparam("release"))
+    select(released_contents.c.content, released_contents.c.mac).where(
+        released_contents.c.release == bindparam("release")
+    )
 )
 
 
@@ -90,11 +97,16 @@ def keep_content(draft: Draft, release: str, text: str, now: datetime) -> None:
     draft.insert(released_contents, row)
 
 
-def load_content(engine: Engine, release: str) -> str | None:
-    """What was kept of a release; None when it is not there, or not yet."""
+def load_content(engine: Engine, seal: Seal, release: str) -> str | None:
+    """What was kept of a release; None when it is not there, or not yet. `Forged` where it is not as it was written."""
     with reading_state():
         row = _CONTENT.one_or_none(engine, {"release": release})
-    return None if row is None else str(row[0])
+    if row is None:
+        return None
+    content, mac = row
+    if not holds(seal.content(release, str(content)), mac):
+        raise Forged(f"the content of `{release}` was changed")
+    return str(content)
 
 
 def load_last(engine: Engine, dataset: str) -> int:
@@ -104,27 +116,53 @@ def load_last(engine: Engine, dataset: str) -> int:
     return 0 if row is None else int(row[0] or 0)
 
 
-def load_after(engine: Engine, dataset: str, ordinal: int) -> Iterator[Happened]:
-    """The events behind `ordinal`, in their order, without a hole.
+def load_end(engine: Engine, dataset: str) -> Position:
+    """Where the events of a dataset ended at least, as the newest record of the trail that tells of them says."""
+    record = trail_records.c
+    query = (
+        select(record.body)
+        .where(record.dataset == dataset, record.body.contains('"events":{'))
+        .order_by(record.seq.desc())
+    )
+    with reading_state(), engine.connect() as connection:
+        for body in connection.execute(query.limit(_RECORDS)).scalars():
+            said = json.loads(body).get("events")
+            if isinstance(said, dict) and dataset in said:
+                return stretch_of(said[dataset]).last
+    return GENESIS
+
+
+def load_after(engine: Engine, dataset: str, chain: EventChain) -> Iterator[Happened]:
+    """The events behind those that the chain followed, in their order; `Forged` at the first that is not as written.
 
     They are read piece by piece, each in a moment of its own: a long read would keep a transaction open meanwhile.
     """
     while True:
         query = (
-            select(asked_events)
-            .where(_asked.dataset == dataset, _asked.ordinal > ordinal)
+            select(*EVENT_COLUMNS)
+            .where(_asked.dataset == dataset, _asked.ordinal > chain.at.seq)
             .order_by(_asked.ordinal)
             .limit(_BATCH)
         )
         with reading_state(), engine.connect() as connection:
-            rows = connection.execute(query).all()
+            rows = connection.execute(query).mappings().all()
         for row in rows:
-            ordinal += 1
-            if row.ordinal != ordinal:
-                raise AssertionError("the database lets no event in that follows nothing")
-            event = read_event(row.kind, row.release, row.body)
-            at = row.at.astimezone(UTC)
-            yield Happened(dataset, ordinal, at, row.subject, row.query_id, event)
+            before = chain.place
+            chain.follow(row)
+            try:
+                event = read_event(row["kind"], row["release"], row["body"])
+            except BaseException:
+                chain.place = before  # it is read again, and never passed over
+                raise
+            yield Happened(
+                dataset,
+                row["ordinal"],
+                moments.read(row["moment"]),
+                row["subject"],
+                row["query_id"],
+                event,
+                sealed=chain.sealed,
+            )
         if len(rows) < _BATCH:
             return
 

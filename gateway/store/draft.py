@@ -13,6 +13,7 @@ from typing import TypeVar, cast
 from sqlalchemy import Connection, Table
 
 from gateway.store.position import Position
+from gateway.store.tables import SEALED
 
 Value = TypeVar("Value")
 Cell = str | int | None
@@ -35,6 +36,7 @@ class Draft:
         self._learned: dict[Hashable, object] = {}
         self.position = memory.position
         self.rows: list[tuple[Table, Mapping[str, Cell]]] = []
+        self._unsealed: list[tuple[Table, dict[str, Cell]]] = []
         self.facts: dict[str, Mapping[str, str | None]] = {}
 
     def recall(self, key: Hashable, load: Callable[[Connection], Value]) -> Value:
@@ -50,7 +52,17 @@ class Draft:
 
     def insert(self, table: Table, row: Mapping[str, Cell]) -> None:
         """Write this row with the step; every column of the table that is left out is NULL."""
+        if table in SEALED:
+            # it gets its seal with the next record of the trail: see gateway.trail.seal
+            own = dict(row)
+            self._unsealed.append((table, own))
+            row = own
         self.rows.append((table, row))
+
+    def unsealed(self) -> list[tuple[Table, dict[str, Cell]]]:
+        """The rows that wait for their seal, handed out once."""
+        rows, self._unsealed = self._unsealed, []
+        return rows
 
     def state_fact(self, name: str, value: Mapping[str, str | None]) -> None:
         """Say what the anchor must know once this step is durable."""

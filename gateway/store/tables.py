@@ -184,6 +184,7 @@ kept_answers = Table(
     Column("query_id", Text, ForeignKey("charges.query_id"), primary_key=True),
     Column("at", _Moment, nullable=False),
     Column("answer", Text, nullable=False),
+    Column("mac", Text),
     Index(None, "at"),
 )
 
@@ -202,6 +203,7 @@ asked_events = Table(
     Column("query_id", Text),
     Column("release", Text),
     Column("body", Text, nullable=False),
+    Column("mac", Text),  # of none that was written before there were seals
     CheckConstraint("ordinal > 0", name="ordinal"),
     CheckConstraint(
         "kind in ('bought', 'told', 'answered', 'lost', 'refreshed')",
@@ -223,6 +225,7 @@ released_contents = Table(
     Column("release", Text, primary_key=True),
     Column("at", _Moment, nullable=False),
     Column("content", Text, nullable=False),
+    Column("mac", Text),
 )
 released_contents.add_is_dependent_on(asked_events)
 
@@ -257,6 +260,8 @@ APPEND_ONLY = (
     released_contents,
     suspensions,
 )
+# Written with a MAC of their own, and with a record of the trail that names the events: gateway.trail.seal.
+SEALED = frozenset({asked_events, released_contents})
 UPDATABLE = (key_uses,)
 EXPIRING = (kept_answers,)
 FORGET = "gateway_forget_answers"

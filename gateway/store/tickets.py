@@ -47,6 +47,9 @@ class Ticket(Generic[Outcome]):
         if draft.rows and draft.position == memory.position:
             self.fail(AssertionError("a step wrote to the state without a trail record"))
             return None
+        if draft.unsealed():
+            self.fail(AssertionError("a step wrote events behind its trail record"))
+            return None
         draft.accept()
         return draft
 

@@ -11,6 +11,7 @@ from gateway.store.tables import trail_records
 from gateway.trail.canonical import canonical
 from gateway.trail.chain import ChainKey
 from gateway.trail.record import Record
+from gateway.trail.seal import Seal, seal_rows
 from gateway.trail.storable import storable
 
 Clock = Callable[[], datetime]
@@ -26,10 +27,13 @@ class Trail:
     def __init__(self, key: ChainKey, clock: Clock = utc_now) -> None:
         self._key = key
         self._clock = clock
+        self.seal = Seal(key)
 
     def append(self, draft: Draft, record: Record) -> None:
         at = self._clock().astimezone(UTC).isoformat(timespec="microseconds")
-        body = canonical({"v": 1, "at": at, "kind": record.kind, **record.said()})
+        events = seal_rows(draft, self.seal)
+        wrote = {"events": events} if events else {}
+        body = canonical({"v": 1, "at": at, "kind": record.kind, **record.said(), **wrote})
         after = self._key.link(draft.position, body)
         draft.insert(
             trail_records,

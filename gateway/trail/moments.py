@@ -20,3 +20,8 @@ def said(text: str) -> str:
     """The text that `stored` gives for this ISO 8601 moment."""
     moment = datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None)
     return f"AD {moment.isoformat(timespec='microseconds')}"
+
+
+def read(text: str) -> datetime:
+    """The moment that `said` and `stored` give this text for."""
+    return datetime.fromisoformat(text.removeprefix("AD ")).replace(tzinfo=UTC)

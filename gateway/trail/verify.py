@@ -2,7 +2,7 @@
 
 The whole trail is read in order and chained again. Then its end is held against the anchor, which
 shows truncation and a rewrite of everything, and what it says against the tables, which shows an
-altered balance, a raised cap, or a key that nobody made.
+altered balance, a raised cap, a key that nobody made, or an answer that was never given.
 """
 
 import json
@@ -17,6 +17,8 @@ from gateway.store.tables import trail_records
 from gateway.trail import moments
 from gateway.trail.allowed import Allowed
 from gateway.trail.chain import ChainKey
+from gateway.trail.seal import Seal
+from gateway.trail.sealed_rows import SealedRows
 from gateway.trail.spent import Spent
 from gateway.trail.storable import storable
 from gateway.trail.suspended import Suspended
@@ -49,7 +51,12 @@ def verify(connection: Connection, key: ChainKey, anchored: Anchored | None) -> 
     """Read everything once, in one snapshot."""
     at_anchor = None if anchored is None else anchored.position.seq
     position = GENESIS
-    books = (Spent(connection), Allowed(connection), Suspended(connection))
+    books = (
+        Spent(connection),
+        Allowed(connection),
+        Suspended(connection),
+        SealedRows(connection, Seal(key)),
+    )
     try:
         with connection.execute(_RECORDS, execution_options=_STREAMED) as rows:
             for row in rows:

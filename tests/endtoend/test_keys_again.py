@@ -45,7 +45,11 @@ def _charges(gateway: AskedGateway) -> int:
 
 def _elsewhere(gateway: AskedGateway, entropy: Entropy = SYSTEM_ENTROPY) -> Asking:
     """Another process on the same state, or this one after a restart: it remembers nothing."""
-    house = replace(gateway.asking.house, kept=Kept(gateway.ground.engine), entropy=entropy)
+    house = replace(
+        gateway.asking.house,
+        kept=Kept(gateway.ground.engine, gateway.ground.trail.seal),
+        entropy=entropy,
+    )
     return replace(gateway.asking, house=house)
 
 

@@ -67,7 +67,7 @@ def test_restored_state_forgets_what_was_asked_since_but_not_what_it_cost(house:
     with at_work(house) as desk:
         book = desk.book()
         assert book.refresh().ordinal == 2
-        assert load_content(desk.bank.engine, "q-2.r1.1") is None
+        assert load_content(desk.bank.engine, desk.bank.trail.seal, "q-2.r1.1") is None
         assert [one.query_id for one in book.sheets("patients", since=NOON)] == ["q-1"]
         assert desk.buy(2, sheet(3))
 

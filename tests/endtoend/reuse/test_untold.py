@@ -60,7 +60,9 @@ def crowd(sample_server: Lease) -> Iterator[Opened]:
 
 def _others(there: World) -> None:
     for sql in _ASKED:
-        if sql != _STAGED:  # its second draw would begin elsewhere in the stream where the first is a copy
+        if (
+            sql != _STAGED
+        ):  # its second draw would begin elsewhere in the stream where the first is a copy
             there.others_ask(sql)
         there.others_ask(sql, epsilon="0.5")
     there.others_ask(f"{_REGIONS} ORDER BY region", "carol")

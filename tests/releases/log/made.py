@@ -92,7 +92,7 @@ class Desk:
     price: Fraction = field(default_factory=lambda: Fraction(1, 1000))
 
     def book(self) -> Book:
-        return Book(self.bank.engine, self.dataset)
+        return Book(self.bank.engine, self.bank.trail.seal, self.dataset)
 
     def write(
         self, seen: int, events: Sequence[Event], number: int, subject: str = "alice"

@@ -124,7 +124,10 @@ def test_book_has_the_content_when_it_is_there(desk: Desk, book: Book) -> None:
     assert book.content(one.release) == expected
     assert book.content(one.release) is book.content(one.release)
     assert desk.book().content(one.release) == expected
-    assert Book(desk.bank.engine, "clinic", most_cells=1).content(one.release) == expected
+    assert (
+        Book(desk.bank.engine, desk.bank.trail.seal, "clinic", most_cells=1).content(one.release)
+        == expected
+    )
 
 
 def test_contents_let_go_of_what_nobody_asked_for_the_longest() -> None:
@@ -190,7 +193,7 @@ def test_book_stands_still_while_a_history_is_looked_through(desk: Desk, book: B
 
 def test_books_are_one_for_each_dataset(desk: Desk) -> None:
     """Threads that ask for a dataset at once get the same book."""
-    books = Books(desk.bank.engine)
+    books = Books(desk.bank.engine, desk.bank.trail.seal)
     made: list[Book] = []
     threads = [
         threading.Thread(target=lambda: made.append(books["clinic"]), args=()) for _ in range(8)

@@ -17,6 +17,7 @@ from gateway.releases.log import append_always, load_after, load_content, load_l
 from gateway.store.draft import Draft
 from gateway.store.logins import StateUrls
 from gateway.trail.record import ActRecord, Kind
+from gateway.trail.seal import EventChain
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def test_event_is_read_as_it_was_written(desk: Desk) -> None:
     assert desk.tell(2, told, 2)
     desk.lose(one)
     desk.refresh()
-    read = list(load_after(desk.bank.engine, DATASET, 0))
+    read = list(load_after(desk.bank.engine, DATASET, EventChain(desk.bank.trail.seal)))
     assert [each.event for each in read] == [
         Bought(one, ACCOUNTS["alice"]),
         Answered(one.release, (41,), 0, Fraction(2), whole=True),
@@ -53,7 +54,10 @@ def test_event_is_read_as_it_was_written(desk: Desk) -> None:
         (None, None),
         (None, None),
     ]
-    assert list(load_after(desk.bank.engine, DATASET, 3)) == read[3:]
+    chain = EventChain(desk.bank.trail.seal)
+    read_on = load_after(desk.bank.engine, DATASET, chain)
+    assert [next(read_on) for _ in range(3)] == read[:3]
+    assert list(load_after(desk.bank.engine, DATASET, chain)) == read[3:]
     assert load_last(desk.bank.engine, DATASET) == 5
 
 
@@ -75,7 +79,10 @@ def test_datasets_are_numbered_apart(desk: Desk) -> None:
     assert other.buy(0, sheet(2))
     assert load_last(desk.bank.engine, "labs") == load_last(desk.bank.engine, DATASET) == 1
     assert load_last(desk.bank.engine, "nowhere") == 0
-    assert [each.query_id for each in load_after(desk.bank.engine, "labs", 0)] == ["q-2"]
+    assert [
+        each.query_id
+        for each in load_after(desk.bank.engine, "labs", EventChain(desk.bank.trail.seal))
+    ] == ["q-2"]
 
 
 def test_questions_of_one_batch_are_told_apart(desk: Desk) -> None:
@@ -90,9 +97,9 @@ def test_content_is_found_when_it_is_there(desk: Desk) -> None:
     """Nothing before the answer, the text as it was written after it."""
     one = sheet(1)
     assert desk.buy(0, one)
-    assert load_content(desk.bank.engine, one.release) is None
+    assert load_content(desk.bank.engine, desk.bank.trail.seal, one.release) is None
     desk.answer(one, 7)
-    assert load_content(desk.bank.engine, one.release) is not None
+    assert load_content(desk.bank.engine, desk.bank.trail.seal, one.release) is not None
 
 
 def test_events_are_all_read_when_they_are_many(desk: Desk) -> None:
@@ -105,7 +112,10 @@ def test_events_are_all_read_when_they_are_many(desk: Desk) -> None:
         desk.bank.trail.append(draft, record)
 
     desk.bank.journal.commit(step)
-    assert [each.event for each in load_after(desk.bank.engine, DATASET, 0)] == events
+    assert [
+        each.event
+        for each in load_after(desk.bank.engine, DATASET, EventChain(desk.bank.trail.seal))
+    ] == events
 
 
 def test_event_is_written_once_when_connections_break(
@@ -161,7 +171,9 @@ def test_gateway_is_charged_when_its_journal_remembers_less_than_its_book(
         for number in range(2, 12, 2):
             assert other.buy(number - 1, sheet(number))
             assert desk.buy(number, sheet(number + 1))
-        assert [each.ordinal for each in load_after(bank.engine, DATASET, 0)] == list(range(1, 12))
+        assert [
+            each.ordinal for each in load_after(bank.engine, DATASET, EventChain(bank.trail.seal))
+        ] == list(range(1, 12))
         assert audit(desk.bank.engine).spent[ALICE] == 11 * Fraction(1, 1000)
 
 
@@ -193,7 +205,7 @@ def test_gateways_lose_nothing_when_both_write_all_the_time(
         for thread in threads:
             thread.join()
         assert refused == []
-        read = list(load_after(bank.engine, DATASET, 0))
+        read = list(load_after(bank.engine, DATASET, EventChain(bank.trail.seal)))
         assert len(read) == 80
         for book in books:
             assert book.refresh().ordinal == 80

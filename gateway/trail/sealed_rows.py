@@ -1,0 +1,114 @@
+"""Hold what later answers rest on against its seals and against the trail: events, contents and kept answers.
+
+A changed integer, and an event that was changed, removed, inserted or moved, break a MAC. That the events of a dataset end
+where the trail says shows that none was cut off at the end; that the trail itself was not cut off, its anchor shows.
+What was written before there were seals is passed over, as far as the trail says that it was.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, select
+
+from gateway.store.tables import asked_events, charges, kept_answers, released_contents
+from gateway.trail.seal import EVENT_COLUMNS, EventChain, Forged, Seal, Stretch, holds, stretch_of
+
+_STREAMED = {"yield_per": 2_000}
+_ANSWERED = "answered"
+
+
+class SealedRows:
+    """Reads the records in order, and finds the first row that is not as it was written."""
+
+    def __init__(self, connection: Connection, seal: Seal) -> None:
+        self._connection = connection
+        self._seal = seal
+        self._first: dict[str, int] = {}
+        self._last: dict[str, Stretch] = {}
+
+    def read(self, seq: int, said: Mapping[str, Any]) -> None:
+        del seq
+        for dataset, text in said.get("events", {}).items():
+            stretch = stretch_of(text)
+            self._first.setdefault(dataset, stretch.first)
+            self._last[dataset] = stretch
+
+    def difference(self) -> str | None:
+        """The first difference, in words."""
+        try:
+            self._events()
+        except Forged as forged:
+            return str(forged)
+        return self._contents() or self._answers()
+
+    def _events(self) -> None:
+        there: dict[str, EventChain] = {}
+        with self._connection.execute(_EVENTS, execution_options=_STREAMED) as rows:
+            for row in rows.mappings():
+                dataset = row["dataset"]
+                if dataset not in there:
+                    end = self._last.get(dataset)
+                    there[dataset] = EventChain(self._seal, *(() if end is None else (end.last,)))
+                chain = there[dataset]
+                try:
+                    chain.follow(row)
+                    sealed_from = self._first.get(dataset)
+                    if not chain.sealed and sealed_from is not None and chain.at.seq >= sealed_from:
+                        raise Forged(
+                            f"event {chain.at.seq} has no seal, and the trail says that it had"
+                        )
+                except Forged as forged:
+                    raise Forged(f"dataset `{dataset}`: {forged}") from None
+        for dataset, end in self._last.items():
+            at = there[dataset].at.seq if dataset in there else 0
+            if at != end.last.seq:
+                raise Forged(
+                    f"the events of dataset `{dataset}` end at {at}, the trail says at {end.last.seq}"
+                )
+        for dataset, chain in there.items():
+            if chain.sealed and dataset not in self._last:
+                raise Forged(f"the trail knows of no events of dataset `{dataset}`")
+
+    def _contents(self) -> str | None:
+        with self._connection.execute(_CONTENTS, execution_options=_STREAMED) as rows:
+            for row in rows:
+                if row.release is None:
+                    return f"the content of `{row.answered}` is gone"
+                if row.answered is None:
+                    return f"the content of `{row.release}` was never drawn"
+                if row.mac is None and row.event_mac is None:
+                    continue
+                if not holds(self._seal.content(row.release, row.content), row.mac):
+                    return f"the content of `{row.release}` was changed"
+        return None
+
+    def _answers(self) -> str | None:
+        with self._connection.execute(_KEPT, execution_options=_STREAMED) as rows:
+            for row in rows:
+                mac = self._seal.answer(row.query_id, row.subject, row.answer)
+                if row.mac is not None and not holds(mac, row.mac):
+                    return f"the answer that is kept of question `{row.query_id}` was changed"
+        return None
+
+
+_EVENTS = select(*EVENT_COLUMNS).order_by(asked_events.c.dataset, asked_events.c.ordinal)
+_drawn = (
+    select(asked_events.c.release, asked_events.c.mac)
+    .where(asked_events.c.kind == _ANSWERED)
+    .subquery("drawn")
+)
+_CONTENTS = (
+    select(
+        released_contents.c.release,
+        released_contents.c.content,
+        released_contents.c.mac,
+        _drawn.c.release.label("answered"),
+        _drawn.c.mac.label("event_mac"),
+    )
+    .select_from(released_contents)
+    .join(_drawn, _drawn.c.release == released_contents.c.release, full=True)
+    .order_by(_drawn.c.release, released_contents.c.release)
+)
+_KEPT = select(
+    kept_answers.c.query_id, kept_answers.c.answer, kept_answers.c.mac, charges.c.subject
+).join_from(kept_answers, charges, kept_answers.c.query_id == charges.c.query_id)
