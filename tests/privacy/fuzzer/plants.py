@@ -51,7 +51,9 @@ def _meets_one(self: licences.Licences, node: Join) -> bool:
     """As it was: what the statement says of its own rows is believed."""
     for other, mine in ((node.left, node.right), (node.right, node.left)):
         equal = licences.equal_columns(node.condition, other, mine)
-        if isinstance(licences.lowest(other), Constant) and any(one <= equal for one in other.claims):
+        if isinstance(licences.lowest(other), Constant) and any(
+            one <= equal for one in other.claims
+        ):
             return True
     return _MEETS_ONE(self, node)
 

@@ -15,8 +15,11 @@ _KINDS: Final = {
     **dict.fromkeys(("numeric(10,2)", "numeric"), "exact"),
     **dict.fromkeys(("double precision", "real"), "float"),
     **dict.fromkeys(("text", "varchar(8)", "varchar(12)", "char(3)"), "text"),
-    "boolean": "boolean", "date": "date", "timestamp": "timestamp",
-    "timestamptz": "zoned", "uuid": "uuid",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamptz": "zoned",
+    "uuid": "uuid",
 }
 _PATTERNS: Final = ("%", "a%", "%a%", "_", "a\\_%", "%3_%", "", "fl_", "%ä", "%%a%%")
 _COMPARED: Final = ("=", "<>", "<", "<=", ">", ">=")
@@ -226,7 +229,10 @@ class Words:
         one, compared = column.sql, self.chance.one_of(_COMPARED)
         if column.kind in NUMBERS and self.chance.happens(0.35):
             self.chance.note("condition between steps")
-            low, high = self.constant(column.kind, ("30", "31", "32")), self.constant(column.kind, ("37", "39", "40"))
+            low, high = (
+                self.constant(column.kind, ("30", "31", "32")),
+                self.constant(column.kind, ("37", "39", "40")),
+            )
             return f"({one} {self.chance.one_of(('>', '>='))} {low} AND {one} {self.chance.one_of(('<', '<='))} {high})"
         text = self.pick((
             (5, "condition compared", lambda: f"{one} {compared} {constant()}"),
