@@ -30,6 +30,35 @@ from gateway.identity.keys import parse_key
 from gateway.store.position import GENESIS
 from gateway.trail.canonical import canonical
 
+# ---- subject ----
+
+
+def test_subject_is_suspended_listed_and_resumed(typed: Typed) -> None:
+    """Each act is told, is done once, and has its record; names that nobody has are refused."""
+    with typed.house.open() as clerk:
+        clerk.open_books()
+    said = typed.done("subject", "suspend", "alice", "--dataset", "clinic")
+    assert said == "alice is suspended on clinic\n"
+    assert typed.done("subject", "suspend", "alice") == "alice is suspended on every dataset\n"
+    assert typed.done("subject", "suspend", "alice") == "alice is already suspended\n"
+    listed = json.loads(typed.done("subject", "list", "--json"))["subjects"]
+    suspended = {one["subject"]: [each["dataset"] for each in one["suspended"]] for one in listed}
+    assert suspended["alice"] == [None, "clinic"]
+    assert suspended["bob"] == []
+    assert "every dataset since" in typed.done("subject", "list")
+    assert len(typed.done("subject", "resume", "alice").splitlines()) == 2
+    assert typed.done("subject", "resume", "alice") == "alice is not suspended\n"
+    for arguments, code in ((("mallory",), "GW810"), (("alice", "--dataset", "clinik"), "GW815")):
+        done = typed.run("subject", "suspend", *arguments)
+        assert done.code == 2
+        assert code in done.err
+    kinds = typed.house.rows(
+        "SELECT kind FROM trail_records WHERE kind LIKE 'subject%' ORDER BY seq"
+    )
+    assert [kind for (kind,) in kinds] == ["subject_suspended"] * 2 + ["subject_resumed"] * 2
+    assert "intact" in typed.done("audit", "verify")
+
+
 # ---- key ----
 
 
