@@ -67,7 +67,7 @@ fuzz: $(VENV)/test
 privacy: $(VENV)/test
 	cd tests && ../$(BIN)/python -m privacy.long_corpus
 	cd tests && ../$(BIN)/python -m privacy.long_neighbours $(SECONDS)
-	cd tests && ../$(BIN)/python -m privacy.long_work
+	cd tests && ../$(BIN)/python -m privacy.long_work && ../$(BIN)/python -m privacy.long_work 200
 	cd tests && ../$(BIN)/python -m privacy.long_verdicts 100000
 	cd tests && ../$(BIN)/python -m privacy.long_distinguisher $(ANSWERS)
 	cd tests && ../$(BIN)/python -m privacy.long_distinguisher_over_rest $$(($(ANSWERS) / 20))

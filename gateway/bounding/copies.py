@@ -47,6 +47,11 @@ def copies(scalar: Scalar, ranges: Mapping[str, Range]) -> tuple[int, ...]:
             return (1,) * len(scalar.parts)
 
 
+def needs_ranges(scalar: Scalar) -> bool:
+    """Whether it depends on ranges how often the parts are named."""
+    return isinstance(scalar, Call) and scalar.function in _WHOLE
+
+
 def _of_call(call: Call, ranges: Mapping[str, Range]) -> tuple[int, ...]:  # noqa: PLR0911
     name, parts = call.function, call.parts
     many = len(parts)

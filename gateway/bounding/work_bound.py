@@ -12,9 +12,10 @@ See docs/proofs/row_work.md.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from operator import itemgetter
+from typing import Final, TypeAlias
 
-from gateway.bounding.copies import copies
+from gateway.bounding.copies import copies, needs_ranges
 from gateway.bounding.cost_classes import MOMENT, NUMBER, STEP, Size, cost_of, cost_of_cast
 from gateway.bounding.sizes import largest, size_of, size_of_literal, size_of_type
 from gateway.catalog.domains import Values
@@ -36,6 +37,7 @@ MOST_WORK: Final = 200_000
 PAIRED: Final = 10
 """A pair of rows of one person may take a tenth of a row: there are more of them."""
 _NUMBER_READ: Final = 300
+_WHOLE_READ: Final = 150
 _TEXT_READ: Final = 300
 _KEY: Final = 4  # selected, grouped by, hashed, and ranked
 _WINDOW_KEY: Final = 3
@@ -56,26 +58,31 @@ class Work:
     reads: int = 0
 
 
-Columns = Mapping[str, Work]
+Columns: TypeAlias = Mapping[str, Work]
+Spent: TypeAlias = list[tuple[int, Scalar | WindowCall]]
 
 
 def check_work(plan: Aggregate) -> None:
     """Refuse a release of which one row could take too long."""
-    spent: list[tuple[int, str]] = []
+    spent: Spent = []
     columns = _columns_of(plan.child, spent)
     _spend(plan, columns, spent, paired=_is_paired(plan.child))
     total = sum(time for time, _ in spent)
     if total > MOST_WORK:
-        raise _too_long(total, max(spent)[1])
+        raise _too_long(total, max(spent, key=itemgetter(0))[1])
 
 
-def _too_long(time: int, worst: str) -> UnsupportedSql:
+def _too_long(time: int, worst: Scalar | WindowCall) -> UnsupportedSql:
     return UnsupportedSql(
         Code.WORK_OF_A_ROW,
         f"one row could take {time // 1_000} µs, more than {MOST_WORK // 1_000};"
-        f" the most of it `{worst[:80]}`",
+        f" the most of it `{_shown(worst)}`",
         "declare a shorter `max_length` or a list of values for the texts in it, or ask in parts",
     )
+
+
+def _shown(worst: Scalar | WindowCall) -> str:
+    return (str(worst) if isinstance(worst, WindowCall) else text_of(worst))[:80]
 
 
 def work_of(scalar: Scalar, columns: Columns, ranges: Mapping[str, Range]) -> Work:
@@ -101,7 +108,7 @@ class _Expression:
             reads += many * work.reads
         if time > MOST_WORK:
             # at once: what is around it would be looked at for nothing
-            raise _too_long(time, text_of(scalar))
+            raise _too_long(time, scalar)
         return Work(time, size_of(scalar, [one.size for one in below]), reads)
 
 
@@ -119,7 +126,7 @@ def _own(scalar: Scalar, sizes: list[Size]) -> int:
             return MOMENT
 
 
-def _columns_of(node: Node, spent: list[tuple[int, str]]) -> Columns:
+def _columns_of(node: Node, spent: Spent) -> Columns:
     """What reading a column of the relation takes; `spent` gets what the relation itself takes."""
     below: dict[str, Work] = {}
     for one in node.below:
@@ -174,24 +181,25 @@ def _handed(one: Measure | WindowCall, made: _Expression) -> Size:
 def _read(column: Column) -> Work:
     """A column of a table, with what is enforced when it is read."""
     if column.longest is None:
-        return Work(_NUMBER_READ, size_of_type(column.type))
+        whole = column.type.family in {Family.WHOLE, Family.BOOLEAN, Family.DATE}
+        return Work(_WHOLE_READ if whole else _NUMBER_READ, size_of_type(column.type))
     if isinstance(column.domain, Values):
         longest = max(len(one) for one in column.domain if isinstance(one, str))
         return Work(_TEXT_READ + 2 * longest, Size(longest))
     return Work(_TEXT_READ + 5 * column.longest, Size(column.longest))
 
 
-def _spend(node: Node, columns: Columns, spent: list[tuple[int, str]], *, paired: bool) -> None:
+def _spend(node: Node, columns: Columns, spent: Spent, *, paired: bool) -> None:
     """The expressions of the node itself, for one row of it."""
     if isinstance(node, Project):
         return  # what is projected counts where it is read
     made = _Expression(columns, _ranges(node))
     for scalar, times in _expressions(node):
         time = made.of(scalar).time * times * (PAIRED if paired else 1)
-        spent.append((time, text_of(scalar)))
+        spent.append((time, scalar))
     if isinstance(node, Window):
         for _, call in node.items:
-            spent.append((_of_frame(call), str(call)))
+            spent.append((_of_frame(call), call))
 
 
 def _of_frame(call: WindowCall) -> int:
@@ -244,7 +252,7 @@ def _of_measure(measure: Measure) -> Iterator[tuple[Scalar, int]]:
 
 def _ranges(node: Node) -> Mapping[str, Range]:
     found: dict[str, Range] = {}
-    if any(isinstance(part, Call) for one, _ in _all(node) for part in walk(one)):
+    if any(needs_ranges(part) for one, _ in _all(node) for part in walk(one)):
         for one in node.below:
             found |= ranges_of(one)
     return found

@@ -49,6 +49,15 @@ SELECT COUNT(*) FROM patients WHERE region IS DISTINCT FROM 'north' AND income I
 -- use filter patients.income
 -- use filter patients.region
 
+-- title: a pattern with an escape of its own
+SELECT COUNT(*) FROM visits WHERE diagnosis LIKE '%a!%b\%' ESCAPE '!';
+-- plan
+-- _r1 release: m1 = count(*)
+--   filter (visits.diagnosis like '%a\%b\\%')
+--     scan visits as visits [protected(patient), rows 10]
+-- finishing SELECT "_r1"."m1" AS "count" FROM "_r1"
+-- use filter visits.diagnosis
+
 -- title: patterns
 SELECT COUNT(*) FROM visits WHERE diagnosis LIKE 'flu%' OR diagnosis ILIKE '%cold' OR diagnosis NOT LIKE 'x_';
 -- plan

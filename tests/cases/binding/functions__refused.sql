@@ -174,9 +174,13 @@ SELECT COUNT(*) FROM visits WHERE diagnosis LIKE diagnosis;
 -- code: GW105
 SELECT COUNT(*) FROM visits WHERE diagnosis LIKE 'a\';
 
--- title: an escape of one's own
+-- title: a pattern that ends in an escape of its own
 -- code: GW105
-SELECT COUNT(*) FROM visits WHERE diagnosis LIKE 'a!%' ESCAPE '!';
+SELECT COUNT(*) FROM visits WHERE diagnosis LIKE 'a!' ESCAPE '!';
+
+-- title: a pattern of several pieces with blanks in them
+-- code: GW119
+SELECT COUNT(*) FROM visits WHERE diagnosis LIKE '%a_b%c_d%';
 
 -- title: a collation
 -- code: GW105
