@@ -20,7 +20,7 @@ from gateway.overlap.normal import refs_of
 from gateway.overlap.reading import opaque
 from gateway.overlap.regions import EVERYTHING, Region, TooLarge, exactly
 from gateway.overlap.tabulating import tabulated
-from gateway.plan.affinity import Affinity
+from gateway.plan.affinity import Affinity, results_of
 from gateway.plan.aggregates import Measure
 from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar
 from gateway.plan.types import BOOLEAN
@@ -31,50 +31,62 @@ _ADDED: Final = frozenset({"sum", "avg"})
 _WHOLE: Final = ColumnType(Kind.INTEGER)
 _TRUE: Final = Literal(value=True, type=BOOLEAN)
 _FALSE: Final = Literal(value=False, type=BOOLEAN)
-_NOTHING_GIVEN: Final = Affinity({})
+_BASES: Final = Affinity({})  # of normal expressions, in which no name stands for another
 
 
 def regions_of(measure: Measure, followed: Followed) -> Iterator[Region]:
     """The regions that the aggregate tells of, besides the question's own."""
     where = () if measure.where is None else (measure.where,)
     base = followed.narrowed(where) if where else followed.region
-    if where:
+    arguments = () if measure.counts_units else tuple(map(followed.resolved, measure.arguments))
+    covered = False
+    for argument in arguments:
+        if alone := _alone(measure, argument):
+            covered = True
+            yield _met(base, alone, followed)
+        else:
+            yield from _of_argument(measure, argument, base, followed)
+    if where and not covered:
         yield base
-    if measure.counts_units:
-        return
-    for argument in measure.arguments:
-        made = followed.resolved(argument)
-        yield from _of_argument(measure, made, base, followed)
+
+
+def _alone(measure: Measure, argument: Scalar) -> tuple[Scalar, ...]:
+    """The conditions that are all true of every row that moves it, where these are all that it tells of."""
+    parts = _conditions(argument)
+    moving: list[Scalar] = []
+    if measure.function in _ADDED or (measure.function == "count" and not measure.distinct):
+        moving.extend(_moving(argument, zero=measure.function == "sum"))
+    if len(parts) != 1 or not moving:
+        return ()
+    if measure.function == "count":
+        inside = [one for part in parts for one in results_of(part)]
+        return () if any(map(_conditions, inside)) else tuple(moving)
+    return tuple(moving) if _arms_that_count(_as_choice(parts[0])) == 1 else ()
+
+
+def _conditions(argument: Scalar) -> tuple[Scalar, ...]:
+    """The largest parts of it that are conditions."""
+    return _BASES.parts(argument)
 
 
 def _of_argument(
     measure: Measure, argument: Scalar, base: Region, followed: Followed
 ) -> Iterator[Region]:
-    parts = [_as_choice(one) for one in _NOTHING_GIVEN.parts(argument)]
-    if not parts:
+    parts = _conditions(argument)
+    if parts and measure.function == "count" and not measure.distinct:
+        # whether it is there is all that counts
+        there = Call("is not null", (argument,), BOOLEAN, nullable=False)
+        yield _met(base, (there,), followed)
         return
-    alone = _NOTHING_GIVEN.parts(argument)
-    moving = tuple(_moving_of(measure, argument))
-    covered = False
+    moving = tuple(_moving(argument, zero=True)) if measure.function == "sum" else ()
     if moving:
         yield _met(base, moving, followed)
-        covered = len(parts) == 1 and _arms_that_count(parts[0]) == 1
-    if covered:
-        return
-    for whole, part in zip(alone, parts, strict=True):
-        found = list(_arms(part, followed))
+    for whole in parts:
+        found = list(_arms(_as_choice(whole), followed))
         if not found or len(found) > MOST_ARMS:
-            yield _joined(base, opaque(whole, followed.bases))
-            continue
+            found = [opaque(whole, followed.bases)]
         for arm in found:
             yield _joined(base, arm)
-
-
-def _moving_of(measure: Measure, argument: Scalar) -> Iterator[Scalar]:
-    if measure.function == "sum":
-        yield from _moving(argument, zero=True)
-    elif measure.function in _ADDED | {"count"}:
-        yield from _moving(argument, zero=False)
 
 
 def _arms(part: Scalar, followed: Followed) -> Iterator[Region]:
@@ -85,7 +97,7 @@ def _arms(part: Scalar, followed: Followed) -> Iterator[Region]:
         for place in range(len(part.results)):
             here = _met(EVERYTHING, (_arm(part, place),), followed)
             yield here
-            for inner in _NOTHING_GIVEN.parts(part.results[place]):
+            for inner in _conditions(part.results[place]):
                 for one in list(_arms(_as_choice(inner), followed)) or [
                     opaque(inner, followed.bases)
                 ]:
@@ -116,7 +128,7 @@ def _arms_that_count(part: Scalar) -> int:
     if not isinstance(part, Case):
         return 2
     counted = [one for one in part.results if _moves(one, zero=True) is _TRUE]
-    return len(counted) + sum(bool(_NOTHING_GIVEN.parts(one)) for one in part.results)
+    return len(counted) + sum(bool(_conditions(one)) for one in part.results)
 
 
 def _as_choice(part: Scalar) -> Scalar:
