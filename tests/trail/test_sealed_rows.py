@@ -63,6 +63,12 @@ def _problem(bank: Bank) -> str | None:
         return verify(snapshot, ChainKey(AUDIT_SECRET), None).problem
 
 
+def _read_all(book: Book) -> None:
+    book.refresh()
+    for number in (1, 2, 3):
+        book.content(f"q-{number}.r1.1")
+
+
 def _forge(desk: Desk, server: StateServer, change: str) -> None:
     """As somebody does who owns the database: what guards the tables is switched off."""
     with server.superuser(str(desk.bank.engine.url.database)) as connection:
@@ -95,9 +101,7 @@ def test_change_is_found_and_never_served(desk: Desk, state_server: StateServer,
         assert book.content("q-1.r1.1") is None
         return
     with pytest.raises(BackendUnavailable) as caught:
-        book.refresh()
-        for number in (1, 2, 3):
-            book.content(f"q-{number}.r1.1")
+        _read_all(book)
     assert caught.value.code is Code.EARLIER_FORGED
     assert [type(one) for one in heard] == [StateForged]
     if what not in _OF_CONTENTS:
