@@ -29,8 +29,8 @@ _CHANGES = {
     "the first event is gone": "DELETE FROM asked_events WHERE ordinal = 1",
     "the end is cut off": "DELETE FROM asked_events WHERE ordinal >= 4",
     "all events are gone": "DELETE FROM asked_events",
-    "two events have changed places": "UPDATE asked_events SET ordinal = CASE ordinal WHEN 1 THEN 3 ELSE 1 END"
-    " WHERE ordinal IN (1, 3)",
+    "two events have changed places": "UPDATE asked_events SET ordinal = 99 WHERE ordinal = 1;"
+    " UPDATE asked_events SET ordinal = 1 WHERE ordinal = 3; UPDATE asked_events SET ordinal = 3 WHERE ordinal = 99",
     "an event was put in": "INSERT INTO asked_events SELECT dataset, 6, at, kind, subject, query_id, release, body, mac"
     " FROM asked_events WHERE ordinal = 5",
     "another moment": "UPDATE asked_events SET at = 'infinity' WHERE ordinal = 1",
