@@ -253,6 +253,7 @@ def question_door(asking: Asking) -> QuestionDoor:
         accounts=asking.accounts,
         datasets=asking.datasets,
         queries=asking.queries,
+        require_ready=asking.house.books.require_as_written,
     )
 
 
@@ -328,6 +329,8 @@ def rest_doors(
             raise BackendUnavailable(Code.ANCHOR_UNAVAILABLE) from error
         if twin is not None:
             twin.require_running()
+        if questions is not None:
+            questions.require_ready()
 
     return Doors(
         authenticator=door(ground, emit, policies),

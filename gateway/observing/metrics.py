@@ -11,11 +11,11 @@ from typing import Final
 from prometheus_client import CollectorRegistry, Counter, Gauge, generate_latest
 
 from gateway import __version__
-from gateway.errors import Code
+from gateway.errors import REASON, Code, Reason
 from gateway.events import Committed, Emit, Event, Outcome, QuestionEnded
 
 _OUTCOMES: Final = frozenset(one.value for one in Outcome)
-_OVERLAP: Final = tuple(one.value for one in Code if one.value.startswith("GW4"))
+_OVERLAP: Final = tuple(one.value for one in Code if REASON[one] is Reason.OVERLAP)
 
 
 class Metrics:

@@ -281,6 +281,13 @@ class Books:
         self._lock = Lock()
         self._books: dict[str, Book] = {}
 
+    def require_as_written(self) -> None:
+        """Refused while events of any dataset were found changed by this process."""
+        with self._lock:
+            books = list(self._books.values())
+        for book in books:
+            book.require_as_written()
+
     def __getitem__(self, dataset: str) -> Book:
         with self._lock:
             if dataset not in self._books:

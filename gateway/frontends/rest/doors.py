@@ -48,6 +48,7 @@ class QuestionDoor:
     accounts: Callable[[Subject, str | None], Sequence[Standing]]
     datasets: Callable[[Subject], Mapping[str, Any]]
     queries: Callable[[Subject, int, str | None], Sequence[PastQuestion]]
+    require_ready: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)

@@ -149,7 +149,8 @@ def test_asker_reads_whether_others_asked_before_where_it_is_told(
     alone: Opened, crowd: Opened, kind: str
 ) -> None:
     """The negative control: with `tell: everyone` the first estimate says it."""
-    one, other = [], []
+    one: list[str] = []
+    other: list[str] = []
     for opened_, found in ((alone, one), (crowd, other)):
         with world(opened_, kind) as there:
             if found is other:
