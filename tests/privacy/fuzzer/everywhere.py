@@ -124,9 +124,7 @@ class Everywhere(SourceAccess):
     def _bounded(self, worlds: Worlds, analysis: Analysis) -> BoundedRelease:
         return bound_release(analysis, now=self.now, proven=worlds.proven)
 
-    def _render(
-        self, worlds: Worlds, analysis: Analysis, staged: Mapping[str, StagedRows]
-    ) -> None:
+    def _render(self, worlds: Worlds, analysis: Analysis, staged: Mapping[str, StagedRows]) -> None:
         release = self._bounded(worlds, analysis)
         if release.measurements or not release.histograms:
             # what `run` sends first: it is remembered

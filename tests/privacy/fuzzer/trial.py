@@ -126,9 +126,7 @@ class Bench:
             nobody=number % _NOBODY == 0,
         ) as access:
             access.prepare(part for one in bill.releases for part in one.priced.parts)
-            done = executed(
-                house, question, serving, understood, bill, access, lambda *_: None
-            )
+            done = executed(house, question, serving, understood, bill, access, lambda *_: None)
         if number % _SIMULATED == 0:
             finished(house, "q", question, serving, understood, Paid(), done, never)
             return

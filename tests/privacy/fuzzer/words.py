@@ -1,11 +1,12 @@
 """Expressions of the accepted language as text: columns, odd spellings of constants, numbers, conditions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from privacy.fuzzer.catalogs import VALUES, Column, Table, usual
 from privacy.fuzzer.chance import Chance
+from property.people import Row
 
 NUMBERS: Final = frozenset({"whole", "exact", "float"})
 Ways: TypeAlias = Sequence[tuple[int, str, Callable[[], str]]]
@@ -15,8 +16,11 @@ _KINDS: Final = {
     **dict.fromkeys(("numeric(10,2)", "numeric"), "exact"),
     **dict.fromkeys(("double precision", "real"), "float"),
     **dict.fromkeys(("text", "varchar(8)", "varchar(12)", "char(3)"), "text"),
-    "boolean": "boolean", "date": "date", "timestamp": "timestamp",
-    "timestamptz": "zoned", "uuid": "uuid",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamptz": "zoned",
+    "uuid": "uuid",
 }
 _PATTERNS: Final = ("%", "a%", "%a%", "_", "a\\_%", "%3_%", "", "fl_", "%ä", "%%a%%")
 _COMPARED: Final = ("=", "<>", "<", "<=", ">", ">=")
@@ -51,6 +55,7 @@ class Words:
     """
 
     chance: Chance
+    rows: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     parameters: list[str] = field(default_factory=list)
     staging: bool = True
     favourite: str = ""
@@ -64,7 +69,17 @@ class Words:
     def seen(self, table: Table, alias: str) -> tuple[Seen, ...]:
         """The columns of a table but the unit's."""
         skipped = table.columns[1:] if table.protected else table.columns
-        return tuple(_column(one, alias) for one in skipped)
+        return tuple(self._seen(one, alias, table) for one in skipped)
+
+    def _seen(self, column: Column, alias: str, table: Table) -> Seen:
+        """What is stored is written more often than what is not."""
+        place = table.columns.index(column)
+        stored = {row[place] for row in self.rows.get(table.name, ())}
+        values = tuple(one for one in VALUES[column.type] if "?" not in one)
+        there = tuple(one for one in values if one in stored)
+        return Seen(
+            f"{alias}.{column.name}", _KINDS[column.type], values + 3 * there, column.summable
+        )
 
     def column(self, relation: Relation, *kinds: str) -> Seen | None:
         """A column of one of these kinds; of any where none is named."""
@@ -74,7 +89,7 @@ class Words:
         if not self.favourite:
             self.favourite = self.chance.one_of(fit).sql
         liked = [one for one in fit if one.sql == self.favourite]
-        return liked[0] if liked and self.chance.happens(0.6) else self.chance.one_of(fit)
+        return liked[0] if liked and self.chance.happens(0.7) else self.chance.one_of(fit)
 
     def constant(self, kind: str, values: Sequence[str]) -> str:
         """One of the values, in one of the ways in which it can be written."""
@@ -226,7 +241,10 @@ class Words:
         one, compared = column.sql, self.chance.one_of(_COMPARED)
         if column.kind in NUMBERS and self.chance.happens(0.35):
             self.chance.note("condition between steps")
-            low, high = self.constant(column.kind, ("30", "31", "32")), self.constant(column.kind, ("37", "39", "40"))
+            low, high = (
+                self.constant(column.kind, ("30", "31", "31", "32")),
+                self.constant(column.kind, ("36", "37", "39", "40")),
+            )
             return f"({one} {self.chance.one_of(('>', '>='))} {low} AND {one} {self.chance.one_of(('<', '<='))} {high})"
         text = self.pick((
             (5, "condition compared", lambda: f"{one} {compared} {constant()}"),
@@ -238,8 +256,3 @@ class Words:
             (1, "condition DISTINCT FROM", lambda: f"{one} IS DISTINCT FROM {constant()}"),
         ))  # fmt: skip
         return f"({text})"
-
-
-def _column(column: Column, alias: str) -> Seen:
-    values = tuple(one for one in VALUES[column.type] if "?" not in one)
-    return Seen(f"{alias}.{column.name}", _KINDS[column.type], values, column.summable)
