@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from fix_state import StateServer
 from privacy.fuzzer.ground import a_house
-from privacy.fuzzer.plants import found_with
+from privacy.fuzzer.plants import found_with, swap_found
 from privacy.fuzzer.tally import Tally
 from privacy.fuzzer.trial import shown, trials
 from privacy.fuzzer.worlds import Server
@@ -52,3 +52,10 @@ def test_planted_bug_is_found_by_random_texts(server: Server, house: House, name
     found = found_with(server, house, name, catalogs=12, planted=True)
     assert found is not None
     assert any(" > " in one for one in found.found.problems)
+
+
+def test_planted_licence_that_outlives_its_constraint_is_found(
+    server: Server, house: House
+) -> None:
+    """A table is swapped for one without its key between two questions on a kept connection."""
+    assert any(" > " in one for one in swap_found(server, house, catalogs=4, planted=True))

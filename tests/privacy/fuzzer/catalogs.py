@@ -272,7 +272,7 @@ def _of_nobody(chance: Chance, table: Table) -> list[Row]:
     """Rows of a public table, of which some meet the same values where the source lets them."""
     key, *others = table.columns
     among = [one for one in VALUES[key.type] if "?" not in one]
-    rows = []
+    rows: list[Row] = []
     for value in chance.some(among, 3, len(among)):
         rest = [chance.one_of(("a", "30", "flu", "7", "1", "x")) for _ in others]
         rows.append(

@@ -14,12 +14,15 @@ from typing import Any, Final
 import pytest
 from privacy.fuzzer.catalogs import Catalog, catalog
 from privacy.fuzzer.statements import Sentence, sentence
+from privacy.fuzzer.swaps import problems_of_a_swap
 from privacy.fuzzer.trial import Outcome, bench
 from privacy.fuzzer.worlds import Server
 from sqlglot import exp
 
 from gateway.binding import free
 from gateway.bounding import licences
+from gateway.engines import postgresql_preparation
+from gateway.engines.preparation import Chunks
 from gateway.house import House
 from gateway.plan import narrowing
 from gateway.plan.joins import Join
@@ -53,6 +56,7 @@ def floats() -> Iterator[None]:
 
 
 _STATEMENTS: Final = 400
+_SWAPPED: Final = 40
 _MEETS_ONE: Final = licences.Licences.meets_one
 
 
@@ -78,6 +82,22 @@ def steps() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(narrowing, "_within", rounded)
+        yield
+
+
+@contextmanager
+def kept() -> Iterator[None]:
+    """What a source's catalog said when it was connected to is believed for as long as the connection lasts."""
+
+    def own(chunks: Chunks) -> Chunks:
+        for rows in chunks:
+            if rows[0][-postgresql_preparation._ADDED] is None:
+                return
+            yield list(map(postgresql_preparation._OWN, rows))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postgresql_preparation, "_says", lambda *_: True)
+        patch.setattr(postgresql_preparation, "_own", own)
         yield
 
 
@@ -138,3 +158,17 @@ def found_with(
                     if outcome.found.problems:
                         return outcome
     return None
+
+
+def swap_found(server: Server, house: House, *, catalogs: int, planted: bool) -> list[str]:
+    """What is wrong after a table was swapped on a kept connection, in the first catalog in which anything is."""
+    fitting = (str(seed) for seed in count(1) if _is_keyed(catalog(str(seed))))
+    for seed in islice(fitting, catalogs):
+        with kept() if planted else nullcontext(), bench(server, house, seed) as made:
+            said = [sentence(made.catalog, f"{seed}/{number}") for number in range(_SWAPPED)]
+            for one in said:
+                if " people " in one.sql:
+                    found = problems_of_a_swap(made, server.writer, one)
+                    if found:
+                        return [one.sql, *found]
+    return []

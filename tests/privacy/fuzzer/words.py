@@ -91,7 +91,7 @@ class Words:
         liked = [one for one in fit if one.sql == self.favourite]
         return liked[0] if liked and self.chance.happens(0.7) else self.chance.one_of(fit)
 
-    def constant(self, kind: str, values: Sequence[str]) -> str:
+    def constant(self, kind: str, values: Sequence[str]) -> str:  # noqa: PLR0911 - one answer for each kind
         """One of the values, in one of the ways in which it can be written."""
         value = self.chance.one_of(usual(self.chance, values))
         if "inf" in value.lower() or value == "NaN":
@@ -184,7 +184,7 @@ class Words:
             (1, "number cast", lambda: f"CAST({one} AS {self.chance.one_of(_CASTS)})"),
         ))  # fmt: skip
 
-    def condition(self, relation: Relation, depth: int = 0) -> str:
+    def condition(self, relation: Relation, depth: int = 0) -> str:  # noqa: PLR0911 - see above
         """True of some rows and of others not."""
         if depth < 2 and self.chance.happens(0.2):
             self.chance.note("condition AND OR NOT")
