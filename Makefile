@@ -69,6 +69,7 @@ privacy: $(VENV)/test
 	cd tests && ../$(BIN)/python -m privacy.long_neighbours $(SECONDS)
 	cd tests && ../$(BIN)/python -m privacy.long_work && ../$(BIN)/python -m privacy.long_work 200
 	cd tests && ../$(BIN)/python -m privacy.long_verdicts 100000
+	cd tests && ../$(BIN)/python -m privacy.long_fuzz $(SECONDS)
 	cd tests && ../$(BIN)/python -m privacy.long_distinguisher $(ANSWERS)
 	cd tests && ../$(BIN)/python -m privacy.long_distinguisher_over_rest $$(($(ANSWERS) / 20))
 	cd tests && ../$(BIN)/python -m privacy.reconstruction.long $$(($(ANSWERS) / 25))

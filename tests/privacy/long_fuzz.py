@@ -9,57 +9,99 @@ does not come back.
 import multiprocessing
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from multiprocessing.queues import Queue
 from multiprocessing.sharedctypes import SynchronizedString
 from queue import Empty
 from time import monotonic
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, cast
 
 from privacy.fuzzer.ground import own_ground
+from privacy.fuzzer.plants import PLANTS, found_with, swap_found
+from privacy.fuzzer.statements import sentence
+from privacy.fuzzer.swaps import problems_of_a_swap
 from privacy.fuzzer.tally import Tally
-from privacy.fuzzer.trial import shown, trials
+from privacy.fuzzer.trial import bench, shown, trials
+from privacy.fuzzer.worlds import Server
+
+from gateway.house import House
 
 STATEMENTS: Final = 60
 """Of one catalog."""
 _SILENCE_S: Final = 180.0
+_SWAPPED: Final = 4
+"""In one of so many catalogs tables are swapped."""
 _FEW: Final = 4_000
 """With fewer statements than that a feature may be missed by chance."""
 
-Told: TypeAlias = tuple[int, str, Tally | None]
-At: TypeAlias = "SynchronizedString"
+Told: TypeAlias = tuple[str, Tally | None]
 
 
-def work(
-    number: int, processes: int, first: int, seconds: float, told: "Queue[Told]", at: "At"
-) -> None:
-    """One process: catalog after catalog. `at` says which statement it is at."""
-    with own_ground(f"w{number}") as (server, line):
-        until, seed = monotonic() + seconds, first + number
-        told.put((number, "", Tally()))
-        while monotonic() < until:
-            tally = Tally()
-            at.value = f"{seed}/0".encode()
-            asked = trials(server, line.asking.house, str(seed), STATEMENTS)
-            for place, (made, outcome) in enumerate(asked, 1):
-                at.value = f"{seed}/{place}".encode()
-                tally.note(outcome)
-                tally.longest_s = max(tally.longest_s, *(one.longest_s for one in made.every))
-                if outcome.found.problems:
-                    told.put((number, shown(made.catalog, outcome), None))
-                if monotonic() > until:
-                    break
-            told.put((number, f"catalog {seed}", tally))
-            seed += processes
-    told.put((number, "done", None))
+@dataclass(frozen=True)
+class Post:
+    """What a process is told: which catalogs are its own, and where it says what it found and which statement it is at."""
+
+    number: int
+    processes: int
+    first: int
+    seconds: float
+    told: "Queue[Told]"
+    at: "SynchronizedString"
+
+    def work(self) -> None:
+        """Catalog after catalog."""
+        with own_ground(f"w{self.number}") as (server, line):
+            house = line.asking.house
+            if self.number == 0:
+                self._controls(server, house)
+            until, seed = monotonic() + self.seconds, self.first + self.number
+            self.told.put(("", Tally()))
+            while monotonic() < until:
+                self.told.put((f"catalog {seed}", self._catalog(server, house, seed, until)))
+                seed += self.processes
+        self.told.put(("done", None))
+
+    def _controls(self, server: Server, house: House) -> None:
+        """Bugs that have to be found."""
+        for name in PLANTS:
+            if found_with(server, house, name, catalogs=60, planted=True) is None:
+                self.told.put((f"the planted bug is not found: {name}", Tally(problems=1)))
+        if not swap_found(server, house, catalogs=20, planted=True):
+            self.told.put(("the planted bug is not found: a swapped table", Tally(problems=1)))
+
+    def _catalog(self, server: Server, house: House, seed: int, until: float) -> Tally:
+        tally = Tally()
+        self.at.value = f"{seed}/0".encode()
+        for place, (made, outcome) in enumerate(trials(server, house, str(seed), STATEMENTS), 1):
+            self.at.value = f"{seed}/{place}".encode()
+            tally.note(outcome)
+            tally.longest_s = max(tally.longest_s, *(one.longest_s for one in made.every))
+            if outcome.found.problems:
+                self.told.put((shown(made.catalog, outcome), None))
+            if monotonic() > until:
+                return tally
+        if seed % _SWAPPED == 0:
+            self._swaps(server, house, seed, tally)
+        return tally
+
+    def _swaps(self, server: Server, house: House, seed: int, tally: Tally) -> None:
+        with bench(server, house, str(seed)) as made:
+            for number in range(STATEMENTS // 4):
+                said = sentence(made.catalog, f"{seed}/{number}")
+                problems = problems_of_a_swap(made, server.writer, said)
+                tally.swaps += problems is not None
+                if problems:
+                    tally.problems += 1
+                    self.told.put((f"seed {seed}/{number}: {said.sql}: {problems}", None))
 
 
 def main(seconds: float, first: int, processes: int) -> int:
     """0 when nothing was found."""
     context = multiprocessing.get_context("spawn")
     told: Queue[Told] = context.Queue()
-    places = [context.Array("c", 64) for _ in range(processes)]
+    places = [cast("SynchronizedString", context.Array("c", 64)) for _ in range(processes)]
     workers = [
-        context.Process(target=work, args=(one, processes, first, seconds, told, places[one]))
+        context.Process(target=Post(one, processes, first, seconds, told, places[one]).work)
         for one in range(processes)
     ]
     for one in workers:
@@ -79,11 +121,13 @@ def _heard(told: "Queue[Told]", processes: int) -> tuple[Tally, float, bool]:
     ready = 0
     while left:
         try:
-            _, text, tally = told.get(timeout=_SILENCE_S)
+            text, tally = told.get(timeout=_SILENCE_S)
         except Empty:
             return whole, began, True
         if tally is not None:
             whole.add(tally)
+            if tally.problems and not tally.statements:
+                print(text, flush=True)  # noqa: T201 - this is what it is for
             ready += not text
             if not text and ready == processes:
                 began = monotonic()
@@ -97,8 +141,8 @@ def _heard(told: "Queue[Told]", processes: int) -> tuple[Tally, float, bool]:
 def _told(whole: Tally, took: float, hung: bool) -> int:  # noqa: FBT001 - what came of it
     lines: Sequence[str] = (
         *whole.table(),
-        f"{whole.statements} statements, {whole.compared} answered, of which {dict(whole.engines)};"
-        f" {whole.runs} neighbours compared",
+        f"{whole.statements} statements, {whole.compared} answered: {dict(whole.engines)}",
+        f"{whole.runs} neighbours compared, {whole.swaps} statements over a table that was swapped",
         f"{60 * whole.compared / took:.0f} answered a minute; the longest run took {whole.longest_s:.2f} s",
         f"{whole.problems} with problems",
     )

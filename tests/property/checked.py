@@ -66,7 +66,7 @@ def check(
         releases = [bounded(analysis, one.proven) for one in stores]
         if any(one is None for one in releases):
             return
-        comparable = comparable and all(comparable(one) for one in releases if one is not None)
+        comparable = comparable and all(is_comparable(one) for one in releases if one is not None)
         changed = [
             made if change is None else change(made) for made in releases if made is not None
         ]
@@ -163,7 +163,7 @@ def _differences(exact: Sequence[Sequence[Groups]], analysis: Analysis) -> Itera
                     yield f"the databases differ at {key}: {mine.get(key)} {theirs.get(key)}"
 
 
-def comparable(release: BoundedRelease) -> bool:
+def is_comparable(release: BoundedRelease) -> bool:
     """Not where rows, values or groups are chosen by the text of a decimal: it has its own in each database."""
     chosen = list(release.keys)
     if release.groups_per_unit is None:

@@ -51,14 +51,15 @@ VALUES: Final[dict[str, tuple[str, ...]]] = {
     "timestamptz": tuple(one if "inf" in one else f"{one}+00" for one in _TIMES),
     "uuid": UNITS["uuid"],
 }
-_NUMBERS: Final = (
+_COARSE: Final = (
     *(
         "between: [0, 100]}, step: 10",
-        "between: [0, 100]}, step: 1",
-        "between: [30, 40]}, step: 10",
+        "between: [0, 60]}, step: 20",
+        "between: [0, 100]}, step: 50",
     ),
-    *("between: [-10, 50]}, step: 5",),
+    *("between: [-10, 50]}, step: 5", "between: [30, 40]}, step: 10"),
 )
+_NUMBERS: Final = (*_COARSE, "between: [0, 100]}, step: 1")
 _DECIMALS: Final = (*_NUMBERS, "between: [0, 100]}, step: 0.5", "between: [-1, 1]}, step: 0.01")
 _WORDS: Final = ('in: ["a", "A", "flu", "30"]', 'in: ["", "ä", " 30"]')
 _DOMAINS: Final[dict[str, tuple[str, ...]]] = {
@@ -195,7 +196,7 @@ def catalog(seed: str) -> Catalog:
 
 def _people(chance: Chance, unit: str) -> Table:
     columns = [Column("u", unit), *_columns(chance, chance.some(list(_OF_EVENTS), 4, 6))]
-    keys = chance.one_of(("PRIMARY KEY (u)", "UNIQUE (u)", "UNIQUE (u)", ""))
+    keys = chance.one_of(("PRIMARY KEY (u)", "PRIMARY KEY (u)", "UNIQUE (u)", "UNIQUE (u)", ""))
     rows = 1 if keys else chance.one_of((1, 2))
     return Table("people", tuple(columns), protected=True, rows=rows, keys=(keys,) if keys else ())
 
@@ -206,7 +207,7 @@ def _events(chance: Chance, unit: str) -> Table:
         "events",
         (Column("u", unit), *_columns(chance, names)),
         protected=True,
-        rows=chance.one_of((1, 2, 3, 5)),
+        rows=chance.one_of((1, 2, 3, 4, 5)),
         groups=chance.one_of((1, 2, 3)),
     )
 
@@ -237,9 +238,9 @@ def _own(chance: Chance, table: Table, units: Sequence[str]) -> list[Row]:
     single = bool(table.keys)
     for place, unit in enumerate(units):
         most = ROWS if place == 0 else chance.one_of((0, 1, 1, 2, ROWS))
-        many = int(chance.happens(0.8)) if single else chance.between(min(place, most), most)
+        many = int(chance.happens(0.8)) if single else chance.between(0 if place else 4, most)
         own = [_row(chance, table, unit) for _ in range(many)]
-        if len(own) > 1 and chance.happens(0.7):
+        if len(own) > 1 and place and chance.happens(0.5):
             # all alike but for a column or two: many values of these in one group
             apart = chance.some(range(1, len(table.columns)), 1, 2)
             alike = own[0]
@@ -264,14 +265,14 @@ def _row(chance: Chance, table: Table, unit: Stored) -> Row:
 def usual(chance: Chance, among: Sequence[str]) -> Sequence[str]:
     """All of them, or those that are more frequent than others."""
     few = [one for one in among if one in USUAL]
-    return few if few and chance.happens(0.5) else among
+    return few if few and chance.happens(0.65) else among
 
 
 def _of_nobody(chance: Chance, table: Table) -> list[Row]:
     """Rows of a public table, of which some meet the same values where the source lets them."""
     key, *others = table.columns
     among = [one for one in VALUES[key.type] if "?" not in one]
-    rows = []
+    rows: list[Row] = []
     for value in chance.some(among, 3, len(among)):
         rest = [chance.one_of(("a", "30", "flu", "7", "1", "x")) for _ in others]
         rows.append(

@@ -10,7 +10,7 @@ from typing import ParamSpec, TypeVar
 
 from privacy.fuzzer.worlds import Raised, Worlds
 from property.asked import undropped
-from property.checked import comparable
+from property.checked import is_comparable
 from property.counted import counts_of, too_far
 from property.moves import Groups, excesses, groups_of
 
@@ -80,7 +80,7 @@ class Everywhere(SourceAccess):
         alike = True
         for worlds in self.able:
             release = self._bounded(worlds, analysis)
-            alike = alike and comparable(release)
+            alike = alike and is_comparable(release)
             places = worlds.places if self.nobody else worlds.places[:-1]
             tables = self._ask(worlds.run, undropped(release), staged, places)
             groups = [self._groups(worlds, one) for one in tables]

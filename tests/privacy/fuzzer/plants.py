@@ -4,15 +4,26 @@ Each is a break that was there once: a licence that was read from spellings, key
 another, a domain that was narrowed on a declared step.
 """
 
+import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import count, islice
 from typing import Any, Final
 
 import pytest
+from privacy.fuzzer.catalogs import Catalog, catalog
+from privacy.fuzzer.statements import Sentence, sentence
+from privacy.fuzzer.swaps import problems_of_a_swap
+from privacy.fuzzer.trial import Outcome, bench
+from privacy.fuzzer.worlds import Server
 from sqlglot import exp
 
 from gateway.binding import free
 from gateway.bounding import licences
+from gateway.engines import postgresql_preparation
+from gateway.engines.preparation import Chunks
+from gateway.house import House
 from gateway.plan import narrowing
 from gateway.plan.joins import Join
 from gateway.plan.relations import Constant
@@ -44,6 +55,8 @@ def floats() -> Iterator[None]:
         yield
 
 
+_STATEMENTS: Final = 400
+_SWAPPED: Final = 40
 _MEETS_ONE: Final = licences.Licences.meets_one
 
 
@@ -72,10 +85,90 @@ def steps() -> Iterator[None]:
         yield
 
 
-PLANTS: Final = {"spellings": spellings, "floats": floats, "steps": steps}
-AIMED: Final = {
-    "spellings": frozenset({"VALUES of one number"}),
-    "floats": frozenset({"released key of an expression"}),
-    "steps": frozenset({"COUNT(DISTINCT x)", "condition between steps"}),
+@contextmanager
+def kept() -> Iterator[None]:
+    """What a source's catalog said when it was connected to is believed for as long as the connection lasts."""
+
+    def own(chunks: Chunks) -> Chunks:
+        for rows in chunks:
+            if rows[0][-postgresql_preparation._ADDED] is None:
+                return
+            yield list(map(postgresql_preparation._OWN, rows))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(postgresql_preparation, "_says", lambda *_: True)
+        patch.setattr(postgresql_preparation, "_own", own)
+        yield
+
+
+def _one_table(said: Sentence) -> bool:
+    return "VALUES of one number" in said.features and "events" not in said.sql
+
+
+def _released_key(said: Sentence) -> bool:
+    return "released key of an expression" in said.features
+
+
+def _one_column(said: Sentence) -> bool:
+    """The different values of a whole column that is held between two ends."""
+    return (
+        re.search(r"COUNT\(DISTINCT (q\d+\.[xy])\) FROM events q\d+ WHERE \(\1 >=? ", said.sql)
+        is not None
+    )
+
+
+def _is_keyed(made: Catalog) -> bool:
+    return bool(made.tables[0].keys)
+
+
+def _is_coarse(made: Catalog) -> bool:
+    events = made.tables[1]
+    steps = [one.domain for one in events.columns if one.name in {"x", "y"} and one.domain]
+    return events.rows > 1 and any("step: 10" in one or "step: 20" in one for one in steps)
+
+
+@dataclass(frozen=True)
+class Plant:
+    """A bug, and which catalogs and statements may show it: the others need not be asked."""
+
+    plant: Callable[[], AbstractContextManager[None]]
+    may_hold: Callable[[Catalog], bool]
+    may_show: Callable[[Sentence], bool]
+
+
+PLANTS: Final = {
+    "spellings": Plant(spellings, _is_keyed, _one_table),
+    "floats": Plant(floats, _is_keyed, _released_key),
+    "steps": Plant(steps, _is_coarse, _one_column),
 }
-"""Features of statements that can show the bug: the others are not asked."""
+
+
+def found_with(
+    server: Server, house: House, name: str, *, catalogs: int, planted: bool
+) -> Outcome | None:
+    """The first statement that shows the bug; None where none of so many catalogs has one."""
+    one = PLANTS[name]
+    fitting = (str(seed) for seed in count(1) if one.may_hold(catalog(str(seed))))
+    for seed in islice(fitting, catalogs):
+        with one.plant() if planted else nullcontext(), bench(server, house, seed) as made:
+            for number in range(_STATEMENTS):
+                said = sentence(made.catalog, f"{seed}/{number}")
+                if one.may_show(said):
+                    outcome = made.try_sentence(f"{seed}/{number}", said)
+                    if outcome.found.problems:
+                        return outcome
+    return None
+
+
+def swap_found(server: Server, house: House, *, catalogs: int, planted: bool) -> list[str]:
+    """What is wrong after a table was swapped on a kept connection, in the first catalog in which anything is."""
+    fitting = (str(seed) for seed in count(1) if _is_keyed(catalog(str(seed))))
+    for seed in islice(fitting, catalogs):
+        with kept() if planted else nullcontext(), bench(server, house, seed) as made:
+            said = [sentence(made.catalog, f"{seed}/{number}") for number in range(_SWAPPED)]
+            for one in said:
+                if " people " in one.sql:
+                    found = problems_of_a_swap(made, server.writer, one)
+                    if found:
+                        return [one.sql, *found]
+    return []

@@ -35,7 +35,7 @@ class Relations:
 
     def any(self, depth: int = 0) -> Relation:
         """A relation of persons."""
-        if depth >= 2 or self._chance.happens(0.55 if depth else 0.25):
+        if depth >= 2 or self._chance.happens(0.5 if depth else 0.25):
             return self.plain()
         make: Callable[[int], Relation] = self._chance.weighted((
             (2, self._filtered), (4, self._per_person), (3, self._window), (1, self._distinct),
@@ -224,8 +224,10 @@ class Relations:
         return None if found is None else found.sql
 
     def _with_values(self, depth: int) -> Relation:
-        """A list that is written out: the same value in other spellings, twice, or once."""
-        one = self.any(depth + 1)
+        return self.with_values(self.any(depth + 1))
+
+    def with_values(self, one: Relation) -> Relation:
+        """Beside a list that is written out: the same value in other spellings, twice, or once."""
         whole = self._words.column(one, "whole")
         column = self._words.column(one, *NUMBERS, "text", "date", "uuid")
         column = whole if whole is not None and self._chance.happens(0.5) else column
@@ -233,7 +235,9 @@ class Relations:
             return one
         fit = [one for one in column.values if one[-3:].lower() not in {"nan", "ity"}]
         if column.kind in NUMBERS:
-            fit = [one for one in fit if one.replace(".", "").isdecimal()] or ["30"]
+            fit = [one for one in fit if one.replace(".", "").isdecimal() and len(one) < 6] or [
+                "30"
+            ]
         some = self._chance.some(usual(self._chance, fit), 1, 3)
         rows = [self._words.constant(column.kind, [value]) for value in some]
         if column.kind in NUMBERS and self._chance.happens(0.6):

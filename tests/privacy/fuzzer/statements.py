@@ -1,5 +1,6 @@
 """Whole statements by chance: the list, the grouping, what is staged, what is computed over answers."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,12 +25,21 @@ class Sentence:
 def sentence(catalog: Catalog, seed: str) -> Sentence:
     """The statement of this seed."""
     chance = Chance(f"statement {seed}")
-    words = Words(chance)
+    words = Words(chance, catalog.rows)
     said = _Saying(chance, words, Relations(chance, catalog, words)).statement()
+    said, values = _numbered(said, words.parameters)
     subject = "bob" if chance.happens(0.15) else "alice"
     if subject == "bob" and "rows:" in catalog.text:
         chance.note("row rule")
-    return Sentence(said, tuple(words.parameters), frozenset(chance.features), subject)
+    return Sentence(said, values, frozenset(chance.features), subject)
+
+
+def _numbered(sql: str, values: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """With the parameters that the text has, in one row: parts of a statement may have been left out."""
+    found = [place for place in range(1, len(values) + 1) if f"${place}" in sql]
+    for new, old in enumerate(found, 1):
+        sql = sql.replace(f"${old}", f"${new}")
+    return sql, tuple(values[place - 1] for place in found)
 
 
 class _Saying:
@@ -39,24 +49,51 @@ class _Saying:
         self._relations = relations
 
     def statement(self) -> str:
-        relation = self._relations.any()
+        if self._chance.happens(0.3) and (said := self._of_one_column()) is not None:
+            return said
+        simple = self._chance.happens(0.4)
+        relation = self._relations.any(int(simple))
         where = list(relation.where)
-        if self._chance.happens(0.4):
+        if self._chance.happens(0.5):
             where.append(self._words.condition(relation))
         if self._chance.happens(0.08) and self._words.staging:
             where.append(self._staged(relation))
         if self._chance.happens(0.03):
             self._chance.note("empty region")
             where.append(self._chance.one_of(("1 = 0", "1 = 1 AND NULL", "false")))
-        keys = self._keys(relation)
-        measures = [
-            self._measure(relation) for _ in range(self._chance.weighted(((4, 1), (2, 2), (1, 3))))
-        ]
+        keys = [] if simple and self._chance.happens(0.7) else self._keys(relation)
+        many = 1 if simple else self._chance.weighted(((4, 1), (2, 2), (1, 3)))
+        measures = [self._measure(relation) for _ in range(many)]
         body = f"FROM {relation.sql}"
         if where:
             body += f" WHERE {' AND '.join(f'({one})' for one in where)}"
         said = f"SELECT {', '.join([*keys, *measures])} {body}{self._grouped(len(keys), relation)}"
         return self._finished(said, len(keys), len(measures))
+
+    def _of_one_column(self) -> str | None:
+        """What is measured of a column where a condition narrows the same column; by chance beside a list."""
+        relation = self._relations.plain()
+        fit = [one for one in relation.columns if one.bounded and one.kind in NUMBERS]
+        if not fit:
+            return None
+        whole = [one for one in fit if one.kind == "whole"]
+        column = self._chance.one_of(whole if whole and self._chance.happens(0.7) else fit)
+        self._chance.note("narrowed column")
+        alone = Relation(relation.sql, (column,), relation.unit)
+        condition = self._words.condition(alone)
+        if self._chance.happens(0.5):
+            relation = self._relations.with_values(relation)
+        one = column.sql
+        measure = self._chance.one_of((
+            *("COUNT(*)", f"COUNT(DISTINCT {one})", f"COUNT(DISTINCT {one})", f"COUNT(DISTINCT {one})"),
+            *(f"SUM({one})", f"AVG({one})", f"COUNT({one})", f"MEDIAN({one})", f"MAX({one})"),
+        ))  # fmt: skip
+        keys = self._keys(relation)[:1] if self._chance.happens(0.2) else []
+        group = self._grouped(len(keys), relation)
+        where = self._chance.one_of((f" WHERE {condition}", f" WHERE {condition}", ""))
+        if not where and self._chance.happens(0.5):
+            measure += f" FILTER (WHERE {condition})"
+        return f"SELECT {', '.join([*keys, measure])} FROM {relation.sql}{where}{group}"
 
     def _grouped(self, keys: int, relation: Relation) -> str:
         if not keys:

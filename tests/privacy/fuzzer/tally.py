@@ -21,6 +21,7 @@ class Tally:
     statements: int = 0
     compared: int = 0
     runs: int = 0
+    swaps: int = 0
     engines: Counter[str] = field(default_factory=Counter)
     codes: Counter[str] = field(default_factory=Counter)
     said: Counter[str] = field(default_factory=Counter)
@@ -47,6 +48,7 @@ class Tally:
         self.statements += other.statements
         self.compared += other.compared
         self.runs += other.runs
+        self.swaps += other.swaps
         self.problems += other.problems
         self.longest_s = max(self.longest_s, other.longest_s)
         for mine, theirs in (

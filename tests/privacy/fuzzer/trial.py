@@ -40,7 +40,7 @@ from gateway.views import Views
 NOON: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
 _NONE: Final = DiscreteLaplace(Fraction(1, 4096))
 """Noise of which all draws are 0: another one has a chance of e^-4096."""
-_PRICE: Final = Fraction(64)
+PRICE: Final = Fraction(64)
 _NOBODY: Final = 3  # one of so many is asked without the rows of nobody, too
 _SIMULATED: Final = (
     40  # one of so many statements is finished with its intervals, which runs it 199 times
@@ -94,7 +94,9 @@ class Bench:
         except Refusal as refusal:
             outcome.code, outcome.said = refusal.code, str(refusal)
             if refusal.code is Code.INTERNAL:
-                outcome.found.problems.append(f"a refusal that is a bug: {refusal}")
+                outcome.found.problems.append(
+                    f"a refusal that is a bug: {refusal}: {refusal.__context__!r}"[:600]
+                )
         except Exception as error:  # noqa: BLE001 - whatever it is, it would end in GW901
             outcome.found.problems.append(f"crashed: {type(error).__name__}: {error}")
         return outcome
@@ -110,7 +112,7 @@ class Bench:
         if not isinstance(cut, Cut):
             return
         spending = Spending(Request(said.sql), understood, analysed(cut, serving, NOON))
-        price = _PRICE if spending.measures else None
+        price = PRICE if spending.measures else None
         bill = Bill(Paid(), tuple(map(_silent, bought(serving, spending, price))))
         never = threading.Event()
         with Everywhere(

@@ -1,11 +1,12 @@
 """Expressions of the accepted language as text: columns, odd spellings of constants, numbers, conditions."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from privacy.fuzzer.catalogs import VALUES, Column, Table, usual
 from privacy.fuzzer.chance import Chance
+from property.people import Row
 
 NUMBERS: Final = frozenset({"whole", "exact", "float"})
 Ways: TypeAlias = Sequence[tuple[int, str, Callable[[], str]]]
@@ -54,6 +55,7 @@ class Words:
     """
 
     chance: Chance
+    rows: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     parameters: list[str] = field(default_factory=list)
     staging: bool = True
     favourite: str = ""
@@ -67,7 +69,17 @@ class Words:
     def seen(self, table: Table, alias: str) -> tuple[Seen, ...]:
         """The columns of a table but the unit's."""
         skipped = table.columns[1:] if table.protected else table.columns
-        return tuple(_column(one, alias) for one in skipped)
+        return tuple(self._seen(one, alias, table) for one in skipped)
+
+    def _seen(self, column: Column, alias: str, table: Table) -> Seen:
+        """What is stored is written more often than what is not."""
+        place = table.columns.index(column)
+        stored = {row[place] for row in self.rows.get(table.name, ())}
+        values = tuple(one for one in VALUES[column.type] if "?" not in one)
+        there = tuple(one for one in values if one in stored)
+        return Seen(
+            f"{alias}.{column.name}", _KINDS[column.type], values + 3 * there, column.summable
+        )
 
     def column(self, relation: Relation, *kinds: str) -> Seen | None:
         """A column of one of these kinds; of any where none is named."""
@@ -77,9 +89,9 @@ class Words:
         if not self.favourite:
             self.favourite = self.chance.one_of(fit).sql
         liked = [one for one in fit if one.sql == self.favourite]
-        return liked[0] if liked and self.chance.happens(0.6) else self.chance.one_of(fit)
+        return liked[0] if liked and self.chance.happens(0.7) else self.chance.one_of(fit)
 
-    def constant(self, kind: str, values: Sequence[str]) -> str:
+    def constant(self, kind: str, values: Sequence[str]) -> str:  # noqa: PLR0911 - one answer for each kind
         """One of the values, in one of the ways in which it can be written."""
         value = self.chance.one_of(usual(self.chance, values))
         if "inf" in value.lower() or value == "NaN":
@@ -172,7 +184,7 @@ class Words:
             (1, "number cast", lambda: f"CAST({one} AS {self.chance.one_of(_CASTS)})"),
         ))  # fmt: skip
 
-    def condition(self, relation: Relation, depth: int = 0) -> str:
+    def condition(self, relation: Relation, depth: int = 0) -> str:  # noqa: PLR0911 - see above
         """True of some rows and of others not."""
         if depth < 2 and self.chance.happens(0.2):
             self.chance.note("condition AND OR NOT")
@@ -230,8 +242,8 @@ class Words:
         if column.kind in NUMBERS and self.chance.happens(0.35):
             self.chance.note("condition between steps")
             low, high = (
-                self.constant(column.kind, ("30", "31", "32")),
-                self.constant(column.kind, ("37", "39", "40")),
+                self.constant(column.kind, ("30", "31", "31", "32")),
+                self.constant(column.kind, ("36", "37", "39", "40")),
             )
             return f"({one} {self.chance.one_of(('>', '>='))} {low} AND {one} {self.chance.one_of(('<', '<='))} {high})"
         text = self.pick((
@@ -244,8 +256,3 @@ class Words:
             (1, "condition DISTINCT FROM", lambda: f"{one} IS DISTINCT FROM {constant()}"),
         ))  # fmt: skip
         return f"({text})"
-
-
-def _column(column: Column, alias: str) -> Seen:
-    values = tuple(one for one in VALUES[column.type] if "?" not in one)
-    return Seen(f"{alias}.{column.name}", _KINDS[column.type], values, column.summable)

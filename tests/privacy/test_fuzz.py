@@ -1,0 +1,61 @@
+"""Random SQL texts through the whole line, in all neighbouring worlds at once. For longer: `long_fuzz.py`."""
+
+from collections.abc import Iterator
+
+import pytest
+from fix_state import StateServer
+from privacy.fuzzer.ground import a_house
+from privacy.fuzzer.plants import found_with, swap_found
+from privacy.fuzzer.tally import Tally
+from privacy.fuzzer.trial import shown, trials
+from privacy.fuzzer.worlds import Server
+from property.places import a_database
+
+from gateway.embedded import Lease
+from gateway.house import House
+from gateway.twin import Twin
+
+
+@pytest.fixture(scope="module")
+def house(
+    state_server: StateServer, twin: Twin, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[House]:
+    with a_house(state_server, twin, tmp_path_factory.mktemp("fuzz")) as line:
+        yield line.asking.house
+
+
+@pytest.fixture(scope="module")
+def server(sample_server: Lease) -> Iterator[Server]:
+    with a_database(sample_server) as url, Server.open(url, "fuzz") as server:
+        yield server
+
+
+def test_random_text_moves_by_no_more_than_declared_when_a_person_is_left_out(
+    server: Server, house: House
+) -> None:
+    """In both databases, in every group and jointly; nothing raises, and no question ends in a bug of ours."""
+    tally, problems = Tally(), []
+    for seed in ("small 1", "small 2"):
+        for made, outcome in trials(server, house, seed, 14):
+            tally.note(outcome)
+            if outcome.found.problems:
+                problems.append(shown(made.catalog, outcome))
+    assert not problems, "\n".join(problems)
+    assert tally.compared > tally.statements // 2
+    assert tally.runs > 4 * tally.compared
+    assert min(tally.engines["duckdb"], tally.engines["postgresql"]) > 10
+
+
+@pytest.mark.parametrize("name", ["spellings", "steps"])
+def test_planted_bug_is_found_by_random_texts(server: Server, house: House, name: str) -> None:
+    """What was broken once would be found again."""
+    found = found_with(server, house, name, catalogs=12, planted=True)
+    assert found is not None
+    assert any(" > " in one for one in found.found.problems)
+
+
+def test_planted_licence_that_outlives_its_constraint_is_found(
+    server: Server, house: House
+) -> None:
+    """A table is swapped for one without its key between two questions on a kept connection."""
+    assert any(" > " in one for one in swap_found(server, house, catalogs=4, planted=True))
