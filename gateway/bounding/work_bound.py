@@ -10,7 +10,7 @@ policy alone. A statement whose work differs by row tells of rows by its time (p
 See docs/proofs/row_work.md.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Final, TypeAlias
@@ -235,19 +235,26 @@ def _expressions(node: Node) -> Iterator[tuple[Scalar, int]]:
         case PerUnit() | Aggregate():
             for _, key in node.keys:
                 yield key, _KEY
-            for _, measure in node.measures:
-                yield from _of_measure(measure)
+            yield from _of_measures(one for _, one in node.measures)
         case _:
             return
 
 
-def _of_measure(measure: Measure) -> Iterator[tuple[Scalar, int]]:
-    together = len(measure.arguments) > 1
-    often = _MEASURED_TOGETHER if together else _MEASURED.get(measure.function, _MEASURED_OFTEN)
-    for one in measure.arguments:
-        yield one, often
-    if measure.where is not None:
-        yield measure.where, often
+def _of_measures(measures: Iterable[Measure]) -> Iterator[tuple[Scalar, int]]:
+    """What several aggregates need of the same values is measured once."""
+    once: dict[tuple[tuple[Scalar, ...], Scalar | None], int] = {}
+    for measure in measures:
+        values = (measure.arguments, measure.where)
+        once[values] = max(once.get(values, 0), _times_of(measure))
+    for (arguments, where), times in once.items():
+        for one in (*arguments, *(() if where is None else (where,))):
+            yield one, times
+
+
+def _times_of(measure: Measure) -> int:
+    if len(measure.arguments) > 1:
+        return _MEASURED_TOGETHER
+    return _MEASURED.get(measure.function, _MEASURED_OFTEN)
 
 
 def _ranges(node: Node) -> Mapping[str, Range]:
