@@ -9,7 +9,7 @@ from gateway.catalog.own import is_own
 from gateway.constants import free_stages
 from gateway.counted import Counts, sizes
 from gateway.engines.staged import StagedRows
-from gateway.errands import ErrandRelease, put_together
+from gateway.errands import Errand, ErrandRelease, put_together
 from gateway.finishing import Constant, fetched, finish, released, staged
 from gateway.house import House
 from gateway.noise.noisy import NOT_ASKED, NoisyTable, add_noise, with_choices
@@ -94,12 +94,7 @@ def executed(  # noqa: PLR0913, PLR0917 - a statement and where it runs
                     bill.audit_again(place, there)
                 tables = []
                 for errand in on_way.errands:
-                    drawn = None
-                    if errand.purchase is not None and errand.copied is not None:
-                        there_already = bill.contents[errand.copied.sheet.release]
-                        drawn = errand.copied.drawn(there_already, errand.purchase)
-                    elif errand.purchase is not None:
-                        drawn = _noisy(house, access, errand.purchase, there)
+                    drawn = _drawn(house, access, errand, bill, there)
                     table, content = put_together(errand, drawn, bill.contents)
                     if errand.sheet is not None and content is not None:
                         keep(errand.sheet.release, content, sizes(errand, content))
@@ -121,6 +116,21 @@ def executed(  # noqa: PLR0913, PLR0917 - a statement and where it runs
                 undefined |= found.undefined
                 there[step.name] = staged(step, found.rows)
     return Executed(constants, noisy, small, undefined=undefined)
+
+
+def _drawn(
+    house: House,
+    access: SourceAccess,
+    errand: Errand,
+    bill: Bill,
+    there: Mapping[str, StagedRows],
+) -> NoisyTable | None:
+    """The noisy table of what is bought: drawn now, or by somebody else before; None where nothing is bought."""
+    if errand.purchase is None:
+        return None
+    if errand.copied is not None:
+        return errand.copied.drawn(bill.contents[errand.copied.sheet.release], errand.purchase)
+    return _noisy(house, access, errand.purchase, there)
 
 
 def _noisy(

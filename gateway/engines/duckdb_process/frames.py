@@ -1,7 +1,7 @@
 """Frames between the gateway and a DuckDB process: a length, a kind and a JSON document.
 
 Both sides read them. A document holds numbers, texts, NULLs and, under their tags, decimals, dates, timestamps,
-intervals, UUIDs and lists of texts (the catalog has some). JSON because it has no values that run code when they are read, and its whole numbers have any
+intervals and UUIDs. JSON because it has no values that run code when they are read, and its whole numbers have any
 length. Nothing but the standard library is imported: the DuckDB processes load this module too.
 
 INVARIANT: what is decoded is exactly what was encoded. A value of another type raises; it is never made a text.
@@ -156,18 +156,6 @@ def _read_interval(parts: Any) -> timedelta:  # noqa: ANN401
     return timedelta(days, seconds, microseconds)
 
 
-def _write_texts(value: Any) -> list[str]:  # noqa: ANN401
-    if not all(isinstance(one, str) for one in value):
-        raise TypeError("a list of something else than texts")
-    return list(value)
-
-
-def _read_texts(value: Any) -> list[str]:  # noqa: ANN401
-    if not isinstance(value, list):
-        raise TypeError("no list")
-    return _write_texts(value)
-
-
 _PLAIN: Final = frozenset({int, float, str, bool})
 _TAGS: Final[Mapping[type, str]] = {
     Decimal: "decimal",
@@ -175,7 +163,6 @@ _TAGS: Final[Mapping[type, str]] = {
     datetime: "timestamp",
     timedelta: "interval",
     UUID: "uuid",
-    list: "texts",
 }
 _WRITE: Final[Mapping[str, Callable[[Any], object]]] = {
     "decimal": str,
@@ -183,7 +170,6 @@ _WRITE: Final[Mapping[str, Callable[[Any], object]]] = {
     "timestamp": _write_timestamp,
     "interval": _write_interval,
     "uuid": str,
-    "texts": _write_texts,
 }
 _READ: Final[Mapping[str, Callable[[Any], object]]] = {
     "decimal": Decimal,
@@ -191,5 +177,4 @@ _READ: Final[Mapping[str, Callable[[Any], object]]] = {
     "timestamp": datetime.fromisoformat,
     "interval": _read_interval,
     "uuid": UUID,
-    "texts": _read_texts,
 }
