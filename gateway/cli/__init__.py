@@ -16,6 +16,9 @@ from gateway.errors import Code, GatewayError, OperatorError
 
 __all__ = ["build_parser", "main"]
 
+# bytes that are no text come as lone surrogates: a path may have them, a text of a question or a URL may not
+_NO_TEXT = OperatorError(Code.ARGUMENT_INVALID, "it is not UTF-8")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.
@@ -24,7 +27,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     arguments = build_parser().parse_args(argv)
     try:
-        _require_text(sys.argv[1:] if argv is None else argv)
         if isinstance(sys.stdout, io.TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # a terminal need not know every sign
         command = importlib.import_module(f"gateway.cli.{arguments.command_module}")
@@ -33,6 +35,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
     except GatewayError as error:
         return _failed(explain(error), exit_code(error))
+    except UnicodeEncodeError:
+        return _failed(explain(_NO_TEXT), exit_code(_NO_TEXT))
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -42,16 +46,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         _forget_output()  # it may be what could not be written
         return _failed(told(error), 1)
     return code
-
-
-def _require_text(argv: Sequence[str]) -> None:
-    for one in argv:
-        try:
-            one.encode()
-        except UnicodeEncodeError:
-            raise OperatorError(
-                Code.ARGUMENT_INVALID, f"`{one.encode(errors='replace').decode()}` is not UTF-8"
-            ) from None
 
 
 def _failed(said: str, code: int) -> int:
