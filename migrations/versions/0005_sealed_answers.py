@@ -4,7 +4,7 @@ Rows that are there have none: nobody can say whether they are as they were writ
 questions are held against, and are not given again.
 
 Revision: 0005
-Follows: 0003
+Follows: 0004
 """
 
 import sqlalchemy as sa
