@@ -150,6 +150,7 @@ SELECT SUM(CASE WHEN region = 'north' THEN income ELSE 0 END) FROM patients;
 -- finishing SELECT "_r1"."m1" AS "sum" FROM "_r1"
 -- use aggregate patients.income
 -- use aggregate patients.region
+-- use filter patients.region
 
 -- title: conditional count
 SELECT COUNT(CASE WHEN smoker THEN 1 END) FROM patients;
@@ -158,6 +159,7 @@ SELECT COUNT(CASE WHEN smoker THEN 1 END) FROM patients;
 --   scan patients as patients [protected(patient), rows 1]
 -- finishing SELECT "_r1"."m1" AS "count" FROM "_r1"
 -- use aggregate patients.smoker
+-- use filter patients.smoker
 
 -- title: arithmetic over aggregates
 SELECT SUM(cost) / NULLIF(COUNT(*), 0) AS mean, ROUND(AVG(cost), 2) FROM visits;

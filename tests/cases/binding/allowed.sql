@@ -62,6 +62,7 @@ SELECT COUNT(*), COUNT(DISTINCT DATE_TRUNC('year', admitted)), COUNT(DISTINCT DA
 --   scan visits as visits [protected(patient), rows 10]
 -- finishing SELECT "_r1"."m1" AS "count", "_r1"."m2" AS "count", "_r1"."m3" AS "count", "_r1"."m4" AS "count", "_r1"."m5" AS "count", "_r1"."m6" AS "count", "_r1"."m7" AS "count", "_r1"."m8" AS "count" FROM "_r1"
 -- use aggregate visits.admitted
+-- use filter visits.admitted
 
 -- title: every part of an age
 SELECT AVG(EXTRACT(MONTH FROM AGE(DATE '2026-01-01', visit_date))), AVG(EXTRACT(DAY FROM AGE(DATE '2026-01-01', visit_date))) FROM visits;
@@ -70,6 +71,7 @@ SELECT AVG(EXTRACT(MONTH FROM AGE(DATE '2026-01-01', visit_date))), AVG(EXTRACT(
 --   scan visits as visits [protected(patient), rows 10]
 -- finishing SELECT "_r1"."m1" AS "avg", "_r1"."m2" AS "avg" FROM "_r1"
 -- use aggregate visits.visit_date
+-- use filter visits.visit_date
 
 -- title: every test of a truth
 SELECT COUNT(*) FROM patients WHERE smoker IS NOT TRUE AND smoker IS NOT FALSE AND smoker IS FALSE AND smoker IS TRUE AND name NOT ILIKE 'a%';
@@ -125,6 +127,7 @@ SELECT SUM((birth_year ^ (-1))), SUM(((-2) ^ birth_year)) FROM patients;
 --   scan patients as patients [protected(patient), rows 1]
 -- finishing SELECT "_r1"."m1" AS "sum", "_r1"."m2" AS "sum" FROM "_r1"
 -- use aggregate patients.birth_year
+-- use filter patients.birth_year
 
 -- title: times as tools write them
 SELECT COUNT(*) FROM visits WHERE admitted BETWEEN '2024-01-01T00:00:00.5Z' AND '2024-02-01T00:00:00Z' AND visit_date >= '2024-01-01T00:00:00Z' AND admitted < TO_TIMESTAMP('2024-01-31 00:00:00.000000', 'YYYY-MM-DD HH24:MI:SS.US') AND visit_date < TO_DATE('2024-01-31', 'YYYY-MM-DD');

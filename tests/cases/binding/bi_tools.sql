@@ -101,6 +101,7 @@ SELECT SUM("source"."income") AS "sum", SUM(CASE WHEN "source"."smoker" = TRUE T
 -- finishing SELECT "_r1"."m1" AS "sum", "_r1"."m2" / NULLIF("_r1"."m3", 0) AS "share" FROM "_r1"
 -- use aggregate patients.income
 -- use aggregate patients.smoker
+-- use filter patients.smoker
 
 -- title: tableau: a count of rows
 SELECT "patients"."region" AS "region", SUM(1) AS "cnt:patients:ok" FROM "public"."patients" "patients" GROUP BY 1;

@@ -85,6 +85,7 @@ SELECT SUM((income + 1) * 2 - income / 3), SUM(birth_year % 10), SUM(-income) FR
 --   scan patients as patients [protected(patient), rows 1]
 -- finishing SELECT "_r1"."m1" AS "sum", "_r1"."m2" AS "sum", "_r1"."m3" AS "sum" FROM "_r1"
 -- use aggregate patients.birth_year
+-- use filter patients.birth_year
 -- use aggregate patients.income
 
 -- title: a power in brackets
@@ -94,6 +95,7 @@ SELECT SUM((birth_year ^ 2)) FROM patients;
 --   scan patients as patients [protected(patient), rows 1]
 -- finishing SELECT "_r1"."m1" AS "sum" FROM "_r1"
 -- use aggregate patients.birth_year
+-- use filter patients.birth_year
 
 -- title: numbers
 SELECT SUM(ABS(income)), SUM(ROUND(income, 2)), SUM(FLOOR(income)), SUM(CEIL(income)), SUM(CEILING(income)), SUM(MOD(birth_year, 7)), SUM(SIGN(income)), SUM(TRUNC(income)) FROM patients;
@@ -102,7 +104,9 @@ SELECT SUM(ABS(income)), SUM(ROUND(income, 2)), SUM(FLOOR(income)), SUM(CEIL(inc
 --   scan patients as patients [protected(patient), rows 1]
 -- finishing SELECT "_r1"."m1" AS "sum", "_r1"."m2" AS "sum", "_r1"."m3" AS "sum", "_r1"."m4" AS "sum", "_r1"."m5" AS "sum", "_r1"."m6" AS "sum", "_r1"."m7" AS "sum", "_r1"."m8" AS "sum" FROM "_r1"
 -- use aggregate patients.birth_year
+-- use filter patients.birth_year
 -- use aggregate patients.income
+-- use filter patients.income
 
 -- title: roots and logarithms
 SELECT AVG(SQRT(income)), AVG(LN(income)), AVG(LOG(income)), AVG(EXP(birth_year)), AVG(POWER(income, 2)) FROM patients;
@@ -111,7 +115,9 @@ SELECT AVG(SQRT(income)), AVG(LN(income)), AVG(LOG(income)), AVG(EXP(birth_year)
 --   scan patients as patients [protected(patient), rows 1]
 -- finishing SELECT "_r1"."m1" AS "avg", "_r1"."m2" AS "avg", "_r1"."m3" AS "avg", "_r1"."m4" AS "avg", "_r1"."m5" AS "avg" FROM "_r1"
 -- use aggregate patients.birth_year
+-- use filter patients.birth_year
 -- use aggregate patients.income
+-- use filter patients.income
 
 -- title: greatest and least
 SELECT AVG(GREATEST(income, 10)), AVG(LEAST(income, 100, 50)) FROM patients;
@@ -120,6 +126,7 @@ SELECT AVG(GREATEST(income, 10)), AVG(LEAST(income, 100, 50)) FROM patients;
 --   scan patients as patients [protected(patient), rows 1]
 -- finishing SELECT "_r1"."m1" AS "avg", "_r1"."m2" AS "avg" FROM "_r1"
 -- use aggregate patients.income
+-- use filter patients.income
 
 -- title: coalesce and nullif
 SELECT AVG(COALESCE(income, 0)), COUNT(NULLIF(region, 'north')) FROM patients;
@@ -128,7 +135,9 @@ SELECT AVG(COALESCE(income, 0)), COUNT(NULLIF(region, 'north')) FROM patients;
 --   scan patients as patients [protected(patient), rows 1]
 -- finishing SELECT "_r1"."m1" AS "avg", "_r1"."m2" AS "count" FROM "_r1"
 -- use aggregate patients.income
+-- use filter patients.income
 -- use aggregate patients.region
+-- use filter patients.region
 
 -- title: text functions
 SELECT COUNT(*) FROM visits WHERE LOWER(diagnosis) = 'flu' AND UPPER(diagnosis) = 'FLU' AND LENGTH(diagnosis) > 2 AND LEFT(diagnosis, 1) = 'f' AND RIGHT(diagnosis, 1) = 'u';
@@ -192,6 +201,7 @@ SELECT SUM(CAST(cost AS integer)), SUM(birth.y::numeric(10, 2)) FROM visits CROS
 --     constant _s1 (birth_2.c1 integer) [released]
 -- finishing SELECT "_r1"."m1" AS "sum", "_r1"."m2" AS "sum" FROM "_r1"
 -- use aggregate visits.cost
+-- use filter visits.cost
 
 -- title: a cast to text as a key
 SELECT birth_year::text, COUNT(*) FROM patients GROUP BY birth_year::text;
@@ -226,6 +236,7 @@ SELECT AVG(DATE '2026-01-01' - visit_date), MIN(visit_date + 30) FROM visits;
 --   scan visits as visits [protected(patient), rows 10]
 -- finishing SELECT "_r1"."m1" AS "avg", "_r1"."m2" AS "min" FROM "_r1"
 -- use aggregate visits.visit_date
+-- use filter visits.visit_date
 
 -- title: the current date is a constant
 SELECT COUNT(*) FROM visits WHERE visit_date >= CURRENT_DATE - INTERVAL '30 days' AND admitted < LOCALTIMESTAMP;
@@ -244,6 +255,7 @@ SELECT AVG(EXTRACT(YEAR FROM AGE(DATE '2026-01-01', visit_date))) FROM visits;
 --   scan visits as visits [protected(patient), rows 10]
 -- finishing SELECT "_r1"."m1" AS "avg" FROM "_r1"
 -- use aggregate visits.visit_date
+-- use filter visits.visit_date
 
 -- title: made dates
 SELECT MAX(MAKE_DATE(birth_year, 1, 1)) FROM patients;
@@ -252,6 +264,7 @@ SELECT MAX(MAKE_DATE(birth_year, 1, 1)) FROM patients;
 --   scan patients as patients [protected(patient), rows 1]
 -- finishing SELECT "_r1"."m1" AS "max" FROM "_r1"
 -- use aggregate patients.birth_year
+-- use filter patients.birth_year
 
 -- title: epoch
 SELECT AVG(EXTRACT(EPOCH FROM admitted)), AVG(EXTRACT(DOW FROM visit_date)) FROM visits;
@@ -260,7 +273,9 @@ SELECT AVG(EXTRACT(EPOCH FROM admitted)), AVG(EXTRACT(DOW FROM visit_date)) FROM
 --   scan visits as visits [protected(patient), rows 10]
 -- finishing SELECT "_r1"."m1" AS "avg", "_r1"."m2" AS "avg" FROM "_r1"
 -- use aggregate visits.admitted
+-- use filter visits.admitted
 -- use aggregate visits.visit_date
+-- use filter visits.visit_date
 
 -- title: a date against a text
 SELECT COUNT(*) FROM visits WHERE visit_date = '2024-02-29';
@@ -306,6 +321,7 @@ SELECT SUM(CASE WHEN smoker THEN NULL ELSE income END) FROM patients;
 -- finishing SELECT "_r1"."m1" AS "sum" FROM "_r1"
 -- use aggregate patients.income
 -- use aggregate patients.smoker
+-- use filter patients.smoker
 
 -- title: in with a computed value
 SELECT COUNT(*) FROM patients WHERE birth_year IN (1980, 1990 + 1);

@@ -370,6 +370,7 @@ WITH base AS (SELECT date_trunc('month', visit_date) AS month, cost FROM visits)
 -- finishing SELECT CAST("_r1"."k1" AS TIMESTAMPTZ) AS "month", "_r1"."m1" AS "sum", CAST("_r1"."m2" AS TIMESTAMPTZ) AS "latest" FROM "_r1" ORDER BY month
 -- use aggregate visits.cost
 -- use aggregate visits.visit_date
+-- use filter visits.visit_date
 -- use group_by visits.visit_date
 
 -- title: the most frequent keys

@@ -100,6 +100,7 @@ SELECT AVG(r) FROM (SELECT patient_id, SUM(cost) / COUNT(*) AS r, COUNT(DISTINCT
 --         scan visits as visits [protected(patient), rows 10]
 -- finishing SELECT "_r1"."m1" AS "avg" FROM "_r1"
 -- use aggregate visits.cost
+-- use filter visits.cost
 -- use aggregate visits.diagnosis
 -- use filter visits.diagnosis
 
@@ -135,6 +136,7 @@ SELECT AVG(share) FROM (SELECT cost / SUM(cost) OVER (PARTITION BY patient_id) A
 --       scan visits as visits [protected(patient), rows 10]
 -- finishing SELECT "_r1"."m1" AS "avg" FROM "_r1"
 -- use aggregate visits.cost
+-- use filter visits.cost
 
 -- title: running totals of a person
 SELECT MAX(running) FROM (SELECT SUM(cost) OVER (PARTITION BY patient_id ORDER BY visit_date ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS running FROM visits) t;
