@@ -45,12 +45,12 @@ class _Slow:
     def stop(self, house: AskedGateway, code: Code, computation: Computation | None) -> None:
         """One more question, never asked before, and stopped."""
 
-        def ask(*_: object, **__: object) -> None:
+        def run(*_: object, **__: object) -> None:
             raise SourceStopped(code, computation=computation)
 
         self._asked += 1
         with self._patch.context() as patch:
-            patch.setattr(Source, "ask", ask)
+            patch.setattr(Source, "run", run)
             text = f"SELECT COUNT(*) FROM patients WHERE birth_year > {1930 + self._asked}"
             assert _refusal(house, text) is code
 

@@ -194,7 +194,8 @@ def _knowing(people: int) -> Callable[[Sequence[Concerned], History, Auditing], 
     def planted(concerned: Sequence[Concerned], history: History, rules: Auditing) -> None:
         for one in concerned:
             whole = replace(one.ground, region=EVERYTHING, keys=())
-            history.add(Past("planted", "planted", whole, (people,), Fraction(1)))
+            spread = Fraction(1)
+            history.add(Past("planted", "planted", whole, (people,), spread, spread, whole=True))
         audit(concerned, history, rules)
 
     return planted
