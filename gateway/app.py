@@ -7,7 +7,8 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from socket import socket
 from threading import Thread
-from typing import Any
+from time import sleep
+from typing import Any, Final
 
 from sqlalchemy import Engine
 
@@ -55,6 +56,8 @@ from gateway.trail.restorations import anchored_restoration
 from gateway.trail.search import Wanted, latest
 from gateway.trail.verify import Verdict, fits_head, verify
 from gateway.twin import Twin, start_twin
+
+_RECORD_S: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -205,6 +208,21 @@ def open_asking(
     return Asking(house, own, served, front_end)
 
 
+def giving_up(ground: Ground, asking: Asking) -> Callable[[], None]:
+    """What ends every wait when the gateway stops and its moment for what is under way is over.
+
+    First the sources: questions that end then still have their fates recorded. What waits for the state itself, whatever
+    holds it up, is cut off a moment later.
+    """
+
+    def give_up() -> None:
+        asking.stop()
+        sleep(_RECORD_S)
+        ground.lines.cut()
+
+    return give_up
+
+
 def read_ahead(asking: Asking, datasets: Iterable[str]) -> Thread:
     """Read what was asked of the datasets, so that the first question need not wait for it."""
 
@@ -260,7 +278,7 @@ def serving_wire(
     asking: Asking,
     listener: socket,
     emit: Emit = silent,
-) -> Iterator[None]:
+) -> Iterator[WireServer]:
     """PostgreSQL's protocol on this socket, until the block is left."""
     settings = ground.settings
     server = WireServer(
@@ -271,7 +289,7 @@ def serving_wire(
     )
     server.start(listener)
     try:
-        yield
+        yield server
     finally:
         server.stop()
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.budget.standing import Standing, standings_on_paths
+from gateway.errors import Code, SourceStopped
 from gateway.handing import Handed
 from gateway.house import House
 from gateway.opening import analyst_account
@@ -26,9 +27,11 @@ class Asking:
     front_end: str
 
     def answer(self, subject: Subject, request: Request, cancelled: threading.Event) -> Answer:
+        self._require_serving()
         return answer(self.house, subject, request, self.front_end, cancelled)
 
     def release(self, subject: Subject, request: Request, cancelled: threading.Event) -> Handed:
+        self._require_serving()
         return release(self.house, subject, request, self.front_end, cancelled)
 
     def estimate(self, subject: Subject, request: Request) -> Estimate:
@@ -47,8 +50,19 @@ class Asking:
     def datasets(self, subject: Subject) -> Mapping[str, Any]:
         return self.own.datasets(subject)
 
-    def close(self) -> None:
+    def stop(self) -> None:
+        """End every wait for a source or a point of the grid: whoever waits is told that the gateway stops."""
         self.house.pace.stopping.set()
+        self.served.stop()
+
+    def _require_serving(self) -> None:
+        """Refuse what waited for a thread until the gateway stopped; it is no question yet."""
+        if self.house.pace.stopping.is_set():
+            raise SourceStopped(Code.SOURCE_CANCELLED, "the gateway stops", "ask again later")
+
+    def close(self) -> None:
+        """The same, and let go of the sources."""
+        self.stop()
         self.served.close()
 
     def queries(self, subject: Subject, limit: int, before: str | None) -> Sequence[PastQuestion]:

@@ -14,7 +14,7 @@ from gateway.engines.described import describe
 from gateway.engines.fitting import Misfit, misfits
 from gateway.engines.proving import Proof, proofs, proven
 from gateway.engines.public_columns import never_null, with_public_columns, without_columns
-from gateway.errors import OperatorError
+from gateway.errors import Code, OperatorError
 from gateway.policy.load import Reading
 from gateway.policy.model import COLUMN_NAME
 from gateway.policy.problems import Complaints, Path, PolicyError
@@ -49,6 +49,8 @@ def _with_source(checked: Checked, policy: Policy, places: Complaints) -> Checke
         with reading_source(policy.source.url) as connection:
             source = describe(connection)
     except OperatorError as error:
+        if error.code is Code.SOURCE_VERSION:
+            return replace(checked, problems=(*checked.problems, error))
         return replace(checked, unreachable=(*checked.unreachable, (policy.name, error)))
     found = [_placed(each, places) for each in misfits(policy.dataset, source)]
     whole = with_public_columns(policy.dataset, source, _nameable)

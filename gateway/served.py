@@ -67,6 +67,13 @@ class Served:
                     one.close()
             return self._servings
 
+    def stop(self) -> None:
+        """End whatever the sources run, now: the gateway stops."""
+        with self._lock:
+            servings = list(self._servings.values())
+        for one in servings:
+            one.stop()
+
     def close(self) -> None:
         """Let go of every source."""
         with self._lock:

@@ -5,12 +5,15 @@ What a question rests on is what the catalog said when it was prepared, and it i
 """
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from gateway.binding.bound import Cut, Stage
 from gateway.bounding.bound_release import bound_release
+from gateway.bounding.bounded import BoundedRelease
 from gateway.budget.account import Currency
 from gateway.catalog.tables import Dataset
 from gateway.engines.described import Described
@@ -24,6 +27,8 @@ from gateway.events import SourceFailed
 from gateway.policy.rules import Policy
 from gateway.sensitivity.analysis import Analysis
 from gateway.views import Views
+
+_MOST_BOUNDED: Final = 128
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,36 @@ class Proofs:
         return found
 
 
+class BoundedReleases:
+    """Releases that were bounded a moment ago: a question is rehearsed, prepared and run over the same ones.
+
+    They are known by the analysis, the moment and the proofs themselves, not by what is equal to them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[
+            tuple[int, int, datetime], tuple[Analysis, Mapping[str, Proven], BoundedRelease]
+        ] = OrderedDict()
+
+    def find(
+        self, analysis: Analysis, now: datetime, proven: Mapping[str, Proven]
+    ) -> BoundedRelease:
+        """The release, bounded by what is proven."""
+        key = (id(analysis), id(proven), now)
+        with self._lock:
+            known = self._known.get(key)
+        if known is not None:
+            return known[2]
+        made = bound_release(analysis, now=now, proven=proven)
+        with self._lock:
+            # what it is known by is kept beside it, so that no other object has these ids
+            self._known[key] = (analysis, proven, made)
+            if len(self._known) > _MOST_BOUNDED:
+                self._known.popitem(last=False)
+        return made
+
+
 @dataclass(frozen=True)
 class Serving:
     """What answering questions about one dataset needs."""
@@ -70,13 +105,14 @@ class Serving:
     source: Source
     proofs: Proofs
     currency: Currency
+    bounded: BoundedReleases = field(default_factory=BoundedReleases)
 
     def rehearse(self, analyses: Iterable[Analysis], cut: Cut, now: datetime) -> None:
         """Refuse what the source cannot compute, before it is charged; of the source its catalog is asked."""
         nothing = placeholders(cut)
         there = self.proofs.now()
         for one in analyses:
-            release = bound_release(one, now=now, proven=there)
+            release = self.bounded.find(one, now, there)
             if release.measurements or not release.histograms:
                 self.source.statement(release, nothing)
             for histogram in release.histograms:

@@ -17,7 +17,6 @@ from types import TracebackType
 from typing import Self
 
 from gateway.binding.bound import Cut, Fetch
-from gateway.bounding.bound_release import bound_release
 from gateway.catalog.own import is_own
 from gateway.engines.preparation import Preparation
 from gateway.engines.proving import Proven
@@ -93,14 +92,14 @@ class SourceAccess:
             )
             self.serving.require_fit(tables, self._preparation.catalog)
         proven = self.proven
-        releases = [bound_release(one, now=self.now, proven=proven) for one in wanted]
+        releases = [self.serving.bounded.find(one, self.now, proven) for one in wanted]
         source.parse(self._preparation, releases, placeholders(self.cut), fetched)
         self._parsed = wanted
 
     def run(self, analysis: Analysis, staged: Mapping[str, StagedRows]) -> ExactTable:
         """The exact answer."""
         there = self._held
-        release = bound_release(analysis, now=self.now, proven=self.proven)
+        release = self.serving.bounded.find(analysis, self.now, self.proven)
         parts = parts_for(release, there.catalog.rows, self.serving.source.parts)
         return self.serving.source.run(
             release,
@@ -123,7 +122,7 @@ class SourceAccess:
             return {one: ExactHistogram({}) for one in analysis.histograms}
         there = self._held
         # histograms add up whatever is measured beside them
-        whole = bound_release(analysis, now=self.now, proven=self.proven)
+        whole = self.serving.bounded.find(analysis, self.now, self.proven)
         release = replace(whole, measurements=())
         parts = parts_for(release, there.catalog.rows, self.serving.source.parts)
         exact = self.serving.source.count(

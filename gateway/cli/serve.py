@@ -5,6 +5,7 @@ from contextlib import closing
 
 from gateway import __version__
 from gateway.app import (
+    giving_up,
     open_asking,
     open_ground,
     open_policies,
@@ -50,7 +51,7 @@ def serve(settings: Settings, stop: Stop) -> None:
             kept_current(policies, settings.policies),
             closing(open_asking(ground, policies, twin, "rest", emit)) as asking,
             closing(ground.workers),
-            serving_wire(ground, policies, asking, wire, emit),
+            serving_wire(ground, policies, asking, wire, emit) as server,
         ):
             read_ahead(asking, policies.value.policies)
             questions = question_door(asking)
@@ -65,5 +66,5 @@ def serve(settings: Settings, stop: Stop) -> None:
                     questions=questions,
                 )
             )
-            serve_until(stop, app, listener, settings, ground.lines.cut)
+            serve_until(stop, app, listener, settings, giving_up(ground, asking), also=server.stop)
         emit(Stopping("a signal" if stop.asked else "the server ended"))

@@ -10,6 +10,7 @@ from pathlib import Path
 from socket import socket
 
 from gateway.app import (
+    giving_up,
     open_asking,
     open_ground,
     open_twin_of,
@@ -101,7 +102,7 @@ def _play(stage: _Stage, wishes: Wishes, stop: Stop) -> int:
         twin.wait_until_started()
         asking = opened.enter_context(closing(open_asking(ground, policies, twin, "rest", emit)))
         opened.enter_context(closing(ground.workers))
-        opened.enter_context(serving_wire(ground, policies, asking, stage.wire, emit))
+        wire = opened.enter_context(serving_wire(ground, policies, asking, stage.wire, emit))
         questions = question_door(asking)
         keys = make_keys(ground, now)
         write_notes(stage.places, stage.url, stage.wire_url("alice"), keys, stage.settings)
@@ -110,7 +111,14 @@ def _play(stage: _Stage, wishes: Wishes, stop: Stop) -> int:
         )
         guide = _Guide(wishes, stop, stage, keys)
         guide.start()
-        serve_until(stop, app, stage.listener, stage.settings, ground.lines.cut)
+        serve_until(
+            stop,
+            app,
+            stage.listener,
+            stage.settings,
+            giving_up(ground, asking),
+            also=wire.stop,
+        )
         stage.listener.close()  # whoever still waits for us, the guide too, hears so at once
         guide.join()
     return guide.code

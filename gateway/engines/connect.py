@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
+import duckdb
 from sqlalchemy import URL, Connection, NullPool, create_engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from gateway.engines.versions import LEAST_POSTGRESQL, old_version
 from gateway.errors import Code, OperatorError
 
 _PATIENCE_S: Final = 5
@@ -26,12 +28,17 @@ def reading_source(url: URL) -> Iterator[Connection]:
     engine = create_engine(there, poolclass=NullPool, connect_args=_arguments(there))
     try:
         with engine.connect() as connection:
+            old = old_version(connection)
+            if old is not None:
+                raise OperatorError(
+                    Code.SOURCE_VERSION,
+                    f"`{place_of(url)}` is PostgreSQL {old}",
+                    f"PostgreSQL {LEAST_POSTGRESQL} or later is needed",
+                )
             yield connection
     except SQLAlchemyError as error:
         raise OperatorError(
-            Code.SOURCE_UNUSABLE,
-            f"`{place_of(url)}`: {_why(error)}",
-            "is it running, and may the login read its catalog?",
+            Code.SOURCE_UNUSABLE, f"`{place_of(url)}`: {_why(error)}", _hint(url)
         ) from None
     finally:
         engine.dispose()
@@ -65,6 +72,12 @@ def _arguments(url: URL) -> dict[str, Any]:
     ours = " ".join(f"-c {name}={value}" for name, value in settings.items())
     options = f"{url.query.get('options', '')} {ours}"
     return {"connect_timeout": _PATIENCE_S, "options": options.strip()}
+
+
+def _hint(url: URL) -> str:
+    if url.get_backend_name() == "duckdb":
+        return f"is the file there, and was it written by DuckDB {duckdb.__version__} or earlier?"
+    return "is it running, and may the login read its catalog?"
 
 
 def _why(error: SQLAlchemyError) -> str:

@@ -4,6 +4,7 @@ Texts are another matter: a CHECK compares them by the default collation of whoe
 may let an X in, and UNIQUE compares bytes where the column's own collation takes more texts for equal.
 """
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
@@ -17,8 +18,8 @@ FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal
 ORDER BY schema_name, table_name, column_index
 """
 _CONSTRAINTS = """
-SELECT schema_name, table_name, constraint_type, constraint_column_names,
-       referenced_table, referenced_column_names, expression
+SELECT schema_name, table_name, constraint_type, to_json(constraint_column_names)::VARCHAR,
+       referenced_table, to_json(referenced_column_names)::VARCHAR, expression
 FROM duckdb_constraints() WHERE database_name = current_database()
 ORDER BY schema_name, table_name, constraint_index
 """
@@ -51,7 +52,8 @@ def read_duckdb(ask: Callable[[str], Iterable[Sequence[Any]]]) -> tuple[SourceTa
     foreign: dict[_Name, list[ForeignKey]] = defaultdict(list)
     checks: dict[_Name, list[str]] = defaultdict(list)
     for row in ask(_CONSTRAINTS):
-        schema, table, kind, names, to, targets, condition = row
+        schema, table, kind, listed, to, referenced, condition = row
+        names, targets = _names(listed), _names(referenced)
         name = schema, table
         if kind in {"PRIMARY KEY", "UNIQUE"}:
             texts = {one.name for one in columns[name] if one.type == "text"}
@@ -68,6 +70,11 @@ def read_duckdb(ask: Callable[[str], Iterable[Sequence[Any]]]) -> tuple[SourceTa
         )
         for name, found in columns.items()
     )
+
+
+def _names(listed: str | None) -> list[str]:
+    found: list[str] = json.loads(listed or "[]")
+    return found
 
 
 def _type(name: str) -> str:

@@ -23,13 +23,20 @@ class Rendered:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[str, Part | None], Select[Any]] = OrderedDict()
+        self._texts: OrderedDict[int, tuple[BoundedRelease, str]] = OrderedDict()
 
     def find(
         self, release: BoundedRelease, part: Part | None, render: Callable[[], Select[Any]]
     ) -> Select[Any]:
         """The statement of this release, rendered if it has to be; a refusal is not remembered."""
-        key = (repr(release), part)
         with self._lock:
+            text = self._texts.get(id(release))
+        key = (repr(release) if text is None else text[1], part)
+        with self._lock:
+            # the release is kept beside its text, so that its id stays its own
+            self._texts[id(release)] = (release, key[0])
+            if len(self._texts) > _MOST:
+                self._texts.popitem(last=False)
             found = self._known.get(key)
             if found is not None:
                 self._known.move_to_end(key)

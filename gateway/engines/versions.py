@@ -14,7 +14,7 @@ LEAST_POSTGRESQL: Final = 16
 _PER_MAJOR: Final = 10_000
 
 
-def is_old(connection: Connection) -> int | None:
+def old_version(connection: Connection) -> int | None:
     """The major version of a source that is too old; None where it is not."""
     if connection.dialect.name != "postgresql":
         return None
@@ -25,7 +25,5 @@ def is_old(connection: Connection) -> int | None:
 
 def require_version(connection: Connection) -> None:
     """INVARIANT: nothing is asked of a source that is too old."""
-    if is_old(connection) is not None:
-        raise BackendUnavailable(
-            Code.SOURCE_VERSION, f"PostgreSQL {LEAST_POSTGRESQL} or later is needed"
-        )
+    if old_version(connection) is not None:
+        raise BackendUnavailable(Code.SOURCE_VERSION)

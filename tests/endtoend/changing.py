@@ -7,11 +7,14 @@ from secrets import token_hex
 from typing import Any, Final
 
 import psycopg
+import pytest
 from endtoend.house import AskedGateway, a_gateway, clinic_in_postgresql, dsn, shown
 from endtoend.policies import policy
 from psycopg import sql
 from sqlalchemy import URL
 
+from gateway.budget.charge import Receipt
+from gateway.charging import charge_question
 from gateway.embedded import Lease
 from gateway.errors import Refusal
 from gateway.trail.record import Kind
@@ -74,6 +77,19 @@ class Changing:
     def source(self) -> Any:  # noqa: ANN401 - a part of the gateway that is looked into
         [one] = self.gateway.asking.served.all().values()
         return one.source
+
+    @contextmanager
+    def meanwhile(self, act: Callable[[], None]) -> Iterator[None]:
+        """`act` happens after each charge within the block, before the source is asked."""
+
+        def charged(*given: Any, **named: Any) -> Receipt:  # noqa: ANN401 - whatever the stage takes
+            receipt = charge_question(*given, **named)
+            act()
+            return receipt
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("gateway.buying.charge_question", charged)
+            yield
 
     def lent(self) -> int:
         """How many connections to the source are not in their pools."""

@@ -233,11 +233,10 @@ def test_question_costs_nothing_when_the_source_cannot_be_reached(poor: Poor) ->
     first = gateway.answer("SELECT COUNT(*) > -1000 AS there FROM patients", "poor")
     assert first.rows == (("t",),)
     poor.take_source_away()
-    for _ in range(66):
-        failed = _refusal(gateway, "SELECT COUNT(*) FROM visits", "poor")
+    for failed in [_refusal(gateway, "SELECT COUNT(*) FROM visits", "poor") for _ in range(66)]:
         assert failed.code is Code.SOURCE_UNAVAILABLE
         assert REASON[failed.code] is Reason.BACKEND_UNAVAILABLE
-    kinds = [record["kind"] for record in _records(gateway, failed.query_id)]
-    assert kinds == [Kind.REFUSED]
+        kinds = [record["kind"] for record in _records(gateway, failed.query_id)]
+        assert kinds == [Kind.REFUSED]
     spent = gateway.answer("SELECT epsilon_spent, epsilon_remaining FROM gateway.budget", "poor")
     assert {tuple(map(float, map(str, row))) for row in spent.rows} == {(1.0, 1.0)}

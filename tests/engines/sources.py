@@ -59,7 +59,7 @@ def connections_of(source: Source) -> Connections:
 
 def run_text(source: Source, sql: str, limit_s: float, cancelled: Event | None = None) -> Any:  # noqa: ANN401
     """The first value that a text gives, by the way that a prepared statement takes."""
-    made = source.database.prepare([], limit_s=_PATIENCE_S, cancelled=None)
+    made = source.database.prepare([], subject="", limit_s=_PATIENCE_S, cancelled=None)
     with closing(made):
         statement = select(text(sql).columns(column("v")).subquery("s"))
         return made.run(

@@ -195,6 +195,7 @@ def prepared(
         releases = tuple(replace(one, parts=tuple(map(bug, one.parts))) for one in releases)
     access = Remembering(
         serving,
+        subject.name,
         understood.bound,
         NOON,
         house.limit_s,

@@ -73,5 +73,5 @@ def planted(bug: Broken) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gateway.executing.add_noise", too_little)
         patch.setattr("gateway.executing.with_choices", too_sure)
-        patch.setattr("gateway.source_access.bound_release", too_much)
+        patch.setattr("gateway.serving.bound_release", too_much)
         yield

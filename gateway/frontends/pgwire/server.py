@@ -31,7 +31,8 @@ MOST_ENTERING_OF_ADDRESS: Final = 50
 _ASIDE: Final = 8
 _TICK_S: Final = 0.25
 _IDLE_S: Final = 8 * 3600.0
-_GRACE_S: Final = 2.0
+_GRACE_S: Final = 1.25
+_LAST_S: Final = 0.75
 _BACKLOG: Final = 512
 
 Found = TypeVar("Found")
@@ -173,7 +174,7 @@ class WireServer:
         self._empty = asyncio.Event()
         if self._clients:
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._empty.wait(), _GRACE_S)
+                await asyncio.wait_for(self._empty.wait(), _LAST_S)
         if self._clock is not None:
             self._clock.cancel()
         await asyncio.sleep(0)

@@ -1,8 +1,10 @@
 """Listen on the REST port: bound before anything starts, so that a taken port is one clear line."""
 
 import asyncio
+import math
 import signal
 import socket
+import threading
 from collections.abc import Callable
 from types import FrameType
 
@@ -15,8 +17,8 @@ from gateway.errors import Code, OperatorError
 from gateway.frontends.admission import Admission
 from gateway.frontends.rest.protocol import MOST_CONNECTIONS, MOST_OF_ADDRESS, TimedProtocol
 
-_GRACE_S = 2  # for requests to finish
-_LAST_S = 2  # for those that were given up to say so
+_GRACE_S = 1.0  # for requests to finish
+_LAST_S = 1  # for those that were given up to say so
 _BACKLOG = 512
 _HANDSHAKE_S = 10.0
 
@@ -24,9 +26,12 @@ _HANDSHAKE_S = 10.0
 class _Server(uvicorn.Server):
     """Gives requests up before it cancels them, so that their clients are told; its connections have deadlines."""
 
-    def __init__(self, config: uvicorn.Config, give_up: Callable[[], object]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, give_up: Callable[[], object], also: Callable[[], object]
+    ) -> None:
         super().__init__(config)
         self._give_up = give_up
+        self._also = also
         self._admission = Admission(MOST_CONNECTIONS, MOST_OF_ADDRESS)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -51,11 +56,17 @@ class _Server(uvicorn.Server):
         self.started = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        later = asyncio.get_running_loop().call_later(_GRACE_S, self._give_up)
+        _aside(self._also)
+        later = asyncio.get_running_loop().call_later(_GRACE_S, _aside, self._give_up)
         try:
             await super().shutdown(sockets)
         finally:
             later.cancel()
+
+
+def _aside(work: Callable[[], object]) -> None:
+    """In a thread of its own: the loop goes on telling clients."""
+    threading.Thread(target=work, name="stopping", daemon=True).start()
 
 
 class Stop:
@@ -114,8 +125,10 @@ def serve_until(
     listener: socket.socket,
     settings: Settings,
     give_up: Callable[[], object] = bool,
+    *,
+    also: Callable[[], object] = bool,
 ) -> None:
-    """Serve until told to stop.
+    """Serve until told to stop; then whatever is stopped by `also` begins to stop at the same time.
 
     Requests under way get a moment to finish; then `give_up` ends whatever they wait for, because a
     thread cannot be cancelled and the process would not end before it.
@@ -130,9 +143,9 @@ def serve_until(
         ws="none",
         ssl_certfile=settings.tls_cert,
         ssl_keyfile=settings.tls_key,
-        timeout_graceful_shutdown=_GRACE_S + _LAST_S,
+        timeout_graceful_shutdown=math.ceil(_GRACE_S + _LAST_S),
     )
-    server = _Server(config, give_up)
+    server = _Server(config, give_up, also)
 
     async def serve() -> None:
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.workers

@@ -365,7 +365,8 @@ from engines.duckdb_process.test_pool import HEAVY, children_of, monotonic, pool
 import threading
 from contextlib import ExitStack
 pool = pool_of(Path({str(file)!r}))
-process = ExitStack().enter_context(pool.lease("alice", 60)).process
+held = ExitStack()
+process = held.enter_context(pool.lease("alice", 60)).process
 threading.Thread(target=lambda: list(process.run(HEAVY, (), monotonic() + 60))).start()
 print(zygote_of(pool), children_of(zygote_of(pool))[-1], flush=True)
 """
