@@ -7,7 +7,7 @@ from gateway.binding.statement import Kind, Statement
 from gateway.cells import answer_columns, answer_intervals, in_ranges
 from gateway.errors import Code, Refusal, UnsupportedSql
 from gateway.executing import Executed
-from gateway.finishing import run_finishing
+from gateway.finishing import UNDEFINED, finish, run_finishing
 from gateway.house import House
 from gateway.packed.ends import EndsRows
 from gateway.paid import Paid
@@ -37,7 +37,8 @@ def finished(  # noqa: PLR0913, PLR0917 - everything that an answer says
     sql = cut.finishing if cut.traced is None else cut.traced.finishing
     most = serving.policy.sizes.result_rows
     with house.twin.borrowed(question.subject.name, understood.view.shown) as twin:
-        rows = run_finishing(sql, done.constants, twin, most)
+        done_with = finish(sql, done.constants, twin, most)
+        rows = done_with.rows
         simulated = with_simulated(
             cut,
             rows,
@@ -65,6 +66,7 @@ def finished(  # noqa: PLR0913, PLR0917 - everything that an answer says
             *paid.notices,
             *in_ranges(one.priced.rolled for one in done.noisy.values()),
             *simulated.notices,
+            *((UNDEFINED,) if done_with.undefined or done.undefined else ()),
         ),
         reused=paid.reused,
     )

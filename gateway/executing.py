@@ -8,7 +8,7 @@ from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
 from gateway.catalog.own import is_own
 from gateway.engines.staged import StagedRows
 from gateway.errands import Counts, ErrandRelease, put_together, sizes
-from gateway.finishing import Constant, fetched, released, run_finishing, staged
+from gateway.finishing import Constant, fetched, finish, released, staged
 from gateway.house import House
 from gateway.noise.noisy import NOT_ASKED, NoisyTable, add_noise, with_choices
 from gateway.noise.pricing import Priced
@@ -37,12 +37,13 @@ class Bill:
 class Executed:
     """Constants for the twin, and the noisy tables among them by the names of their releases.
 
-    `small` has the rows of each release whose aggregates are blank.
+    `small` has the rows of each release whose aggregates are blank. `undefined`: NULL was staged where there is no value.
     """
 
     constants: Mapping[str, Constant]
     noisy: Mapping[str, NoisyRelease]
     small: Mapping[str, frozenset[int]]
+    undefined: bool = False
 
 
 def executed(  # noqa: PLR0913, PLR0917 - a statement and where it runs
@@ -61,6 +62,7 @@ def executed(  # noqa: PLR0913, PLR0917 - a statement and where it runs
     noisy: dict[str, NoisyRelease] = {}
     small: dict[str, frozenset[int]] = {}
     waiting = iter(bill.releases)
+    undefined = False
     for step in cut.steps if isinstance(cut, Cut) else ():
         match step:
             case Release():
@@ -87,9 +89,10 @@ def executed(  # noqa: PLR0913, PLR0917 - a statement and where it runs
             case Stage():
                 most = serving.policy.sizes.result_rows
                 with house.twin.borrowed(question.subject.name, understood.view.shown) as twin:
-                    found = run_finishing(step.sql, constants, twin, most)
-                there[step.name] = staged(step, found)
-    return Executed(constants, noisy, small)
+                    found = finish(step.sql, constants, twin, most)
+                undefined |= found.undefined
+                there[step.name] = staged(step, found.rows)
+    return Executed(constants, noisy, small, undefined=undefined)
 
 
 def _noisy(

@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import chain, repeat
 from operator import itemgetter
-from typing import Protocol, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from gateway.binding.bound import Empty, Fetch, Release, Sql, Stage
 from gateway.binding.describing import columns_of
@@ -25,8 +25,15 @@ from gateway.noise.texts import cell_text, interval_texts, key_texts
 from gateway.packed.texts import Row, Rows, Texts
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate
+from gateway.twin.refused import TwinRefused
 
 Column: TypeAlias = Sequence[str | None]
+UNDEFINED: Final = (
+    "NULL stands where there is no value, such as in a quotient by a noisy number that is 0"
+)
+_DATA_EXCEPTION: Final = (
+    "22"  # of SQLSTATE: a division by zero, a logarithm of 0, a number out of range
+)
 _TRUTH = {"t": "true", "f": "false"}
 _NO_NUMBER = frozenset({"NaN", "Infinity", "-Infinity", "infinity", "-infinity"})
 
@@ -113,10 +120,32 @@ def fetched(step: Fetch | Empty, rows: StagedRows | None) -> Constant:
     return Constant(columns, texts)
 
 
+@dataclass(frozen=True)
+class Finished:
+    """The rows of a finishing or a stage; `undefined`: NULL stands in it where PostgreSQL has no value."""
+
+    rows: Rows
+    undefined: bool
+
+
+def finish(sql: Sql, constants: Mapping[str, Constant], twin: Runner, most_rows: int) -> Finished:
+    """As it was written; with its guards where the numbers that were released make PostgreSQL raise."""
+    try:
+        return Finished(_run(sql, constants, twin, most_rows), undefined=False)
+    except TwinRefused as refused:
+        if sql.guarded is None or not refused.sqlstate.startswith(_DATA_EXCEPTION):
+            raise
+    return Finished(_run(sql.guarded, constants, twin, most_rows), undefined=True)
+
+
 def run_finishing(
     sql: Sql, constants: Mapping[str, Constant], twin: Runner, most_rows: int
 ) -> Rows:
-    """The rows of a finishing or a stage."""
+    """The rows alone."""
+    return finish(sql, constants, twin, most_rows).rows
+
+
+def _run(sql: Sql, constants: Mapping[str, Constant], twin: Runner, most_rows: int) -> Rows:
     ready = filled(sql, constants)
     return twin.run(ready.text, ready.parameters, most_rows)
 

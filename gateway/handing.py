@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gateway.binding.bound import Cut, Sql
 from gateway.cells import in_ranges
 from gateway.executing import Executed
-from gateway.finishing import Constant, Filled, filled, with_literals
+from gateway.finishing import UNDEFINED, Constant, Filled, filled, with_literals
 from gateway.paid import Paid
 from gateway.understanding import Understood
 
@@ -36,10 +36,17 @@ class Handed:
     notices: tuple[str, ...] = ()
 
 
-def handed(understood: Understood, paid: Paid, done: Executed | None) -> Handed:
-    """What there is to run."""
+def handed(
+    understood: Understood, paid: Paid, done: Executed | None, *, undefined: bool = False
+) -> Handed:
+    """What there is to run: with guards where it is known to be `undefined` without."""
     cut = understood.bound
     if not isinstance(cut, Cut) or done is None:
         return Handed(None)
-    notices = in_ranges(one.priced.rolled for one in done.noisy.values())
-    return Handed(Finishing(cut.finishing, done.constants), (*paid.notices, *notices))
+    sql = cut.finishing.guarded if undefined else None
+    notices = (
+        *paid.notices,
+        *in_ranges(one.priced.rolled for one in done.noisy.values()),
+        *((UNDEFINED,) if undefined or done.undefined else ()),
+    )
+    return Handed(Finishing(sql or cut.finishing, done.constants), notices)

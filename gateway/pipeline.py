@@ -22,6 +22,7 @@ from gateway.errands import whole
 from gateway.errors import Code, SourceStopped, SyntaxRefused
 from gateway.executing import Bill, Executed, executed
 from gateway.fates import Fate, recorded
+from gateway.finishing import finish
 from gateway.handing import Handed, handed
 from gateway.house import House
 from gateway.keeping import Keeping
@@ -33,10 +34,12 @@ from gateway.policy.reported import ranges_of
 from gateway.policy.subjects import Subject
 from gateway.pricing import Sold, Spending, bought, estimated
 from gateway.question import Answer, Estimate, Request
+from gateway.rehearsal import rehearse
 from gateway.sensitivity.analyse import analyse
 from gateway.sensitivity.rolled import Rolled, rolled
 from gateway.serving import Serving
 from gateway.source_access import SourceAccess
+from gateway.twin.refused import TwinRefused
 from gateway.understanding import Question, Understood, understand
 from gateway.units import Epsilon
 from gateway.zones import moment_in, require_zone_does_not_matter
@@ -66,7 +69,8 @@ def release(
         on_grid(house.pace, house.grid(), cancelled) as grid,
     ):
         walked = _walked(house, subject, request, fate, grid, cancelled)
-    return handed(walked.understood, walked.paid, walked.done)
+        undefined = _is_undefined(house, walked)
+    return handed(walked.understood, walked.paid, walked.done, undefined=undefined)
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,19 @@ class Walked:
     receipt: Receipt | None = None
     paid: Paid = NOTHING_PAID
     done: Executed | None = None
+
+
+def _is_undefined(house: House, walked: Walked) -> bool:
+    """Whether the finishing needs its guards; whatever else is wrong with it whoever runs it is told."""
+    cut = walked.understood.bound
+    if walked.done is None or not isinstance(cut, Cut) or cut.finishing.guarded is None:
+        return False
+    most = walked.serving.policy.sizes.result_rows
+    with house.twin.borrowed(walked.question.subject.name, walked.understood.view.shown) as twin:
+        try:
+            return finish(cut.finishing, walked.done.constants, twin, most).undefined
+        except TwinRefused:
+            return False
 
 
 def _answered(house: House, walked: Walked, grid: Grid, cancelled: threading.Event) -> Answer:
@@ -128,7 +145,7 @@ def _walked(  # noqa: PLR0913, PLR0917 - a question and everything about it
         raise about_a_connection(understood.bound.statement)
     require_zone_does_not_matter(understood.bound, request.zone)
     spending = Spending(request, understood, analysed(understood.bound, serving, question.asked_at))
-    serving.rehearse(spending.analyses, understood.bound, question.asked_at)
+    _rehearse(house, question, serving, spending)
     spending = at_accuracy(house.journal, serving, question.subject.name, spending)
     bill: Bill | Receipt
     with SourceAccess(
@@ -163,7 +180,7 @@ def estimate(house: House, subject: Subject, request: Request, front_end: str) -
         spending = Spending(
             request, understood, analysed(understood.bound, serving, question.asked_at)
         )
-        serving.rehearse(spending.analyses, understood.bound, question.asked_at)
+        _rehearse(house, question, serving, spending)
         spending = at_accuracy(house.journal, serving, question.subject.name, spending)
         if not spending.measures:
             releases = bought(serving, spending, None)
@@ -175,6 +192,17 @@ def estimate(house: House, subject: Subject, request: Request, front_end: str) -
             foreseen.releases,
         )
         return replace(said, reused=foreseen.reused, notices=(*foreseen.notices, *said.notices))
+
+
+def _rehearse(house: House, question: Question, serving: Serving, spending: Spending) -> None:
+    """Refuse what the source or the twin cannot compute, before it is charged."""
+    understood = spending.understood
+    cut = understood.bound
+    if not isinstance(cut, Cut):
+        raise BrokenPlan("a statement without releases is rehearsed")
+    serving.rehearse(spending.analyses, cut, question.asked_at)
+    borrow = partial(house.twin.borrowed, question.subject.name, understood.view.shown)
+    rehearse(cut, spending.releases, borrow, serving.policy.sizes.result_rows)
 
 
 def held(house: House, receipt: Receipt, grid: Grid, cancelled: threading.Event) -> Answer:

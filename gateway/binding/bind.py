@@ -13,7 +13,13 @@ from sqlglot.tokenizer_core import Token, TokenType
 from gateway.binding.bound import Bound, Cut, Passing, Release, ResultColumn, Sql, Traced
 from gateway.binding.chatter import as_chatter, is_chatter, without_database
 from gateway.binding.cutting import Cutting
-from gateway.binding.describing import Describe, described, require_agreement, traced_agrees
+from gateway.binding.describing import (
+    Describe,
+    described,
+    require_agreement,
+    traced_agrees,
+    with_agreed_guards,
+)
 from gateway.binding.dialect import DIALECT
 from gateway.binding.environment import Environment
 from gateway.binding.given import Given
@@ -24,7 +30,7 @@ from gateway.binding.queries import Queries
 from gateway.binding.relation import Rows
 from gateway.binding.shapes import check_shape
 from gateway.binding.spellings import askable, with_medians
-from gateway.binding.staging import rendered
+from gateway.binding.staging import sql_of
 from gateway.binding.statement import Kind, Statement, classify
 from gateway.binding.texts import check_literals, check_same, with_parameters, without_intervals
 from gateway.binding.tracing import Followed, followed, with_ends
@@ -67,7 +73,8 @@ def _agreed(cut: Cut, original: tuple[ResultColumn, ...], describe: Describe) ->
             raise
         return instead
     traced = cut.traced if traced_agrees(cut, original, describe) else None
-    return replace(cut, result=original, traced=traced, instead=instead)
+    agreed = replace(cut, result=original, traced=traced, instead=instead)
+    return with_agreed_guards(agreed, describe)
 
 
 def _bound_or_chatter(statement: Statement, dataset: Dataset, parameters: Sequence[Given]) -> Bound:
@@ -173,11 +180,10 @@ def _sql(tree: exp.Expression) -> Sql:
 def _parted(tree: exp.Expression) -> Sql:
     with_ = tree.args.get("with_")
     if with_ is None:
-        return Sql("", rendered(tree))
+        return sql_of([], tree)
     body = tree.copy()
     body.set("with_", None)
-    ctes = ", ".join(rendered(one) for one in with_.expressions)
-    return Sql(ctes, rendered(body), recursive=bool(with_.args.get("recursive")))
+    return sql_of(with_.expressions, body, recursive=bool(with_.args.get("recursive")))
 
 
 def _names(tokens: list[Token]) -> list[str]:

@@ -26,12 +26,17 @@ from gateway.plan.uses import Use
 class Sql:
     """A query for the twin in two parts, so that constant relations can be put before its CTEs.
 
+    `guarded` is the same query with NULL where numbers of a release would make PostgreSQL raise; None where they cannot.
+    `can_raise`: it has more in it than columns and their order.
+
     INVARIANT: it names only constant relations, its own CTEs, and what every PostgreSQL has.
     """
 
     ctes: str
     body: str
     recursive: bool = False
+    guarded: "Sql | None" = None
+    can_raise: bool = False
 
     def text(self, constants: Mapping[str, str] | None = None) -> str:
         """The query with the constant relations, each given as the SQL that makes it, in place."""

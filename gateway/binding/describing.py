@@ -8,13 +8,18 @@ INVARIANT: describing runs nothing and reads nothing, so it tells no more than t
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import replace
+from typing import Final, Protocol
 
-from gateway.binding.bound import Cut, Empty, Fetch, Release, ResultColumn, Stage
+from gateway.binding.bound import Cut, Empty, Fetch, Release, ResultColumn, Sql, Stage
 from gateway.binding.names import in_quotes
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Reason, Refusal, UnsupportedSql
 from gateway.plan.types import BIGINT, DOUBLE
+
+_ABOUT_THE_TEXT: Final = frozenset(
+    {Reason.SYNTAX_ERROR, Reason.NOT_PERMITTED, Reason.UNSUPPORTED_SQL}
+)
 
 
 class Column(Protocol):
@@ -69,16 +74,41 @@ def traced_agrees(cut: Cut, original: tuple[ResultColumn, ...], describe: Descri
     try:
         found = described(cut.traced.finishing.text(there), describe)
     except Refusal as refusal:
-        if refusal.reason not in {
-            Reason.SYNTAX_ERROR,
-            Reason.NOT_PERMITTED,
-            Reason.UNSUPPORTED_SQL,
-        }:
+        if refusal.reason not in _ABOUT_THE_TEXT:
             raise
         return False  # an aggregate of PostgreSQL's that is not known here
     many = len(cut.traced.readings)
     numbers = {one.type_name for one in found[-many:]}
     return found[:-many] == original and numbers == {str(BIGINT)}
+
+
+def with_agreed_guards(cut: Cut, describe: Describe) -> Cut:
+    """The cut without the guards that PostgreSQL reads otherwise than what they guard."""
+    there = {in_quotes(one.name): stand_in(one) for one in cut.steps if not isinstance(one, Stage)}
+
+    def agreed(sql: Sql) -> Sql:
+        if sql.guarded is None:
+            return sql
+        try:
+            same = described(sql.guarded.text(there), describe) == described(
+                sql.text(there), describe
+            )
+        except Refusal as refusal:
+            if refusal.reason not in _ABOUT_THE_TEXT:
+                raise
+            same = False
+        return sql if same else replace(sql, guarded=None)
+
+    traced = cut.traced
+    return replace(
+        cut,
+        steps=tuple(
+            replace(one, sql=agreed(one.sql)) if isinstance(one, Stage) else one
+            for one in cut.steps
+        ),
+        finishing=agreed(cut.finishing),
+        traced=None if traced is None else replace(traced, finishing=agreed(traced.finishing)),
+    )
 
 
 def stand_in(step: Release | Fetch | Empty) -> str:

@@ -94,7 +94,9 @@ def _values(key: Scalar) -> int | None:
     domain = key.domain if isinstance(key, Ref) else None
     if not isinstance(domain, Values | Interval) or domain.size > _MOST_VALUES:
         return None
-    return domain.size
+    # a filter may leave out the ends of an interval, where they are declared steps
+    on_steps = isinstance(domain, Interval) and domain.step != kind.resolution
+    return domain.size - 2 if on_steps else domain.size
 
 
 def _tellable(kind: ColumnType) -> bool:

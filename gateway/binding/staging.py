@@ -4,6 +4,9 @@ INVARIANT: what is staged is Free, so everything in it was public or released be
 with columns by place, so no name of the analyst's is relied on.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from sqlglot import exp
 
 from gateway.binding.bound import Sql
@@ -11,6 +14,7 @@ from gateway.binding.cutting import Cutting
 from gateway.binding.dialect import DIALECT
 from gateway.binding.ends import has_end
 from gateway.binding.environment import Environment
+from gateway.binding.guards import can_raise, with_guards
 from gateway.binding.names import quoted
 from gateway.binding.relation import Free
 from gateway.binding.sources import Leaf
@@ -139,10 +143,31 @@ class Staging:
             with_ = body.args.get("with_")
             ctes = [] if with_ is None else with_.expressions
             body.set("with_", None)
-        shown = ", ".join(rendered(one) for one in ctes)
-        return Sql(shown, rendered(body), recursive=recursive)
+        return sql_of(ctes, body, recursive=recursive)
 
 
 def rendered(node: exp.Expression) -> str:
     """SQL for the twin."""
     return DIALECT.generate(node)
+
+
+def sql_of(ctes: Sequence[exp.Expression], body: exp.Expression, *, recursive: bool = False) -> Sql:
+    """The query, and its form with guards where it needs some."""
+    parts = [*ctes, body]
+    guarded = [with_guards(one) for one in parts]
+    plain = _shown(parts, recursive=recursive)
+    return replace(
+        plain,
+        guarded=_shown(
+            [one if other is None else other for one, other in zip(parts, guarded, strict=True)],
+            recursive=recursive,
+        )
+        if any(guarded)
+        else None,
+        can_raise=any(map(can_raise, parts)),
+    )
+
+
+def _shown(parts: Sequence[exp.Expression], *, recursive: bool) -> Sql:
+    *ctes, body = parts
+    return Sql(", ".join(map(rendered, ctes)), rendered(body), recursive=recursive)

@@ -124,7 +124,8 @@ def _rows(stage: Stage, chance: random.Random, *, most: int) -> StagedRows:
         tuple(_value(of, chance) for _, of in columns)
         for _ in range(chance.choice((0, 1, 1, most)))
     )
-    return StagedRows(columns, tuple(dict.fromkeys(rows)))
+    # whatever a statement says of its rows, they may be there several times
+    return StagedRows(columns, rows if most == 1 else rows * chance.choice((1, 1, 3)))
 
 
 def _value(  # noqa: PLR0911 - one answer for each kind

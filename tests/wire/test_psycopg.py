@@ -376,3 +376,37 @@ def test_connection_is_inside_tls_when_asked(gateway: WireGateway) -> None:
     with psycopg.connect(gateway.url(tls=True), connect_timeout=20) as connection:
         assert connection.pgconn.ssl_in_use
         assert connection.execute(_REGIONS).fetchall() == _ROWS
+
+
+_NOBODY = "SELECT sum(income) / count(*) AS x, count(*) FROM patients WHERE birth_year = 1921"
+
+
+@pytest.mark.parametrize(
+    "before",
+    ["", "PREPARE q AS ", "COPY ", "DECLARE c CURSOR WITH HOLD FOR "],
+    ids=["query", "prepared", "copy", "cursor"],
+)
+def test_number_without_a_value_is_null_with_a_notice(
+    gateway: WireGateway, alice: psycopg.Connection, before: str
+) -> None:
+    """However it is asked; and in a transaction, which goes on."""
+    notices: list[str] = []
+    alice.add_notice_handler(lambda one: notices.append(one.message_primary or ""))
+    with charging(gateway, 1), alice.transaction():
+        if before == "COPY ":
+            with alice.cursor().copy(f"COPY ({_NOBODY}) TO STDOUT") as copy:
+                assert [bytes(one) for one in copy] == [b"\\N\t0\n"]
+        else:
+            found = alice.execute(f"{before}{_NOBODY}")
+            if before:
+                found = alice.execute("EXECUTE q" if before[0] == "P" else "FETCH ALL FROM c")
+            assert found.fetchall() == [(None, 0)]
+    assert any("NULL stands where" in one for one in notices)
+
+
+def test_quotient_by_a_literal_zero_is_the_error_of_postgresql_and_costs_nothing(
+    gateway: WireGateway, alice: psycopg.Connection
+) -> None:
+    """It is found before the charge."""
+    with charging(gateway, 0), pytest.raises(psycopg.errors.DivisionByZero):
+        alice.execute("SELECT count(*), 1 / 0 FROM patients")

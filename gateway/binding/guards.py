@@ -1,0 +1,235 @@
+"""Guards around operators of a finishing: NULL in the place of an error that depends on the numbers of a release.
+
+A noisy count may be 0, and so may that of an empty listed group. PostgreSQL then raises for the whole statement, which
+was paid for. The guarded text is run where the text as it was written has raised, so where PostgreSQL has an answer
+it stays PostgreSQL's. What reads no column is left as it is: `1 / 0` raises whatever was released.
+
+INVARIANT: a guard gives NULL where PostgreSQL would raise and the value elsewhere, of the same type: texts without a
+type (`'0'`) take that of the operand, and a CASE with one branch has that of the branch. Only a `numeric` power that is
+beyond every double, and an exponential of it, are NULL as well.
+"""
+
+from collections.abc import Callable
+from typing import Final, TypeAlias
+
+from sqlglot import exp
+
+from gateway.binding.names import name_of_function, quoted, result_name
+
+Guard: TypeAlias = Callable[[exp.Expression], exp.Expression]
+
+_MOST_NODES: Final = 20_000  # an operand that a guard repeats may have guards in it
+_LARGEST_LOGARITHM: Final = "690"  # e to that is a double, and so is one by it
+_WHOLE: Final = frozenset({exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
+_READ: Final = frozenset(
+    {
+        *(exp.DType.DECIMAL, exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.BOOLEAN, exp.DType.UUID),
+        *(exp.DType.DATE, exp.DType.TIME, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ),
+        exp.DType.INTERVAL,
+    }
+)
+_DIVISIONS: Final = (exp.Div, exp.Mod, exp.IntDiv)
+# nodes that cannot raise over columns that are there
+_HARMLESS: Final = (
+    *(exp.Select, exp.Alias, exp.Column, exp.Identifier, exp.Star, exp.From, exp.Table),
+    *(exp.TableAlias, exp.Order, exp.Ordered, exp.With, exp.CTE, exp.Paren),
+)
+
+
+def can_raise(tree: exp.Expression) -> bool:
+    """Whether anything but columns and their order stands in it."""
+    return any(not isinstance(one, _HARMLESS) for one in tree.walk())
+
+
+def with_guards(tree: exp.Expression) -> exp.Expression | None:
+    """The query with guards; None where there is nothing to guard, or it would become too long."""
+    made = tree.copy()
+    found = [
+        one
+        for one in made.walk(bfs=False)
+        if isinstance(one, exp.Expression) and _can_be_guarded(one)
+    ]
+    for select in made.find_all(exp.Select):
+        select.set("expressions", [_named(one) for one in select.expressions])
+    # the innermost first: what is repeated has its guards then
+    for node in reversed(found):
+        guarded = _guarded(node)
+        if node is made:
+            return None  # a query is never an operator
+        node.replace(guarded)
+        if sum(1 for _ in made.walk()) > _MOST_NODES:
+            return None
+    return made if found else None
+
+
+def _named(item: exp.Expression) -> exp.Expression:
+    """A column is called after its expression where nothing else is said, and a guard is another expression."""
+    if not _can_be_guarded(item):
+        return item
+    return exp.Alias(this=item, alias=quoted(result_name(item)))
+
+
+def _can_be_guarded(node: exp.Expression) -> bool:
+    if isinstance(node, _DIVISIONS):
+        return _reads(node.expression)
+    if isinstance(node, exp.Pow):
+        return _reads(node)
+    if isinstance(node, exp.Cast):
+        return node.to.this in _WHOLE | _READ and _reads(node.this)
+    if isinstance(node, exp.Anonymous):
+        return _name(node) in _FUNCTIONS and _reads(node)
+    return False
+
+
+def _reads(node: exp.Expression) -> bool:
+    return node.find(exp.Column) is not None
+
+
+def _guarded(node: exp.Expression) -> exp.Expression:
+    if isinstance(node, _DIVISIONS):
+        out = node.copy()
+        out.set("expression", _not_zero(node.expression))
+        return out
+    if isinstance(node, exp.Pow):
+        return _power(node, node.this, node.expression)
+    if isinstance(node, exp.Cast):
+        return _cast(node)
+    return _FUNCTIONS[_name(node)](node)
+
+
+def _name(node: exp.Expression) -> str:
+    return name_of_function(node) if isinstance(node, exp.Anonymous) else ""
+
+
+def _call(name: str, *parts: exp.Expression) -> exp.Expression:
+    return exp.Anonymous(this=name, expressions=[one.copy() for one in parts])
+
+
+def _text(value: str) -> exp.Expression:
+    return exp.Literal.string(value)
+
+
+def _not_zero(what: exp.Expression) -> exp.Expression:
+    return _call("NULLIF", what, _text("0"))
+
+
+def _positive(what: exp.Expression) -> exp.Expression:
+    return _not_zero(_call("GREATEST", what, _text("0")))
+
+
+def _only(condition: exp.Condition, what: exp.Expression) -> exp.Expression:
+    return exp.Paren(this=exp.Case(ifs=[exp.If(this=condition, true=what.copy())]))
+
+
+def _compared(kind: type[exp.Binary], one: exp.Expression, other: exp.Expression) -> exp.Condition:
+    return kind(this=exp.Paren(this=one.copy()), expression=other.copy())
+
+
+def _all(*conditions: exp.Condition) -> exp.Condition:
+    return exp.Paren(this=exp.and_(*conditions, copy=False))
+
+
+def _divided(call: exp.Expression) -> exp.Expression:
+    """`mod` and `div`."""
+    first, *others = call.expressions
+    return _call(call.this, first, *map(_not_zero, others))
+
+
+def _logarithm(call: exp.Expression) -> exp.Expression:
+    parts = [_positive(one) for one in call.expressions]
+    if len(parts) > 1:
+        parts[0] = _call("NULLIF", parts[0], _text("1"))  # whose logarithm is 0
+    return _call(call.this, *parts)
+
+
+def _between(low: str, high: str) -> Guard:
+    def guarded(call: exp.Expression) -> exp.Expression:
+        if len(call.expressions) != 1:
+            return call.copy()
+        [what] = call.expressions
+        return _only(
+            _all(_compared(exp.GTE, what, _text(low)), _compared(exp.LTE, what, _text(high))), call
+        )
+
+    return guarded
+
+
+def _root(call: exp.Expression) -> exp.Expression:
+    if len(call.expressions) != 1:
+        return call.copy()
+    return _only(_compared(exp.GTE, call.expressions[0], _text("0")), call)
+
+
+def _powered(call: exp.Expression) -> exp.Expression:
+    if len(call.expressions) != 2:  # noqa: PLR2004 - a base and an exponent
+        return call.copy()
+    return _power(call, *call.expressions)
+
+
+def _power(whole: exp.Expression, base: exp.Expression, exponent: exp.Expression) -> exp.Expression:
+    """Of 0 to what is not negative; of a negative base to a whole exponent; and not beyond a double."""
+    double = exp.DataType.build("double")
+    logarithm = exp.Mul(
+        this=exp.Cast(this=exp.Paren(this=exponent.copy()), to=double.copy()),
+        expression=_call(
+            "LN", _positive(_call("ABS", exp.Cast(this=base.copy(), to=double.copy())))
+        ),
+    )
+    of_zero = _all(
+        _compared(exp.EQ, base, _text("0")), _compared(exp.GTE, exponent, exp.Literal.number(0))
+    )
+    of_others = _all(
+        exp.Paren(
+            this=exp.or_(
+                _compared(exp.GT, base, _text("0")),
+                _compared(exp.EQ, exponent, _call("TRUNC", exponent)),
+                copy=False,
+            )
+        ),
+        exp.LTE(this=_call("ABS", logarithm), expression=exp.Literal.number(_LARGEST_LOGARITHM)),
+    )
+    return _only(exp.or_(of_zero, of_others, copy=False), whole)
+
+
+def _cast(cast: exp.Cast) -> exp.Expression:
+    """A text is tried as it is, a number as the whole number that it is rounded to; other types do not raise."""
+    text = exp.Cast(this=exp.Paren(this=cast.this.copy()), to=exp.DataType.build("text"))
+    wanted = _text(cast.to.sql(dialect="postgres"))
+    kind = exp.Cast(this=_call("PG_TYPEOF", cast.this), to=exp.DataType.build("text"))
+    is_text = exp.In(
+        this=kind, expressions=[_text("text"), _text("character varying"), _text("character")]
+    )
+    valid = _call("PG_INPUT_IS_VALID", text, wanted)
+    number: exp.Expression = exp.true()
+    if cast.to.this in _WHOLE or cast.to.this is exp.DType.DECIMAL:
+        given: exp.Expression = text
+        if cast.to.this in _WHOLE:
+            rounded = _call("ROUND", exp.Cast(this=text.copy(), to=exp.DataType.build("numeric")))
+            given = exp.Cast(this=rounded, to=exp.DataType.build("text"))
+        number = exp.Case(
+            ifs=[
+                exp.If(
+                    this=_call("PG_INPUT_IS_VALID", text, _text("numeric")),
+                    true=_call("PG_INPUT_IS_VALID", given, wanted),
+                )
+            ],
+            default=exp.true(),
+        )
+    tried = exp.Case(ifs=[exp.If(this=is_text, true=valid)], default=number)
+    # once more around it: a CASE has no digits of its own
+    return exp.Cast(this=_only(tried, cast), to=cast.to.copy())
+
+
+_FUNCTIONS: Final[dict[str, Guard]] = {
+    "mod": _divided,
+    "div": _divided,
+    "ln": _logarithm,
+    "log": _logarithm,
+    "log10": _logarithm,
+    "sqrt": _root,
+    "exp": _between(f"-{_LARGEST_LOGARITHM}", _LARGEST_LOGARITHM),
+    "asin": _between("-1", "1"),
+    "acos": _between("-1", "1"),
+    "power": _powered,
+    "pow": _powered,
+}
