@@ -1,7 +1,7 @@
 """Bugs that the fuzzer has to find, planted from outside: nothing in the gateway knows how to be wrong.
 
-Each is a break that was there once: a licence that was read from spellings, keys that are equal in one type and not in
-another, a domain that was narrowed on a declared step.
+Each is a break that was there once: a licence that was read from spellings, a domain that was narrowed on a declared
+step, a licence that outlives its constraint.
 """
 
 import re
@@ -38,19 +38,6 @@ def spellings() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(free, "_written_value", written)
-        patch.setattr(licences.Licences, "meets_one", _meets_one)
-        yield
-
-
-@contextmanager
-def floats() -> Iterator[None]:
-    """Keys of released rows license a join, in whichever type they were computed and printed."""
-
-    def stay_apart(*_: object) -> bool:
-        return True
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(licences, "_stay_apart", stay_apart)
         patch.setattr(licences.Licences, "meets_one", _meets_one)
         yield
 
@@ -105,10 +92,6 @@ def _one_table(said: Sentence) -> bool:
     return "VALUES of one number" in said.features and "events" not in said.sql
 
 
-def _released_key(said: Sentence) -> bool:
-    return "released key of an expression" in said.features
-
-
 def _one_column(said: Sentence) -> bool:
     """The different values of a whole column that is held between two ends."""
     return (
@@ -138,7 +121,6 @@ class Plant:
 
 PLANTS: Final = {
     "spellings": Plant(spellings, _is_keyed, _one_table),
-    "floats": Plant(floats, _is_keyed, _released_key),
     "steps": Plant(steps, _is_coarse, _one_column),
 }
 

@@ -22,7 +22,7 @@ from gateway.budget.account import Currency
 from gateway.errands import Errand, ErrandRelease
 from gateway.errors import Code, Refusal
 from gateway.executing import Bill, executed
-from gateway.finishing import run_finishing
+from gateway.finishing import finish
 from gateway.house import House
 from gateway.noise.mechanism import DiscreteLaplace
 from gateway.noise.pricing import Shares
@@ -134,7 +134,7 @@ class Bench:
             return
         most = serving.policy.sizes.result_rows
         with house.twin.borrowed(subject.name, understood.view.shown) as twin:
-            run_finishing(cut.finishing, done.constants, twin, most)
+            finish(cut.finishing, done.constants, twin, most)
 
 
 def _silent(release: PricedRelease) -> ErrandRelease:
