@@ -8,7 +8,7 @@ from endtoend.corpus import bugs
 from endtoend.house import AskedGateway
 
 from gateway.errors import InternalError
-from gateway.serving import Serving
+from gateway.source_access import SourceAccess
 
 _CASES = every()
 # every refused statement is refused within milliseconds; of the accepted ones a sample runs
@@ -31,6 +31,6 @@ def test_bug_is_found_when_there_is_one(
     def fail(*_: object, **__: object) -> None:
         raise InternalError("planted")
 
-    monkeypatch.setattr(Serving, "run", fail)
+    monkeypatch.setattr(SourceAccess, "run", fail)
     accepted = [one for one in _CASES if not one.refused][:20]
     assert any("planted" in one for one in bugs(gateway, ((one, "listed") for one in accepted)))
