@@ -175,11 +175,18 @@ def _walked(  # noqa: PLR0913, PLR0917 - a question and everything about it
 
 
 def estimate(house: House, subject: Subject, request: Request, front_end: str) -> Estimate:
-    """What a question would cost, and how wide its noise would be: nothing is run or charged."""
-    with recorded(house, subject, request, front_end, estimate=True) as fate:
+    """What a question would cost, and how wide its noise would be: nothing is run or charged.
+
+    It leaves on the grid, too: a text that was bound for somebody else before is understood sooner.
+    """
+    with (
+        recorded(house, subject, request, front_end, estimate=True) as fate,
+        on_grid(house.pace, house.grid(), threading.Event()) as grid,
+    ):
         now = house.now()
         question, serving = asked(house, subject, request, front_end, now)
         understood = understand(question, serving.views, house.twin.borrowed)
+        grid.step_ms = serving.policy.results.reply_grid_ms
         if isinstance(understood.bound, Passing):
             return estimated(serving, None, ())
         require_zone_does_not_matter(understood.bound, request.zone)

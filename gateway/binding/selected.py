@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Final
 
 from sqlglot import exp
 
@@ -14,6 +15,8 @@ from gateway.binding.stars import Starred, all_columns, is_star, told_apart
 from gateway.plan.forms import Form, Reading, Readings
 
 QUERIES = (exp.Select, exp.SetOperation, exp.Values)
+# rows of releases behind one row; a query that reads itself twice doubles them, so beyond that none is followed
+_MOST_BEHIND: Final = 64
 
 
 class Selected:
@@ -47,7 +50,8 @@ class Selected:
         `steering` are the aggregates that decide which rows it has.
         """
         self._steering = steering
-        if self.wide and not self.groups:
+        behind = sum(len(source.rows.origins) for source in self.sources)
+        if self.wide and not self.groups and behind <= _MOST_BEHIND:
             for source in self.sources:
                 for one in source.rows.origins:
                     mine = replace(one, sure=one.sure and source.sure)

@@ -190,6 +190,7 @@ class Packing:
         self._waiting: list[list[bytes | None]] = []
         self._loose = 0
         self.many = 0
+        self.size = 0  # bytes of texts
 
     def add(self, columns: Sequence[Sequence[bytes | None]], rows: int) -> None:
         """Texts in UTF-8, column by column; the same number of columns each time."""
@@ -198,6 +199,7 @@ class Packing:
             self._blocks = [[] for _ in columns]
         for waiting, column in zip(self._waiting, columns, strict=True):
             waiting.extend(column)
+            self.size += sum(map(len, filter(None, column)))
         self.many += rows
         self._loose += rows
         while self._loose >= BLOCK:

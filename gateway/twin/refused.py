@@ -22,6 +22,7 @@ _MISSING = " does not exist"
 
 _STATES: Mapping[str, Code] = MappingProxyType(
     {
+        "08P01": Code.TWIN_SYNTAX,  # another number of parameters than the statement has
         "25006": Code.TWIN_UNSUPPORTED,  # would write
         "3D000": Code.TWIN_NOT_PERMITTED,  # a database
         "3F000": Code.TWIN_NOT_PERMITTED,  # a schema

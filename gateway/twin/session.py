@@ -31,7 +31,9 @@ _NAMES_OF_TYPES: Final = (
 )
 _NO_MODIFIER = -1
 _FIRST_OWN_OID = 16_384  # types below are PostgreSQL's own, the same in every database
-_ROWS_AT_ONCE = 512
+# few: how long a row is, is only known when it is there
+_ROWS_AT_ONCE = 64
+_LARGEST_RESULT = 128 << 20
 _RESET_S = 5.0
 _NAME_NO_SETTING = frozenset(
     {b"SELECT", b"SHOW", b"BEGIN", b"COMMIT", b"ROLLBACK", b"PREPARE", b"DEALLOCATE"}
@@ -90,6 +92,9 @@ class TwinSession:
                     _pack(part, rows)
                     if rows.many > most_rows:
                         raise TwinRefused("54000", f"the result has more than {most_rows} rows")
+                    if rows.size > _LARGEST_RESULT:
+                        most = f"{_LARGEST_RESULT >> 20} MB"
+                        raise TwinRefused("54000", f"the result has more than {most} of text")
             return rows.packed()
 
     def close(self) -> None:

@@ -272,3 +272,15 @@ def test_column_is_noisy_when_something_measured_is_in_it(sql: str, noisy: str) 
     assert isinstance(bound, Cut)
     assert bound.traced is not None
     assert "".join("x" if one else "-" for one in bound.traced.cells.noisy) == noisy
+
+
+def test_work_of_following_does_not_double_with_each_query_that_reads_another_twice() -> None:
+    """A row of 2^40 rows of releases is followed to none of them, and its columns stay noisy."""
+    made = ["c0 AS (SELECT COUNT(*) AS n FROM patients)"]
+    made += [
+        f"c{at} AS (SELECT a.n + b.n AS n FROM c{at - 1} a, c{at - 1} b)" for at in range(1, 41)
+    ]
+    bound = bind(f"WITH {', '.join(made)} SELECT n FROM c40", CLINIC)
+    assert isinstance(bound, Cut)
+    assert bound.traced is None
+    assert bound.again is None or all(bound.again.reads)

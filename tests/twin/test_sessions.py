@@ -6,7 +6,7 @@ import time
 import pytest
 from fix_twin import CLINIC, ENDLESS, OTHER, state
 
-from gateway.errors import REASON, Reason
+from gateway.errors import REASON, Code, Reason
 from gateway.twin import Twin, TwinRefused, TwinSession
 from gateway.twin.refused import code_of
 from gateway.twin.settings import SESSION
@@ -71,6 +71,16 @@ def test_result_that_is_too_long_ends_the_session(analyst: TwinSession) -> None:
     assert refused.value.reason is Reason.LIMIT_EXCEEDED
     with pytest.raises(TwinRefused, check=state("57P01")):
         analyst.run("SELECT 1")
+
+
+def test_result_of_too_much_text_ends_the_session(
+    analyst: TwinSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few rows may be long: the gateway holds no more of a result than it says."""
+    monkeypatch.setattr("gateway.twin.session._LARGEST_RESULT", 1 << 20)
+    with pytest.raises(TwinRefused, match="more than 1 MB of text") as refused:
+        analyst.run("SELECT repeat('x', 100000) FROM generate_series(1, 1000)")
+    assert refused.value.code is Code.TWIN_LIMIT
 
 
 @pytest.mark.parametrize("statement", ["COPY (SELECT 1) TO STDOUT", "COPY patients FROM STDIN"])
@@ -164,6 +174,7 @@ def _collect(session: TwinSession, refused: list[TwinRefused]) -> None:
         ("57P01", Reason.BACKEND_UNAVAILABLE),
         ("57P03", Reason.BACKEND_UNAVAILABLE),
         ("08006", Reason.BACKEND_UNAVAILABLE),
+        ("08P01", Reason.SYNTAX_ERROR),
         ("57014", Reason.TIMEOUT),
         ("25006", Reason.UNSUPPORTED_SQL),
         ("22012", Reason.SYNTAX_ERROR),
