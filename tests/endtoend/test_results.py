@@ -262,6 +262,16 @@ def test_reply_leaves_on_the_grid_of_its_dataset_or_on_the_longest(
     assert waited.moments == [moment]
 
 
+@pytest.mark.parametrize(("sql", "moment"), [(_COUNT, 250), ("SELECT * FROM patients", 4000)])
+def test_estimate_leaves_on_the_grid(gateway: AskedGateway, sql: str, moment: int) -> None:
+    """What was bound for somebody else before is understood sooner, and no estimate tells that."""
+    waited = Waited()
+    asking = _waiting(gateway, waited).asking
+    with suppress(Refusal):
+        asking.estimate(gateway.subjects["alice"], Request(sql, dataset="slow"))
+    assert waited.moments == [moment]
+
+
 def test_reply_leaves_at_once_when_its_dataset_has_no_grid(gateway: AskedGateway) -> None:
     """The negative control: who may ask a dataset without a grid waits for nobody else's."""
     waited = Waited()
