@@ -10,6 +10,8 @@ from typing import Any
 from sqlalchemy import (
     ARRAY,
     Label,
+    Select,
+    Subquery,
     Text,
     bindparam,
     cast,
@@ -19,6 +21,7 @@ from sqlalchemy import (
     null,
     nulls_last,
     select,
+    type_coerce,
 )
 from sqlalchemy.types import (
     BIGINT,
@@ -95,8 +98,11 @@ def constant(dialect: Dialect, node: Constant, staged: StagedRows, name: str) ->
     if node.one_for is None:
         return over(rows, names, owned=False)
     shown = {one.id: _comparable(rows.c[names[one.id]], one.type) for one in node.fields}
+    keys = [shown[one] for one in node.one_for]
+    if dialect == "duckdb":
+        return over(_least(rows, keys).subquery(name), names, owned=False)
     place = func.row_number().over(
-        partition_by=[shown[one] for one in node.one_for] or None,
+        partition_by=keys or None,
         order_by=[nulls_last(one.asc()) for one in shown.values()],
     )
     numbered = select(*rows.c, place.label("place")).subquery(f"{name}_places")
@@ -104,6 +110,23 @@ def constant(dialect: Dialect, node: Constant, staged: StagedRows, name: str) ->
         numbered.c.place <= literal_column("1")
     )
     return over(kept.subquery(name), names, owned=False)
+
+
+def _least(rows: Subquery, keys: list[Sql]) -> Select[Any]:
+    """The least row of each group, by all of its columns; NULL is greater than any value.
+
+    DuckDB 1.5 raises an internal error where a range of the joined column meets the first row of a window.
+    """
+    least = select(func.min(func.row(*rows.c)).label("least")).group_by(*keys)
+    found = least.subquery(f"{rows.name}_least").c.least
+    return select(
+        *(
+            type_coerce(func.struct_extract(found, literal_column(str(place))), one.type).label(
+                one.name
+            )
+            for place, one in enumerate(rows.c, 1)
+        )
+    )
 
 
 def _comparable(sql: Sql, of: ColumnType) -> Sql:

@@ -34,6 +34,11 @@ _HONEST = {
         "SELECT COUNT(*) FROM patients p JOIN (VALUES (-1), (1980)) v(y) ON v.y = p.birth_year",
         "SELECT COUNT(*) FROM patients WHERE birth_year = 1980",
     ),
+    "values and a range": (
+        """SELECT COUNT(*) FROM patients p JOIN (VALUES (1980), (1935), (2000)) v(y) ON v.y = p.birth_year
+        WHERE p.birth_year >= 1970 AND p.birth_year <= 1990""",
+        "SELECT COUNT(*) FROM patients WHERE birth_year = 1980",
+    ),
     "among values": (
         "SELECT COUNT(*) FROM patients WHERE birth_year IN (VALUES (1980), (01980))",
         "SELECT COUNT(*) FROM patients WHERE birth_year = 1980",

@@ -27,7 +27,7 @@ from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.labels import Released
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
-from gateway.plan.scalars import Call, Ref
+from gateway.plan.scalars import Call, Literal, Ref
 from gateway.plan.types import BIGINT, BOOLEAN, DOUBLE
 from gateway.sensitivity.measurement import Measurement, Rows
 
@@ -54,6 +54,7 @@ VISITS = Table(
 STAGED = {
     "_s1": StagedRows((("c1", BIGINT),), ((1,), (2,), (None,))),
     "_s2": StagedRows((("c1", BIGINT),), ()),
+    "_s3": StagedRows((("c1", BIGINT),), ((30,), (100,), (1,), (1,), (5,), (None,), (None,))),
 }
 
 
@@ -99,6 +100,17 @@ def joined(name: str) -> Join:
     return Join(left, right, on, outer=True)
 
 
+def ranged(low: int, high: int, *, outer: bool) -> Node:
+    """One row of a relation for each value, where the joined column is from `low` to `high`."""
+    left, right = scan("a"), constant("_s3")
+    k, same_value = Ref(left.fields[1]), Ref(right.fields[0])
+    once = replace(right, one_for=(right.fields[0].id,))
+    node = Join(left, once, Call("=", (k, same_value), BOOLEAN), outer=outer)
+    above = Call(">=", (k, Literal(low, BIGINT)), BOOLEAN)
+    below = Call("<=", (k, Literal(high, BIGINT)), BOOLEAN)
+    return Filter(node, Call("and", (above, below), BOOLEAN))
+
+
 def squared() -> Join:
     one, other = scan("a"), scan("b")
     return Join(one, other, same(one, other))
@@ -131,6 +143,9 @@ CASES: dict[str, tuple[Node, int, dict[object, int]]] = {
     "mark": (marked(), 1, {1: 1}),
     "join": (joined("_s1"), 3, {1: 2, 2: 2, None: 2}),
     "nothing": (joined("_s2"), 3, {None: 6}),
+    "range": (ranged(1, 4, outer=False), 3, {1: 2}),
+    "range, outer": (ranged(2, 5, outer=True), 3, {None: 2, 5: 1}),
+    "empty range": (ranged(6, 9, outer=False), 3, {}),
     "union": (united(), 1, {1: 4, 2: 4, 5: 2, None: 2}),
     "doubled": (doubled(), 1, {1: 2, 2: 2, 5: 1, None: 1}),
 }
