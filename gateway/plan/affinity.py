@@ -6,22 +6,26 @@ has the sum of such an expression has learned sums of its columns. Everything el
 GREATEST, ABS, rounding, division of whole numbers - can be made to tell rows on one side of a value from those on the
 other, as WHERE does. So it needs the right that WHERE needs, and the auditor compares it as it compares WHERE.
 
-A sum that leaves its type is NULL, and a float that is far larger than what is added to it loses it: both cut as well.
-Hence affine is only what stays within its type over the declared domain, and constants of floats are small.
+A number that leaves its type is NULL, a day beyond the calendar is too, and a float that is far larger than what is added
+to it loses it: all these cut as well. Hence affine is only what stays within its type over the declared domain, and what
+is not rounded so far that rows could be told apart (`affine_forms.py`). This holds above a condition, too: of
+`CASE WHEN c THEN x END + y` the condition is the CASE alone, where the sum is one that cuts nothing, and else all of it.
 
 INVARIANT: what is not known to be affine is a condition.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
-from types import MappingProxyType
+from itertools import pairwise
 from typing import Final
 
-from gateway.catalog.domains import Interval
+from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import ColumnRef
-from gateway.catalog.types import ColumnType, Family, Kind
+from gateway.catalog.types import ColumnType, Family
+from gateway.plan import affine_forms
+from gateway.plan.affine_forms import NUMBERS, Ends, Form
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import PerUnit
 from gateway.plan.joins import UnionAll
@@ -29,36 +33,16 @@ from gateway.plan.node import Node, nodes
 from gateway.plan.relations import Project
 from gateway.plan.scalars import Call, Case, Cast, Literal, Moment, Ref, Scalar, Shift, origins
 
-_NUMBERS: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
 _TIMES: Final = frozenset({Family.DATE, Family.TIMESTAMP})
-_WIDEST: Final = MappingProxyType(
-    {Kind.SMALLINT: 2**15 - 1, Kind.INTEGER: 2**31 - 1, Kind.BIGINT: 2**63 - 1}
-)
-# what may be added to a float of this size without losing more than a millionth, or a hundredth
-_ADDED: Final = MappingProxyType({Kind.DOUBLE: 2**30, Kind.REAL: 2**16})
-_FACTORS: Final = (Fraction(1, 10**9), Fraction(10**9))
 _MOST_DAYS: Final = 36_525
 _DAY: Final = 86_400_000_000
-_PRODUCT: Final = 2
+# a year from the ends of the calendar, whatever the zone
+_CALENDAR: Final = (Fraction(date.min.toordinal() + 366), Fraction(date.max.toordinal() - 366))
+_DAYS: Final = Fraction(date.max.toordinal())
 # of several values of one person they choose one
 _CHOOSING: Final = frozenset({"min", "max", "percentile_cont", "percentile_disc", "mode", "median"})
-
-Ends = tuple[Fraction, Fraction]
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """`degree`: of how many columns it is a product at most; None where it is a condition. `ends`: where its values are.
-
-    `mixed`: not all rows have it from the same column.
-    """
-
-    degree: int | None
-    ends: Ends | None = None
-    mixed: bool = False
-
-
-_CONDITION: Final = Form(None)
+_WITHIN: Final = frozenset({"min", "max", "avg", "percentile_cont", "percentile_disc", "median"})
+_ONE_OF: Final = frozenset({"coalesce", "greatest", "least"})
 
 
 @dataclass
@@ -66,11 +50,16 @@ class Affinity:
     """Of the expressions of one plan, once names are followed to where they were given."""
 
     _given: Mapping[str, tuple[Scalar, ...]]
+    _measured: Mapping[str, Measure] = field(default_factory=dict)
     _forms: dict[str, Form] = field(default_factory=dict)
 
     @classmethod
     def of(cls, plan: Node) -> "Affinity":
-        return cls({name: given for node in nodes(plan) for name, given in _given(node)})
+        below = tuple(nodes(plan))
+        return cls(
+            {name: given for node in below for name, given in _given(node)},
+            {name: measure for node in below for name, measure in _measured(node)},
+        )
 
     def conditions(self, measure: Measure) -> frozenset[ColumnRef]:
         """The columns by which the aggregate chooses among rows, or values."""
@@ -106,63 +95,99 @@ class Affinity:
         if isinstance(scalar, Ref):
             for one in self._given.get(scalar.field.id, ()):
                 yield from self._parts(one)
-        elif self.form(scalar).degree is None:
-            inside = [part for one in scalar.parts for part in self._parts(one)]
-            if _adds(scalar) and inside:
-                yield from inside
-            else:
-                yield scalar
+        elif (form := self.form(scalar)).cuts:
+            yield scalar
+        elif form.chosen:
+            for one in scalar.parts:
+                yield from self._parts(one)
 
-    def form(self, scalar: Scalar) -> Form:  # noqa: PLR0911 - one answer for each kind of expression
+    def form(self, scalar: Scalar) -> Form:  # noqa: C901, PLR0911 - one answer for each kind of expression
         match scalar:
             case Ref():
                 return self._of_ref(scalar)
             case Literal(value):
-                return Form(0, _ends_of_value(value))
+                ends = _ends_of_value(value)
+                return affine_forms.constant(None if ends is None else ends[0])
             case Moment():
                 return Form(0)
+            case Cast(what) if what.type.family is Family.BOOLEAN:
+                return affine_forms.truth()
             case Cast(what):
                 return _cast(self.form(what), what.type, scalar.type)
             case Shift():
                 return self._of_shift(scalar)
-            case Call("negate", (one,)):
-                return _times(self.form(one), Form(0, (Fraction(-1), Fraction(-1))), scalar.type)
+            case Call("negate", (one,)) if _is_number(scalar):
+                minus = affine_forms.constant(Fraction(-1))
+                return affine_forms.multiplied(self.form(one), minus, scalar.type)
             case Call("+" | "-", (one, other)):
-                return _added(scalar.function, self.form(one), self.form(other), scalar)
-            case Call("*", (one, other)):
-                return _times(self.form(one), self.form(other), scalar.type)
-            case Call("/", (one, Literal(value))):
+                return _added(scalar, self.form(one), self.form(other))
+            case Call("*", (one, other)) if _is_number(scalar):
+                return affine_forms.multiplied(self.form(one), self.form(other), scalar.type)
+            case Call("/", (one, Literal(value))) if _is_number(scalar):
                 return _divided(self.form(one), _ends_of_value(value), scalar.type)
+            case Case() | Call():
+                return self._of_choice(scalar)
             case _:
-                return _CONDITION
+                return affine_forms.cut(scalar.type)
+
+    def _of_choice(self, scalar: Case | Call) -> Form:
+        """A condition, and where its values are: that of numbers that are handed on is known."""
+        match scalar:
+            case Case():
+                given = scalar.results
+            case Call("nullif", (one, _)):
+                given = (one,)
+            case Call(function, parts) if function in _ONE_OF:
+                given = parts
+            case _:
+                return affine_forms.cut(scalar.type)
+        if not _is_number(scalar) or any(one.type.family not in NUMBERS for one in given):
+            return affine_forms.cut(scalar.type)
+        forms = [_cast(self.form(one), one.type, scalar.type) for one in given if not _is_null(one)]
+        return replace(affine_forms.merged(forms, scalar.type), chosen=True, cuts=True)
 
     def _of_ref(self, ref: Ref) -> Form:
         name = ref.field.id
         known = self._forms.get(name)
         if known is None:
-            given = self._given.get(name, ())
-            known = self._forms[name] = self._of_given(ref, given)
+            known = self._forms[name] = self._of_name(ref)
         return known
 
-    def _of_given(self, ref: Ref, given: tuple[Scalar, ...]) -> Form:
+    def _of_name(self, ref: Ref) -> Form:
+        if measure := self._measured.get(ref.field.id):
+            return self._of_measure(ref, measure)
+        given = self._given.get(ref.field.id, ())
         if not given:
-            return Form(1, _declared(ref))
+            return _column(ref)
         forms = [self.form(one) for one in given]
         if len(forms) == 1:
-            return forms[0]
-        degrees = [one.degree for one in forms if one.degree is not None]
-        if len(degrees) < len(forms):
-            return _CONDITION
-        ends = None
-        if all(one.ends is not None for one in forms):
-            lows, highs = zip(*(one.ends for one in forms if one.ends is not None), strict=True)
-            ends = (min(lows), max(highs))
-        return Form(max(degrees), ends, mixed=len(set(given)) > 1)
+            return replace(forms[0], cuts=False)
+        made = affine_forms.merged(forms, ref.type)
+        return replace(made, mixed=made.mixed or len(set(given)) > 1)
+
+    def _of_measure(self, ref: Ref, measure: Measure) -> Form:
+        """What was made of the rows of a person: a number of its own, of the degree and with the factors of its argument."""
+        forms = [self.form(one) for one in measure.arguments]
+        if measure.function == "count" or not forms or not forms[0].degree:
+            return _column(ref)
+        one = forms[0]
+        if measure.function in _WITHIN and ref.type.family in NUMBERS:
+            of = measure.arguments[0].type
+            return _cast(replace(one, mixed=False, chosen=False, cuts=False), of, ref.type)
+        return replace(_column(ref), degree=one.degree, factors=one.factors, relative=one.scales)
 
     def _of_shift(self, shift: Shift) -> Form:
-        small = abs(shift.days) <= _MOST_DAYS and abs(shift.microseconds) <= _DAY
-        inner = self.form(shift.moved)
-        return Form(inner.degree) if small and not shift.months else _CONDITION
+        inner = replace(self.form(shift.moved), cuts=False)
+        if abs(shift.days) > _MOST_DAYS or abs(shift.microseconds) > _DAY or shift.months:
+            return affine_forms.cut(shift.type)
+        if not inner.degree and not inner.chosen:
+            return inner  # a constant: NULL in all rows, or in none
+        if inner.ends is None:
+            return affine_forms.cut(shift.type)
+        low, high = inner.ends[0] + shift.days - 2, inner.ends[1] + shift.days + 2
+        if low < _CALENDAR[0] or high > _CALENDAR[1]:
+            return affine_forms.cut(shift.type)
+        return replace(inner, ends=(low, high))
 
 
 def results_of(condition: Scalar) -> tuple[Scalar, ...]:
@@ -190,30 +215,35 @@ def _given(node: Node) -> Iterator[tuple[str, tuple[Scalar, ...]]]:
                 yield one.id, (Ref(left), Ref(right))
 
 
-def _adds(scalar: Scalar) -> bool:
-    """Whether a part of it that is a condition is one by itself."""
-    match scalar:
-        case Call("+" | "-" | "*" | "negate"):
-            return True
-        case Call("/", (_, Literal())):
-            return scalar.type.family is not Family.WHOLE
-        case Cast(what):
-            return {what.type.family, scalar.type.family} <= _NUMBERS
-        case _:
-            return False
+def _measured(node: Node) -> Iterator[tuple[str, Measure]]:
+    if isinstance(node, PerUnit):
+        named = zip(node.fields[len(node.keys) :], node.measures, strict=True)
+        yield from ((one.id, measure) for one, (_, measure) in named)
 
 
-def _declared(ref: Ref) -> Ends | None:
+def _is_number(scalar: Call | Case) -> bool:
+    given = scalar.parts if isinstance(scalar, Call) else scalar.results
+    return {scalar.type.family, *(one.type.family for one in given)} <= NUMBERS
+
+
+def _is_null(scalar: Scalar) -> bool:
+    if isinstance(scalar, Cast):
+        return _is_null(scalar.what)
+    return isinstance(scalar, Literal) and scalar.value is None
+
+
+def _column(ref: Ref) -> Form:
     domain = ref.domain
     if isinstance(domain, Interval):
         low, high = _ends_of_value(domain.low), _ends_of_value(domain.high)
-        return None if low is None or high is None else (low[0], high[1])
-    return _type_ends(ref.type)
-
-
-def _type_ends(kind: ColumnType) -> Ends | None:
-    most = _WIDEST.get(kind.kind)
-    return None if most is None else (Fraction(-most - 1), Fraction(most))
+        if low is not None and high is not None:
+            return affine_forms.declared((low[0], high[1]), high[1] - low[0])
+    if isinstance(domain, Values) and ref.type.family in NUMBERS:
+        known = sorted(ends[0] for one in domain.values if (ends := _ends_of_value(one)))
+        if known:
+            gaps = [high - low for low, high in pairwise(known)]
+            return affine_forms.declared((known[0], known[-1]), min(gaps, default=Fraction(1)))
+    return affine_forms.undeclared(ref.type)
 
 
 def _ends_of_value(value: object) -> Ends | None:
@@ -224,89 +254,43 @@ def _ends_of_value(value: object) -> Ends | None:
     return None
 
 
-def _fits(ends: Ends | None, kind: ColumnType) -> bool:
-    """Whether nothing leaves the type."""
-    if kind.family is not Family.WHOLE:
-        return True
-    most = _WIDEST[kind.kind]
-    return ends is not None and -most - 1 <= ends[0] and ends[1] <= most
-
-
-def _added(function: str, one: Form, other: Form, call: Call) -> Form:
-    if one.degree is None or other.degree is None:
-        return _CONDITION
+def _added(call: Call, one: Form, other: Form) -> Form:
     families = {part.type.family for part in call.parts}
-    if families & _TIMES:
-        # a date less a date, and a date and some days
-        return Form(max(one.degree, other.degree)) if families <= _TIMES else _CONDITION
-    if not {*families, call.type.family} <= _NUMBERS:
-        return _CONDITION
-    ends = None
-    if one.ends is not None and other.ends is not None:
-        low, high = other.ends if function == "+" else (-other.ends[1], -other.ends[0])
-        ends = (one.ends[0] + low, one.ends[1] + high)
-    added = [form.ends for form in (one, other) if form.degree == 0]
-    limit = _ADDED.get(call.type.kind)
-    if limit is not None and any(each is None or abs(each[0]) > limit for each in added):
-        return _CONDITION
-    mixed = one.mixed or other.mixed
-    return (
-        Form(max(one.degree, other.degree), ends, mixed) if _fits(ends, call.type) else _CONDITION
+    if families <= _TIMES and call.function == "-":
+        return _between(one, other, families, call.type)
+    if not _is_number(call):
+        return affine_forms.cut(call.type)
+    if call.function == "-" and other.ends is not None:
+        other = replace(other, ends=(-other.ends[1], -other.ends[0]))
+    return affine_forms.added(one, other, call.type)
+
+
+def _between(one: Form, other: Form, families: set[Family], kind: ColumnType) -> Form:
+    """The days between two dates, or the time between two moments."""
+    made = Form(
+        max(one.degree, other.degree),
+        mixed=one.mixed or other.mixed,
+        chosen=one.chosen or other.chosen,
     )
-
-
-def _times(one: Form, other: Form, kind: ColumnType) -> Form:
-    if one.degree is None or other.degree is None or kind.family not in _NUMBERS:
-        return _CONDITION
-    if one.degree + other.degree > _PRODUCT:
-        return _CONDITION
-    for form in (one, other):
-        if form.degree == 0 and not _is_factor(form.ends):
-            return _CONDITION
-    ends = None
+    if families != {Family.DATE} or kind.family is not Family.WHOLE:
+        return made
+    ends = -_DAYS, _DAYS
     if one.ends is not None and other.ends is not None:
-        corners = [left * right for left in one.ends for right in other.ends]
-        ends = (min(corners), max(corners))
-    mixed = one.mixed or other.mixed
-    return Form(one.degree + other.degree, ends, mixed) if _fits(ends, kind) else _CONDITION
+        ends = one.ends[0] - other.ends[1], one.ends[1] - other.ends[0]
+    return replace(made, ends=ends, least=Fraction(1))
 
 
 def _divided(one: Form, by: Ends | None, kind: ColumnType) -> Form:
-    if one.degree is None or by is None or not by[0] or not _is_factor(by):
-        return _CONDITION
-    if kind.family not in {Family.EXACT, Family.FLOAT}:
-        return _CONDITION
-    ends = None if one.ends is None else tuple(sorted(end / by[0] for end in one.ends))
-    return Form(one.degree, None if ends is None else (ends[0], ends[1]), one.mixed)
-
-
-def _is_factor(ends: Ends | None) -> bool:
-    """Not so small or large that digits are lost."""
-    if ends is None:
-        return False
-    size = abs(ends[0])
-    return not size or _FACTORS[0] <= size <= _FACTORS[1]
+    if by is None or not by[0] or kind.family is Family.WHOLE:
+        return affine_forms.cut(kind)
+    return affine_forms.divided(one, by[0], kind)
 
 
 def _cast(form: Form, of: ColumnType, to: ColumnType) -> Form:
-    if form.degree is None or of == to:
-        return form
+    if of == to:
+        return replace(form, cuts=False)
     if of.family is Family.DATE and to.family is Family.TIMESTAMP:
-        return form
-    if not {of.family, to.family} <= _NUMBERS or not _is_kept(form.ends, of, to):
-        return _CONDITION
-    return form
-
-
-def _is_kept(ends: Ends | None, of: ColumnType, to: ColumnType) -> bool:
-    """Whether every value is itself in the other type."""
-    if to.family is Family.WHOLE:
-        return of.family is Family.WHOLE and _fits(ends, to)
-    if to.family is Family.FLOAT:
-        return to.kind is Kind.DOUBLE or of.kind in {Kind.REAL, Kind.SMALLINT}
-    if to.precision is None:
-        return True
-    if of.resolution is None or to.resolution is None or of.resolution < to.resolution:
-        return False
-    most = to.resolution * 10**to.precision
-    return ends is not None and -most < ends[0] and ends[1] < most
+        return replace(form, cuts=False)
+    if not {of.family, to.family} <= NUMBERS:
+        return affine_forms.cut(to)
+    return affine_forms.converted(form, of, to)

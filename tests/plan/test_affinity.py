@@ -25,6 +25,17 @@ SUM(income::numeric(12, 2))
 SUM(income * income * income)
 SUM(income % 7)
 SUM(income::double precision + 1e20 - 1e20)
+SUM((income * 0.000001 * 0.000001)::float8 + 1073741824::float8 - 1073741824::float8)
+SUM((income * 0.000001 / 1000000)::float8 * 2)
+SUM((income / 100000000)::float8 + 1000000000::float8)
+SUM(birth_year::float8 + (income * 0.0001 * 0.00001)::float8 * 0.001 - birth_year::float8)
+SUM((income + 1000000000000000000::numeric(38, 0)) - 1000000000000000000)
+SUM((income * 0.000005 + 100000000000000000) / 1 - 100000000000000000)
+SUM(income::real + 16777216::real)
+SUM((income + 1000000000)::real)
+SUM(((income - 100000) * 0.00001 * (income - 100000) * 0.00001)::float8 * 0.0000001)
+SUM((CASE WHEN birth_year > 1990 THEN income ELSE 0 END * 0.000000001)::float8 + 1073741824::float8)
+SUM(ABS(birth_year - 5)::float8 + income::float8)
 MAX(CASE WHEN income > 50000 THEN 1 ELSE 0 END)
 COUNT(DISTINCT income > 50000)
 AVG(CASE birth_year WHEN 1950 THEN 0 ELSE income + NULLIF(income, 7) END)
@@ -43,6 +54,12 @@ COUNT(income)
 COUNT(DISTINCT income)
 MEDIAN(income + 1)
 AVG(income::double precision + 100)
+AVG(income::float8)
+SUM(income * 1.1)
+SUM(income::real)
+SUM(income::float8 * 1000000 / 1000000 - birth_year)
+SUM((income - 100000) * (birth_year - 1970))
+SUM(CASE WHEN birth_year > 1990 THEN income * 2 ELSE 0 END / 12.0 + income)
 SUM(CASE WHEN birth_year > 1990 THEN income ELSE 0 END)
 SUM(income) FILTER (WHERE birth_year > 1990)
 """
@@ -54,6 +71,14 @@ _NESTED = (
     (SELECT patient_id, MAX(income) m FROM patients GROUP BY patient_id) t""",
     """SELECT SUM(m) FROM (SELECT patient_id, MAX(x) m FROM (SELECT patient_id, income x FROM patients
     UNION ALL SELECT patient_id, 50000 FROM patients) u GROUP BY patient_id) t""",
+    """SELECT SUM(y::float8 + 1073741824::float8) FROM
+    (SELECT x * 0.000001 AS y FROM (SELECT income * 0.000001 AS x FROM patients) t) u""",
+    """SELECT SUM(m * 0.000001) FROM (SELECT patient_id, SUM(x * 0.000001) m FROM
+    (SELECT patient_id, income * 0.000001 x FROM patients) t GROUP BY patient_id) u""",
+    """SELECT SUM(m::float8 + 1073741824::float8) FROM
+    (SELECT patient_id, SUM(income * 0.0000001) m FROM patients GROUP BY patient_id) t""",
+    """SELECT SUM(x::float8 + 1073741824::float8) FROM (SELECT income * 0.00000001 x FROM patients
+    UNION ALL SELECT income FROM patients) t""",
     "SELECT SUM(x) FROM (SELECT NULLIF(income, 7) x FROM patients UNION ALL SELECT income FROM patients) t",
 )
 
@@ -90,3 +115,26 @@ def test_whole_numbers_that_leave_their_type_are_a_condition() -> None:
     )
     assert "filter patients.birth_year" in _uses("SELECT SUM(birth_year / 1991) FROM patients")
     assert "filter patients.birth_year" not in _uses("SELECT AVG(2026 - birth_year) FROM patients")
+
+
+def test_sum_that_overflows_above_a_condition_is_a_condition_on_all_of_it() -> None:
+    """The WHEN of a CASE is not all that such a sum tells of."""
+    inside = "CASE WHEN region = 'north' THEN birth_year ELSE 0 END"
+    narrow = f"SELECT SUM({inside} + 2147481656) FROM patients"
+    assert "filter patients.birth_year" in _uses(narrow)
+    assert "filter patients.birth_year" not in _uses(f"SELECT SUM({inside} + 5) FROM patients")
+
+
+def test_days_that_leave_the_calendar_are_a_condition() -> None:
+    """What is moved beyond the calendar, at once or step by step, is NULL."""
+    one = " + INTERVAL '36500 days'"
+    for times, found in ((1, False), (90, True)):
+        uses = _uses(f"SELECT COUNT(visit_date{one * times}) FROM visits")
+        assert ("filter visits.visit_date" in uses) is found
+
+
+@pytest.mark.parametrize("made", ["m / 12.0", "m * 1.5", "m::float8"])
+def test_multiples_of_what_was_counted_for_a_person_are_affine(made: str) -> None:
+    """Of these no ends are known, and none are needed."""
+    inner = "SELECT patient_id, SUM(cost) m FROM visits GROUP BY patient_id"
+    assert "filter visits.cost" not in _uses(f"SELECT AVG({made}) FROM ({inner}) t")
