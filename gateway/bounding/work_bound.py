@@ -3,10 +3,10 @@
 Takes a release, gives the nanoseconds that all its expressions take for one row at most, or the refusal. Sizes come from
 what is enforced (`max_length` of a column, the digits of a type), costs from `cost_classes`, and how often an engine may
 compute an operand from `copies`; columns that are computed below are counted wherever they are read, since a database
-may put their expression there.
+may put their expression there. What the stages of bounding add is counted on the rows as they are rendered.
 
-INVARIANT: no row takes more than `MOST_WORK`, whatever stands in it, and the refusal depends on the statement and the
-policy alone. A statement whose work differs by row tells of rows by its time (privacy.md §7): this is what bounds it.
+INVARIANT: no row takes more than `MOST_WORK`, whatever stands in it, no person's pairs of rows hold more than `MOST_HELD`,
+and the refusal depends on the statement, the policy and the source's constraints alone. A statement whose work differs by row tells of rows by its time (privacy.md §7): this is what bounds it.
 See docs/proofs/row_work.md.
 """
 
