@@ -101,7 +101,7 @@ def _cut(node: Join, licences: Licences, names: Iterator[str]) -> Join:
 def _marked(node: Mark, licences: Licences, names: Iterator[str]) -> Mark:
     """Equalities of the two sides are looked up; anything else about both is tried for every pair."""
     parts = () if node.condition is None else conjuncts(node.condition)
-    if all(_is_looked_up(one, node) for one in parts):
+    if all(is_looked_up(one, node) for one in parts):
         return node
     if not isinstance(node.inner.label, Protected):
         joined = Join(node.child, node.inner, node.condition)
@@ -121,7 +121,7 @@ def _marked(node: Mark, licences: Licences, names: Iterator[str]) -> Mark:
     return replace(node, child=child, inner=inner)
 
 
-def _is_looked_up(part: Scalar, node: Mark) -> bool:
+def is_looked_up(part: Scalar, node: Mark) -> bool:
     """Whether it is about one side alone, or an equality of a value of one side with one of the other."""
     sides = [{one.id for one in side.fields} for side in node.below]
 

@@ -12,6 +12,7 @@ from gateway.bounding.drop_unused import drop_unused, read_by
 from gateway.bounding.fold_moments import fold_moments, folded
 from gateway.bounding.licences import Licences, ProvenTable
 from gateway.bounding.replacing import in_histogram, in_quantity, of_histogram, of_quantity
+from gateway.bounding.work_bound import check_bounded_work
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.rebuilding import with_columns
 from gateway.plan.scalars import Scalar
@@ -54,6 +55,7 @@ def bound_release(
     rows = plan.child
     for rule in RULES:
         rows = rule(rows, Around(now, licences, read_by(scalars)))
+    check_bounded_work(plan, rows)
     there = {one.id: one for one in rows.fields}
 
     def again(scalar: Scalar) -> Scalar:

@@ -3,10 +3,10 @@
 Takes a release, gives the nanoseconds that all its expressions take for one row at most, or the refusal. Sizes come from
 what is enforced (`max_length` of a column, the digits of a type), costs from `cost_classes`, and how often an engine may
 compute an operand from `copies`; columns that are computed below are counted wherever they are read, since a database
-may put their expression there.
+may put their expression there. What the stages of bounding add is counted on the rows as they are rendered.
 
-INVARIANT: no row takes more than `MOST_WORK`, whatever stands in it, and the refusal depends on the statement and the
-policy alone. A statement whose work differs by row tells of rows by its time (privacy.md §7): this is what bounds it.
+INVARIANT: no row takes more than `MOST_WORK`, whatever stands in it, no person's pairs of rows hold more than `MOST_HELD`,
+and the refusal depends on the statement, the policy and the source's constraints alone. A statement whose work differs by row tells of rows by its time (privacy.md §7): this is what bounds it.
 See docs/proofs/row_work.md.
 """
 
@@ -15,17 +15,27 @@ from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Final, TypeAlias
 
+from gateway.bounding.bound_joins import MOST_PAIRS
 from gateway.bounding.copies import copies, needs_ranges
 from gateway.bounding.cost_classes import MOMENT, NUMBER, STEP, Size, cost_of, cost_of_cast
+from gateway.bounding.drop_unused import read_by
+from gateway.bounding.pairs import is_paired, is_tried_by_pairs, pairs_of
+from gateway.bounding.row_bytes import (
+    Wide,
+    bytes_of,
+    time_of_copy,
+    time_of_hash,
+    time_of_order,
+    wide,
+)
 from gateway.bounding.sizes import largest, size_of, size_of_literal, size_of_type
 from gateway.catalog.domains import Values
 from gateway.catalog.tables import Column
-from gateway.catalog.types import Family
+from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, UnsupportedSql
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
-from gateway.plan.labels import Protected
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, StagedMember, walk
@@ -36,6 +46,8 @@ MOST_WORK: Final = 200_000
 """Nanoseconds of one row."""
 PAIRED: Final = 10
 """A pair of rows of one person may take a tenth of a row: there are more of them."""
+MOST_HELD: Final = 64 * 2**20
+"""Bytes of all pairs of rows of one person, in one window, join or grouping."""
 _NUMBER_READ: Final = 300
 _WHOLE_READ: Final = 150
 _TEXT_READ: Final = 300
@@ -46,6 +58,7 @@ _WINDOW_KEY: Final = 3
 _MEASURED: Final = {"count": 2, "min": 2, "max": 2, "sum": 5, "avg": 5}
 _MEASURED_OFTEN: Final = 14
 _MEASURED_TOGETHER: Final = 24
+_ADDED: Final = frozenset({"count", "sum", "avg"})
 _MOVING: Final = frozenset({"min", "max"})
 
 
@@ -59,30 +72,67 @@ class Work:
 
 
 Columns: TypeAlias = Mapping[str, Work]
-Spent: TypeAlias = list[tuple[int, Scalar | WindowCall]]
+Spent: TypeAlias = list[tuple[int, Scalar | WindowCall | None]]
+"""Nanoseconds, and what takes them; None: rows that are carried on."""
 
 
 def check_work(plan: Aggregate) -> None:
     """Refuse a release of which one row could take too long."""
     spent: Spent = []
     columns = _columns_of(plan.child, spent)
-    _spend(plan, columns, spent, paired=_is_paired(plan.child))
+    _spend(plan, columns, spent, paired=is_paired(plan.child))
+    _require_short(spent)
+
+
+def check_bounded_work(plan: Aggregate, rows: Node) -> None:
+    """Refuse a release whose rows, as they are rendered, take one person too long or too much memory.
+
+    `rows` are those of the plan with everything that the stages of bounding added: cuts and completed orders.
+    """
+    spent: Spent = []
+    columns = _columns_of(rows, spent, bounded=True)
+    made, pairs = _Expression(columns, _ranges(rows)), pairs_of(rows)
+    for scalar, times in _expressions(plan):
+        # a column that no measurement needs has been dropped, and is not computed
+        if read_by((scalar,)) <= columns.keys():
+            spent.append((made.of(scalar).time * times * (PAIRED if pairs else 1), scalar))
+    grouped = [one for one in _grouped(plan) if read_by((one,)) <= columns.keys()]
+    _require_small(wide((one.type, made.of(one).size) for one in grouped), pairs)
+    _require_short(spent)
+
+
+def _require_short(spent: Spent) -> None:
     total = sum(time for time, _ in spent)
     if total > MOST_WORK:
         raise _too_long(total, max(spent, key=itemgetter(0))[1])
 
 
-def _too_long(time: int, worst: Scalar | WindowCall) -> UnsupportedSql:
+def _require_small(row: Wide, pairs: int) -> None:
+    """That all pairs of rows of one person can be held at once."""
+    held = bytes_of(row) * pairs * MOST_PAIRS
+    if held > MOST_HELD:
+        raise UnsupportedSql(
+            Code.WORK_OF_A_ROW,
+            f"the pairs of rows of one person could take {held // 2**20} MiB, more than {MOST_HELD // 2**20}",
+            "aggregate for each person before the join, read fewer columns above it,"
+            " or declare a shorter `max_length` or a list of values for the texts in it",
+        )
+
+
+def _too_long(time: int, worst: Scalar | WindowCall | None) -> UnsupportedSql:
     return UnsupportedSql(
         Code.WORK_OF_A_ROW,
         f"one row could take {time // 1_000} µs, more than {MOST_WORK // 1_000};"
-        f" the most of it `{_shown(worst)}`",
-        "declare a shorter `max_length` or a list of values for the texts in it, or ask in parts",
+        f" the most of it {_shown(worst)}",
+        "declare a shorter `max_length` or a list of values for the texts in it, read fewer columns above a join or"
+        " window, aggregate for each person first, or ask in parts",
     )
 
 
-def _shown(worst: Scalar | WindowCall) -> str:
-    return (str(worst) if isinstance(worst, WindowCall) else text_of(worst))[:80]
+def _shown(worst: Scalar | WindowCall | None) -> str:
+    if worst is None:
+        return "the columns that are read above a join or a window"
+    return f"`{(str(worst) if isinstance(worst, WindowCall) else text_of(worst))[:80]}`"
 
 
 def work_of(scalar: Scalar, columns: Columns, ranges: Mapping[str, Range]) -> Work:
@@ -126,12 +176,14 @@ def _own(scalar: Scalar, sizes: list[Size]) -> int:
             return MOMENT
 
 
-def _columns_of(node: Node, spent: Spent) -> Columns:
+def _columns_of(node: Node, spent: Spent, *, bounded: bool = False) -> Columns:
     """What reading a column of the relation takes; `spent` gets what the relation itself takes."""
     below: dict[str, Work] = {}
     for one in node.below:
-        below |= _columns_of(one, spent)
-    _spend(node, below, spent, paired=_is_paired(node))
+        below |= _columns_of(one, spent, bounded=bounded)
+    _spend(node, below, spent, paired=is_tried_by_pairs(node))
+    if bounded:
+        _carry(node, below, spent)
     match node:
         case Scan():
             columns = zip(node.fields, node.table.columns, strict=True)
@@ -165,11 +217,58 @@ def _computed(node: PerUnit | Window, below: Columns) -> Columns:
     """Columns of a relation that a database computes before anything reads them."""
     made = _Expression(below, _ranges(node))
     if isinstance(node, Window):
-        found = {one.id: Work(STEP, below[one.id].size) for one in node.child.fields}
-        return found | {name: Work(STEP, _handed(call, made)) for name, call in node.items}
+        found = {one.id: _kept(one.type, below[one.id].size) for one in node.child.fields}
+        return found | {name: _kept(call.type, _handed(call, made)) for name, call in node.items}
     keys = [made.of(key).size for _, key in node.keys]
     sizes = [*keys, *(_handed(one, made) for _, one in node.measures)]
-    return {field.id: Work(STEP, size) for field, size in zip(node.fields, sizes, strict=True)}
+    return {one.id: _kept(one.type, size) for one, size in zip(node.fields, sizes, strict=True)}
+
+
+def _kept(of: ColumnType, size: Size) -> Work:
+    """A value that was computed below, and is copied."""
+    return Work(STEP + time_of_copy(wide(((of, size),))), size)
+
+
+def _carry(node: Node, below: Columns, spent: Spent) -> None:
+    """What a node takes for all columns of its rows, read by it or above it."""
+    match node:
+        case Window():
+            _carry_through(node, below, spent)
+        case Join() | Mark():
+            for side in node.below:
+                row, pairs = _row_of(side, below), pairs_of(side)
+                _require_small(row, pairs)
+                spent.append((time_of_copy(row) * (PAIRED if pairs else 1), None))
+        case PerUnit():
+            made = _Expression(below, _ranges(node))
+            grouped = wide((one.type, made.of(one).size) for one in _grouped(node))
+            _require_small(grouped, pairs_of(node))
+        case _:
+            return
+
+
+def _carry_through(node: Window, below: Columns, spent: Spent) -> None:
+    row, pairs = _row_of(node.child, below), pairs_of(node)
+    _require_small(row, pairs)
+    made = _Expression(below, _ranges(node))
+    ordered = {(one.function == "sample_number", one.partition, one.order) for _, one in node.items}
+    for is_sample, partition, order in ordered:
+        keys = wide((one.type, made.of(one).size) for one in (*partition, *_by(order)))
+        time = time_of_copy(row) + time_of_order(keys) + (time_of_hash(keys) if is_sample else 0)
+        spent.append((time * (PAIRED if pairs else 1), None))
+
+
+def _row_of(node: Node, columns: Columns) -> Wide:
+    return wide((one.type, columns[one.id].size) for one in node.fields)
+
+
+def _grouped(node: PerUnit | Aggregate) -> Iterator[Scalar]:
+    """What a database holds of the rows that it groups."""
+    for _, key in node.keys:
+        yield key
+    for _, measure in node.measures:
+        if measure.distinct or measure.function not in _ADDED:
+            yield from measure.arguments
 
 
 def _handed(one: Measure | WindowCall, made: _Expression) -> Size:
@@ -229,15 +328,21 @@ def _expressions(node: Node) -> Iterator[tuple[Scalar, int]]:
             if node.condition is not None:
                 yield node.condition, 1
         case Window():
-            for _, call in node.items:
-                for one in (*call.arguments, *call.partition, *(by for by, _ in call.order)):
-                    yield one, _WINDOW_KEY
+            arguments = [one for _, call in node.items for one in call.arguments]
+            # databases order once for all calls that have the same order
+            orders = {(call.partition, call.order): None for _, call in node.items}
+            keys = [one for partition, order in orders for one in (*partition, *_by(order))]
+            yield from ((one, _WINDOW_KEY) for one in (*arguments, *keys))
         case PerUnit() | Aggregate():
             for _, key in node.keys:
                 yield key, _KEY
             yield from _of_measures(one for _, one in node.measures)
         case _:
             return
+
+
+def _by(order: Iterable[tuple[Scalar, bool]]) -> Iterator[Scalar]:
+    return (one for one, _ in order)
 
 
 def _of_measures(measures: Iterable[Measure]) -> Iterator[tuple[Scalar, int]]:
@@ -270,17 +375,3 @@ def _all(node: Node) -> Iterator[tuple[Scalar, int]]:
         for _, one in node.items:
             yield one, 1
     yield from _expressions(node)
-
-
-def _is_paired(node: Node) -> bool:
-    """Whether its rows may be pairs of rows of one person; grouped by person they are not."""
-    match node:
-        case PerUnit() | Scan() | Constant():
-            return isinstance(node, PerUnit) and _is_paired(node.child)
-        case Join():
-            labels = [one.label for one in node.below]
-            rows = [one.rows for one in labels if isinstance(one, Protected)]
-            many = len(rows) > 1 and all(one != 1 for one in rows)
-            return many or any(_is_paired(one) for one in node.below)
-        case _:
-            return any(_is_paired(one) for one in node.below)

@@ -1,0 +1,37 @@
+"""Where rows of a person meet rows of the same person: which relations hold pairs, and how many of one person.
+
+INVARIANT: a relation for which nothing is said here has no more rows of a person than the tables below it.
+"""
+
+from gateway.bounding.bound_joins import is_looked_up
+from gateway.plan.joins import Join, Mark, UnionAll
+from gateway.plan.labels import Protected
+from gateway.plan.narrowing import conjuncts
+from gateway.plan.node import Node
+
+
+def is_paired(node: Node) -> bool:
+    """Whether its rows may be pairs of rows of one person."""
+    return pairs_of(node) > 0
+
+
+def pairs_of(node: Node) -> int:
+    """How often `MOST_PAIRS` rows one person may have at most; 0: the rows are no pairs."""
+    below = [pairs_of(one) for one in node.below]
+    if isinstance(node, UnionAll):
+        return sum(below)
+    return max([*below, int(isinstance(node, Join) and _can_square(node))])
+
+
+def is_tried_by_pairs(node: Node) -> bool:
+    """Whether its own expressions may be computed for every pair."""
+    if is_paired(node):
+        return True
+    if not isinstance(node, Mark) or node.condition is None or not _can_square(node):
+        return False
+    return not all(is_looked_up(one, node) for one in conjuncts(node.condition))
+
+
+def _can_square(node: Join | Mark) -> bool:
+    rows = [one.label.rows for one in node.below if isinstance(one.label, Protected)]
+    return len(rows) > 1 and all(one != 1 for one in rows)
