@@ -34,6 +34,7 @@ from gateway.units import Delta, Epsilon
 LONGEST_TEXT: Final = 2_000_000
 _MOST_ANSWERS: Final = 1_000
 _MOST_CELLS: Final = 2_000_000
+_BYTES_OF_A_CELL: Final = 64
 _ROWS_AT_ONCE: Final = 2_048
 _FORGOTTEN_AT_ONCE: Final = 10
 _FORGET: Final = text(f"SELECT {FORGET}({_FORGOTTEN_AT_ONCE})")
@@ -184,4 +185,6 @@ def answer_of(written: str) -> Answer:
 
 
 def _cells(answer: Answer) -> int:
-    return max(1, len(answer.rows) * len(answer.columns))
+    """How many there are; of long texts as many as take the same memory."""
+    cells = len(answer.rows) * len(answer.columns)
+    return max(1, cells, Rows.of(answer.rows).size // _BYTES_OF_A_CELL)

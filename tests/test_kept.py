@@ -63,6 +63,18 @@ def test_oldest_answers_are_let_go_when_there_are_many_or_large_ones() -> None:
     assert kept.find("next", "alice") is not None
 
 
+def test_oldest_answers_are_let_go_for_one_of_long_texts() -> None:
+    """A cell of 120 MB counts as what it takes, not as one."""
+    kept = Kept()
+    kept.keep(_answer("first"), "alice")
+    kept.keep(replace(_answer("long"), rows=(("x" * 120_000_000,),)), "alice")
+    assert kept.find("first", "alice") is not None
+    kept.keep(replace(_answer("longer"), rows=(("x" * 120_000_000,),)), "alice")
+    assert [kept.find(one, "alice") is None for one in ("first", "long", "longer")] == [
+        *(True, True, False)
+    ]
+
+
 # ---- in the state ----
 
 FULL = Answer(

@@ -144,6 +144,11 @@ class Rows(Sequence[Row]):
         """The table of so many columns; nothing is copied."""
         return self if len(self.columns) <= width else Rows(self.columns[:width], self._many)
 
+    @property
+    def size(self) -> int:
+        """Bytes of all texts."""
+        return sum(len(block.joined) for one in self.columns for block in one.blocks)
+
     def parts(self, blocks: int = 1) -> Iterator[tuple[int, list[list[Text]]]]:
         """So many blocks of rows at a time: how many rows these are, and their columns."""
         for first in range(0, -(-self._many // BLOCK), blocks):
