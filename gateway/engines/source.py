@@ -24,6 +24,7 @@ from gateway.engines.connect import parts_told
 from gateway.engines.connections import Connections
 from gateway.engines.described import Described
 from gateway.engines.duckdb_preparation import DuckDbDatabase
+from gateway.engines.enforced_columns import finite
 from gateway.engines.exact_histograms import histogram_of
 from gateway.engines.exact_rows import added, whole
 from gateway.engines.expressing import Dialect, Expressing
@@ -131,7 +132,7 @@ class Source:
             statements += [
                 (self.counting(release, one, staged), none) for one in release.histograms
             ]
-        statements += [(select_all(table).limit(0), {}) for table in fetched]
+        statements += [(select_all(self.dialect, table).limit(0), {}) for table in fetched]
         for statement, given in statements:
             if self._parsed.get(id(statement)) != (statement, on.catalog):
                 on.parse([statement], given)
@@ -260,7 +261,7 @@ class Source:
             )
             with closing(made):
                 return self.fetch(table, most_rows, cancelled=cancelled, on=made)
-        wanted = select_all(table).limit(most_rows + 1)
+        wanted = select_all(self.dialect, table).limit(most_rows + 1)
 
         def read(every: Sequence[Chunks]) -> list[Sequence[Any]]:
             return list(chain.from_iterable(every[0]))
@@ -290,8 +291,12 @@ def tables_of(releases: Sequence[BoundedRelease]) -> list[str]:
     )
 
 
-def select_all(table: Table) -> Select[Any]:
-    """All rows and declared columns of a public table."""
+def select_all(dialect: Dialect, table: Table) -> Select[Any]:
+    """All rows and declared columns of a public table.
+
+    INVARIANT: what the catalog has no value for, such as a day outside the calendar, is NULL as it is in a scan:
+    drivers cannot read such days, or read them as other days.
+    """
     schema, _, name = table.name.rpartition(".")
     names: list[Any] = [sql_column(quoted_name(one.name, quote=True)) for one in table.columns]
     there = sql_table(
@@ -299,7 +304,11 @@ def select_all(table: Table) -> Select[Any]:
         *names,
         schema=quoted_name(schema, quote=True) if schema else None,
     )
-    return cast("Select[Any]", sql_select(*there.c))
+    items = [
+        finite(dialect, column, one.type).label(f"c{place}")
+        for place, (column, one) in enumerate(zip(names, table.columns, strict=True), 1)
+    ]
+    return cast("Select[Any]", sql_select(*items).select_from(there))
 
 
 def _parts(many: int) -> list[Part | None]:
