@@ -46,7 +46,7 @@ def _drawn(chance: Random, depth: int) -> str:
     )
 
 
-def _exact(scalar: Scalar, row: dict[Scalar, Fraction]) -> Fraction:
+def _exact(scalar: Scalar, row: dict[Ref, Fraction]) -> Fraction:
     match scalar:
         case Ref():
             return row[scalar]
