@@ -63,7 +63,6 @@ class Code(StrEnum):
     SMALL_GROUP = "GW403"
     EARLIER_UNREADABLE = "GW404"
     NOT_COMPARED = "GW405"
-    EARLIER_FORGED = "GW406"
     BUDGET_EXHAUSTED = "GW501"
     WINDOW_EXHAUSTED = "GW502"
     THRESHOLDS_EXHAUSTED = "GW503"
@@ -77,6 +76,7 @@ class Code(StrEnum):
     TWIN_LIMIT = "GW606"
     TWIN_TIMEOUT = "GW607"
     TWIN_UNAVAILABLE = "GW608"
+    EARLIER_FORGED = "GW609"
     SOURCE_TIMEOUT = "GW610"
     SOURCE_CANCELLED = "GW611"
     SOURCE_UNAVAILABLE = "GW612"
@@ -229,9 +229,6 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
             "42501",
             "this question could not be compared with earlier ones",
         ),
-        Code.EARLIER_FORGED: _Row(
-            Reason.BACKEND_UNAVAILABLE, 503, "58000", "what was answered before does not verify"
-        ),
         Code.BUDGET_EXHAUSTED: _Row(
             Reason.BUDGET_EXHAUSTED, 429, "53400", "the privacy budget does not cover this question"
         ),
@@ -274,6 +271,9 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         Code.TWIN_TIMEOUT: _Row(Reason.TIMEOUT, 504, "57014", "the statement took too long"),
         Code.TWIN_UNAVAILABLE: _Row(
             Reason.BACKEND_UNAVAILABLE, 503, "58000", "the gateway's twin cannot be reached"
+        ),
+        Code.EARLIER_FORGED: _Row(
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "what was answered before does not verify"
         ),
         Code.SOURCE_TIMEOUT: _Row(
             Reason.TIMEOUT, 504, "57014", "the source took longer than a statement may take"

@@ -68,18 +68,26 @@ def test_stages_are_charged_once_and_together(
     assert answer.charged.value == Fraction(PRICE)
 
 
-def test_stages_are_charged_before_the_source_is_asked_for_the_first(poor: Poor) -> None:
-    """Without a source the whole price is gone, once; without a budget it is the budget that refuses."""
+def test_stages_cost_nothing_where_the_source_is_not_reached(poor: Poor) -> None:
+    """All of a statement is prepared at the source before any of it is charged."""
     gateway = poor.gateway
-    (sql, _), *others = _STAGED.values()
+    (sql, _), *_ = _STAGED.values()
     gateway.answer(sql, "poor")
     poor.take_source_away()
     before = _last(gateway)
     with pytest.raises(Refusal, check=lambda one: one.code is Code.SOURCE_UNAVAILABLE):
         gateway.answer(sql, "poor")
-    assert [one["kind"] for one in _records(gateway, before)] == [Kind.CHARGED, Kind.FAILED]
+    assert Kind.CHARGED not in {one["kind"] for one in _records(gateway, before)}
+
+
+def test_stages_are_refused_together_when_their_whole_price_is_not_left(poor: Poor) -> None:
+    """Nothing of a statement is charged where not all of it is."""
+    gateway = poor.gateway
+    first, second, *others = (sql for sql, _ in _STAGED.values())
+    gateway.answer(first, "poor")
+    gateway.answer(second, "poor")
     before = _last(gateway)
-    for other, _ in others:
+    for other in others:
         with pytest.raises(Refusal, check=lambda one: one.code is Code.BUDGET_EXHAUSTED):
             gateway.answer(other, "poor")
     assert {one["kind"] for one in _records(gateway, before)} == {Kind.REFUSED}
