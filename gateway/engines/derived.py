@@ -186,12 +186,22 @@ def _scaled(
         raise Unbounded(Code.FUNCTION_UNSUPPORTED, f"`{measure.function}` for each person")
     to = sql_type(dialect, measure.type)
     if dialect == "postgresql" and measure.type.family is not Family.FLOAT:
-        exact = cast(added, Numeric()) * _number(step)
+        exact = _times(cast(added, Numeric()), step)
         return cast(exact if below is None else exact / below, to)
     double: Sql = cast(added, Double()) * cast(_number(Fraction(step.numerator)), Double())
     double /= cast(_number(Fraction(step.denominator)), Double())
     value = double if below is None else double / cast(below, Double())
     return try_cast(value, to) if dialect == "duckdb" else cast(value, to)
+
+
+def _times(number: Sql, step: Fraction) -> Sql:
+    """The product. A step such as 1/6 is no decimal number: the number is multiplied by 0.5 and divided by 3."""
+    rest = step.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    product: Sql = number * _number(step * rest)
+    return product if rest == 1 else product / _number(Fraction(rest))
 
 
 def _number(value: Fraction) -> Sql:
