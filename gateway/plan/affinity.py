@@ -26,12 +26,23 @@ from gateway.catalog.tables import ColumnRef
 from gateway.catalog.types import ColumnType, Family
 from gateway.plan import affine_forms
 from gateway.plan.affine_forms import NUMBERS, Ends, Form
-from gateway.plan.aggregates import Measure
+from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.grouping import PerUnit
 from gateway.plan.joins import UnionAll
 from gateway.plan.node import Node, nodes
-from gateway.plan.relations import Project
-from gateway.plan.scalars import Call, Case, Cast, Literal, Moment, Ref, Scalar, Shift, origins
+from gateway.plan.relations import Constant, Project, Scan, Window
+from gateway.plan.scalars import (
+    Call,
+    Case,
+    Cast,
+    Literal,
+    Moment,
+    Ref,
+    Scalar,
+    Shift,
+    origins,
+    walk,
+)
 
 _TIMES: Final = frozenset({Family.DATE, Family.TIMESTAMP})
 _MOST_DAYS: Final = 36_525
@@ -42,6 +53,7 @@ _DAYS: Final = Fraction(date.max.toordinal())
 # of several values of one person they choose one
 _CHOOSING: Final = frozenset({"min", "max", "percentile_cont", "percentile_disc", "mode", "median"})
 _WITHIN: Final = frozenset({"min", "max", "avg", "percentile_cont", "percentile_disc", "median"})
+_ADDED: Final = frozenset({"sum", "avg", "count"})
 _ONE_OF: Final = frozenset({"coalesce", "greatest", "least"})
 
 
@@ -51,6 +63,8 @@ class Affinity:
 
     _given: Mapping[str, tuple[Scalar, ...]]
     _measured: Mapping[str, Measure] = field(default_factory=dict)
+    _windows: Mapping[str, WindowCall] = field(default_factory=dict)
+    _known: frozenset[str] = frozenset()
     _forms: dict[str, Form] = field(default_factory=dict)
 
     @classmethod
@@ -59,6 +73,8 @@ class Affinity:
         return cls(
             {name: given for node in below for name, given in _given(node)},
             {name: measure for node in below for name, measure in _measured(node)},
+            {name: call for node in below if isinstance(node, Window) for name, call in node.items},
+            frozenset(one.id for node in below if _is_public(node) for one in node.fields),
         )
 
     def conditions(self, measure: Measure) -> frozenset[ColumnRef]:
@@ -69,9 +85,43 @@ class Affinity:
         found: set[ColumnRef] = set()
         for one in measure.arguments:
             found |= self.columns(one)
-            if chosen and self.form(one).mixed:
+            if chosen and self.is_mixed(one):
                 found |= origins(one)
         return frozenset(found)
+
+    def window_conditions(self, call: WindowCall) -> frozenset[ColumnRef]:
+        """The columns by which a window function chooses among rows: it orders by mixed values, or hands one on."""
+        ordered = tuple(one for one, _ in call.order)
+        found = {column for one in (*call.arguments, *ordered) for column in self.columns(one)}
+        chosen = ordered if call.function in _ADDED else (*call.arguments, *ordered)
+        return frozenset(found).union(*(origins(one) for one in chosen if self.is_mixed(one)))
+
+    def is_mixed(self, scalar: Scalar) -> bool:
+        """Whether the rows of one person can have it from different columns, or with values that are known to all.
+
+        Whoever takes the least of a column and a constant has compared them. Rows of a union have such, and rows that meet
+        the rows of a public table, of VALUES, or a number of the row, by which a column is then multiplied.
+        """
+        leaves: set[str] = set()
+        left, seen = [scalar], set[str]()
+        while left:
+            for one in walk(left.pop()):
+                if not isinstance(one, Ref) or one.field.id in seen:
+                    continue
+                name = one.field.id
+                seen.add(name)
+                given = self._given.get(name, ())
+                if len(set(given)) > 1:
+                    return True
+                measure, window = self._measured.get(name), self._windows.get(name)
+                if measure is not None and measure.function != "count":
+                    given = measure.arguments
+                if window is not None:
+                    given = (*window.arguments, *(key for key, _ in window.order))
+                left.extend(given)
+                if not given or (window is not None and not window.arguments):
+                    leaves.add(name)
+        return len(leaves) > 1 and any(one in self._known or one in self._windows for one in leaves)
 
     def columns(self, scalar: Scalar) -> frozenset[ColumnRef]:
         """The columns of everything in it that is a condition."""
@@ -219,6 +269,10 @@ def _measured(node: Node) -> Iterator[tuple[str, Measure]]:
     if isinstance(node, PerUnit):
         named = zip(node.fields[len(node.keys) :], node.measures, strict=True)
         yield from ((one.id, measure) for one, (_, measure) in named)
+
+
+def _is_public(node: Node) -> bool:
+    return isinstance(node, Constant) or (isinstance(node, Scan) and node.table.public)
 
 
 def _is_number(scalar: Call | Case) -> bool:

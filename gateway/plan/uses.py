@@ -73,8 +73,7 @@ def _of(node: Node, affinity: Affinity) -> Iterator[tuple[Operation, frozenset[C
                 yield Operation.GROUP_BY, origins(*partition)
                 looked_at = (*call.arguments, *(one for one, _ in call.order))
                 yield Operation.AGGREGATE, origins(*looked_at)
-                for one in looked_at:
-                    yield Operation.FILTER, affinity.columns(one)
+                yield Operation.FILTER, affinity.window_conditions(call)
         case _:
             return
 

@@ -138,3 +138,48 @@ def test_multiples_of_what_was_counted_for_a_person_are_affine(made: str) -> Non
     """Of these no ends are known, and none are needed."""
     inner = "SELECT patient_id, SUM(cost) m FROM visits GROUP BY patient_id"
     assert "filter visits.cost" not in _uses(f"SELECT AVG({made}) FROM ({inner}) t")
+
+
+_TWO = """(SELECT patient_id, income x, 0 tag FROM patients
+    UNION ALL SELECT patient_id, 30000 x, 1 tag FROM patients) u"""
+_BESIDE = "patients p CROSS JOIN (VALUES (0), (1)) t(tag)"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT SUM(l) FROM (SELECT lag(tag) OVER (PARTITION BY patient_id ORDER BY x) l FROM {_TWO}) w",
+        f"SELECT SUM(r) FROM (SELECT row_number() OVER (PARTITION BY patient_id ORDER BY x) * tag r FROM {_TWO}) w",
+        f"SELECT SUM(m) FROM (SELECT MIN(x) OVER (PARTITION BY patient_id) m FROM {_TWO}) w",
+        f"""SELECT SUM(m) FROM (SELECT patient_id, MIN(s) m FROM (SELECT patient_id, tag, SUM(x) s FROM {_TWO}
+        GROUP BY patient_id, tag) a GROUP BY patient_id) b""",
+        f"""SELECT SUM(m) FROM (SELECT patient_id, MIN(s) m FROM (SELECT patient_id,
+        SUM(x) OVER (PARTITION BY patient_id, tag) s FROM {_TWO}) a GROUP BY patient_id) b""",
+        f"""SELECT SUM(m) FROM (SELECT patient_id, MIN(income * (1 - tag) + 30000 * tag) m FROM {_BESIDE}
+        GROUP BY patient_id) b""",
+    ],
+)
+def test_choice_among_mixed_values_of_a_person_is_a_condition(sql: str) -> None:
+    """The least of a column and a constant compares them, by a window or in steps as by LEAST."""
+    assert "filter patients.income" in _uses(sql)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "lag(cost) OVER (PARTITION BY patient_id ORDER BY visit_date)",
+        "MIN(cost) OVER (PARTITION BY patient_id)",
+        "row_number() OVER (PARTITION BY patient_id ORDER BY cost)",
+    ],
+)
+def test_window_over_one_column_is_no_condition(inner: str) -> None:
+    """A person's values are compared with each other alone."""
+    assert "filter visits.cost" not in _uses(f"SELECT SUM(l) FROM (SELECT {inner} l FROM visits) w")
+
+
+def test_name_that_is_given_twice_is_followed_to_both() -> None:
+    """Subqueries may have the same alias, one inside of the other."""
+    assert "filter patients.income" in _uses(
+        "SELECT SUM(x) FROM (SELECT CASE WHEN x > 5 THEN 1 ELSE 0 END x FROM"
+        " (SELECT income x FROM patients) t) t"
+    )
