@@ -16,7 +16,7 @@ from gateway.administering import recording_failures
 from gateway.asking import Asking
 from gateway.budget.anchored import anchored_facts, require_not_less
 from gateway.budget.standing import Standing, standings, standings_of
-from gateway.config import Settings
+from gateway.config import Settings, prepare_home
 from gateway.errors import BackendUnavailable, Code, OperatorError, Refusal
 from gateway.events import AnchorBegun, Emit, StateOpened, silent
 from gateway.frontends.pgwire.doors import WireDoor
@@ -382,19 +382,6 @@ def _own_accounts(
     return as_told(found, subject, {} if policies is None else policies.value.policies)
 
 
-def prepare_home(settings: Settings) -> None:
-    """Make the home directory, as private as the server of another OS user below it allows."""
-    try:
-        settings.home.mkdir(mode=0o711 if os.geteuid() == 0 else 0o700, parents=True, exist_ok=True)
-        usable = os.access(settings.home, os.R_OK | os.W_OK | os.X_OK)
-    except OSError as error:
-        raise _home_unusable(settings, error.strerror or "unusable") from None
-    except ValueError:
-        raise _home_unusable(settings, "this cannot be a path") from None
-    if not usable or not settings.home.is_dir():
-        raise _home_unusable(settings, "it cannot be written to")
-
-
 def operator_name() -> str:
     """Who works at the command line, for the trail."""
     uid = os.geteuid()
@@ -402,9 +389,3 @@ def operator_name() -> str:
         return f"os:{pwd.getpwuid(uid).pw_name}"
     except KeyError:
         return f"os:{uid}"
-
-
-def _home_unusable(settings: Settings, why: str) -> OperatorError:
-    return OperatorError(
-        Code.HOME_UNUSABLE, f"`{settings.home}`: {why}", "set GATEWAY_HOME to a directory you own"
-    )

@@ -131,3 +131,22 @@ def _first_problem(error: ValidationError) -> str:
     message = str(problem["msg"]).removeprefix("Value error, ")
     where = "_".join(str(part) for part in problem["loc"])
     return f"GATEWAY_{where.upper()}: {message}" if where else message
+
+
+def prepare_home(settings: Settings) -> None:
+    """Make the home directory, as private as the server of another OS user below it allows."""
+    try:
+        settings.home.mkdir(mode=0o711 if os.geteuid() == 0 else 0o700, parents=True, exist_ok=True)
+        usable = os.access(settings.home, os.R_OK | os.W_OK | os.X_OK)
+    except OSError as error:
+        raise _home_unusable(settings, error.strerror or "unusable") from None
+    except ValueError:
+        raise _home_unusable(settings, "this cannot be a path") from None
+    if not usable or not settings.home.is_dir():
+        raise _home_unusable(settings, "it cannot be written to")
+
+
+def _home_unusable(settings: Settings, why: str) -> OperatorError:
+    return OperatorError(
+        Code.HOME_UNUSABLE, f"`{settings.home}`: {why}", "set GATEWAY_HOME to a directory you own"
+    )

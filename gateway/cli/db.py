@@ -3,12 +3,12 @@
 import argparse
 from pathlib import Path
 
-from gateway.app import open_ground, operator_name, prepare_home
+from gateway.app import open_ground, operator_name
 from gateway.budget.account import ratio
 from gateway.budget.administration import AccountOpened, Act, LedgerOpened, LimitsSet
 from gateway.cli.settings import settings_from
 from gateway.cli.warn import warn
-from gateway.config import Settings
+from gateway.config import Settings, prepare_home
 from gateway.restoring import restore
 from gateway.store.backup import write_backup
 from gateway.store.connect import engine_for
