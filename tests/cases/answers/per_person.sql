@@ -54,3 +54,9 @@ SELECT EXTRACT(YEAR FROM first) AS year, COUNT(*) FROM (SELECT patient_id, MIN(v
 
 -- title: the next visit's diagnosis
 SELECT diagnosis, next, COUNT(*) FROM (SELECT diagnosis, LEAD(diagnosis) OVER (PARTITION BY patient_id ORDER BY visit_date) AS next FROM visits) t GROUP BY 1, 2;
+
+-- title: thirds of each person's visits
+SELECT COUNT(third), COUNT(mean) FILTER (WHERE mean > 100.5) FROM (SELECT patient_id, SUM(cost / 3) AS third, AVG(cost / 7) AS mean FROM visits GROUP BY patient_id) t WHERE third > 500.25;
+
+-- title: running thirds of each person
+SELECT COUNT(*) FROM (SELECT SUM(cost / 3) OVER (PARTITION BY patient_id ORDER BY visit_date ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS running FROM visits) t WHERE running > 500.25;
