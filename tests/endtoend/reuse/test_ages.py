@@ -1,6 +1,7 @@
 """When an answer is too old: by the clock, by an operator's word, by another policy; and what became of lost ones."""
 
 from fractions import Fraction
+from typing import Any
 
 import psycopg
 import pytest
@@ -10,6 +11,8 @@ from endtoend.reuse.places import POSTGRESQL, PURE, Opened, Place
 from fix_gateway import gateway, no_gateway
 from psycopg import sql
 
+from gateway.budget.charge import Receipt
+from gateway.charging import charge_question
 from gateway.errors import Refusal
 from gateway.question import Reused
 
@@ -103,12 +106,19 @@ def test_answers_stay_when_reuse_is_cut_to_nothing_and_back(few: Opened) -> None
     assert pure.spent_by_all() == 2 * _PRICE
 
 
-def test_answer_that_was_lost_is_bought_anew(few: Opened) -> None:
+def test_answer_that_was_lost_is_bought_anew(few: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
     """The charge stays, as it may have been seen; what the source never gave is given to nobody."""
     place = few.place(POSTGRESQL)
-    _rename(few, place, "patients", "gone")
-    with pytest.raises(Refusal):
-        place.ask(_SUM)
+
+    def charged(*given: Any, **named: Any) -> Receipt:  # noqa: ANN401 - whatever the stage takes
+        receipt = charge_question(*given, **named)
+        _rename(few, place, "patients", "gone")
+        return receipt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gateway.buying.charge_question", charged)
+        with pytest.raises(Refusal):
+            place.ask(_SUM)
     _rename(few, place, "gone", "patients")
     assert place.spent_by_all() == _PRICE
     first = place.ask(_SUM)
