@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from hashlib import sha256
 from itertools import islice
+from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Sql, Stage
@@ -29,6 +30,18 @@ from gateway.twin.refused import TwinRefused
 MOST_ROWS: Final = 200
 _NUMBERS: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
 _DATA_EXCEPTION: Final = "22"  # of SQLSTATE
+_EXAMPLES: Final[Mapping[Family, str]] = MappingProxyType(
+    {
+        Family.TEXT: "x",
+        Family.WHOLE: "1",
+        Family.EXACT: "1",
+        Family.FLOAT: "1",
+        Family.BOOLEAN: "true",
+        Family.DATE: "2000-01-01",
+        Family.TIMESTAMP: "2000-01-01 00:00:00",
+        Family.UUID: "00000000-0000-0000-0000-000000000000",
+    }
+)
 _MOST_REMEMBERED: Final = 500_000
 _Key: TypeAlias = tuple[Value | None, ...]
 Borrow: TypeAlias = Callable[[], AbstractContextManager[Runner]]
@@ -47,19 +60,36 @@ def rehearse(cut: Cut, analyses: Sequence[Rolled], borrow: Borrow, most_rows: in
     shown = repr(
         ([(filled(one, zeros), one.guarded) for one in tried], most_rows, _are_listed(analyses))
     )
+    # where groups are found in the data their numbers may be others, and their keys need not be NULL
+    others: list[Mapping[str, Constant]] = []
+    if not _are_listed(analyses):
+        others.append(_constants(cut, analyses, zeros=False))
+    if any(not isinstance(part.groups, Enumerated) for one in analyses for part in one.parts):
+        others.append(_constants(cut, analyses, zeros=False, keys=True))
 
     def passed() -> bool:
         with borrow() as twin:
             for sql in tried:
-                try:
-                    run_finishing(sql, zeros, twin, most_rows)
-                except TwinRefused as refused:
-                    if _are_listed(analyses) or not refused.sqlstate.startswith(_DATA_EXCEPTION):
-                        raise
-                    run_finishing(sql, _constants(cut, analyses, zeros=False), twin, most_rows)
+                _try(sql, (zeros, *others), twin, most_rows)
         return True
 
     _PASSED.get(sha256(shown.encode()).digest(), passed)
+
+
+def _try(sql: Sql, made_up: Sequence[Mapping[str, Constant]], twin: Runner, most_rows: int) -> None:
+    """Run it over one after the other until one passes; the first refusal counts where none does."""
+    first: TwinRefused | None = None
+    for constants in made_up:
+        try:
+            run_finishing(sql, constants, twin, most_rows)
+        except TwinRefused as refused:
+            if not refused.sqlstate.startswith(_DATA_EXCEPTION):
+                raise
+            first = first or refused
+        else:
+            return
+    if first is not None:
+        raise first
 
 
 def sqls_of(cut: Cut) -> list[Sql]:
@@ -76,30 +106,34 @@ def _are_listed(analyses: Iterable[Rolled]) -> bool:
     )
 
 
-def _constants(cut: Cut, analyses: Sequence[Rolled], *, zeros: bool) -> Mapping[str, Constant]:
-    found: dict[str, Constant] = {}
+def _constants(
+    cut: Cut, analyses: Sequence[Rolled], *, zeros: bool, keys: bool = False
+) -> Mapping[str, Constant]:
+    """Rows for the twin; those of groups that are found in the data have NULL as `keys`, or examples."""
+    made: dict[str, Constant] = {}
     waiting = iter(analyses)
     for step in cut.steps:
         match step:
             case Release():
-                found[step.name] = _released(step, next(waiting), zeros=zeros)
+                made[step.name] = _released(step, next(waiting), zeros=zeros, examples=keys)
             case Fetch() | Empty():
                 columns = columns_of(step)
                 nothing = Texts.of([None] if isinstance(step, Fetch) else [])
-                found[step.name] = Constant(tuple(columns), (nothing,) * len(columns))
+                made[step.name] = Constant(tuple(columns), (nothing,) * len(columns))
             case _:
                 pass  # what is staged is for plans, not for the twin
-    return found
+    return made
 
 
-def _released(step: Release, release: Rolled, *, zeros: bool) -> Constant:
+def _released(step: Release, release: Rolled, *, zeros: bool, examples: bool) -> Constant:
     plan, columns = step.plan, columns_of(step)
     rows = [row for level in release.levels for row in _rows_of(level, release, len(plan.keys))]
     keys, marks = len(plan.keys), len(plan.marks)
     texts: list[list[str | None]] = []
     for place, (_, of) in enumerate(columns):
         if place < keys:
-            texts.append([None if row[0] is None else row[0][place] for row in rows])
+            other = _EXAMPLES.get(of.family) if examples else None
+            texts.append([other if row[0] is None else row[0][place] for row in rows])
         elif place < keys + marks:
             texts.append([str(int(place - keys not in row[1])) for row in rows])
         elif place == len(columns) - 1:

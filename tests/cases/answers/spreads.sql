@@ -35,7 +35,7 @@ SELECT REGR_COUNT(weight, birth_year), REGR_AVGX(weight, birth_year), REGR_AVGY(
 SELECT REGR_COUNT(weight, ROUND(cost / 100)), REGR_AVGX(weight, ROUND(cost / 100)), REGR_AVGY(weight, ROUND(cost / 100)), COVAR_POP(weight, ROUND(cost / 100)), COUNT(weight), COUNT(cost), AVG(weight) FROM visits;
 
 -- title: lines of groups, with a filter
-SELECT diagnosis, CORR(weight, ROUND(cost / 100)) FILTER (WHERE cost > 500), REGR_SLOPE(ROUND(cost / 100), weight) FROM visits GROUP BY diagnosis;
+SELECT diagnosis, CORR(weight, ROUND(cost / 100)) FILTER (WHERE cost > 500), REGR_SLOPE(cost, weight) FROM visits GROUP BY diagnosis;
 
 -- title: a value with itself
 SELECT CORR(birth_year, birth_year), COVAR_POP(birth_year, birth_year), REGR_SLOPE(birth_year, birth_year), REGR_INTERCEPT(birth_year, birth_year) FROM patients;
