@@ -21,6 +21,7 @@ from typing import Final
 
 from sqlalchemy import URL
 
+from gateway.cancel import calling_back
 from gateway.computation import Computation, Ended
 from gateway.engines.described import Described
 from gateway.engines.duckdb_catalog import read_duckdb
@@ -198,8 +199,9 @@ class _Prepared:
         sql = self._database.statements.find(statement)
         began = monotonic()
         try:
-            rows = self._leased.process.run(sql.text, sql.parameters(given), began + limit_s)
-            return read([rows])
+            with calling_back(cancelled, self._leased.process.abandon):
+                rows = self._leased.process.run(sql.text, sql.parameters(given), began + limit_s)
+                return read([rows])
         except _BROKEN as error:
             ran = Computation(monotonic() - began, limit_s, Ended.LIMIT)
             raise self._database.failed(error, ran, cancelled) from None

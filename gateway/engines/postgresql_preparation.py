@@ -84,7 +84,7 @@ class PostgresqlDatabase:
         self._lock = threading.Lock()
         self._connects = 0
         self._known: _Known | None = None
-        self._dressed: OrderedDict[int, tuple[Statement, Statement]] = OrderedDict()
+        self._dressed: OrderedDict[tuple[int, int], tuple[Statement, Statement]] = OrderedDict()
         connections.on_connect(self._connected)
         connections.on_execute(parse_only)
 
@@ -142,16 +142,19 @@ class PostgresqlDatabase:
         return known.catalog, tuple((name, known.digests[name]) for name in tables)
 
     def dressed(self, statement: Statement, many: int) -> Statement:
-        """The statement with the digests of so many tables in it; SQLAlchemy remembers what it compiles to."""
+        """The statement with the digests of so many tables in it; SQLAlchemy remembers what it compiles to.
+
+        One statement may be a part of questions about different numbers of tables.
+        """
         with self._lock:
-            there = self._dressed.get(id(statement))
+            there = self._dressed.get((id(statement), many))
             if there is not None:
-                self._dressed.move_to_end(id(statement))
+                self._dressed.move_to_end((id(statement), many))
                 return there[1]
         made = held(statement, many)
         with self._lock:
             # the statement is kept beside it, so that its id stays its own
-            self._dressed[id(statement)] = (statement, made)
+            self._dressed[id(statement), many] = (statement, made)
             if len(self._dressed) > _MOST_DRESSED:
                 self._dressed.popitem(last=False)
         return made

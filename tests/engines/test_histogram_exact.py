@@ -423,6 +423,8 @@ def test_histogram_is_read_of_the_shown_groups_alone_when_there_are_many(
     database: Database,
 ) -> None:
     """Of 20,000 groups of one person each and one of many persons, one row comes, however many groups there are."""
+    if database.url.get_backend_name() == "duckdb":
+        pytest.skip("there is no connection on which to count what comes")
     insert = (
         (
             "INSERT INTO visits SELECT i, 1000 + i, i % 28 - 7, NULL, NULL, NULL"
