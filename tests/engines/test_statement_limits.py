@@ -1,9 +1,11 @@
 """How a statement at a source ends: in its time, late, cancelled, with the gateway, or with a source that is stuck."""
 
+import gc
 import shutil
 import socket
 import tempfile
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
@@ -231,6 +233,15 @@ class Stuck:
 def stuck(url: URL, *, takes_calls: bool) -> Iterator[Stuck]:
     with closing(Stuck(url, takes_calls=takes_calls)) as made:
         yield made
+
+
+@pytest.fixture(autouse=True)
+def collected() -> Iterator[None]:
+    """A connection that was cut off is let go of without a farewell: psycopg warns of it here and in no other test."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 def is_counted(refusal: Refusal) -> bool:
