@@ -86,6 +86,7 @@ class Code(StrEnum):
     SOURCE_PRIVILEGE = "GW616"
     SOURCE_CHANGED = "GW617"
     SOURCE_VERSION = "GW618"
+    SOURCE_EXHAUSTED = "GW619"
     NO_CREDENTIALS = "GW701"
     BAD_CREDENTIALS = "GW702"
     TOO_MANY_FAILURES = "GW703"
@@ -308,6 +309,12 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         ),
         Code.SOURCE_VERSION: _Row(
             Reason.BACKEND_UNAVAILABLE, 503, "58000", "the source's version is not supported"
+        ),
+        Code.SOURCE_EXHAUSTED: _Row(
+            Reason.BACKEND_UNAVAILABLE,
+            503,
+            "58000",
+            "the source had not enough memory for the statement",
         ),
         Code.NO_CREDENTIALS: _Row(Reason.UNAUTHENTICATED, 401, "28000", "no API key was given"),
         Code.BAD_CREDENTIALS: _Row(

@@ -1,7 +1,7 @@
 """How long the source computed a statement that was stopped, and what stopped it.
 
-A source that computes for some rows and not for others tells of them by its time-outs, so these are counted for
-each subject. Waiting tells nothing of any row: a `Computation` covers the time of the statement at the source alone,
+A source that computes for some rows and not for others tells of them by its time-outs, and one that needs memory for
+some rows and not for others by its lack of memory, so both are counted for each subject. Waiting tells nothing of any row: a `Computation` covers the time of the statement at the source alone,
 never that of a lock, a connection or a free process.
 """
 
@@ -16,6 +16,8 @@ class Ended(Enum):
     """The statement reached its time limit and was stopped."""
     CANCEL = "cancel"
     """The client cancelled the statement, or went away."""
+    ROOM = "room"
+    """The statement needed more memory or space than the source had, and ended in the middle of it."""
     STOP = "stop"
     """The gateway stops; the analyst has no part in it."""
 
@@ -30,7 +32,7 @@ class Computation:
 
     @property
     def is_counted(self) -> bool:
-        """Whether it counts as a time-out: it reached the limit, or was cancelled after half of it."""
-        if self.ended is Ended.LIMIT:
+        """Whether it counts as a time-out: it reached a limit, or was cancelled after half of its time."""
+        if self.ended in {Ended.LIMIT, Ended.ROOM}:
             return True
         return self.ended is Ended.CANCEL and 2 * self.seconds >= self.limit_s

@@ -57,9 +57,8 @@ from gateway.errors import BackendUnavailable, Code, Refusal, SourceStopped
 from gateway.events import SourceFailed
 
 _CATALOG_S: Final = 10.0
-_AWAY: Final = frozenset(
-    {"OutOfMemoryException", "MemoryError", "IOException", "ConnectionException", "OSError"}
-)
+_NO_ROOM: Final = frozenset({"OutOfMemoryException", "MemoryError"})
+_AWAY: Final = frozenset({*_NO_ROOM, "IOException", "ConnectionException", "OSError"})
 """Classes of errors that speak of the machine or the file, not of the statement."""
 _BROKEN = (StatementFailed, ProcessLate, ProcessLost, BrokenFrame)
 
@@ -161,13 +160,16 @@ class DuckDbDatabase:
         if isinstance(error, ProcessLost) and cancelled is not None and cancelled.is_set():
             left = Computation(ran.seconds, ran.limit_s, Ended.CANCEL)
             return SourceStopped(Code.SOURCE_CANCELLED, computation=left)
-        if isinstance(error, StatementFailed) and error.kind not in _AWAY:
-            return self.failures.incident(f"the source refused our SQL: {error.kind}")
+        kind = _kind(error)
+        if isinstance(error, ProcessLost) or kind in _NO_ROOM:
+            # where the kernel is short of memory it kills such a process
+            return self.failures.exhausted(kind, ran)
+        if isinstance(error, StatementFailed) and kind not in _AWAY:
+            return self.failures.incident(f"the source refused our SQL: {kind}")
         return self._unavailable(error)
 
     def _unavailable(self, error: Exception) -> Refusal:
-        kind = error.kind if isinstance(error, StatementFailed) else type(error).__name__
-        self.failures.emit(SourceFailed(kind))
+        self.failures.emit(SourceFailed(_kind(error)))
         return BackendUnavailable(Code.SOURCE_UNAVAILABLE)
 
 
@@ -208,3 +210,8 @@ class _Prepared:
 
     def close(self) -> None:
         self._held.close()
+
+
+def _kind(error: Exception) -> str:
+    """What the operator is told of it."""
+    return error.kind if isinstance(error, StatementFailed) else type(error).__name__

@@ -19,6 +19,8 @@ from gateway.events import Crashed, Emit, SourceFailed
 
 _UNREACHABLE: Final = frozenset({"08", "25", "28", "40", "53", "57", "58"})
 """Classes of SQLSTATE that speak of the server, not of the statement; 25: it is a standby in recovery."""
+_NO_ROOM: Final = frozenset({"53100", "53200", "53400"})
+"""No disk, no memory, or more than a configured limit of either: it may depend on the rows that were computed."""
 _LOCKED: Final = "55P03"
 _PRIVILEGE: Final = "42501"
 _SCHEMA: Final = frozenset({"42P01", "42703", "3F000", "42883", "42704"})
@@ -56,9 +58,17 @@ class Failures:
                 return SourceStopped(Code.SOURCE_TIMEOUT, computation=ran)
             cancelled = Computation(ran.seconds, ran.limit_s, ended)
             return SourceStopped(Code.SOURCE_CANCELLED, computation=cancelled)
+        if state in _NO_ROOM:
+            return self.exhausted(problem, ran)
         if state in {*_SCHEMA, _PRIVILEGE, _OTHER_RESULT}:
             return self._unavailable(Code.SOURCE_CHANGED, problem)
         return self._other(error)
+
+    def exhausted(self, problem: str, ran: Computation) -> Refusal:
+        """The refusal of somebody whose statement needed more than the source had."""
+        self.emit(SourceFailed(problem))
+        without = Computation(ran.seconds, ran.limit_s, Ended.ROOM)
+        return SourceStopped(Code.SOURCE_EXHAUSTED, computation=without)
 
     def incident(self, problem: str) -> InternalError:
         """A bug of ours."""

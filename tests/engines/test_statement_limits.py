@@ -115,6 +115,40 @@ def test_cancelled_statement_says_how_long_it_computed(source: Source) -> None:
     assert 0 < found.seconds < 10
 
 
+def test_statement_without_memory_in_duckdb_is_counted_as_a_late_one(tmp_path: Path) -> None:
+    """Where some rows alone need the memory, the outcome tells of them; the next statement is answered."""
+    url = in_duckdb(tmp_path, VISITS).update_query_dict({"memory_limit": "100MB"})
+    with stopped_after(opened_at(url)) as source:
+        texts = select(func.count(text("DISTINCT md5(x::text)")).label("m1"))
+        require_exhausted(source, texts.select_from(text("range(30000000) AS r(x)")))
+
+
+def test_statement_without_memory_in_postgresql_is_counted_as_a_late_one(
+    sample_database: URL,
+) -> None:
+    """The server says so itself; what it says of its disk and its limits reads the same."""
+    body = "BEGIN RAISE EXCEPTION USING ERRCODE = '53200'; END"
+    made = f"CREATE FUNCTION full_() RETURNS int LANGUAGE plpgsql AS $${body}$$"
+    with stopped_after(opened_at(in_postgresql(sample_database, f"{VISITS}; {made}"))) as source:
+        require_exhausted(source, select(text("full_() AS m1")))
+
+
+@contextmanager
+def stopped_after(source: Source) -> Iterator[Source]:
+    try:
+        yield source
+    finally:
+        source.stop()
+
+
+def require_exhausted(source: Source, statement: Select[Any]) -> None:
+    with pytest.raises(SourceStopped) as refused:
+        run(source.database, statement)
+    assert refused.value.code is Code.SOURCE_EXHAUSTED
+    assert (computed(refused).ended, computed(refused).is_counted) == (Ended.ROOM, True)
+    assert [*map(tuple, run(source.database, select(literal_column("1").label("m1"))))] == [(1,)]
+
+
 def test_question_that_was_cancelled_before_it_began_did_not_compute(source: Source) -> None:
     """It is refused before its charge."""
     cancelled = Cancel()
@@ -165,7 +199,7 @@ def test_subject_with_its_share_of_processes_waits_before_its_charge(tmp_path: P
 
 
 def test_process_that_is_killed_beside_us_ends_its_question_alone(tmp_path: Path) -> None:
-    """As when memory is short: the analyst is told that the source is away, the operator what happened."""
+    """As the kernel does where memory is short; it is counted, since some rows alone may have taken it."""
     url = in_duckdb(tmp_path, VISITS)
     events: list[Event] = []
     source = opened_at(url, events)
@@ -176,9 +210,10 @@ def test_process_that_is_killed_beside_us_ends_its_question_alone(tmp_path: Path
             sleep(0.7)
             for one in list(database.pool._busy):
                 one.begin_to_end()
-            with pytest.raises(BackendUnavailable) as refused:
+            with pytest.raises(SourceStopped) as refused:
                 asked.result()
-        assert refused.value.code is Code.SOURCE_UNAVAILABLE
+        assert refused.value.code is Code.SOURCE_EXHAUSTED
+        assert (computed(refused).ended, computed(refused).is_counted) == (Ended.ROOM, True)
         assert SourceFailed("ProcessLost") in events
         assert [*map(tuple, run(database, select(literal_column("1").label("m1"))))] == [(1,)]
     finally:

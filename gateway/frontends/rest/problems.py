@@ -1,5 +1,6 @@
 """Refusals as RFC 9457 problem documents. One shape for every no, whoever says it."""
 
+import asyncio
 import secrets
 import traceback
 from collections.abc import Mapping
@@ -113,7 +114,7 @@ def tell_problems(app: FastAPI) -> None:
 
 
 class Incidents:
-    """Our own bugs: an opaque id outside, everything inside the log.
+    """Our own bugs: an opaque id outside, everything inside the log; and the end of the server, which is no bug.
 
     INVARIANT: nothing of the exception reaches the client.
     """
@@ -132,6 +133,10 @@ class Incidents:
 
         try:
             await self._app(scope, receive, watched)
+        except asyncio.CancelledError:
+            if scope["type"] != "http" or began:
+                raise
+            await problem(_stopping())(scope, receive, send)  # uvicorn would call it a bug: 500
         except Exception:  # noqa: BLE001  # the last line of defence
             incident = secrets.token_hex(8)
             self._emit(Crashed(incident, traceback.format_exc()))
@@ -145,3 +150,10 @@ def _headers(refusal: Refusal) -> Mapping[str, str]:
     if refusal.code in _RETRY_AFTER:
         return {"Retry-After": _RETRY_AFTER[refusal.code]}
     return {}
+
+
+def _stopping() -> Refusal:
+    """The server ends, and this request did not end in time."""
+    return BackendUnavailable(
+        Code.STATE_UNAVAILABLE, "the gateway is stopping", "try again in a moment"
+    )
