@@ -44,7 +44,7 @@ def ordered(
         made = _Making(part, purchase, costs)
         sheet = None
         if purchase is not None:
-            delta = delta_of_each(spending) if _is_hidden(part) else Fraction(0)
+            delta = delta_of_each(serving, spending) if _is_hidden(part) else Fraction(0)
             sheet = made.sheet(ordering, price_of(serving, spending.request), delta)
         errands.append(
             Errand(part.name, made.whole, purchase, costs, part.slots, part.choices, sheet)

@@ -29,9 +29,9 @@ from gateway.trail.record import Asked
 from gateway.understanding import Understood
 from gateway.units import Delta, Epsilon
 
-# how many statements with thresholds the delta kept for them covers
 N = TypeVar("N", int, float)
 _THRESHOLDED_STATEMENTS: Final = 1024
+"""How many statements with thresholds the delta that is kept for them covers, at least."""
 UNSEEN: Final = Fraction(2**62)
 """How exactly one unit is seen where nothing is measured: not at all."""
 _NOISE: Final = {Currency.PURE: Noise.LAPLACE, Currency.ZCDP: Noise.GAUSSIAN}
@@ -117,7 +117,7 @@ def charge_request(  # noqa: PLR0913 - what is bought, and what of it was there
 ) -> ChargeRequest:
     """What is bought of a statement as one charge; what accounts owe for what was there, and hold of what is bought."""
     whole = bought_part(shares)
-    each = delta_of_each(spending)
+    each = delta_of_each(serving, spending)
     measurements = []
     for (name, analysis), part in zip(_named(spending.releases), shares, strict=True):
         hidden = isinstance(analysis.groups, Thresholded)
@@ -152,7 +152,7 @@ def bought(serving: Sold, spending: Spending, cost: Fraction | None) -> tuple[Pr
     """The noise that a price would pay for, where nothing is there yet."""
     if cost is None:
         return by_release(spending, [Priced(one, ()) for one in spending.analyses])
-    delta = _delta(spending)
+    delta = _delta(serving, spending)
     return by_release(spending, priced(spending.analyses, _NOISE[serving.currency], cost, delta))
 
 
@@ -168,7 +168,7 @@ def purchases(
         isinstance(each.groups, Thresholded) and bool(one.cost)
         for each, one in zip(spending.analyses, shares, strict=True)
     )
-    delta = delta_of_each(spending) * hidden
+    delta = delta_of_each(serving, spending) * hidden
     return purchased(spending.analyses, costs, _NOISE[serving.currency], cost, delta)
 
 
@@ -216,7 +216,7 @@ def estimated(
         for one, margin, missed in zip(bound.result or (), margins, ranks, strict=True)
     )
     notices = in_ranges(one.rolled for one in releases)
-    return Estimate(price, Delta(_delta(spending)), columns, notices)
+    return Estimate(price, Delta(_delta(serving, spending)), columns, notices)
 
 
 def spread_of_part(part: Priced) -> Fraction:
@@ -264,15 +264,15 @@ def _wider(one: N | None, other: N | None) -> N | None:
     return other if one is None or (other is not None and other > one) else one
 
 
-def delta_of_each(spending: Spending) -> Fraction:
-    """What each release with a threshold takes of delta."""
-    return _delta(spending) / max(spending.thresholded, 1)
+def delta_of_each(serving: Sold, spending: Spending) -> Fraction:
+    """What each release with a threshold takes of delta.
 
-
-def _delta(spending: Spending) -> Fraction:
-    """What the statement takes of the delta that is kept for thresholds."""
+    INVARIANT: of the delta for thresholds a release takes no larger part than its price is of the dataset's epsilon.
+    So delta is not used up before epsilon is, and nobody uses up more of it than their epsilon is of everybody's.
+    """
     if not spending.thresholded:
         return Fraction(0)
+    budget = serving.policy.privacy.budget
     kept = spending.understood.decision.terms.budget.delta.value / 2
     if not kept:
         raise BudgetExhausted(
@@ -280,4 +280,14 @@ def _delta(spending: Spending) -> Fraction:
             "the dataset keeps no delta for groups that are found in the data",
             "group by columns whose domain is declared",
         )
-    return kept / _THRESHOLDED_STATEMENTS
+    hidden = [one for one in spending.analyses if isinstance(one.groups, Thresholded)]
+    least = min(map(slots_of, ([one] for one in hidden)))
+    price = price_of(serving, spending.request).value * least / slots_of(spending.analyses)
+    return kept * min(
+        Fraction(1, _THRESHOLDED_STATEMENTS * len(hidden)), price / budget.epsilon.value
+    )
+
+
+def _delta(serving: Sold, spending: Spending) -> Fraction:
+    """What the statement takes of the delta that is kept for thresholds."""
+    return delta_of_each(serving, spending) * spending.thresholded

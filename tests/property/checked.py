@@ -12,7 +12,7 @@ from property.moves import Groups, excesses, groups_of, moves
 from property.stores import SourceRaised, Store
 
 from gateway.bounding.bounded import BoundedRelease
-from gateway.bounding.replacing import in_node, of_quantity
+from gateway.bounding.replacing import in_node
 from gateway.catalog.types import Family
 from gateway.engines.staged import StagedRows
 from gateway.errors import UnsupportedSql
@@ -20,6 +20,7 @@ from gateway.plan.node import Node, nodes
 from gateway.plan.relations import Window
 from gateway.plan.scalars import Call, Literal, Scalar, walk
 from gateway.sensitivity.analysis import Analysis, Thresholded
+from gateway.sensitivity.lattice import Lattice
 from gateway.sensitivity.measurement import Different, Products, Quantity, Squares, Total
 
 Change: TypeAlias = Callable[[BoundedRelease], BoundedRelease]
@@ -178,14 +179,11 @@ def is_comparable(release: BoundedRelease) -> bool:
         for _, call in node.items
     )
     # halfway between two points of the lattice a decimal goes away from zero in one, to the even one in the other
-    summed = [
-        value
-        for one in release.measurements
-        if isinstance(one.quantity, Total | Squares | Products)
-        for value in of_quantity(one.quantity)
-    ]
+    lattices = [pair for one in release.measurements for pair in _lattices(one.quantity)]
+    summed = [value for value, _ in lattices]
     inexact = any(one.type.family in {Family.EXACT, Family.FLOAT} for one in summed)
     halves = inexact and any(map(_is_half, [*_parts(release.rows), *summed]))
+    halves = halves or any(_is_between(value, on) for value, on in lattices)
     return not hashed and not halves and all(one.type.family in _ALIKE for one in chosen)
 
 
@@ -200,6 +198,24 @@ def _parts(rows: Node) -> list[Scalar]:
     for node in nodes(rows):
         in_node(node, note)
     return found
+
+
+def _lattices(quantity: Quantity) -> list[tuple[Scalar, Lattice]]:
+    """The values that are rounded, and to what."""
+    match quantity:
+        case Total() | Squares():
+            return [(quantity.value, quantity.lattice)]
+        case Products():
+            return [(quantity.one, quantity.lattice), (quantity.other, quantity.other_lattice)]
+        case _:
+            return []
+
+
+def _is_between(value: Scalar, on: Lattice) -> bool:
+    """Whether a decimal may lie between two points of the lattice as it is stored."""
+    grid = value.type.resolution
+    on_points = grid is not None and (grid / on.step).denominator == 1
+    return value.type.family is Family.EXACT and not on_points
 
 
 def _is_half(scalar: Scalar) -> bool:
