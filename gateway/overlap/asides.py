@@ -7,7 +7,7 @@ in its columns (`plan/affinity.py`) is about the rows of each of its values, whe
 that nobody can compare.
 
 INVARIANT: a row that moves such an aggregate by more than something affine in its columns is in a region that is given
-for it, or in an opaque one.
+for it, or in an opaque one. What was chosen on the way, among the rows or the mixed values of a person, is opaque.
 """
 
 from collections.abc import Iterable, Iterator
@@ -39,6 +39,9 @@ def regions_of(measure: Measure, followed: Followed) -> Iterator[Region]:
     where = () if measure.where is None else (measure.where,)
     base = followed.narrowed(where) if where else followed.region
     arguments = () if measure.counts_units else tuple(map(followed.resolved, measure.arguments))
+    chosen = followed.choice_of(measure)
+    if chosen is not None:
+        yield _joined(base, opaque(chosen, followed.bases))
     covered = False
     for argument in arguments:
         if alone := _alone(measure, argument):

@@ -1,7 +1,7 @@
 """A relation followed down to its tables, remembered for as long as the same plan is asked about."""
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final
@@ -13,6 +13,7 @@ from gateway.overlap.normal import normal
 from gateway.overlap.reading import region_of
 from gateway.overlap.regions import Region
 from gateway.overlap.relation import Relation
+from gateway.plan.aggregates import Measure
 from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import Node, nodes
 from gateway.plan.relations import Scan
@@ -39,6 +40,13 @@ class Followed:
         return Followed(self.lineage, found, self.lineage.region(found), self.tables)
 
     @property
+    def met(self) -> "Iterator[Followed]":
+        """For each outer join with conditions the rows that have a partner."""
+        for one in self.lineage.met:
+            found = self.lineage.with_partner(one, self.relation)
+            yield Followed(self.lineage, found, self.lineage.region(found), self.tables)
+
+    @property
     def bases(self) -> Bases:
         return self.lineage.bases
 
@@ -49,6 +57,10 @@ class Followed:
     def resolved(self, scalar: Scalar) -> Scalar:
         """The normal expression over bases."""
         return self.lineage.resolved(scalar, self.relation.columns)
+
+    def choice_of(self, measure: Measure) -> Scalar | None:
+        """What of the aggregate was chosen by a condition, where anything was."""
+        return self.lineage.choice_of(measure, self.relation.columns)
 
     def narrowed(self, conditions: Iterable[Scalar]) -> Region:
         """The region, as far as these are true, too."""
@@ -71,7 +83,7 @@ def follow(
         for node, named, values, found in _KEPT:
             if node is plan and named == constants and values == there:
                 return found
-    lineage = Lineage(constants, there)
+    lineage = Lineage.over(plan, constants, there)
     relation = lineage.of(plan)
     protected = (one.table for one in nodes(plan) if isinstance(one, Scan))
     tables = frozenset(one.name for one in protected if not one.public)

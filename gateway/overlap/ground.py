@@ -115,21 +115,29 @@ def asides_of(
     constants: Mapping[str, str],
     known: Mapping[str, StagedRows] | None = None,
 ) -> tuple[Ground, ...]:
-    """What those of its aggregates are about that look at other rows; each region once. And the rows of persons."""
+    """What those of its aggregates are about that look at other rows; each region once.
+
+    And the rows of persons, and those that an outer join meets.
+    """
     followed = follow(plan.child, constants, known)
     measures = [measure for _, measure in plan.measures]
-    beside = _beside(ground, measures, followed)
+    met = (_of_relation(ground, one) for one in followed.met)
+    beside = (*_beside(ground, measures, followed), *dict.fromkeys(met))
     rows = followed.rows
     if rows is None:
         return beside
     # who has sums of what was computed for each person has learned of their rows
-    region = rows.region
-    whole = replace(ground, shape=rows.shape, region=region, unreadable=_unreadable(region))
+    whole = _of_relation(ground, rows)
     read = {
         each for one in measures for part in parts(one) for each in refs_of(followed.resolved(part))
     }
     inner = [made for name, made in followed.lineage.measures.items() if name in read]
     return (*beside, whole, *_beside(whole, inner, rows))
+
+
+def _of_relation(ground: Ground, rows: Followed) -> Ground:
+    region = rows.region
+    return replace(ground, shape=rows.shape, region=region, unreadable=_unreadable(region))
 
 
 def _beside(ground: Ground, measures: Iterable[Measure], followed: Followed) -> tuple[Ground, ...]:

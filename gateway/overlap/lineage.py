@@ -2,7 +2,8 @@
 
 Filters and conditions of joins are kept as conditions. What groups the rows of a person, numbers them, or asks whether
 others exist, has a definition, in which the rows it was made from are told by their region: definitions of equal
-meaning have equal texts as far as regions do.
+meaning have equal texts as far as regions do. What chooses among the rows or values of a person by a condition is marked
+as such, and the rows that an outer join meets are kept: whoever is told of them has asked about these.
 
 INVARIANT: names are made of tables, columns and constants; no alias and no id of a plan is in them.
 """
@@ -35,6 +36,7 @@ from gateway.overlap.relation import (
     without_repeated,
 )
 from gateway.overlap.scanned import bases_of, single
+from gateway.plan.affinity import Affinity
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Field
 from gateway.plan.grouping import PerUnit
@@ -78,6 +80,19 @@ class Lineage:
     _singles: set[str] = field(default_factory=set)
     _rows: dict[str, Relation] = field(default_factory=dict)
     measures: dict[str, Measure] = field(default_factory=dict)
+    met: list[Relation] = field(default_factory=list)
+    """For each outer join with conditions the rows that have a partner."""
+    _affinity: Affinity = field(default_factory=lambda: Affinity({}))
+    _made_of: dict[str, frozenset[str]] = field(default_factory=dict)
+    _chosen: set[str] = field(default_factory=set)
+    _far_names: set[str] = field(default_factory=set)
+
+    @classmethod
+    def over(
+        cls, plan: Node, constants: Mapping[str, str], known: Mapping[str, StagedRows]
+    ) -> "Lineage":
+        """For one plan."""
+        return cls(constants, known, _affinity=Affinity.of(plan))
 
     def of(self, node: Node) -> Relation:  # noqa: PLR0911 - one answer for each kind of node
         match node:
@@ -105,6 +120,30 @@ class Lineage:
     def region(self, relation: Relation) -> Region:
         """The rows of the relation among those of its atoms."""
         return region_of(relation.conditions, self.bases)
+
+    def choice_of(self, measure: Measure, columns: Mapping[str, Scalar]) -> Scalar | None:
+        """What the aggregate is told of that was chosen by a condition; None where nothing was."""
+        given = [self.resolved(one, columns) for one in parts(measure)]
+        if self._affinity.is_choice(measure):
+            return given[0]
+        left, seen = [each for one in given for each in refs_of(one)], set[str]()
+        while left:
+            name = left.pop()
+            if name in self._chosen:
+                return Ref(self.bases[name].field)
+            if name not in seen:
+                seen.add(name)
+                left += self._made_of.get(name, ())
+        return None
+
+    def with_partner(self, met: Relation, whole: Relation) -> Relation:
+        """The rows that have a partner and are left by what was asked of the rows themselves."""
+        added = [
+            one
+            for one in whole.conditions
+            if one not in met.conditions and not refs_of(one) & self._far_names
+        ]
+        return replace(met, conditions=(*met.conditions, *added))
 
     def text(self, relation: Relation) -> str:
         region = self.region(relation)
@@ -172,11 +211,17 @@ class Lineage:
         bounds: Bounds | None = None,
         *,
         nullable: bool = True,
+        chosen: bool = False,
     ) -> Ref:
-        """Something computed: conditions on it are on an axis of its own."""
+        """Something computed: conditions on it are on an axis of its own, or on none where it was `chosen`."""
         there = [self.bases[one] for one in uses]
         kept = Field(shortened(name), like.type, nullable=nullable)
-        axis = axis_of(kept.id, like.type, Anything(), nullable=nullable, bounds=bounds)
+        axis: Axis | None = None
+        if chosen:
+            self._chosen.add(kept.id)
+        else:
+            axis = axis_of(kept.id, like.type, Anything(), nullable=nullable, bounds=bounds)
+        self._made_of[kept.id] = frozenset(uses)
         told = frozenset(each for one in there for each in one.uses)
         return self._base(Base(kept, axis, told, any(one.quasi for one in there)))
 
@@ -263,6 +308,15 @@ class Lineage:
         if not links and not conditions and not right.conditions and always_met(left, right):
             # every row has its person there
             return replace(left, columns={**left.columns, **right.columns})
+        if conditions or right.conditions:
+            self.met.append(
+                Relation(
+                    {},
+                    without_repeated((*left.atoms, *right.atoms)),
+                    left.links | right.links | links,
+                    (*left.conditions, *right.conditions, *conditions),
+                )
+            )
         on = [*links, *([] if not conditions else [text(conjunction(conditions))])]
         beside = f" on {' and '.join(sorted(on))}" if on else ""
         said = f"left join ({self.text(right)}{beside})"
@@ -274,6 +328,8 @@ class Lineage:
     def _far(self, scalar: Scalar, said: str) -> Ref:
         """A column of the side that may be missing."""
         name = f"{text(scalar)} of {said}"
+        self._far_names.add(shortened(name))
+        self._made_of[shortened(name)] = refs_of(scalar)
         if not isinstance(scalar, Ref) or (axis := self.bases[scalar.field.id].axis) is None:
             return self._made(name, scalar, refs_of(scalar))
         base = self.bases[scalar.field.id]
@@ -303,7 +359,13 @@ class Lineage:
             beside = f" in the order of #{digest(' '.join(sorted(every)))[:16]}" if ordered else ""
             said = f"{over_bases(call, lambda one: self.resolved(one, below.columns))} over ({over}){beside}"
             like = Ref(Field(name, call.type))
-            columns[name] = self._made(said, like, every, bounds.get(name))
+            chosen = bool(self._affinity.window_conditions(call))
+            made = self._made(said, like, every, bounds.get(name), chosen=chosen)
+            read = (*call.arguments, *(one for one, _ in call.order))
+            self._made_of[made.field.id] = frozenset(
+                each for one in read for each in refs_of(self.resolved(one, below.columns))
+            )
+            columns[name] = made
         return replace(below, columns=columns)
 
     def _per_unit(self, node: PerUnit) -> Relation:
@@ -325,9 +387,10 @@ class Lineage:
             name = f"{kept} of ({grouped})"
             limits = counted_rows(kept, bounds.get(one.id))
             there = kept.function != "count"
-            made_of = self._made(name, Ref(one), read, limits, nullable=there)
-            columns[one.id] = made_of
-            self.measures[made_of.field.id] = kept
+            chosen = self._affinity.is_choice(measure)
+            made = self._made(name, Ref(one), read, limits, nullable=there, chosen=chosen)
+            columns[one.id] = made
+            self.measures[made.field.id] = kept
         self._rows[f"({grouped})"] = below
         reaches = frozenset(each for atom in below.atoms for each in atom.reaches)
         return Relation(columns, (Atom(f"({grouped})", None, reaches),), conditions=persons)

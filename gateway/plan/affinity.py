@@ -81,13 +81,17 @@ class Affinity:
         """The columns by which the aggregate chooses among rows, or values."""
         if measure.counts_units:
             return frozenset()
-        chosen = measure.function in _CHOOSING or measure.distinct
         found: set[ColumnRef] = set()
         for one in measure.arguments:
             found |= self.columns(one)
-            if chosen and self.is_mixed(one):
-                found |= origins(one)
+        if self.is_choice(measure):
+            found |= origins(*measure.arguments)
         return frozenset(found)
+
+    def is_choice(self, measure: Measure) -> bool:
+        """Whether the aggregate chooses one of several mixed values, and so compares them."""
+        chooses = measure.function in _CHOOSING or measure.distinct
+        return chooses and any(map(self.is_mixed, measure.arguments))
 
     def window_conditions(self, call: WindowCall) -> frozenset[ColumnRef]:
         """The columns by which a window function chooses among rows: it orders by mixed values, or hands one on."""

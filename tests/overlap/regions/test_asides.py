@@ -66,3 +66,79 @@ def test_aside_says_which_condition_nobody_understands() -> None:
     """A condition does not hide in an aggregate."""
     [found] = _asides("COUNT(*) FILTER (WHERE name LIKE 'a%')")
     assert found.unreadable == ("(patients.name like 'a%')",)
+
+
+def _unread(sql: str) -> list[str]:
+    """Conditions that nobody understands, of the question and of what is beside it."""
+    about = ground(sql)
+    every = (about, *asides_of(plan_of(sql), about, {}))
+    return [name for one in every for name in one.unreadable]
+
+
+_BY_PERSON = "PARTITION BY patient_id"
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT SUM(w) FROM (SELECT MAX(CASE WHEN cost = 7 THEN 1 ELSE 0 END) OVER ({_BY_PERSON}) AS w FROM visits) t",
+        f"SELECT SUM(w) FROM (SELECT SUM(NULLIF(cost, 7)) OVER ({_BY_PERSON}) AS w FROM visits) t",
+        f"SELECT SUM(w + 1) FROM (SELECT LAG(cost) OVER ({_BY_PERSON} ORDER BY (cost = 7)::int) AS w FROM visits) t",
+        f"""SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER ({_BY_PERSON} ORDER BY
+        CASE WHEN cost = 7 THEN 0 ELSE 1 END) AS w FROM visits) t WHERE w = 1""",
+        f"""SELECT AVG(m) FROM (SELECT patient_id, MIN(w) AS m FROM (SELECT patient_id,
+        MAX(CASE WHEN cost = 7 THEN 1 ELSE 0 END) OVER ({_BY_PERSON}) AS w FROM visits) t GROUP BY patient_id) u""",
+        """SELECT SUM(m) FROM (SELECT patient_id, MAX(x) AS m FROM (SELECT patient_id, income AS x FROM patients
+        UNION ALL SELECT patient_id, 50000 FROM patients) u GROUP BY patient_id) t""",
+    ],
+)
+def test_choice_among_the_rows_of_a_person_is_a_condition_that_nobody_understands(sql: str) -> None:
+    """A window, or the least of mixed values, hides none."""
+    assert _unread(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"""SELECT SUM(w) FROM (SELECT SUM(cost) OVER ({_BY_PERSON} ORDER BY visit_date
+        ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS w FROM visits) t""",
+        f"""SELECT AVG(d) FROM (SELECT visit_date - LAG(visit_date) OVER ({_BY_PERSON} ORDER BY visit_date) AS d
+        FROM visits) t""",
+        f"""SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER ({_BY_PERSON} ORDER BY visit_date) AS w FROM visits) t
+        WHERE w = 1""",
+        "SELECT AVG(m) FROM (SELECT patient_id, MAX(cost) AS m FROM visits GROUP BY patient_id) t",
+    ],
+)
+def test_ordinary_windows_choose_by_no_condition(sql: str) -> None:
+    """The first visit, the time between two, and what one person paid at most."""
+    assert not _unread(sql)
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "join", "condition"),
+    [
+        ("COUNT(b.patient_id)", "visits b ON b.patient_id = a.patient_id AND b.cost = 7", "b.cost = 7"),
+        ("COUNT(*)", "visits b ON b.patient_id = a.patient_id AND b.cost = 7", "b.cost = 7"),
+        ("SUM(b.cost)", "(SELECT * FROM visits WHERE cost = 7) b ON b.patient_id = a.patient_id", "b.cost = 7"),
+        ("AVG(p.birth_year)", "patients p ON p.patient_id = a.patient_id AND p.sex = 'f'", "p.sex = 'f'"),
+    ],
+)  # fmt: skip
+def test_outer_join_is_about_the_rows_that_it_meets_too(
+    aggregate: str, join: str, condition: str
+) -> None:
+    """As if it had been asked with JOIN and WHERE; what is asked of the other rows holds for them."""
+    sql = f"SELECT {aggregate} FROM visits a LEFT JOIN {join} WHERE a.ward < 5"
+    tables = join.split(" ON ")[0].replace("(SELECT * FROM visits WHERE cost = 7)", "visits")
+    beside = ground(
+        f"SELECT COUNT(*) FROM visits a JOIN {tables} ON {tables[-1]}.patient_id = a.patient_id"
+        f" WHERE {condition} AND a.ward < 5"
+    )
+    found = asides_of(plan_of(sql), ground(sql), {})
+    assert (beside.shape, beside.region) in {(one.shape, one.region) for one in found}
+
+
+def test_anti_join_is_about_the_rows_that_it_leaves_out() -> None:
+    """What is left tells of them."""
+    sql = """SELECT COUNT(*) FROM visits a LEFT JOIN visits b ON b.patient_id = a.patient_id AND b.cost = 7
+    WHERE b.patient_id IS NULL"""
+    assert any("cost" in str(one.region) for one in asides_of(plan_of(sql), ground(sql), {}))
