@@ -38,7 +38,7 @@ def regions_of(measure: Measure, followed: Followed) -> Iterator[Region]:
     """The regions that the aggregate tells of, besides the question's own."""
     where = () if measure.where is None else (measure.where,)
     base = followed.narrowed(where) if where else followed.region
-    arguments = () if measure.counts_units else tuple(map(followed.resolved, measure.arguments))
+    arguments = tuple(map(followed.resolved, measure.arguments))
     chosen = followed.choice_of(measure)
     if chosen is not None:
         yield _joined(base, opaque(chosen, followed.bases))

@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Final
 
@@ -41,10 +41,15 @@ class Followed:
 
     @property
     def met(self) -> "Iterator[Followed]":
-        """For each outer join with conditions the rows that have a partner."""
+        """For each outer join with conditions the rows that have a partner, and those that were asked to have none."""
         for one in self.lineage.met:
-            found = self.lineage.with_partner(one, self.relation)
-            yield Followed(self.lineage, found, self.lineage.region(found), self.tables)
+            yield self._over(self.lineage.with_partner(one, self.relation))
+        alone = self.lineage.without_partner(self.relation)
+        if alone is not None:
+            yield replace(self, relation=alone[0], region=alone[1])
+
+    def _over(self, relation: Relation) -> "Followed":
+        return replace(self, relation=relation, region=self.lineage.region(relation))
 
     @property
     def bases(self) -> Bases:

@@ -17,11 +17,12 @@ from gateway.catalog.tables import ColumnRef
 from gateway.engines.staged import StagedRows
 from gateway.overlap.axes import Axis
 from gateway.overlap.bases import Base
+from gateway.overlap.cells import Cells, Names
 from gateway.overlap.constants import joined, member_of, met, value_of
 from gateway.overlap.grid import axis_of
 from gateway.overlap.naming import digest, region_text, shortened
 from gateway.overlap.normal import conjunction, normal, refs_of
-from gateway.overlap.reading import region_of
+from gateway.overlap.reading import opaque, region_of
 from gateway.overlap.regions import Region
 from gateway.overlap.relation import (
     Atom,
@@ -49,6 +50,7 @@ from gateway.plan.scalars import (
     Call,
     Case,
     Cast,
+    Literal,
     Moment,
     Ref,
     Scalar,
@@ -86,6 +88,10 @@ class Lineage:
     _made_of: dict[str, frozenset[str]] = field(default_factory=dict)
     _chosen: set[str] = field(default_factory=set)
     _far_names: set[str] = field(default_factory=set)
+    _there: set[str] = field(default_factory=set)
+    """Whether a row has a partner."""
+    _outer_joins: set[str] = field(default_factory=set)
+    """Those with conditions, as links."""
 
     @classmethod
     def over(
@@ -144,6 +150,26 @@ class Lineage:
             if one not in met.conditions and not refs_of(one) & self._far_names
         ]
         return replace(met, conditions=(*met.conditions, *added))
+
+    def without_partner(self, whole: Relation) -> tuple[Relation, Region] | None:
+        """The rows themselves, where some are left since they have no partner, or may be; None where none are.
+
+        What is asked of the partner in the same breath as whether there is one, nobody reads.
+        """
+        outer = whole.links & self._outer_joins
+        region = self.region(whole)
+        without = [box for box in region.boxes if any(map(self._is_without, box.parts))]
+        if not outer or not without:
+            return None
+        asked = {one.name for one in region.axes} & self._far_names - self._there
+        if asked:
+            far = tuple(Ref(self.bases[name].field) for name in sorted(asked))
+            region = opaque(Call("of a partner or none", far, BOOLEAN), self.bases)
+        return replace(whole, links=whole.links - outer), region
+
+    def _is_without(self, part: tuple[str, Cells]) -> bool:
+        name, cells = part
+        return name in self._there and cells != Names(frozenset({"true"}))
 
     def text(self, relation: Relation) -> str:
         region = self.region(relation)
@@ -305,37 +331,47 @@ class Lineage:
         if chosen is not None:
             return chosen
         links, conditions = self._linked(node, node.condition, {**left.columns, **right.columns})
-        if not links and not conditions and not right.conditions and always_met(left, right):
-            # every row has its person there
-            return replace(left, columns={**left.columns, **right.columns})
-        if conditions or right.conditions:
+        asked = (*right.conditions, *conditions)
+        if not links and always_met(left, right):
+            # every row has its person there: what is asked of it is asked of the row itself
+            columns = dict(left.columns)
+            for name, one in right.columns.items():
+                columns[name] = normal(_where(conjunction(asked), one)) if asked else one
+            return replace(left, columns=columns)
+        on = [*links, *([] if not conditions else [text(conjunction(conditions))])]
+        beside = f" on {' and '.join(sorted(on))}" if on else ""
+        said = f"left join ({self.text(right)}{beside})"
+        columns = dict(left.columns)
+        there = self._exists(right, links, conditions) if asked else None
+        for name, one in right.columns.items():
+            far = self._far(one, said, missing=there is None)
+            columns[name] = far if there is None else normal(_where(there, far))
+        if there is not None:
+            self._there.add(there.field.id)
+            self._far_names.add(there.field.id)
+            self._outer_joins.add(said)
             self.met.append(
                 Relation(
                     {},
                     without_repeated((*left.atoms, *right.atoms)),
                     left.links | right.links | links,
-                    (*left.conditions, *right.conditions, *conditions),
+                    (*left.conditions, *asked),
                 )
             )
-        on = [*links, *([] if not conditions else [text(conjunction(conditions))])]
-        beside = f" on {' and '.join(sorted(on))}" if on else ""
-        said = f"left join ({self.text(right)}{beside})"
-        columns = dict(left.columns)
-        for name, one in right.columns.items():
-            columns[name] = self._far(one, said)
         return replace(left, columns=columns, links=left.links | {said})
 
-    def _far(self, scalar: Scalar, said: str) -> Ref:
-        """A column of the side that may be missing."""
+    def _far(self, scalar: Scalar, said: str, *, missing: bool) -> Ref:
+        """A column of the side that may be missing; `missing`: then it is NULL."""
         name = f"{text(scalar)} of {said}"
         self._far_names.add(shortened(name))
         self._made_of[shortened(name)] = refs_of(scalar)
         if not isinstance(scalar, Ref) or (axis := self.bases[scalar.field.id].axis) is None:
             return self._made(name, scalar, refs_of(scalar))
         base = self.bases[scalar.field.id]
-        kept = replace(base.field, id=shortened(name), nullable=True)
+        nullable = missing or base.field.nullable
+        kept = replace(base.field, id=shortened(name), nullable=nullable)
         return self._base(
-            replace(base, field=kept, axis=replace(axis, name=kept.id, nullable=True))
+            replace(base, field=kept, axis=replace(axis, name=kept.id, nullable=nullable))
         )
 
     def _parted(self, relation: Relation) -> tuple[Relation, tuple[Scalar, ...]]:
@@ -460,3 +496,8 @@ class Lineage:
             columns[one.id] = self._made(name, Ref(one), read)
         every = [{each for atom in side.atoms for each in atom.reaches} for side in (left, right)]
         return Relation(columns, (Atom(f"({said})", None, frozenset(every[0] & every[1])),))
+
+
+def _where(condition: Scalar, value: Scalar) -> Scalar:
+    """The value where the condition is true, and NULL elsewhere."""
+    return Case(((condition, value),), Literal(None, value.type), value.type)

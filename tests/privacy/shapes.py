@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Shape:
-    """One kind of question. `enumerated`: every answer has the same rows, by their keys."""
+    """One kind of question. `enumerated`: every answer has the same rows, by all that has no noise of its own."""
 
     name: str
     sql: str
@@ -75,7 +75,9 @@ SHAPES = (
     ),
     Shape("presence of a group", "SELECT DISTINCT diagnosis FROM visits", False),
     Shape(
-        "number of groups", "SELECT COUNT(*) FROM (SELECT diagnosis FROM visits GROUP BY 1) AS t"
+        "number of groups",
+        "SELECT COUNT(*) FROM (SELECT diagnosis FROM visits GROUP BY 1) AS t",
+        enumerated=False,
     ),
     Shape(
         "what could fail",

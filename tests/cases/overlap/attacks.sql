@@ -386,3 +386,32 @@ SELECT SUM(CASE WHEN income = 52311 THEN 2 ELSE 1 END) FROM patients;
 
 -- title: steps of a quotient
 SELECT SUM(FLOOR(income / 52311)) FROM patients;
+
+-- title: partners below two neighbouring incomes
+SELECT COUNT(*) FROM patients WHERE income < 52312;
+SELECT COUNT(b.patient_id) FROM patients a LEFT JOIN patients b ON b.patient_id = a.patient_id AND b.income < 52311;
+
+-- title: visits without a partner of one cost
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM visits a LEFT JOIN visits b ON b.patient_id = a.patient_id AND b.cost = 12.34 WHERE b.patient_id IS NULL;
+
+-- title: visits without a partner of one cost, in other words
+SELECT COUNT(*) FROM visits;
+SELECT COUNT(*) FROM visits a LEFT JOIN (SELECT * FROM visits WHERE cost = 12.34) b ON b.patient_id = a.patient_id
+WHERE COALESCE(b.patient_id, 0) = 0;
+
+-- title: those whom the partner of one income leaves
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM patients a LEFT JOIN patients b ON b.patient_id = a.patient_id AND b.income = 52311
+WHERE b.patient_id IS NULL;
+
+-- title: a window that marks one value
+SELECT SUM(w) FROM (SELECT MAX(CASE WHEN cost = 12.34 THEN 1 ELSE 0 END) OVER (PARTITION BY patient_id) AS w FROM visits) t;
+
+-- title: a row that is the first by one value
+SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY CASE WHEN cost = 12.34 THEN 0 ELSE 1 END)
+AS w FROM visits) t WHERE w = 1;
+
+-- title: the most of one's income and a number
+SELECT SUM(m) FROM (SELECT patient_id, MAX(x) AS m FROM (SELECT patient_id, income AS x FROM patients
+UNION ALL SELECT patient_id, 52311 FROM patients) u GROUP BY patient_id) t;

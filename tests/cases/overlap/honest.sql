@@ -390,3 +390,9 @@ SELECT AVG(COALESCE(income, 0)) FROM patients;
 -- title: values joined to choose decades
 SELECT COUNT(*) FROM patients WHERE birth_year IN (SELECT v.x FROM (VALUES (1950), (1960), (1970)) v(x));
 SELECT COUNT(*) FROM patients;
+
+-- title: visits beside the patients of one region
+SELECT COUNT(p.patient_id), AVG(p.birth_year) FROM visits v LEFT JOIN patients p ON p.patient_id = v.patient_id AND p.region = 'north';
+
+-- title: the first visit of each patient
+SELECT AVG(cost) FROM (SELECT cost, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY visit_date) AS n FROM visits) t WHERE n = 1;

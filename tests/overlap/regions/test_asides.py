@@ -128,7 +128,9 @@ def test_outer_join_is_about_the_rows_that_it_meets_too(
 ) -> None:
     """As if it had been asked with JOIN and WHERE; what is asked of the other rows holds for them."""
     sql = f"SELECT {aggregate} FROM visits a LEFT JOIN {join} WHERE a.ward < 5"
-    tables = join.split(" ON ")[0].replace("(SELECT * FROM visits WHERE cost = 7)", "visits")
+    tables = join.split(" ON ", maxsplit=1)[0].replace(
+        "(SELECT * FROM visits WHERE cost = 7)", "visits"
+    )
     beside = ground(
         f"SELECT COUNT(*) FROM visits a JOIN {tables} ON {tables[-1]}.patient_id = a.patient_id"
         f" WHERE {condition} AND a.ward < 5"
