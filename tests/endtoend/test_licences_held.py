@@ -139,5 +139,9 @@ def test_charge_is_confined_to_cells_only_while_a_unit_has_one_row(sample_server
 
         assert cells() != {None}
         clinic.run(WITHOUT_KEY)
+        with clinic.meanwhile(lambda: clinic.run(SWAP)):  # charged to the cells, and not told
+            assert clinic.refusal(smokers).code is Code.SOURCE_CHANGED
+        clinic.run("ALTER TABLE patients RENAME TO others; ALTER TABLE away RENAME TO patients")
+        assert cells() != {None}
         clinic.run(SWAP)
         assert cells() == {None}

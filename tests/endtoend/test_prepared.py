@@ -10,6 +10,7 @@ from endtoend.changing import DATASET, PERSONS, Changing, changing
 from endtoend.house import dsn
 
 from gateway.embedded import Lease
+from gateway.engines import versions
 from gateway.errors import BackendUnavailable, Code, InternalError, Refusal
 from gateway.question import Request
 from gateway.trail.record import Kind
@@ -82,6 +83,20 @@ def test_question_is_refused_for_nothing_when_the_source_is_not_as_declared(
     assert clinic.charges() == before
     assert clinic.lent() == 0
     assert clinic.count() == PERSONS
+
+
+def test_question_is_refused_for_nothing_when_the_source_is_too_old(
+    clinic: Changing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the least version that is supported the gateway says so where it is not there."""
+    assert clinic.count() == PERSONS  # the control
+    before = clinic.charges()
+    monkeypatch.setattr(versions, "LEAST_POSTGRESQL", 99)
+    refused = clinic.refusal()
+    assert (refused.code, refused.detail, refused.hint) == (Code.SOURCE_VERSION, "", "")
+    assert clinic.kinds(refused.query_id) == [Kind.REFUSED]
+    assert clinic.charges() == before
+    assert clinic.lent() == 0
 
 
 def test_question_is_refused_for_nothing_when_its_table_is_locked(clinic: Changing) -> None:

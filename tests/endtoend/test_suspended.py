@@ -1,15 +1,19 @@
 """A subject whose questions were stopped too often, on a whole gateway: what is refused, and what goes on."""
 
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
 import pytest
+from endtoend.changing import DATASET, PERSONS, changing
 from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
 from endtoend.policies import policy
 
 from gateway.app import rest_doors, roster_of
 from gateway.computation import Computation, Ended
+from gateway.embedded import Lease
 from gateway.engines.source import Source
 from gateway.errors import Code, Refusal, SourceStopped
 from gateway.events import SubjectSuspended
@@ -117,3 +121,23 @@ def test_what_waited_or_was_cancelled_early_does_not_count(
     assert str(alice.epsilon_spent) == "5"
     found = {one["subject"]: one for one in roster_of(house.ground).subjects(house.subjects)}
     assert found["alice"]["stopped_today"] == {}
+
+
+def test_three_real_timeouts_suspend_and_their_charges_stay(sample_server: Lease) -> None:
+    """A source that takes longer than a statement may, and nothing in the gateway's place."""
+    slow = "CREATE POLICY slow ON patients USING (pg_sleep(0.05)::text IS NOT NULL)"
+    with changing(sample_server) as clinic:
+        assert clinic.count() == PERSONS
+        before = clinic.charges()
+        clinic.run(f"{slow}; ALTER TABLE patients ENABLE ROW LEVEL SECURITY")
+        asking, alice = clinic.gateway.asking, clinic.gateway.subjects["alice"]
+        hurried = replace(asking, house=replace(asking.house, limit_s=1.0))
+        told: list[Code] = []
+        for year in (1951, 1952, 1953, 1954):
+            text = f"SELECT COUNT(*) FROM patients WHERE birth_year > {year}"
+            with pytest.raises(Refusal) as caught:
+                hurried.answer(alice, Request(text, DATASET), threading.Event())
+            told.append(caught.value.code)
+        assert told == [*[Code.SOURCE_TIMEOUT] * 3, Code.SUBJECT_SUSPENDED]
+        assert clinic.charges() == before + 3
+        assert clinic.lent() == 0
