@@ -21,6 +21,8 @@ from gateway.store.lines import shut
 PATIENCE_S: Final = 5
 CANCEL_S: Final = 1.0
 _LOCK_MS: Final = 5000
+_LIMIT: Final = "limit"
+_POOL: Final = "pool"
 _PINNED: Final = {
     "default_transaction_read_only": "on",
     "TimeZone": "UTC",
@@ -74,22 +76,41 @@ class Connections:
 
     def take(self, attempt: Attempt) -> Connection:
         """The connection of a question; whoever takes it gives it back."""
-        connection = self.engine.connect()
-        attempt.kept = attempt.kept or "limit" in connection.info
-        return connection
+        return _taken(self.engine, attempt)
 
     @contextmanager
     def more(self, attempt: Attempt) -> Iterator[Connection | None]:
         """One more for the same question, or None: the source may have room for no other."""
         connection = None
         with suppress(SQLAlchemyError):
-            connection = self.spare.connect()
+            connection = _taken(self.spare, attempt)
         if connection is None:
             yield None
             return
-        attempt.kept = attempt.kept or "limit" in connection.info
-        with connection, watched(connection, attempt):
-            yield connection
+        try:
+            with watched(connection, attempt):
+                yield connection
+        finally:
+            give_back(connection)
+
+
+def give_back(connection: Connection) -> None:
+    """Back to its pool; one that cannot be given back, or whose pool was dropped meanwhile, is closed."""
+    with suppress(SQLAlchemyError):
+        there = not connection.closed and not connection.invalidated
+        if there and connection.info[_POOL] is not connection.engine.pool:
+            connection.invalidate()  # a pool that was dropped closes nothing that comes back later
+        connection.close()
+
+
+def _taken(engine: Engine, attempt: Attempt) -> Connection:
+    pool = (
+        engine.pool
+    )  # looked at before: at worst a connection is closed that could have been kept
+    connection = engine.connect()
+    connection.info.setdefault(_POOL, pool)
+    attempt.kept = attempt.kept or _LIMIT in connection.info
+    return connection
 
 
 @contextmanager
@@ -98,11 +119,11 @@ def watched(connection: Connection, attempt: Attempt) -> Iterator[None]:
     there = connection.info  # of the driver's connection: gone when that is
     with attempt.watch.reaching(stopping(connection, attempt.watch)):
         limit_ms = max(2, int(attempt.limit_s * 1000))
-        if there.get("limit") != limit_ms:
+        if there.get(_LIMIT) != limit_ms:
             # a wait for a lock ends first, so that it is never taken for computing
             locked_ms = min(_LOCK_MS, limit_ms // 2)
             connection.execute(_LIMITED, {"limit": str(limit_ms), "locked": str(locked_ms)})
-            there["limit"] = limit_ms
+            there[_LIMIT] = limit_ms
         yield
 
 

@@ -13,7 +13,7 @@ second noise for one charge: noise is drawn from the table that is returned, onc
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from operator import itemgetter
 from time import monotonic
@@ -24,7 +24,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.computation import Computation, Ended
 from gateway.engines.cancelling import Stopped, Watch, Watchdog
-from gateway.engines.connections import Attempt, Connections, watched
+from gateway.engines.connections import Attempt, Connections, give_back, watched
 from gateway.engines.described import describe
 from gateway.engines.failures import Failures, is_lost
 from gateway.engines.postgresql_digest import digests, expected, held, quoted
@@ -301,12 +301,6 @@ class _Prepared:
 
     def _expected(self) -> Mapping[str, str]:
         return expected(self.digests)
-
-
-def give_back(connection: Connection) -> None:
-    """Back to its pool; one that cannot be given back is gone."""
-    with suppress(SQLAlchemyError):
-        connection.close()
 
 
 def _own(chunks: Iterator[Sequence[Sequence[Any]]]) -> Chunks:

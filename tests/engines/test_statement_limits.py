@@ -271,12 +271,13 @@ def stuck(url: URL, *, takes_calls: bool) -> Iterator[Stuck]:
 
 
 @pytest.fixture(autouse=True)
-def collected() -> Iterator[None]:
-    """A connection that was cut off is let go of without a farewell: psycopg warns of it here and in no other test."""
+def closed() -> Iterator[None]:
+    """However a statement ends, its connection is closed, and not left to whoever collects garbage."""
     yield
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", ResourceWarning)
         gc.collect()
+    assert not [one for one in told if "still open" in str(one.message)]
 
 
 def is_counted(refusal: Refusal) -> bool:
