@@ -41,12 +41,20 @@ class Followed:
 
     @property
     def met(self) -> "Iterator[Followed]":
-        """For each outer join with conditions the rows that have a partner, and those that were asked to have none."""
+        """For each outer join the rows that have a partner, and those that were asked to have none."""
         for one in self.lineage.met:
-            yield self._over(self.lineage.with_partner(one, self.relation))
+            found = self._over(self.lineage.with_partner(one, self.relation))
+            if not found.region.is_nothing:
+                yield found
         alone = self.lineage.without_partner(self.relation)
         if alone is not None:
             yield replace(self, relation=alone[0], region=alone[1])
+
+    def windows(self, names: Iterable[str]) -> "Iterator[tuple[Followed, Measure]]":
+        """Totals that windows made, of these names, and the rows that they were made of."""
+        for name in sorted(self.lineage.window_rows.keys() & frozenset(names)):
+            below = self.lineage.window_rows[name]
+            yield self._over(self.lineage.with_bases(below)), self.lineage.measures[name]
 
     def _over(self, relation: Relation) -> "Followed":
         return replace(self, relation=relation, region=self.lineage.region(relation))

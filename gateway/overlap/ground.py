@@ -121,18 +121,24 @@ def asides_of(
     """
     followed = follow(plan.child, constants, known)
     measures = [measure for _, measure in plan.measures]
-    met = (_of_relation(ground, one) for one in followed.met)
-    beside = (*_beside(ground, measures, followed), *dict.fromkeys(met))
-    rows = followed.rows
-    if rows is None:
-        return beside
-    # who has sums of what was computed for each person has learned of their rows
-    whole = _of_relation(ground, rows)
-    read = {
+    read = followed.lineage.made_of(
         each for one in measures for part in parts(one) for each in refs_of(followed.resolved(part))
-    }
-    inner = [made for name, made in followed.lineage.measures.items() if name in read]
-    return (*beside, whole, *_beside(whole, inner, rows))
+    )
+    made = followed.lineage.measures
+    by_person = [made[one] for one in made.keys() & read if one not in followed.lineage.window_rows]
+    about: list[tuple[Followed, list[Measure]]] = [(followed, measures)]
+    about += ((one, measures) for one in followed.met)
+    about += ((one, [total]) for one, total in followed.windows(read))
+    found: list[Ground] = []
+    for place, (one, told) in enumerate(about):
+        own = ground if not place else _of_relation(ground, one)
+        found += [own, *_beside(own, told, one)] if place else _beside(own, told, one)
+        rows = one.rows
+        if rows is not None:
+            # who has sums of what was computed for each person has learned of their rows
+            whole = _of_relation(ground, rows)
+            found += [whole, *_beside(whole, by_person, rows)]
+    return tuple(dict.fromkeys(found))
 
 
 def _of_relation(ground: Ground, rows: Followed) -> Ground:

@@ -25,12 +25,14 @@ from gateway.overlap.normal import conjunction, normal, refs_of
 from gateway.overlap.reading import opaque, region_of
 from gateway.overlap.regions import Region
 from gateway.overlap.relation import (
+    OUTER,
     Atom,
     Relation,
     always_met,
     counted_rows,
     is_equality,
     is_small,
+    links_of_both,
     over_bases,
     parts,
     ungrouped,
@@ -39,7 +41,7 @@ from gateway.overlap.relation import (
 from gateway.overlap.scanned import bases_of, single
 from gateway.plan.affinity import Affinity
 from gateway.plan.aggregates import Measure
-from gateway.plan.fields import Field
+from gateway.plan.fields import Field, Tie
 from gateway.plan.grouping import PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll, unit_equalities
 from gateway.plan.labels import Protected
@@ -65,6 +67,7 @@ from gateway.sensitivity.bounds import Bounds
 from gateway.sensitivity.relations import columns_of
 
 _MOST_PARTS: Final = 400
+_TRUE: Final = Literal(value=True, type=BOOLEAN)
 _UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
 
 
@@ -83,11 +86,14 @@ class Lineage:
     _rows: dict[str, Relation] = field(default_factory=dict)
     measures: dict[str, Measure] = field(default_factory=dict)
     met: list[Relation] = field(default_factory=list)
-    """For each outer join with conditions the rows that have a partner."""
+    """For each outer join the rows that have a partner."""
+    window_rows: dict[str, Relation] = field(default_factory=dict)
+    """Of what a window made: the rows that it was made of."""
     _affinity: Affinity = field(default_factory=lambda: Affinity({}))
     _made_of: dict[str, frozenset[str]] = field(default_factory=dict)
     _chosen: set[str] = field(default_factory=set)
-    _far_names: set[str] = field(default_factory=set)
+    _near: dict[str, Scalar] = field(default_factory=dict)
+    """What a column of the far side of an outer join is in the rows that have a partner."""
     _there: set[str] = field(default_factory=set)
     """Whether a row has a partner."""
     _outer_joins: set[str] = field(default_factory=set)
@@ -132,24 +138,53 @@ class Lineage:
         given = [self.resolved(one, columns) for one in parts(measure)]
         if self._affinity.is_choice(measure):
             return given[0]
-        left, seen = [each for one in given for each in refs_of(one)], set[str]()
+        reached = self.made_of(each for one in given for each in refs_of(one))
+        chosen = sorted(reached & self._chosen)
+        return Ref(self.bases[chosen[0]].field) if chosen else None
+
+    def made_of(self, names: Iterable[str]) -> frozenset[str]:
+        """These bases, and all that they were made of."""
+        left, seen = [*names], set[str]()
         while left:
             name = left.pop()
-            if name in self._chosen:
-                return Ref(self.bases[name].field)
             if name not in seen:
                 seen.add(name)
                 left += self._made_of.get(name, ())
-        return None
+        return frozenset(seen)
 
     def with_partner(self, met: Relation, whole: Relation) -> Relation:
-        """The rows that have a partner and are left by what was asked of the rows themselves."""
-        added = [
-            one
-            for one in whole.conditions
-            if one not in met.conditions and not refs_of(one) & self._far_names
-        ]
-        return replace(met, conditions=(*met.conditions, *added))
+        """The rows that have a partner, and what was asked and told of them, as an inner join has them."""
+        columns = {name: normal(self._near_of(one)) for name, one in whole.columns.items()}
+        asked = (part for one in whole.conditions for part in conjuncts(normal(self._near_of(one))))
+        added = [one for one in asked if one not in met.conditions]
+        found = replace(met, columns=columns, conditions=(*met.conditions, *added))
+        if not self.region(found).is_nothing:
+            return found
+        # who counts those that have none has learned how many have one
+        near = [one for one in whole.conditions if not refs_of(one) & self._near.keys()]
+        return replace(found, conditions=(*met.conditions, *near))
+
+    def _near_of(self, scalar: Scalar) -> Scalar:  # noqa: PLR0911 - one answer for each kind
+        """The expression where every row has its partner."""
+        match scalar:
+            case Ref(there):
+                near = self._near.get(there.id)
+                return scalar if near is None else self._near_of(near)
+            case Call():
+                return replace(scalar, parts=tuple(map(self._near_of, scalar.parts)))
+            case Shift():
+                return replace(scalar, moved=self._near_of(scalar.moved))
+            case Cast():
+                return replace(scalar, what=self._near_of(scalar.what))
+            case Case(branches):
+                if len(branches) == 1 and refs_of(branches[0][0]) <= self._there:
+                    return self._near_of(branches[0][1])
+                again = [(self._near_of(when), self._near_of(then)) for when, then in branches]
+                return replace(
+                    scalar, branches=tuple(again), otherwise=self._near_of(scalar.otherwise)
+                )
+            case _:
+                return scalar
 
     def without_partner(self, whole: Relation) -> tuple[Relation, Region] | None:
         """The rows themselves, where some are left since they have no partner, or may be; None where none are.
@@ -161,7 +196,7 @@ class Lineage:
         without = [box for box in region.boxes if any(map(self._is_without, box.parts))]
         if not outer or not without:
             return None
-        asked = {one.name for one in region.axes} & self._far_names - self._there
+        asked = {one.name for one in region.axes} & self._near.keys() - self._there
         if asked:
             far = tuple(Ref(self.bases[name].field) for name in sorted(asked))
             region = opaque(Call("of a partner or none", far, BOOLEAN), self.bases)
@@ -292,7 +327,7 @@ class Lineage:
         return Relation(
             columns,
             atoms,
-            left.links | right.links | links,
+            links_of_both(left.links, right.links) | links,
             (*left.conditions, *right.conditions, *conditions),
         )
 
@@ -301,7 +336,8 @@ class Lineage:
     ) -> tuple[frozenset[str], tuple[Scalar, ...]]:
         """Columns of both sides that are equal, as texts, and the other conditions.
 
-        That the person is the same goes without saying: rows of persons meet in no other way.
+        That the person is the same goes without saying: rows of persons meet in no other way. That there is a person is a
+        condition, where a column of the unit comes from the far side of an outer join.
         """
         if condition is None:
             return frozenset(), ()
@@ -309,12 +345,18 @@ class Lineage:
         both = isinstance(left.label, Protected) and isinstance(right.label, Protected)
         pairs = unit_equalities(condition, left, right) if both else []
         same = {frozenset({one.id, other.id}) for one, other in pairs}
+        missing = {each.id: each for pair in pairs for each in pair if each.tie is not Tie.ALWAYS}
         sides = [{one.id for one in each.fields} for each in (left, right)]
         links: set[str] = set()
         conditions: list[Scalar] = []
         for part in conjuncts(condition):
             read = {one.field.id for one in walk(part) if isinstance(one, Ref)}
             if frozenset(read) in same and is_equality(part):
+                conditions += (
+                    made
+                    for one in sorted(read & missing.keys())
+                    for made in conjuncts(self.resolved(_is_there(missing[one]), columns))
+                )
                 continue
             made = self.resolved(part, columns)
             # what is chosen by values that were released, or given, is a condition
@@ -332,15 +374,15 @@ class Lineage:
             return chosen
         links, conditions = self._linked(node, node.condition, {**left.columns, **right.columns})
         asked = (*right.conditions, *conditions)
-        if not links and always_met(left, right):
-            # every row has its person there: what is asked of it is asked of the row itself
+        if not links and not right.links and always_met(left, right):
+            # every row has its person there, once: what is asked of it is asked of the row itself
             columns = dict(left.columns)
             for name, one in right.columns.items():
                 columns[name] = normal(_where(conjunction(asked), one)) if asked else one
             return replace(left, columns=columns)
         on = [*links, *([] if not conditions else [text(conjunction(conditions))])]
         beside = f" on {' and '.join(sorted(on))}" if on else ""
-        said = f"left join ({self.text(right)}{beside})"
+        said = f"{OUTER} ({self.text(right)}{beside})"
         columns = dict(left.columns)
         there = self._exists(right, links, conditions) if asked else None
         for name, one in right.columns.items():
@@ -348,22 +390,28 @@ class Lineage:
             columns[name] = far if there is None else normal(_where(there, far))
         if there is not None:
             self._there.add(there.field.id)
-            self._far_names.add(there.field.id)
+            self._near[there.field.id] = _TRUE
             self._outer_joins.add(said)
-            self.met.append(
-                Relation(
-                    {},
-                    without_repeated((*left.atoms, *right.atoms)),
-                    left.links | right.links | links,
-                    (*left.conditions, *asked),
-                )
-            )
-        return replace(left, columns=columns, links=left.links | {said})
+        self._meet(left, right, links, asked)
+        every = links_of_both(left.links, frozenset({said}))
+        return replace(left, columns=columns, links=every)
+
+    def _meet(
+        self,
+        left: Relation,
+        right: Relation,
+        links: frozenset[str],
+        conditions: tuple[Scalar, ...],
+    ) -> None:
+        """Keep the rows that have a partner, for whoever is told of them."""
+        atoms = without_repeated((*left.atoms, *right.atoms))
+        both = links_of_both(left.links, right.links) | links
+        self.met.append(Relation({}, atoms, both, (*left.conditions, *conditions)))
 
     def _far(self, scalar: Scalar, said: str, *, missing: bool) -> Ref:
         """A column of the side that may be missing; `missing`: then it is NULL."""
         name = f"{text(scalar)} of {said}"
-        self._far_names.add(shortened(name))
+        self._near[shortened(name)] = scalar
         self._made_of[shortened(name)] = refs_of(scalar)
         if not isinstance(scalar, Ref) or (axis := self.bases[scalar.field.id].axis) is None:
             return self._made(name, scalar, refs_of(scalar))
@@ -397,10 +445,14 @@ class Lineage:
             like = Ref(Field(name, call.type))
             chosen = bool(self._affinity.window_conditions(call))
             made = self._made(said, like, every, bounds.get(name), chosen=chosen)
-            read = (*call.arguments, *(one for one, _ in call.order))
+            given = tuple(self.resolved(one, below.columns) for one in call.arguments)
+            order = (self.resolved(one, below.columns) for one, _ in call.order)
             self._made_of[made.field.id] = frozenset(
-                each for one in read for each in refs_of(self.resolved(one, below.columns))
+                each for one in (*given, *order) for each in refs_of(one)
             )
+            if call.function in _UNORDERED:
+                self.measures[made.field.id] = Measure(call.function, given, call.type)
+                self.window_rows[made.field.id] = below
             columns[name] = made
         return replace(below, columns=columns)
 
@@ -439,7 +491,11 @@ class Lineage:
         found = ungrouped(relation, self._rows)
         if found is relation:
             return None
-        return replace(found, columns={name: Ref(one.field) for name, one in self.bases.items()})
+        return self.with_bases(found)
+
+    def with_bases(self, relation: Relation) -> Relation:
+        """The relation with every base as a column, for what is over bases already."""
+        return replace(relation, columns={name: Ref(one.field) for name, one in self.bases.items()})
 
     def measure(self, measure: Measure, columns: Mapping[str, Scalar]) -> Measure:
         """An aggregate over bases."""
@@ -465,6 +521,9 @@ class Lineage:
         if held_by is not None:
             return replace(below, columns={**below.columns, node.id: held_by})
         made = self._exists(inner, links, conditions)
+        if isinstance(node.inner.label, Protected):
+            self._near[made.field.id] = _TRUE
+            self._meet(below, inner, links, (*inner.conditions, *conditions))
         return replace(below, columns={**below.columns, node.id: made})
 
     def _exists(
@@ -487,10 +546,15 @@ class Lineage:
 
     def _union(self, node: UnionAll) -> Relation:
         left, right = self.of(node.left), self.of(node.right)
-        said = " union all ".join(sorted((self.text(left), self.text(right))))
+        sides = [(self.text(left), left, node.left), (self.text(right), right, node.right)]
+        # of two that read alike the columns say which is which: all of them are in the order of the sides
+        sides.sort(
+            key=lambda one: (one[0], *(text(one[1].columns[each.id]) for each in one[2].fields))
+        )
+        said = " union all ".join(shown for shown, _, _ in sides)
         columns: dict[str, Scalar] = {}
-        for one, mine, theirs in zip(node.fields, node.left.fields, node.right.fields, strict=True):
-            pair = (left.columns[mine.id], right.columns[theirs.id])
+        for place, one in enumerate(node.fields):
+            pair = [there.columns[side.fields[place].id] for _, there, side in sides]
             name = f"{' else '.join(map(text, pair))} of ({said})"
             read = {each for part in pair for each in refs_of(part)}
             columns[one.id] = self._made(name, Ref(one), read)
@@ -501,3 +565,7 @@ class Lineage:
 def _where(condition: Scalar, value: Scalar) -> Scalar:
     """The value where the condition is true, and NULL elsewhere."""
     return Case(((condition, value),), Literal(None, value.type), value.type)
+
+
+def _is_there(one: Field) -> Scalar:
+    return Call("is not null", (Ref(one),), BOOLEAN, nullable=False)

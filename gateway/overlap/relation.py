@@ -12,6 +12,8 @@ from gateway.plan.node import is_unit
 from gateway.plan.scalars import Call, Ref, Scalar
 from gateway.sensitivity.bounds import Bounds
 
+OUTER: Final = "left join"
+"""How the link of an outer join begins."""
 _FINE: Final = 24
 _MOST_NESTED: Final = 8
 
@@ -40,6 +42,17 @@ class Relation:
     def shape(self) -> str:
         joined = " join ".join(sorted(one.text for one in self.atoms))
         return f"{joined} on {' and '.join(sorted(self.links))}" if self.links else joined
+
+
+def links_of_both(left: frozenset[str], right: frozenset[str]) -> frozenset[str]:
+    """Equalities hold once, however often they are said; an outer join that both have has multiplied rows twice."""
+    found = set(left)
+    for one in sorted(right):
+        link = one
+        while link in found and one.startswith(OUTER):
+            link += " again"
+        found.add(link)
+    return frozenset(found)
 
 
 def is_small(region: Region) -> bool:
@@ -102,7 +115,7 @@ def ungrouped(relation: Relation, rows: Mapping[str, Relation]) -> Relation:
         found = Relation(
             {},
             without_repeated((*others, *inner.atoms)),
-            found.links | inner.links,
+            links_of_both(found.links, inner.links),
             (*found.conditions, *inner.conditions),
         )
     return found

@@ -104,12 +104,16 @@ class Affinity:
         """Whether the rows of one person can have it from different columns, or with values that are known to all.
 
         Whoever takes the least of a column and a constant has compared them. Rows of a union have such, and rows that meet
-        the rows of a public table, of VALUES, or a number of the row, by which a column is then multiplied.
+        the rows of a public table, of VALUES, or a number of the row, by which a column is then multiplied. The least of
+        `a * (b - 5)` is that of the greatest or the least a, and tells on which side of 5 b is.
         """
         leaves: set[str] = set()
         left, seen = [scalar], set[str]()
         while left:
-            for one in walk(left.pop()):
+            made = left.pop()
+            if self.form(made).degree > 1 and not self._keeps_order(made):
+                return True
+            for one in walk(made):
                 if not isinstance(one, Ref) or one.field.id in seen:
                     continue
                 name = one.field.id
@@ -126,6 +130,19 @@ class Affinity:
                 if not given or (window is not None and not window.arguments):
                     leaves.add(name)
         return len(leaves) > 1 and any(one in self._known or one in self._windows for one in leaves)
+
+    def _keeps_order(self, scalar: Scalar) -> bool:
+        """Whether it is a product of factors that are never below 0: none of them turns the order of the others round."""
+        match scalar:
+            case Call("*", parts):
+                return all(map(self._keeps_order, parts))
+            case Cast(what):
+                return self._keeps_order(what)
+            case Ref(there) if len(given := self._given.get(there.id, ())) == 1:
+                return self._keeps_order(given[0])
+            case _:
+                form = self.form(scalar)
+                return form.degree <= 1 and form.ends is not None and form.ends[0] >= 0
 
     def columns(self, scalar: Scalar) -> frozenset[ColumnRef]:
         """The columns of everything in it that is a condition."""

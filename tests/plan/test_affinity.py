@@ -142,6 +142,7 @@ def test_multiples_of_what_was_counted_for_a_person_are_affine(made: str) -> Non
 
 _TWO = """(SELECT patient_id, income x, 0 tag FROM patients
     UNION ALL SELECT patient_id, 30000 x, 1 tag FROM patients) u"""
+_VISITED = "patients p JOIN visits v ON v.patient_id = p.patient_id"
 _BESIDE = "patients p CROSS JOIN (VALUES (0), (1)) t(tag)"
 
 
@@ -157,6 +158,15 @@ _BESIDE = "patients p CROSS JOIN (VALUES (0), (1)) t(tag)"
         SUM(x) OVER (PARTITION BY patient_id, tag) s FROM {_TWO}) a GROUP BY patient_id) b""",
         f"""SELECT SUM(m) FROM (SELECT patient_id, MIN(income * (1 - tag) + 30000 * tag) m FROM {_BESIDE}
         GROUP BY patient_id) b""",
+        f"""SELECT SUM(l) FROM (SELECT lag(cost) OVER (PARTITION BY p.patient_id
+        ORDER BY cost * (income - 50000)) l FROM {_VISITED}) z""",
+        f"SELECT SUM(m) FROM (SELECT p.patient_id, MAX(cost * (income - 50000)) m FROM {_VISITED} GROUP BY 1) z",
+        f"SELECT SUM(m) FROM (SELECT p.patient_id, MAX(cost * income - cost * 50000) m FROM {_VISITED} GROUP BY 1) z",
+        f"""SELECT SUM(m) FROM (SELECT patient_id, MIN(s) m FROM (SELECT p.patient_id, SUM(cost * (income - 50000))
+        OVER (PARTITION BY p.patient_id ORDER BY visit_date ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) s
+        FROM {_VISITED}) y GROUP BY patient_id) z""",
+        f"SELECT MAX(cost * (income - 50000)) FROM {_VISITED}",
+        f"SELECT COUNT(DISTINCT cost * (income - 50000)) FROM {_VISITED}",
     ],
 )
 def test_choice_among_mixed_values_of_a_person_is_a_condition(sql: str) -> None:
@@ -175,6 +185,13 @@ def test_choice_among_mixed_values_of_a_person_is_a_condition(sql: str) -> None:
 def test_window_over_one_column_is_no_condition(inner: str) -> None:
     """A person's values are compared with each other alone."""
     assert "filter visits.cost" not in _uses(f"SELECT SUM(l) FROM (SELECT {inner} l FROM visits) w")
+
+
+def test_most_of_a_product_of_what_is_never_below_zero_is_no_condition() -> None:
+    """No factor turns the order of the others round."""
+    for most in ("MAX(cost * income)", "MAX(cost * (income + 5) * 2)"):
+        inner = f"SELECT p.patient_id, {most} m FROM {_VISITED} GROUP BY 1"
+        assert "filter patients.income" not in _uses(f"SELECT SUM(m) FROM ({inner}) z")
 
 
 def test_name_that_is_given_twice_is_followed_to_both() -> None:

@@ -415,3 +415,38 @@ AS w FROM visits) t WHERE w = 1;
 -- title: the most of one's income and a number
 SELECT SUM(m) FROM (SELECT patient_id, MAX(x) AS m FROM (SELECT patient_id, income AS x FROM patients
 UNION ALL SELECT patient_id, 52311 FROM patients) u GROUP BY patient_id) t;
+
+-- title: who has a visit since a day, and since the next
+SELECT COUNT(*) FROM patients a WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = a.patient_id AND v.visit_date >= DATE '2024-05-13');
+SELECT COUNT(*) FROM patients a WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = a.patient_id AND v.visit_date >= DATE '2024-05-14');
+
+-- title: who has no visit since a day, and since the next
+SELECT COUNT(*) FROM patients a WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = a.patient_id AND v.visit_date >= DATE '2024-05-13');
+SELECT COUNT(*) FROM patients a WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = a.patient_id AND v.visit_date >= DATE '2024-05-14');
+
+-- title: who is in a list of those with a visit since a day, and since the next
+SELECT COUNT(*) FROM patients WHERE patient_id IN (SELECT patient_id FROM visits WHERE visit_date >= DATE '2024-05-13');
+SELECT COUNT(*) FROM patients WHERE patient_id IN (SELECT patient_id FROM visits WHERE visit_date >= DATE '2024-05-14');
+
+-- title: visits on the far side, by a filter
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2024-05-10';
+SELECT COUNT(*) FILTER (WHERE v.visit_date >= DATE '2024-05-11') FROM patients a LEFT JOIN visits v ON a.patient_id = v.patient_id;
+
+-- title: counts of each person on the far side
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2024-05-10';
+SELECT SUM(v.n) FROM patients a LEFT JOIN (SELECT patient_id, COUNT(*) AS n FROM visits WHERE visit_date >= DATE '2024-05-11'
+GROUP BY 1) v ON a.patient_id = v.patient_id;
+
+-- title: totals of a window on one row of each person
+SELECT COUNT(*) FROM visits WHERE visit_date >= DATE '2024-05-10';
+SELECT SUM(n) FROM (SELECT COUNT(*) OVER (PARTITION BY patient_id) AS n, ROW_NUMBER() OVER (PARTITION BY patient_id
+ORDER BY visit_date) AS rn FROM visits WHERE visit_date >= DATE '2024-05-11') x WHERE rn = 1;
+
+-- title: a threshold by the sign of a product
+SELECT SUM(l) FROM (SELECT LAG(v.cost) OVER (PARTITION BY a.patient_id ORDER BY v.cost * (a.income - 50000)) AS l
+FROM patients a JOIN visits v ON a.patient_id = v.patient_id) z;
+
+-- title: partners of partners below two neighbouring years
+SELECT COUNT(*) FROM patients WHERE region = 'north' AND birth_year >= 1951;
+SELECT COUNT(c.patient_id) FROM patients a LEFT JOIN patients b ON a.patient_id = b.patient_id AND b.birth_year >= 1952
+LEFT JOIN patients c ON c.patient_id = b.patient_id WHERE a.region = 'north';

@@ -396,3 +396,13 @@ SELECT COUNT(p.patient_id), AVG(p.birth_year) FROM visits v LEFT JOIN patients p
 
 -- title: the first visit of each patient
 SELECT AVG(cost) FROM (SELECT cost, ROW_NUMBER() OVER (PARTITION BY patient_id ORDER BY visit_date) AS n FROM visits) t WHERE n = 1;
+
+-- title: patients with a visit in a year, and in the next
+SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.visit_date >= DATE '2024-01-01' AND v.visit_date < DATE '2025-01-01');
+SELECT COUNT(*) FROM patients p WHERE EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id AND v.visit_date >= DATE '2025-01-01' AND v.visit_date < DATE '2026-01-01');
+SELECT COUNT(*) FROM patients p WHERE NOT EXISTS (SELECT 1 FROM visits v WHERE v.patient_id = p.patient_id);
+
+-- title: what patients cost, those without a visit too
+SELECT p.region, COUNT(v.visit_id), SUM(v.cost) FROM patients p LEFT JOIN visits v ON v.patient_id = p.patient_id GROUP BY p.region;
+SELECT p.region, AVG(t.n) FROM patients p LEFT JOIN (SELECT patient_id, COUNT(*) AS n FROM visits GROUP BY patient_id) t
+ON t.patient_id = p.patient_id GROUP BY p.region;

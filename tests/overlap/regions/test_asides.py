@@ -144,3 +144,40 @@ def test_anti_join_is_about_the_rows_that_it_leaves_out() -> None:
     sql = """SELECT COUNT(*) FROM visits a LEFT JOIN visits b ON b.patient_id = a.patient_id AND b.cost = 7
     WHERE b.patient_id IS NULL"""
     assert any("cost" in str(one.region) for one in asides_of(plan_of(sql), ground(sql), {}))
+
+
+@pytest.mark.parametrize(
+    ("aggregate", "condition"),
+    [
+        ("COUNT(*) FILTER (WHERE v.cost > 7)", "cost > 7"),
+        ("SUM(CASE WHEN v.cost > 7 THEN 1 ELSE 0 END)", "cost > 7"),
+        ("SUM(v.cost) FILTER (WHERE v.ward < 5 AND v.cost > 7)", "ward < 5 AND cost > 7"),
+    ],
+)
+def test_condition_on_the_far_side_is_about_the_rows_that_are_met(
+    aggregate: str, condition: str
+) -> None:
+    """In FILTER and CASE as in ON."""
+    sql = f"SELECT {aggregate} FROM patients a LEFT JOIN visits v ON v.patient_id = a.patient_id"
+    found = asides_of(plan_of(sql), ground(sql), {})
+    rows = ground(
+        f"SELECT COUNT(*) FROM patients a JOIN visits v ON v.patient_id = a.patient_id WHERE {condition}"
+    )
+    assert (rows.shape, rows.region) in {(one.shape, one.region) for one in found}
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        """SELECT COUNT(b.m) FROM patients a LEFT JOIN (SELECT patient_id, COUNT(*) AS m FROM visits WHERE cost > 7
+        GROUP BY patient_id) b ON b.patient_id = a.patient_id""",
+        """SELECT SUM(n) FROM (SELECT COUNT(*) OVER (PARTITION BY patient_id) AS n, ROW_NUMBER() OVER (PARTITION BY
+        patient_id ORDER BY visit_date) AS rn FROM visits WHERE cost > 7) x WHERE rn = 1""",
+        """SELECT SUM(n) FROM (SELECT SUM(CASE WHEN cost > 7 THEN 1 ELSE 0 END) OVER (PARTITION BY patient_id) AS n
+        FROM visits) x""",
+    ],
+)  # fmt: skip
+def test_rows_that_were_counted_for_each_person_are_told_of(sql: str) -> None:
+    """Beside a person on the far side, and by a window."""
+    rows = where("cost > 7", "visits")
+    assert rows in {one.region for one in asides_of(plan_of(sql), ground(sql), {})}

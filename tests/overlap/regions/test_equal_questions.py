@@ -296,6 +296,33 @@ def test_ground_differs_when_statements_differ(one: str, other: str) -> None:
     assert _about(ground(one)) != _about(ground(other))
 
 
+_FAR = "SELECT COUNT(*) FROM patients a LEFT JOIN patients b ON a.patient_id = b.patient_id AND b.birth_year >= 1980"
+_SIDES = """SELECT COUNT(*) FROM (SELECT patient_id, birth_year AS x FROM patients WHERE region = '{0}'
+    UNION ALL SELECT patient_id, 1900 AS x FROM patients WHERE region = '{1}') u WHERE x > 1950"""
+_MET = """SELECT COUNT(*) FROM patients a LEFT JOIN (SELECT b.patient_id FROM patients b LEFT JOIN visits v
+    ON v.patient_id = b.patient_id AND v.cost > {0}) r ON r.patient_id = a.patient_id"""
+_TWICE = "LEFT JOIN (SELECT patient_id FROM patients UNION ALL SELECT patient_id FROM patients) {0} ON {0}.patient_id = p.patient_id"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (f"{_FAR} JOIN patients c ON c.patient_id = b.patient_id", _P),
+        (f"{_FAR} LEFT JOIN patients c ON c.patient_id = b.patient_id WHERE c.patient_id IS NOT NULL", _P),
+        (f"{_FAR} JOIN visits v ON v.patient_id = b.patient_id", "SELECT COUNT(*) FROM patients JOIN visits USING (patient_id)"),
+        (f"{_FAR} WHERE EXISTS (SELECT 1 FROM patients c WHERE c.patient_id = b.patient_id)", _P),
+        (f"{_FAR} JOIN patients c ON c.patient_id = b.patient_id", f"{_FAR} JOIN patients c ON c.patient_id = b.patient_id".replace("1980", "1981")),
+        (_SIDES.format("north", "south"), _SIDES.format("south", "north")),
+        (_MET.format("100"), _MET.format("4000")),
+        (_MET.format("100"), _P),
+        (f"{_P} p {_TWICE.format('a')}", f"{_P} p {_TWICE.format('a')} {_TWICE.format('b')}"),
+    ],
+)  # fmt: skip
+def test_ground_differs_when_rows_meet_otherwise(one: str, other: str) -> None:
+    """How often a row is there, and whether its partner is, belongs to the question: else it gets another's answer."""
+    assert _about(ground(one)) != _about(ground(other))
+
+
 def test_row_rule_is_part_of_the_region() -> None:
     """What a rule leaves out is left out of the region, as if it had been asked that way."""
     rule = parse_row_rule("region = subject.region", PATIENTS)

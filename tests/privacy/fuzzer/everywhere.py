@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ParamSpec, TypeVar
 
+from privacy.fuzzer.identities import Identities
 from privacy.fuzzer.worlds import Raised, Worlds
 from property.asked import undropped
 from property.checked import is_comparable
@@ -21,6 +22,7 @@ from gateway.engines.staged import StagedRows
 from gateway.errors import UnsupportedSql
 from gateway.exact import ExactHistogram, ExactTable
 from gateway.noise.pricing import Priced
+from gateway.releases.matching import Wanted
 from gateway.sensitivity.analysis import Analysis, Thresholded
 from gateway.sensitivity.choices import Histogram
 from gateway.serving import placeholders
@@ -48,7 +50,7 @@ class Found:
 class Everywhere(SourceAccess):
     """`every` has the worlds in each database, `able` those that can compute the statement; `found` is what is wrong.
 
-    With `nobody` the rows of nobody are left out, too.
+    With `nobody` the rows of nobody are left out, too. `wanted` tells the parts of the statement from those of others.
     """
 
     every: tuple[Worlds, ...] = ()
@@ -56,6 +58,9 @@ class Everywhere(SourceAccess):
     found: Found = field(default_factory=Found)
     able: list[Worlds] = field(default_factory=list)
     nobody: bool = True
+    sql: str = ""
+    wanted: Mapping[int, Wanted] = field(default_factory=dict)
+    identities: Identities = field(default_factory=Identities)
 
     def prepare(self, bought: Iterable[Priced]) -> None:
         """Which databases can compute it; a refusal where none can."""
@@ -88,6 +93,8 @@ class Everywhere(SourceAccess):
             if release.least_units is not None:
                 [dropped] = self._ask(worlds.run, release, staged, places[:1])
             self._note(worlds, _wrong(groups, self._groups(worlds, dropped), analysis, self.units))
+            one = self.wanted[id(analysis)]
+            self._note(worlds, self.identities.note(worlds.name, self.sql, one, groups[0]))
             answers.append(groups)
             first = first or dropped
             self.found.compared += len(groups) - 1

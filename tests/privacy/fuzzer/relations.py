@@ -9,6 +9,7 @@ from privacy.fuzzer.chance import Chance
 from privacy.fuzzer.words import NUMBERS, Relation, Seen, Words
 
 _ORDERS: Final = ("", " DESC")
+_DEEPEST: Final = 2
 
 
 class Relations:
@@ -41,7 +42,7 @@ class Relations:
             (2, self._filtered), (4, self._per_person), (3, self._window), (1, self._distinct),
             (3, self._with_persons), (2, self._with_itself), (5, self._with_public),
             (5, self._with_values), (3, self._with_released), (2, self._beside_one_row),
-            (2, self._union), (2, self._without_partner), (2, self._listed),
+            (3, self._union), (4, self._chain), (2, self._without_partner), (2, self._listed),
         ))  # fmt: skip
         return make(depth)
 
@@ -172,6 +173,26 @@ class Relations:
             one.unit,
             one.where,
         )
+
+    def _chain(self, _: int) -> Relation:
+        """Tables of persons one after the other, each on the person of any before it, who may be missing."""
+        self._note("chain of persons")
+        one = self.plain()
+        units = [one.unit]
+        for _place in range(self._chance.between(1, 3)):
+            other = self._filtered(_DEEPEST) if self._chance.happens(0.3) else self.plain()
+            unit = self._chance.one_of(units)
+            if unit != one.unit:
+                self._note("join on the far side's person")
+            join = self._chance.one_of(("JOIN", "LEFT JOIN", "LEFT JOIN"))
+            more = f" AND {self._words.condition(other)}" if self._chance.happens(0.4) else ""
+            one = replace(
+                one,
+                sql=f"{one.sql} {join} {other.sql} ON {other.unit} = {unit}{more}",
+                columns=(*one.columns, *other.columns),
+            )
+            units.append(other.unit)
+        return one
 
     def _with_itself(self, _: int) -> Relation:
         self._note("self-join of a person")
@@ -327,6 +348,7 @@ class Relations:
         pairs = [
             (mine, theirs) for mine in one.columns for theirs in other.columns if mine.kind == theirs.kind
         ][:6]  # fmt: skip
+        pairs = [self._or_constant(mine, yours) for mine, yours in pairs]
         columns = [(f"c{place}", mine) for place, (mine, _) in enumerate(pairs)]
         theirs = [(f"c{place}", yours) for place, (_, yours) in enumerate(pairs)]
         query = (
@@ -338,6 +360,15 @@ class Relations:
             for (name, mine), (_, yours) in zip(columns, theirs, strict=True)
         ]
         return self._named(query, bounded)
+
+    def _or_constant(self, mine: Seen, yours: Seen) -> tuple[Seen, Seen]:
+        """On one side, by chance, one value for all rows."""
+        if not self._chance.happens(0.25):
+            return mine, yours
+        self._note("UNION ALL with a constant")
+        said = self._words.constant(yours.kind, yours.values)
+        constant = replace(yours, sql=yours.sql if "$" in said else said)
+        return (mine, constant) if self._chance.happens(0.5) else (constant, yours)
 
     def _without_partner(self, depth: int) -> Relation:
         one = self.any(depth + 1)

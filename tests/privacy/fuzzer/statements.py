@@ -6,9 +6,12 @@ from typing import Final
 
 from privacy.fuzzer.catalogs import Catalog
 from privacy.fuzzer.chance import Chance
+from privacy.fuzzer.likenesses import Likenesses
 from privacy.fuzzer.relations import Relations
 from privacy.fuzzer.words import NUMBERS, Relation, Ways, Words
 
+_ALIKE: Final = 0.5
+"""In so many of the catalogs that allow it all statements are much alike."""
 _COMPARED: Final = ("<", ">", "<=", "=")
 
 
@@ -26,7 +29,10 @@ def sentence(catalog: Catalog, seed: str) -> Sentence:
     """The statement of this seed."""
     chance = Chance(f"statement {seed}")
     words = Words(chance, catalog.rows)
-    said = _Saying(chance, words, Relations(chance, catalog, words)).statement()
+    if Chance(f"alike {catalog.seed}").happens(_ALIKE) and Likenesses.can_be_said(catalog):
+        said = Likenesses(chance, catalog).statement()
+    else:
+        said = _Saying(chance, words, Relations(chance, catalog, words)).statement()
     said, values = _numbered(said, words.parameters)
     subject = "bob" if chance.happens(0.15) else "alice"
     if subject == "bob" and "rows:" in catalog.text:

@@ -13,6 +13,7 @@ from fix_policy import people
 from noise.streams import Stream
 from privacy.fuzzer.catalogs import SUBJECTS, Catalog, catalog
 from privacy.fuzzer.everywhere import Broken, Everywhere, Found
+from privacy.fuzzer.identities import Identities, variant, wanted_by
 from privacy.fuzzer.statements import Sentence, sentence
 from privacy.fuzzer.worlds import Server, Worlds, worlds_in
 
@@ -42,6 +43,9 @@ _NONE: Final = DiscreteLaplace(Fraction(1, 4096))
 """Noise of which all draws are 0: another one has a chance of e^-4096."""
 PRICE: Final = Fraction(64)
 _NOBODY: Final = 3  # one of so many is asked without the rows of nobody, too
+_VARIANTS: Final = {"likeness": 5, "chain of persons": 1, "UNION ALL": 1}
+"""How often an answered statement with this feature is asked again with one thing changed; others half of the time."""
+VARIANT: Final = "+"
 _SIMULATED: Final = (
     40  # one of so many statements is finished with its intervals, which runs it 199 times
 )
@@ -71,6 +75,7 @@ class Bench:
     views: Views
     every: tuple[Worlds, Worlds]
     subjects: Mapping[str, Subject]
+    identities: Identities = field(default_factory=Identities)
 
     def serving(self) -> Serving:
         """The dataset; its source is one of what is public."""
@@ -126,6 +131,9 @@ class Bench:
             units=self.catalog.units,
             found=outcome.found,
             nobody=number % _NOBODY == 0,
+            sql=said.sql,
+            wanted=wanted_by(serving, cut, spending, outcome.seed),
+            identities=self.identities,
         ) as access:
             access.prepare(part for one in bill.releases for part in one.priced.parts)
             done = executed(house, question, serving, understood, bill, access, lambda *_: None)
@@ -178,7 +186,13 @@ def trials(
     with bench(server, house, seed) as made:
         for number in range(statements):
             name = f"{seed}/{number}"
-            yield made, made.try_sentence(name, sentence(made.catalog, name))
+            said = sentence(made.catalog, name)
+            outcome = made.try_sentence(name, said)
+            yield made, outcome
+            many = next((many for one, many in _VARIANTS.items() if one in said.features), 0)
+            for place in range(1, (many or number % 2) * outcome.compared + 1):
+                another = name + VARIANT * place
+                yield made, made.try_sentence(another, variant(said, another))
 
 
 def shown(catalog: Catalog, outcome: Outcome) -> str:
