@@ -38,6 +38,8 @@ SETTINGS: Final = frozenset(
         "gateway.purpose",
     }
 )
+IDLE_LIMITS: Final = frozenset({"idle_in_transaction_session_timeout", "idle_session_timeout"})
+"""They may be set, and stay as they are: while the source computes, a session of the twin's is idle."""
 ENCODINGS: Final = frozenset({"utf8", "unicode"})  # without signs; both are UTF8
 SEARCHED: Final = frozenset({"public", "$user", "information_schema", ""})
 FIRST_SEARCHED: Final = "pg_catalog"

@@ -11,7 +11,7 @@ from typing import Final
 from sqlglot.tokenizer_core import Token, TokenType
 
 from gateway.binding.limits import tokens_of
-from gateway.binding.session_settings import SETTINGS, may_be
+from gateway.binding.session_settings import IDLE_LIMITS, SETTINGS, may_be
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
 
 
@@ -154,6 +154,8 @@ def _setting(sql: str, first: Token, command: str) -> Statement:
             f"this value of the setting `{name}`",
             "docs/twin.md has those that it can have",
         )
+    if command == "set" and name in IDLE_LIMITS:
+        return Statement(Kind.PASS, f"SET {name} TO DEFAULT")
     return Statement(Kind.PASS, sql)
 
 

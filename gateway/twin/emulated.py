@@ -16,6 +16,7 @@ from psycopg import sql
 from gateway.binding.session_settings import (
     ENCODINGS,
     FIRST_SEARCHED,
+    IDLE_LIMITS,
     ON,
     OWN_PREFIX,
     SEARCHED,
@@ -42,6 +43,7 @@ CREATE FUNCTION pg_catalog.may_set(name text, value text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(name = ANY ({names}), false) AND CASE
     WHEN value IS NULL THEN true
+    WHEN name = ANY ({idle}) THEN false
     WHEN name = 'client_encoding'
     THEN pg_catalog.lower(pg_catalog.translate(value, '-_"''', '')) = ANY ({encodings})
     WHEN name = 'standard_conforming_strings' THEN pg_catalog.lower(value) = ANY ({on})
@@ -95,6 +97,7 @@ def emulating_statements() -> Iterator[sql.Composable]:
     yield sql.SQL(_ALLOWED).format(
         names=_list(name for name in SETTINGS if not name.startswith(OWN_PREFIX)),
         encodings=_list(ENCODINGS),
+        idle=_list(IDLE_LIMITS),
         on=_list(ON),
         searched=_list(SEARCHED),
         first=sql.Literal(FIRST_SEARCHED),

@@ -11,11 +11,12 @@ from psycopg.conninfo import make_conninfo
 from psycopg.pq.abc import PGconn
 
 from gateway.twin.life import Life
-from gateway.twin.refused import TwinRefused, gone
+from gateway.twin.refused import TwinRefused, gone, refused_by
 from gateway.twin.roles import Login
 from gateway.twin.settings import session_options
 
 _CONNECT_S = 10
+_NONE: Mapping[str, str] = MappingProxyType({})
 # libpq sends these whatever the connection string says, and they outrank it
 _OUTRANKING = ("PGTZ", "PGDATESTYLE", "PGGEQO")
 
@@ -28,10 +29,28 @@ class Entered:
     end: Callable[[], None]
 
 
-def enter(life: Life, login: Login, settings: Mapping[str, str] = MappingProxyType({})) -> Entered:
-    """A connection of this role; `settings` are those that a client may choose, and what the session is called."""
+def enter(
+    life: Life,
+    login: Login,
+    names: Mapping[str, str] = _NONE,
+    settings: Mapping[str, str] = _NONE,
+) -> Entered:
+    """A connection of this role; `names` is what the session is called, `settings` are those that a client chose."""
     for variable in _OUTRANKING:
         os.environ.pop(variable, None)
+    connection = _connected(life, login, {**names, **settings})
+    if connection.status == pq.ConnStatus.OK:
+        return Entered(connection, partial(life.end_session, connection.backend_pid))
+    said = connection.get_error_message()
+    connection.finish()
+    if "too many connections" in said:
+        raise TwinRefused("53300", "too many sessions are open", "close one")
+    if settings:
+        _require_settings(life, login, settings)
+    raise gone()
+
+
+def _connected(life: Life, login: Login, settings: Mapping[str, str]) -> PGconn:
     address = life.server.address
     where = make_conninfo(
         host=str(address.socket_dir),
@@ -47,11 +66,23 @@ def enter(life: Life, login: Login, settings: Mapping[str, str] = MappingProxyTy
         sslmode="disable",
         gssencmode="disable",
     )
-    connection = pq.PGconn.connect(where.encode())
-    if connection.status == pq.ConnStatus.OK:
-        return Entered(connection, partial(life.end_session, connection.backend_pid))
-    said = connection.get_error_message()
-    connection.finish()
-    if "too many connections" in said:
-        raise TwinRefused("53300", "too many sessions are open", "close one")
-    raise gone()
+    return pq.PGconn.connect(where.encode())
+
+
+def _require_settings(life: Life, login: Login, settings: Mapping[str, str]) -> None:
+    """Refuse what PostgreSQL refuses of the client's settings: nobody gets in with these, however often they try."""
+    connection = _connected(life, login, {})
+    try:
+        if connection.status != pq.ConnStatus.OK:
+            return
+        escaping = pq.Escaping(connection)
+        for name, value in settings.items():
+            shown = (
+                escaping.escape_identifier(name.encode()),
+                escaping.escape_literal(value.encode()),
+            )
+            result = connection.exec_(b"SET %b TO %b" % shown)
+            if result.status != pq.ExecStatus.COMMAND_OK:
+                raise refused_by(result)
+    finally:
+        connection.finish()

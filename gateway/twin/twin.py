@@ -116,11 +116,11 @@ class Twin:
     ) -> Entered:
         """Get in, trying again while a twin that just died is being replaced."""
         deadline = time.monotonic() + _ENTER_S
-        settings = {**Names(subject).settings(), **settings}
+        names = Names(subject).settings()
         while True:
             life = self._supervisor.life()
             try:
-                return enter(life, life.roles.login(subject, tables), settings)
+                return enter(life, life.roles.login(subject, tables), names, settings)
             except (TwinRefused, psycopg.OperationalError) as error:
                 if isinstance(error, TwinRefused) and error.sqlstate != GONE:
                     raise

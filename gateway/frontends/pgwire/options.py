@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from gateway.binding.session_settings import ENCODINGS, SETTINGS, may_be
+from gateway.binding.session_settings import ENCODINGS, IDLE_LIMITS, SETTINGS, may_be
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
 
 LOGIN: Final = "gateway.login"
@@ -43,6 +43,8 @@ def read_settings(parameters: Mapping[str, str]) -> Wanted:
         small = name.lower()
         if small == "client_encoding":
             settings[small] = _encoding(value)
+        elif small in IDLE_LIMITS:
+            continue
         elif small in SETTINGS or small == LOGIN:
             settings[small] = _settable(small, value)
         elif _WITHOUT_EFFECT.get(small) != value:

@@ -23,7 +23,7 @@ from gateway.errors import (
 )
 from gateway.events import Crashed, Emit
 from gateway.frontends.pgwire.frames import Malformed
-from gateway.frontends.pgwire.messages import ERROR, NOTICE, fields_message
+from gateway.frontends.pgwire.messages import ERROR, NOTICE, fields_message, read_fields
 from gateway.twin import TwinRefused
 
 PROTOCOL_VIOLATION: Final = "08P01"
@@ -31,6 +31,7 @@ NO_FUNCTION_CALLS: Final = UnsupportedSql(
     Code.STATEMENT_UNSUPPORTED, "function calls by number", "write SELECT and the function"
 )
 _SUCCESS: Final = "00000"
+_HEADER: Final = 5  # of a message: its letter and its length
 
 
 class Severity(StrEnum):
@@ -38,6 +39,11 @@ class Severity(StrEnum):
 
     ERROR = "ERROR"
     FATAL = "FATAL"
+
+
+def is_fatal(raw: bytes) -> bool:
+    """Whether the connection ends after this error, which is whole as it came."""
+    return read_fields(raw[_HEADER:]).get("V") == Severity.FATAL
 
 
 def error_fields(

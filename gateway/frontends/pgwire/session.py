@@ -23,7 +23,7 @@ from gateway.frontends.pgwire.kept import Keeping
 from gateway.frontends.pgwire.owed import Debt, Due, Owed
 from gateway.frontends.pgwire.portals import Portal, Prepared
 from gateway.frontends.pgwire.recalled import Recalled
-from gateway.frontends.pgwire.refusals import NO_FUNCTION_CALLS
+from gateway.frontends.pgwire.refusals import NO_FUNCTION_CALLS, is_fatal
 from gateway.frontends.pgwire.statements import (
     Asking,
     ByName,
@@ -246,14 +246,16 @@ class Session:
         if kind == messages.COMMAND_COMPLETE:
             self.completed += 1
             self._prepared.done(raw[5:-1])
-        if kind in _ANY_TIME:
+        if kind == messages.ERROR and is_fatal(raw):
+            # the twin ends the connection, whatever is under way, and says why
+            self.talk.to_client += raw
+            self.over = True
+        elif kind in _ANY_TIME:
             self.talk.to_client += asking.let_through(kind, raw, self._own_parameters)
         elif self._owed:
             self._paid(kind, raw)
         elif self._begun:
             self._step((kind, raw))
-        elif kind == messages.ERROR:  # the twin ends the connection, and says why
-            self.talk.to_client += raw
         else:
             raise Malformed("an answer to nothing")
 

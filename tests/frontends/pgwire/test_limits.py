@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
+from time import monotonic, sleep
 
 import psycopg
 import pytest
@@ -25,6 +26,7 @@ from frontends.pgwire.wired import (
     wired,
 )
 
+from gateway.events import Crashed
 from gateway.frontends.admission import Admission
 from gateway.frontends.pgwire import client as clients
 from gateway.frontends.workers import Workers
@@ -212,15 +214,67 @@ def test_nothing_is_left_when_many_come_and_go(wire: Wired) -> None:
     assert not wire.server.cancelling._held
 
 
+def _end_sessions(twin: Twin) -> None:
+    with as_gateway(twin) as gateway:
+        gateway.execute(
+            "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_stat_get_activity(NULL) a JOIN pg_roles r ON r.oid = a.usesysid WHERE r.rolname LIKE 'analyst_%'"
+        )
+
+
+def test_client_is_told_when_the_twin_ends_its_session_under_a_question(
+    wire: Wired, door: Door
+) -> None:
+    """57P01 and no bug of ours, whatever the source does meanwhile."""
+    with wire.connect() as connection:
+
+        def end() -> None:
+            wire.pipeline.begun.acquire(timeout=20)
+            _end_sessions(wire.twin)
+
+        ending = threading.Thread(target=end)
+        ending.start()
+        with pytest.raises(psycopg.OperationalError) as told:
+            connection.execute(QUESTION)
+        ending.join()
+        assert told.value.sqlstate == "57P01"
+    assert not [one for one in door.told if isinstance(one, Crashed)]
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["TimeZone=Nope", "DateStyle=Nope", "jit=maybe", "statement_timeout=-5", "geqo=5"],
+)
+def test_setting_that_postgresql_refuses_is_told_at_once(wire: Wired, setting: str) -> None:
+    """Whoever waits to get in does not wait for what never will."""
+    began = monotonic()
+    with pytest.raises(psycopg.OperationalError) as told:
+        wire.connect(options=f"-c {setting}").close()
+    assert monotonic() - began < 5  # it was tried for ten seconds
+    assert setting.split("=", maxsplit=1)[0] in str(told.value)
+    assert "lost" not in str(told.value)
+
+
+@pytest.mark.parametrize("name", ["idle_session_timeout", "idle_in_transaction_session_timeout"])
+def test_idle_time_that_a_client_allows_itself_ends_no_question(wire: Wired, name: str) -> None:
+    """While the source computes, the session on the twin is idle: the setting is taken, and changes nothing."""
+    with wire.connect(options=f"-c {name}=10") as connection:
+        connection.execute(f"SET {name} = '10ms'")
+        connection.execute(f"SET LOCAL {name} TO 10")
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            connection.execute(f"SELECT set_config('{name}', '10', false)")
+        with connection.transaction():
+            sleep(0.2)
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+        wire.pipeline.let.set()
+        sleep(0.2)
+        assert connection.execute(QUESTION).fetchone()
+
+
 def test_client_is_told_when_the_twin_ends_its_session(wire: Wired) -> None:
     """57P01, and the next connection is as good as the first."""
     with wire.connect() as connection:
-        (backend,) = connection.execute("SELECT pg_catalog.pg_backend_pid()").fetchone() or (0,)
-        with as_gateway(wire.twin) as gateway:
-            gateway.execute(
-                "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_stat_get_activity(NULL) a JOIN pg_roles r ON r.oid = a.usesysid WHERE r.rolname LIKE 'analyst_%'"
-            )
-        del backend
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+        _end_sessions(wire.twin)
         with pytest.raises(psycopg.OperationalError) as told:
             connection.execute("SELECT 1")
         assert told.value.sqlstate == "57P01"

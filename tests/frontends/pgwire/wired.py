@@ -5,7 +5,7 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
@@ -78,8 +78,9 @@ class Wired:
     twin: Twin
     sessions_before: int  # others' connections, which the twin keeps for them
 
-    def connect(self) -> psycopg.Connection:
+    def connect(self, options: str = "") -> psycopg.Connection:
         return psycopg.connect(
+            options=options,
             host=HOST,
             port=self.port,
             user="alice",
@@ -160,9 +161,9 @@ def eventually(so: Callable[[], bool]) -> None:
 def wired(twin: Twin, door: Door, limit_s: float = 20.0) -> Iterator[Wired]:
     pipeline = Pipeline()
 
-    def enter(subject: Subject, dataset: str, settings: object, process: int) -> Room:
-        del settings, process
-        return Room(subject, dataset, TABLES, CLINIC, twin.line(subject.name, TABLES, {}))
+    def enter(subject: Subject, dataset: str, settings: Mapping[str, str], process: int) -> Room:
+        del process
+        return Room(subject, dataset, TABLES, CLINIC, twin.line(subject.name, TABLES, settings))
 
     doors = WireDoor(
         enter, lambda *_: None, pipeline.release, pipeline.estimate, door.told.append, limit_s
