@@ -35,6 +35,7 @@ class Entry:
     """One release of a shape: where, cut how, what was counted, and how exactly one person was seen."""
 
     __slots__ = (
+        "_spreads",
         "counts",
         "deviation",
         "groupings",
@@ -57,12 +58,23 @@ class Entry:
         self.counts = _counted(past)
         self.deviation = deviation(past.variance)
         self.whole = past.whole
-        self.spread: Fraction = past.spread
+        self._spreads: dict[str, Fraction] = {}
+        self.spread = past.spread
+        self._see(past)
+
+    def _see(self, past: Past) -> None:
+        """Each release once, however often it is told of: what is known of it comes in any order."""
+        known = self._spreads.get(past.release, past.spread)
+        self._spreads[past.release] = min(known, past.spread)
+        if any(not one for one in self._spreads.values()):
+            self.spread = Fraction(0)
+        else:
+            self.spread = 1 / sum((1 / one for one in self._spreads.values()), Fraction(0))
 
     def again(self, past: Past) -> None:
-        """The same was answered once more: what is newer is said, what is finer is remembered."""
+        """The same was answered once more: what is newer is said; both together tell more than the finer one."""
+        self._see(past)
         self.query_id = past.query_id
-        self.spread = min(self.spread, past.spread)
         counts = _counted(past)
         if counts is not None:
             self.counts, self.whole = counts, past.whole

@@ -9,6 +9,10 @@ Both residuals decide together: an answer less another is what the one has more,
 only one of the two is narrow, the difference is about the wide one. So the pair is refused when there is a residual,
 and every residual is narrow.
 
+What noise hides is no difference: where the two answers together are seen less exactly than `limit` says, which is how
+exactly `trackers` sees all of them together, the pair tells nothing of the few. Else a question at next to no price
+would close whatever lies near it, for the whole group and for ever.
+
 INVARIANT: how many pairs are looked at closely is a number, and the nearest are looked at first. The others differ by
 more than those, or not at all.
 """
@@ -24,7 +28,7 @@ from gateway.overlap.axes import Axis
 from gateway.overlap.cells import Cells, everything, intersection, is_empty
 from gateway.overlap.cuts import Grouping, misfits
 from gateway.overlap.extents import is_fine
-from gateway.overlap.history import Entry, Rows
+from gateway.overlap.history import Entry, Rows, as_float
 from gateway.overlap.narrow import MINOR_PART, SLIVER, Judge, Narrow, Residual
 from gateway.overlap.part import Near, Part
 from gateway.overlap.sides import Axes, Side, hull, meet, pieces
@@ -33,6 +37,8 @@ from gateway.policy.rules import Auditing, Unread
 
 MOST_CLOSE: Final = 64
 _MOST_MISFITS: Final = 4
+_CLOSER: Final = 16
+"""So many times the variance of one answer still tells of one person, in many answers."""
 _SPARSE: Final = 4  # by how much groups may be smaller than the average of their release
 
 
@@ -52,9 +58,16 @@ def clashes(part: Part, near: Near, judge: Judge, rules: Auditing) -> Iterator[C
         entry = near.index.entries[row]
         if rules.opaque is Unread.ALLOW and not entry.readable:
             continue
+        if as_float(part.spread + entry.spread) >= limit_of(part, rules):
+            continue
         found = _pair(part, entry, judge, rules)
         if found is not None:
             yield Clash(entry, found.axis)
+
+
+def limit_of(part: Part, rules: Auditing) -> float:
+    """The variance from which on a difference tells of nobody: `min_units`², or more where the new answer is less exact."""
+    return max(float(rules.min_units) ** 2, _CLOSER * as_float(part.spread))
 
 
 def _close(part: Part, near: Near, rules: Auditing) -> list[int]:

@@ -26,7 +26,7 @@ from gateway.overlap.atoms import Atoms, atoms_of
 from gateway.overlap.history import Entry, as_float
 from gateway.overlap.lines import Beside
 from gateway.overlap.narrow import Judge, Residual
-from gateway.overlap.pairs import Clash, nearest_groups
+from gateway.overlap.pairs import Clash, limit_of, nearest_groups
 from gateway.overlap.part import Near, Part
 from gateway.overlap.sides import Side, hull
 from gateway.overlap.sizes import at_most, groups_in
@@ -35,9 +35,6 @@ from gateway.policy.rules import Auditing, Unread
 
 MOST_REGIONS: Final = 48
 _FEWEST: Final = 6
-_CLOSER: Final = (
-    16  # so many times the variance of one answer still tells of one person, in many answers
-)
 _WIDEST: Final = 1e4  # of the variances; what is told less exactly is taken for that
 _NONE: Final = 1e-9
 _COLUMNS: Final = 64
@@ -64,7 +61,7 @@ def tracked(part: Part, places: Sequence[Near], judge: Judge, rules: Auditing) -
 def _singled_out(
     part: Part, told: Sequence[Told], atoms: Atoms, judge: Judge, rules: Auditing
 ) -> list[Clash]:
-    limit = max(float(rules.min_units) ** 2, _CLOSER * as_float(part.spread))
+    limit = limit_of(part, rules)
     variances = np.array([as_float(part.spread), *(one.variance for one in told)])
     several = [[one] for one in _alone(atoms, variances, limit, few_in(part, told, atoms, rules))]
     several += [

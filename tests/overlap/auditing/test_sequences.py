@@ -1,10 +1,13 @@
 """Sequences of questions: what dashboards ask passes, what singles people out does not."""
 
+from fractions import Fraction
+
 import pytest
 from overlap.auditing.sequences import Asked, sequences
-from overlap.auditing.walk import DEFAULTS, SWITCHED_OFF, walked
+from overlap.auditing.walk import DEFAULTS, SPREAD, SWITCHED_OFF, parts, walked
 
-from gateway.errors import Code
+from gateway.errors import Code, OverlapRefused
+from gateway.overlap.auditing import Concerned, History, Past, audit
 
 HONEST, ATTACKS = sequences("honest.sql"), sequences("attacks.sql")
 
@@ -39,3 +42,32 @@ def test_there_are_as_many_sequences_as_promised() -> None:
     assert len({case.title for case in HONEST}) >= 60
     assert len({case.title for case in ATTACKS}) >= 40
     assert len({case.asked for case in (*HONEST, *ATTACKS)}) == len(HONEST) + len(ATTACKS)
+
+
+_WITHOUT_ONE = "SELECT COUNT(*) FROM patients WHERE birth_year <> 1961"
+_EVERYBODY = "SELECT COUNT(*) FROM patients"
+
+
+def _refused_after(spread: Fraction, times: int = 1) -> bool:
+    """Whether everybody may be asked for at the default price after so many answers without one year."""
+    history = History()
+    [without], [everybody] = parts("clinic", _WITHOUT_ONE), parts("clinic", _EVERYBODY)
+    for number in range(times):
+        history.add(Past(f"q{number}.r1.1", f"q{number}", without.ground, None, spread))
+    try:
+        audit([Concerned(everybody.ground, SPREAD)], history, DEFAULTS)
+    except OverlapRefused as refusal:
+        return refusal.code is Code.DIFFERENCING
+    return False
+
+
+def test_answer_at_next_to_no_price_closes_nothing() -> None:
+    """What its noise hides is no difference: nobody locks a group out of its totals for a thousandth of the price."""
+    assert _refused_after(SPREAD)
+    assert not _refused_after(SPREAD * 10_000)
+
+
+def test_many_answers_at_next_to_no_price_are_seen_together() -> None:
+    """Their mean tells what one of them does not."""
+    assert not _refused_after(SPREAD * 100, times=2)
+    assert _refused_after(SPREAD * 100, times=100)

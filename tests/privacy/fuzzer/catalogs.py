@@ -167,6 +167,18 @@ class Catalog:
     def world(self) -> World:
         return World(self.rows, keyed=False, dataset=self.policy.dataset)
 
+    @cached_property
+    def holds(self) -> bool:
+        """Whether a table of which one row of each person is declared has no more.
+
+        Where there are more the answer is bounded all the same; it is another than the declaration says.
+        """
+        return all(
+            len(self.rows[one.name]) == len({row[0] for row in self.rows[one.name]})
+            for one in self.protected
+            if one.rows == 1
+        )
+
     def without(self, unit: Stored) -> World:
         """The world in which this person has no row; None: without the rows of nobody."""
         names = {one.name for one in self.protected}

@@ -93,8 +93,9 @@ class Everywhere(SourceAccess):
             if release.least_units is not None:
                 [dropped] = self._ask(worlds.run, release, staged, places[:1])
             self._note(worlds, _wrong(groups, self._groups(worlds, dropped), analysis, self.units))
-            one = self.wanted[id(analysis)]
-            self._note(worlds, self.identities.note(worlds.name, self.sql, one, groups[0]))
+            one = self.wanted.get(id(analysis))
+            if one is not None:
+                self._note(worlds, self.identities.note(worlds.name, self.sql, one, groups[0]))
             answers.append(groups)
             first = first or dropped
             self.found.compared += len(groups) - 1

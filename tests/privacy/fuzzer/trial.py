@@ -132,7 +132,7 @@ class Bench:
             found=outcome.found,
             nobody=number % _NOBODY == 0,
             sql=said.sql,
-            wanted=wanted_by(serving, cut, spending, outcome.seed),
+            wanted=wanted_by(serving, cut, spending, outcome.seed) if self.catalog.holds else {},
             identities=self.identities,
         ) as access:
             access.prepare(part for one in bill.releases for part in one.priced.parts)
