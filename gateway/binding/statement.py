@@ -192,6 +192,19 @@ def _cursor(sql: str, words: list[tuple[str, int, int]]) -> Statement:
     return Statement(Kind.CURSOR, sql, head=sql[:start], query=sql[start:])
 
 
+def cursor_of(statement: Statement) -> str:
+    """The name of a cursor, as it was written."""
+    return _words(statement.head, tokens_of(statement.head)[0])[0][0]
+
+
+def needs_transaction(statement: Statement) -> bool:
+    """Whether it is a cursor that ends with its transaction."""
+    if statement.kind is not Kind.CURSOR:
+        return False
+    words = statement.head.lower().split()
+    return "hold" not in words or "without" in words
+
+
 def _explain(sql: str, words: list[tuple[str, int, int]]) -> Statement:
     if not words or words[0][0].lower() not in _QUERY - {"("}:
         raise UnsupportedSql(

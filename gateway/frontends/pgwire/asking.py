@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from gateway.binding.statement import Kind
+from gateway.binding.statement import Kind, Statement, cursor_of, needs_transaction
 from gateway.errors import Refusal
 from gateway.finishing import Filled
 from gateway.frontends.pgwire import messages
@@ -38,10 +38,12 @@ _NO_STATEMENT: Final = b"refused"
 _READ_SETTINGS: Final = "SELECT " + ", ".join(
     f"pg_catalog.current_setting('{one}', true)" for one in SETTINGS
 )
+_ALONE: Final = {"C": "25P01", "M": "DECLARE CURSOR can only be used in transaction blocks"}
 _ABORTED: Final = {
     "C": "25P02",
     "M": "current transaction is aborted, commands ignored until end of transaction block",
 }
+_NO_ROW: Final = "SELECT NULL WHERE false"
 _PLAN: Final = 'SELECT * FROM pg_catalog.unnest($1) AS t("QUERY PLAN")'
 _QUIET: Final = frozenset(
     {messages.PARSE_COMPLETE, messages.BIND_COMPLETE, messages.CLOSE_COMPLETE}
@@ -91,20 +93,23 @@ def first_rows(talk: Talk, one: Portal, execute: Execute, ask: Ask | None) -> Wo
     """The first rows of a portal, of which is known what it asks; None is what the twin answers."""
     ready = None
     if ask is not None:
+        if talk.status == IDLE and needs_transaction(ask.asking.statement):
+            error = messages.fields_message(messages.ERROR, {"S": "ERROR", "V": "ERROR", **_ALONE})
+            return (yield from failed(talk, error, simple=False))
         outcome = yield from answered(ask)
         if isinstance(outcome, Refusal):
             return (yield from refused(talk, outcome, simple=False))
         ready = ready_to_run(talk, ask, outcome)
     if ready is None:
         talk.to_twin += one.bind.write() + execute.write() + messages.FLUSHING
-        failed = yield from relayed(talk, LAST_OF_ROWS)
+        lost = yield from relayed(talk, LAST_OF_ROWS)
     else:
         talk.to_twin += running(ready, one.bind.portal, one.bind.results)
         talk.to_twin += execute.write() + Named(b"S", OWN).write(messages.CLOSE)
         talk.to_twin += messages.FLUSHING
-        failed = yield from relayed(talk, frozenset({messages.CLOSE_COMPLETE}))
-    one.started = not failed
-    return failed
+        lost = yield from relayed(talk, frozenset({messages.CLOSE_COMPLETE}))
+    one.started = not lost
+    return lost
 
 
 def script(talk: Talk, parts: Script, named: Callable[[ByName], Work]) -> Work:
@@ -140,9 +145,34 @@ def _question(talk: Talk, asked: Asking) -> Work:
     talk.to_twin += reading_settings() + unnamed + messages.SYNCING
     settings = yield from settings_read(talk)
     yield from until_ready(talk)
-    if settings is None:
+    if settings is None or (yield from _tried(talk, asked.statement)):
         return True
     return (yield from all_rows(talk, Ask(asked, settings), asked.statement.text.encode()))
+
+
+def _tried(talk: Talk, statement: Statement) -> Work:
+    """A cursor or a COPY over no row: what PostgreSQL refuses whatever is in it is refused before anything is asked."""
+    if statement.kind not in {Kind.CURSOR, Kind.COPY}:
+        return False
+    empty = f"{statement.head} {_NO_ROW} {statement.tail}"
+    failed = yield from _quietly(talk, empty.encode())
+    if statement.kind is Kind.CURSOR and not failed:
+        yield from _quietly(talk, f"CLOSE {cursor_of(statement)}".encode())
+    return failed
+
+
+def _quietly(talk: Talk, text: bytes) -> Work:
+    """A statement of which the client hears the error alone."""
+    talk.to_twin += messages.query(text)
+    failed = False
+    while True:
+        kind, raw = yield from next_message()
+        if kind == messages.READY:
+            talk.status = raw[5]
+            return failed
+        if kind == messages.ERROR:
+            talk.to_client += without_places(raw)
+            failed = True
 
 
 def all_rows(talk: Talk, ask: Ask, text: bytes) -> Work:

@@ -33,6 +33,7 @@ from gateway.frontends.pgwire.portals import Portal
 from gateway.frontends.pgwire.statements import Asking
 
 _VIOLATION: Final = "08P01"
+_FORMATS: Final = frozenset({0, 1})  # text and binary
 
 # types of the parameters, and the message that describes the columns
 Described = tuple[tuple[int, ...], bytes]
@@ -143,6 +144,9 @@ def _wrong_formats(bind: Bind, columns: bytes) -> str:
     if columns[0] != messages.ROW_DESCRIPTION:
         return ""
     many = int.from_bytes(columns[HEADER : HEADER + 2])
+    unknown = next((one for one in bind.results if one not in _FORMATS), None)
+    if unknown is not None:
+        return f"unsupported format code: {unknown}"
     if len(bind.results) > 1 and len(bind.results) != many:
         return f"bind message has {len(bind.results)} result formats but query has {many} columns"
     return ""

@@ -377,3 +377,46 @@ def test_subject_on_the_wire_has_a_share_of_the_workers(wire: Wired) -> None:
         wire.pipeline.let.set()
         for line in lines[:3]:
             assert b"7" in read_to_ready(line)
+
+
+_COPIED = f"COPY ({QUESTION}) TO STDOUT"
+
+
+@pytest.mark.parametrize(
+    ("text", "sqlstate"),
+    [
+        (f"DECLARE c CURSOR FOR {QUESTION}", "25P01"),
+        (f"BEGIN; DECLARE c CURSOR FOR SELECT 1; DECLARE c CURSOR FOR {QUESTION}", "42P03"),
+        (f"{_COPIED} (DELIMITER 'ab')", "0A000"),
+        (f"{_COPIED} (ENCODING 'nope')", "22023"),
+        (f"{_COPIED} (QUOTE 'a')", "0A000"),
+        (f"{_COPIED} (HEADER, HEADER)", "42601"),
+        (f"{_COPIED} (FORMAT csv, QUOTE 'ab')", "0A000"),
+        (f"{_COPIED} (FORMAT binary, DELIMITER ',')", None),
+    ],
+)
+def test_wrapper_that_postgresql_refuses_asks_nothing(
+    wire: Wired, text: str, sqlstate: str | None
+) -> None:
+    """Whatever would be in it: the error comes before the question."""
+    wire.pipeline.let.set()
+    with wire.connect() as connection:
+        with pytest.raises(psycopg.Error) as told:
+            psycopg.ClientCursor(connection).execute(text)
+        assert sqlstate in {None, told.value.sqlstate}
+        connection.execute("ROLLBACK")
+        assert not wire.pipeline.asked
+        cursor = psycopg.ClientCursor(connection)
+        cursor.execute(f'BEGIN; DECLARE "A_c" CURSOR FOR {QUESTION}; COMMIT')
+        assert len(wire.pipeline.asked) == 1  # the control
+        cursor.execute(f'DECLARE "A_c" CURSOR WITH HOLD FOR {QUESTION}')
+        assert connection.execute('FETCH ALL FROM "A_c"').fetchall()
+        assert len(wire.pipeline.asked) == 2
+
+
+def test_result_format_that_there_is_not_asks_nothing(wire: Wired) -> None:
+    """Neither text nor binary; PostgreSQL says so, too."""
+    with wire.connect() as connection:
+        result = connection.pgconn.exec_params(QUESTION.encode(), [], result_format=5)
+        assert b"unsupported format code: 5" in result.error_message
+    assert not wire.pipeline.asked
