@@ -155,24 +155,10 @@ def _tried(talk: Talk, statement: Statement) -> Work:
     if statement.kind not in {Kind.CURSOR, Kind.COPY}:
         return False
     empty = f"{statement.head} {_NO_ROW} {statement.tail}"
-    failed = yield from _quietly(talk, empty.encode())
+    failed = yield from plain(talk, empty.encode(), quiet=True)
     if statement.kind is Kind.CURSOR and not failed:
-        yield from _quietly(talk, f"CLOSE {cursor_of(statement)}".encode())
+        yield from plain(talk, f"CLOSE {cursor_of(statement)}".encode(), quiet=True)
     return failed
-
-
-def _quietly(talk: Talk, text: bytes) -> Work:
-    """A statement of which the client hears the error alone."""
-    talk.to_twin += messages.query(text)
-    failed = False
-    while True:
-        kind, raw = yield from next_message()
-        if kind == messages.READY:
-            talk.status = raw[5]
-            return failed
-        if kind == messages.ERROR:
-            talk.to_client += without_places(raw)
-            failed = True
 
 
 def all_rows(talk: Talk, ask: Ask, text: bytes) -> Work:
@@ -196,7 +182,8 @@ LAST_OF_ROWS: Final = frozenset(
 )
 
 
-def plain(talk: Talk, text: bytes) -> Work:
+def plain(talk: Talk, text: bytes, *, quiet: bool = False) -> Work:
+    """What the twin says of a text; `quiet`: of a text of the gateway's the client hears the error alone."""
     talk.to_twin += messages.query(text)
     failed = False
     while True:
@@ -205,7 +192,10 @@ def plain(talk: Talk, text: bytes) -> Work:
             talk.status = raw[5]
             return failed
         failed = failed or kind == messages.ERROR
-        talk.to_client += raw
+        if not quiet:
+            talk.to_client += raw
+        elif kind == messages.ERROR:
+            talk.to_client += without_places(raw)
 
 
 def until_ready(talk: Talk) -> Generator[Ask | None, Given | None, None]:
