@@ -15,6 +15,7 @@ from gateway.bounding.licences import Licences
 from gateway.catalog.values import Value
 from gateway.embedded import Lease
 from gateway.engines.staged import StagedRows
+from gateway.errors import Unbounded
 from gateway.plan.joins import Join
 from gateway.plan.labels import Protected
 from gateway.plan.node import Node
@@ -119,6 +120,20 @@ def test_claim_that_licenses_is_found(worlds: Worlds, monkeypatch: pytest.Monkey
         :-1
     ]:  # what is counted of a person and summed again is bounded by itself
         assert any(asked.name in one for one in problems), asked.name
+
+
+@pytest.mark.parametrize("of", ["real", "double precision"])
+def test_join_on_released_floats_is_refused(of: str) -> None:
+    """Computed as doubles and printed as something shorter, one key comes back several times and is none."""
+    sql = """WITH m AS (SELECT CAST(income AS {0}) AS k, COUNT(*) AS n FROM patients GROUP BY CAST(income AS {0}))
+        SELECT COUNT(*), SUM(p.income) FROM patients p JOIN m ON m.k = CAST(p.income AS {0})"""
+    with pytest.raises(Unbounded):
+        statement(sql.format(of))
+    # the control: as whole numbers they are one for each key
+    whole = "SELECT birth_year AS k, COUNT(*) AS n FROM patients GROUP BY birth_year"
+    assert statement(
+        f"SELECT COUNT(*), SUM(p.income) FROM patients p JOIN ({whole}) m ON m.k = p.birth_year"
+    ).stages
 
 
 def test_persons_are_bounded_per_unit_when_repeated_rows_are_not_cut(
