@@ -42,11 +42,11 @@ class Followed:
     @property
     def met(self) -> "Iterator[Followed]":
         """For each outer join the rows that have a partner, and those that were asked to have none."""
-        for one in self.lineage.met:
-            found = self._over(self.lineage.with_partner(one, self.relation))
+        for one in self.lineage.partners.met:
+            found = self._over(self.lineage.partners.with_partner(one, self.relation, self.bases))
             if not found.region.is_nothing:
                 yield found
-        alone = self.lineage.without_partner(self.relation)
+        alone = self.lineage.partners.without_partner(self.relation, self.bases)
         if alone is not None:
             yield replace(self, relation=alone[0], region=alone[1])
 

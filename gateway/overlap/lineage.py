@@ -8,7 +8,7 @@ as such, and the rows that an outer join meets are kept: whoever is told of them
 INVARIANT: names are made of tables, columns and constants; no alias and no id of a plan is in them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -17,13 +17,12 @@ from gateway.catalog.tables import ColumnRef
 from gateway.engines.staged import StagedRows
 from gateway.overlap.axes import Axis
 from gateway.overlap.bases import Base
-from gateway.overlap.cells import Cells, Names
-from gateway.overlap.constants import joined, member_of, met, value_of
+from gateway.overlap.constants import joined, met
+from gateway.overlap.derivation import Derivation
 from gateway.overlap.grid import axis_of
-from gateway.overlap.naming import digest, region_text, shortened
+from gateway.overlap.naming import digest, shortened
 from gateway.overlap.normal import conjunction, normal, refs_of
-from gateway.overlap.reading import opaque, region_of
-from gateway.overlap.regions import Region
+from gateway.overlap.partners import Partners
 from gateway.overlap.relation import (
     OUTER,
     Atom,
@@ -51,19 +50,13 @@ from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.scalars import (
     Call,
     Case,
-    Cast,
     Literal,
-    Moment,
     Ref,
     Scalar,
-    Shift,
-    StagedMember,
-    StagedValue,
     walk,
 )
 from gateway.plan.text import text
 from gateway.plan.types import BOOLEAN
-from gateway.sensitivity.bounds import Bounds
 from gateway.sensitivity.relations import columns_of
 
 _MOST_PARTS: Final = 400
@@ -72,39 +65,22 @@ _UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
 
 
 @dataclass
-class Lineage:
-    """Goes down one plan. `bases` grows by what it finds; `constants` tells the contents of staged constants.
+class Lineage(Derivation):
+    """Goes down one plan."""
 
-    `known` has those of which the values are there already: conditions on them are conditions on constants.
-    """
-
-    constants: Mapping[str, str]
-    known: Mapping[str, StagedRows] = field(default_factory=dict)
-    bases: dict[str, Base] = field(default_factory=dict)
     _scans: dict[str, int] = field(default_factory=dict)
     _singles: set[str] = field(default_factory=set)
     _rows: dict[str, Relation] = field(default_factory=dict)
-    measures: dict[str, Measure] = field(default_factory=dict)
-    met: list[Relation] = field(default_factory=list)
-    """For each outer join the rows that have a partner."""
+    partners: Partners = field(default_factory=Partners)
     window_rows: dict[str, Relation] = field(default_factory=dict)
     """Of what a window made: the rows that it was made of."""
-    _affinity: Affinity = field(default_factory=lambda: Affinity({}))
-    _made_of: dict[str, frozenset[str]] = field(default_factory=dict)
-    _chosen: set[str] = field(default_factory=set)
-    _near: dict[str, Scalar] = field(default_factory=dict)
-    """What a column of the far side of an outer join is in the rows that have a partner."""
-    _there: set[str] = field(default_factory=set)
-    """Whether a row has a partner."""
-    _outer_joins: set[str] = field(default_factory=set)
-    """Those with conditions, as links."""
 
     @classmethod
     def over(
         cls, plan: Node, constants: Mapping[str, str], known: Mapping[str, StagedRows]
     ) -> "Lineage":
         """For one plan."""
-        return cls(constants, known, _affinity=Affinity.of(plan))
+        return cls(constants, known, affinity=Affinity.of(plan))
 
     def of(self, node: Node) -> Relation:  # noqa: PLR0911 - one answer for each kind of node
         match node:
@@ -129,126 +105,6 @@ class Lineage:
             case _:
                 raise BrokenPlan("a node that nobody follows down")
 
-    def region(self, relation: Relation) -> Region:
-        """The rows of the relation among those of its atoms."""
-        return region_of(relation.conditions, self.bases)
-
-    def choice_of(self, measure: Measure, columns: Mapping[str, Scalar]) -> Scalar | None:
-        """What the aggregate is told of that was chosen by a condition; None where nothing was."""
-        given = [self.resolved(one, columns) for one in parts(measure)]
-        if self._affinity.is_choice(measure):
-            return given[0]
-        reached = self.made_of(each for one in given for each in refs_of(one))
-        chosen = sorted(reached & self._chosen)
-        return Ref(self.bases[chosen[0]].field) if chosen else None
-
-    def made_of(self, names: Iterable[str]) -> frozenset[str]:
-        """These bases, and all that they were made of."""
-        left, seen = [*names], set[str]()
-        while left:
-            name = left.pop()
-            if name not in seen:
-                seen.add(name)
-                left += self._made_of.get(name, ())
-        return frozenset(seen)
-
-    def with_partner(self, met: Relation, whole: Relation) -> Relation:
-        """The rows that have a partner, and what was asked and told of them, as an inner join has them."""
-        columns = {name: normal(self._near_of(one)) for name, one in whole.columns.items()}
-        asked = (part for one in whole.conditions for part in conjuncts(normal(self._near_of(one))))
-        added = [one for one in asked if one not in met.conditions]
-        found = replace(met, columns=columns, conditions=(*met.conditions, *added))
-        if not self.region(found).is_nothing:
-            return found
-        # who counts those that have none has learned how many have one
-        near = [one for one in whole.conditions if not refs_of(one) & self._near.keys()]
-        return replace(found, conditions=(*met.conditions, *near))
-
-    def _near_of(self, scalar: Scalar) -> Scalar:  # noqa: PLR0911 - one answer for each kind
-        """The expression where every row has its partner."""
-        match scalar:
-            case Ref(there):
-                near = self._near.get(there.id)
-                return scalar if near is None else self._near_of(near)
-            case Call():
-                return replace(scalar, parts=tuple(map(self._near_of, scalar.parts)))
-            case Shift():
-                return replace(scalar, moved=self._near_of(scalar.moved))
-            case Cast():
-                return replace(scalar, what=self._near_of(scalar.what))
-            case Case(branches):
-                if len(branches) == 1 and refs_of(branches[0][0]) <= self._there:
-                    return self._near_of(branches[0][1])
-                again = [(self._near_of(when), self._near_of(then)) for when, then in branches]
-                return replace(
-                    scalar, branches=tuple(again), otherwise=self._near_of(scalar.otherwise)
-                )
-            case _:
-                return scalar
-
-    def without_partner(self, whole: Relation) -> tuple[Relation, Region] | None:
-        """The rows themselves, where some are left since they have no partner, or may be; None where none are.
-
-        What is asked of the partner in the same breath as whether there is one, nobody reads.
-        """
-        outer = whole.links & self._outer_joins
-        region = self.region(whole)
-        without = [box for box in region.boxes if any(map(self._is_without, box.parts))]
-        if not outer or not without:
-            return None
-        asked = {one.name for one in region.axes} & self._near.keys() - self._there
-        if asked:
-            far = tuple(Ref(self.bases[name].field) for name in sorted(asked))
-            region = opaque(Call("of a partner or none", far, BOOLEAN), self.bases)
-        return replace(whole, links=whole.links - outer), region
-
-    def _is_without(self, part: tuple[str, Cells]) -> bool:
-        name, cells = part
-        return name in self._there and cells != Names(frozenset({"true"}))
-
-    def text(self, relation: Relation) -> str:
-        region = self.region(relation)
-        where = "" if region.is_everything else f" where {region_text(region)}"
-        return f"{relation.shape}{where}"
-
-    def resolved(self, scalar: Scalar, columns: Mapping[str, Scalar]) -> Scalar:
-        """The normal expression over bases."""
-        return normal(self._resolved(scalar, columns))
-
-    def _resolved(  # noqa: PLR0911 - one answer for each kind of expression
-        self, scalar: Scalar, columns: Mapping[str, Scalar]
-    ) -> Scalar:
-        def again(one: Scalar) -> Scalar:
-            return self._resolved(one, columns)
-
-        match scalar:
-            case Ref(there):
-                return columns[there.id]
-            case Call():
-                return replace(scalar, parts=tuple(again(one) for one in scalar.parts))
-            case Shift():
-                return replace(scalar, moved=again(scalar.moved))
-            case Cast():
-                return replace(scalar, what=again(scalar.what))
-            case StagedMember(what):
-                return member_of(scalar, again(what), self.known, self.constants)
-            case StagedValue():
-                return value_of(scalar, self.known, self.constants)
-            case Case():
-                branches = tuple((again(when), again(then)) for when, then in scalar.branches)
-                return replace(scalar, branches=branches, otherwise=again(scalar.otherwise))
-            case Moment():
-                raise BrokenPlan("a moment that is not folded: tomorrow it is another")
-            case _:
-                return scalar
-
-    def _whole(self, scalar: Scalar) -> Scalar:
-        """What is put together again and again gets a name instead: it would double with every step."""
-        parts = list(walk(scalar))
-        if len(parts) <= _MOST_PARTS:
-            return scalar
-        return self._made(f"expression #{digest(text(scalar))[:32]}", scalar, refs_of(scalar))
-
     def _filter(self, node: Filter) -> Relation:
         below = self.of(node.child)
         added = conjuncts(self.resolved(node.condition, below.columns))
@@ -256,35 +112,9 @@ class Lineage:
 
     def _project(self, node: Project) -> Relation:
         below = self.of(node.child)
-        made = (self._whole(self.resolved(one, below.columns)) for _, one in node.items)
+        made = (self.whole(self.resolved(one, below.columns)) for _, one in node.items)
         named = zip((one.id for one in node.fields), made, strict=True)
         return replace(below, columns=dict(named))
-
-    def _base(self, base: Base) -> Ref:
-        self.bases[base.field.id] = base
-        return Ref(base.field)
-
-    def _made(
-        self,
-        name: str,
-        like: Scalar,
-        uses: Iterable[str],
-        bounds: Bounds | None = None,
-        *,
-        nullable: bool = True,
-        chosen: bool = False,
-    ) -> Ref:
-        """Something computed: conditions on it are on an axis of its own, or on none where it was `chosen`."""
-        there = [self.bases[one] for one in uses]
-        kept = Field(shortened(name), like.type, nullable=nullable)
-        axis: Axis | None = None
-        if chosen:
-            self._chosen.add(kept.id)
-        else:
-            axis = axis_of(kept.id, like.type, Anything(), nullable=nullable, bounds=bounds)
-        self._made_of[kept.id] = frozenset(uses)
-        told = frozenset(each for one in there for each in one.uses)
-        return self._base(Base(kept, axis, told, any(one.quasi for one in there)))
 
     def _scan(self, node: Scan) -> Relation:
         table = node.table
@@ -296,7 +126,7 @@ class Lineage:
         columns: dict[str, Scalar] = {}
         found = bases_of(table, name)
         for one, base in zip(node.fields, found, strict=True):
-            columns[one.id] = self._base(base)
+            columns[one.id] = self.base(base)
         if single(table):
             self._singles |= {base.field.id for base in found}
         key = table.unit_column
@@ -313,7 +143,7 @@ class Lineage:
         columns = {}
         for place, one in enumerate(node.fields):
             kept = Field(f"{told}.{place + 1}", one.type, nullable=True)
-            columns[one.id] = self._base(Base(kept, None, frozenset(), quasi=False))
+            columns[one.id] = self.base(Base(kept, None, frozenset(), quasi=False))
         return Relation(columns, (Atom(f"constant {told}"),))
 
     def _join(self, node: Join) -> Relation:
@@ -389,36 +219,24 @@ class Lineage:
             far = self._far(one, said, missing=there is None)
             columns[name] = far if there is None else normal(_where(there, far))
         if there is not None:
-            self._there.add(there.field.id)
-            self._near[there.field.id] = _TRUE
-            self._outer_joins.add(said)
-        self._meet(left, right, links, asked)
+            self.partners.there.add(there.field.id)
+            self.partners.near[there.field.id] = _TRUE
+            self.partners.outer_joins.add(said)
+        self.partners.meet(left, right, links, asked)
         every = links_of_both(left.links, frozenset({said}))
         return replace(left, columns=columns, links=every)
-
-    def _meet(
-        self,
-        left: Relation,
-        right: Relation,
-        links: frozenset[str],
-        conditions: tuple[Scalar, ...],
-    ) -> None:
-        """Keep the rows that have a partner, for whoever is told of them."""
-        atoms = without_repeated((*left.atoms, *right.atoms))
-        both = links_of_both(left.links, right.links) | links
-        self.met.append(Relation({}, atoms, both, (*left.conditions, *conditions)))
 
     def _far(self, scalar: Scalar, said: str, *, missing: bool) -> Ref:
         """A column of the side that may be missing; `missing`: then it is NULL."""
         name = f"{text(scalar)} of {said}"
-        self._near[shortened(name)] = scalar
-        self._made_of[shortened(name)] = refs_of(scalar)
+        self.partners.near[shortened(name)] = scalar
+        self.made_from[shortened(name)] = refs_of(scalar)
         if not isinstance(scalar, Ref) or (axis := self.bases[scalar.field.id].axis) is None:
-            return self._made(name, scalar, refs_of(scalar))
+            return self.made(name, scalar, refs_of(scalar))
         base = self.bases[scalar.field.id]
         nullable = missing or base.field.nullable
         kept = replace(base.field, id=shortened(name), nullable=nullable)
-        return self._base(
+        return self.base(
             replace(base, field=kept, axis=replace(axis, name=kept.id, nullable=nullable))
         )
 
@@ -443,11 +261,11 @@ class Lineage:
             beside = f" in the order of #{digest(' '.join(sorted(every)))[:16]}" if ordered else ""
             said = f"{over_bases(call, lambda one: self.resolved(one, below.columns))} over ({over}){beside}"
             like = Ref(Field(name, call.type))
-            chosen = bool(self._affinity.window_conditions(call))
-            made = self._made(said, like, every, bounds.get(name), chosen=chosen)
+            chosen = bool(self.affinity.window_conditions(call))
+            made = self.made(said, like, every, bounds.get(name), chosen=chosen)
             given = tuple(self.resolved(one, below.columns) for one in call.arguments)
             order = (self.resolved(one, below.columns) for one, _ in call.order)
-            self._made_of[made.field.id] = frozenset(
+            self.made_from[made.field.id] = frozenset(
                 each for one in (*given, *order) for each in refs_of(one)
             )
             if call.function in _UNORDERED:
@@ -468,15 +286,15 @@ class Lineage:
         columns: dict[str, Scalar] = {}
         fields = iter(node.fields)
         for made in keys:
-            columns[next(fields).id] = self._whole(made)
+            columns[next(fields).id] = self.whole(made)
         for one, (_, measure) in zip(fields, node.measures, strict=True):
             kept = self.measure(measure, below.columns)
             read = {each for part in parts(kept) for each in refs_of(part)}
             name = f"{kept} of ({grouped})"
             limits = counted_rows(kept, bounds.get(one.id))
             there = kept.function != "count"
-            chosen = self._affinity.is_choice(measure)
-            made = self._made(name, Ref(one), read, limits, nullable=there, chosen=chosen)
+            chosen = self.affinity.is_choice(measure)
+            made = self.made(name, Ref(one), read, limits, nullable=there, chosen=chosen)
             columns[one.id] = made
             self.measures[made.field.id] = kept
         self._rows[f"({grouped})"] = below
@@ -492,19 +310,6 @@ class Lineage:
         if found is relation:
             return None
         return self.with_bases(found)
-
-    def with_bases(self, relation: Relation) -> Relation:
-        """The relation with every base as a column, for what is over bases already."""
-        return replace(relation, columns={name: Ref(one.field) for name, one in self.bases.items()})
-
-    def measure(self, measure: Measure, columns: Mapping[str, Scalar]) -> Measure:
-        """An aggregate over bases."""
-        where = measure.where
-        return replace(
-            measure,
-            arguments=tuple(self.resolved(one, columns) for one in measure.arguments),
-            where=None if where is None else self.resolved(where, columns),
-        )
 
     def _mark(self, node: Mark) -> Relation:
         below, inner = self.of(node.child), self.of(node.inner)
@@ -522,8 +327,8 @@ class Lineage:
             return replace(below, columns={**below.columns, node.id: held_by})
         made = self._exists(inner, links, conditions)
         if isinstance(node.inner.label, Protected):
-            self._near[made.field.id] = _TRUE
-            self._meet(below, inner, links, (*inner.conditions, *conditions))
+            self.partners.near[made.field.id] = _TRUE
+            self.partners.meet(below, inner, links, (*inner.conditions, *conditions))
         return replace(below, columns={**below.columns, node.id: made})
 
     def _exists(
@@ -542,7 +347,7 @@ class Lineage:
             axis = None
         elif quasi and axis is not None:
             axis = replace(axis, size=None)
-        return self._base(Base(kept, axis, uses, quasi))
+        return self.base(Base(kept, axis, uses, quasi))
 
     def _union(self, node: UnionAll) -> Relation:
         left, right = self.of(node.left), self.of(node.right)
@@ -557,7 +362,7 @@ class Lineage:
             pair = [there.columns[side.fields[place].id] for _, there, side in sides]
             name = f"{' else '.join(map(text, pair))} of ({said})"
             read = {each for part in pair for each in refs_of(part)}
-            columns[one.id] = self._made(name, Ref(one), read)
+            columns[one.id] = self.made(name, Ref(one), read)
         every = [{each for atom in side.atoms for each in atom.reaches} for side in (left, right)]
         return Relation(columns, (Atom(f"({said})", None, frozenset(every[0] & every[1])),))
 
