@@ -4,15 +4,19 @@ from collections.abc import Iterator
 
 import pytest
 from fix_state import StateServer
+from privacy.fuzzer.catalogs import Catalog, catalog
 from privacy.fuzzer.ground import a_house
 from privacy.fuzzer.plants import found_with, swap_found
+from privacy.fuzzer.statements import Sentence
 from privacy.fuzzer.tally import Tally
-from privacy.fuzzer.trial import shown, trials
+from privacy.fuzzer.trial import bench, shown, trials
 from privacy.fuzzer.worlds import Server
 from property.places import a_database
 
 from gateway.embedded import Lease
 from gateway.house import House
+from gateway.overlap.lineage import Lineage
+from gateway.overlap.regions import EVERYTHING
 from gateway.twin import Twin
 
 
@@ -49,7 +53,7 @@ def test_random_text_moves_by_no_more_than_declared_when_a_person_is_left_out(
 @pytest.mark.parametrize("name", ["spellings", "steps"])
 def test_planted_bug_is_found_by_random_texts(server: Server, house: House, name: str) -> None:
     """What was broken once would be found again."""
-    found = found_with(server, house, name, catalogs=12, planted=True)
+    found = found_with(server, house, name, catalogs=40, planted=True)
     assert found is not None
     assert any(" > " in one for one in found.found.problems)
 
@@ -59,3 +63,34 @@ def test_planted_licence_that_outlives_its_constraint_is_found(
 ) -> None:
     """A table is swapped for one without its key between two questions on a kept connection."""
     assert any(" > " in one for one in swap_found(server, house, catalogs=4, planted=True))
+
+
+_ABOVE = "SELECT COUNT(*) FROM people WHERE x > {}"
+
+
+def test_releases_that_are_taken_for_the_same_are_found(
+    server: Server, house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Statements that differ in one constant are told apart; where regions are all the same, that is seen."""
+    seed = next(str(one) for one in range(1, 500) if _has_numbers(catalog(str(one))))
+    assert not _taken_for_the_same(server, house, seed)
+    monkeypatch.setattr(Lineage, "region", lambda *_: EVERYTHING)
+    assert _taken_for_the_same(server, house, seed)
+
+
+def _has_numbers(made: Catalog) -> bool:
+    """Whether persons, with one row each, differ in a number."""
+    people = made.tables[0]
+    names = [one.name for one in people.columns]
+    if not made.holds or not people.keys or "[0, 100]" not in str(people.column("x")):
+        return False
+    return len({row[names.index("x")] for row in made.rows["people"]} & {"1", "30", "31", "36"}) > 1
+
+
+def _taken_for_the_same(server: Server, house: House, seed: str) -> bool:
+    found: list[str] = []
+    with bench(server, house, seed) as made:
+        for number in (0, 1, 30, 31, 36, 39):
+            said = Sentence(_ABOVE.format(number), (), frozenset(), "alice")
+            found += made.try_sentence(f"{seed}/{number}", said).found.problems
+    return any("taken for the same" in one for one in found)

@@ -25,11 +25,16 @@ class Sentence:
     subject: str
 
 
+def is_alike(catalog: Catalog) -> bool:
+    """Whether all statements of the catalog are much alike."""
+    return Chance(f"alike {catalog.seed}").happens(_ALIKE) and Likenesses.can_be_said(catalog)
+
+
 def sentence(catalog: Catalog, seed: str) -> Sentence:
     """The statement of this seed."""
     chance = Chance(f"statement {seed}")
     words = Words(chance, catalog.rows)
-    if Chance(f"alike {catalog.seed}").happens(_ALIKE) and Likenesses.can_be_said(catalog):
+    if is_alike(catalog):
         said = Likenesses(chance, catalog).statement()
     else:
         said = _Saying(chance, words, Relations(chance, catalog, words)).statement()
