@@ -134,9 +134,9 @@ class Incidents:
         try:
             await self._app(scope, receive, watched)
         except asyncio.CancelledError:
-            if scope["type"] != "http" or began:
-                raise
-            await problem(_stopping())(scope, receive, send)  # uvicorn would call it a bug: 500
+            if scope["type"] == "http" and not began:
+                await problem(_stopping())(scope, receive, send)  # uvicorn would call it a bug: 500
+            raise
         except Exception:  # noqa: BLE001  # the last line of defence
             incident = secrets.token_hex(8)
             self._emit(Crashed(incident, traceback.format_exc()))

@@ -1,5 +1,6 @@
 """Half-sent requests and too many connections, over real sockets."""
 
+import asyncio
 import socket
 import threading
 import time
@@ -7,11 +8,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
+import pytest
 import uvicorn
 from frontends.rest.questioning import Behind
 
+from gateway.events import Event
 from gateway.frontends.admission import Admission
+from gateway.frontends.rest.problems import Incidents
 from gateway.frontends.rest.protocol import TimedProtocol
 
 _PATIENCE_S = 30.0
@@ -146,3 +151,27 @@ def test_connection_beyond_the_limit_is_told() -> None:
         with there.connect() as third:
             third.sendall(_HEALTH)
             assert third.recv(65_536).startswith(b"HTTP/1.1 200")
+
+
+def test_request_that_the_end_of_the_server_cuts_off_is_told_so() -> None:
+    """503 and not the 500 of a bug; whoever cancelled it still sees that it was cancelled."""
+    sent: list[dict[str, object]] = []
+
+    async def endless(*_: object) -> None:
+        await asyncio.Event().wait()
+
+    async def send(message: dict[str, object]) -> None:
+        sent.append(message)
+
+    async def scenario() -> None:
+        crashes: list[Event] = []
+        app: Any = Incidents(endless, crashes.append)
+        task = asyncio.create_task(app({"type": "http"}, None, send))
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert sent[0]["status"] == 503
+        assert not crashes
+
+    asyncio.run(scenario())
