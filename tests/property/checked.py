@@ -16,6 +16,7 @@ from gateway.bounding.replacing import in_node
 from gateway.catalog.types import Family
 from gateway.engines.staged import StagedRows
 from gateway.errors import UnsupportedSql
+from gateway.plan.grouping import PerUnit
 from gateway.plan.node import Node, nodes
 from gateway.plan.relations import Window
 from gateway.plan.scalars import Call, Literal, Scalar, walk
@@ -184,6 +185,7 @@ def is_comparable(release: BoundedRelease) -> bool:
     inexact = any(one.type.family in {Family.EXACT, Family.FLOAT} for one in summed)
     halves = inexact and any(map(_is_half, [*_parts(release.rows), *summed]))
     halves = halves or any(_is_between(value, on) for value, on in lattices)
+    halves = halves or any(map(_adds_decimals, nodes(release.rows)))
     return not hashed and not halves and all(one.type.family in _ALIKE for one in chosen)
 
 
@@ -209,6 +211,18 @@ def _lattices(quantity: Quantity) -> list[tuple[Scalar, Lattice]]:
             return [(quantity.one, quantity.lattice), (quantity.other, quantity.other_lattice)]
         case _:
             return []
+
+
+def _adds_decimals(node: Node) -> bool:
+    """Whether decimals of one person are added up on the way, each rounded to a lattice before."""
+    if not isinstance(node, PerUnit):
+        return False
+    return any(
+        one.type.family is Family.EXACT
+        for _, measure in node.measures
+        if measure.function in {"sum", "avg"}
+        for one in measure.arguments
+    )
 
 
 def _is_between(value: Scalar, on: Lattice) -> bool:

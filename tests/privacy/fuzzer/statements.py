@@ -10,7 +10,7 @@ from privacy.fuzzer.likenesses import Likenesses
 from privacy.fuzzer.relations import Relations
 from privacy.fuzzer.words import NUMBERS, Relation, Ways, Words
 
-_ALIKE: Final = 0.5
+_ALIKE: Final = 0.1
 """In so many of the catalogs that allow it all statements are much alike."""
 _COMPARED: Final = ("<", ">", "<=", "=")
 
