@@ -283,9 +283,10 @@ def delta_of_each(serving: Sold, spending: Spending) -> Fraction:
     hidden = [one for one in spending.analyses if isinstance(one.groups, Thresholded)]
     least = min(map(slots_of, ([one] for one in hidden)))
     price = price_of(serving, spending.request).value * least / slots_of(spending.analyses)
-    return kept * min(
-        Fraction(1, _THRESHOLDED_STATEMENTS * len(hidden)), price / budget.epsilon.value
-    )
+    most = Fraction(1, _THRESHOLDED_STATEMENTS * len(hidden))
+    if not budget.epsilon:
+        return kept * most  # nothing can be charged, and only an estimate comes this far
+    return kept * min(most, price / budget.epsilon.value)
 
 
 def _delta(serving: Sold, spending: Spending) -> Fraction:

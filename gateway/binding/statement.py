@@ -201,8 +201,7 @@ def needs_transaction(statement: Statement) -> bool:
     """Whether it is a cursor that ends with its transaction."""
     if statement.kind is not Kind.CURSOR:
         return False
-    words = statement.head.lower().split()
-    return "hold" not in words or "without" in words
+    return "with hold" not in " ".join(statement.head.lower().split())
 
 
 def _explain(sql: str, words: list[tuple[str, int, int]]) -> Statement:

@@ -104,9 +104,8 @@ def give_back(connection: Connection) -> None:
 
 
 def _taken(engine: Engine, attempt: Attempt) -> Connection:
-    pool = (
-        engine.pool
-    )  # looked at before: at worst a connection is closed that could have been kept
+    # the pool is read before: at worst a connection is closed that could have been kept
+    pool = engine.pool
     connection = engine.connect()
     connection.info.setdefault(_POOL, pool)
     attempt.kept = attempt.kept or _LIMIT in connection.info
