@@ -5,7 +5,7 @@ each subject, and those who wait are taken in turns, one question of each subjec
 
 INVARIANT: a place is counted from the moment a question is taken in until its work has ended; it is free again before
 anybody is told of the end.
-INVARIANT: where a thread is free and somebody waits who has less than their share, it is not idle.
+INVARIANT: where a thread is free, or may still be made, no question waits whose subject has less than their share.
 """
 
 import threading
@@ -55,12 +55,7 @@ class Workers:
                 raise _too_many(f"{self._most} questions are under way")
             self._places[subject] += 1
             self._waiting.setdefault(subject, deque()).append((future, work))
-            if self._idle:
-                self._changed.notify()
-            elif len(self._threads) < self._many:
-                thread = threading.Thread(target=self._run, name="question", daemon=True)
-                self._threads.add(thread)
-                thread.start()
+            self._wake_thread()
         return future
 
     @contextmanager
@@ -101,7 +96,6 @@ class Workers:
             with self._changed:
                 self._left(self._running, subject)
                 self._left(self._places, subject)
-                self._changed.notify()  # somebody of this subject may wait for its share
             if failed is not None:
                 future.set_exception(failed)
             elif begun:
@@ -112,15 +106,14 @@ class Workers:
         """What this thread does next; None when it is not needed any more."""
         with self._changed:
             while True:
-                subject = next(
-                    (one for one in self._waiting if self._running[one] < self._share), None
-                )
+                subject = self._next_subject()
                 if subject is not None and not self._closed:
                     mine = self._waiting.pop(subject)
                     future, work = mine.popleft()
                     if mine:
                         self._waiting[subject] = mine  # behind all others
                     self._running[subject] += 1
+                    self._wake_thread()
                     return subject, future, work
                 self._idle += 1
                 woken = not self._closed and self._changed.wait(_IDLE_S)
@@ -128,6 +121,25 @@ class Workers:
                 if not woken and not self._waiting:
                     self._threads.discard(threading.current_thread())
                     return None
+
+    def _next_subject(self) -> str | None:
+        """The subject whose question may begin now."""
+        return next((one for one in self._waiting if self._running[one] < self._share), None)
+
+    def _wake_thread(self) -> None:
+        """Wake a thread, or make one, if a question may begin now; the caller holds the lock.
+
+        A thread that was woken counts as idle until it runs, so a second question may find it idle too. Therefore each
+        thread that takes a question calls this function for the next one.
+        """
+        if self._closed or self._next_subject() is None:
+            return
+        if self._idle:
+            self._changed.notify()
+        elif len(self._threads) < self._many:
+            thread = threading.Thread(target=self._run, name="question", daemon=True)
+            self._threads.add(thread)
+            thread.start()
 
     @staticmethod
     def _left(count: "Counter[str]", subject: str) -> None:

@@ -4,6 +4,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import closing
+from time import sleep
 
 import pytest
 
@@ -52,6 +53,31 @@ def test_subject_has_half_of_the_threads_and_no_more(held: _Held) -> None:
         assert held.began == ["mallory", "mallory", "alice", "bob"]
         held.go.set()
         assert [one.result(_PATIENCE_S) for one in futures] == ["mallory"] * 8 + ["alice", "bob"]
+
+
+def test_no_question_waits_while_a_thread_may_still_be_made(held: _Held) -> None:
+    """One idle thread is woken for two questions: the one that it leaves gets a thread of its own."""
+    with closing(Workers(4)) as workers:
+        before = _Held()
+        three = [before.submit(workers, name) for name in ("x", "y", "z")]
+        before.wait_for(3)
+        before.go.set()
+        for one in three:
+            one.result(_PATIENCE_S)
+        for _ in range(2):
+            held.submit(workers, "mallory")
+        held.wait_for(2)
+        for _ in range(_PATIENCE_S * 1_000):
+            if workers._idle == 1:
+                break
+            sleep(0.001)
+        assert len(workers._threads) == 3
+        with workers._changed:  # the idle thread cannot run before both are there
+            held.submit(workers, "alice")
+            held.submit(workers, "bob")
+        held.wait_for(2)
+        assert sorted(held.began[2:]) == ["alice", "bob"]
+        held.go.set()
 
 
 def test_waiting_subjects_are_taken_in_turns(held: _Held) -> None:
