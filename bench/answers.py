@@ -23,7 +23,7 @@ from answers_gateway import Answering, answering, serving_rest, stages
 from answers_sql import REPERTOIRE, SHAPES, TABLES, asked, by_hand
 from sqlalchemy import URL
 
-from gateway.embedded import open_server
+from gateway.postgres_server import open_server
 
 _PERSONS, _VISITS = 1_000_000, 10_000_000
 _INSTALL_S = 180

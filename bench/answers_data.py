@@ -12,7 +12,7 @@ import duckdb
 import psycopg
 from sqlalchemy import URL
 
-from gateway.embedded import Lease
+from gateway.postgres_server import Lease
 
 MOST_ROWS: Final = 10  # R of visits
 MOST_GROUPS: Final = 4  # G of visits

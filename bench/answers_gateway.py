@@ -18,13 +18,17 @@ import httpx
 from answers_data import write_policies
 from sqlalchemy import URL
 
-from gateway import buying, executing, pipeline, serving, source_access
+from gateway import pipeline
 from gateway.app import open_asking, open_ground, open_policies, open_twin_of
-from gateway.asking import Asking
-from gateway.cancel import Cancel
+from gateway.cancellation import Cancel
 from gateway.config import SettingsApart
+from gateway.datasets import dataset as serving
 from gateway.policy.subjects import Subject
-from gateway.question import Answer, Request
+from gateway.query_service import Asking
+from gateway.requests.request import Answer, Request
+from gateway.stages import execute as executing
+from gateway.stages import quote as buying
+from gateway.stages import source_access
 
 _LIMIT_S = 600.0
 # the stages of an answer, by where the pipeline finds them

@@ -19,9 +19,9 @@ from binding.clinic import CLINIC
 from fix_understanding import EVERYTHING, question
 
 from gateway.binding.bind import bind
+from gateway.datasets.bind_question import Borrow, Question, understand
+from gateway.datasets.view import Views
 from gateway.twin import open_twin
-from gateway.understanding import Borrow, Question, understand
-from gateway.views import Views
 
 _ROUNDS = 300
 STATEMENTS = {

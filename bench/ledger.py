@@ -23,14 +23,14 @@ from pathlib import Path
 
 import psycopg
 
-from gateway.administering import declare_account, declare_ledger
+from gateway.admin.actions import declare_account, declare_ledger
 from gateway.app import Ground, open_ground
 from gateway.budget.account import Account, Currency, Ledger, Limits
 from gateway.budget.charge import ChargeRequest, Measurement
-from gateway.charging import charge_question
 from gateway.config import SettingsApart
-from gateway.embedded import discard_home, open_server
-from gateway.store.logins import embedded_urls
+from gateway.postgres_server import discard_home, open_server
+from gateway.stages.charge import charge_question
+from gateway.state.logins import embedded_urls
 from gateway.trail.record import Asked
 from gateway.units import Delta, Epsilon
 

@@ -16,12 +16,12 @@ from itertools import islice
 
 from gateway.catalog.tables import ColumnRef
 from gateway.errors import OverlapRefused
-from gateway.overlap.auditing import Concerned, History, Past, audit
-from gateway.overlap.axes import Axis, Kind
-from gateway.overlap.cells import Cells, Names, Steps, everything
-from gateway.overlap.ground import Ground, GroupKey
-from gateway.overlap.regions import EVERYTHING, Region, along
-from gateway.policy.rules import Auditing, Unread
+from gateway.overlap.auditor import Concerned, History, Past, audit
+from gateway.policy.policy import Auditing, Unread
+from gateway.regions.axis import Axis, Kind
+from gateway.regions.cells import Cells, Names, Steps, everything
+from gateway.regions.region import EVERYTHING, Region, along
+from gateway.regions.scope import Ground, GroupKey
 
 _RULES = Auditing(10, 1, (), Unread.REFUSE)
 _EPOCH = date(1970, 1, 1)

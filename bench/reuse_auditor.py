@@ -13,11 +13,11 @@ from typing import Final
 
 import duckdb
 
-from gateway import buying
 from gateway.app import open_asking, open_ground, open_policies, open_twin_of
-from gateway.cancel import Cancel
+from gateway.cancellation import Cancel
 from gateway.config import SettingsApart
-from gateway.question import Request
+from gateway.requests.request import Request
+from gateway.stages import quote as buying
 
 _STAGE: Final = "audit"
 _PEOPLE: Final = 50_000

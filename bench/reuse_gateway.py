@@ -17,7 +17,7 @@ import httpx
 from pgwire_gateway import Server
 
 from gateway.sample.clinic import Clinic
-from gateway.sample.into_duckdb import load_into_duckdb
+from gateway.sample.duckdb_loader import load_into_duckdb
 
 ANALYSTS: Final = ("alice", "bob", "carol", "dave")
 ROWS, GROUPS = 10, 4  # of visits

@@ -12,44 +12,43 @@ from typing import Any, Final
 
 from sqlalchemy import Engine
 
-from gateway.administering import recording_failures
-from gateway.asking import Asking
-from gateway.budget.anchored import anchored_facts, require_not_less
-from gateway.budget.standing import Standing, standings, standings_of
+from gateway.admin.actions import recording_failures
+from gateway.admin.reload_policies import current_policies, policy_door
+from gateway.admin.subject_list import Roster
+from gateway.auth.anchor_facts import anchored_revocations
+from gateway.auth.authenticator import KeyAuthenticator
+from gateway.auth.login_throttle import TurningAway
+from gateway.auth.lookup import reading_state
+from gateway.auth.scram_login import Logins, logins_on
+from gateway.auth.verifiers import mock_secret
+from gateway.budget.anchor_facts import anchored_facts, require_not_less
+from gateway.budget.report import Standing, standings, standings_of
+from gateway.budget.shared_accounts import as_told
 from gateway.config import Settings, prepare_home
+from gateway.datasets.registry import Served
+from gateway.datasets.system_tables import OwnRows
+from gateway.datasets.wire_session import Rooms
 from gateway.errors import BackendUnavailable, Code, OperatorError, Refusal
 from gateway.events import AnchorBegun, Emit, StateOpened, silent
-from gateway.frontends.pgwire.doors import WireDoor
-from gateway.frontends.pgwire.entrance import FRONT_END as WIRE
+from gateway.frontends.pgwire.gateway_api import WireDoor
+from gateway.frontends.pgwire.handshake import FRONT_END as WIRE
 from gateway.frontends.pgwire.server import WireServer
-from gateway.frontends.rest.doors import Doors, QuestionDoor, SubjectDoor
+from gateway.frontends.rest.gateway_api import Doors, QuestionDoor, SubjectDoor
 from gateway.frontends.tls import POSTGRESQL, tls_context
 from gateway.frontends.workers import Workers
-from gateway.governing import current_policies, policy_door
-from gateway.house import House
-from gateway.identity.anchored import anchored_revocations
-from gateway.identity.authenticator import KeyAuthenticator
-from gateway.identity.logins import Logins, logins_on
-from gateway.identity.lookup import reading_state
-from gateway.identity.turning_away import TurningAway
-from gateway.identity.verifiers import mock_secret
-from gateway.kept import Kept
-from gateway.observing.metrics import Metrics
-from gateway.own_rows import OwnRows
-from gateway.policy.current import Cause, CurrentPolicies
+from gateway.policy.in_force import Cause, CurrentPolicies
 from gateway.policy.subjects import Subject, load_subjects
-from gateway.releases.anchored import anchored_epochs
-from gateway.releases.book import Books
-from gateway.rooms import Rooms
-from gateway.roster import Roster
-from gateway.served import Served
-from gateway.shared_accounts import as_told
-from gateway.store.anchor import Anchor, Anchored
-from gateway.store.journal import Journal
-from gateway.store.lines import Lines
-from gateway.store.not_behind import last_position, require_not_behind
-from gateway.store.position import GENESIS
-from gateway.store.state import open_state
+from gateway.query_service import Asking
+from gateway.release_cache.cache import Books
+from gateway.release_cache.event_log import anchored_epochs
+from gateway.requests.idempotency import Kept
+from gateway.stages.services import House
+from gateway.state.anchor import GENESIS, Anchor, Anchored
+from gateway.state.anchor_check import last_position, require_not_behind
+from gateway.state.connections import Lines
+from gateway.state.journal import Journal
+from gateway.state.open import open_state
+from gateway.telemetry.metrics import Metrics
 from gateway.trail.append import Trail, utc_now
 from gateway.trail.audit_key import load_audit_key
 from gateway.trail.chain import ChainKey

@@ -1,4 +1,4 @@
-"""Every way to be told no: one class for each way, with the codes of `gateway.codes`.
+"""Every way to be told no: one class for each way, with the codes of `gateway.error_codes`.
 
 A `Refusal` is what an analyst may see. It is raised once, caught once, recorded, and turned into an
 HTTP status or an SQLSTATE by tables. An `OperatorError` is for the person who runs the
@@ -6,8 +6,8 @@ gateway: settings, files, ports, the state. Our own bugs are `InternalError`: an
 everything inside the log.
 """
 
-from gateway.codes import HTTP, REASON, SQLSTATE, TITLE, Code, Reason
 from gateway.computation import Computation
+from gateway.error_codes import HTTP, REASON, SQLSTATE, TITLE, Code, Reason
 
 __all__ = [
     "HTTP",

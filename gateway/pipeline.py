@@ -10,40 +10,40 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
-from gateway.accuracy import at_accuracy, with_margins
-from gateway.answering import about_a_connection, finished, pass_through
 from gateway.binding.bound import Cut, Passing
-from gateway.binding.statement import Kind
-from gateway.bounding.fold_moments import fold_moments
+from gateway.binding.text.classify import Kind
+from gateway.bounding.fold_current_time import fold_moments
 from gateway.bounding.work_bound import check_work
 from gateway.budget.account import Currency
 from gateway.budget.charge import Receipt
-from gateway.buying import foreseen_for, settled
-from gateway.errands import whole
+from gateway.datasets.bind_question import Question, Understood, understand
+from gateway.datasets.dataset import Serving
 from gateway.errors import Code, SourceStopped, SyntaxRefused
-from gateway.executing import Bill, Executed, executed, known_beforehand
-from gateway.fates import Fate, recorded
-from gateway.finishing import finish
-from gateway.handing import Handed, handed
-from gateway.house import House
-from gateway.keeping import Keeping
-from gateway.pacing import Grid, on_grid
-from gateway.paid import NOTHING_PAID, Paid
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import BrokenPlan
-from gateway.policy.reported import ranges_of
+from gateway.policy.rounding import ranges_of
 from gateway.policy.subjects import Subject
-from gateway.pricing import Sold, Spending, bought, estimated
-from gateway.question import Answer, Estimate, Request
-from gateway.rehearsal import rehearse
-from gateway.sensitivity.analyse import analyse
-from gateway.sensitivity.rolled import Rolled, rolled
-from gateway.serving import Serving
-from gateway.source_access import SourceAccess
-from gateway.twin.refused import TwinRefused
-from gateway.understanding import Question, Understood, understand
+from gateway.pricing.accuracy import at_accuracy, with_margins
+from gateway.pricing.price import Sold, Spending, bought, estimated
+from gateway.release_cache.assemble import whole
+from gateway.requests.request import Answer, Estimate, Request
+from gateway.results.constants import finish
+from gateway.sensitivity.analyze import analyse
+from gateway.sensitivity.grouping_sets import Rolled, rolled
+from gateway.stages.cost import NOTHING_PAID, Paid
+from gateway.stages.deferred import Handed, handed
+from gateway.stages.execute import Bill, Executed, executed, known_beforehand
+from gateway.stages.finish import about_a_connection, finished, pass_through
+from gateway.stages.persist import Keeping
+from gateway.stages.quote import foreseen_for, settled
+from gateway.stages.record import Fate, recorded
+from gateway.stages.rehearse import rehearse
+from gateway.stages.reply_grid import Grid, on_grid
+from gateway.stages.services import House
+from gateway.stages.source_access import SourceAccess
+from gateway.stages.time_zone import moment_in, require_zone_does_not_matter
+from gateway.twin.errors import TwinRefused
 from gateway.units import Epsilon
-from gateway.zones import moment_in, require_zone_does_not_matter
 
 _LOOK_S: Final = 0.1  # how often is looked whether the first answer to a key is there
 

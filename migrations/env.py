@@ -1,8 +1,8 @@
-"""Run migrations on the connection that `gateway.store.migrate` hands over; there is no other way in."""
+"""Run migrations on the connection that `gateway.state.migrate` hands over; there is no other way in."""
 
 from alembic import context
 
-from gateway.store.tables import METADATA
+from gateway.state.tables import METADATA
 
 context.configure(
     connection=context.config.attributes["connection"],

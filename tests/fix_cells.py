@@ -10,8 +10,8 @@ from fix_ledger import ALICE, Amount, Bank, BooksError, asked, question
 from sqlalchemy import Connection, Engine, text
 
 from gateway.budget.charge import ChargeRequest, Idempotency, Owed, Receipt
-from gateway.charging import charge_question
-from gateway.store.journal import Journal
+from gateway.stages.charge import charge_question
+from gateway.state.journal import Journal
 from gateway.trail.append import Trail
 from gateway.units import Epsilon
 

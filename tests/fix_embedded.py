@@ -16,14 +16,14 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from gateway.embedded import Lease
-from gateway.embedded.locks import unheld
-from gateway.embedded.places import Home, Place
+from gateway.postgres_server import Lease
+from gateway.postgres_server.directories import Home, Place
+from gateway.postgres_server.locks import unheld
 
 _GATEWAY = """
 import json, sys
 from pathlib import Path
-from gateway.embedded import open_server
+from gateway.postgres_server import open_server
 
 lease = open_server(Path(sys.argv[1]))
 pid = int((lease.data_dir / "postmaster.pid").read_text().split()[0])

@@ -23,7 +23,7 @@ from psycopg import sql
 from pydantic import SecretStr
 from sqlalchemy import Connection, Engine, create_engine, text
 
-from gateway.administering import (
+from gateway.admin.actions import (
     create_key,
     declare_account,
     declare_ledger,
@@ -31,26 +31,25 @@ from gateway.administering import (
     recording_failures,
     revoke_key,
 )
+from gateway.admin.restore import Restored, restore
 from gateway.app import Ground, open_ground, rest_doors
+from gateway.auth.issue import KeyOrder, LoginFailed
+from gateway.auth.keys import ApiKey
 from gateway.budget.account import Account, Currency, Every, Ledger, Limits, Window
 from gateway.budget.charge import ChargeRequest, Idempotency, Measurement
-from gateway.charging import charge_question, record_fate
 from gateway.cli import main
 from gateway.config import Settings
 from gateway.errors import BudgetExhausted, Code
 from gateway.events import Event
 from gateway.frontends.rest.app import create_app
-from gateway.identity.acts import LoginFailed
-from gateway.identity.issue import KeyOrder
-from gateway.identity.keys import ApiKey
-from gateway.observing.metrics import Metrics, both
-from gateway.restoring import Restored, restore
-from gateway.store.anchor import Anchored
-from gateway.store.backup import write_backup
-from gateway.store.journal import Journal
-from gateway.store.logins import OWNER, StateUrls
-from gateway.store.state import State, open_state
-from gateway.suspension import EVERYWHERE, Stop, count, resume
+from gateway.stages.charge import charge_question, record_fate
+from gateway.stages.suspension import EVERYWHERE, Stop, count, resume
+from gateway.state.anchor import Anchored
+from gateway.state.backup import write_backup
+from gateway.state.journal import Journal
+from gateway.state.logins import OWNER, StateUrls
+from gateway.state.open import State, open_state
+from gateway.telemetry.metrics import Metrics, both
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
 from gateway.trail.record import Asked, Kind, QuestionRecord

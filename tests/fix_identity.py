@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from gateway.administering import create_key, recording_failures, revoke_key
+from gateway.admin.actions import create_key, recording_failures, revoke_key
+from gateway.auth.authenticator import KeyAuthenticator
+from gateway.auth.issue import KeyOrder
+from gateway.auth.login_throttle import FailureLimits, TurningAway
 from gateway.events import Event
-from gateway.identity.authenticator import KeyAuthenticator
-from gateway.identity.issue import KeyOrder
-from gateway.identity.throttle import FailureLimits
-from gateway.identity.turning_away import TurningAway
-from gateway.store.state import State
+from gateway.state.open import State
 from gateway.trail.append import Trail
 from gateway.trail.search import every
 

@@ -9,10 +9,10 @@ from fix_ledger import ALICE, Bank, Books, limits
 from fix_state import AUDIT_SECRET, StateServer
 
 from gateway.events import Committed, Event
-from gateway.store.anchor import Anchor
-from gateway.store.connect import engine_for
-from gateway.store.journal import Journal
-from gateway.store.logins import StateUrls
+from gateway.state.anchor import Anchor
+from gateway.state.connections import engine_for
+from gateway.state.journal import Journal
+from gateway.state.logins import StateUrls
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
 from gateway.trail.record import ActRecord, Kind

@@ -18,15 +18,15 @@ import pytest
 from fix_state import AUDIT_SECRET
 from sqlalchemy import Engine, text
 
-from gateway.administering import declare_account, declare_ledger, grant
+from gateway.admin.actions import declare_account, declare_ledger, grant
 from gateway.budget.account import Account, Currency, Every, Ledger, Limits, Window
 from gateway.budget.charge import ChargeRequest, Idempotency, Measurement, Receipt
-from gateway.budget.standing import Standing, standings
-from gateway.charging import charge_question
+from gateway.budget.report import Standing, standings
 from gateway.errors import BudgetExhausted, Refusal
-from gateway.store.draft import Draft
-from gateway.store.journal import Journal
-from gateway.store.state import State
+from gateway.stages.charge import charge_question
+from gateway.state.draft import Draft
+from gateway.state.journal import Journal
+from gateway.state.open import State
 from gateway.trail.append import Trail
 from gateway.trail.record import Asked
 from gateway.units import Delta, Epsilon

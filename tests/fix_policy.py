@@ -6,12 +6,12 @@ from pathlib import Path
 from types import MappingProxyType
 
 from gateway.errors import Code, OperatorError
-from gateway.policy.load import LoadedPolicies
+from gateway.policy.files.load import LoadedPolicies
+from gateway.policy.files.parse import in_order, read_policy
+from gateway.policy.policy import Policy
 from gateway.policy.problems import Complaints, PolicyError
-from gateway.policy.reading import in_order, read_policy
-from gateway.policy.rules import Policy
 from gateway.policy.subjects import Subject, subjects_from
-from gateway.policy.yaml_text import parse_yaml
+from gateway.policy.yaml import parse_yaml
 
 CASES = Path(__file__).parent / "cases" / "policy"
 BASE = (CASES / "base.yaml").read_text()

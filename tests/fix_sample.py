@@ -11,7 +11,7 @@ import pytest
 from psycopg import sql
 from sqlalchemy.engine import URL
 
-from gateway.embedded import Lease, open_server
+from gateway.postgres_server import Lease, open_server
 
 
 @pytest.fixture(scope="session")

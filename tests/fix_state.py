@@ -14,9 +14,9 @@ from pydantic import SecretStr
 from sqlalchemy import URL
 
 from gateway.config import Settings
-from gateway.embedded import Lease, open_server
-from gateway.store.logins import APPLICATION, OWNER, StateUrls, embedded_urls
-from gateway.store.state import State, open_state, upgrade_state
+from gateway.postgres_server import Lease, open_server
+from gateway.state.logins import APPLICATION, OWNER, StateUrls, embedded_urls
+from gateway.state.open import State, open_state, upgrade_state
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
 

@@ -8,9 +8,9 @@ from fix_ledger import Bank
 from fix_state import AUDIT_SECRET, StateServer
 
 from gateway.config import Settings
-from gateway.store.connect import engine_for
-from gateway.store.journal import Journal
-from gateway.store.state import State, open_anchor
+from gateway.state.connections import engine_for
+from gateway.state.journal import Journal
+from gateway.state.open import State, open_anchor
 
 
 @dataclass(frozen=True)

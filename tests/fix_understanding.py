@@ -8,12 +8,12 @@ from binding.clinic import CLINIC
 from fix_policy import BASE, read
 
 from gateway.catalog.tables import ColumnRef
+from gateway.datasets.bind_question import Question
 from gateway.plan.uses import Use
-from gateway.policy.condition import compile_condition
+from gateway.policy.conditions.condition import compile_condition
+from gateway.policy.policy import Effect, Operation, Policy, Rule
 from gateway.policy.row_rules import parse_row_rule
-from gateway.policy.rules import Effect, Operation, Policy, Rule
 from gateway.policy.subjects import Subject
-from gateway.understanding import Question
 
 ALICE = Subject("alice", {"role": "researcher", "region": "north", "purposes": ("care-quality",)})
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gateway.codes import Code
 from gateway.computation import Computation, Ended
+from gateway.error_codes import Code
 from gateway.errors import SourceStopped
 
 

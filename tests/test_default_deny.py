@@ -8,14 +8,14 @@ from fix_understanding import ALICE, EVERYTHING, NOTHING, permit, policy_of, que
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Passing
+from gateway.datasets.bind_question import Describer, understand
+from gateway.datasets.view import Views
 from gateway.errors import Code, NotPermitted
 from gateway.plan.uses import Use
-from gateway.policy.applying import Circumstances, applying
+from gateway.policy.applicable import Circumstances, applying
 from gateway.policy.decide import Decision, decide_by
-from gateway.policy.rules import Policy
+from gateway.policy.policy import Policy
 from gateway.twin import Twin, VisibleTables
-from gateway.understanding import Describer, understand
-from gateway.views import Views
 
 CASES = every()
 ACCEPTED = [case for case in CASES if not case.refused]

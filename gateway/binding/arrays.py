@@ -10,7 +10,7 @@ from typing import Final
 from sqlglot import exp
 
 from gateway.binding import constants
-from gateway.binding.names import name_of_function
+from gateway.binding.text.identifiers import name_of_function
 from gateway.errors import Code, UnsupportedSql
 
 _ELEMENT: Final = re.compile(

@@ -11,29 +11,33 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from gateway.binding.bound import Bound, Cut, Passing, Release, ResultColumn, Sql, Traced
-from gateway.binding.chatter import as_chatter, is_chatter, without_database
-from gateway.binding.cutting import Cutting
-from gateway.binding.describing import (
+from gateway.binding.catalog_queries import as_chatter, is_chatter, without_database
+from gateway.binding.ctes import Environment
+from gateway.binding.cut import Cutting
+from gateway.binding.describe import (
     Describe,
     described,
     require_agreement,
     traced_agrees,
     with_agreed_guards,
 )
-from gateway.binding.dialect import DIALECT
-from gateway.binding.environment import Environment
-from gateway.binding.given import Given
-from gateway.binding.limits import check_kept, tokens_of
-from gateway.binding.previews import person_rows
-from gateway.binding.probes import gives_nothing
+from gateway.binding.empty_queries import gives_nothing
+from gateway.binding.extensions import askable, with_medians
+from gateway.binding.provenance.trace import Followed, followed, with_ends
 from gateway.binding.queries import Queries
-from gateway.binding.relation import Rows
-from gateway.binding.shapes import check_shape
-from gateway.binding.spellings import askable, with_medians
+from gateway.binding.relation import Rows, person_rows
 from gateway.binding.staging import sql_of
-from gateway.binding.statement import Kind, Statement, classify
-from gateway.binding.texts import check_literals, check_same, with_parameters, without_intervals
-from gateway.binding.tracing import Followed, followed, with_ends
+from gateway.binding.text.allowlist import check_shape
+from gateway.binding.text.classify import Kind, Statement, classify
+from gateway.binding.text.dialect import DIALECT
+from gateway.binding.text.limits import check_kept, tokens_of
+from gateway.binding.text.parameters import Given
+from gateway.binding.text.round_trip import (
+    check_literals,
+    check_same,
+    with_parameters,
+    without_intervals,
+)
 from gateway.catalog.tables import Dataset
 from gateway.errors import Code, LimitExceeded, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.plan.node import BrokenPlan

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gateway.binding.statement import Statement
+from gateway.binding.text.classify import Statement
 from gateway.catalog.tables import Table
 from gateway.plan.fields import Field
-from gateway.plan.forms import Cells, Form, Readings
+from gateway.plan.formulas import Cells, Form, Readings
 from gateway.plan.grouping import Aggregate
 from gateway.plan.uses import Use
 

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 from sqlglot import exp
 
 from gateway.binding import constants
+from gateway.binding.aggregates import AGGREGATES
 from gateway.binding.functions import (
     AGED,
     EXTRACTED,
@@ -18,8 +19,7 @@ from gateway.binding.functions import (
     TRUNCATED,
     Function,
 )
-from gateway.binding.measures import AGGREGATES
-from gateway.binding.names import name_of_function
+from gateway.binding.text.identifiers import name_of_function
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
 from gateway.plan.scalars import Call, Cast, Literal, Moment, Scalar

@@ -11,19 +11,19 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from gateway.binding.cutting import Cutting
-from gateway.binding.ends import has_end, is_end, output
-from gateway.binding.environment import Environment
-from gateway.binding.free import may_multiply
-from gateway.binding.identity import chain, identity, kind_of
-from gateway.binding.items import Item
-from gateway.binding.joining import not_grouped
-from gateway.binding.measures import Measures, is_aggregate, one_by_one
-from gateway.binding.names import fold, name_of_function, quoted
+from gateway.binding.aggregates import Measures, is_aggregate, one_by_one
+from gateway.binding.ctes import Environment
+from gateway.binding.cut import Cutting
+from gateway.binding.expressions import Scalars
+from gateway.binding.extensions import has_end, is_end, output
+from gateway.binding.format_keys import is_zoned, local, zoned
+from gateway.binding.free_select import may_multiply
+from gateway.binding.joins import not_grouped
 from gateway.binding.relation import Free, Relation
-from gateway.binding.scalars import Scalars
+from gateway.binding.same_expression import chain, identity, kind_of
 from gateway.binding.scope import Scope, Visible
-from gateway.binding.zones import is_zoned, local, zoned
+from gateway.binding.select_list import Item
+from gateway.binding.text.identifiers import fold, name_of_function, quoted
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused
 from gateway.plan.aggregates import Measure

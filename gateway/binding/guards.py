@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from sqlglot import exp
 
-from gateway.binding.names import name_of_function, quoted, result_name
+from gateway.binding.text.identifiers import name_of_function, quoted, result_name
 
 Guard: TypeAlias = Callable[[exp.Expression], exp.Expression]
 

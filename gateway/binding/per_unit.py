@@ -2,10 +2,10 @@
 
 from sqlglot import exp
 
+from gateway.binding.aggregates import PER_UNIT, Measures, is_aggregate
+from gateway.binding.expressions import Lookup, Scalars, Subqueries
 from gateway.binding.finishing import Key
-from gateway.binding.identity import identity
-from gateway.binding.measures import PER_UNIT, Measures, is_aggregate
-from gateway.binding.scalars import Lookup, Scalars, Subqueries
+from gateway.binding.same_expression import identity
 from gateway.errors import Code, UnsupportedSql
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import PerUnit

@@ -2,16 +2,15 @@
 
 from sqlglot import exp
 
-from gateway.binding.cutting import Cutting
-from gateway.binding.environment import Defined, Environment
-from gateway.binding.free import FreeSelect, values
-from gateway.binding.joining import person_value, protected_tree
-from gateway.binding.names import fold
-from gateway.binding.persons import Persons
-from gateway.binding.previews import person_rows
-from gateway.binding.relation import Free, Relation, Rows
+from gateway.binding.ctes import Defined, Environment
+from gateway.binding.cut import Cutting
+from gateway.binding.free_select import FreeSelect, values
+from gateway.binding.joins import person_value, protected_tree
+from gateway.binding.protected_select import Persons
+from gateway.binding.relation import Free, Relation, Rows, person_rows
 from gateway.binding.scope import Scope
 from gateway.binding.sources import Sources, Tree
+from gateway.binding.text.identifiers import fold
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.plan.joins import UnionAll

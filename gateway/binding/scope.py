@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from gateway.binding.names import fold
+from gateway.binding.text.identifiers import fold
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotPermitted, SyntaxRefused, UnsupportedSql
 from gateway.plan.fields import Field

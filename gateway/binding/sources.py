@@ -10,12 +10,12 @@ from typing import Final, Protocol, TypeAlias
 
 from sqlglot import exp
 
-from gateway.binding.cutting import Cutting
-from gateway.binding.environment import Defined, Environment
-from gateway.binding.names import fold, name_of_function, quoted
+from gateway.binding.ctes import Defined, Environment
+from gateway.binding.cut import Cutting
 from gateway.binding.relation import Free, Relation, Rows
 from gateway.binding.scope import Scope, Source, Visible
-from gateway.catalog.own import OWN_TABLES, SCHEMA, is_own
+from gateway.binding.text.identifiers import fold, name_of_function, quoted
+from gateway.catalog.system_tables import OWN_TABLES, SCHEMA, is_own
 from gateway.catalog.tables import Table
 from gateway.errors import Code, NotPermitted, UnsupportedSql
 from gateway.plan.relations import Project, Scan

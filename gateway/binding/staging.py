@@ -10,17 +10,17 @@ from dataclasses import replace
 from sqlglot import exp
 
 from gateway.binding.bound import Sql
-from gateway.binding.cutting import Cutting
-from gateway.binding.dialect import DIALECT
-from gateway.binding.ends import has_end
-from gateway.binding.environment import Environment
+from gateway.binding.ctes import Environment
+from gateway.binding.cut import Cutting
+from gateway.binding.extensions import has_end
+from gateway.binding.format_keys import staged
 from gateway.binding.guards import can_raise, with_guards
-from gateway.binding.names import quoted
+from gateway.binding.provenance.trace import with_ends
 from gateway.binding.relation import Free
 from gateway.binding.sources import Leaf
-from gateway.binding.tracing import with_ends
-from gateway.binding.zones import staged
-from gateway.catalog.own import is_own
+from gateway.binding.text.dialect import DIALECT
+from gateway.binding.text.identifiers import quoted
+from gateway.catalog.system_tables import is_own
 from gateway.catalog.tables import Table
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Unbounded, UnsupportedSql

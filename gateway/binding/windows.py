@@ -8,9 +8,9 @@ from typing import Final
 
 from sqlglot import exp
 
+from gateway.binding.expressions import Scalars
 from gateway.binding.functions import mean_type, sum_type
-from gateway.binding.names import name_of_function
-from gateway.binding.scalars import Scalars
+from gateway.binding.text.identifiers import name_of_function
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.plan.aggregates import WindowCall

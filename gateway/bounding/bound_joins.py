@@ -25,8 +25,8 @@ from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.labels import Protected
 from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import Node
-from gateway.plan.rebuilding import rebuilt
 from gateway.plan.relations import Constant, Filter, Project, Window
+from gateway.plan.rewrite import rebuilt
 from gateway.plan.scalars import Call, Literal, Ref, Scalar, walk
 from gateway.plan.types import BIGINT, BOOLEAN
 

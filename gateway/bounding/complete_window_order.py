@@ -13,8 +13,8 @@ from typing import Final
 from gateway.plan.aggregates import WindowCall
 from gateway.plan.fields import Field, Tie
 from gateway.plan.node import Node
-from gateway.plan.rebuilding import rewritten
 from gateway.plan.relations import Window
+from gateway.plan.rewrite import rewritten
 from gateway.plan.scalars import Ref, Scalar
 
 ORDERED: Final = frozenset({"row_number", "sample_number", "lag", "lead"})

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from gateway.catalog.types import Family
-from gateway.plan.like import read_pattern, words
+from gateway.plan.like_pattern import read_pattern, words
 from gateway.plan.scalars import Call, Literal, Scalar
 
 

@@ -1,7 +1,7 @@
 """Licences: which steps of bounding a constraint of the source makes unnecessary, and no other ground does.
 
 A licence is given for the values of a key as they are *read*. It needs a validated, enforced constraint of the source
-(`gateway.engines.proving`), columns that are read as they are stored, and a comparison in a type in which two keys
+(`gateway.engines.catalog.proofs`), columns that are read as they are stored, and a comparison in a type in which two keys
 stay two. What an analyst wrote gives none: not the values of a list, not DISTINCT, not GROUP BY, not LIMIT 1. A
 join with such rows keeps one row for each key in the statement itself (`bound_joins`), and is bounded per unit.
 
@@ -28,7 +28,7 @@ _MOST_DIGITS: Final = 38  # of DuckDB's decimals
 
 
 class ProvenTable(Protocol):
-    """What the source's constraints guarantee of one table: see `gateway.engines.proving.Proven`."""
+    """What the source's constraints guarantee of one table: see `gateway.engines.catalog.proofs.Proven`."""
 
     @property
     def within(self) -> Collection[str]: ...

@@ -16,10 +16,10 @@ from operator import itemgetter
 from typing import Final, TypeAlias
 
 from gateway.bounding.bound_joins import MOST_PAIRS
-from gateway.bounding.copies import copies, needs_ranges
 from gateway.bounding.cost_classes import MOMENT, NUMBER, STEP, Size, cost_of, cost_of_cast
-from gateway.bounding.drop_unused import read_by
-from gateway.bounding.pairs import is_paired, is_tried_by_pairs, pairs_of
+from gateway.bounding.drop_unused_columns import read_by
+from gateway.bounding.operand_copies import copies, needs_ranges
+from gateway.bounding.person_pairs import is_paired, is_tried_by_pairs, pairs_of
 from gateway.bounding.row_bytes import (
     Wide,
     bytes_of,
@@ -28,7 +28,7 @@ from gateway.bounding.row_bytes import (
     time_of_order,
     wide,
 )
-from gateway.bounding.sizes import largest, size_of, size_of_literal, size_of_type
+from gateway.bounding.value_sizes import largest, size_of, size_of_literal, size_of_type
 from gateway.catalog.domains import Values
 from gateway.catalog.tables import Column
 from gateway.catalog.types import ColumnType, Family
@@ -39,8 +39,8 @@ from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, StagedMember, walk
-from gateway.plan.text import text as text_of
-from gateway.sensitivity.ranges import Range, ranges_of
+from gateway.plan.sql_text import text as text_of
+from gateway.ranges.relations import Range, ranges_of
 
 MOST_WORK: Final = 200_000
 """Nanoseconds of one row."""

@@ -13,7 +13,7 @@ from functools import cached_property
 from math import floor
 from typing import Final
 
-from gateway.budget.conversion import rho_star
+from gateway.budget.zcdp import rho_star
 from gateway.units import Delta, Epsilon, Rho
 
 HALF: Final = Fraction(1, 2)

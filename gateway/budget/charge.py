@@ -1,12 +1,16 @@
-"""What the ledger is asked for and what it answers."""
+"""What the ledger is asked for and what it answers.
 
+A charge's measurements as they are stored beside it.
+"""
+
+import json
 from dataclasses import dataclass, field
 from datetime import datetime
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
-from gateway.budget.account import EMPTY, WHOLE, Amounts, Balance
+from gateway.budget.account import EMPTY, WHOLE, Amounts, Balance, ratio
 from gateway.units import Delta, Epsilon
 
 
@@ -165,3 +169,16 @@ class Receipt:
     repeated: bool = False
     price_taken: Epsilon = field(default_factory=Epsilon.zero)
     at: datetime = EMPTY.at
+
+
+def measured_text(measurements: tuple[Measurement, ...]) -> str:
+    return json.dumps([measured(one) for one in measurements], separators=(",", ":"))
+
+
+def measured(one: Measurement) -> dict[str, str]:
+    return {
+        "name": one.name,
+        "mechanism": one.mechanism,
+        "share": ratio(one.share),
+        "delta": one.delta.ratio,
+    }

@@ -18,7 +18,7 @@ from fractions import Fraction
 from typing import Final
 
 from gateway.budget.account import HALF, Currency
-from gateway.budget.conversion import rho_star
+from gateway.budget.zcdp import rho_star
 from gateway.units import Delta, Epsilon
 
 _MEASUREMENTS: Final = 1

@@ -25,15 +25,15 @@ from gateway.budget.account import (
     cost_on_path,
     rate_on_path,
 )
-from gateway.budget.booking import Booking, anchored_balance, book_charge
+from gateway.budget.balances import balance_of, ledger_of, path_of, spent_before
 from gateway.budget.charge import ChargeRequest, Entry, Idempotency, Receipt, Withdrawal
-from gateway.budget.confined import confined_entries
-from gateway.budget.giving import Gift, gifts_beside_held, gifts_of
-from gateway.budget.remembered import balance_of, ledger_of, path_of, spent_before
-from gateway.budget.shortfall import exhausted, thresholds_exhausted, window_exhausted
+from gateway.budget.cost_split import Gift, gifts_beside_held, gifts_of
+from gateway.budget.entries import Booking, anchored_balance, book_charge
+from gateway.budget.exhausted import exhausted, thresholds_exhausted, window_exhausted
+from gateway.budget.parallel_composition import confined_entries
 from gateway.errors import Code, SyntaxRefused
-from gateway.store.draft import Draft
-from gateway.store.tables import charges, ledger_entries
+from gateway.state.draft import Draft
+from gateway.state.tables import charges, ledger_entries
 from gateway.units import Delta, Epsilon
 
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
-from gateway.cli.exits import exit_code, explain, told
+from gateway.cli.output import exit_code, explain, told
 from gateway.cli.parser import build_parser
 from gateway.errors import Code, GatewayError, OperatorError
 

@@ -6,11 +6,9 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 from gateway.app import Ground, open_ground
-from gateway.cli.settings import settings_from
-from gateway.cli.table import print_table
-from gateway.cli.warn import warn
+from gateway.cli.output import print_table, settings_from, warn
 from gateway.errors import Code, OperatorError
-from gateway.store.connect import without_limits
+from gateway.state.connections import without_limits
 from gateway.trail.search import Wanted, every, json_line, latest
 from gateway.trail.verify import Verdict
 

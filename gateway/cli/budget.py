@@ -4,16 +4,14 @@ import argparse
 import json
 from dataclasses import replace
 
-from gateway.administering import grant
+from gateway.admin.actions import grant
 from gateway.app import open_ground, operator_name
 from gateway.budget.account import Every, Limits, Window
-from gateway.budget.remembered import load_account
-from gateway.budget.standing import standings
-from gateway.cli.settings import settings_from
-from gateway.cli.table import print_table
-from gateway.cli.warn import warn
+from gateway.budget.balances import load_account
+from gateway.budget.report import standings
+from gateway.cli.output import print_table, settings_from, warn
 from gateway.errors import Code, OperatorError
-from gateway.frontends.rest.accounts import account_json
+from gateway.requests.json_accounts import account_json
 from gateway.trail.append import utc_now
 from gateway.units import Delta, Epsilon, UnitError, format_down
 

@@ -2,13 +2,12 @@
 
 import argparse
 
-from gateway.administering import refresh_data
+from gateway.admin.actions import refresh_data
 from gateway.app import Ground, open_ground, operator_name
-from gateway.budget.remembered import load_accounts
-from gateway.cli.settings import settings_from
-from gateway.cli.warn import warn
+from gateway.budget.account_names import ledger_name
+from gateway.budget.balances import load_accounts
+from gateway.cli.output import settings_from, warn
 from gateway.errors import Code, OperatorError
-from gateway.opening import ledger_name
 from gateway.trail.append import utc_now
 
 

@@ -3,17 +3,16 @@
 import argparse
 from pathlib import Path
 
+from gateway.admin.restore import restore
 from gateway.app import open_ground, operator_name
 from gateway.budget.account import ratio
-from gateway.budget.administration import AccountOpened, Act, LedgerOpened, LimitsSet
-from gateway.cli.settings import settings_from
-from gateway.cli.warn import warn
+from gateway.budget.limits import AccountOpened, Act, LedgerOpened, LimitsSet
+from gateway.cli.output import settings_from, warn
 from gateway.config import Settings, prepare_home
-from gateway.restoring import restore
-from gateway.store.backup import write_backup
-from gateway.store.connect import engine_for
-from gateway.store.migrate import current_revision, head_revision
-from gateway.store.state import reach_state, reachable, upgrade_state
+from gateway.state.backup import write_backup
+from gateway.state.connections import engine_for
+from gateway.state.migrate import current_revision, head_revision
+from gateway.state.open import reach_state, reachable, upgrade_state
 from gateway.trail.append import utc_now
 from gateway.trail.audit_key import load_audit_key
 

@@ -4,14 +4,12 @@ import argparse
 import json
 from datetime import datetime
 
-from gateway.administering import create_key, revoke_key
+from gateway.admin.actions import create_key, revoke_key
 from gateway.app import Ground, open_ground, operator_name
-from gateway.cli.settings import settings_from
-from gateway.cli.table import print_table
-from gateway.cli.warn import warn
-from gateway.identity.expiry import parse_duration
-from gateway.identity.issue import KeyOrder
-from gateway.identity.lookup import KnownKey, list_keys
+from gateway.auth.issue import KeyOrder
+from gateway.auth.keys import parse_duration
+from gateway.auth.lookup import KnownKey, list_keys
+from gateway.cli.output import print_table, settings_from, warn
 from gateway.policy.subjects import load_subjects
 from gateway.trail.append import utc_now
 

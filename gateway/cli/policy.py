@@ -7,14 +7,8 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gateway.app import open_ground
-from gateway.checking import Checked, check_sources, checked_json, completed
-from gateway.cli.exits import plain
-from gateway.cli.settings import settings_from
-from gateway.cli.warn import warn
-from gateway.config import Settings
-from gateway.errors import Code, OperatorError, Refusal
-from gateway.explaining import (
+from gateway.admin.check_policies import Checked, check_sources, checked_json, completed
+from gateway.admin.explain import (
     concerned,
     explain,
     explained_json,
@@ -22,18 +16,21 @@ from gateway.explaining import (
     subject_and_policy,
     twin_for_a_while,
 )
-from gateway.foretelling import Foretold
-from gateway.overlap.auditing import audit
-from gateway.policy.difference import Change, differences
-from gateway.policy.load import LoadedPolicies, Reading, read_policies
-from gateway.policy.places import read_paths
-from gateway.policy.rules import Policy
-from gateway.policy.schema import policy_schema
-from gateway.policy.source import SourceUnfit, resolve, source_from
+from gateway.admin.explain_cost import Foretold
+from gateway.admin.policy_template import sketch
+from gateway.app import open_ground
+from gateway.cli.output import plain, settings_from, warn
+from gateway.config import Settings
+from gateway.datasets.bind_question import Question
+from gateway.errors import Code, OperatorError, Refusal
+from gateway.overlap.auditor import audit
+from gateway.policy.diff import Change, differences
+from gateway.policy.files.load import LoadedPolicies, Reading, read_paths, read_policies
+from gateway.policy.model import policy_schema
+from gateway.policy.policy import Policy
+from gateway.policy.source_url import SourceUnfit, resolve, source_from
 from gateway.policy.subjects import Subject
-from gateway.releases.book import Books
-from gateway.sketching import sketch
-from gateway.understanding import Question
+from gateway.release_cache.cache import Books
 
 
 def run(arguments: argparse.Namespace) -> int:

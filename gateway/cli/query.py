@@ -10,21 +10,18 @@ from decimal import ROUND_CEILING, Context, Decimal
 from types import FrameType
 from typing import Any, Final
 
+from gateway.admin.explain import twin_for_a_while
+from gateway.admin.reload_policies import current_policies
 from gateway.app import open_ground, open_questions, operator_name
-from gateway.cancel import Cancel
-from gateway.cli.exits import plain
-from gateway.cli.settings import settings_from
-from gateway.cli.table import print_table
-from gateway.cli.warn import warn
+from gateway.cancellation import Cancel
+from gateway.cli.output import plain, print_table, settings_from, warn
 from gateway.errors import Code, OperatorError
-from gateway.explaining import twin_for_a_while
-from gateway.frontends.rest.answered import estimate_json
-from gateway.frontends.rest.doors import QuestionDoor
-from gateway.frontends.rest.telling import told_json
-from gateway.governing import current_policies
-from gateway.policy.current import Cause
+from gateway.frontends.rest.gateway_api import QuestionDoor
+from gateway.frontends.rest.response import told_json
+from gateway.policy.in_force import Cause
 from gateway.policy.subjects import Subject
-from gateway.question import Accuracy, Request
+from gateway.requests.answer_json import estimate_json
+from gateway.requests.request import Accuracy, Request
 from gateway.units import Epsilon, UnitError
 
 _ACCURACY: Final = ("margin", "relative", "floor", "rows", "confidence")

@@ -4,6 +4,7 @@ import argparse
 from contextlib import closing
 
 from gateway import __version__
+from gateway.admin.reload_policies import kept_current
 from gateway.app import (
     giving_up,
     open_asking,
@@ -15,15 +16,14 @@ from gateway.app import (
     rest_doors,
     serving_wire,
 )
-from gateway.cli.settings import settings_from
+from gateway.cli.output import settings_from
 from gateway.config import Settings
 from gateway.events import Started, Stopping
 from gateway.frontends.rest.app import create_app
 from gateway.frontends.rest.listen import Stop, address_of, bind, serve_until, wire_address
 from gateway.frontends.tls import tls_context
-from gateway.governing import kept_current
-from gateway.observing.logs import log_events
-from gateway.observing.metrics import Metrics, both
+from gateway.telemetry.logs import log_events
+from gateway.telemetry.metrics import Metrics, both
 
 
 def run(arguments: argparse.Namespace) -> int:

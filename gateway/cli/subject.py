@@ -5,10 +5,7 @@ import json
 from typing import Any
 
 from gateway.app import Ground, open_ground, operator_name, roster_of
-from gateway.cli.exits import plain
-from gateway.cli.settings import settings_from
-from gateway.cli.table import print_table
-from gateway.cli.warn import warn
+from gateway.cli.output import plain, print_table, settings_from, warn
 from gateway.policy.subjects import load_subjects
 
 

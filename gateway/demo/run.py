@@ -19,7 +19,7 @@ from gateway.app import (
     serving_wire,
 )
 from gateway.config import Settings, SettingsApart, load_settings
-from gateway.demo.ground import (
+from gateway.demo.setup import (
     Places,
     alone,
     clear,
@@ -33,8 +33,8 @@ from gateway.errors import GatewayError, OperatorError
 from gateway.events import Emit, Event, Level
 from gateway.frontends.rest.app import create_app
 from gateway.frontends.rest.listen import Stop, bind, serve_until
-from gateway.observing.logs import log_events
-from gateway.observing.metrics import Metrics, both
+from gateway.telemetry.logs import log_events
+from gateway.telemetry.metrics import Metrics, both
 from gateway.trail.append import utc_now
 
 _PORTS_TRIED = 50

@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from gateway.demo.on_the_wire import Statement, said
-from gateway.demo.visitor import Reply, Visitor
+from gateway.demo.clients import Reply, Statement, Visitor, said
 from gateway.errors import Code, OperatorError
 
 Say = Callable[[str], None]

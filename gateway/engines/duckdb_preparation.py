@@ -21,10 +21,10 @@ from typing import Final
 
 from sqlalchemy import URL
 
-from gateway.cancel import calling_back
+from gateway.cancellation import calling_back
 from gateway.computation import Computation, Ended
-from gateway.engines.described import Described
-from gateway.engines.duckdb_catalog import read_duckdb
+from gateway.engines.catalog.describe import Described
+from gateway.engines.catalog.duckdb import read_duckdb
 from gateway.engines.duckdb_process.frames import BrokenFrame, Row
 from gateway.engines.duckdb_process.launcher import Launcher
 from gateway.engines.duckdb_process.pool import (

@@ -13,7 +13,7 @@ from typing import Any, Final
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from gateway.computation import Computation, Ended
-from gateway.engines.cancelling import Stopped, Watch
+from gateway.engines.timeout import Stopped, Watch
 from gateway.errors import BackendUnavailable, Code, InternalError, Refusal, SourceStopped
 from gateway.events import Crashed, Emit, SourceFailed
 

@@ -23,9 +23,8 @@ from sqlalchemy import Connection, Result
 from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.computation import Computation, Ended
-from gateway.engines.cancelling import Stopped, Watch, Watchdog
+from gateway.engines.catalog.describe import describe
 from gateway.engines.connections import Attempt, Connections, give_back, watched
-from gateway.engines.described import describe
 from gateway.engines.failures import Failures, is_lost
 from gateway.engines.postgresql_digest import digests, expected, held, quoted
 from gateway.engines.postgresql_parse import PARSED, parse_only
@@ -39,8 +38,9 @@ from gateway.engines.preparation import (
     Statement,
     T,
 )
-from gateway.engines.shard_sizes import estimated_rows
+from gateway.engines.shard_count import estimated_rows
 from gateway.engines.sharding import in_parts, let_go, one_snapshot
+from gateway.engines.timeout import Stopped, Watch, Watchdog
 from gateway.engines.versions import require_version
 from gateway.errors import BackendUnavailable, Code
 

@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from sqlalchemy import Select
 
-from gateway.engines.described import Described
+from gateway.engines.catalog.describe import Described
 
 Statement: TypeAlias = Select[Any]
 Given: TypeAlias = Mapping[str, list[str | None]]

@@ -14,8 +14,8 @@ from psycopg.sql import SQL, Literal
 from sqlalchemy import Connection, Row, Select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from gateway.engines.cancelling import Stopped, Watch
 from gateway.engines.connections import stopping
+from gateway.engines.timeout import Stopped, Watch
 
 Bound: TypeAlias = Mapping[str, list[str | None] | str]
 """What a statement is executed with beside the values that stand in it."""

@@ -18,26 +18,23 @@ from sqlalchemy import select as sql_select
 from sqlalchemy import table as sql_table
 from sqlalchemy.sql import quoted_name
 
-from gateway.bounding.bounded import BoundedRelease
+from gateway.bounding.bounded_release import BoundedRelease
 from gateway.catalog.tables import Table
-from gateway.engines.connect import parts_told
-from gateway.engines.connections import Connections
-from gateway.engines.described import Described
+from gateway.engines.catalog.describe import Described
+from gateway.engines.connections import Connections, parts_told
 from gateway.engines.duckdb_preparation import DuckDbDatabase
-from gateway.engines.enforced_columns import finite
-from gateway.engines.exact_histograms import histogram_of
-from gateway.engines.exact_rows import added, whole
-from gateway.engines.expressing import Dialect, Expressing
+from gateway.engines.exact_rows import added, histogram_of, value_of, whole
 from gateway.engines.failures import Failures
-from gateway.engines.histogram import select_histogram
-from gateway.engines.parted import Part
 from gateway.engines.postgresql_preparation import PostgresqlDatabase
 from gateway.engines.preparation import Chunks, Database, Preparation, SourceCatalog, Statement
-from gateway.engines.reading_values import value_of
-from gateway.engines.release import Dressed, select_release
-from gateway.engines.rendered import Rendered
-from gateway.engines.shown import Key, bound
-from gateway.engines.staged import StagedRows
+from gateway.engines.sql.clamp import finite
+from gateway.engines.sql.group_keys import Key, bound
+from gateway.engines.sql.histogram import select_histogram
+from gateway.engines.sql.interfaces import Dialect, Expressing
+from gateway.engines.sql.release import Dressed, select_release
+from gateway.engines.sql.shard_filter import Part
+from gateway.engines.staged_rows import StagedRows
+from gateway.engines.statement_cache import Rendered
 from gateway.errors import Code, LimitExceeded
 from gateway.events import Emit, silent
 from gateway.exact import ExactHistogram, ExactTable

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import exp, fsum, sinh, sqrt
 
-from gateway.noise.asked_again import AskedAgain
-from gateway.noise.decay import Decay
+from gateway.noise.decay_weights import Decay
 from gateway.noise.discrete_gaussian import discrete_gaussian
 from gateway.noise.discrete_laplace import discrete_laplace
 from gateway.noise.entropy import Entropy
-from gateway.noise.reach import gaussian_reach, laplace_reach
-from gateway.noise.staircase import draw, staircase
+from gateway.noise.table_cache import AskedAgain
+from gateway.noise.tail_bounds import gaussian_reach, laplace_reach
+from gateway.noise.vector_sampler import draw, staircase
 
 CONFIDENCE = Fraction(95, 100)
 # From so many draws on a table pays even once. The count of groups decides, so the way taken shows no more than the

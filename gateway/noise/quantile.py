@@ -13,8 +13,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.noise.candidates import Scores
 from gateway.noise.entropy import Entropy
+from gateway.noise.exponential import Scores
 from gateway.noise.selection import Choice
 from gateway.sensitivity.ranks import Aim, Beside, Highest, Level, Lowest
 

@@ -18,11 +18,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from gateway.noise.candidates import Scores, choose, proposal
 from gateway.noise.enclosure import decay_bounds
 from gateway.noise.entropy import Entropy
-from gateway.noise.flipping import flip
+from gateway.noise.exponential import Scores, choose, proposal
 from gateway.noise.mechanism import rounded_up
+from gateway.noise.permute_and_flip import flip
 
 _BITS = 64
 _REMEMBERED = 1024

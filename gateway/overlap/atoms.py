@@ -11,11 +11,10 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.overlap.cells import Cells, everything
-from gateway.overlap.classes import classes
-from gateway.overlap.extents import only_null
-from gateway.overlap.regions import together
-from gateway.overlap.sides import Axes, Side
+from gateway.regions.boxes import Axes, Side
+from gateway.regions.cell_classes import classes
+from gateway.regions.cells import Cells, everything, only_null
+from gateway.regions.region import together
 
 MOST_ATOMS: Final = 512
 _MOST_CELLS: Final = 8192

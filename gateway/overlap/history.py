@@ -13,14 +13,14 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.overlap.asked import Past
-from gateway.overlap.axes import Axis, Kind
-from gateway.overlap.cells import Cells, everything
-from gateway.overlap.cuts import Grouping, grouping_of
-from gateway.overlap.ground import Ground, GroupKey
-from gateway.overlap.lines import Beside, Grown, Line
-from gateway.overlap.regions import Region
-from gateway.overlap.sides import Axes, Side, hull, sides_of, written
+from gateway.overlap.axis_index import Beside, Grown, Line
+from gateway.overlap.group_cuts import Grouping, grouping_of
+from gateway.overlap.inputs import Past
+from gateway.regions.axis import Axis, Kind
+from gateway.regions.boxes import Axes, Side, hull, sides_of, written
+from gateway.regions.cells import Cells, everything
+from gateway.regions.region import Region
+from gateway.regions.scope import Ground, GroupKey
 
 Rows: TypeAlias = NDArray[np.int64]
 Written: TypeAlias = frozenset[frozenset[tuple[str, Cells]]]

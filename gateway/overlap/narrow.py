@@ -22,11 +22,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.overlap.extents import is_fine, width, without_null
 from gateway.overlap.history import Entry
-from gateway.overlap.sides import Axes, Side, hull, share
-from gateway.overlap.sizes import Sizes, total_of
-from gateway.policy.rules import Auditing
+from gateway.overlap.known_sizes import Sizes, total_of
+from gateway.policy.policy import Auditing
+from gateway.regions.boxes import Axes, Side, hull, share
+from gateway.regions.cells import is_fine, width, without_null
 
 MINOR_PART: Final = 0.25
 SLIVER: Final = 0.05

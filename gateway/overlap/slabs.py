@@ -5,15 +5,13 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.overlap.answered import Told
 from gateway.overlap.atoms import Atoms
-from gateway.overlap.axes import Axis
-from gateway.overlap.cells import Cells
-from gateway.overlap.extents import BOUNDLESS, is_fine, width
 from gateway.overlap.narrow import MINOR_PART, SLIVER
-from gateway.overlap.part import Part
-from gateway.overlap.sides import hull
-from gateway.policy.rules import Auditing
+from gateway.overlap.question_part import Part, Told
+from gateway.policy.policy import Auditing
+from gateway.regions.axis import Axis
+from gateway.regions.boxes import hull
+from gateway.regions.cells import BOUNDLESS, Cells, is_fine, width
 
 
 def slabs(part: Part, told: Sequence[Told], atoms: Atoms, rules: Auditing) -> Iterator[list[int]]:

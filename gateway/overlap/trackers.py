@@ -21,17 +21,16 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.overlap.answered import Told
 from gateway.overlap.atoms import Atoms, atoms_of
+from gateway.overlap.axis_index import Beside
+from gateway.overlap.differencing import Clash, limit_of, nearest_groups
 from gateway.overlap.history import Entry, as_float
-from gateway.overlap.lines import Beside
+from gateway.overlap.known_sizes import at_most, groups_in
 from gateway.overlap.narrow import Judge, Residual
-from gateway.overlap.pairs import Clash, limit_of, nearest_groups
-from gateway.overlap.part import Near, Part
-from gateway.overlap.sides import Side, hull
-from gateway.overlap.sizes import at_most, groups_in
+from gateway.overlap.question_part import Near, Part, Told
 from gateway.overlap.slabs import few_in, slabs
-from gateway.policy.rules import Auditing, Unread
+from gateway.policy.policy import Auditing, Unread
+from gateway.regions.boxes import Side, hull
 
 MOST_REGIONS: Final = 48
 _FEWEST: Final = 6

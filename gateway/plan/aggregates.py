@@ -6,7 +6,7 @@ from gateway.catalog.tables import ColumnRef
 from gateway.catalog.types import ColumnType
 from gateway.plan.fields import Tie
 from gateway.plan.scalars import Ref, Scalar, origins
-from gateway.plan.text import text
+from gateway.plan.sql_text import text
 from gateway.plan.types import is_number
 
 _HANDING_ON = frozenset({"min", "max", "percentile_disc", "mode", "dp_top"})

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from gateway.catalog.tables import ColumnRef
-from gateway.plan.affinity import Affinity
+from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark, beyond_unit

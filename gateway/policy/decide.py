@@ -6,19 +6,52 @@ no forbidding rule that applies names it. Rules are a set: their order says noth
 INVARIANT: adding a forbidding rule never permits what was refused; without rules nothing is permitted.
 INVARIANT: a refusal depends on the question, the subject and the policy, and names nothing that the subject
 may not see: what is hidden and what does not exist read alike.
+
+What a statement does with tables and columns, as the binder finds it and the policy decides it.
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
-from gateway.catalog.projection import visible
-from gateway.catalog.tables import ColumnRef, Dataset
+from gateway.catalog.tables import ColumnRef, Dataset, visible
 from gateway.errors import Code, NotPermitted
-from gateway.policy.applying import Applying, Circumstances, applying, purpose_of
+from gateway.policy.applicable import Applying, Circumstances, applying, purpose_of
+from gateway.policy.policy import Budget, Operation, Policy, Rule, smallest
 from gateway.policy.row_rules import BoundRows
-from gateway.policy.rules import Budget, Operation, Policy, Rule, smallest
 from gateway.policy.subjects import Subject
-from gateway.policy.uses import ColumnUse, FoundUse, TableUse, Use
+
+
+@dataclass(frozen=True, order=True)
+class TableUse:
+    """Rows of the table take part: counting rows or units, and joining on the unit, need no more."""
+
+    table: str
+
+
+@dataclass(frozen=True, order=True)
+class ColumnUse:
+    """A column is used in one way; it may be used in several."""
+
+    column: ColumnRef
+    operation: Operation
+
+    @property
+    def table(self) -> str:
+        return self.column.table
+
+
+Use = TableUse | ColumnUse
+
+
+class FoundUse(Protocol):
+    """A use as whoever read the statement says it, with the operation's word."""
+
+    @property
+    def column(self) -> ColumnRef: ...
+    @property
+    def operation(self) -> str: ...
+
 
 # Every clause must hold, and a clause holds where any of its row rules does.
 Rows = tuple[frozenset[BoundRows], ...]

@@ -2,14 +2,16 @@
 
 These models are what `gateway policy schema` prints. They know one file and no more: whether a name
 that is written exists, whether bounds fit a type, is asked by `declaring` and `granting`.
+
+The JSON Schema of a policy file, for editors that complete and check while one types.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.catalog.tables import ColumnClass
-from gateway.policy.scalars import (
+from gateway.policy.field_types import (
     AnyDelta,
     Choice,
     Duration,
@@ -216,3 +218,9 @@ class PolicyModel(Model):
     reuse: ReuseModel = Field(default_factory=ReuseModel)
     limits: LimitsModel = Field(default_factory=LimitsModel)
     answers: AnswersModel = Field(default_factory=AnswersModel)
+
+
+def policy_schema() -> dict[str, Any]:
+    """By alias, as people write the keys."""
+    schema = PolicyModel.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TypeAlias
 
 from gateway.errors import Code, OperatorError
-from gateway.policy.yaml_text import Entry, Fields, Items, Node, Place, Text, place_of, quote
+from gateway.policy.yaml import Entry, Fields, Items, Node, Place, Text, place_of, quote
 
 Path: TypeAlias = tuple[str | int, ...]
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from gateway.catalog.tables import Dataset
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import BrokenPlan, Node
-from gateway.plan.rebuilding import rewritten
 from gateway.plan.relations import Filter, Scan
+from gateway.plan.rewrite import rewritten
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
 from gateway.plan.types import BOOLEAN
 from gateway.policy.decide import Rows

@@ -14,7 +14,7 @@ from typing import NoReturn
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import Family
 from gateway.catalog.values import Value, ValueUnfit, read_value
-from gateway.policy.condition_tokens import ConditionUnfit
+from gateway.policy.conditions.lexer import ConditionUnfit
 from gateway.policy.problems import suggestion
 from gateway.policy.subjects import Subject
 

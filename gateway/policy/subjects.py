@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from gateway.errors import Code, OperatorError
-from gateway.policy.yaml_text import Entry, Fields, Items, Node, Text, problem, quote, read_yaml
+from gateway.policy.yaml import Entry, Fields, Items, Node, Text, problem, quote, read_yaml
 
 FILE_NAME: Final = "subjects.yaml"
 MOST_SUBJECTS: Final = 10_000

@@ -1,8 +1,8 @@
 """Sample data: a clinic of invented people, the same for everyone, for DuckDB and for PostgreSQL."""
 
 from gateway.sample.clinic import Clinic, Patients, Visits
-from gateway.sample.into_duckdb import load_into_duckdb
-from gateway.sample.into_postgres import Existing, Reader, load_into_postgres
+from gateway.sample.duckdb_loader import load_into_duckdb
+from gateway.sample.postgres_loader import Existing, Reader, load_into_postgres
 
 __all__ = [
     "Clinic",

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.sample import shapes
+from gateway.sample import distributions as shapes
 
 UNKNOWN = -1  # stands for NULL in `income` and `diagnosis`
 LARGEST_SCALE = 1_000.0

@@ -11,8 +11,8 @@ from pydantic import SecretStr
 
 from gateway.errors import Code, OperatorError
 from gateway.sample.clinic import DEFAULT_SEED, LARGEST_SCALE, SMALLEST_SCALE, Clinic
-from gateway.sample.into_duckdb import load_into_duckdb
-from gateway.sample.into_postgres import Existing, Reader, load_into_postgres
+from gateway.sample.duckdb_loader import load_into_duckdb
+from gateway.sample.postgres_loader import Existing, Reader, load_into_postgres
 
 READER_PASSWORD = "CLINIC_READER_PASSWORD"  # noqa: S105  # the name of a variable
 

@@ -6,7 +6,7 @@ itself stands for what the policy says. The text is read by DuckDB and by Postgr
 
 from typing import NamedTuple
 
-from gateway.sample.shapes import (
+from gateway.sample.distributions import (
     FIRST_DAY,
     HIGHEST_COST,
     HIGHEST_INCOME,

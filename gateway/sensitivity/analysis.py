@@ -9,9 +9,9 @@ from typing import TypeAlias
 from gateway.catalog.values import Value
 from gateway.plan.grouping import Aggregate
 from gateway.sensitivity.choices import Choice, Histogram
-from gateway.sensitivity.formula import Formula
+from gateway.sensitivity.formulas import Formula
+from gateway.sensitivity.group_weights import Weights
 from gateway.sensitivity.measurement import Measurement, Slot
-from gateway.sensitivity.weights import Weights
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from typing import Final, TypeAlias
 from gateway.catalog.types import Family
 from gateway.catalog.values import Value
 from gateway.plan.scalars import Scalar
+from gateway.ranges.calendar import days_of, microseconds_of
 from gateway.sensitivity.buckets import Buckets
-from gateway.sensitivity.days import days_of, microseconds_of
 from gateway.sensitivity.ranks import Aim, Beside, Highest, Level, Lowest, spread
 
 _EPOCH: Final = date(1970, 1, 1)

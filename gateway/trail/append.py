@@ -6,13 +6,11 @@ INVARIANT: if the record cannot be written, nothing else of its step is, and the
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from gateway.store.draft import Draft
-from gateway.store.tables import trail_records
-from gateway.trail.canonical import canonical
-from gateway.trail.chain import ChainKey
-from gateway.trail.record import Record
+from gateway.state.draft import Draft
+from gateway.state.tables import trail_records
+from gateway.trail.chain import ChainKey, canonical
+from gateway.trail.record import Record, storable
 from gateway.trail.seal import Seal, seal_rows
-from gateway.trail.storable import storable
 
 Clock = Callable[[], datetime]
 

@@ -3,13 +3,23 @@
 HMAC-SHA256 under the audit key. Whoever lacks the key can neither change a record, nor take one out,
 put one in, double or reorder them without breaking the chain at the first record that differs.
 Cutting off the end, or rewriting everything with a stolen key, is what the anchor is for.
+
+One value, one text: the bytes that are chained.
+
+Keys are sorted and everything outside printable ASCII is escaped, so a record is one line whatever
+an analyst wrote: no newline, escape sequence, control or direction character survives as itself.
+Floats are refused, because two programs may print one float in two ways; so are keys that are not
+text, because `1` and `"1"` would read alike.
 """
 
 import hashlib
 import hmac
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from gateway.store.position import Position
+from gateway.state.anchor import Position
 
 
 @dataclass(frozen=True)
@@ -24,3 +34,38 @@ class ChainKey:
         text = body.encode("ascii")
         message = b"|".join((b"gateway trail v1", b"%d" % seq, before.mac.encode(), text))
         return Position(seq, hmac.digest(self.secret, message, hashlib.sha256).hex())
+
+
+Json: TypeAlias = str | int | bool | Sequence["Json"] | Mapping[str, "Json"] | None
+
+_ENCODE = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode
+_DELETE = "\x7f"  # the one unprintable ASCII character that json leaves alone
+
+
+def canonical(value: Json) -> str:
+    return _ENCODE(_plain(value)).replace(_DELETE, "\\u007f")
+
+
+def _plain(value: object) -> object:
+    """The same value made of what json writes in one way only.
+
+    The exact types come first: nearly everything is of one of them, and every question pays for this.
+    """
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None:
+        return value
+    if kind is dict and all(type(key) is str for key in value):  # type: ignore[attr-defined]  # a dict
+        return {key: _plain(member) for key, member in value.items()}  # type: ignore[attr-defined]  # a dict
+    if kind is tuple or kind is list:
+        return [_plain(member) for member in value]  # type: ignore[attr-defined]  # a sequence
+    return _plain_of_a_kind(value)
+
+
+def _plain_of_a_kind(value: object) -> object:
+    if isinstance(value, str | int):
+        return value
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {key: _plain(member) for key, member in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
+        return [_plain(member) for member in value]
+    raise TypeError(f"a {type(value).__name__} has no canonical form")

@@ -2,6 +2,8 @@
 
 INVARIANT: nothing here is computed from protected rows: no value, no true count, no number of
 groups. What is recorded was known before the source was asked, or was released.
+
+A text as PostgreSQL can hold it beside the record that says it exactly.
 """
 
 from collections.abc import Mapping
@@ -9,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from gateway.trail.canonical import Json
+from gateway.trail.chain import Json
 
 WHOLE: Final = "*"  # the cell that is meant where a record of what was taken names none
 
@@ -152,3 +154,10 @@ class ActRecord:
 
 
 Record = QuestionRecord | ActRecord
+
+
+def storable(text: str | None) -> str | None:
+    """PostgreSQL's text holds neither NUL nor lone surrogates; the body keeps them, escaped."""
+    if text is None:
+        return None
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")

@@ -15,9 +15,8 @@ from fractions import Fraction
 
 from sqlalchemy import Connection, select
 
-from gateway.store.anchor import Anchored, Fact
-from gateway.store.position import Position
-from gateway.store.tables import trail_records
+from gateway.state.anchor import Anchored, Fact, Position
+from gateway.state.tables import trail_records
 from gateway.trail.record import WHOLE, Kind
 
 _FACT = "restored"

@@ -17,10 +17,10 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, select
 
-from gateway.store.draft import Draft
-from gateway.store.position import GENESIS, Position
-from gateway.store.tables import asked_events, released_contents
-from gateway.trail import moments
+from gateway.state.anchor import GENESIS, Position
+from gateway.state.draft import Draft
+from gateway.state.tables import asked_events, released_contents
+from gateway.trail import times as moments
 from gateway.trail.chain import ChainKey
 
 _EVENT: Final = ("dataset", "ordinal", "moment", "kind", "subject", "query_id", "release", "body")

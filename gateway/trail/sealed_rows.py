@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import Connection, select
 
-from gateway.store.tables import asked_events, charges, kept_answers, released_contents
+from gateway.state.tables import asked_events, charges, kept_answers, released_contents
 from gateway.trail.seal import EVENT_COLUMNS, EventChain, Forged, Seal, Stretch, holds, stretch_of
 
 _STREAMED = {"yield_per": 2_000}

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, select
 
-from gateway.store.tables import trail_records
-from gateway.trail.storable import storable
+from gateway.state.tables import trail_records
+from gateway.trail.record import storable
 
 _STREAMED = {"yield_per": 2_000}
 

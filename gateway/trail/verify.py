@@ -11,17 +11,16 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from gateway.store.anchor import Anchored
-from gateway.store.position import GENESIS, Position
-from gateway.store.tables import trail_records
-from gateway.trail import moments
-from gateway.trail.allowed import Allowed
+from gateway.state.anchor import GENESIS, Anchored, Position
+from gateway.state.tables import trail_records
+from gateway.trail import times as moments
 from gateway.trail.chain import ChainKey
+from gateway.trail.record import storable
 from gateway.trail.seal import Seal
 from gateway.trail.sealed_rows import SealedRows
-from gateway.trail.spent import Spent
-from gateway.trail.storable import storable
-from gateway.trail.suspended import Suspended
+from gateway.trail.verify_limits import Allowed
+from gateway.trail.verify_spending import Spent
+from gateway.trail.verify_suspensions import Suspended
 
 _STREAMED = {"yield_per": 2_000}
 

@@ -4,12 +4,11 @@ Whatever is run there can only reach what the twin has, and that is nothing that
 wall is the server's privileges; `docs/twin.md` has the list.
 """
 
-from gateway.twin.described import Described, DescribedColumn, DescribedParameter
-from gateway.twin.refused import TwinRefused
-from gateway.twin.session import TwinSession
-from gateway.twin.tables import NotShowable
+from gateway.twin.errors import TwinRefused
+from gateway.twin.session import Described, DescribedColumn, DescribedParameter, TwinSession
+from gateway.twin.table_ddl import NotShowable
 from gateway.twin.twin import Twin, open_twin, start_twin
-from gateway.twin.visible import (
+from gateway.twin.visible_tables import (
     ForeignKey,
     VisibleColumn,
     VisibleTable,

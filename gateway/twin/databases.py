@@ -10,11 +10,11 @@ import threading
 import psycopg
 from psycopg import sql
 
-from gateway.twin.admin import admin_connection
+from gateway.twin.admin_connection import admin_connection
 from gateway.twin.server import Server
-from gateway.twin.tables import table_statements
+from gateway.twin.table_ddl import table_statements
 from gateway.twin.template import TEMPLATE
-from gateway.twin.visible import VisibleTables
+from gateway.twin.visible_tables import VisibleTables
 
 
 class Databases:

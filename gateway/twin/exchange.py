@@ -16,7 +16,7 @@ from psycopg import OperationalError
 from psycopg.pq import ConnStatus, ExecStatus, PollingStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-from gateway.twin.refused import CANCELLED, GONE, TwinRefused, gone, refused_by
+from gateway.twin.errors import CANCELLED, GONE, TwinRefused, gone, refused_by
 
 _GRACE_S = 2.0
 _WANTED = {PollingStatus.READING: select.POLLIN, PollingStatus.WRITING: select.POLLOUT}

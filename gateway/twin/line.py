@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from psycopg import OperationalError
 from psycopg.pq.abc import PGconn
 
-from gateway.twin.entering import Entered
+from gateway.twin.login import Entered
 
 # what a server reports when a connection begins
 _REPORTED = (

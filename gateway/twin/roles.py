@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from gateway.twin.databases import Databases
 from gateway.twin.settings import SESSIONS_OF_ROLE
-from gateway.twin.visible import VisibleTables
+from gateway.twin.visible_tables import VisibleTables
 
 
 @dataclass(frozen=True)

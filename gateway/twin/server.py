@@ -17,15 +17,14 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
-from gateway.embedded.account import Account
-from gateway.embedded.address import Address
-from gateway.embedded.cluster import SUPERUSER, create_cluster
-from gateway.embedded.files import write_durably
-from gateway.embedded.log import open_log, said_since
-from gateway.embedded.postmaster import announcement
-from gateway.embedded.programs import Programs
 from gateway.errors import Code, OperatorError
-from gateway.twin.places import TwinPlace, fresh_place
+from gateway.postgres_server.cluster import SUPERUSER, create_cluster
+from gateway.postgres_server.directories import Address
+from gateway.postgres_server.files import write_durably
+from gateway.postgres_server.os_user import Account
+from gateway.postgres_server.postmaster import announcement, open_log, said_since
+from gateway.postgres_server.programs import Programs
+from gateway.twin.directory import TwinPlace, fresh_place
 from gateway.twin.settings import MEMORY, twin_configuration
 
 _UNDER_LIMITS = Path(__file__).with_name("under_limits.py")

@@ -3,11 +3,14 @@
 INVARIANT: everything goes through the extended protocol, one statement at a time; PostgreSQL itself
 refuses several. `describe` parses and never plans or runs. What `released` gives back remembers
 nothing of what was done on it.
+
+What PostgreSQL says of a statement without running it.
 """
 
 import secrets
 from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from itertools import repeat
 from types import TracebackType
 from typing import Final, Self, TypeAlias
@@ -16,12 +19,38 @@ from psycopg import OperationalError
 from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
+from gateway.columnar.texts import Packing, Rows
 from gateway.events import Crashed, Emit, silent
-from gateway.packed.texts import Packing, Rows
-from gateway.twin.described import Described, DescribedColumn, DescribedParameter
-from gateway.twin.entering import Entered
+from gateway.twin.errors import TwinRefused, gone
 from gateway.twin.exchange import answers
-from gateway.twin.refused import TwinRefused, gone
+from gateway.twin.login import Entered
+
+
+@dataclass(frozen=True)
+class DescribedParameter:
+    """A parameter; `type_name` is `format_type(type_oid, -1)`."""
+
+    type_oid: int
+    type_name: str
+
+
+@dataclass(frozen=True)
+class DescribedColumn:
+    """A column of the result; `type_name` is `format_type(type_oid, type_modifier)`."""
+
+    name: str
+    type_oid: int
+    type_modifier: int
+    type_name: str
+
+
+@dataclass(frozen=True)
+class Described:
+    """The types of the parameters and the columns; a statement without a result has none."""
+
+    parameters: tuple[DescribedParameter, ...]
+    columns: tuple[DescribedColumn, ...]
+
 
 TypeNames: TypeAlias = MutableMapping[tuple[int, int], str]
 

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from gateway.embedded.address import PORT
-from gateway.embedded.configuration import configuration_text
-from gateway.embedded.places import Place
+from gateway.postgres_server.configuration import configuration_text
+from gateway.postgres_server.directories import PORT, Place
 
 MEMORY = 512 * 1024 * 1024  # address space of each process
 LINES, LINES_OF_ROLE = 300, 100  # that clients hold

@@ -11,8 +11,8 @@ import psycopg
 
 from gateway.errors import GatewayError
 from gateway.events import Emit, TwinLost, TwinNotStarted
-from gateway.twin.life import Life
-from gateway.twin.refused import not_running
+from gateway.twin.errors import not_running
+from gateway.twin.lifetime import Life
 
 _BEGIN_S = 120.0
 _WAIT_S = 10.0

@@ -7,8 +7,7 @@ an analyst are made; a step that fails ends the start.
 import psycopg
 from psycopg import sql
 
-from gateway.twin.admin import OUTSIDE
-from gateway.twin.emulated import emulating_statements
+from gateway.twin.admin_connection import OUTSIDE
 from gateway.twin.lockdown import (
     ACTIVITY,
     FUNCTIONS_TAKEN,
@@ -18,8 +17,12 @@ from gateway.twin.lockdown import (
     STATISTICS_VIEWS_KEPT,
     VOLATILE_KEPT,
 )
-from gateway.twin.naming import NAMES, NAMES_BY_NUMBER
-from gateway.twin.probes import probe_statements
+from gateway.twin.shadow_functions import (
+    NAMES,
+    NAMES_BY_NUMBER,
+    emulating_statements,
+    probe_statements,
+)
 
 TEMPLATE = "template1"
 

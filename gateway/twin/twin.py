@@ -10,20 +10,19 @@ from typing import Self
 
 import psycopg
 
-from gateway.embedded.account import account_apart, server_account
-from gateway.embedded.places import Home, recorded_place
-from gateway.embedded.programs import find_programs
 from gateway.events import Emit, TwinStarted, silent
-from gateway.twin.entering import Entered, enter
-from gateway.twin.held import Held
-from gateway.twin.idle import Idle, Whose
-from gateway.twin.life import Life, begin_life
+from gateway.postgres_server.directories import Home, recorded_place
+from gateway.postgres_server.os_user import account_apart, server_account
+from gateway.postgres_server.programs import find_programs
+from gateway.twin.errors import GONE, TwinRefused, gone, not_running
+from gateway.twin.lifetime import Life, begin_life
 from gateway.twin.line import Line, line_of
-from gateway.twin.naming import Names
-from gateway.twin.refused import GONE, TwinRefused, gone, not_running
+from gateway.twin.login import Entered, enter
+from gateway.twin.pool import Held, Idle, Whose
 from gateway.twin.session import TwinSession, TypeNames
+from gateway.twin.shadow_functions import Names
 from gateway.twin.supervisor import Supervisor
-from gateway.twin.visible import VisibleTables
+from gateway.twin.visible_tables import VisibleTables
 
 _ENTER_S = 10.0
 _ENTER_AGAIN_S = 0.02

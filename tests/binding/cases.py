@@ -11,7 +11,7 @@ from pathlib import Path
 from binding.clinic import CLINIC
 
 from gateway.binding.bind import bind
-from gateway.binding.explained import explained
+from gateway.binding.print import explained
 from gateway.errors import Refusal
 
 ROOM = Path(__file__).parents[1] / "cases" / "binding"

@@ -7,9 +7,9 @@ from binding.cases import Case, every
 from sqlglot import exp
 
 from gateway.binding.bind import parse
-from gateway.binding.limits import tokens_of
-from gateway.binding.statement import Kind, classify
-from gateway.binding.texts import without_intervals
+from gateway.binding.text.classify import Kind, classify
+from gateway.binding.text.limits import tokens_of
+from gateway.binding.text.round_trip import without_intervals
 
 Slot = tuple[type[exp.Expr], str]
 

@@ -4,8 +4,8 @@ import random
 from collections.abc import Mapping
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
-from gateway.binding.describing import columns_of
-from gateway.binding.names import in_quotes
+from gateway.binding.describe import columns_of
+from gateway.binding.text.identifiers import in_quotes
 from gateway.catalog.types import ColumnType, Family, Kind
 
 Row = tuple[str | None, ...]

@@ -11,8 +11,8 @@ from binding.clinic import CLINIC
 from hypothesis import strategies as st
 
 from gateway.binding.calls import call
+from gateway.binding.expressions import compared
 from gateway.binding.functions import arithmetic, mean_type, sum_type
-from gateway.binding.scalars import compared
 from gateway.catalog.types import ColumnType, Family
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.fields import Field, Tie

@@ -11,14 +11,14 @@ from binding.rewritten import measure_with, scalar_with, window_with
 
 from gateway.binding.bound import Empty, Fetch, Release, Stage, Step
 from gateway.plan.fields import Field
-from gateway.plan.forms import Form, shown
+from gateway.plan.formulas import Form, shown
 from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.labels import Protected
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.scalars import Ref, Scalar, StagedMember, StagedValue
-from gateway.plan.text import text
+from gateway.plan.sql_text import text
 from gateway.plan.types import BOOLEAN
 
 

@@ -5,14 +5,13 @@ from binding.clinic import CLINIC
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Empty, Passing, Release, Stage
-from gateway.binding.given import Given
-from gateway.binding.parameters import literals
-from gateway.binding.remembered import Remembered
-from gateway.binding.statement import split
+from gateway.binding.statement_cache import Remembered
+from gateway.binding.text.classify import split
+from gateway.binding.text.parameters import Given, literals
 from gateway.errors import Code, Refusal, UnsupportedSql
-from gateway.plan.explain import explain
+from gateway.plan.print import explain
 from gateway.plan.scalars import Literal
-from gateway.plan.text import literal
+from gateway.plan.sql_text import literal
 from gateway.plan.types import INTEGER, TEXT
 
 

@@ -6,17 +6,15 @@ import pytest
 from binding.corpus import Slot, accepted, calls, refused, shown
 from sqlglot import exp
 
-from gateway.binding import (
-    formats,
-    intervals,
-    measures,
-    session_settings,
-    shapes,
-    statement,
-    windows,
-)
+from gateway.binding import aggregates as measures
+from gateway.binding import constants as intervals
+from gateway.binding import format_keys as formats
+from gateway.binding import windows
 from gateway.binding.functions import AGED, EXTRACTED, FUNCTIONS, TRUNCATED
-from gateway.binding.statement import Kind, classify
+from gateway.binding.text import allowlist as shapes
+from gateway.binding.text import classify as statement
+from gateway.binding.text import session_settings
+from gateway.binding.text.classify import Kind, classify
 from gateway.errors import REASON, Code, Reason
 
 UNSHOWN: dict[Slot, str] = {

@@ -9,8 +9,8 @@ from binding.clinic import CLINIC
 from gateway.binding.bind import bind, parse
 from gateway.binding.bound import Cut
 from gateway.binding.guards import can_raise, with_guards
-from gateway.binding.limits import tokens_of
 from gateway.binding.staging import rendered
+from gateway.binding.text.limits import tokens_of
 from gateway.errors import Refusal
 from gateway.twin import Twin, TwinRefused, TwinSession, visible_tables
 

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from gateway.binding.bind import bind, parse
 from gateway.binding.bound import Cut
-from gateway.binding.limits import tokens_of
-from gateway.binding.scalars import Scalars
+from gateway.binding.expressions import Scalars
 from gateway.binding.scope import Scope, Source, Visible
-from gateway.binding.texts import without_intervals
+from gateway.binding.text.limits import tokens_of
+from gateway.binding.text.round_trip import without_intervals
 from gateway.errors import Refusal
 from gateway.plan.fields import Field
 from gateway.plan.node import nodes
 from gateway.plan.relations import Filter, Scan
 from gateway.plan.scalars import Ref, Scalar, StagedMember, StagedValue, walk
-from gateway.plan.text import text
+from gateway.plan.sql_text import text
 
 ACCEPTED = [case for case in every() if not case.refused]
 

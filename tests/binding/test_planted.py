@@ -10,11 +10,11 @@ from sqlglot import exp
 
 from gateway.binding.bind import bind, parse
 from gateway.binding.bound import Cut, Empty
-from gateway.binding.dialect import DIALECT
-from gateway.binding.explained import explained
-from gateway.binding.limits import tokens_of
-from gateway.binding.statement import Kind, classify
-from gateway.binding.texts import without_intervals
+from gateway.binding.print import explained
+from gateway.binding.text.classify import Kind, classify
+from gateway.binding.text.dialect import DIALECT
+from gateway.binding.text.limits import tokens_of
+from gateway.binding.text.round_trip import without_intervals
 from gateway.errors import Refusal
 
 QUERIES = [

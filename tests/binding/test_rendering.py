@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
 from gateway.errors import Refusal
-from gateway.plan.explain import explain
 from gateway.plan.grouping import Aggregate
+from gateway.plan.print import explain
 from gateway.plan.uses import uses
 
 CASES = [case for case in every() if not case.refused and "release" in case.expected]

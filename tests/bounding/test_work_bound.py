@@ -7,18 +7,21 @@ from typing import Final
 import pytest
 from property.asked import NOW, golden, statement
 
+from gateway.binding.expressions import _ARITHMETIC, _COMPARISONS, _PATTERNS
 from gateway.binding.functions import FUNCTIONS
-from gateway.binding.scalars import _ARITHMETIC, _COMPARISONS, _PATTERNS
 from gateway.bounding.bound_joins import MOST_PAIRS
-from gateway.bounding.bound_release import bound_release
+from gateway.bounding.bounded_release import bound_release
 from gateway.bounding.complete_window_order import complete_window_order
 from gateway.bounding.cost_classes import CLASSES
 from gateway.bounding.work_bound import MOST_HELD, MOST_WORK, check_work
 from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
-from gateway.engines import scalars_choices, scalars_numbers, scalars_text, scalars_times
-from gateway.engines.scalars import _TRUTHS
+from gateway.engines.sql import choices as scalars_choices
+from gateway.engines.sql import numbers as scalars_numbers
+from gateway.engines.sql import text as scalars_text
+from gateway.engines.sql import times as scalars_times
+from gateway.engines.sql.expressions import _TRUTHS
 from gateway.errors import Code, Refusal
 from gateway.plan.node import nodes
 from gateway.plan.relations import Window

@@ -12,11 +12,11 @@ from pathlib import Path
 
 from fix_ledger import NOON, asked, question
 
-from gateway.charging import charge_question
 from gateway.config import Settings
 from gateway.errors import BudgetExhausted
 from gateway.events import Committed, Event
-from gateway.store.state import State, open_state
+from gateway.stages.charge import charge_question
+from gateway.state.open import State, open_state
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
 

@@ -26,13 +26,13 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from gateway.budget import confined
+from gateway.budget import parallel_composition as confined
 from gateway.budget.account import Amounts, Balance, Currency
 from gateway.budget.charge import Owed
-from gateway.budget.giving import MOST_CELLS
+from gateway.budget.cost_split import MOST_CELLS
 from gateway.config import Settings
 from gateway.errors import BudgetExhausted, Code
-from gateway.store.state import State
+from gateway.state.open import State
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
 from gateway.trail.verify import verify

@@ -7,7 +7,7 @@ from fix_cells import A, B, C, charge_on, confined
 from fix_gateway import ALICE, CLINIC, TEAM, Clerk, House
 from sqlalchemy import Connection
 
-from gateway.budget import gap
+from gateway.budget import restore_gap as gap
 from gateway.budget.charge import Receipt
 from gateway.errors import BudgetExhausted
 

@@ -19,7 +19,7 @@ from gateway.budget.account import Currency
 from gateway.budget.charge import Idempotency, Receipt
 from gateway.config import Settings
 from gateway.errors import BudgetExhausted, Code, Refusal
-from gateway.store.state import open_state
+from gateway.state.open import open_state
 from gateway.trail.append import Trail
 
 ONCE = Idempotency("key-1", "digest-1")

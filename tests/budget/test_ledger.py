@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 
 from gateway.budget.account import Currency, Every
 from gateway.budget.charge import ChargeRequest, Measurement
-from gateway.charging import charge_question
 from gateway.errors import BudgetExhausted, Code, NotPermitted
+from gateway.stages.charge import charge_question
 from gateway.units import Delta, Epsilon
 
 _FITS = [

@@ -26,7 +26,7 @@ from sqlalchemy import text
 from gateway.budget.account import Currency, Every, Limits
 from gateway.config import Settings
 from gateway.errors import BudgetExhausted, Code
-from gateway.store.state import State
+from gateway.state.open import State
 from gateway.trail.append import Trail
 
 # few values, so that sums meet caps exactly again and again

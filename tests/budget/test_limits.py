@@ -17,7 +17,7 @@ from fix_ledger import (
     refused,
 )
 
-from gateway.administering import declare_ledger
+from gateway.admin.actions import declare_ledger
 from gateway.budget.account import Currency, Ledger
 from gateway.budget.charge import ChargeRequest, Measurement
 from gateway.errors import Code, OperatorError

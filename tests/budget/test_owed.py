@@ -21,7 +21,7 @@ from gateway.budget.account import Currency, Every
 from gateway.budget.charge import ChargeRequest, Idempotency, Measurement, Owed, Receipt
 from gateway.config import Settings
 from gateway.errors import BudgetExhausted, Code
-from gateway.store.state import open_state
+from gateway.state.open import open_state
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
 from gateway.trail.verify import verify

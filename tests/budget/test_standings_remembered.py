@@ -6,9 +6,9 @@ from fix_ledger import ALICE, BOB, BOTH, CLINIC, ONCOLOGY, Bank, limits, open_tr
 from fix_state import AUDIT_SECRET
 
 from gateway.budget.account import Currency, Every
-from gateway.budget.standing import Standing, standings, standings_on_paths
+from gateway.budget.report import Standing, standings, standings_on_paths
 from gateway.config import Settings
-from gateway.store.state import open_state
+from gateway.state.open import open_state
 
 _LATE = datetime(2026, 3, 18, 23, 59, 59, tzinfo=UTC)
 

@@ -26,8 +26,8 @@ from hypothesis import strategies as st
 
 from gateway.budget.account import Currency, Every
 from gateway.budget.charge import Receipt
-from gateway.charging import charge_question
 from gateway.errors import Code
+from gateway.stages.charge import charge_question
 from gateway.units import Epsilon
 
 _BOUNDARIES = [

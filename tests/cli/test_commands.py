@@ -23,12 +23,12 @@ from fix_gateway import (
     limits,
 )
 
-from gateway.administering import declare_ledger
+from gateway.admin.actions import declare_ledger
+from gateway.auth.keys import parse_key
 from gateway.budget.account import Currency, Ledger
 from gateway.errors import BudgetExhausted
-from gateway.identity.keys import parse_key
-from gateway.store.position import GENESIS
-from gateway.trail.canonical import canonical
+from gateway.state.anchor import GENESIS
+from gateway.trail.chain import canonical
 
 # ---- subject ----
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from gateway.admin.explain import Compared, Explained, explained_json, explained_text
 from gateway.cli import main
-from gateway.explaining import Compared, Explained, explained_json, explained_text
-from gateway.policy.applying import Applying
-from gateway.policy.rules import Unread
+from gateway.policy.applicable import Applying
+from gateway.policy.policy import Unread
 from gateway.twin import Twin
 
 POLICIES = Path(__file__).parents[2] / "policies"

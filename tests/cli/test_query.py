@@ -15,10 +15,10 @@ from frontends.rest.questioning import COUNT, ESTIMATE, Behind, answering
 
 from gateway.cli import main, query
 from gateway.errors import Code, Refusal, Unbounded
-from gateway.frontends.rest.answered import answer_json
-from gateway.frontends.rest.doors import QuestionDoor
+from gateway.frontends.rest.gateway_api import QuestionDoor
 from gateway.policy.subjects import Subject
-from gateway.question import Accuracy, Answer, AnswerColumn, Request, Reused
+from gateway.requests.answer_json import answer_json
+from gateway.requests.request import Accuracy, Answer, AnswerColumn, Request, Reused
 from gateway.units import Delta, Epsilon
 
 

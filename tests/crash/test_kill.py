@@ -20,9 +20,9 @@ from fix_state import AUDIT_SECRET
 from sqlalchemy import text
 
 from gateway.config import Settings
-from gateway.store.anchor import Anchor
-from gateway.store.connect import engine_for
-from gateway.store.state import open_state
+from gateway.state.anchor import Anchor
+from gateway.state.connections import engine_for
+from gateway.state.open import open_state
 from gateway.trail.append import Trail
 
 _WORKER = Path(__file__).with_name("worker.py")

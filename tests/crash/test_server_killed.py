@@ -13,10 +13,10 @@ import pytest
 from fix_ledger import ALICE, Bank, audit, limits
 from fix_state import AUDIT_SECRET, scratch_server, settings_on
 
-from gateway.embedded import Lease, open_server
 from gateway.errors import Code, Refusal
-from gateway.store.logins import embedded_urls
-from gateway.store.state import open_state, upgrade_state
+from gateway.postgres_server import Lease, open_server
+from gateway.state.logins import embedded_urls
+from gateway.state.open import open_state, upgrade_state
 from gateway.trail.append import Trail
 
 

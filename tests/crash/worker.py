@@ -21,11 +21,11 @@ from typing import Any
 
 from fix_ledger import ALICE, NOON, asked, question
 
-from gateway.charging import charge_question
 from gateway.config import Settings
 from gateway.errors import Refusal
-from gateway.store import anchor, journal
-from gateway.store.state import State, open_state
+from gateway.stages.charge import charge_question
+from gateway.state import anchor, journal
+from gateway.state.open import State, open_state
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
 

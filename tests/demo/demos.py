@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from gateway.embedded import discard_home
-from gateway.embedded.places import open_home, recorded_place
+from gateway.postgres_server import discard_home
+from gateway.postgres_server.directories import open_home, recorded_place
 
 ROOT = Path(__file__).parents[2]
 COMMAND = Path(sys.executable).with_name("gateway")

@@ -18,7 +18,7 @@ from demo.demos import ROOT, Ground, Serving, alive, in_order
 from fix_embedded import twin_server
 
 from gateway.errors import Code
-from gateway.policy.yaml_text import parse_yaml
+from gateway.policy.yaml import parse_yaml
 
 # What each stop asks, and the status it comes back with.
 STOPS = [

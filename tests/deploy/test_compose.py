@@ -8,7 +8,7 @@ from deploy import dockerfile
 from gateway.config import load_settings
 from gateway.sample.command import READER_PASSWORD
 from gateway.sample.command import build_parser as sample_parser
-from gateway.sample.into_postgres import Reader
+from gateway.sample.postgres_loader import Reader
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docker-compose.yml").read_text()

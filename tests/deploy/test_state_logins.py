@@ -11,9 +11,9 @@ from fix_sample import plain
 from psycopg import sql
 from sqlalchemy.engine import URL
 
-from gateway.embedded import Lease
-from gateway.store.logins import StateUrls
-from gateway.store.state import upgrade_state
+from gateway.postgres_server import Lease
+from gateway.state.logins import StateUrls
+from gateway.state.open import upgrade_state
 
 SCRIPT = Path(__file__).parents[2] / "deploy" / "state-logins.sql"
 PASSWORDS = {"gateway_owner": "owner's \\ pass", "gateway_app": "$app $pass$"}

@@ -8,23 +8,19 @@ from binding.clinic import CLINIC
 from docs.markdown import prose, sections
 from docs.sql_limits import LIMITS
 
-from gateway.binding import (
-    constants,
-    ends,
-    formats,
-    functions,
-    intervals,
-    measures,
-    scalars,
-    session_settings,
-    spellings,
-    statement,
-    windows,
-)
+from gateway.binding import aggregates as measures
+from gateway.binding import constants, functions, windows
+from gateway.binding import constants as intervals
+from gateway.binding import expressions as scalars
+from gateway.binding import extensions as ends
+from gateway.binding import extensions as spellings
+from gateway.binding import format_keys as formats
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Passing
-from gateway.binding.describing import Describe
-from gateway.catalog.own import OWN_TABLES, SCHEMA
+from gateway.binding.describe import Describe
+from gateway.binding.text import classify as statement
+from gateway.binding.text import session_settings
+from gateway.catalog.system_tables import OWN_TABLES, SCHEMA
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.errors import TITLE, Code, Reason, Refusal, UnsupportedSql
 from gateway.plan.types import NUMBERS

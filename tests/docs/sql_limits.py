@@ -3,17 +3,13 @@
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from gateway.binding import (
-    calls,
-    constants,
-    intervals,
-    items,
-    limits,
-    scalars,
-    shapes,
-    statement,
-    windows,
-)
+from gateway.binding import calls, constants, windows
+from gateway.binding import constants as intervals
+from gateway.binding import expressions as scalars
+from gateway.binding import select_list as items
+from gateway.binding.text import allowlist as shapes
+from gateway.binding.text import classify as statement
+from gateway.binding.text import limits
 from gateway.errors import Code
 from gateway.plan import node
 

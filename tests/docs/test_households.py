@@ -8,14 +8,14 @@ import pytest
 from docs.checks import ROOT
 from endtoend.house import AskedGateway, a_gateway
 
+from gateway.admin.open_accounts import ledger_of, limits_of
 from gateway.budget.account import Currency
-from gateway.budget.several import for_several
+from gateway.budget.group_privacy import for_several
 from gateway.errors import Code, Refusal
-from gateway.opening import ledger_of, limits_of
-from gateway.policy.load import load_policies
-from gateway.question import Answer
+from gateway.policy.files.load import load_policies
+from gateway.requests.request import Answer
 from gateway.sample.clinic import Clinic
-from gateway.sample.into_duckdb import load_into_duckdb
+from gateway.sample.duckdb_loader import load_into_duckdb
 
 POLICY = (ROOT / "docs" / "examples" / "households.yaml").read_text()
 _PEOPLE, _SIZE = 2_000, 3

@@ -7,12 +7,12 @@ import pytest
 from fix_gateway import ALICE, KEY, Clerk
 from fix_state import AUDIT_SECRET, StateServer, settings_on
 
+from gateway.admin.restore import restore
 from gateway.app import open_ground
-from gateway.budget.standing import standings
+from gateway.budget.report import standings
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
-from gateway.restoring import restore
-from gateway.store.backup import write_backup
+from gateway.state.backup import write_backup
 
 
 def ask(settings: Settings, number: int, price: str) -> None:

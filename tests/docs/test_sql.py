@@ -12,8 +12,8 @@ from docs.sql_limits import LIMITS
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, ResultColumn
-from gateway.binding.describing import Describe
-from gateway.binding.explained import explained
+from gateway.binding.describe import Describe
+from gateway.binding.print import explained
 from gateway.catalog.domains import Anything
 from gateway.catalog.tables import Column, Dataset, Table
 from gateway.catalog.types import parse_type

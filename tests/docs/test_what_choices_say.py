@@ -11,8 +11,9 @@ from docs.sql import table, words
 from noise.choices import exponential, flipping
 from sensitivity.asked import analysed
 
-from gateway.binding import measures, spellings
-from gateway.noise.pricing import slots_of
+from gateway.binding import aggregates as measures
+from gateway.binding import extensions as spellings
+from gateway.noise.allocation import slots_of
 from gateway.noise.selection import selection_for, selection_within
 
 TEXT: Final = (ROOT / "docs" / "sql.md").read_text()

@@ -9,7 +9,7 @@ from docs.worked import Clinic
 
 from docs import worked
 from gateway.budget.account import Currency
-from gateway.store.state import State
+from gateway.state.open import State
 from gateway.trail.append import Trail
 
 TEXT = (ROOT / "docs" / "budget.md").read_text()

@@ -16,10 +16,18 @@ NOWHERE = re.compile(
 )
 # What a reader of documents would wonder about.
 NOT_IN_DOCUMENTS = re.compile(
-    rf"{NOWHERE.pattern}|\bsessions?\b|\bA\.?I\b\.?|/work\b|\bLLMs?\b", re.IGNORECASE
+    rf"{NOWHERE.pattern}|\b(?:this|last|next|earlier|work|coding|chat) sessions?\b|\bA\.?I\b\.?|/work\b|\bLLMs?\b",
+    re.IGNORECASE,
 )
 
-EXAMPLES = ("a session", "Sandbox", "with AI", "see /work", "an LLM", "https://pypi.org/simple")
+EXAMPLES = (
+    "an earlier session",
+    "Sandbox",
+    "with AI",
+    "see /work",
+    "an LLM",
+    "https://pypi.org/simple",
+)
 
 _MADE = {"privacy_gateway.egg-info", "__pycache__", ".hypothesis"}
 _TOPS = ("gateway", "migrations", "policies", "deploy", "bench", "tests", "docs", ".ci")

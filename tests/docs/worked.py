@@ -9,17 +9,17 @@ from pathlib import Path
 
 from sqlalchemy import Engine
 
-from gateway.administering import declare_account, declare_ledger
+from gateway.admin.actions import declare_account, declare_ledger
+from gateway.admin.open_accounts import limits_of
 from gateway.budget.account import Account, Currency, Ledger, Limits, cost_on_path
 from gateway.budget.charge import ChargeRequest, Measurement
-from gateway.budget.several import MANY, for_several
-from gateway.budget.standing import standings
-from gateway.charging import charge_question
+from gateway.budget.group_privacy import MANY, for_several
+from gateway.budget.report import standings
 from gateway.errors import Refusal
-from gateway.opening import limits_of
-from gateway.policy.entitled import entitlement
-from gateway.policy.load import read_policies
-from gateway.store.journal import Journal
+from gateway.policy.account_limits import entitlement
+from gateway.policy.files.load import read_policies
+from gateway.stages.charge import charge_question
+from gateway.state.journal import Journal
 from gateway.trail.append import Trail
 from gateway.trail.record import Asked
 from gateway.units import Delta, Epsilon

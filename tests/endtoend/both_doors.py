@@ -17,7 +17,7 @@ from endtoend.reuse.clinics import AUDIT, SUBJECTS, policy
 from fix_gateway import Client
 from sqlalchemy import URL
 
-from gateway.administering import create_key
+from gateway.admin.actions import create_key
 from gateway.app import (
     Ground,
     open_asking,
@@ -28,11 +28,11 @@ from gateway.app import (
     rest_doors,
     serving_wire,
 )
+from gateway.auth.issue import KeyOrder
 from gateway.config import SettingsApart
 from gateway.events import Crashed, Event
 from gateway.frontends.rest.app import create_app
-from gateway.identity.issue import KeyOrder
-from gateway.observing.metrics import Metrics, both
+from gateway.telemetry.metrics import Metrics, both
 
 HOST: Final = "127.0.0.1"
 SHARED, AUDITED = "shared", "audited"

@@ -14,9 +14,9 @@ from psycopg import sql
 from sqlalchemy import URL
 
 from gateway.budget.charge import Receipt
-from gateway.charging import charge_question
-from gateway.embedded import Lease
 from gateway.errors import Refusal
+from gateway.postgres_server import Lease
+from gateway.stages.charge import charge_question
 from gateway.trail.record import Kind
 from gateway.trail.search import Wanted, latest
 
@@ -88,7 +88,7 @@ class Changing:
             return receipt
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("gateway.buying.charge_question", charged)
+            patch.setattr("gateway.stages.quote.charge_question", charged)
             yield
 
     def lent(self) -> int:

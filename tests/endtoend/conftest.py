@@ -12,7 +12,7 @@ from endtoend.plain import plain_connection
 from endtoend.policies import policy
 from sqlalchemy import URL
 
-from gateway.embedded import Lease
+from gateway.postgres_server import Lease
 
 
 @dataclass(frozen=True)

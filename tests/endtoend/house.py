@@ -18,13 +18,13 @@ from psycopg import sql
 from sqlalchemy import URL
 
 from gateway.app import Ground, open_asking, open_ground, open_policies, open_twin_of
-from gateway.asking import Asking
 from gateway.config import SettingsApart
-from gateway.embedded import Lease
 from gateway.errors import Refusal
 from gateway.events import Crashed, Event
 from gateway.policy.subjects import Subject
-from gateway.question import Answer, Request
+from gateway.postgres_server import Lease
+from gateway.query_service import Asking
+from gateway.requests.request import Answer, Request
 
 Environment = Mapping[str, str]
 

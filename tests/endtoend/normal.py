@@ -16,7 +16,7 @@ import sqlglot
 from endtoend.plain import Result
 from sqlglot import exp
 
-from gateway.question import Answer
+from gateway.requests.request import Answer
 
 Row = tuple[str | None, ...]
 _DIGITS: Final = {"numeric": 12, "double precision": 9, "real": 5}

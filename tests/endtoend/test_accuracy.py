@@ -11,15 +11,15 @@ from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
 from endtoend.people import rows
 from endtoend.policies import policy
 
-from gateway.accuracy import with_margins
 from gateway.binding.bound import Cut
 from gateway.budget.account import cost_on_path
+from gateway.datasets.bind_question import understand
 from gateway.errors import Code, SyntaxRefused
 from gateway.pipeline import analysed, asked
-from gateway.pricing import Spending, bought, estimated, limits_on_path
-from gateway.question import Accuracy, Answer, Estimate, Request
+from gateway.pricing.accuracy import with_margins
+from gateway.pricing.price import Spending, bought, estimated, limits_on_path
+from gateway.requests.request import Accuracy, Answer, Estimate, Request
 from gateway.trail.search import every
-from gateway.understanding import understand
 from gateway.units import Epsilon
 
 _DATASETS = {"laplace": "laplace", "gaussian": "gaussian", "found": "gaussian"}

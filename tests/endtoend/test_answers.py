@@ -20,7 +20,7 @@ from endtoend.house import AskedGateway
 from endtoend.normal import differences, is_ordered, without_empty_groups
 from endtoend.plain import Result, plain_result
 
-from gateway.binding.measures import AGGREGATES, REFUSED
+from gateway.binding.aggregates import AGGREGATES, REFUSED
 from gateway.errors import Code, Refusal
 
 _CASES = [one for one in cases() if one.topic != "listed"]

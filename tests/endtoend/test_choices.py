@@ -9,7 +9,7 @@ import pytest
 from endtoend.house import AskedGateway
 
 from gateway.errors import Code, Refusal
-from gateway.question import Accuracy, Answer, Request
+from gateway.requests.request import Accuracy, Answer, Request
 from gateway.units import Epsilon
 
 _M = "percentile_disc(0.5) WITHIN GROUP (ORDER BY income) AS m"

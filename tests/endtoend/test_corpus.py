@@ -8,7 +8,7 @@ from endtoend.corpus import bugs
 from endtoend.house import AskedGateway
 
 from gateway.errors import InternalError
-from gateway.source_access import SourceAccess
+from gateway.stages.source_access import SourceAccess
 
 _CASES = every()
 # every refused statement is refused within milliseconds; of the accepted ones a sample runs

@@ -7,12 +7,12 @@ import pytest
 from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
 from endtoend.policies import policy
 
-from gateway.foretelling import foretold
-from gateway.policy.load import LoadedPolicies, load_policies
-from gateway.question import Request
+from gateway.admin.explain_cost import foretold
+from gateway.datasets.bind_question import Question, understand
+from gateway.datasets.view import Views
+from gateway.policy.files.load import LoadedPolicies, load_policies
+from gateway.requests.request import Request
 from gateway.trail.append import utc_now
-from gateway.understanding import Question, understand
-from gateway.views import Views
 
 _DATASETS = {"laplace": "laplace", "gaussian": "gaussian", "auto": "auto"}
 

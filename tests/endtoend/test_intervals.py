@@ -6,7 +6,7 @@ import psycopg
 import pytest
 from endtoend.house import AskedGateway
 
-from gateway.question import Answer, Request
+from gateway.requests.request import Answer, Request
 from gateway.units import Epsilon
 
 _N = "SELECT region, COUNT(*) AS n, AVG(income) AS x FROM patients GROUP BY region"

@@ -13,13 +13,13 @@ from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
 from endtoend.policies import policy
 from sqlalchemy import func, select
 
-from gateway.asking import Asking
 from gateway.errors import Code, Refusal
-from gateway.kept import Kept
 from gateway.noise.entropy import SYSTEM_ENTROPY, Entropy
-from gateway.pacing import Pace
-from gateway.question import Answer, Request
-from gateway.store.tables import charges
+from gateway.query_service import Asking
+from gateway.requests.idempotency import Kept
+from gateway.requests.request import Answer, Request
+from gateway.stages.reply_grid import Pace
+from gateway.state.tables import charges
 from gateway.trail.append import utc_now
 
 _COUNT = "SELECT COUNT(*), AVG(income) FROM patients"

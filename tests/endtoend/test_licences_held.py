@@ -9,10 +9,10 @@ from endtoend.policies import policy
 from engines.sources import connections_of
 from sqlalchemy import event
 
-from gateway.embedded import Lease
 from gateway.engines import postgresql_digest
-from gateway.engines.shard_sizes import MANY_ROWS
+from gateway.engines.shard_count import MANY_ROWS
 from gateway.errors import Code
+from gateway.postgres_server import Lease
 from gateway.trail.record import Kind
 
 TWICE = 24  # persons whose rows are there twice in the other table

@@ -9,10 +9,10 @@ import pytest
 from endtoend.changing import DATASET, PERSONS, Changing, changing
 from endtoend.house import dsn
 
-from gateway.embedded import Lease
 from gateway.engines import versions
 from gateway.errors import BackendUnavailable, Code, InternalError, Refusal
-from gateway.question import Request
+from gateway.postgres_server import Lease
+from gateway.requests.request import Request
 from gateway.trail.record import Kind
 
 _COUNT = "SELECT COUNT(*) FROM patients"
@@ -125,9 +125,9 @@ def test_connections_are_given_back_however_questions_end(
             assert refusal.code is Code.SOURCE_CANCELLED  # noqa: PT017 - an answer may be faster
     assert clinic.lent() == 0
     for stage in (
-        "gateway.executing.add_noise",
-        "gateway.buying._contents",
-        "gateway.buying._paid",
+        "gateway.stages.execute.add_noise",
+        "gateway.stages.quote._contents",
+        "gateway.stages.quote._paid",
     ):
         with monkeypatch.context() as patch:
             patch.setattr(stage, _broken)

@@ -8,7 +8,7 @@ from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
 from endtoend.policies import policy
 
 from gateway.errors import Code, Refusal
-from gateway.question import Answer, Request
+from gateway.requests.request import Answer, Request
 
 _COUNT, _INCOME, _COST = 10, 30_000, 250
 _COLUMNS = (

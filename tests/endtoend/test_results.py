@@ -17,8 +17,8 @@ from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
 from endtoend.policies import policy
 
 from gateway.errors import Code, Refusal
-from gateway.pacing import Pace
-from gateway.question import Answer, Request
+from gateway.requests.request import Answer, Request
+from gateway.stages.reply_grid import Pace
 
 _LEAST = 20  # north has 36, east 24, south 20, west 12, and nowhere 4
 _BLANK = {"west", None}

@@ -9,7 +9,7 @@ from endtoend.both_doors import AUDITED, AskedDataset, BothDoors, both_doors
 from endtoend.reuse.clinics import PRICE
 from psycopg import errors
 
-from gateway.frontends.rest.shapes import AnswerShape, EstimateShape, QueriesShape
+from gateway.frontends.rest.schemas import AnswerShape, EstimateShape, QueriesShape
 
 _ALL = "SELECT COUNT(*) AS n FROM patients"
 _BUT_ONE_YEAR = "SELECT COUNT(*) FROM patients WHERE birth_year <> 1962"

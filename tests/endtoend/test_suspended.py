@@ -13,12 +13,12 @@ from endtoend.policies import policy
 
 from gateway.app import rest_doors, roster_of
 from gateway.computation import Computation, Ended
-from gateway.embedded import Lease
 from gateway.engines.source import Source
 from gateway.errors import Code, Refusal, SourceStopped
 from gateway.events import SubjectSuspended
-from gateway.observing.metrics import Metrics
-from gateway.question import Request
+from gateway.postgres_server import Lease
+from gateway.requests.request import Request
+from gateway.telemetry.metrics import Metrics
 from gateway.trail.record import Kind
 from gateway.trail.search import Wanted, latest
 from gateway.units import Epsilon

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from endtoend.house import AskedGateway
 
-from gateway import answering, pipeline
+from gateway import pipeline
 from gateway.errors import Refusal
-from gateway.finishing import UNDEFINED, finish
-from gateway.question import Request
+from gateway.requests.request import Request
+from gateway.results.constants import UNDEFINED, finish
+from gateway.stages import finish as answering
 from gateway.trail.record import Kind
 from gateway.trail.search import Wanted, latest
 

@@ -6,7 +6,7 @@ import pytest
 from engines.extremes import Databases, fill
 from sqlalchemy import StaticPool, create_engine, text
 
-from gateway.embedded import Lease
+from gateway.postgres_server import Lease
 
 
 @pytest.fixture(scope="module")

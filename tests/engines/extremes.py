@@ -16,18 +16,18 @@ from sqlalchemy.exc import DBAPIError
 from sqlglot import exp
 
 from gateway.binding.bind import parse
-from gateway.binding.limits import tokens_of
-from gateway.binding.scalars import Scalars as Binder
+from gateway.binding.expressions import Scalars as Binder
 from gateway.binding.scope import Visible
+from gateway.binding.text.limits import tokens_of
 from gateway.catalog.domains import Anything, Bound, Domain, Interval
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import parse_type
-from gateway.engines.expressing import Dialect, Sql
-from gateway.engines.scalars import Scalars, enforced
-from gateway.engines.staged import StagedRows
+from gateway.engines.sql.expressions import Scalars, enforced
+from gateway.engines.sql.interfaces import Dialect, Sql
+from gateway.engines.staged_rows import StagedRows
 from gateway.plan.relations import Scan
 from gateway.plan.scalars import Scalar
-from gateway.sensitivity.ranges import Range, ranges_of
+from gateway.ranges.relations import Range, ranges_of
 
 _ONE: Final = Fraction(1)
 

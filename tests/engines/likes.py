@@ -10,10 +10,10 @@ from typing import Final
 from engines.extremes import Databases
 from sqlalchemy import Connection, column, select, text
 
-from gateway.engines.expressing import Dialect
-from gateway.engines.like_pattern import is_like
-from gateway.engines.scalars_pieces import binary
-from gateway.plan.like import read_pattern
+from gateway.engines.sql.interfaces import Dialect
+from gateway.engines.sql.like import is_like
+from gateway.engines.sql.pieces import binary
+from gateway.plan.like_pattern import read_pattern
 
 _LETTERS: Final = "aaab"
 _OTHERS: Final = "AÄ日😀.^$*+?()[]{}|-'\"/ \n\t0"

@@ -10,11 +10,11 @@ from sqlalchemy import BigInteger, Double, Numeric, case, cast, func, literal, n
 from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import Family
-from gateway.engines.expressing import Dialect, Expressions, Sql
-from gateway.engines.staged import StagedRows
+from gateway.engines.sql.interfaces import Dialect, Expressions, Sql
+from gateway.engines.staged_rows import StagedRows
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
+from gateway.ranges.relations import Range
 from gateway.sensitivity.measurement import Total
-from gateway.sensitivity.ranges import Range
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "=": eq,

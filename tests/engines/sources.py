@@ -12,9 +12,8 @@ import pyarrow as pa
 from fix_sample import plain
 from sqlalchemy import URL, column, select, text
 
-from gateway.engines.connect import reading_source
-from gateway.engines.connections import Connections
-from gateway.engines.described import Described, describe
+from gateway.engines.catalog.describe import Described, describe
+from gateway.engines.connections import Connections, reading_source
 from gateway.engines.source import Source
 
 _PATIENCE_S: Final = 60.0

@@ -8,11 +8,11 @@ from typing import Final
 import pytest
 from engines.extremes import Databases, answers, bound, scalars
 
-from gateway.engines.expressing import Dialect, Sql
+from gateway.engines.sql.interfaces import Dialect, Sql
 from gateway.errors import Refusal
-from gateway.plan import affine_forms
-from gateway.plan.affine_forms import Form
-from gateway.plan.affinity import Affinity
+from gateway.plan import affine_rounding as affine_forms
+from gateway.plan.affine import Affinity
+from gateway.plan.affine_rounding import Form
 from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, walk
 
 _SEED: Final = 20_261_119

@@ -7,8 +7,8 @@ from sqlalchemy import ColumnClause, column
 from sqlalchemy.sql import visitors
 
 from gateway.bounding.work_bound import Work, work_of
-from gateway.engines.expressing import Dialect, Sql
-from gateway.engines.scalars import Scalars
+from gateway.engines.sql.expressions import Scalars
+from gateway.engines.sql.interfaces import Dialect, Sql
 from gateway.errors import Refusal
 from gateway.plan.scalars import Ref, walk
 

@@ -17,15 +17,14 @@ from engines.sources import connections_of, insert_in_duckdb
 from fix_sample import plain
 from sqlalchemy import URL
 
-from gateway.bounding.bound_release import bound_release
-from gateway.bounding.bounded import BoundedRelease
+from gateway.bounding.bounded_release import BoundedRelease, bound_release
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.catalog.values import Value
-from gateway.engines.scalars import TotalScalars
-from gateway.engines.shown import bound
 from gateway.engines.source import Source
+from gateway.engines.sql.expressions import TotalScalars
+from gateway.engines.sql.group_keys import bound
 from gateway.exact import ExactHistogram
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate

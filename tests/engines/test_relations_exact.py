@@ -12,14 +12,14 @@ from fix_sample import plain
 from sqlalchemy import URL
 
 from gateway.bounding.bound_joins import bound_joins
-from gateway.bounding.bounded import BoundedRelease
+from gateway.bounding.bounded_release import BoundedRelease
 from gateway.bounding.complete_window_order import complete_window_order
 from gateway.bounding.licences import Licences
 from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.engines.source import Source
-from gateway.engines.staged import StagedRows
+from gateway.engines.staged_rows import StagedRows
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.fields import Field
 from gateway.plan.grouping import PerUnit

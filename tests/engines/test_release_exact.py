@@ -20,8 +20,7 @@ from fix_sample import plain
 from sqlalchemy import URL, text
 from sqlalchemy.exc import DBAPIError
 
-from gateway.bounding.bound_release import bound_release
-from gateway.bounding.bounded import BoundedRelease
+from gateway.bounding.bounded_release import BoundedRelease, bound_release
 from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type

@@ -16,10 +16,10 @@ from sensitivity.asked import analysed, dataset, whole
 from sensitivity.released import Exact, Person, released
 from sqlalchemy import URL
 
-from gateway.bounding.bound_release import bound_release
+from gateway.bounding.bounded_release import bound_release
 from gateway.catalog.domains import Domain, Interval, Values
-from gateway.engines.scalars import TotalScalars
 from gateway.engines.source import Source
+from gateway.engines.sql.expressions import TotalScalars
 from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.measurement import Products, Squares
 

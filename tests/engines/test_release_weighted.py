@@ -19,11 +19,10 @@ from engines.test_release_exact import (
     some_rows,
 )
 
-from gateway.bounding.bound_release import bound_release
-from gateway.bounding.bounded import BoundedRelease
+from gateway.bounding.bounded_release import BoundedRelease, bound_release
 from gateway.sensitivity.analysis import Enumerated
+from gateway.sensitivity.group_weights import Weights
 from gateway.sensitivity.measurement import Slot
-from gateway.sensitivity.weights import Weights
 
 __all__ = ["database"]
 

@@ -22,11 +22,11 @@ from sqlalchemy import column, select, text
 from gateway.catalog.domains import Anything, Interval, Values
 from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import Family, parse_type
-from gateway.engines.enforced_columns import enforced
-from gateway.engines.expressing import Dialect, Sql
-from gateway.engines.reading_values import value_of
-from gateway.engines.scalars import Scalars
-from gateway.engines.staged import StagedRows
+from gateway.engines.exact_rows import value_of
+from gateway.engines.sql.clamp import enforced
+from gateway.engines.sql.expressions import Scalars
+from gateway.engines.sql.interfaces import Dialect, Sql
+from gateway.engines.staged_rows import StagedRows
 from gateway.plan.scalars import Scalar, StagedMember, StagedValue
 from gateway.plan.types import BIGINT, NUMERIC, TEXT
 from gateway.sensitivity.lattice import Lattice

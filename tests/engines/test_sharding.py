@@ -15,14 +15,13 @@ from engines.test_release_exact import SALT, VISITS, Database, Row, release, som
 from fix_sample import plain
 from sqlalchemy import URL, event, text
 
-from gateway.bounding.bounded import BoundedRelease
-from gateway.cancel import Cancel
+from gateway.bounding.bounded_release import BoundedRelease
+from gateway.cancellation import Cancel
 from gateway.catalog.types import parse_type
-from gateway.engines.connect import parts_told, reading_source
-from gateway.engines.connections import Connections
+from gateway.engines.connections import Connections, parts_told, reading_source
 from gateway.engines.failures import Failures
 from gateway.engines.postgresql_preparation import PostgresqlDatabase
-from gateway.engines.shard_sizes import MANY_ROWS, estimated_rows, parts_for
+from gateway.engines.shard_count import MANY_ROWS, estimated_rows, parts_for
 from gateway.engines.source import Source
 from gateway.errors import Code, InternalError, Refusal
 from gateway.events import silent

@@ -17,7 +17,7 @@ import pytest
 from engines.sources import in_duckdb, in_postgresql
 from sqlalchemy import URL, Select, func, literal_column, select, text
 
-from gateway.cancel import Cancel
+from gateway.cancellation import Cancel
 from gateway.computation import Computation, Ended
 from gateway.engines.preparation import Chunks, Database
 from gateway.engines.source import Source

@@ -8,9 +8,9 @@ from sqlalchemy import ColumnElement, column, literal_column, select, table, tex
 
 from gateway.catalog.tables import LONGEST_TEXT, Column, Protection, Table
 from gateway.catalog.types import parse_type
-from gateway.engines.enforced_columns import MOST_BEHIND, enforced, has_short_unit
-from gateway.engines.expressing import Dialect
-from gateway.engines.staged import within_length
+from gateway.engines.sql.clamp import MOST_BEHIND, enforced, has_short_unit
+from gateway.engines.sql.interfaces import Dialect
+from gateway.engines.staged_rows import within_length
 
 TEXT: Final = parse_type("text")
 COLUMN: Final = Column("t", TEXT, max_length=4)

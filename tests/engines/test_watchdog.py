@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from gateway.cancel import Cancel
-from gateway.engines.cancelling import Stopped, Watch, Watchdog
+from gateway.cancellation import Cancel
+from gateway.engines.timeout import Stopped, Watch, Watchdog
 
 _PATIENCE_S = 60.0
 

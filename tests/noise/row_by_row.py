@@ -7,10 +7,10 @@ from fractions import Fraction
 from math import isfinite, sqrt
 
 from gateway.catalog.types import ColumnType, Family, Kind
+from gateway.noise.add_noise import NoisyTable
 from gateway.noise.mechanism import DiscreteLaplace
-from gateway.noise.noisy import NoisyTable
-from gateway.plan.forms import Form, Measured, Number, Over, Plus, Times
-from gateway.sensitivity.formula import Linear, Quotient
+from gateway.plan.formulas import Form, Measured, Number, Over, Plus, Times
+from gateway.sensitivity.formulas import Linear, Quotient
 
 _Z = 1.959963984540054
 _EXCESS = (_Z**3 - 3 * _Z) / 24

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from noise.row_by_row import RowByRow, text_of
 
 from gateway.catalog.types import parse_type
-from gateway.noise.cells import Intervals
+from gateway.intervals.cell_intervals import Intervals
+from gateway.intervals.exact_formulas import ratios
+from gateway.noise.add_noise import NoisyTable
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.noise.noisy import NoisyTable
-from gateway.noise.ratios import ratios
-from gateway.noise.texts import column_texts, interval_texts
-from gateway.plan.forms import Form, Measured, Number, Over, Plus, Times
-from gateway.sensitivity.formula import Linear, Quotient
+from gateway.plan.formulas import Form, Measured, Number, Over, Plus, Times
+from gateway.results.value_texts import column_texts, interval_texts
+from gateway.sensitivity.formulas import Linear, Quotient
 
 TYPES = (
     *("smallint", "integer", "bigint", "real", "double precision", "numeric", "numeric(1,0)"),

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from noise.exact import DIGITS, decimal, tails
 from noise.streams import Stream
 
-from gateway.noise import reach
+from gateway.noise import tail_bounds as reach
 from gateway.noise.mechanism import (
     MANY,
     DiscreteGaussian,
@@ -21,7 +21,7 @@ from gateway.noise.mechanism import (
     laplace_for,
     rounded_up,
 )
-from gateway.noise.reach import SUMMED_VARIANCE, gaussian_reach, laplace_reach
+from gateway.noise.tail_bounds import SUMMED_VARIANCE, gaussian_reach, laplace_reach
 
 POSITIVE = st.fractions(min_value=Fraction(1, 10**40), max_value=10**12)
 SMALL: list[Mechanism] = [

@@ -10,8 +10,8 @@ from noise.choices import DIGITS, exponential, flipping, objects, repeated, wors
 from noise.exact import decimal
 from noise.streams import Stream, Written
 
-from gateway.noise.candidates import BINARY, Proposal, Scores, choose, keeps, proposal
 from gateway.noise.enclosure import decay_bounds
+from gateway.noise.exponential import BINARY, Proposal, Scores, choose, keeps, proposal
 from gateway.noise.selection import (
     PureSelection,
     Selection,

@@ -17,20 +17,20 @@ from sqlalchemy import URL
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
-from gateway.bounding.bound_release import bound_release
+from gateway.bounding.bounded_release import bound_release
 from gateway.catalog.domains import Domain, Interval, Values
 from gateway.catalog.tables import Column, ColumnRef, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.catalog.values import Value
-from gateway.engines.proving import Proven
-from gateway.engines.scalars import TotalScalars
+from gateway.engines.catalog.proofs import Proven
 from gateway.engines.source import Source
+from gateway.engines.sql.expressions import TotalScalars
 from gateway.errors import Refusal
-from gateway.overlap.ground import Ground, ground_of
-from gateway.overlap.immutable import touched
-from gateway.sensitivity.analyse import analyse
+from gateway.regions.partition_cells import touched
+from gateway.regions.scope import Ground, ground_of
 from gateway.sensitivity.analysis import Analysis, Enumerated
-from gateway.sensitivity.rolled import rolled
+from gateway.sensitivity.analyze import analyse
+from gateway.sensitivity.grouping_sets import rolled
 
 NOW: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
 Cell: TypeAlias = tuple[str | None, ...]

@@ -25,9 +25,9 @@ from overlap.confined import (
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
-from gateway.engines.proving import Proven
-from gateway.overlap.ground import ground_json, ground_of_json
-from gateway.overlap.immutable import MOST_CELLS, partition_of, touched
+from gateway.engines.catalog.proofs import Proven
+from gateway.regions.partition_cells import MOST_CELLS, partition_of, touched
+from gateway.regions.scope import ground_json, ground_of_json
 
 
 def _without(*names: str, table: Table = PATIENTS) -> Dataset:

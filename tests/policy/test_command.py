@@ -8,7 +8,7 @@ import pytest
 from fix_policy import BASE
 
 from gateway.cli import main
-from gateway.policy.schema import policy_schema
+from gateway.policy.model import policy_schema
 
 SCHEMA = """
 CREATE TABLE patients (patient_id bigint PRIMARY KEY, region text NOT NULL, birth_year integer

@@ -12,17 +12,17 @@ from fix_sample import plain
 from fix_twin import state as state_is
 from sqlalchemy import URL
 
+from gateway.admin.check_policies import completed
+from gateway.admin.reload_policies import current_policies
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Fetch
 from gateway.catalog.domains import Values
 from gateway.catalog.tables import Dataset, Table
-from gateway.checking import completed
 from gateway.errors import Reason
 from gateway.events import Event, PolicyWarning, silent
-from gateway.governing import current_policies
-from gateway.policy.current import Cause
-from gateway.policy.load import Reading, read_policies
-from gateway.store.state import State
+from gateway.policy.files.load import Reading, read_policies
+from gateway.policy.in_force import Cause
+from gateway.state.open import State
 from gateway.trail.append import Trail
 from gateway.twin import DescribedColumn, Twin, TwinRefused, visible_tables
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.policy.condition import Facts, Outcome, compile_condition
-from gateway.policy.condition_tokens import LONGEST, ConditionUnfit
-from gateway.policy.condition_tree import parse_condition
-from gateway.policy.satisfiable import never
+from gateway.policy.conditions.condition import Facts, Outcome, compile_condition
+from gateway.policy.conditions.lexer import LONGEST, ConditionUnfit
+from gateway.policy.conditions.parser import parse_condition
+from gateway.policy.conditions.satisfiable import never
 
 FACTS: Facts = {
     "subject": {"name": "alice", "role": "researcher", "level": "7", "purposes": ["care", "audit"]},

@@ -12,17 +12,19 @@ from hypothesis import strategies as st
 
 from gateway.catalog.tables import ColumnRef
 from gateway.errors import Code, NotPermitted
-from gateway.policy.applying import Circumstances, purpose_of
+from gateway.policy.applicable import Circumstances, purpose_of
 from gateway.policy.decide import (
+    ColumnUse,
     Decision,
+    TableUse,
+    Use,
     decide,
     permitted,
     permitted_tables,
     visible_dataset,
 )
+from gateway.policy.policy import Effect, Operation, Policy, Rule
 from gateway.policy.row_rules import BoundRows, BoundTest
-from gateway.policy.rules import Effect, Operation, Policy, Rule
-from gateway.policy.uses import ColumnUse, TableUse, Use
 from gateway.units import Epsilon
 
 SUBJECTS = people(

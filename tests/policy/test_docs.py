@@ -9,10 +9,10 @@ import pytest
 from fix_policy import BASE, read
 
 from gateway.catalog.types import Kind, parse_type
-from gateway.policy.condition_tokens import DEEPEST, LONGEST
-from gateway.policy.condition_tree import FUNCTIONS, MACROS, METHODS, REQUEST
-from gateway.policy.rules import Reported
-from gateway.policy.schema import policy_schema
+from gateway.policy.conditions.lexer import DEEPEST, LONGEST
+from gateway.policy.conditions.parser import FUNCTIONS, MACROS, METHODS, REQUEST
+from gateway.policy.model import policy_schema
+from gateway.policy.policy import Reported
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "policies.md"
 SECTIONS = ("privacy", "tables", "access", "audit", "reuse", "limits", "answers")

@@ -14,12 +14,12 @@ from fix_policy import BASE
 from fix_state import settings_on
 from pydantic import SecretStr
 
-from gateway.administering import create_key
+from gateway.admin.actions import create_key
 from gateway.app import open_ground, open_policies, rest_doors
+from gateway.auth.issue import KeyOrder
 from gateway.frontends.rest.app import create_app
-from gateway.identity.issue import KeyOrder
-from gateway.observing.metrics import Metrics
-from gateway.store.logins import StateUrls
+from gateway.state.logins import StateUrls
+from gateway.telemetry.metrics import Metrics
 
 SUBJECTS = "alice: {role: researcher, region: north}\ndave: {role: admin}\n"
 

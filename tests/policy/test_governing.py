@@ -10,11 +10,11 @@ import pytest
 from fix_policy import BASE, ENVIRONMENT
 from sqlalchemy import select
 
+from gateway.admin.reload_policies import current_policies, kept_current
 from gateway.events import Event, PoliciesLoaded, PoliciesRejected, PolicyWarning
-from gateway.governing import current_policies, kept_current
-from gateway.policy.current import Cause
-from gateway.store.state import State
-from gateway.store.tables import trail_records
+from gateway.policy.in_force import Cause
+from gateway.state.open import State
+from gateway.state.tables import trail_records
 from gateway.trail.append import Trail
 
 

@@ -9,16 +9,16 @@ import pytest
 from fix_policy import BASE, Case, loaded, read
 from sqlalchemy import select
 
-from gateway.administering import grant
+from gateway.admin.actions import grant
+from gateway.admin.open_accounts import ledger_of, open_policies, record_rejection
 from gateway.budget.account import Currency, Every, Limits, Window
-from gateway.budget.remembered import load_accounts, load_ledger
+from gateway.budget.balances import load_accounts, load_ledger
 from gateway.errors import Code, OperatorError
-from gateway.opening import ledger_of, open_policies, record_rejection
-from gateway.policy.current import Cause
-from gateway.policy.entitled import entitlement
-from gateway.policy.load import LoadedPolicies
-from gateway.store.state import State
-from gateway.store.tables import trail_records
+from gateway.policy.account_limits import entitlement
+from gateway.policy.files.load import LoadedPolicies
+from gateway.policy.in_force import Cause
+from gateway.state.open import State
+from gateway.state.tables import trail_records
 from gateway.trail.append import Trail
 from gateway.trail.record import Kind
 from gateway.units import Delta, Epsilon

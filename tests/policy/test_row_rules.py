@@ -7,7 +7,7 @@ import pytest
 from fix_policy import BASE, people, read
 
 from gateway.catalog.tables import Table
-from gateway.policy.condition_tokens import ConditionUnfit
+from gateway.policy.conditions.lexer import ConditionUnfit
 from gateway.policy.row_rules import BoundTest, bind_rows, parse_row_rule
 
 SUBJECTS = people(

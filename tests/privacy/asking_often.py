@@ -22,9 +22,9 @@ from sqlalchemy import URL
 
 from gateway.catalog.values import Value
 from gateway.errors import Refusal
-from gateway.executing import Executed
 from gateway.noise.entropy import Entropy
-from gateway.question import Answer
+from gateway.requests.request import Answer
+from gateway.stages.execute import Executed
 from gateway.twin import Twin
 
 FOR_THRESHOLDS = 1e-9  # a little more than a statement takes for them of the policy's 1e-6

@@ -13,12 +13,12 @@ from math import sqrt
 from noise.streams import Stream
 from sensitivity.asked import analysed
 
+from gateway.noise.add_noise import NoisyTable
+from gateway.noise.allocation import Noise, Priced, priced
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.noise.noisy import NoisyTable
-from gateway.noise.pricing import Noise, Priced, priced
-from gateway.noise.recoded import Recoded
-from gateway.plan.forms import AtLeast, Each, Form, Measured, Number, Over, Plus, Root, Times
-from gateway.sensitivity.formula import Linear, Quotient
+from gateway.plan.formulas import AtLeast, Each, Form, Measured, Number, Over, Plus, Root, Times
+from gateway.results.rounding import Recoded
+from gateway.sensitivity.formulas import Linear, Quotient
 from gateway.sensitivity.measurement import Measurement, Origin, Total
 
 INCOMES = (0, 1_000, 17_500, 30_000, 52_000, 199_000)

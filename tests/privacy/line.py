@@ -18,33 +18,32 @@ from fix_state import AUDIT_SECRET, StateServer, settings_on
 from pydantic import SecretStr
 from sqlalchemy import URL
 
-from gateway.answering import finished
 from gateway.app import Ground, open_asking, open_ground, open_policies
-from gateway.asking import Asking
 from gateway.binding.bound import Cut
-from gateway.bounding.bound_release import bound_release
-from gateway.bounding.bounded import BoundedRelease
-from gateway.engines.shown import Key
-from gateway.engines.staged import StagedRows
-from gateway.errands import Errand, ErrandRelease
+from gateway.bounding.bounded_release import BoundedRelease, bound_release
+from gateway.datasets.bind_question import Question, Understood, understand
+from gateway.engines.sql.group_keys import Key
+from gateway.engines.staged_rows import StagedRows
 from gateway.events import Event
 from gateway.exact import ExactHistogram, ExactTable
-from gateway.executing import Bill, Executed, executed
-from gateway.house import House
+from gateway.noise.allocation import Priced, Shares, slots_of
 from gateway.noise.entropy import Entropy
-from gateway.noise.pricing import Priced, Shares, slots_of
-from gateway.noise.rolling import PricedRelease
-from gateway.paid import Paid
 from gateway.pipeline import analysed, asked
 from gateway.policy.subjects import Subject
-from gateway.pricing import Spending, bought
-from gateway.question import Answer, Request
+from gateway.pricing.price import Spending, bought
+from gateway.query_service import Asking
+from gateway.release_cache.assemble import Errand, ErrandRelease
+from gateway.requests.request import Answer, Request
+from gateway.results.rollup import PricedRelease
 from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.choices import Histogram
-from gateway.source_access import SourceAccess
+from gateway.stages.cost import Paid
+from gateway.stages.execute import Bill, Executed, executed
+from gateway.stages.finish import finished
+from gateway.stages.services import House
+from gateway.stages.source_access import SourceAccess
 from gateway.trail.search import every
 from gateway.twin import Twin
-from gateway.understanding import Question, Understood, understand
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 

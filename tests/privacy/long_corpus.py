@@ -10,7 +10,7 @@ from endtoend.corpus import bugs
 from endtoend.house import a_gateway, clinic_in_duckdb, clinic_in_postgresql, shown
 from endtoend.policies import policy
 
-from gateway.embedded import open_server
+from gateway.postgres_server import open_server
 
 
 def main() -> int:

@@ -26,10 +26,10 @@ from privacy.planted import HALF_THE_NOISE, NO_THRESHOLD, ROWS_INSTEAD_OF_PERSON
 from privacy.shapes import HANGING, SHAPES, Shape
 from sqlalchemy import URL
 
-from gateway.embedded import Lease, open_server
 from gateway.noise.entropy import SYSTEM_ENTROPY
-from gateway.store.logins import embedded_urls
-from gateway.store.state import upgrade_state
+from gateway.postgres_server import Lease, open_server
+from gateway.state.logins import embedded_urls
+from gateway.state.open import upgrade_state
 from gateway.twin import open_twin
 
 _TWICE_RUN = frozenset({"one answer in another", "one answer's groups in another"})

@@ -26,9 +26,9 @@ from privacy.rest_sides import (
 from privacy.shapes import HANGING, SHAPES
 from privacy.trials import TRIALS
 
-from gateway.embedded import open_server
-from gateway.store.logins import embedded_urls
-from gateway.store.state import upgrade_state
+from gateway.postgres_server import open_server
+from gateway.state.logins import embedded_urls
+from gateway.state.open import upgrade_state
 from gateway.twin import open_twin
 
 _PRICES = {"laplace": 1.5, "gaussian": 1.0}  # at which half the noise is found soonest

@@ -24,7 +24,7 @@ from privacy.fuzzer.tally import Tally
 from privacy.fuzzer.trial import bench, shown, trials
 from privacy.fuzzer.worlds import Server
 
-from gateway.house import House
+from gateway.stages.services import House
 
 STATEMENTS: Final = 60
 """Of one catalog."""

@@ -19,9 +19,9 @@ from property.spoken import spoken
 from property.stores import Store, in_duckdb, in_postgresql, neighbours
 from sqlalchemy import URL
 
-from gateway.embedded import open_server
-from gateway.plan.explain import explain
 from gateway.plan.grouping import Aggregate
+from gateway.plan.print import explain
+from gateway.postgres_server import open_server
 
 _PLANS = 150
 _SAID = 100

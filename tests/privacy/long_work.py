@@ -26,7 +26,7 @@ from privacy.worked import (
 )
 from sqlalchemy import StaticPool, create_engine
 
-from gateway.embedded import Lease, open_server
+from gateway.postgres_server import Lease, open_server
 
 _SHOWN = 12
 _PAIRS = 100_000

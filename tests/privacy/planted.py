@@ -11,12 +11,11 @@ from dataclasses import dataclass, replace
 import pytest
 from privacy.covered import narrower
 
-from gateway.bounding.bound_release import bound_release
-from gateway.bounding.bounded import BoundedRelease
+from gateway.bounding.bounded_release import BoundedRelease, bound_release
 from gateway.exact import ExactHistogram, ExactTable
+from gateway.noise.add_noise import NoisyTable, add_noise, with_choices
+from gateway.noise.allocation import Priced
 from gateway.noise.entropy import Entropy
-from gateway.noise.noisy import NoisyTable, add_noise, with_choices
-from gateway.noise.pricing import Priced
 from gateway.sensitivity.choices import Histogram
 
 ALL_ROWS = 10**4
@@ -71,7 +70,7 @@ def planted(bug: Broken) -> Iterator[None]:
         return bug.of_bounds(bound_release(*given, **named))  # type: ignore[arg-type]  # as given
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gateway.executing.add_noise", too_little)
-        patch.setattr("gateway.executing.with_choices", too_sure)
-        patch.setattr("gateway.serving.bound_release", too_much)
+        patch.setattr("gateway.stages.execute.add_noise", too_little)
+        patch.setattr("gateway.stages.execute.with_choices", too_sure)
+        patch.setattr("gateway.datasets.dataset.bound_release", too_much)
         yield

@@ -23,14 +23,14 @@ from pydantic import SecretStr
 from sqlalchemy import URL
 
 from gateway.app import open_asking, open_ground, open_policies
-from gateway.asking import Asking
 from gateway.errors import Refusal
 from gateway.exact import ExactHistogram, ExactTable
+from gateway.noise.add_noise import NoisyTable, add_noise, with_choices
+from gateway.noise.allocation import Priced
 from gateway.noise.entropy import Entropy
-from gateway.noise.noisy import NoisyTable, add_noise, with_choices
-from gateway.noise.pricing import Priced
 from gateway.policy.subjects import Subject
-from gateway.question import Request
+from gateway.query_service import Asking
+from gateway.requests.request import Request
 from gateway.sensitivity.choices import Histogram
 from gateway.trail.search import every
 from gateway.twin import Twin
@@ -100,8 +100,8 @@ def _in_place(
     counted: Callable[..., NoisyTable], chosen: Callable[..., NoisyTable]
 ) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gateway.executing.add_noise", counted)
-        patch.setattr("gateway.executing.with_choices", chosen)
+        patch.setattr("gateway.stages.execute.add_noise", counted)
+        patch.setattr("gateway.stages.execute.with_choices", chosen)
         yield
 
 
@@ -157,7 +157,7 @@ def run(  # noqa: PLR0917 - a gateway, and what it is asked
             subjects = current.value.subjects
             with closing(open_asking(ground, current, twin, "rest")) as asking:
                 with pytest.MonkeyPatch.context() as patch:
-                    patch.setattr("gateway.fates.secrets", Numbers())
+                    patch.setattr("gateway.stages.record.secrets", Numbers())
                     said = _asked(asking, subjects, asked)
                 with ground.engine.connect() as connection:
                     records = [_record(one) for one in every(connection) if one.get("query_id")]

@@ -25,15 +25,15 @@ from property.places import a_database
 from pydantic import SecretStr
 from sqlalchemy import URL
 
-from gateway.administering import create_key
+from gateway.admin.actions import create_key
 from gateway.app import Ground, open_ground, open_policies, open_questions, rest_doors
+from gateway.auth.issue import KeyOrder
 from gateway.config import Settings
-from gateway.embedded import Lease
 from gateway.events import Event
 from gateway.frontends.rest.app import create_app
 from gateway.frontends.rest.listen import Stop, bind, serve_until
-from gateway.identity.issue import KeyOrder
-from gateway.observing.metrics import Metrics
+from gateway.postgres_server import Lease
+from gateway.telemetry.metrics import Metrics
 from gateway.twin import Twin
 
 ENGINES = ("duckdb", "postgresql")

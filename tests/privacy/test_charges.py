@@ -23,15 +23,15 @@ from sqlalchemy import URL
 from gateway.binding.bound import Cut
 from gateway.budget.account import Currency, cost_on_path
 from gateway.budget.charge import Receipt
-from gateway.charging import charge_question
+from gateway.datasets.bind_question import understand
 from gateway.errors import Code, Refusal, SourceStopped
-from gateway.noise.pricing import cost_of
+from gateway.noise.allocation import cost_of
 from gateway.pipeline import analysed, asked
-from gateway.pricing import Spending, bought, charge_request, limits_on_path
-from gateway.question import Request
+from gateway.pricing.price import Spending, bought, charge_request, limits_on_path
+from gateway.requests.request import Request
+from gateway.stages.charge import charge_question
 from gateway.trail.record import Asked
 from gateway.twin import Twin
-from gateway.understanding import understand
 from gateway.units import Epsilon
 
 COUNT = "SELECT COUNT(*) FROM visits"
@@ -202,7 +202,7 @@ def _gone_after_the_charge(source: URL) -> Iterator[None]:
         return receipt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gateway.buying.charge_question", charged)
+        patch.setattr("gateway.stages.quote.charge_question", charged)
         yield
 
 

@@ -9,8 +9,8 @@ import pytest
 from privacy.covered import Trial, coverage
 from scipy.stats import binom
 
-from gateway.noise.pricing import Noise
-from gateway.plan.forms import Form, Measured, Number, Over, Plus, Times
+from gateway.noise.allocation import Noise
+from gateway.plan.formulas import Form, Measured, Number, Over, Plus, Times
 
 ALPHA = 1e-8
 DRAWS = 600

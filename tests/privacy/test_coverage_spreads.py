@@ -15,11 +15,11 @@ from scipy.stats import binom
 from sensitivity.asked import analysed, dataset, whole
 from sensitivity.released import Person, released
 
-from gateway.noise.cells import Intervals
-from gateway.noise.noisy import NoisyTable
-from gateway.noise.pricing import Noise, Priced, priced
-from gateway.plan.forms import Measured
-from gateway.sensitivity.formula import Curved
+from gateway.intervals.cell_intervals import Intervals
+from gateway.noise.add_noise import NoisyTable
+from gateway.noise.allocation import Noise, Priced, priced
+from gateway.plan.formulas import Measured
+from gateway.sensitivity.formulas import Curved
 
 ALPHA = 1e-8
 DRAWS = 1_000

@@ -20,7 +20,7 @@ from privacy.shapes import HANGING, REFUSED, SHAPES, Shape
 
 from gateway.errors import BackendUnavailable, InternalError, Refusal
 from gateway.events import Crashed, SourceFailed
-from gateway.question import Answer, Request
+from gateway.requests.request import Answer, Request
 from gateway.twin import Twin
 
 PILOT, TEST = 100, 500  # of each side, where a new answer costs no new run of the source

@@ -26,7 +26,7 @@ from privacy.shapes import FREE, REFUSED, SHAPES, Shape
 from privacy.told import fixed, without_random
 from privacy.trials import ALPHA, TRIALS, Trial
 
-from gateway.embedded import Lease
+from gateway.postgres_server import Lease
 from gateway.twin import Twin
 
 

@@ -13,10 +13,10 @@ from privacy.fuzzer.trial import bench, shown, trials
 from privacy.fuzzer.worlds import Server
 from property.places import a_database
 
-from gateway.embedded import Lease
-from gateway.house import House
-from gateway.overlap.lineage import Lineage
-from gateway.overlap.regions import EVERYTHING
+from gateway.postgres_server import Lease
+from gateway.regions.lineage import Lineage
+from gateway.regions.region import EVERYTHING
+from gateway.stages.services import House
 from gateway.twin import Twin
 
 

@@ -22,11 +22,11 @@ from privacy.replaying import Run, Tape, run
 from privacy.streams_asked import DATASETS, Asked, stream
 from sqlalchemy import URL
 
-from gateway.overlap.asked import Concerned, Past
-from gateway.overlap.auditing import audit
+from gateway.overlap.auditor import audit
 from gateway.overlap.history import History
-from gateway.overlap.regions import EVERYTHING
-from gateway.policy.rules import Auditing
+from gateway.overlap.inputs import Concerned, Past
+from gateway.policy.policy import Auditing
+from gateway.regions.region import EVERYTHING
 from gateway.twin import Twin
 
 _MANY, _FEW = 500, 60
@@ -206,8 +206,8 @@ def test_difference_is_noticed_when_the_auditor_knows_an_exact_count(
 ) -> None:
     """The test above can fail: with one size of the source's own among what was released, the streams part."""
     asked = list(stream(_FEW, 7))
-    monkeypatch.setattr("gateway.buying.audit", _knowing(96))
+    monkeypatch.setattr("gateway.stages.quote.audit", _knowing(96))
     first, tape = runs.recorded(asked)
     assert _first_difference(first, runs.played("nobody", asked, tape)) is None
-    monkeypatch.setattr("gateway.buying.audit", _knowing(0))
+    monkeypatch.setattr("gateway.stages.quote.audit", _knowing(0))
     assert _first_difference(first, runs.played("nobody", asked, tape)) is not None

@@ -18,10 +18,10 @@ from property.spoken import spoken
 from property.stores import Store, in_duckdb, in_postgresql, neighbours
 from sqlalchemy import URL
 
-from gateway.binding.measures import AGGREGATES, REFUSED
-from gateway.embedded import Lease
-from gateway.plan.explain import explain
+from gateway.binding.aggregates import AGGREGATES, REFUSED
 from gateway.plan.grouping import Aggregate
+from gateway.plan.print import explain
+from gateway.postgres_server import Lease
 from gateway.sensitivity.measurement import Measurement
 
 Worlds = Sequence[Sequence[Store]]

@@ -12,13 +12,13 @@ from property.places import a_database
 from property.stores import Store, in_duckdb, in_postgresql
 from sqlalchemy import func
 
-from gateway.bounding import bound_release
-from gateway.bounding.bounded import BoundedRelease
-from gateway.embedded import Lease
-from gateway.engines import relations
-from gateway.engines.expressing import Expressions, Sql
-from gateway.engines.release import _Rendering
+from gateway.bounding import bounded_release as bound_release
+from gateway.bounding.bounded_release import BoundedRelease
+from gateway.engines.sql import relations
+from gateway.engines.sql.interfaces import Expressions, Sql
+from gateway.engines.sql.release import _Rendering
 from gateway.plan.aggregates import Measure
+from gateway.postgres_server import Lease
 from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.measurement import Slot
 

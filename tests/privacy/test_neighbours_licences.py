@@ -13,12 +13,12 @@ from property.stores import Store, in_duckdb, in_postgresql
 from gateway.bounding import bound_joins as joins
 from gateway.bounding.licences import Licences
 from gateway.catalog.values import Value
-from gateway.embedded import Lease
-from gateway.engines.staged import StagedRows
+from gateway.engines.staged_rows import StagedRows
 from gateway.errors import Unbounded
 from gateway.plan.joins import Join
 from gateway.plan.labels import Protected
 from gateway.plan.node import Node
+from gateway.postgres_server import Lease
 
 Worlds = Sequence[Sequence[Store]]
 _FIVE = 5

@@ -13,9 +13,9 @@ from property.stores import Store, in_duckdb, in_postgresql
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
-from gateway.embedded import Lease
 from gateway.plan import narrowing
 from gateway.plan.types import BIGINT, DOUBLE, INTEGER
+from gateway.postgres_server import Lease
 
 _ROWS = 40
 _VISITS = Table(

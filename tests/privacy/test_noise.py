@@ -17,12 +17,12 @@ from noise.streams import Stream
 from privacy.goodness import objections, same_shape
 
 from gateway.noise.bernoulli import below, decays
-from gateway.noise.decay import Decay
+from gateway.noise.decay_weights import Decay
 from gateway.noise.discrete_gaussian import discrete_gaussian
 from gateway.noise.discrete_laplace import discrete_laplace
 from gateway.noise.entropy import SYSTEM_ENTROPY
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.noise.staircase import Staircase, draw, keeps, staircase
+from gateway.noise.vector_sampler import Staircase, draw, keeps, staircase
 
 MANY = 400_000
 SCALES = [Fraction(text) for text in ("3/10", "1", "7/3", "50", "1000")]

@@ -12,12 +12,12 @@ from privacy.neighbouring import policy as policy_of
 
 from gateway.binding.bound import Cut
 from gateway.budget.charge import ChargeRequest
+from gateway.datasets.bind_question import understand
 from gateway.pipeline import analysed, asked
-from gateway.pricing import Spending, charge_request
-from gateway.question import Request
+from gateway.pricing.price import Spending, charge_request
+from gateway.requests.request import Request
 from gateway.trail.record import Asked
 from gateway.twin import Twin
-from gateway.understanding import understand
 from gateway.units import Epsilon
 
 _BOTH = "SELECT region, smoker, GROUPING(region, smoker) AS g, {} FROM patients GROUP BY {}"

@@ -28,11 +28,11 @@ from gateway.bounding.work_bound import check_work
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
-from gateway.embedded import Lease
-from gateway.engines.expressing import Dialect
-from gateway.engines.release import Dressed, select_release
-from gateway.engines.scalars import TotalScalars
+from gateway.engines.sql.expressions import TotalScalars
+from gateway.engines.sql.interfaces import Dialect
+from gateway.engines.sql.release import Dressed, select_release
 from gateway.errors import Refusal
+from gateway.postgres_server import Lease
 
 ROWS: Final = 2_000
 LONGEST: Final = 1_000

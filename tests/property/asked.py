@@ -13,20 +13,19 @@ from binding.clinic import CLINIC
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Stage
-from gateway.bounding.bound_release import bound_release
-from gateway.bounding.bounded import BoundedRelease
-from gateway.bounding.replacing import in_node
+from gateway.bounding.bounded_release import BoundedRelease, bound_release
+from gateway.bounding.map_scalars import in_node
 from gateway.catalog.tables import Dataset
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
-from gateway.engines.proving import Proven
-from gateway.engines.staged import StagedRows
+from gateway.engines.catalog.proofs import Proven
+from gateway.engines.staged_rows import StagedRows
 from gateway.errors import Refusal
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import nodes
 from gateway.plan.scalars import Scalar, StagedValue, walk
-from gateway.sensitivity.analyse import analyse
 from gateway.sensitivity.analysis import Analysis
+from gateway.sensitivity.analyze import analyse
 
 NOW: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
 _NUMBERS: Final = (0, 1, -1, 2, 7, 80, 1980, 5000, 10**18, -(10**18), 10**25)

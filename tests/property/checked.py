@@ -11,10 +11,10 @@ from property.counted import Counts, counts_of, fully_moved, too_far
 from property.moves import Groups, excesses, groups_of, moves
 from property.stores import SourceRaised, Store
 
-from gateway.bounding.bounded import BoundedRelease
-from gateway.bounding.replacing import in_node
+from gateway.bounding.bounded_release import BoundedRelease
+from gateway.bounding.map_scalars import in_node
 from gateway.catalog.types import Family
-from gateway.engines.staged import StagedRows
+from gateway.engines.staged_rows import StagedRows
 from gateway.errors import UnsupportedSql
 from gateway.plan.grouping import PerUnit
 from gateway.plan.node import Node, nodes

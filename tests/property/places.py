@@ -9,7 +9,7 @@ from fix_sample import plain
 from psycopg import sql
 from sqlalchemy import URL
 
-from gateway.embedded import Lease
+from gateway.postgres_server import Lease
 
 
 @contextmanager

@@ -13,15 +13,15 @@ from fix_sample import plain
 from property.people import Stored, World, somebody, world
 from sqlalchemy import URL
 
-from gateway.bounding.bounded import BoundedRelease
+from gateway.bounding.bounded_release import BoundedRelease
 from gateway.catalog.tables import Dataset
-from gateway.engines.connect import reading_source
-from gateway.engines.described import describe
-from gateway.engines.proving import Proven, proven
-from gateway.engines.scalars import TotalScalars
-from gateway.engines.shown import Key
+from gateway.engines.catalog.describe import describe
+from gateway.engines.catalog.proofs import Proven, proven
+from gateway.engines.connections import reading_source
 from gateway.engines.source import Source
-from gateway.engines.staged import StagedRows
+from gateway.engines.sql.expressions import TotalScalars
+from gateway.engines.sql.group_keys import Key
+from gateway.engines.staged_rows import StagedRows
 from gateway.errors import BackendUnavailable, InternalError, SourceStopped
 from gateway.exact import ExactHistogram, ExactTable
 

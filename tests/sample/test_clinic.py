@@ -8,8 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from gateway.sample.clinic import UNKNOWN, Clinic, Patients, Visits
-from gateway.sample.diagnoses import DIAGNOSES
-from gateway.sample.shapes import FIRST_DAY, LAST_DAY, REGIONS
+from gateway.sample.distributions import DIAGNOSES, FIRST_DAY, LAST_DAY, REGIONS
 
 # A new value here means other answers in the demo and in the documentation: never by accident.
 GOLDEN = "0c55f689620ef674aa4a5ee2bd8bf37cd979371f6e25f2cd69cdc0f3cf199a94"

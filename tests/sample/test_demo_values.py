@@ -15,8 +15,7 @@ from ruamel.yaml import YAML
 
 from gateway.policy.subjects import load_subjects
 from gateway.sample.clinic import Clinic
-from gateway.sample.diagnoses import DIAGNOSES
-from gateway.sample.shapes import FIRST_DAY, LAST_DAY, REGIONS
+from gateway.sample.distributions import DIAGNOSES, FIRST_DAY, LAST_DAY, REGIONS
 
 POLICIES = Path(__file__).parents[2] / "policies"
 Yaml = Any  # whatever stands in the file

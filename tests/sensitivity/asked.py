@@ -11,9 +11,9 @@ from gateway.catalog.domains import Anything, Domain, Interval
 from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.plan.grouping import Aggregate
-from gateway.sensitivity.analyse import analyse
+from gateway.ranges.relations import Range
 from gateway.sensitivity.analysis import Analysis, Enumerated
-from gateway.sensitivity.ranges import Range
+from gateway.sensitivity.analyze import analyse
 
 
 def plan_of(sql: str, dataset: Dataset = CLINIC) -> Aggregate:

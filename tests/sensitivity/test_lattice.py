@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sensitivity.asked import span
 
+from gateway.ranges.relations import Range
 from gateway.sensitivity.lattice import lattice_of
-from gateway.sensitivity.ranges import Range
 
 _numbers = st.fractions(-(10**12), 10**12, max_denominator=10_000)
 

@@ -10,7 +10,7 @@ from sensitivity.released import Exact, Person, cut, released, uncut
 
 from gateway.catalog.domains import Interval, Values
 from gateway.sensitivity.analysis import Analysis
-from gateway.sensitivity.formula import Linear, Quotient
+from gateway.sensitivity.formulas import Linear, Quotient
 from gateway.sensitivity.measurement import Slot
 
 _LOW, _HIGH, _ROWS, _GROUPS = -3, 6, 2, 2

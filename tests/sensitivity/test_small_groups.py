@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from sensitivity.asked import analysed, plan_of
 
-from gateway.sensitivity.analyse import analyse
 from gateway.sensitivity.analysis import Analysis, Enumerated, Thresholded
+from gateway.sensitivity.analyze import analyse
 from gateway.sensitivity.measurement import Rows, Units
 
 

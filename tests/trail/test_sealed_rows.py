@@ -7,13 +7,13 @@ import pytest
 from fix_journal import bank_on, open_clinic
 from fix_ledger import BOB, Bank, limits
 from fix_state import AUDIT_SECRET, StateServer
-from releases.log.made import ACCOUNTS, DATASET, Desk, sheet
+from release_cache.log.made import ACCOUNTS, DATASET, Desk, sheet
 
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import Event, StateForged
-from gateway.releases.book import Book
-from gateway.releases.events import Told
-from gateway.store.logins import StateUrls
+from gateway.release_cache.cache import Book
+from gateway.release_cache.events import Told
+from gateway.state.logins import StateUrls
 from gateway.trail.chain import ChainKey
 from gateway.trail.verify import verify
 

@@ -10,11 +10,10 @@ from fix_gateway import NASTY, Past
 from fix_state import AUDIT_SECRET
 from sqlalchemy import Connection
 
-from gateway.store.position import GENESIS
-from gateway.store.state import State
+from gateway.state.anchor import GENESIS
+from gateway.state.open import State
 from gateway.trail.append import Trail
-from gateway.trail.canonical import canonical
-from gateway.trail.chain import ChainKey
+from gateway.trail.chain import ChainKey, canonical
 from gateway.trail.record import ActRecord, Asked, Kind, QuestionRecord
 from gateway.trail.search import Wanted, every, json_line, latest
 from gateway.trail.verify import verify

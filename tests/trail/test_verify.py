@@ -16,14 +16,13 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import create_engine, text
 
-from gateway.store.logins import StateUrls
-from gateway.store.position import GENESIS
-from gateway.store.state import State, open_state
-from gateway.trail import spent
+from gateway.state.anchor import GENESIS
+from gateway.state.logins import StateUrls
+from gateway.state.open import State, open_state
 from gateway.trail import verify as verify_module
+from gateway.trail import verify_spending as spent
 from gateway.trail.append import Trail
-from gateway.trail.canonical import canonical
-from gateway.trail.chain import ChainKey
+from gateway.trail.chain import ChainKey, canonical
 from gateway.trail.record import ActRecord, Kind
 from gateway.trail.verify import Verdict, fits_head, verify
 

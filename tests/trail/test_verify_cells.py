@@ -9,8 +9,8 @@ from fix_gateway import ALICE, BOB, CLINIC, KEY, TEAM, Past, Tamperer, clerk_on,
 from fix_state import AUDIT_SECRET, StateServer, settings_on
 
 from gateway.budget.charge import Owed
-from gateway.store.state import open_state
-from gateway.trail import spent
+from gateway.state.open import open_state
+from gateway.trail import verify_spending as spent
 from gateway.trail.append import Trail
 
 OWED = Owed(Fraction(1, 10), Fraction(0), frozenset({ALICE, TEAM}))

@@ -11,7 +11,7 @@ import pytest
 from fix_twin import CLINIC, OTHER, PATIENTS, state
 
 from gateway.twin import Twin, TwinRefused, TwinSession, VisibleTables, open_twin
-from gateway.twin.idle import MOST, MOST_OF_ONE
+from gateway.twin.pool import MOST, MOST_OF_ONE
 from gateway.twin.settings import SESSION
 
 # all that can be seen of what somebody did before; `random` after a seed that is known is known

@@ -16,12 +16,12 @@ from fix_twin import as_gateway, life_of, state
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Passing, ResultColumn
-from gateway.binding.chatter import is_chatter, without_database
-from gateway.binding.statement import Kind, classify
-from gateway.packed.texts import Rows
+from gateway.binding.catalog_queries import is_chatter, without_database
+from gateway.binding.text.classify import Kind, classify
+from gateway.columnar.texts import Rows
 from gateway.twin import Twin, TwinRefused, TwinSession, visible_tables
-from gateway.twin.entering import enter
-from gateway.twin.naming import DATASET_UNNAMED, Names
+from gateway.twin.login import enter
+from gateway.twin.shadow_functions import DATASET_UNNAMED, Names
 
 ROOM: Final = Path(__file__).parents[1] / "cases" / "chatter"
 ENOUGH: Final = 150

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from docs.markdown import rows, sections
 
-from gateway.embedded import account
+from gateway.postgres_server import os_user as account
 from gateway.twin import lockdown
-from gateway.twin.idle import MOST, MOST_OF_ONE
+from gateway.twin.pool import MOST, MOST_OF_ONE
 from gateway.twin.settings import _SERVER, MEMORY, SESSION
 
 _TEXT = (Path(__file__).parents[2] / "docs" / "twin.md").read_text()

@@ -15,10 +15,10 @@ import pytest
 from fix_embedded import gone as has_ended
 from fix_twin import CLINIC, ENDLESS, as_gateway, life_of, state
 
-from gateway.embedded import open_server
-from gateway.embedded.account import Account, account_apart, server_account
 from gateway.errors import OperatorError
 from gateway.events import Event, TwinLost, TwinNotStarted, TwinStarted
+from gateway.postgres_server import open_server
+from gateway.postgres_server.os_user import Account, account_apart, server_account
 from gateway.twin import Twin, TwinRefused, open_twin
 from gateway.twin.settings import MEMORY
 

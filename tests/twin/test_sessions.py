@@ -8,7 +8,7 @@ from fix_twin import CLINIC, ENDLESS, OTHER, state
 
 from gateway.errors import REASON, Code, Reason
 from gateway.twin import Twin, TwinRefused, TwinSession
-from gateway.twin.refused import code_of
+from gateway.twin.errors import code_of
 from gateway.twin.settings import SESSION
 
 _HUNG_S = 30  # a bound on waiting for ever, not a measurement
@@ -133,7 +133,7 @@ def test_clock_gives_up_when_nothing_helps(twin: Twin, monkeypatch: pytest.Monke
     """A session that can be neither cancelled nor ended is left behind in time."""
     monkeypatch.setattr("gateway.twin.exchange._GRACE_S", 0.2)
     monkeypatch.setattr("gateway.twin.exchange._Clock._cancel", lambda _: None)
-    monkeypatch.setattr("gateway.twin.life.Life.end_session", lambda *_: None)
+    monkeypatch.setattr("gateway.twin.lifetime.Life.end_session", lambda *_: None)
     began = time.monotonic()
     with twin.session("alice", CLINIC, limit_s=0.2) as session:
         session.run("SET client_connection_check_interval = '100ms'")

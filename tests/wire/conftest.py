@@ -14,7 +14,7 @@ from sqlalchemy import URL
 from wire.clients import E2E_PYTHON
 from wire.gateways import WireGateway, a_wire_gateway
 
-from gateway.embedded import Lease
+from gateway.postgres_server import Lease
 
 # psycopg stands for all drivers in `make test`; the others, and all statements of BI tools, are for `make e2e`
 _MORE = ("asyncpg", "bi_statements", "data_frames", "psycopg2", "sqlalchemy")

@@ -22,11 +22,11 @@ import psycopg
 from endtoend.policies import PRICE, SUBJECTS, policy
 from frontends.certificates import write_pair
 
-from gateway.administering import create_key
+from gateway.admin.actions import create_key
 from gateway.app import Ground, open_asking, open_ground, open_policies, open_twin_of, serving_wire
+from gateway.auth.issue import KeyOrder
 from gateway.config import SettingsApart
 from gateway.events import Crashed, Emit, Event
-from gateway.identity.issue import KeyOrder
 
 HOST = "127.0.0.1"
 SUBJECTS_WITH_KEYS = ("alice", "bob", "eve")

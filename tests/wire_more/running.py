@@ -20,7 +20,7 @@ from typing import Final
 import duckdb
 from fix_gateway import gateway, no_gateway
 
-from gateway.embedded import discard_home
+from gateway.postgres_server import discard_home
 from gateway.sample import Clinic, load_into_duckdb
 
 HOST: Final = "127.0.0.1"

@@ -18,7 +18,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from gateway.cancel import calling_back
+from gateway.cancellation import calling_back
 from gateway.engines.duckdb_process.launcher import Launcher, LauncherClosed
 from gateway.engines.duckdb_process.process import (
     DuckdbProcess,

@@ -10,28 +10,35 @@ import threading
 from functools import partial
 from typing import Final, Protocol, cast
 
-from gateway.binding.statement import Kind
+from gateway.auth.scram_login import Logins
+from gateway.binding.text.classify import Kind
+from gateway.datasets.wire_session import Room
 from gateway.errors import Code, LimitExceeded, Refusal, SourceStopped, Unauthenticated
 from gateway.frontends.pgwire import messages
-from gateway.frontends.pgwire.asking import IDLE, Ask, Outcome
-from gateway.frontends.pgwire.cancelling import CancelKey, Cancelling
+from gateway.frontends.pgwire.cancel_keys import CancelKey, Cancelling
+from gateway.frontends.pgwire.classify import Statements
 from gateway.frontends.pgwire.connection import Connection, Threads, now
-from gateway.frontends.pgwire.doors import WireDoor
-from gateway.frontends.pgwire.entrance import Entered, entering
-from gateway.frontends.pgwire.refusals import (
+from gateway.frontends.pgwire.error_response import (
     Severity,
     error_message,
     no_such_database,
     refusal_of,
 )
-from gateway.frontends.pgwire.requests import request_of
+from gateway.frontends.pgwire.gateway_api import WireDoor
+from gateway.frontends.pgwire.handshake import (
+    Conversation,
+    Entered,
+    Look,
+    Read,
+    Send,
+    StartTls,
+    entering,
+)
+from gateway.frontends.pgwire.question_flow import IDLE, Ask, Outcome
+from gateway.frontends.pgwire.request import request_of
 from gateway.frontends.pgwire.session import Session
-from gateway.frontends.pgwire.startup import Cancel
-from gateway.frontends.pgwire.statements import Statements
-from gateway.frontends.pgwire.steps import Conversation, Look, Read, Send, StartTls
-from gateway.identity.logins import Logins
+from gateway.frontends.pgwire.startup_packets import Cancel
 from gateway.policy.subjects import Subject
-from gateway.rooms import Room
 
 _ENTERING_S: Final = 10.0
 _MOST_EARLY: Final = 64 * 1024

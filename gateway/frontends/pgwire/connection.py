@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
-from gateway.cancel import Cancel
+from gateway.cancellation import Cancel
+from gateway.datasets.wire_session import Room
 from gateway.errors import BackendUnavailable, Code, Reason, Refusal, SourceStopped
-from gateway.frontends.pgwire.asking import Ask, Outcome
-from gateway.frontends.pgwire.doors import WireDoor
-from gateway.frontends.pgwire.frames import Frames, Malformed, Runs
-from gateway.frontends.pgwire.refusals import (
+from gateway.frontends.pgwire.error_response import (
     Severity,
     error_message,
     malformed_message,
     refusal_of,
 )
+from gateway.frontends.pgwire.framing import Frames, Malformed, Runs
+from gateway.frontends.pgwire.gateway_api import WireDoor
+from gateway.frontends.pgwire.question_flow import Ask, Outcome
 from gateway.frontends.pgwire.session import Session
-from gateway.rooms import Room
 
 LONGEST: Final = 16 * 1024 * 1024  # of one message of a client's
 _LONGEST_OF_TWIN: Final = 512 * 1024 * 1024

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.frontends.pgwire.frames import HEADER, Malformed, framed
+from gateway.frontends.pgwire.framing import HEADER, Malformed, framed
 
 NULL: Final = -1
 TEXT, BINARY = 0, 1

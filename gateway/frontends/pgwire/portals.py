@@ -5,8 +5,8 @@ INVARIANT: binding and describing run and charge nothing; the first Execute of a
 
 from dataclasses import dataclass
 
+from gateway.frontends.pgwire.classify import Asking, Calling, GivingUp, KeepingOne
 from gateway.frontends.pgwire.messages import Bind
-from gateway.frontends.pgwire.statements import Asking, Calling, GivingUp, KeepingOne
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Final, TypeVar
 
+from gateway.auth.scram_login import Logins
 from gateway.errors import Refusal
-from gateway.frontends.admission import Admission
-from gateway.frontends.pgwire.asking import Outcome
-from gateway.frontends.pgwire.cancelling import Cancelling
+from gateway.frontends.connection_limits import Admission
+from gateway.frontends.pgwire.cancel_keys import Cancelling
 from gateway.frontends.pgwire.client import Client
-from gateway.frontends.pgwire.doors import WireDoor
+from gateway.frontends.pgwire.gateway_api import WireDoor
+from gateway.frontends.pgwire.question_flow import Outcome
 from gateway.frontends.workers import Workers
-from gateway.identity.logins import Logins
 from gateway.policy.subjects import Subject
 
 MOST_CONNECTIONS: Final = 300

@@ -16,15 +16,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from gateway.errors import Refusal
-from gateway.frontends.pgwire import asking, executing, keeping, messages, owed, standing
-from gateway.frontends.pgwire.asking import FAILED, IDLE, Ask, Given, Outcome, Talk, Work
-from gateway.frontends.pgwire.frames import Frame, Malformed
-from gateway.frontends.pgwire.kept import Keeping
-from gateway.frontends.pgwire.owed import Debt, Due, Owed
-from gateway.frontends.pgwire.portals import Portal, Prepared
-from gateway.frontends.pgwire.recalled import Recalled
-from gateway.frontends.pgwire.refusals import NO_FUNCTION_CALLS, is_fatal
-from gateway.frontends.pgwire.statements import (
+from gateway.frontends.pgwire import messages
+from gateway.frontends.pgwire import pending_replies as owed
+from gateway.frontends.pgwire import portal_flow as standing
+from gateway.frontends.pgwire import prepared_flow as executing
+from gateway.frontends.pgwire import question_flow as asking
+from gateway.frontends.pgwire import temp_table_flow as keeping
+from gateway.frontends.pgwire.classify import (
     Asking,
     ByName,
     Calling,
@@ -35,6 +33,13 @@ from gateway.frontends.pgwire.statements import (
     Preparing,
     Statements,
 )
+from gateway.frontends.pgwire.error_response import NO_FUNCTION_CALLS, is_fatal
+from gateway.frontends.pgwire.framing import Frame, Malformed
+from gateway.frontends.pgwire.pending_replies import Debt, Due, Owed
+from gateway.frontends.pgwire.portals import Portal, Prepared
+from gateway.frontends.pgwire.prepared_names import Recalled
+from gateway.frontends.pgwire.question_flow import FAILED, IDLE, Ask, Given, Outcome, Talk, Work
+from gateway.frontends.pgwire.temp_table_flow import Keeping
 
 # what a server says whenever it likes
 _ANY_TIME: Final = frozenset({messages.NOTICE, messages.PARAMETER_STATUS, messages.NOTIFICATION})

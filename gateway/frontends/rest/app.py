@@ -9,18 +9,18 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway import __version__
-from gateway.budget.standing import Standing
-from gateway.frontends.rest.accounts import account_json
-from gateway.frontends.rest.callers import caller, require_role
-from gateway.frontends.rest.documentation import DocumentedApp, add_documentation
-from gateway.frontends.rest.doors import Doors
-from gateway.frontends.rest.policies import add_policies
-from gateway.frontends.rest.problems import PROBLEM, Incidents, tell_problems
-from gateway.frontends.rest.questions import add_questions
-from gateway.frontends.rest.responses import AsciiJson
-from gateway.frontends.rest.subjects import add_subjects
+from gateway.budget.report import Standing
+from gateway.budget.shared_accounts import SEES_ALL
+from gateway.frontends.rest.auth import caller, require_role
+from gateway.frontends.rest.docs_page import DocumentedApp, add_documentation
+from gateway.frontends.rest.gateway_api import Doors
+from gateway.frontends.rest.json_response import AsciiJson
+from gateway.frontends.rest.policy_routes import add_policies
+from gateway.frontends.rest.problem_details import PROBLEM, Incidents, tell_problems
+from gateway.frontends.rest.query_routes import add_questions
+from gateway.frontends.rest.subject_routes import add_subjects
 from gateway.policy.subjects import Subject
-from gateway.shared_accounts import SEES_ALL
+from gateway.requests.json_accounts import account_json
 from gateway.trail.search import Wanted
 
 

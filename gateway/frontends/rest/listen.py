@@ -14,8 +14,8 @@ from fastapi import FastAPI
 
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
-from gateway.frontends.admission import Admission
-from gateway.frontends.rest.protocol import MOST_CONNECTIONS, MOST_OF_ADDRESS, TimedProtocol
+from gateway.frontends.connection_limits import Admission
+from gateway.frontends.rest.http_deadlines import MOST_CONNECTIONS, MOST_OF_ADDRESS, TimedProtocol
 
 _GRACE_S = 1.0  # for requests to finish
 _LAST_S = 1  # for those that were given up to say so

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gateway.app import open_asking, open_ground, open_policies, open_twin_of
 from gateway.config import SettingsApart
-from gateway.question import Request
+from gateway.requests.request import Request
 
 
 def _serve(home: Path, dataset: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from endtoend.reuse.places import PURE, ZCDP, Opened, Place, opened
 
-from gateway.embedded import Lease
+from gateway.postgres_server import Lease
 
 
 @pytest.fixture(scope="session")

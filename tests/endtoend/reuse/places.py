@@ -16,15 +16,15 @@ from endtoend.reuse.clinics import AUDIT, SUBJECTS, Said, policy
 from sqlalchemy import URL
 
 from gateway.app import Ground, open_asking, open_ground, open_policies, open_twin_of
-from gateway.asking import Asking
-from gateway.budget.standing import Standing
+from gateway.budget.report import Standing
 from gateway.config import SettingsApart
-from gateway.embedded import Lease
 from gateway.errors import Refusal
 from gateway.events import Crashed, Event
-from gateway.policy.current import Cause, CurrentPolicies
+from gateway.policy.in_force import Cause, CurrentPolicies
 from gateway.policy.subjects import Subject
-from gateway.question import Answer, Estimate, Request
+from gateway.postgres_server import Lease
+from gateway.query_service import Asking
+from gateway.requests.request import Answer, Estimate, Request
 from gateway.units import Epsilon
 
 PURE, ZCDP, FOUND, POSTGRESQL = "pure", "zcdp", "found", "postgresql"

@@ -7,7 +7,7 @@ from endtoend.reuse.clinics import PRICE
 from endtoend.reuse.places import MODEST, Opened, Place
 
 from gateway.errors import Code, Refusal
-from gateway.question import Answer, Reused
+from gateway.requests.request import Answer, Reused
 
 _PRICE = Fraction(PRICE)
 _SUM = "SELECT SUM(income) AS s FROM patients"

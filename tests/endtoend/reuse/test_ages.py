@@ -12,9 +12,9 @@ from fix_gateway import gateway, no_gateway
 from psycopg import sql
 
 from gateway.budget.charge import Receipt
-from gateway.charging import charge_question
 from gateway.errors import Refusal
-from gateway.question import Reused
+from gateway.requests.request import Reused
+from gateway.stages.charge import charge_question
 
 _PRICE = Fraction(PRICE)
 _SUM = "SELECT SUM(income) FROM patients"
@@ -116,7 +116,7 @@ def test_answer_that_was_lost_is_bought_anew(few: Opened, monkeypatch: pytest.Mo
         return receipt
 
     with monkeypatch.context() as patch:
-        patch.setattr("gateway.buying.charge_question", charged)
+        patch.setattr("gateway.stages.quote.charge_question", charged)
         with pytest.raises(Refusal):
             place.ask(_SUM)
     _rename(few, place, "gone", "patients")

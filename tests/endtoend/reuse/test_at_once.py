@@ -16,7 +16,7 @@ from endtoend.reuse.clinics import PRICE
 from endtoend.reuse.places import POSTGRESQL, Opened, Place
 
 from gateway.noise.entropy import SYSTEM_ENTROPY
-from gateway.question import Answer
+from gateway.requests.request import Answer
 
 _PRICE = Fraction(PRICE)
 _SUM = "SELECT SUM(income) FROM patients"

@@ -10,7 +10,7 @@ import pytest
 from endtoend.reuse.places import AUDITED, Opened, Place
 
 from gateway.errors import Code, OverlapRefused
-from gateway.question import Reused
+from gateway.requests.request import Reused
 from gateway.trail.record import Kind
 from gateway.trail.search import Wanted, latest
 

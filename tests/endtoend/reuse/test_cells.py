@@ -7,7 +7,7 @@ import pytest
 from endtoend.reuse.clinics import PRICE
 from endtoend.reuse.places import POSTGRESQL, ZCDP, Opened, Place, opened
 
-from gateway.embedded import Lease
+from gateway.postgres_server import Lease
 
 _PRICE = Fraction(PRICE)
 _NORTH = "SELECT COUNT(*) FROM patients WHERE region = 'north'"

@@ -3,7 +3,7 @@
 import pytest
 from endtoend.reuse.places import PURE, ZCDP, Opened, Place
 
-from gateway.question import Answer, Reused
+from gateway.requests.request import Answer, Reused
 
 _BOTH = (
     "SELECT region, smoker, COUNT(*) AS n, SUM(income) AS s FROM patients GROUP BY region, smoker"

@@ -7,7 +7,7 @@ import pytest
 from endtoend.reuse.clinics import PRICE
 from endtoend.reuse.places import FOUND, PURE, Opened, Place
 
-from gateway.question import Accuracy, Answer, Reused
+from gateway.requests.request import Accuracy, Answer, Reused
 
 _PRICE = Fraction(PRICE)
 _SUM = "SELECT SUM(income) FROM patients"

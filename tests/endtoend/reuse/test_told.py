@@ -12,11 +12,11 @@ from endtoend.reuse.clinics import PRICE
 from endtoend.reuse.places import AUDITED, PURE, Opened, Place
 from fix_gateway import Client
 
-from gateway.administering import create_key
+from gateway.admin.actions import create_key
 from gateway.app import question_door, rest_doors, serving_wire
+from gateway.auth.issue import KeyOrder
 from gateway.frontends.rest.app import create_app
-from gateway.identity.issue import KeyOrder
-from gateway.observing.metrics import Metrics
+from gateway.telemetry.metrics import Metrics
 
 _HOST = "127.0.0.1"
 _SUM = "SELECT SUM(income) AS s FROM patients"

@@ -25,12 +25,12 @@ from endtoend.reuse.places import (
 from endtoend.reuse.test_at_once import Held
 from endtoend.reuse.worlds import World, world
 
-from gateway.administering import grant
+from gateway.admin.actions import grant
 from gateway.budget.account import Limits
-from gateway.budget.standing import standings
-from gateway.embedded import Lease
+from gateway.budget.report import standings
 from gateway.errors import Refusal
-from gateway.question import Reused
+from gateway.postgres_server import Lease
+from gateway.requests.request import Reused
 from gateway.trail.search import Wanted, latest
 from gateway.units import Delta, Epsilon
 

@@ -18,12 +18,12 @@ import psycopg
 from endtoend.reuse.places import Opened, Place
 from fix_gateway import Client
 
-from gateway.administering import create_key
+from gateway.admin.actions import create_key
 from gateway.app import question_door, rest_doors, serving_wire
-from gateway.asking import Asking
+from gateway.auth.issue import KeyOrder
 from gateway.frontends.rest.app import create_app
-from gateway.identity.issue import KeyOrder
-from gateway.observing.metrics import Metrics
+from gateway.query_service import Asking
+from gateway.telemetry.metrics import Metrics
 from gateway.trail.append import Trail
 
 NOON: Final = datetime(2026, 11, 18, 12, tzinfo=UTC)

@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from gateway.cancel import Cancel
+from gateway.cancellation import Cancel
 from gateway.engines.duckdb_process.frames import Row
 from gateway.engines.duckdb_process.launcher import Launcher
 from gateway.engines.duckdb_process.pool import (

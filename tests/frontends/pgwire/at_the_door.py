@@ -7,14 +7,21 @@ from fix_identity import Door
 from fix_state import AUDIT_SECRET
 from sqlalchemy import Engine
 
-from gateway.administering import recording_failures
-from gateway.frontends.pgwire.entrance import Entered, entering
-from gateway.frontends.pgwire.startup import Cancel
-from gateway.frontends.pgwire.steps import Conversation, Look, Read, Send, StartTls, Step
-from gateway.identity.logins import Logins, logins_on
-from gateway.identity.throttle import FailureLimits
-from gateway.identity.turning_away import TurningAway
-from gateway.identity.verifiers import mock_secret
+from gateway.admin.actions import recording_failures
+from gateway.auth.login_throttle import FailureLimits, TurningAway
+from gateway.auth.scram_login import Logins, logins_on
+from gateway.auth.verifiers import mock_secret
+from gateway.frontends.pgwire.handshake import (
+    Conversation,
+    Entered,
+    Look,
+    Read,
+    Send,
+    StartTls,
+    Step,
+    entering,
+)
+from gateway.frontends.pgwire.startup_packets import Cancel
 from gateway.policy.subjects import Subject
 
 HERE = "192.0.2.7"

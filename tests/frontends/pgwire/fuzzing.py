@@ -13,13 +13,13 @@ from dataclasses import dataclass
 
 from frontends.pgwire.packets import GSS_REQUEST, SSL_REQUEST, Scram, message, startup
 
-from gateway.frontends.pgwire import messages, sasl
-from gateway.frontends.pgwire.entrance import Entered, entering
-from gateway.frontends.pgwire.frames import Frames, Malformed
+from gateway.auth.scram_login import Logins
+from gateway.frontends.pgwire import messages
+from gateway.frontends.pgwire import sasl_messages as sasl
+from gateway.frontends.pgwire.framing import Frames, Malformed
+from gateway.frontends.pgwire.handshake import Entered, Look, Read, Step, entering
 from gateway.frontends.pgwire.messages import Bind, Execute, Named, Parse
-from gateway.frontends.pgwire.startup import Cancel
-from gateway.frontends.pgwire.steps import Look, Read, Step
-from gateway.identity.logins import Logins
+from gateway.frontends.pgwire.startup_packets import Cancel
 from gateway.policy.subjects import Subject
 
 _LONGEST = 4096

@@ -13,13 +13,12 @@ from dataclasses import dataclass, field
 
 from frontends.pgwire.packets import message
 
+from gateway.auth.scram_login import Logins
 from gateway.errors import Refusal
-from gateway.frontends.pgwire.cancelling import Cancelling
-from gateway.frontends.pgwire.entrance import Entered, entering
-from gateway.frontends.pgwire.frames import Frames
-from gateway.frontends.pgwire.startup import Cancel
-from gateway.frontends.pgwire.steps import Look, Read, Send, StartTls, Step
-from gateway.identity.logins import Logins
+from gateway.frontends.pgwire.cancel_keys import Cancelling
+from gateway.frontends.pgwire.framing import Frames
+from gateway.frontends.pgwire.handshake import Entered, Look, Read, Send, StartTls, Step, entering
+from gateway.frontends.pgwire.startup_packets import Cancel
 from gateway.policy.subjects import Subject
 
 _PATIENCE_S = 20

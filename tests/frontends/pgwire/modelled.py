@@ -24,12 +24,12 @@ from psycopg import pq, sql
 
 from gateway.binding.bound import Sql
 from gateway.frontends.pgwire import messages
-from gateway.frontends.pgwire.asking import Ask
-from gateway.frontends.pgwire.frames import Frame, Frames, Runs
+from gateway.frontends.pgwire.classify import Statements
+from gateway.frontends.pgwire.framing import Frame, Frames, Runs
 from gateway.frontends.pgwire.messages import Bind, Execute, Named, Parse
+from gateway.frontends.pgwire.question_flow import Ask
 from gateway.frontends.pgwire.session import Session
-from gateway.frontends.pgwire.statements import Statements
-from gateway.handing import Finishing, Handed
+from gateway.stages.deferred import Finishing, Handed
 from gateway.twin import Twin, open_twin, visible_tables
 from gateway.twin.line import Line
 

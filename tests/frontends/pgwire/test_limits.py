@@ -27,7 +27,7 @@ from frontends.pgwire.wired import (
 )
 
 from gateway.events import Crashed
-from gateway.frontends.admission import Admission
+from gateway.frontends.connection_limits import Admission
 from gateway.frontends.pgwire import client as clients
 from gateway.frontends.workers import Workers
 from gateway.twin import Twin

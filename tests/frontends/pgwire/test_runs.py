@@ -5,7 +5,7 @@ import random
 import pytest
 from frontends.pgwire.packets import message, told
 
-from gateway.frontends.pgwire.frames import Malformed, Runs
+from gateway.frontends.pgwire.framing import Malformed, Runs
 
 LONGEST = 1 << 20
 KINDS = "DDDDDDddTCZNSE123"

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 from frontends.pgwire.modelled import Differs, a_plain_database, compare
 
+from gateway.frontends.pgwire.classify import Statements
 from gateway.frontends.pgwire.session import Session
-from gateway.frontends.pgwire.statements import Statements
 from gateway.twin import Twin
 
 

@@ -9,7 +9,7 @@ from fix_identity import Door
 from frontends.pgwire.wired import QUESTION, query, read_to_end, wired
 
 from gateway.events import Crashed
-from gateway.frontends.pgwire.frames import Frame
+from gateway.frontends.pgwire.framing import Frame
 from gateway.frontends.pgwire.session import Session
 from gateway.twin import Twin
 

@@ -9,7 +9,7 @@ from frontends.pgwire.wired import QUESTION, Wired, wired
 from psycopg import errors, sql
 
 from gateway.errors import Code, OverlapRefused
-from gateway.question import Estimate, ExpectedColumn, Reused
+from gateway.requests.request import Estimate, ExpectedColumn, Reused
 from gateway.twin import Twin
 from gateway.units import Delta, Epsilon
 

@@ -6,9 +6,9 @@ from frontends.pgwire.at_the_door import HERE, Wire
 from frontends.pgwire.packets import Scram, startup
 
 from gateway.app import door, wire_logins
+from gateway.auth.issue import Claim
 from gateway.errors import Refusal
-from gateway.frontends.pgwire.entrance import Entered, entering
-from gateway.identity.acts import Claim
+from gateway.frontends.pgwire.handshake import Entered, entering
 
 
 def test_wired_gateway_lets_its_subjects_in(front: Front) -> None:

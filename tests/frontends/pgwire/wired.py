@@ -19,14 +19,14 @@ from frontends.pgwire.modelled import TABLES
 from frontends.pgwire.packets import message
 
 from gateway.binding.bound import Sql
+from gateway.datasets.wire_session import Room
 from gateway.errors import Code, Refusal, SourceStopped
-from gateway.frontends.pgwire.doors import WireDoor
+from gateway.frontends.pgwire.gateway_api import WireDoor
 from gateway.frontends.pgwire.server import WireServer
 from gateway.frontends.workers import Workers
-from gateway.handing import Finishing, Handed
 from gateway.policy.subjects import Subject
-from gateway.question import Estimate, Request
-from gateway.rooms import Room
+from gateway.requests.request import Estimate, Request
+from gateway.stages.deferred import Finishing, Handed
 from gateway.twin import Twin
 
 HOST: Final = "127.0.0.1"

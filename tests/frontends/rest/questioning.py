@@ -11,14 +11,14 @@ import httpx
 from fastapi import FastAPI
 from fix_gateway import Client
 
-from gateway.budget.standing import Standing
+from gateway.budget.report import Standing
 from gateway.errors import Code, Unauthenticated
 from gateway.events import Event
 from gateway.frontends.rest.app import create_app
-from gateway.frontends.rest.doors import Doors, QuestionDoor
+from gateway.frontends.rest.gateway_api import Doors, QuestionDoor
 from gateway.frontends.workers import MOST_OF_ONE, Workers
 from gateway.policy.subjects import Subject
-from gateway.question import (
+from gateway.requests.request import (
     Answer,
     AnswerColumn,
     Estimate,

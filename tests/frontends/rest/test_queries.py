@@ -8,8 +8,8 @@ import pytest
 from fix_gateway import NASTY, Client
 from frontends.rest.questioning import Asking, Behind, refused
 
-from gateway.frontends.rest.shapes import QueriesShape
-from gateway.question import PastQuestion
+from gateway.frontends.rest.schemas import QueriesShape
+from gateway.requests.request import PastQuestion
 from gateway.units import Epsilon
 
 PAST = (

@@ -9,9 +9,9 @@ import pytest
 from fix_gateway import Client
 from frontends.rest.questioning import ESTIMATE, Asking, Behind, refused
 
-from gateway.frontends.rest.answered import estimate_json
-from gateway.frontends.rest.shapes import EstimateShape
-from gateway.question import Accuracy
+from gateway.frontends.rest.schemas import EstimateShape
+from gateway.requests.answer_json import estimate_json
+from gateway.requests.request import Accuracy
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from frontends.rest.questioning import Asking, Behind, answering, one_cell
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.frontends.rest.cells import column_json, double_json, doubles_json
-from gateway.frontends.rest.responses import AsciiJson
-from gateway.question import AnswerColumn, Estimate, ExpectedColumn
+from gateway.frontends.rest.json_response import AsciiJson
+from gateway.requests.json_cells import column_json, double_json, doubles_json
+from gateway.requests.request import AnswerColumn, Estimate, ExpectedColumn
 from gateway.units import Delta, Epsilon
 
 

@@ -12,7 +12,7 @@ from fix_gateway import Client
 from frontends.rest.questioning import COUNT, Asking, Behind, answering
 
 from gateway.errors import BackendUnavailable, Code
-from gateway.frontends.rest.formats import Format
+from gateway.frontends.rest.content_type import Format
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from fix_gateway import Client
 from frontends.rest.questioning import Asking, Behind
 from pydantic import TypeAdapter, ValidationError
 
-from gateway.frontends.rest import shapes
-from gateway.frontends.rest.asked import QueryBody
+from gateway.frontends.rest import schemas as shapes
+from gateway.frontends.rest.request_body import QueryBody
 
 ENDPOINTS = {
     ("/v1/query", "post"),

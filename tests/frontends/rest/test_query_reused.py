@@ -10,10 +10,9 @@ from fix_gateway import Client
 from frontends.rest.questioning import COUNT, ESTIMATE, Asking, Behind, answering, refused
 
 from gateway.errors import HTTP, BackendUnavailable, Code, OverlapRefused
-from gateway.frontends.rest.examples import QUERIES
-from gateway.frontends.rest.formats import Format
-from gateway.frontends.rest.shapes import AnswerShape, EstimateShape
-from gateway.question import Reused
+from gateway.frontends.rest.content_type import Format
+from gateway.frontends.rest.schemas import QUERIES, AnswerShape, EstimateShape
+from gateway.requests.request import Reused
 from gateway.units import Epsilon
 
 OVERLAP = (Code.DIFFERENCING, Code.UNREADABLE_CONDITION, Code.SMALL_GROUP)

@@ -20,17 +20,17 @@ import uvicorn
 from fix_gateway import Client
 from frontends.rest.questioning import COUNT, Asking, Behind, answering
 
+from gateway.columnar.intervals import EndsRows
+from gateway.columnar.texts import BLOCK, Rows, Text, Texts
 from gateway.events import Crashed
-from gateway.frontends.rest.answered import about_json, answer_json, json_chunks
-from gateway.frontends.rest.arrow_stream import arrow_chunks
-from gateway.frontends.rest.cells import column_json, double_json
-from gateway.frontends.rest.csv_text import csv_chunks
-from gateway.frontends.rest.formats import Format
-from gateway.frontends.rest.responses import AsciiJson
+from gateway.frontends.rest.arrow_response import arrow_chunks
+from gateway.frontends.rest.content_type import Format
+from gateway.frontends.rest.csv_response import csv_chunks
+from gateway.frontends.rest.json_response import AsciiJson
 from gateway.frontends.workers import MOST_OF_ONE
-from gateway.packed.ends import EndsRows
-from gateway.packed.texts import BLOCK, Rows, Text, Texts
-from gateway.question import Answer, AnswerColumn
+from gateway.requests.answer_json import about_json, answer_json, json_chunks
+from gateway.requests.json_cells import column_json, double_json
+from gateway.requests.request import Answer, AnswerColumn
 
 _PATIENCE_S = 30  # for a busy machine; nothing waits so long when it is well
 _CELLS: dict[str, list[Text]] = {

@@ -21,7 +21,7 @@ from gateway.errors import Code, Refusal
 from gateway.frontends.rest.app import create_app
 from gateway.frontends.workers import MOST, MOST_OF_ONE, Workers
 from gateway.policy.subjects import Subject
-from gateway.question import Answer, Request
+from gateway.requests.request import Answer, Request
 
 _PATIENCE_S = 30  # for a busy machine; nothing waits so long when it is well
 

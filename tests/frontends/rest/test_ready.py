@@ -8,7 +8,7 @@ from fix_twin import a_twin_home
 from gateway.app import rest_doors
 from gateway.errors import TITLE, Code
 from gateway.frontends.rest.app import create_app
-from gateway.observing.metrics import Metrics
+from gateway.telemetry.metrics import Metrics
 from gateway.twin import open_twin
 
 

@@ -36,9 +36,9 @@ from starlette.responses import StreamingResponse
 from gateway.app import rest_doors
 from gateway.errors import HTTP, TITLE, Code, Reason
 from gateway.events import Crashed, LoginRefused
-from gateway.frontends.rest.accounts import number, remaining
 from gateway.frontends.rest.app import create_app
-from gateway.observing.metrics import Metrics
+from gateway.requests.json_accounts import number, remaining
+from gateway.telemetry.metrics import Metrics
 from gateway.units import Epsilon
 
 ENDPOINTS = {"/healthz", "/readyz", "/metrics", "/v1/budget", "/v1/audit", "/v1/audit/verify"}

@@ -13,7 +13,7 @@ from fix_policy import read
 from privacy.fuzzer.chance import Chance
 from property.people import Row, Stored, World
 
-from gateway.policy.rules import Policy
+from gateway.policy.policy import Policy
 
 UNITS: Final[dict[str, tuple[str, ...]]] = {
     "bigint": ("1", "2", "3", "30", "-1", "0", "9223372036854775807", "-9223372036854775808"),

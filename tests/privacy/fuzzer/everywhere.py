@@ -15,18 +15,17 @@ from property.checked import is_comparable
 from property.counted import counts_of, too_far
 from property.moves import Groups, excesses, groups_of
 
-from gateway.bounding.bound_release import bound_release
-from gateway.bounding.bounded import BoundedRelease
-from gateway.engines.shown import Key
-from gateway.engines.staged import StagedRows
+from gateway.bounding.bounded_release import BoundedRelease, bound_release
+from gateway.datasets.dataset import placeholders
+from gateway.engines.sql.group_keys import Key
+from gateway.engines.staged_rows import StagedRows
 from gateway.errors import UnsupportedSql
 from gateway.exact import ExactHistogram, ExactTable
-from gateway.noise.pricing import Priced
-from gateway.releases.matching import Wanted
+from gateway.noise.allocation import Priced
+from gateway.release_cache.matching import Wanted
 from gateway.sensitivity.analysis import Analysis, Thresholded
 from gateway.sensitivity.choices import Histogram
-from gateway.serving import placeholders
-from gateway.source_access import SourceAccess, asks
+from gateway.stages.source_access import SourceAccess, asks
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -13,9 +13,9 @@ from privacy.fuzzer.worlds import Server
 from privacy.line import Line, open_line
 from sqlalchemy import URL
 
-from gateway.embedded import open_server
-from gateway.store.logins import embedded_urls
-from gateway.store.state import upgrade_state
+from gateway.postgres_server import open_server
+from gateway.state.logins import embedded_urls
+from gateway.state.open import upgrade_state
 from gateway.twin import Twin, open_twin
 
 

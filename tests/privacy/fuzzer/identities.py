@@ -15,13 +15,13 @@ from privacy.fuzzer.statements import Sentence
 from property.moves import Groups
 
 from gateway.binding.bound import Cut
-from gateway.constants import Constants
-from gateway.overlap.declared import declarations
-from gateway.overlap.ground import ground_of
-from gateway.pricing import Spending
-from gateway.releases.matching import Wanted, wanted_of
+from gateway.datasets.dataset import Serving
+from gateway.pricing.price import Spending
+from gateway.regions.declarations import declarations
+from gateway.regions.scope import ground_of
+from gateway.release_cache.input_ids import Constants
+from gateway.release_cache.matching import Wanted, wanted_of
 from gateway.sensitivity.analysis import Analysis, Enumerated
-from gateway.serving import Serving
 
 _CONSTANT: Final = re.compile(r"(?<![\w.$])\d+(?:\.\d+)?(?![\w.])|'[^']*'")
 

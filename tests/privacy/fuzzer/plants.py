@@ -19,14 +19,14 @@ from privacy.fuzzer.trial import Outcome, bench
 from privacy.fuzzer.worlds import Server
 from sqlglot import exp
 
-from gateway.binding import free
+from gateway.binding import free_select as free
 from gateway.bounding import licences
 from gateway.engines import postgresql_preparation
 from gateway.engines.preparation import Chunks
-from gateway.house import House
 from gateway.plan import narrowing
 from gateway.plan.joins import Join
 from gateway.plan.relations import Constant
+from gateway.stages.services import House
 
 
 @contextmanager

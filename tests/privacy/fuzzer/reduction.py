@@ -9,7 +9,7 @@ from privacy.fuzzer.trial import Bench, Outcome, bench_of
 from privacy.fuzzer.worlds import Server
 from property.people import Row
 
-from gateway.house import House
+from gateway.stages.services import House
 
 Rows = Mapping[str, Sequence[Row]]
 

@@ -15,15 +15,15 @@ from privacy.fuzzer.trial import NOON, PRICE, Bench
 from property.moves import Groups, excesses, groups_of
 
 from gateway.binding.bound import Cut, Release, Stage
+from gateway.datasets.bind_question import Question, understand
+from gateway.datasets.dataset import Serving
 from gateway.errors import Code, Refusal
-from gateway.noise.pricing import Priced
+from gateway.noise.allocation import Priced
 from gateway.pipeline import analysed
-from gateway.pricing import Spending, bought
-from gateway.question import Request
+from gateway.pricing.price import Spending, bought
+from gateway.requests.request import Request
 from gateway.sensitivity.analysis import Enumerated
-from gateway.serving import Serving
-from gateway.source_access import SourceAccess
-from gateway.understanding import Question, understand
+from gateway.stages.source_access import SourceAccess
 
 _PROTECTED = ("people", "events")
 _KEYLESS = """

@@ -17,26 +17,26 @@ from privacy.fuzzer.identities import Identities, variant, wanted_by
 from privacy.fuzzer.statements import Sentence, sentence
 from privacy.fuzzer.worlds import Server, Worlds, worlds_in
 
-from gateway.answering import finished
 from gateway.binding.bound import Cut
 from gateway.budget.account import Currency
-from gateway.errands import Errand, ErrandRelease
+from gateway.datasets.bind_question import Question, understand
+from gateway.datasets.dataset import Proofs, Serving
+from gateway.datasets.view import Views
 from gateway.errors import Code, Refusal
-from gateway.executing import Bill, executed
-from gateway.finishing import finish
-from gateway.house import House
+from gateway.noise.allocation import Shares
 from gateway.noise.mechanism import DiscreteLaplace
-from gateway.noise.pricing import Shares
-from gateway.noise.rolling import PricedRelease
-from gateway.paid import Paid
 from gateway.pipeline import analysed
-from gateway.policy.rules import Mechanism
+from gateway.policy.policy import Mechanism
 from gateway.policy.subjects import Subject
-from gateway.pricing import Spending, bought
-from gateway.question import Request
-from gateway.serving import Proofs, Serving
-from gateway.understanding import Question, understand
-from gateway.views import Views
+from gateway.pricing.price import Spending, bought
+from gateway.release_cache.assemble import Errand, ErrandRelease
+from gateway.requests.request import Request
+from gateway.results.constants import finish
+from gateway.results.rollup import PricedRelease
+from gateway.stages.cost import Paid
+from gateway.stages.execute import Bill, executed
+from gateway.stages.finish import finished
+from gateway.stages.services import House
 
 NOON: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
 _NONE: Final = DiscreteLaplace(Fraction(1, 4096))

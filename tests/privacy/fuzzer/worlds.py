@@ -23,17 +23,16 @@ from sqlalchemy import URL, Connection, NullPool, create_engine
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql.expression import Select
 
-from gateway.bounding.bounded import BoundedRelease
-from gateway.engines.described import Described, describe
-from gateway.engines.duckdb_catalog import read_duckdb
+from gateway.bounding.bounded_release import BoundedRelease
+from gateway.engines.catalog.describe import Described, describe
+from gateway.engines.catalog.duckdb import read_duckdb
+from gateway.engines.catalog.proofs import Proven, proven
 from gateway.engines.duckdb_sql import DuckdbStatements
-from gateway.engines.exact_histograms import histogram_of
-from gateway.engines.exact_rows import whole
-from gateway.engines.proving import Proven, proven
-from gateway.engines.scalars import TotalScalars
-from gateway.engines.shown import Key, bound
+from gateway.engines.exact_rows import histogram_of, whole
 from gateway.engines.source import Source
-from gateway.engines.staged import StagedRows
+from gateway.engines.sql.expressions import TotalScalars
+from gateway.engines.sql.group_keys import Key, bound
+from gateway.engines.staged_rows import StagedRows
 from gateway.exact import ExactHistogram, ExactTable
 
 T = TypeVar("T")

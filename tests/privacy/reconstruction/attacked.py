@@ -17,12 +17,12 @@ from privacy.reconstruction.people import SUBJECTS, Bools, People, in_duckdb, po
 from privacy.reconstruction.subsets import Subset, subsets
 from pydantic import SecretStr
 
-from gateway.administering import create_key
+from gateway.admin.actions import create_key
 from gateway.app import Ground, open_ground, open_policies, open_questions, rest_doors
+from gateway.auth.issue import KeyOrder
 from gateway.frontends.rest.app import create_app
 from gateway.frontends.rest.listen import Stop, bind, serve_until
-from gateway.identity.issue import KeyOrder
-from gateway.observing.metrics import Metrics
+from gateway.telemetry.metrics import Metrics
 from gateway.twin import Twin
 
 _PATIENCE_S = 60

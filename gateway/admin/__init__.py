@@ -1,0 +1,1 @@
+"""Acts of operators, each with its trail record."""

@@ -1,0 +1,152 @@
+"""Acts of administrators on budgets, keys and data, each written with its trail record in one transaction."""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from gateway.auth import issue
+from gateway.auth.issue import KeyCreated, KeyOrder, KeyRevoked, LoginFailed, RecordFailure
+from gateway.budget.account import Account, Ledger, Limits
+from gateway.budget.limits import (
+    AccountOpened,
+    Act,
+    LedgerOpened,
+    LimitsSet,
+    open_account,
+    open_ledger,
+    set_limits,
+)
+from gateway.release_cache.event_log import refresh
+from gateway.state.draft import Draft
+from gateway.state.journal import Journal
+from gateway.trail.append import Trail
+from gateway.trail.record import ActRecord, Kind
+
+
+def declare_ledger(
+    journal: Journal, trail: Trail, ledger: Ledger, limits: Limits, *, actor: str, now: datetime
+) -> None:
+    """Make sure the ledger is open with these limits."""
+    journal.commit(
+        lambda draft: record_acts(
+            draft, trail, actor, open_ledger(draft, ledger, limits, actor=actor, now=now)
+        )
+    )
+
+
+def declare_account(
+    journal: Journal, trail: Trail, account: Account, *, actor: str, now: datetime
+) -> None:
+    """Make sure the account is open with these limits."""
+    journal.commit(
+        lambda draft: record_acts(
+            draft, trail, actor, open_account(draft, account, actor=actor, now=now)
+        )
+    )
+
+
+def grant(
+    journal: Journal, trail: Trail, account: str, limits: Limits, *, actor: str, now: datetime
+) -> None:
+    """Set what an account may give, up or down."""
+    journal.commit(
+        lambda draft: record_acts(
+            draft, trail, actor, set_limits(draft, account, limits, actor=actor, now=now)
+        )
+    )
+
+
+def record_acts(draft: Draft, trail: Trail, actor: str, acts: Iterable[Act]) -> None:
+    for act in acts:
+        trail.append(draft, _said(act, actor))
+
+
+def _said(act: Act, actor: str) -> ActRecord:
+    match act:
+        case LedgerOpened(ledger):
+            about = {"ledger": ledger.name, "source": ledger.source, "unit": ledger.unit}
+            return ActRecord(Kind.LEDGER_OPENED, actor, {**about, "currency": ledger.currency})
+        case AccountOpened(account):
+            named = {"account": account.name, "ledger": account.ledger, "parent": account.parent}
+            return ActRecord(Kind.ACCOUNT_OPENED, actor, {**named, **_limits("", account.limits)})
+        case LimitsSet(account, before, after):
+            changed = {**_limits("before_", before), **_limits("after_", after)}
+            return ActRecord(Kind.LIMITS_SET, actor, {"account": account, **changed})
+
+
+def _limits(prefix: str, limits: Limits) -> dict[str, str | None]:
+    window = limits.window
+    return {
+        f"{prefix}epsilon": limits.epsilon.ratio,
+        f"{prefix}delta": limits.delta.ratio,
+        f"{prefix}window": f"{window.every}:{window.epsilon.ratio}" if window else None,
+    }
+
+
+def refresh_data(journal: Journal, trail: Trail, dataset: str, *, actor: str, now: datetime) -> int:
+    """Say that the data of a dataset is new: nothing that was measured before is given again. The number of its epoch."""
+
+    def step(draft: Draft) -> int:
+        epoch = refresh(draft, dataset, actor=actor, now=now)
+        record_refresh(draft, trail, dataset, actor)
+        return epoch
+
+    return journal.commit(step)
+
+
+def record_refresh(draft: Draft, trail: Trail, dataset: str, actor: str) -> None:
+    trail.append(draft, ActRecord(Kind.DATA_REFRESHED, actor, dataset=dataset))
+
+
+def create_key(
+    journal: Journal, trail: Trail, order: KeyOrder, known: Callable[[str], bool]
+) -> KeyCreated:
+    """Make a key; `order.key.reveal()` may be shown once, after this returns."""
+
+    def step(draft: Draft) -> KeyCreated:
+        created = issue.create(draft, order, known)
+        expires = created.expires_at.isoformat() if created.expires_at else None
+        about = {
+            "key": created.key_id,
+            "expires_at": expires,
+            "fingerprint": created.fingerprint,
+        }
+        trail.append(
+            draft, ActRecord(Kind.KEY_CREATED, created.actor, about, subject=created.subject)
+        )
+        return created
+
+    return journal.commit(step)
+
+
+def revoke_key(
+    journal: Journal, trail: Trail, key_id: str, *, actor: str, now: datetime
+) -> KeyRevoked:
+    """Make a key invalid for ever."""
+
+    def step(draft: Draft) -> KeyRevoked:
+        revoked = issue.revoke(draft, key_id, actor=actor, at=now)
+        record_revocation(draft, trail, revoked)
+        return revoked
+
+    return journal.commit(step)
+
+
+def record_revocation(draft: Draft, trail: Trail, revoked: KeyRevoked) -> None:
+    about = {"key": revoked.key_id}
+    trail.append(draft, ActRecord(Kind.KEY_REVOKED, revoked.actor, about, subject=revoked.subject))
+
+
+def recording_failures(journal: Journal, trail: Trail) -> RecordFailure:
+    """How a front door writes down whom it turned away."""
+
+    def record(failed: LoginFailed) -> None:
+        about = {
+            "front_end": failed.front_end,
+            "address": failed.address,
+            "claimed": failed.claimed,
+            "code": failed.code,
+        }
+        act = ActRecord(Kind.LOGIN_REFUSED, "nobody", about)
+        journal.commit(lambda draft: trail.append(draft, act))
+
+    return record

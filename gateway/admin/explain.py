@@ -1,0 +1,224 @@
+"""`policy explain`: what a statement means for somebody, and which rules decide it, for whoever edits policies.
+
+Nothing is asked of the source, no ledger is looked at and nothing is charged. It goes the way every question goes, so what is
+permitted here is permitted there.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from gateway.admin.explain_cost import (
+    Foretold,
+    columns_json,
+    foretold,
+    foretold_json,
+    foretold_lines,
+)
+from gateway.binding.bound import Cut
+from gateway.binding.print import explained
+from gateway.datasets.bind_question import Borrow, Question, Understood, rules_for, understand
+from gateway.datasets.view import Views
+from gateway.errors import Code, GatewayError, OperatorError, Refusal
+from gateway.overlap.auditor import Concerned, History, audit
+from gateway.overlap.description import region_lines, unread_lines
+from gateway.policy.applicable import Applying
+from gateway.policy.files.load import LoadedPolicies
+from gateway.policy.policy import Policy, Unread
+from gateway.policy.subjects import Subject
+from gateway.pricing.price import spread_of_part
+from gateway.twin import Twin, open_twin
+
+_NOT_LOOKED_AT: Final = "whether earlier answers stand against it is not looked at here: say --home, or ask for an estimate"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What an auditor sees of a statement: lines for each of its parts, and the conditions that cannot be compared."""
+
+    parts: tuple[tuple[str, ...], ...]
+    unread: tuple[str, ...]
+    opaque: Unread
+
+
+@dataclass(frozen=True)
+class Explained:
+    """What the statement means, why it is permitted and what it costs; or the refusal, wherever it came."""
+
+    subject: str
+    dataset: str
+    rules: Applying
+    understood: Understood | None
+    refusal: Refusal | None
+    price: Foretold | None = None
+    compared: Compared | None = None
+
+
+@contextmanager
+def twin_for_a_while(programs_bin: Path | None) -> Iterator[Twin]:
+    """A twin of one's own, in a place of its own: a gateway that runs is not disturbed."""
+    with TemporaryDirectory(prefix="gateway-") as place:
+        home = Path(place)
+        home.chmod(0o711)  # the server's OS user has to pass through
+        with open_twin(home, programs_bin) as twin:
+            yield twin
+
+
+def explain(
+    question: Question, policy: Policy, loaded: LoadedPolicies, borrow: Borrow
+) -> Explained:
+    """What would become of the question, up to where the source would be asked."""
+    rules, understood = Applying((), ()), None
+    try:
+        rules = rules_for(question, policy)
+        understood = understand(question, Views(policy), borrow)
+        price = foretold(question, understood, policy, loaded)
+    except Refusal as refusal:
+        return Explained(question.subject.name, policy.name, rules, understood, refusal)
+    compared = _compared(price, policy)
+    try:
+        audit(concerned(price), History(), policy.auditing)
+    except Refusal as refusal:  # without any past: its conditions, or its parts beside one another
+        return Explained(
+            question.subject.name, policy.name, rules, understood, refusal, None, compared
+        )
+    return Explained(question.subject.name, policy.name, rules, understood, None, price, compared)
+
+
+def concerned(price: Foretold) -> list[Concerned]:
+    """What the auditor is told of the statement."""
+    there = zip(price.grounds, price.asides, price.parts, strict=bool(price.grounds))
+    return [
+        Concerned(one, spread_of_part(part))
+        for ground, asides, part in there
+        for one in (ground, *asides)
+    ]
+
+
+def _compared(price: Foretold, policy: Policy) -> Compared | None:
+    """Of what is about persons."""
+    if not price.grounds:
+        return None
+    parts = (tuple(region_lines(one, policy.dataset)) for one in price.grounds)
+    opaque = policy.auditing.opaque
+    return Compared(tuple(dict.fromkeys(parts)), tuple(unread_lines(price.grounds, opaque)), opaque)
+
+
+def subject_and_policy(
+    loaded: LoadedPolicies, name: str, dataset: str | None
+) -> tuple[Subject, Policy]:
+    """Whom and which policy the question is about."""
+    subject = loaded.subjects.get(name)
+    if subject is None:
+        raise OperatorError(Code.SUBJECT_UNKNOWN, f"`{name}`", "subjects stand in subjects.yaml")
+    known = ", ".join(f"`{one}`" for one in sorted(loaded.policies))
+    if dataset is None and len(loaded.policies) != 1:
+        raise OperatorError(
+            Code.ARGUMENT_INVALID,
+            f"there are {len(loaded.policies)} datasets: {known}",
+            "say which: --dataset D",
+        )
+    policy = loaded.policies.get(dataset or next(iter(loaded.policies)))
+    if policy is None:
+        raise OperatorError(Code.ARGUMENT_INVALID, f"there is no dataset `{dataset}`", known)
+    return subject, policy
+
+
+def explained_text(found: Explained, verdict: Sequence[str] = ()) -> str:
+    """For people; `verdict` is what the history says of it, by whoever has looked."""
+    lines = []
+    if found.understood is not None:
+        lines += [*explained(found.understood.bound).splitlines(), ""]
+        lines += _result_lines(found.understood)
+    lines.append(_decision(found))
+    lines += [f"  {line}" for line in _why(found)]
+    if found.price is not None:
+        lines += foretold_lines(found.price)
+    if found.compared is not None:
+        lines += _compared_lines(found.compared)
+        if found.refusal is None:
+            lines += verdict or (_NOT_LOOKED_AT,)
+    return "\n".join(lines)
+
+
+def explained_json(found: Explained, verdict: Sequence[str] = ()) -> dict[str, Any]:
+    """For programs."""
+    body: dict[str, Any] = {
+        "subject": found.subject,
+        "dataset": found.dataset,
+        "decision": "permit" if found.refusal is None else "refuse",
+        "applying": {
+            "permit": [rule.id for rule in found.rules.permits],
+            "forbid": [rule.id for rule in found.rules.forbids],
+        },
+    }
+    if found.understood is not None:
+        bound = found.understood.bound
+        body["because"] = list(found.understood.decision.because)
+        body["purpose"] = found.understood.decision.terms.purpose
+        body["plan"] = explained(bound).splitlines()
+        body["columns"] = [{"name": one.name, "type": one.type_name} for one in bound.result or ()]
+        if found.price is not None:
+            body["columns"] = columns_json(found.price)
+            body["price"] = foretold_json(found.price)
+        body["uses"] = [str(use) for use in sorted(bound.uses)] if isinstance(bound, Cut) else []
+    if found.compared is not None:
+        body["overlap"] = {
+            "regions": [list(part) for part in found.compared.parts],
+            "unreadable": list(found.compared.unread),
+            "opaque_predicates": found.compared.opaque.value,
+            "verdict": list(verdict),
+        }
+    if found.refusal is not None:
+        body["refusal"] = {
+            "code": found.refusal.code.value,
+            "reason": found.refusal.reason.value,
+            "title": found.refusal.title,
+            "detail": found.refusal.detail,
+            "hint": found.refusal.hint,
+        }
+    return body
+
+
+def _result_lines(understood: Understood) -> Iterator[str]:
+    if understood.bound.result:
+        columns = ", ".join(f"{one.name} {one.type_name}" for one in understood.bound.result)
+        yield f"result: {columns}"
+
+
+def _compared_lines(compared: Compared) -> Iterator[str]:
+    yield "compared with earlier questions as:"
+    for part in compared.parts:
+        yield from (f"  {line}" for line in part)
+    yield from compared.unread
+
+
+def _decision(found: Explained) -> str:
+    if found.refusal is None:
+        return f"permitted to {found.subject} on {found.dataset}"
+    return f"refused to {found.subject} on {found.dataset}: {_told(found.refusal)}"
+
+
+def _told(refusal: GatewayError) -> str:
+    return f"{refusal}\n  hint: {refusal.hint}" if refusal.hint else str(refusal)
+
+
+def _why(found: Explained) -> Iterator[str]:
+    if found.understood is not None:
+        terms = found.understood.decision.terms
+        yield f"because of: {', '.join(found.understood.decision.because)}"
+        if terms.purpose is not None:
+            yield f"purpose: {terms.purpose}"
+        for table in terms.rows:
+            yield f"rows of {table}: those that the row rules permit, as filters above its scan"
+        yield f"budget of each analyst: epsilon {terms.budget.epsilon}"
+        return
+    yield f"permitting rules that apply: {_ids(found.rules.permits)}"
+    yield f"forbidding rules that apply: {_ids(found.rules.forbids)}"
+
+
+def _ids(rules: tuple[Any, ...]) -> str:
+    return ", ".join(rule.id for rule in rules) or "none"

@@ -1,0 +1,232 @@
+"""What a statement would cost and how wide its noise would be, from the policies alone: no ledger is looked at.
+
+The currency is the one that a ledger opened now would get, and caps are those that the policies write: a ledger
+that is open already keeps its currency, and limits that were granted since are not known here.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from gateway.admin.open_accounts import accounts_of, ledger_of, limits_of
+from gateway.binding.bound import Cut, Empty, Fetch, Passing
+from gateway.budget.account import HALF, Currency, Limits, cost_on_path
+from gateway.budget.account_names import analyst_account
+from gateway.budget.group_privacy import Several, for_several
+from gateway.datasets.bind_question import Question, Understood
+from gateway.noise.allocation import Priced
+from gateway.pipeline import analysed
+from gateway.policy.files.load import LoadedPolicies
+from gateway.policy.policy import Policy
+from gateway.pricing.price import Spending, bought, estimated, price_of
+from gateway.regions.scope import Ground, asides_of, ground_of
+from gateway.requests.request import AnswerColumn, Request
+from gateway.results.columns import answer_columns
+from gateway.results.rollup import NoisyRelease
+from gateway.sensitivity.analysis import Enumerated
+from gateway.units import Delta, Epsilon
+
+
+@dataclass(frozen=True)
+class Offered:
+    """A dataset as its policy offers it."""
+
+    policy: Policy
+    currency: Currency
+
+
+@dataclass(frozen=True)
+class Foretold:
+    """The price of a statement, its columns with their noise and margins, and which groups would come back.
+
+    `grounds` are what its parts are about, as they would be compared with earlier questions, and `asides` what single
+    aggregates of each part are about.
+    """
+
+    currency: Currency
+    price: Epsilon
+    cost: Fraction | None
+    delta: Delta
+    columns: tuple[AnswerColumn, ...]
+    margins: tuple[float | None, ...]
+    parts: tuple[Priced, ...]
+    notices: tuple[str, ...] = ()
+    several: tuple[Several, ...] = ()
+    unit: str = ""
+    converted_at: Delta = field(default_factory=Delta.zero)
+    grounds: tuple[Ground, ...] = ()
+    asides: tuple[tuple[Ground, ...], ...] = ()
+
+
+def foretold(
+    question: Question, understood: Understood, policy: Policy, loaded: LoadedPolicies
+) -> Foretold:
+    """At the default price; or the refusal of what cannot be bounded or paid for."""
+    offered = Offered(policy, ledger_of(policy).currency)
+    bound = understood.bound
+    if isinstance(bound, Passing):
+        columns = answer_columns(bound, {})
+        margins = (None,) * len(columns)
+        return Foretold(offered.currency, Epsilon.zero(), None, Delta.zero(), columns, margins, ())
+    request = Request(question.sql, policy.name, question.purpose)
+    analyses = analysed(bound, offered, question.asked_at)
+    spending = Spending(request, understood, analyses)
+    cost = None
+    if spending.measures:
+        path = path_limits(question.subject.name, policy, loaded)
+        cost = cost_on_path(price_of(offered, request), offered.currency, path)
+    releases = bought(offered, spending, cost)
+    constants = _constants(bound)
+    grounds = _grounds(spending, constants)
+    nothing = {
+        step.name: NoisyRelease(one, ()) for step, one in zip(bound.releases, releases, strict=True)
+    }
+    said = estimated(offered, spending, releases)
+    return Foretold(
+        offered.currency,
+        said.price,
+        cost,
+        said.delta,
+        answer_columns(bound, nothing),
+        tuple(one.expected_margin_95 for one in said.columns),
+        tuple(part for one in releases for part in one.parts),
+        said.notices,
+        for_several(limits_of(policy.privacy.budget), offered.currency, cost),
+        policy.dataset.unit,
+        policy.privacy.budget.delta * HALF,
+        grounds,
+        tuple(
+            asides_of(one.plan, ground, constants)
+            for one, ground in zip(spending.analyses, grounds, strict=True)
+        ),
+    )
+
+
+def _constants(cut: Cut) -> Mapping[str, str]:
+    """What is released on the way is known by its place alone, since nothing runs."""
+    return {
+        step.name: step.table.name if isinstance(step, Fetch | Empty) else step.name
+        for step in cut.steps
+    }
+
+
+def _grounds(spending: Spending, constants: Mapping[str, str]) -> tuple[Ground, ...]:
+    """Of each part of each release."""
+    return tuple(
+        ground_of(one.plan, one.groups if isinstance(one.groups, Enumerated) else None, constants)
+        for one in spending.analyses
+    )
+
+
+def path_limits(subject: str, policy: Policy, loaded: LoadedPolicies) -> list[Limits]:
+    """The caps that the policies write, from the analyst's account up to the ledger's."""
+    ledger = ledger_of(policy).name
+    accounts = {one.name: one for one in accounts_of(policy, loaded)}
+    path: list[Limits] = []
+    name: str | None = analyst_account(subject, policy.name)
+    while name is not None and name != ledger:
+        path.append(accounts[name].limits)
+        name = accounts[name].parent
+    return [*path, limits_of(policy.privacy.budget)]
+
+
+def foretold_lines(found: Foretold) -> Iterator[str]:
+    """For people."""
+    if found.cost is None:
+        yield "price: nothing is measured, nothing is charged"
+    else:
+        delta = f", delta {found.delta}" if found.delta else ""
+        rho = "" if found.currency is Currency.PURE else f" (rho {float(found.cost):.3g})"
+        yield f"price: epsilon {found.price}{rho}{delta}"
+    for column, margin in zip(found.columns, found.margins, strict=True):
+        yield f"  {column.name}: {_noise(column, margin)}"
+    yield from found.notices
+    if found.cost is not None:
+        yield from _several_lines(found)
+    for part in found.parts:
+        yield f"groups: {_groups(part)}"
+
+
+def _several_lines(found: Foretold) -> Iterator[str]:
+    """What epsilon means for more than one unit."""
+    at = f" at delta {found.converted_at}" if found.currency is Currency.ZCDP else ""
+    yield f"epsilon for one `{found.unit}`, and for several together{at}:"
+    for one in found.several:
+        yield f"  {one.units}: {one.question} by this question alone, {one.budget} by the whole budget"
+
+
+def foretold_json(found: Foretold) -> dict[str, Any]:
+    """For programs."""
+    zcdp = found.currency is Currency.ZCDP
+    return {
+        "currency": found.currency.value,
+        "epsilon": str(found.price),
+        "rho": float(found.cost) if zcdp and found.cost is not None else None,
+        "delta": str(found.delta),
+        "together": [
+            {
+                "units": one.units,
+                "question": None if one.question is None else str(one.question),
+                "budget": str(one.budget),
+            }
+            for one in found.several
+        ],
+        "groups": [
+            {
+                "listed": len(groups.keys) if isinstance(groups, Enumerated) else None,
+                "shown_from": part.shown_from,
+                "blank_below": _blank_below(part),
+            }
+            for part in found.parts
+            for groups in (part.analysis.groups,)
+        ],
+    }
+
+
+def columns_json(found: Foretold) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": column.name,
+            "type": column.type,
+            "noisy": column.noisy,
+            "mechanism": column.mechanism,
+            "scale": column.scale,
+            "rank_error": column.rank_error,
+            "expected_margin_95": margin,
+        }
+        for column, margin in zip(found.columns, found.margins, strict=True)
+    ]
+
+
+def _noise(column: AnswerColumn, margin: float | None) -> str:
+    if not column.noisy:
+        return "without noise"
+    scale = "" if column.scale is None else f" of scale {column.scale:.4g}"
+    noise = f"{(column.mechanism or 'some').replace('_', ' ')} noise{scale}"
+    if column.rank_error is not None:
+        near = f"95 % of answers are within {column.rank_error} rows of the exact value"
+        return f"chosen by the exponential mechanism; {near}"
+    if margin is None:
+        return f"{noise}; how wide its interval is, is told with the answer"
+    return f"{noise}; 95 % of answers are within {margin:.4g} of the exact value"
+
+
+def _groups(release: Priced) -> str:
+    groups = release.analysis.groups
+    if not isinstance(groups, Enumerated):
+        return f"those with fewer than about {release.shown_from} units are not shown"
+    many = len(groups.keys)
+    listed = f"{many} are listed, the empty ones come too"
+    if not release.analysis.plan.keys:
+        listed = "one, without keys"
+    below = _blank_below(release)
+    if below is None:
+        return listed
+    return f"{listed}; aggregates of fewer than about {below} units are blank"
+
+
+def _blank_below(release: Priced) -> int | None:
+    groups = release.analysis.groups
+    blank = isinstance(groups, Enumerated) and groups.units is not None
+    return groups.least if blank else None

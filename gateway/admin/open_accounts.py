@@ -1,0 +1,189 @@
+"""Put policies in force: open their ledgers and accounts, and record it, in one transaction.
+
+A dataset is a ledger. Below it is an account for each team that the policy gives a budget, and an account
+for each analyst whom a rule can ever permit something, below the team's where there is one.
+
+INVARIANT: a reload changes every account and has its trail record, or changes nothing.
+INVARIANT: limits that an administrator granted stay until the policy's own number changes.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection, select
+
+from gateway.admin.actions import record_acts
+from gateway.admin.table_ownership import require_owned
+from gateway.budget.account import Account, Currency, Every, Ledger, Limits, Window
+from gateway.budget.account_names import analyst_account, ledger_name, team_account
+from gateway.budget.balances import find_account, find_ledger
+from gateway.budget.currency import better_currency
+from gateway.budget.limits import open_account, open_ledger
+from gateway.errors import OperatorError
+from gateway.policy.account_limits import entitlement
+from gateway.policy.files.load import LoadedPolicies
+from gateway.policy.in_force import Cause
+from gateway.policy.policy import Budget, Mechanism, Policy
+from gateway.state.draft import Draft
+from gateway.state.journal import Journal
+from gateway.state.tables import account_limits
+from gateway.trail.append import Trail
+from gateway.trail.record import ActRecord, Kind
+from gateway.units import Delta, Epsilon
+
+# Who sets limits when the policies do, in the state and in the trail.
+POLICIES: Final = "policies"
+_LONGEST_TOLD: Final = 2000
+
+
+def open_policies(
+    journal: Journal,
+    trail: Trail,
+    loaded: LoadedPolicies,
+    *,
+    before: LoadedPolicies | None,
+    cause: Cause,
+    now: datetime,
+) -> None:
+    """Open what the policies declare, or raise why that cannot be."""
+
+    def step(draft: Draft) -> None:
+        owned = require_owned(draft, loaded)
+        for policy in loaded.policies.values():
+            _open(draft, trail, policy, loaded, now)
+        trail.append(draft, _loaded_record(loaded, before, cause, owned))
+
+    journal.commit(step)
+
+
+def record_rejection(
+    journal: Journal,
+    trail: Trail,
+    problems: tuple[OperatorError, ...],
+    in_force: LoadedPolicies | None,
+    cause: Cause,
+) -> None:
+    """Write down that the files were refused; what was in force still is."""
+    about = {
+        "because": cause.because,
+        "in_force": None if in_force is None else in_force.digest,
+        "problems": str(len(problems)),
+        "first": problems[0].detail[:_LONGEST_TOLD],
+    }
+    act = ActRecord(Kind.POLICY_REJECTED, cause.actor, about)
+    journal.commit(lambda draft: trail.append(draft, act))
+
+
+def ledger_of(policy: Policy, known: Ledger | None = None) -> Ledger:
+    """The ledger of a dataset. `auto` keeps the currency the ledger was opened in."""
+    currency = _CURRENCY.get(policy.privacy.mechanism)
+    if currency is None and known is not None:
+        currency = known.currency
+    if currency is None:
+        groups = max(
+            (
+                table.protection.groups_per_unit
+                for table in policy.dataset.tables
+                if table.protection is not None
+            ),
+            default=1,
+        )
+        budget = policy.privacy.budget
+        price = policy.privacy.default_price
+        currency = better_currency(budget.epsilon, budget.delta, price, groups)
+    name = ledger_name(policy.name)
+    return Ledger(name, policy.source.identity, policy.dataset.unit, currency)
+
+
+def accounts_of(policy: Policy, loaded: LoadedPolicies) -> Iterator[Account]:
+    """The accounts below the ledger, each after the one it is below of."""
+    ledger = ledger_name(policy.name)
+    teams = policy.privacy.teams
+    for team, budget in teams.items():
+        yield Account(team_account(team, policy.name), ledger, ledger, limits_of(budget))
+    for subject in loaded.subjects.values():
+        own = entitlement(policy, subject)
+        if own is not None:
+            within = subject.team is not None and subject.team in teams
+            parent = team_account(subject.team or "", policy.name) if within else ledger
+            name = analyst_account(subject.name, policy.name)
+            yield Account(name, ledger, parent, limits_of(own))
+
+
+def limits_of(budget: Budget) -> Limits:
+    """A policy's budget as the ledger's limits."""
+    rate = budget.rate
+    window = None if rate is None else Window(Every(rate.every), rate.epsilon)
+    return Limits(budget.epsilon, budget.delta, window)
+
+
+def _open(
+    draft: Draft, trail: Trail, policy: Policy, loaded: LoadedPolicies, now: datetime
+) -> None:
+    ledger = ledger_of(policy, find_ledger(draft, ledger_name(policy.name)))
+    root = Account(ledger.name, ledger.name, None, limits_of(policy.privacy.budget))
+    acts = open_ledger(draft, ledger, _wanted(draft, root), actor=POLICIES, now=now)
+    _remember(draft, root)
+    for account in accounts_of(policy, loaded):
+        wanted = Account(account.name, account.ledger, account.parent, _wanted(draft, account))
+        acts += open_account(draft, wanted, actor=POLICIES, now=now)
+        _remember(draft, account)
+    record_acts(draft, trail, POLICIES, acts)
+
+
+def _wanted(draft: Draft, account: Account) -> Limits:
+    """The policy's limits, or those granted since the policy last said the same."""
+    known = find_account(draft, account.name)
+    if known is None or _said_before(draft, account.name) != account.limits:
+        return account.limits
+    return known.limits
+
+
+def _said_before(draft: Draft, name: str) -> Limits | None:
+    """What the policies last said of an account."""
+
+    def load(connection: Connection) -> Limits | None:
+        limits = account_limits.c
+        row = connection.execute(
+            select(account_limits)
+            .where(limits.account == name, limits.actor == POLICIES)
+            .order_by(limits.ordinal.desc())
+            .limit(1)
+        ).one_or_none()
+        if row is None:
+            return None
+        rate = (
+            None
+            if row.window_every is None
+            else Window(Every(row.window_every), Epsilon.from_ratio(row.window_epsilon))
+        )
+        return Limits(Epsilon.from_ratio(row.epsilon), Delta.from_ratio(row.delta), rate)
+
+    return draft.recall(("policies said", name), load)
+
+
+def _remember(draft: Draft, account: Account) -> None:
+    """Only what was written is found again by another process, which is all that counts."""
+    if find_account(draft, account.name) == account:
+        draft.remember(("policies said", account.name), account.limits)
+
+
+def _loaded_record(
+    loaded: LoadedPolicies, before: LoadedPolicies | None, cause: Cause, owned: str
+) -> ActRecord:
+    return ActRecord(
+        Kind.POLICY_LOADED,
+        cause.actor,
+        {
+            "because": cause.because,
+            "hash": loaded.digest,
+            "before": None if before is None else before.digest,
+            "files": " ".join(loaded.files),
+            "datasets": " ".join(sorted(loaded.policies)),
+            "tables": owned,
+        },
+    )
+
+
+_CURRENCY: Final = {Mechanism.LAPLACE: Currency.PURE, Mechanism.GAUSSIAN: Currency.ZCDP}

@@ -1,0 +1,203 @@
+"""Bring a lost or older state back without giving anything out again.
+
+INVARIANT: the gap is charged, durably, before the anchor is allowed to begin anew. Until then the
+anchor is ahead of the state and every start is refused, so a restore that was cut short can only be
+run again; a gap that is charged already is then found to be zero.
+INVARIANT: no gateway works on the state between the first look at it and the new anchor, and only a
+state whose trail verifies gets one.
+"""
+
+import tempfile
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine
+
+from gateway.admin.actions import record_acts, record_refresh, record_revocation
+from gateway.auth.anchor_facts import anchored_revocations, revocations_of, revoke_again
+from gateway.auth.issue import KeyRevoked
+from gateway.budget.anchor_facts import anchored_facts
+from gateway.budget.charge import Withdrawal
+from gateway.budget.limits import Act
+from gateway.budget.restore_gap import charge_gap
+from gateway.config import Settings
+from gateway.errors import Code, OperatorError
+from gateway.release_cache.event_log import anchored_epochs, refresh_again
+from gateway.stages.charge import taken
+from gateway.state.anchor import Anchor, Anchored, Fact
+from gateway.state.anchor_check import hold_state_alone, is_behind, last_position
+from gateway.state.backup import Backup, open_backup, replace_state
+from gateway.state.connections import engine_for
+from gateway.state.draft import Draft
+from gateway.state.journal import Journal
+from gateway.state.logins import StateUrls
+from gateway.state.migrate import require_head
+from gateway.state.open import anchor_usable, open_anchor, reach_state, reachable, upgrade_state
+from gateway.trail.append import Trail
+from gateway.trail.chain import ChainKey
+from gateway.trail.record import ActRecord, Kind
+from gateway.trail.restorations import anchored_restoration, charged_since_parting
+from gateway.trail.verify import verify
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What the state lacked and has again; `anchored` is None when nobody knows what it lacks."""
+
+    anchored: int | None
+    acts: tuple[Act, ...]
+    withdrawals: tuple[Withdrawal, ...]
+    revoked: tuple[KeyRevoked, ...]
+    refreshed: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Order:
+    """Who restores what, and when."""
+
+    key: ChainKey
+    backup: Backup | None
+    actor: str
+    now: datetime
+
+
+@dataclass(frozen=True)
+class _Lacking:
+    """What the anchor knows that the state may not, and what the state knows that it does not."""
+
+    anchored: Anchored | None
+    facts: Mapping[str, Fact]
+    unseen: Mapping[str, tuple[Fraction, Fraction]] | None
+
+
+def restore(
+    settings: Settings,
+    key: ChainKey,
+    file: Path | None,
+    *,
+    replace: bool,
+    actor: str,
+    now: datetime,
+) -> Restored:
+    """Restore `file`, or keep the state as it is when there is none, and charge what it lacks."""
+    order = _Order(key, None if file is None else open_backup(file, key.secret), actor, now)
+    with reach_state(settings) as urls, reachable(urls.application):
+        if settings.state_url is None or urls.owner is not None:
+            upgrade_state(urls)
+        if order.backup is not None:
+            _replace(urls, order.backup, key, replace=replace)
+        engine = engine_for(urls.application)
+        anchor = open_anchor(settings, key.secret)
+        try:
+            return _catch_up(engine, anchor, order)
+        finally:
+            anchor.close()
+            engine.dispose()
+
+
+def _replace(urls: StateUrls, backup: Backup, key: ChainKey, *, replace: bool) -> None:
+    owner = engine_for(urls.owner or urls.application, name="gateway db", statement_timeout=False)
+
+    def check(connection: Connection) -> None:
+        _require_intact(connection, key, "the backup")
+
+    try:
+        replace_state(
+            owner, backup, application_login=urls.login, even_if_not_empty=replace, check=check
+        )
+    finally:
+        owner.dispose()
+
+
+def _require_intact(connection: Connection, key: ChainKey, what: str) -> None:
+    verdict = verify(connection, key, None)
+    if not verdict.intact:
+        raise OperatorError(
+            Code.TRAIL_BROKEN,
+            f"{what} does not verify: {verdict.problem}",
+            "restore a backup, or empty the state: what was spent is then charged as a whole",
+        )
+
+
+def _catch_up(engine: Engine, anchor: Anchor, order: _Order) -> Restored:
+    """Charge the gap through a journal of its own, whose anchor is thrown away afterwards."""
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        journal = Journal(engine, Anchor(scratch / "anchor", order.key.secret))
+        stack.callback(journal.close)
+        with engine.connect() as connection:
+            require_head(connection)
+        journal.commit(lambda draft: draft.recall("alone", hold_state_alone))
+        with engine.connect() as connection, anchor_usable(anchor):
+            snapshot = connection.execution_options(isolation_level="REPEATABLE READ")
+            _require_intact(snapshot, order.key, "the state")
+            lacking = _lacking(snapshot, anchor.read())
+        restored = journal.commit(lambda draft: _fill(draft, lacking, order))
+        with engine.connect() as connection, anchor_usable(anchor):
+            aside = anchor.path.with_name(f"{anchor.path.name}.{order.now:%Y%m%dT%H%M%S%f}")
+            anchor.begin(_fresh(connection, lacking.anchored), aside)
+        return restored
+
+
+def _lacking(connection: Connection, anchored: Anchored | None) -> _Lacking:
+    if anchored is None or not is_behind(connection, anchored.position):
+        return _Lacking(anchored, {}, None)
+    return _Lacking(anchored, anchored.facts, charged_since_parting(connection, anchored))
+
+
+def _fill(draft: Draft, lacking: _Lacking, order: _Order) -> Restored:
+    """One step: the limits, revocations and epochs there were, the gap, and the record of it all."""
+    trail, before = Trail(order.key), draft.position
+    anchored, facts = lacking.anchored, lacking.facts
+    charge = f"gap-{before.seq}"
+    filled = charge_gap(
+        draft,
+        facts,
+        query_id=charge,
+        actor=order.actor,
+        now=order.now,
+        cells_known=anchored is not None and not facts,
+        unseen=lacking.unseen,
+    )
+    record_acts(draft, trail, order.actor, filled.acts)
+    revoked = revoke_again(draft, facts)
+    for one in revoked:
+        record_revocation(draft, trail, one)
+    refreshed = refresh_again(draft, facts, actor=order.actor, now=order.now)
+    for dataset in refreshed:
+        record_refresh(draft, trail, dataset, order.actor)
+    about = {
+        "backup": None if order.backup is None else order.backup.made_at,
+        "restored_to": str(before.seq),
+        "anchor_had_seen": None if anchored is None else str(anchored.position.seq),
+        "anchor_head": None if anchored is None else anchored.position.mac,
+        "charge": charge,
+    }
+    record = ActRecord(Kind.RESTORED, order.actor, about, taken=taken(filled.withdrawals))
+    trail.append(draft, record)
+    seen = None if anchored is None else anchored.position.seq
+    charged = tuple(one for one in filled.withdrawals if one.amount or one.delta)
+    return Restored(seen, filled.acts, charged, tuple(revoked), tuple(refreshed))
+
+
+def _fresh(connection: Connection, anchored: Anchored | None) -> Anchored:
+    """What the new anchor says: the state, and the revocations of keys that it does not know yet.
+
+    A newer backup that is restored later may know such a key.
+    """
+    position = last_position(connection)
+    kept = {} if anchored is None else revocations_of(anchored.facts)
+    return Anchored(
+        position,
+        {
+            **kept,
+            **anchored_facts(connection, position.seq),
+            **anchored_revocations(connection, position.seq),
+            **anchored_epochs(connection, position.seq),
+            **anchored_restoration(connection, position.seq),
+        },
+    )

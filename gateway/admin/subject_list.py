@@ -1,0 +1,103 @@
+"""The subjects of the policies as administrators see them: who they are, and whose questions are suspended."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from sqlalchemy import Engine
+
+from gateway.budget.account_names import ledger_name
+from gateway.budget.balances import find_account
+from gateway.errors import Code, OperatorError
+from gateway.policy.subjects import Subject
+from gateway.stages.suspension import EVERYWHERE, load_all, resume, suspend
+from gateway.state.journal import Journal
+from gateway.trail.append import Clock, Trail
+
+
+@dataclass(frozen=True)
+class Roster:
+    """Reads and changes how subjects stand; every change has its trail record."""
+
+    engine: Engine
+    journal: Journal
+    trail: Trail
+    now: Clock
+
+    def subjects(self, known: Mapping[str, Subject]) -> list[dict[str, Any]]:
+        """Everybody the policies know, and whoever is suspended and not known any more."""
+        with self.engine.connect() as connection:
+            tallies = load_all(connection)
+        now, found = self.now(), []
+        for name in sorted({*known, *tallies}):
+            subject = known.get(name)
+            mine = tallies.get(name, {})
+            found.append(
+                {
+                    "subject": name,
+                    "role": None if subject is None else subject.role,
+                    "team": None if subject is None else subject.team,
+                    "suspended": [
+                        {
+                            "dataset": None if dataset == EVERYWHERE else dataset,
+                            "since": _said(one.since),
+                            "by": one.by,
+                        }
+                        for dataset, one in mine.items()
+                        if one.suspended
+                    ],
+                    "stopped_today": {
+                        dataset: many
+                        for dataset, one in mine.items()
+                        if (many := one.counted_on(now))
+                    },
+                }
+            )
+        return found
+
+    def suspend(
+        self, known: Mapping[str, Subject], name: str, dataset: str | None, actor: str
+    ) -> tuple[str, ...]:
+        """The datasets it was done for; none where the subject was suspended already."""
+        self._require_known(known, name)
+        if dataset is not None:
+            self._require_dataset(dataset)
+        scope = dataset or EVERYWHERE
+        done = self.journal.commit(
+            lambda draft: suspend(draft, self.trail, name, scope, actor=actor, now=self.now())
+        )
+        return (scope,) if done else ()
+
+    def resume(
+        self, known: Mapping[str, Subject], name: str, dataset: str | None, actor: str
+    ) -> tuple[str, ...]:
+        """The datasets that it was lifted for; all where none is named."""
+        self._require_known(known, name)
+        scope = dataset or EVERYWHERE
+        return self.journal.commit(
+            lambda draft: resume(draft, self.trail, name, scope, actor=actor, now=self.now())
+        )
+
+    def _require_known(self, known: Mapping[str, Subject], name: str) -> None:
+        if name in known:
+            return
+        with self.engine.connect() as connection:
+            if name in load_all(connection):
+                return
+        raise OperatorError(Code.SUBJECT_UNKNOWN, f"`{name}`", "subjects stand in subjects.yaml")
+
+    def _require_dataset(self, dataset: str) -> None:
+        """A name that was mistyped suspends nobody, and looks as if it did."""
+        account = self.journal.commit(partial(find_account, name=ledger_name(dataset)))
+        if account is None:
+            raise OperatorError(
+                Code.ARGUMENT_INVALID,
+                f"there is no dataset `{dataset}`",
+                "leave it out to suspend on all",
+            )
+
+
+def _said(moment: datetime | None) -> str | None:
+    return None if moment is None else f"{moment:%Y-%m-%dT%H:%M:%SZ}"

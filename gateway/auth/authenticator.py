@@ -1,0 +1,143 @@
+"""A credential in, a subject out, or a refusal that says nothing about why.
+
+`Authenticator` is what front ends know; `KeyAuthenticator` is the one there is, for API keys.
+
+INVARIANT: every path to a refusal does the same: one read, one hash, one comparison in constant time.
+
+Whose key is it, and is it valid now: the same answer for whichever door it was shown at.
+
+INVARIANT: nothing is remembered: each answer is read from the state, so a revoked key is refused at once.
+"""
+
+import hmac
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Generic, Protocol, TypeVar
+
+from sqlalchemy import Engine
+
+from gateway.auth.issue import Claim
+from gateway.auth.keys import ApiKey, parse_key
+from gateway.auth.login_throttle import TurningAway
+from gateway.auth.lookup import KnownKey, note_use, read_key, reading_state
+from gateway.events import Emit, silent
+
+Who = TypeVar("Who")
+Who_co = TypeVar("Who_co", covariant=True)
+
+_NOBODYS_HASH = secrets.token_bytes(32)
+
+
+@dataclass(frozen=True)
+class Admitted(Generic[Who_co]):
+    """Somebody who was let in, and the key that did it; None when it was no key of ours."""
+
+    who: Who_co
+    key_id: str | None
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Holders(Generic[Who]):
+    """Finds who holds a key. It waits for the state: ask it from a thread that may."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        find_subject: Callable[[str], Who | None],
+        *,
+        emit: Emit = silent,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._engine = engine
+        self._find_subject = find_subject
+        self._emit = emit
+        self._now = now
+
+    def of_key(self, key: ApiKey, name: str | None = None) -> Admitted[Who] | None:
+        """Who holds this key; with a name nobody else's key will do."""
+        now = self._now()
+        known = self._read(key.id)
+        expected = _NOBODYS_HASH if known is None else known.secret_hash
+        fits = hmac.compare_digest(key.digest(), expected)
+        return self._admitted(known, name, now) if fits else None
+
+    def of_proved(self, key_id: str, name: str) -> Admitted[Who] | None:
+        """The same for a key of which somebody proved to have it, without showing it."""
+        now = self._now()
+        return self._admitted(self._read(key_id), name, now)
+
+    def still(self, key_id: str | None, name: str) -> Who | None:
+        """Who was let in by this key and may still be: as the policies have the subject now."""
+        if key_id is not None:
+            known = self._read(key_id)
+            if known is None or known.subject != name or not known.is_active(self._now()):
+                return None
+        return self._find_subject(name)
+
+    def _read(self, key_id: str) -> KnownKey | None:
+        with reading_state():
+            return read_key(self._engine, key_id)
+
+    def _admitted(
+        self, known: KnownKey | None, name: str | None, now: datetime
+    ) -> Admitted[Who] | None:
+        if known is None or not known.is_active(now) or name not in {None, known.subject}:
+            return None
+        subject = self._find_subject(known.subject)
+        if subject is None:
+            return None
+        note_use(self._engine, known, now, self._emit)
+        return Admitted(subject, known.id)
+
+
+class Authenticator(Protocol[Who_co]):
+    """Tells who is asking; `Who` is what the wiring calls a subject."""
+
+    def authenticate(self, credential: str | None, *, address: str, front_end: str) -> Who_co: ...
+
+
+class PasswordLogin(Protocol[Who_co]):
+    """Lets somebody in who names himself and shows a password as it is: a key, or a token."""
+
+    def log_in(self, claim: Claim, password: str) -> Admitted[Who_co]: ...
+
+
+class KeyAuthenticator(Generic[Who]):
+    """Knows subjects by their API keys. It waits for the state: call it from a thread that may."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        find_subject: Callable[[str], Who | None],
+        turning_away: TurningAway,
+        *,
+        emit: Emit = silent,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._holders = Holders(engine, find_subject, emit=emit, now=now)
+        self._turning_away = turning_away
+
+    def authenticate(self, credential: str | None, *, address: str, front_end: str) -> Who:
+        """The subject whose key this is."""
+        if not credential:
+            raise self._turning_away.without_credential(address=address, front_end=front_end)
+        key = parse_key(credential)
+        admitted = None if key is None else self._holders.of_key(key)
+        if admitted is None:
+            raise self._turning_away.with_bad_credential(
+                address=address, front_end=front_end, claimed=None if key is None else key.id
+            )
+        return admitted.who
+
+    def log_in(self, claim: Claim, password: str) -> Admitted[Who]:
+        """The same for somebody who says who he is; the key has to be his own."""
+        key = parse_key(password)
+        admitted = None if key is None else self._holders.of_key(key, claim.name)
+        if admitted is None:
+            raise self._turning_away.from_claim(claim)
+        return admitted

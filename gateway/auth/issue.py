@@ -1,0 +1,170 @@
+"""Steps of the journal that make and revoke keys; each returns what the trail must say with it.
+
+INVARIANT: what is random is made before the step, so a step that runs again writes the same key.
+
+What happens to keys and at the door, as values; whoever wires the gateway records them.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection
+
+from gateway.auth.keys import ApiKey, is_key_id, new_key, parse_key
+from gateway.auth.lookup import find_key, find_salt
+from gateway.auth.verifiers import Salt, new_salt, verifier_of
+from gateway.errors import Code, OperatorError
+from gateway.state.draft import Draft
+from gateway.state.tables import api_keys, key_revocations, scram_salts
+
+
+@dataclass(frozen=True)
+class KeyCreated:
+    """A subject was given a key; `fingerprint` is a hash of all that the state keeps of its secret."""
+
+    key_id: str
+    subject: str
+    actor: str
+    expires_at: datetime | None
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class KeyRevoked:
+    """A key stopped working."""
+
+    key_id: str
+    subject: str
+    actor: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Somebody at a door who says who he is, before it is known to be true."""
+
+    name: str
+    address: str
+    front_end: str
+
+
+@dataclass(frozen=True)
+class LoginFailed:
+    """Somebody was turned away. `claimed` is the key id or the name they came with, if any.
+
+    With the code `TOO_MANY_FAILURES` this is the one notice of a window: what follows is not recorded.
+    """
+
+    front_end: str
+    address: str
+    claimed: str | None
+    code: Code
+
+
+RecordFailure = Callable[[LoginFailed], None]
+
+
+REVOKED: Final = "revoked:"  # what the anchor calls the fact, followed by the key's id
+
+
+@dataclass(frozen=True)
+class KeyOrder:
+    """A key that is to be made, and for whom."""
+
+    subject: str
+    actor: str
+    at: datetime
+    expires_at: datetime | None = None
+    key: ApiKey = field(default_factory=new_key)
+    salt_if_first: Salt = field(default_factory=new_salt, repr=False)
+
+
+@dataclass(frozen=True)
+class _Issued:
+    subject: str
+    revoked_at: datetime | None
+
+
+def create(draft: Draft, order: KeyOrder, known: Callable[[str], bool]) -> KeyCreated:
+    """Write the key; the caller shows `order.key.reveal()` once, after the commit."""
+    if not known(order.subject):
+        raise OperatorError(
+            Code.SUBJECT_UNKNOWN,
+            f"`{order.subject}`",
+            "only who stands in subjects.yaml gets a key",
+        )
+    salt = _salt_of(draft, order.subject)
+    if salt is None:
+        salt = order.salt_if_first
+        draft.insert(
+            scram_salts,
+            {
+                "subject": order.subject,
+                "salt": _bytea(salt.salt),
+                "iterations": salt.iterations,
+            },
+        )
+        draft.remember(("scram salt", order.subject), salt)
+    verifier = verifier_of(order.key, salt)
+    draft.insert(
+        api_keys,
+        {
+            "id": order.key.id,
+            "subject": order.subject,
+            "secret_hash": _bytea(order.key.digest()),
+            "stored_key": _bytea(verifier.stored_key),
+            "server_key": _bytea(verifier.server_key),
+            "created_at": order.at.isoformat(),
+            "created_by": order.actor,
+            "expires_at": order.expires_at.isoformat() if order.expires_at else None,
+        },
+    )
+    draft.remember(("api key", order.key.id), _Issued(order.subject, None))
+    kept = order.key.digest() + verifier.stored_key + verifier.server_key
+    fingerprint = hashlib.sha256(kept).hexdigest()
+    return KeyCreated(order.key.id, order.subject, order.actor, order.expires_at, fingerprint)
+
+
+def revoke(draft: Draft, id_or_key: str, *, actor: str, at: datetime) -> KeyRevoked:
+    """Revoke a key by its id, or by the key itself, as somebody does who found one lying about."""
+    key_id = _id_from(id_or_key)
+    issued = draft.recall(("api key", key_id), lambda connection: _issued(connection, key_id))
+    if issued is None:
+        raise OperatorError(Code.KEY_UNKNOWN, f"`{key_id}`", "see `gateway key list`")
+    if issued.revoked_at is not None:
+        since = issued.revoked_at.isoformat(timespec="seconds")
+        raise OperatorError(Code.ARGUMENT_INVALID, f"key `{key_id}` was revoked before: {since}")
+    draft.insert(key_revocations, {"id": key_id, "at": at.isoformat(), "actor": actor})
+    draft.remember(("api key", key_id), _Issued(issued.subject, at))
+    draft.state_fact(f"{REVOKED}{key_id}", {"at": at.isoformat(), "actor": actor})
+    return KeyRevoked(key_id, issued.subject, actor)
+
+
+def _id_from(text: str) -> str:
+    """The id; what is neither id nor key is not repeated, since it may be most of a key."""
+    key = parse_key(text)
+    if key is not None:
+        return key.id
+    if not is_key_id(text):
+        raise OperatorError(
+            Code.KEY_UNKNOWN,
+            "this is not a key's id",
+            "an id has 12 characters: see `gateway key list`",
+        )
+    return text
+
+
+def _salt_of(draft: Draft, subject: str) -> Salt | None:
+    return draft.recall(("scram salt", subject), lambda connection: find_salt(connection, subject))
+
+
+def _issued(connection: Connection, key_id: str) -> _Issued | None:
+    known = find_key(connection, key_id)
+    return None if known is None else _Issued(known.subject, known.revoked_at)
+
+
+def _bytea(data: bytes) -> str:
+    """Rows travel to the database as JSON: this is PostgreSQL's text for bytes."""
+    return rf"\x{data.hex()}"

@@ -1,0 +1,129 @@
+"""The server's side of SCRAM-SHA-256 without any I/O: two messages in, two messages out.
+
+`challenge` answers the client's first message; the `Challenge` it gives checks the second one and
+gives a `Proved`. Which bytes carry the messages is the front end's business, as is what is recorded.
+
+Channel binding is not offered, so a client says `n` or `y`. The name inside the messages is ignored,
+as PostgreSQL does: who logs in is said before, when the connection starts.
+
+INVARIANT: the work depends on the number of the name's keys alone, never on which of them fits or on
+whether any does; a name without keys costs as much as a name with one.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import re
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from gateway.auth.verifiers import Verifier, Verifiers
+from gateway.errors import Code, SyntaxRefused, Unauthenticated
+
+MECHANISM: Final = "SCRAM-SHA-256"
+_LONGEST_MESSAGE: Final = 2048
+_NONCE_BYTES: Final = 18
+_PROOF_BYTES: Final = 32
+
+_NONCE = r"[\x21-\x2b\x2d-\x7e]+"
+_EXTENSIONS = r"(?:,[A-Za-z]=[^,\0]+)*"
+_BASE64 = r"[A-Za-z0-9+/]+={0,2}"
+_FIRST = re.compile(
+    rf"(?P<gs2>(?P<binding>[ny]|p=[A-Za-z0-9.-]+),(?P<authzid>a=[^,\0]*)?,)"
+    rf"(?P<bare>n=[^,\0]*,r=(?P<nonce>{_NONCE}){_EXTENSIONS})"
+)
+_FINAL = re.compile(
+    rf"(?P<unproved>c=(?P<binding>{_BASE64}),r=(?P<nonce>{_NONCE}){_EXTENSIONS})"
+    rf",p=(?P<proof>{_BASE64})"
+)
+_DECOY = Verifier("", secrets.token_bytes(_PROOF_BYTES), secrets.token_bytes(_PROOF_BYTES))
+
+
+@dataclass(frozen=True)
+class Proved:
+    """The client holds this key; `message` proves to it that we know the key too."""
+
+    key_id: str
+    message: bytes
+
+
+@dataclass(frozen=True)
+class Challenge:
+    """The server's first message, and what is needed to check the answer to it."""
+
+    message: bytes
+    verifiers: Verifiers = field(repr=False)
+    nonce: str = field(repr=False)
+    gs2_header: str = field(repr=False)
+    client_first_bare: str = field(repr=False)
+
+    def verify(self, client_final: bytes) -> Proved:
+        """What the client's last message proves, or a refusal."""
+        match = _FINAL.fullmatch(_text(client_final))
+        if match is None:
+            raise _malformed("the final message is not understood")
+        proof = _decoded(match["proof"])
+        if len(proof) != _PROOF_BYTES or _decoded(match["binding"]) != self.gs2_header.encode():
+            raise _malformed("the proof or the channel binding is not the expected one")
+        if match["nonce"] != self.nonce:
+            raise _malformed("the nonce is not the one of this conversation")
+        said = f"{self.client_first_bare},{self.message.decode()},{match['unproved']}".encode()
+        proved = [
+            verifier
+            for verifier in self.verifiers.keys or (_DECOY,)
+            if _proves(proof, said, verifier.stored_key)
+        ]
+        if not proved:
+            raise Unauthenticated(Code.BAD_CREDENTIALS)
+        signature = hmac.digest(proved[0].server_key, said, "sha256")
+        return Proved(proved[0].key_id, b"v=" + base64.b64encode(signature))
+
+
+def random_nonce() -> str:
+    return base64.b64encode(secrets.token_bytes(_NONCE_BYTES)).decode()
+
+
+def challenge(
+    client_first: bytes, verifiers: Verifiers, new_nonce: Callable[[], str] = random_nonce
+) -> Challenge:
+    """Answer the client's first message."""
+    match = _FIRST.fullmatch(_text(client_first))
+    if match is None:
+        raise _malformed("the first message is not understood")
+    if match["binding"].startswith("p"):
+        raise _malformed("channel binding is not offered")
+    if match["authzid"]:
+        raise _malformed("nobody may act under another name")
+    nonce = match["nonce"] + new_nonce()
+    salt = verifiers.salt
+    message = f"r={nonce},s={base64.b64encode(salt.salt).decode()},i={salt.iterations}"
+    return Challenge(message.encode(), verifiers, nonce, match["gs2"], match["bare"])
+
+
+def _proves(proof: bytes, said: bytes, stored_key: bytes) -> bool:
+    signature = hmac.digest(stored_key, said, "sha256")
+    client_key = bytes(a ^ b for a, b in zip(proof, signature, strict=True))
+    return hmac.compare_digest(hashlib.sha256(client_key).digest(), stored_key)
+
+
+def _text(message: bytes) -> str:
+    if len(message) > _LONGEST_MESSAGE:
+        raise _malformed(f"the message is longer than {_LONGEST_MESSAGE} bytes")
+    try:
+        return message.decode("utf-8")
+    except UnicodeDecodeError:
+        raise _malformed("the message is not UTF-8") from None
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        raise _malformed("the base64 is not valid") from None
+
+
+def _malformed(how: str) -> SyntaxRefused:
+    return SyntaxRefused(Code.BAD_REQUEST, f"{MECHANISM}: {how}")

@@ -1,0 +1,130 @@
+"""What tools ask besides questions: the statements that the twin answers as any PostgreSQL would.
+
+A text that names no table of the subject's can touch none, whether we can read it or not: the twin runs it,
+and has nothing but catalogs and empty tables that nobody may read. The catalogs show a name for oneself and one
+for the dataset, by functions of ours; the keywords of SQL that mean the same are no calls, so they become some.
+
+INVARIANT: a text is chatter only if none of its names, quoted or not, is that of a visible table, and it is one
+query that changes nothing. Nothing rests on how the names of subject and dataset are shown.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from gateway.binding.extensions import ENDS, OURS
+from gateway.binding.text.allowlist import acts
+from gateway.binding.text.classify import Kind, Statement
+from gateway.binding.text.lexer import Lexeme, Sort, lexemes
+from gateway.catalog.system_tables import OWN_TABLES, SCHEMA
+from gateway.catalog.tables import Dataset
+from gateway.errors import Code, SyntaxRefused
+
+NAMED: Final = frozenset(
+    {"current_catalog", "current_role", "current_user", "session_user", "system_user", "user"}
+)
+# These act, but not on others: the twin's own `set_config` changes what SET may, and nobody has a lock to give up.
+_HARMLESS: Final = frozenset({"pg_advisory_unlock_all", "set_config"})
+# words after which a value begins; after any other word stands what it is called
+_BEFORE_VALUES: Final = frozenset(
+    {"all", "and", "any", "asymmetric", "between", "by", "case", "distinct", "else", "escape", "from"}
+    | {"having", "ilike", "in", "join", "lateral", "like", "limit", "not", "offset", "on", "or"}
+    | {"select", "symmetric", "then", "to", "using", "variadic", "when", "where", "zone"}
+)  # fmt: skip
+_NAMES: Final = frozenset({Sort.WORD, Sort.QUOTED})
+_SYSTEM: Final = frozenset({"information_schema", "pg_catalog", "public", SCHEMA})
+_NOT_POSTGRESQL: Final = frozenset(
+    {*ENDS, *OURS}
+)  # functions of ours that are no function of the twin's
+_CHANGING: Final = frozenset({"delete", "insert", "merge", "update"})
+_AFTER_VALUES: Final = frozenset({Sort.STRING, Sort.NUMBER, Sort.PARAMETER, Sort.QUOTED})
+
+
+def chatter(text: str) -> str:
+    """The text with calls of the twin's functions where keywords name the role or the database."""
+    lower = text.lower()
+    if all(name not in lower for name in ("user", "current_")):
+        return text
+    pieces, parts, end = lexemes(text), [], 0
+    for place, piece in enumerate(pieces):
+        if piece.sort is Sort.WORD and piece.name in NAMED and _is_value(pieces, place):
+            parts += [text[end : piece.start], f'pg_catalog."{piece.name}"()']
+            end = piece.end
+    return "".join([*parts, text[end:]])
+
+
+def without_database(text: str, dataset: Dataset) -> str:
+    """The text with names of schemas that do not begin with the name of the dataset.
+
+    For a client the dataset is a database; the one on the twin has another name, which PostgreSQL would want.
+    """
+    if dataset.name.lower() not in text.lower():
+        return text
+    schemas = _SYSTEM | {table.name.rpartition(".")[0] for table in dataset.tables}
+    pieces, parts, end = lexemes(text), [], 0
+    for place in range(len(pieces) - 3):
+        before = pieces[place - 1].name if place else ""
+        first, dot, schema, more = pieces[place : place + 4]
+        named = {first.sort, schema.sort} <= _NAMES and first.name == dataset.name
+        if named and dot.name == more.name == "." != before and schema.name in schemas:
+            parts.append(text[end : first.start])
+            end = schema.start
+    return "".join([*parts, text[end:]])
+
+
+def as_chatter(statement: Statement) -> Statement:
+    """The statement as the twin shall run it, which is one for PostgreSQL's scanner too."""
+    pieces = lexemes(statement.text)
+    if any(piece.sort is Sort.SIGN and piece.name == ";" for piece in pieces):
+        raise SyntaxRefused(Code.SEVERAL_STATEMENTS, "", "send the statements one by one")
+    if statement.kind is Kind.PASS:
+        return statement
+    return replace(statement, text=chatter(statement.text), query=chatter(statement.query))
+
+
+def is_chatter(query: str, dataset: Dataset) -> bool:
+    """Whether a query that the binder does not take may go to the twin all the same."""
+    pieces = lexemes(query)
+    names = {piece.name for piece in pieces if piece.sort in _NAMES}
+    if names & {table.name.rpartition(".")[2] for table in dataset.tables}:
+        return False
+    if names & _NOT_POSTGRESQL or (SCHEMA in names and names & set(OWN_TABLES)):
+        return False
+    words = {piece.name for piece in pieces if piece.sort is Sort.WORD}
+    if "into" in words or any(acts(name) for name in names - _HARMLESS):
+        return False
+    return not any(_changes(pieces, place) for place in range(len(pieces)))
+
+
+def _changes(pieces: Sequence[Lexeme], place: int) -> bool:
+    """Whether a command that changes rows, or locks them, begins here."""
+    piece = pieces[place]
+    before = pieces[place - 1] if place else None
+    if piece.sort is not Sort.WORD or before is None:
+        return False
+    if before.sort is Sort.WORD and before.name == "for":
+        return piece.name in {"update", "share", "no", "key"}
+    return piece.name in _CHANGING and before.sort is Sort.SIGN and before.name in {"(", ")"}
+
+
+def _is_value(pieces: Sequence[Lexeme], place: int) -> bool:
+    """Whether a value can stand here, and not what a column is called."""
+    if place + 1 < len(pieces) and pieces[place + 1].name == "(":
+        return False  # no call of PostgreSQL's either
+    if not place:
+        return True
+    before = pieces[place - 1]
+    if before.sort is Sort.WORD:
+        return before.name in _BEFORE_VALUES
+    if before.sort in _AFTER_VALUES:
+        return False
+    if before.name == ")":
+        return _closes_operator(pieces, place - 1)
+    return before.name not in {".", "]"}
+
+
+def _closes_operator(pieces: Sequence[Lexeme], place: int) -> bool:
+    """Whether this bracket ends OPERATOR(schema.sign), which a value follows."""
+    while place and pieces[place].name != "(":
+        place -= 1
+    return place > 0 and pieces[place - 1].name == "operator"

@@ -1,0 +1,65 @@
+"""Common table expressions: which names mean one, and what each was bound to.
+
+A CTE is bound when it is first used, where it was defined: one that nobody uses costs nothing.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from gateway.binding.relation import Free, Relation
+from gateway.binding.text.identifiers import fold
+from gateway.errors import Code, SyntaxRefused, UnsupportedSql
+
+Bind = Callable[[exp.Expression, "Environment"], Relation]
+
+
+@dataclass(slots=True)
+class Defined:
+    """A CTE. `around` is what it sees: the ones before it, and not itself."""
+
+    name: str
+    node: exp.CTE
+    around: "Environment"
+    recursive: bool
+    bound: Relation | None = None
+
+
+@dataclass(slots=True)
+class Environment:
+    """The CTEs that can be seen from a query."""
+
+    defined: dict[str, Defined] = field(default_factory=dict)
+    recursive: bool = False
+
+    def find(self, name: str) -> Defined | None:
+        return self.defined.get(name)
+
+    def inside(self, with_: exp.With | None) -> "Environment":
+        """What the query below this WITH sees."""
+        if with_ is None:
+            return self
+        recursive = bool(with_.args.get("recursive"))
+        inner = Environment(dict(self.defined), recursive=recursive or self.recursive)
+        own: set[str] = set()
+        for node in with_.expressions:
+            name = fold(node.args["alias"].this)
+            if name in own:
+                raise SyntaxRefused(Code.NAME_AMBIGUOUS, f"two CTEs are called `{name[:63]}`")
+            if name in self.defined:
+                raise UnsupportedSql(
+                    Code.CLAUSE_UNSUPPORTED,
+                    f"the CTE `{name[:63]}` hides another of that name",
+                    "give it a name of its own",
+                )
+            own.add(name)
+            before = Environment(dict(inner.defined), recursive=inner.recursive)
+            inner.defined[name] = Defined(name, node, before, recursive)
+        return inner
+
+    def free(self) -> Iterator[Defined]:
+        """The CTEs that are SQL for the twin, in the order they were defined."""
+        for one in self.defined.values():
+            if isinstance(one.bound, Free):
+                yield one

@@ -1,0 +1,398 @@
+"""Expressions over rows, from the parsed text into the plan's allow-list.
+
+INVARIANT: a node that has no case here is refused. No case looks at more of a node than `shapes.py`
+lets through, and none hands a piece of the analyst's text on.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Final, Protocol
+
+from sqlglot import exp
+
+from gateway.binding import constants
+from gateway.binding.arrays import as_list
+from gateway.binding.calls import call, extract, invoke, numbers_only, text_only
+from gateway.binding.constants import Span
+from gateway.binding.functions import arithmetic
+from gateway.binding.like_pattern import like_pattern
+from gateway.binding.scope import Visible, spelled
+from gateway.binding.text.dialect import check_brackets
+from gateway.binding.text.identifiers import name_of_function
+from gateway.catalog.types import ColumnType, Family
+from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
+from gateway.plan.fields import Tie
+from gateway.plan.scalars import Call, Case, Cast, Literal, Moment, Ref, Scalar, Shift
+from gateway.plan.types import BOOLEAN, DATE, TEXT, TIMESTAMP, common, is_number, plain
+
+_COMPARISONS: Final[dict[type[exp.Expression], str]] = {
+    exp.EQ: "=",
+    exp.NEQ: "<>",
+    exp.LT: "<",
+    exp.LTE: "<=",
+    exp.GT: ">",
+    exp.GTE: ">=",
+    exp.NullSafeEQ: "is not distinct from",
+    exp.NullSafeNEQ: "is distinct from",
+}
+_ARITHMETIC: Final[dict[type[exp.Expression], str]] = {
+    exp.Add: "+",
+    exp.Sub: "-",
+    exp.Mul: "*",
+    exp.Div: "/",
+    exp.Mod: "%",
+    exp.Pow: "^",
+}
+_PATTERNS: Final[dict[type[exp.Expression], str]] = {exp.Like: "like", exp.ILike: "ilike"}
+_LONGEST_LIST: Final = 1_000
+
+
+class Subqueries(Protocol):
+    """What becomes of a query inside an expression."""
+
+    def exists(self, node: exp.Exists) -> Scalar: ...
+
+    def member(self, node: exp.In, *, filtering: bool) -> Scalar: ...
+
+    def value(self, node: exp.Subquery) -> Scalar: ...
+
+
+Lookup = Callable[[exp.Column], Visible]
+Special = Callable[[exp.Expression], Scalar | None]
+
+
+class Scalars:
+    """Binds expressions where `lookup` says what names mean.
+
+    `special` is asked first: it knows the expressions that something else has computed already.
+    """
+
+    def __init__(
+        self, lookup: Lookup, subqueries: Subqueries | None = None, special: Special | None = None
+    ) -> None:
+        self._lookup = lookup
+        self._subqueries = subqueries
+        self._special = special
+
+    def condition(self, node: exp.Expression, *, filtering: bool = False) -> Scalar:
+        """A boolean; `filtering` where NULL and false are the same: a conjunct of WHERE or ON."""
+        if isinstance(node, exp.Paren):
+            return self.condition(node.this, filtering=filtering)
+        if isinstance(node, exp.In) and node.args.get("query") is not None:
+            bound = self._queries().member(node, filtering=filtering)
+        elif isinstance(node, exp.And):
+            parts = _flat(node, exp.And)
+            inner = tuple(self.condition(part, filtering=filtering) for part in parts)
+            return Call("and", inner, BOOLEAN, any(one.nullable for one in inner))
+        elif isinstance(node, exp.Null):
+            bound = constants.null(BOOLEAN)
+        else:
+            bound = self.bind(node)
+        if bound.type.family is not Family.BOOLEAN:
+            raise SyntaxRefused(
+                Code.TYPE_MISMATCH, f"a condition must be boolean, not {bound.type}"
+            )
+        return bound
+
+    def bind(self, node: exp.Expression) -> Scalar:  # noqa: C901, PLR0911, PLR0912 - one for each kind
+        """The expression, or the refusal."""
+        if self._special is not None and (known := self._special(node)) is not None:
+            return known
+        check_brackets(node)
+        node = as_list(node)
+        match node:
+            case exp.Column():
+                return self._column(node)
+            case exp.Paren():
+                return self.bind(node.this)
+            case exp.Literal():
+                return Literal(node.this, TEXT) if node.is_string else constants.number(node.this)
+            case exp.Boolean():
+                return constants.boolean(node)
+            case exp.Null():
+                return constants.null()
+            case exp.And() | exp.Or():
+                return self._logic(node)
+            case exp.Not():
+                return _negated(self.condition(node.this))
+            case exp.Neg():
+                return _minus(numbers_only(self.bind(node.this)))
+            case exp.Is():
+                return self._is(node)
+            case exp.Between():
+                return self._between(node)
+            case exp.In():
+                return self._in(node)
+            case exp.Case():
+                return self._case(node)
+            case exp.Cast():
+                return self._cast(node)
+            case exp.Exists():
+                return self._queries().exists(node)
+            case exp.Subquery():
+                return self._queries().value(node)
+            case exp.Anonymous():
+                return self._call(node)
+            case exp.Extract():
+                return self._extract(node)
+            case exp.DPipe():
+                left, right = self.pair(node.this, node.expression)
+                both = (text_only(left), text_only(right))
+                return Call("||", both, TEXT, left.nullable or right.nullable)
+            case exp.CurrentDate():
+                return Moment("current_date", DATE)
+            case exp.Localtimestamp() | exp.CurrentTimestamp():
+                return Moment("localtimestamp", TIMESTAMP)
+            case exp.Substring() | exp.Trim() | exp.StrPosition():
+                return self._worded(node)
+        if type(node) in _COMPARISONS:
+            return compared(_COMPARISONS[type(node)], *self.pair(node.this, node.expression))
+        if type(node) in _PATTERNS or isinstance(node, exp.Escape):
+            return self._like(node)
+        if type(node) in _ARITHMETIC:
+            return self._arithmetic(node)
+        raise _unsupported(node)
+
+    def pair(self, left: exp.Expression, right: exp.Expression) -> tuple[Scalar, Scalar]:
+        """Two expressions that meet; a constant without a type takes the type of the other."""
+        both = self.together((left, right))
+        return both[0], both[1]
+
+    def together(self, nodes: Sequence[exp.Expression]) -> list[Scalar]:
+        """Expressions that have one type in common; the untyped ones take it."""
+        bound = [None if constants.is_untyped(node) else self.bind(node) for node in nodes]
+        kind: ColumnType | None = None
+        for one in bound:
+            if one is not None:
+                kind = one.type if kind is None else common(plain(kind), plain(one.type)) or kind
+        return [
+            one if one is not None else _untyped(node, kind or TEXT)
+            for node, one in zip(nodes, bound, strict=True)
+        ]
+
+    def _column(self, node: exp.Column) -> Scalar:
+        if isinstance(node.this, exp.Star):
+            raise NotAggregate(
+                Code.PERSON_AS_VALUE, "a whole row as a value", "name the columns one by one"
+            )
+        seen = self._lookup(node)
+        if seen.field is None:
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED,
+                f"the type of `{spelled(node)}` is not known here",
+                "cast it where it is made",
+            )
+        return Ref(seen.field)
+
+    def _logic(self, node: exp.Expression) -> Scalar:
+        kind = exp.And if isinstance(node, exp.And) else exp.Or
+        parts = tuple(self.condition(part) for part in _flat(node, kind))
+        word = "and" if kind is exp.And else "or"
+        return Call(word, parts, BOOLEAN, any(part.nullable for part in parts))
+
+    def _is(self, node: exp.Is) -> Scalar:
+        negated, right = bool(node.args.get("negate")), node.expression
+        if isinstance(right, exp.Boolean):
+            inner = self.condition(node.this)
+            word = "true" if right.this else "false"
+        elif isinstance(right, exp.Null):
+            inner, word = self.bind(node.this), "null"
+        else:
+            raise _unsupported(node)
+        if word == "null" and isinstance(inner, Ref) and inner.field.tie is Tie.ALWAYS:
+            # rows without a unit are dropped at the scan, so this asks nothing
+            return Literal(negated, BOOLEAN)
+        return Call(f"is {'not ' if negated else ''}{word}", (inner,), BOOLEAN, nullable=False)
+
+    def _between(self, node: exp.Between) -> Scalar:
+        what, low, high = self.together((node.this, node.args["low"], node.args["high"]))
+        both = (compared(">=", what, low), compared("<=", what, high))
+        return Call("and", both, BOOLEAN, any(one.nullable for one in both))
+
+    def _in(self, node: exp.In) -> Scalar:
+        if node.args.get("query") is not None:
+            return self._queries().member(node, filtering=False)
+        if not node.expressions or len(node.expressions) > _LONGEST_LIST:
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, f"a list of more than {_LONGEST_LIST} values"
+            )
+        bound = self.together((node.this, *node.expressions))
+        what, *among = bound
+        if not all(isinstance(one, Literal) for one in among):
+            parts = tuple(compared("=", what, one) for one in among)
+            return Call("or", parts, BOOLEAN, any(part.nullable for part in parts))
+        for one in among:
+            compared("=", what, one)
+        return Call("in", tuple(bound), BOOLEAN, any(one.nullable for one in bound))
+
+    def _case(self, node: exp.Case) -> Scalar:
+        results = [branch.args["true"] for branch in node.args["ifs"]]
+        default = node.args.get("default") or exp.Null()
+        bound = self.together((*results, default))
+        kind = bound[0].type
+        for one in bound[1:]:
+            met = common(plain(kind), plain(one.type))
+            if met is None:
+                raise SyntaxRefused(Code.TYPE_MISMATCH, f"CASE of {kind} and {one.type}")
+            kind = met
+        whens = []
+        for branch in node.args["ifs"]:
+            if node.this is None:
+                whens.append(self.condition(branch.this))
+            else:
+                whens.append(compared("=", *self.pair(node.this, branch.this)))
+        branches = tuple(zip(whens, bound[:-1], strict=True))
+        return Case(branches, bound[-1], kind)
+
+    def _cast(self, node: exp.Cast) -> Scalar:
+        to = node.args["to"]
+        if constants.is_interval(to):
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED,
+                "an interval by itself",
+                "add it to a date or take it from one",
+            )
+        kind = constants.column_type(to)
+        text = constants.bare_string(node.this)
+        if text is not None:
+            return constants.typed(text, kind)
+        if isinstance(node.this, exp.Null):
+            return constants.null(kind)
+        what = self.bind(node.this)
+        if what.type == kind:
+            return what
+        if isinstance(what, Literal) and (same := constants.retyped(what, kind)) is not None:
+            return same
+        _check_cast(what.type, kind)
+        return Cast(what, kind)
+
+    def _call(self, node: exp.Anonymous) -> Scalar:
+        name = name_of_function(node)
+        arguments = [
+            one for one in node.expressions if not isinstance(one, (exp.Distinct, exp.Order))
+        ]
+        if len(arguments) != len(node.expressions):
+            raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{name[:40]}` as an aggregate here")
+        return invoke(name, arguments, self)
+
+    def _extract(self, node: exp.Extract) -> Scalar:
+        return extract(node.this.name.lower(), node.expression, self)
+
+    def _worded(self, node: exp.Expression) -> Scalar:
+        if isinstance(node, exp.Substring):
+            start, length = node.args.get("start"), node.args.get("length")
+            # SUBSTRING(x FOR n) begins at the first sign
+            places = [self.bind(start) if start is not None else constants.number("1")]
+            if length is not None:
+                places.append(self.bind(length))
+            return call("substr", [self.bind(node.this), *places])
+        if isinstance(node, exp.StrPosition):
+            return call("position", list(self.pair(node.args["substr"], node.this)))
+        side = node.args.get("position") or "BOTH"
+        name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side, "btrim")
+        given = (node.this, node.args.get("expression"))
+        return call(name, [self.bind(one) for one in given if one is not None])
+
+    def _like(self, node: exp.Expression) -> Scalar:
+        node, pattern = like_pattern(node)
+        if type(node) not in _PATTERNS:
+            raise _unsupported(node)
+        word = _PATTERNS[type(node)]
+        if node.args.get("negate"):
+            word = f"not {word}"
+        what = text_only(self.bind(node.this))
+        return Call(word, (what, Literal(pattern, TEXT)), BOOLEAN, what.nullable)
+
+    def _arithmetic(self, node: exp.Expression) -> Scalar:
+        operator = _ARITHMETIC[type(node)]
+        moved = constants.span(node.expression)
+        if moved is not None and operator in {"+", "-"}:
+            return self._shift(node.this, moved if operator == "+" else -moved)
+        left_span = constants.span(node.this)
+        if left_span is not None and operator == "+":
+            return self._shift(node.expression, left_span)
+        left, right = self.pair(node.this, node.expression)
+        kind = arithmetic(operator, left.type, right.type)
+        if kind is None:
+            raise SyntaxRefused(
+                Code.TYPE_MISMATCH, f"`{operator}` between {left.type} and {right.type}"
+            )
+        return Call(operator, (left, right), kind)
+
+    def _shift(self, node: exp.Expression, by: Span) -> Scalar:
+        what = self.bind(node)
+        if what.type not in {DATE, TIMESTAMP}:
+            raise SyntaxRefused(Code.TYPE_MISMATCH, f"an interval is added to {what.type}")
+        return Shift(what, by.months, by.days, by.microseconds, TIMESTAMP)
+
+    def _queries(self) -> Subqueries:
+        if self._subqueries is None:
+            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a subquery in this place")
+        return self._subqueries
+
+
+def compared(operator: str, left: Scalar, right: Scalar) -> Scalar:
+    """A comparison of two values that can be compared."""
+    if common(plain(left.type), plain(right.type)) is None:
+        raise SyntaxRefused(
+            Code.TYPE_MISMATCH, f"`{operator}` between {left.type} and {right.type}"
+        )
+    never = operator.endswith("distinct from")
+    nullable = not never and (left.nullable or right.nullable)
+    return Call(operator, (left, right), BOOLEAN, nullable)
+
+
+def _flat(node: exp.Expression, kind: type[exp.Expression]) -> list[exp.Expression]:
+    """The parts of a chain of ANDs or ORs, however long, without recursion."""
+    parts: list[exp.Expression] = []
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        while isinstance(one, exp.Paren) and isinstance(one.this, (kind, exp.Paren)):
+            one = one.this
+        if isinstance(one, kind):
+            stack += [one.expression, one.this]
+        else:
+            parts.append(one)
+    return parts
+
+
+def _negated(inner: Scalar) -> Scalar:
+    return Call("not", (inner,), BOOLEAN, inner.nullable)
+
+
+def _minus(inner: Scalar) -> Scalar:
+    if isinstance(inner, Literal) and is_number(inner.type) and inner.value is not None:
+        return Literal(-inner.value, inner.type)  # type: ignore[operator]
+    return Call("negate", (inner,), plain(inner.type), inner.nullable)
+
+
+def _untyped(node: exp.Expression, kind: ColumnType) -> Literal:
+    text = constants.bare_string(node)
+    return constants.null(plain(kind)) if text is None else constants.typed(text, plain(kind))
+
+
+def _check_cast(of: ColumnType, to: ColumnType) -> None:
+    number, text = is_number(of), of.family is Family.TEXT
+    fine = (
+        (number and (is_number(to) or to.family is Family.TEXT))
+        or (text and (to.family is Family.TEXT or is_number(to) or to == DATE))
+        or (of.family is Family.BOOLEAN and to.kind.value in {"integer", "text"})
+        or ({of, to} <= {DATE, TIMESTAMP})
+        or (of == DATE and to.family is Family.TEXT)
+    )
+    if not fine:
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"a cast from {of} to {to}")
+
+
+def _unsupported(node: exp.Expression) -> Exception:
+    if isinstance(node, (exp.Dot, exp.Star, exp.Tuple)):
+        return NotAggregate(
+            Code.PERSON_AS_VALUE, "a whole row as a value", "name the columns one by one"
+        )
+    if isinstance(node, exp.Window):
+        return UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a window function in this place")
+    return UnsupportedSql(
+        Code.CLAUSE_UNSUPPORTED,
+        f"`{type(node).__name__.lower()}` over rows of persons",
+        "compute it above the aggregate",
+    )

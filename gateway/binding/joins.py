@@ -1,0 +1,219 @@
+"""FROM over rows of persons: a tree of joins becomes a plan.
+
+INVARIANT: every join is made by `Join`, which checks the labels; nothing here decides what may meet.
+"""
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from gateway.binding.expressions import Scalars, compared
+from gateway.binding.relation import Rows
+from gateway.binding.scope import Scope, Visible, distinct_aliases, unknown_column
+from gateway.binding.sources import Joined, Leaf, Tree, leaves
+from gateway.binding.staging import Staging
+from gateway.binding.text.identifiers import fold
+from gateway.catalog.tables import Table
+from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.plan.fields import Field
+from gateway.plan.joins import Join
+from gateway.plan.labels import Protected
+from gateway.plan.node import Node
+from gateway.plan.scalars import Call, Ref, Scalar, walk
+from gateway.plan.types import BOOLEAN
+
+
+class Joining:
+    """Builds the plan of one FROM; `pending` are the conjuncts of WHERE that joins may take."""
+
+    def __init__(
+        self, staging: Staging, outer: Scope | None, pending: list[exp.Expression]
+    ) -> None:
+        self._staging = staging
+        self._pending = pending
+        self.scope = Scope([], outer)
+        self.plan: Node | None = None
+
+    def build(self, tree: Tree) -> Node:
+        sides = [join.args.get("side") for one in _groups(tree) for join, _ in one.joins]
+        distinct_aliases(leaf.source for leaf in leaves(tree))
+        plan, scope = self._tree(tree, takes=not {"RIGHT", "FULL"} & set(sides))
+        self.scope = scope
+        return plan
+
+    def _tree(self, tree: Tree, *, takes: bool) -> tuple[Node, Scope]:
+        if isinstance(tree, Leaf):
+            return self._leaf(tree)
+        plan, scope = self._tree(tree.first, takes=takes and not tree.brackets)
+        for join, other in tree.joins:
+            right, seen = self._tree(other, takes=False)
+            both = Scope([*scope.sources, *seen.sources], self.scope.outer)
+            both.merged = {**seen.merged, **scope.merged}
+            plan = self._join(join, (plan, scope), (right, seen), both, takes=takes)
+            scope = both
+        return plan, scope
+
+    def _leaf(self, leaf: Leaf) -> tuple[Node, Scope]:
+        if leaf.scan is not None:
+            return leaf.scan, Scope([leaf.source], self.scope.outer)
+        if isinstance(leaf.of, Rows):
+            return leaf.of.plan, Scope([leaf.source], self.scope.outer)
+        node = self._staging.relation(leaf)
+        if isinstance(leaf.of, Table):
+            found: list[Field | None] = list(node.fields)
+        else:
+            by_place = {one.id.rsplit(".", 1)[-1]: one for one in node.fields}
+            found = [by_place.get(f"c{place + 1}") for place in range(len(leaf.source.columns))]
+        columns = [
+            replace(column, field=one)
+            for column, one in zip(leaf.source.columns, found, strict=True)
+        ]
+        source = replace(leaf.source, columns=tuple(columns))
+        return node, Scope([source], self.scope.outer)
+
+    def _join(
+        self,
+        join: exp.Join,
+        left: tuple[Node, Scope],
+        right: tuple[Node, Scope],
+        both: Scope,
+        *,
+        takes: bool,
+    ) -> Node:
+        side, method = join.args.get("side") or "", join.args.get("method") or ""
+        if method or side == "FULL":
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED,
+                f"`{method or side} JOIN` with rows of persons",
+                "write JOIN … ON with the columns that are equal",
+            )
+        fields = (*left[0].fields, *right[0].fields)
+        scalars = Scalars(lambda column: current(both.find(column), fields))
+        using = [fold(name) for name in join.args.get("using") or []]
+        parts = [self._using(name, left, right, both, side) for name in using]
+        if join.args.get("on") is not None:
+            parts.append(scalars.condition(join.args["on"], filtering=True))
+        if not parts and not side and takes:
+            parts = self._taken(left[0], right[0], both)
+        condition = together(parts)
+        if side == "RIGHT":
+            return Join(right[0], left[0], condition, outer=True)
+        return Join(left[0], right[0], condition, outer=side == "LEFT")
+
+    def _using(
+        self,
+        name: str,
+        left: tuple[Node, Scope],
+        right: tuple[Node, Scope],
+        both: Scope,
+        side: str,
+    ) -> Scalar:
+        column = exp.Column(this=exp.Identifier(this=name, quoted=True))
+        mine, theirs = left[1].here(column), right[1].here(column)
+        if mine is None or theirs is None:
+            raise unknown_column(column)
+        one, other = current(mine, left[0].fields), current(theirs, right[0].fields)
+        if one.field is None or other.field is None:
+            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"USING of `{name[:63]}`")
+        both.merged[name] = theirs if side == "RIGHT" else mine
+        return compared("=", Ref(one.field), Ref(other.field))
+
+    def _taken(self, left: Node, right: Node, both: Scope) -> list[Scalar]:
+        """Equalities of both sides that stand in WHERE: `FROM a, b WHERE a.x = b.x`."""
+        fields = (*left.fields, *right.fields)
+        mine, theirs = {one.id for one in left.fields}, {one.id for one in right.fields}
+        scalars = Scalars(lambda column: current(both.find(column), fields))
+        taken = []
+        for part in list(self._pending):
+            if not isinstance(part, exp.EQ):
+                continue
+            if not isinstance(part.this, exp.Column) or not isinstance(part.expression, exp.Column):
+                continue
+            try:
+                bound = scalars.condition(part)
+            except Refusal:
+                continue  # it speaks of a table that comes later; WHERE will bind it
+            ids = {one.field.id for one in walk(bound) if isinstance(one, Ref)}
+            if ids & mine and ids & theirs:
+                self._pending.remove(part)
+                taken.append(bound)
+        return taken
+
+
+def together(parts: list[Scalar]) -> Scalar | None:
+    """All of the conditions as one."""
+    if len(parts) < 2:  # noqa: PLR2004 - nothing to put together
+        return parts[0] if parts else None
+    flat: list[Scalar] = []
+    for part in parts:
+        flat += part.parts if isinstance(part, Call) and part.function == "and" else (part,)
+    return Call("and", tuple(flat), BOOLEAN, any(one.nullable for one in flat))
+
+
+def current(visible: Visible, fields: tuple[Field, ...]) -> Visible:
+    """The column as it is in the plan now: joins and filters change what is known of it."""
+    if visible.field is None:
+        return visible
+    for one in fields:
+        if one.id == visible.field.id:
+            return visible if one is visible.field else replace(visible, field=one)
+    return visible
+
+
+def whole_row(scope: Scope, column: exp.Column) -> Refusal | None:
+    """The refusal of a table's name where a column is expected: it would be the whole row."""
+    if column.args.get("table") is not None or isinstance(column.this, exp.Star):
+        return None
+    if any(source.alias == fold(column.this) for source in scope.sources):
+        return NotAggregate(
+            Code.PERSON_AS_VALUE, "a whole row as a value", "name the columns one by one"
+        )
+    return None
+
+
+def _groups(tree: Tree) -> list[Joined]:
+    if isinstance(tree, Leaf):
+        return []
+    inner = [one for _, each in tree.joins for one in _groups(each)]
+    return [tree, *_groups(tree.first), *inner]
+
+
+def protected_tree(tree: Tree | None) -> bool:
+    return tree is not None and any(leaf.source.protected for leaf in leaves(tree))
+
+
+def is_protected(plan: Node) -> bool:
+    return isinstance(plan.label, Protected)
+
+
+def conjunct_nodes(where: exp.Expression | None) -> list[exp.Expression]:
+    """The conditions of a WHERE that must all be true, as they were written."""
+    if where is None:
+        return []
+    parts: list[exp.Expression] = []
+    stack = [where.this]
+    while stack:
+        node = stack.pop()
+        while isinstance(node, exp.Paren):
+            node = node.this
+        if isinstance(node, exp.And):
+            stack += [node.expression, node.this]
+        else:
+            parts.append(node)
+    return parts
+
+
+def not_grouped(column: exp.Column) -> SyntaxRefused:
+    return SyntaxRefused(
+        Code.NOT_GROUPED,
+        f"`{column.name[:63]}`",
+        "add it to GROUP BY, or aggregate it",
+    )
+
+
+def person_value() -> NotAggregate:
+    return NotAggregate(
+        Code.PERSON_AS_VALUE,
+        "a subquery hands on rows of persons",
+        "aggregate in the subquery",
+    )

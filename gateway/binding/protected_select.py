@@ -1,0 +1,280 @@
+"""One SELECT over rows of persons: it stays rows of persons, or it is released.
+
+INVARIANT: which of the two is decided by the plan alone. With the unit among the keys the rows stay
+protected; without it they go through `Aggregate`, which is the only node that makes Released rows of
+Protected ones.
+"""
+
+from dataclasses import replace
+from typing import Protocol
+
+from sqlglot import exp
+
+from gateway.binding.aggregates import Measures
+from gateway.binding.ctes import Defined, Environment
+from gateway.binding.cut import Cutting
+from gateway.binding.expressions import Scalars
+from gateway.binding.finishing import Finishing, Key
+from gateway.binding.format_keys import bucket, is_zoned, zoned
+from gateway.binding.joins import Joining, conjunct_nodes, current, not_grouped, together, whole_row
+from gateway.binding.per_unit import Grouping
+from gateway.binding.relation import Free, Relation, Rows, person_rows
+from gateway.binding.same_expression import identity
+from gateway.binding.scope import Scope, Visible
+from gateway.binding.select_list import Item, group_keys, has_aggregate, has_window, items_of
+from gateway.binding.sources import Tree
+from gateway.binding.staging import Staging
+from gateway.binding.subqueries import Inner
+from gateway.binding.top_k import counted, counts_rows, how_many, selected
+from gateway.binding.windows import window_call
+from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.plan.fields import Tie
+from gateway.plan.grouping import Aggregate, PerUnit
+from gateway.plan.node import Node, is_unit
+from gateway.plan.relations import Filter, Project, Window
+from gateway.plan.scalars import Literal, Ref, Scalar
+
+
+class Queries(Protocol):
+    cutting: Cutting
+
+    def defined(self, cte: Defined) -> Relation: ...
+
+    def query(
+        self, node: exp.Expression, around: Environment, outer: Scope | None, alias: str
+    ) -> Relation: ...
+
+    def select(
+        self, node: exp.Select, around: Environment, outer: Scope | None, tree: Tree | None
+    ) -> Relation: ...
+
+    def is_root(self, node: exp.Expression) -> bool: ...
+
+
+class Persons:
+    """Binds one SELECT whose FROM has rows of persons in it."""
+
+    def __init__(
+        self, queries: Queries, node: exp.Select, around: Environment, outer: Scope | None
+    ) -> None:
+        self.queries = queries
+        self.around = around
+        self._node = node
+        self._outer = outer
+        self.scope = Scope([], outer)
+        self.plan: Node
+        self._inner = Inner(self)
+        self.scalars = Scalars(self.lookup, self._inner, self._window)
+
+    def bind(self, tree: Tree, alias: str) -> Relation:
+        """The whole SELECT."""
+        self.rows(tree)
+        node = self._node
+        items = items_of(node, self.scope)
+        order = node.args.get("order")
+        having = node.args.get("having")
+        parts = [item.node for item in items]
+        if order is not None:
+            parts += [one.this for one in order.expressions]
+        grouped = node.args.get("group") is not None or having is not None
+        if grouped or any(has_aggregate(part) for part in parts):
+            return self._grouped(items, alias)
+        distinct = node.args.get("distinct")
+        if distinct is not None:
+            return self._distinct(items, distinct, alias)
+        return self._plain(items, alias)
+
+    def rows(self, tree: Tree) -> None:
+        """FROM and WHERE."""
+        pending = conjunct_nodes(self._node.args.get("where"))
+        joining = Joining(Staging(self.queries.cutting, self.around), self._outer, pending)
+        self.plan = joining.build(tree)
+        self.scope = joining.scope
+        self.filter(pending)
+
+    def filter(self, conjuncts: list[exp.Expression]) -> None:
+        parts = []
+        for part in conjuncts:
+            if has_aggregate(part):
+                raise not_in_where()
+            parts.append(self.scalars.condition(part, filtering=True))
+        condition = together(parts)
+        if condition is not None:
+            self.plan = Filter(self.plan, condition)
+
+    def lookup(self, column: exp.Column) -> Visible:
+        """What a name means among the rows."""
+        try:
+            return current(self.scope.find(column), self.plan.fields)
+        except Refusal as refusal:
+            row = whole_row(self.scope, column)
+            if row is not None and refusal.code is Code.COLUMN_UNKNOWN:
+                raise row from refusal
+            raise
+
+    def _plain(self, items: list[Item], alias: str) -> Relation:
+        if self.queries.is_root(self._node):
+            raise person_rows(self.plan)
+        self._no_order()
+        bound = tuple((item.name, self.scalars.bind(item.node)) for item in items)
+        plan = Project(self.plan, alias, bound)
+        return Rows(plan, tuple(item.name for item in items))
+
+    def _distinct(self, items: list[Item], distinct: exp.Distinct, alias: str) -> Relation:
+        if distinct.args.get("on") is not None:
+            raise UnsupportedSql(
+                Code.ORDER_OF_PERSONS, "DISTINCT ON rows of persons", "group by it and aggregate"
+            )
+        found = [self._key(place, item.node) for place, item in enumerate(items)]
+        if any(_is_person(key.scalar) and not is_unit(key.scalar) for key in found):
+            raise person_rows(self.plan)
+        names = tuple(item.name for item in items)
+        if any(is_unit(key.scalar) for key in found):
+            if self.queries.is_root(self._node):
+                raise person_rows(self.plan)
+            self._no_order()
+            if any(key.show is not None for key in found):
+                raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a formatted key beside the unit")
+            bound = tuple((name, key.scalar) for name, key in zip(names, found, strict=True))
+            return Rows(PerUnit(self.plan, alias, bound, ()), names)
+        keys: list[Key] = []
+        for key in found:
+            if all(key.identity != known.identity for known in keys):
+                keys.append(replace(key, name=f"k{len(keys) + 1}"))
+        return self._release(items, keys, [tuple(range(len(keys)))])
+
+    def _grouped(self, items: list[Item], alias: str) -> Relation:
+        nodes, sets = group_keys(self._node, items, self.scope)
+        keys = [self._key(place, node) for place, node in enumerate(nodes)]
+        if any(_is_person(key.scalar) and not is_unit(key.scalar) for key in keys):
+            # the unit of an outer join's far side: still one group a person
+            raise person_rows(self.plan)
+        if any(is_unit(key.scalar) for key in keys):
+            if sets != [tuple(range(len(keys)))]:
+                raise UnsupportedSql(
+                    Code.CLAUSE_UNSUPPORTED, "grouping sets with the unit among the keys"
+                )
+            if self.queries.is_root(self._node):
+                raise person_rows(self.plan)
+            return self._per_unit(items, keys, alias)
+        if self.queries.cutting.selecting and sets == [(0,)] and len(items) == 1:
+            selection = self._selection(items[0], keys[0])
+            if selection is not None:
+                return selection
+        return self._release(items, keys, sets)
+
+    def _selection(self, item: Item, key: Key) -> Free | None:
+        """The most frequent values of the key, where the SELECT asks for nothing else."""
+        node = self._node
+        many, count = how_many(node, key.scalar), counted(node)
+        if many is None or count is None or identity(item.node, self.lookup) != key.identity:
+            return None
+        if not counts_rows(Measures(self.scalars).measure(count)):
+            return None
+        self.queries.cutting.selected = True
+        select, shown = selected(item, many, key.scalar.type)
+        free = self._release([shown], [], [()], select)
+        # of one row nothing more can be said, of several that their values differ
+        claims = free.claims or frozenset({frozenset({0})})
+        return replace(free, types=(key.scalar.type,), claims=claims)
+
+    def _key(self, place: int, node: exp.Expression) -> Key:
+        name = f"k{place + 1}"
+        formatted = bucket(node, self.scalars)
+        if formatted is not None:
+            return Key(name, formatted.scalar, self._identity(node), formatted.show)
+        return Key(name, self.scalars.bind(node), self._identity(node))
+
+    def _identity(self, node: exp.Expression) -> tuple[object, ...]:
+        known = identity(node, self.lookup)
+        if known is None:
+            raise not_in_where()
+        return known
+
+    def _per_unit(self, items: list[Item], keys: list[Key], alias: str) -> Relation:
+        self._no_order()
+        node = self._node
+        if node.args.get("distinct") is not None or any(key.show is not None for key in keys):
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED,
+                "DISTINCT or formatted keys beside a grouping by person",
+                "nest it in a subquery",
+            )
+        if any(has_window(item.node) for item in items):
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED,
+                "a window function over a grouping",
+                "nest it in a subquery",
+            )
+        having = node.args.get("having")
+        grouping = Grouping(self.lookup, self._inner, self._ungrouped, keys)
+        grouping.collect([item.node for item in items])
+        if having is not None:
+            grouping.collect([having.this])
+        inner = self.queries.cutting.alias(f"{alias}_by_unit" if alias else "by_unit")
+        plan: Node = grouping.plan(self.plan, inner)
+        if having is not None:
+            plan = Filter(plan, grouping.above(plan).condition(having.this, filtering=True))
+        above = grouping.above(plan)
+        bound = tuple((item.name, above.bind(item.node)) for item in items)
+        return Rows(Project(plan, alias, bound), tuple(item.name for item in items))
+
+    def _ungrouped(self, column: exp.Column) -> Visible:
+        self.lookup(column)
+        raise not_grouped(column)
+
+    def _release(
+        self,
+        items: list[Item],
+        keys: list[Key],
+        sets: list[tuple[int, ...]],
+        node: exp.Select | None = None,
+    ) -> Free:
+        keys = [
+            replace(key, show=zoned)
+            if key.show is None and is_zoned(key.scalar, self.plan)
+            else key
+            for key in keys
+        ]
+        if len(sets) > 1 and any(isinstance(key.scalar, Literal) for key in keys):
+            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a constant among grouping sets")
+        finishing = Finishing(self, keys, node or self._node, several=len(sets) > 1)
+        query = finishing.query(items)
+        if not keys and not finishing.measures:
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, "a grouping without keys and without aggregates"
+            )
+        plan = Aggregate(
+            self.plan,
+            tuple((key.name, key.scalar) for key in keys),
+            tuple((f"m{place + 1}", one) for place, one in enumerate(finishing.measures)),
+            tuple(sets),
+        )
+        return finishing.finished(query, items, plan)
+
+    def _window(self, node: exp.Expression) -> Scalar | None:
+        if not isinstance(node, exp.Window):
+            return None
+        call = window_call(node, Scalars(self.lookup, self._inner))
+        name = self.queries.cutting.alias("window")
+        self.plan = Window(self.plan, ((name, call),))
+        return Ref(self.plan.fields[-1])
+
+    def _no_order(self) -> None:
+        for slot in ("order", "limit", "offset"):
+            if self._node.args.get(slot) is not None:
+                raise UnsupportedSql(
+                    Code.ORDER_OF_PERSONS,
+                    f"{'ORDER BY' if slot == 'order' else slot.upper()} over rows of persons",
+                    "aggregate first; ORDER BY and LIMIT are free above that",
+                )
+
+
+def _is_person(scalar: Scalar) -> bool:
+    return isinstance(scalar, Ref) and scalar.field.tie is not Tie.NONE
+
+
+def not_in_where() -> Refusal:
+    return SyntaxRefused(
+        Code.NOT_GROUPED, "an aggregate in WHERE", "use HAVING, or aggregate in a subquery"
+    )

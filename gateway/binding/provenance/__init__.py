@@ -1,0 +1,1 @@
+"""Which release row a result row comes from."""

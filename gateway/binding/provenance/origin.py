@@ -1,0 +1,193 @@
+"""Which row of a release the rows of a query come from, and how its columns follow from that row.
+
+A query is said to come from a release where each of its rows comes from one row of it, or from none, as beside
+an outer join. The columns of that row that the text does not name, its number and the ends of its intervals,
+can then be made columns of the query: hidden ones, behind those that it has.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+from sqlglot import exp
+
+from gateway.binding.text.identifiers import quoted
+from gateway.catalog.types import Kind
+from gateway.plan.formulas import Form, Measured, Reading, Readings
+from gateway.plan.grouping import Aggregate
+from gateway.plan.node import BrokenPlan
+
+
+@dataclass(eq=False, slots=True)
+class Origin:
+    """One reading of a release. It is `sure` where no row above it comes from none of its rows."""
+
+    release: str
+    plan: Aggregate
+    sure: bool = True
+
+    def told_apart_by(self, shown: "tuple[Shown, ...]") -> bool:
+        """Whether rows that agree on these columns come from one row of the release."""
+        keys = self.plan.keys
+        if not self.sure or self.plan.sets != (tuple(range(len(keys))),):
+            return False
+        # blanks at their end do not tell texts of fixed length apart
+        if any(scalar.type.kind is Kind.CHAR for _, scalar in keys):
+            return False
+        return {one.key for one in shown if one.of is self} >= set(range(len(keys)))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A column: the form in which it follows from a row of its origin, or the key of it that it is.
+
+    `reads` are the aggregates it is computed from, `also` has the forms where rows come from one of several origins.
+    """
+
+    name: str
+    form: Form | None = None
+    of: Origin | None = None
+    key: int | None = None
+    reads: Readings = frozenset()
+    also: tuple[tuple[Origin, Form], ...] = ()
+
+    @property
+    def noisy(self) -> bool:
+        """Whether anything released is in it."""
+        return bool(self.reads)
+
+    def form_in(self, origin: Origin) -> Form | None:
+        """How it follows from a row of this origin, where the row comes from one."""
+        if self.of is origin:
+            return self.form
+        return next((form for of, form in self.also if of is origin), None)
+
+
+class Rows(Protocol):
+    """A relation; `columns` is None where the twin alone knows them."""
+
+    @property
+    def columns(self) -> tuple[Shown, ...] | None: ...
+    @property
+    def origins(self) -> tuple[Origin, ...]: ...
+
+    def expose(self, origin: Origin, column: str) -> str:
+        """The name under which a column of the origin's row can be read; it is there from now on."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """Rows that come from anywhere."""
+
+    columns: tuple[Shown, ...] | None = None
+    origins: tuple[Origin, ...] = ()
+
+    def expose(self, origin: Origin, column: str) -> str:
+        raise BrokenPlan(f"`{column}` of {origin.release} where it is not known")
+
+
+class Released:
+    """The constant of a release."""
+
+    def __init__(self, name: str, plan: Aggregate, bounds: int) -> None:
+        origin = Origin(name, plan)
+        keys = [Shown(key, of=origin, key=place) for place, (key, _) in enumerate(plan.keys)]
+        measures = [
+            Shown(measure, Measured(place), origin, reads=frozenset({Reading(name, place)}))
+            for place, (measure, _) in enumerate(plan.measures)
+        ]
+        end_of = frozenset({Reading(name, None)})
+        ends = [Shown(f"{end}{place + 1}", reads=end_of) for place in range(bounds) for end in "lh"]
+        marks = map(Shown, plan.marks)
+        self.columns: tuple[Shown, ...] | None = (*keys, *marks, *measures, *ends)
+        self.origins = (origin,)
+
+    def expose(self, origin: Origin, column: str) -> str:
+        del origin
+        return column
+
+
+@dataclass(slots=True)
+class Source:
+    """A relation in a FROM: under the names that it has there."""
+
+    alias: str
+    node: exp.Expression
+    rows: Rows
+    columns: tuple[Shown, ...] | None
+    sure: bool = True
+
+
+@dataclass(slots=True)
+class Named:
+    """A CTE; `alone` where it is read in one place.
+
+    Else, when a column is made of it, the query gets another name, and the CTE reads that: whoever else reads the
+    CTE sees no more than before, and it is still computed once.
+    """
+
+    node: exp.CTE
+    rows: Rows
+    columns: tuple[Shown, ...] | None
+    hidden: str
+    alone: bool
+    split: bool = field(default=False)
+
+    def expose(self, origin: Origin, column: str) -> str:
+        if not self.split and not self.alone:
+            self._part()
+        return self.rows.expose(origin, column)
+
+    def _part(self) -> None:
+        alias = self.node.args["alias"]
+        items = [exp.Column(this=quoted(one.name)) for one in self.columns or ()]
+        from_ = exp.From(this=exp.Table(this=quoted(self.hidden)))
+        plain = exp.CTE(
+            this=exp.Select(expressions=items, from_=from_),
+            alias=exp.TableAlias(this=alias.this.copy()),
+        )
+        alias.set("this", quoted(self.hidden))
+        with_ = self.node.parent
+        if not isinstance(with_, exp.With):
+            raise BrokenPlan("a CTE without a WITH")
+        place = next(at for at, one in enumerate(with_.expressions) if one is self.node)
+        with_.set(
+            "expressions", [*with_.expressions[: place + 1], plain, *with_.expressions[place + 1 :]]
+        )
+        self.split = True
+
+
+class Read:
+    """A CTE where it is read: another reading than every other."""
+
+    def __init__(self, cte: Named, table: exp.Table, alias: str) -> None:
+        self._cte = cte
+        self._table = table
+        self._alias = alias
+        names = None if cte.columns is None else [one.name for one in cte.columns]
+        told = names is not None and len(set(names)) == len(names)
+        self._below = {replace(one): one for one in cte.rows.origins} if told else {}
+        above = {below: own for own, below in self._below.items()}
+        self.origins = tuple(self._below)
+        self.columns: tuple[Shown, ...] | None = None
+        if cte.columns is not None:
+            self.columns = tuple(moved(one, above) for one in cte.columns)
+
+    def expose(self, origin: Origin, column: str) -> str:
+        name = self._cte.expose(self._below[origin], column)
+        if self._cte.alone:
+            return name
+        if self._table.args.get("alias") is None:
+            self._table.set("alias", exp.TableAlias(this=quoted(self._alias)))
+        self._table.set("this", quoted(self._cte.hidden))
+        return name
+
+
+def moved(one: Shown, above: dict[Origin, Origin], name: str | None = None) -> Shown:
+    """The column as it is seen from further out; what has no origin there follows from no row."""
+    name = one.name if name is None else name
+    own = None if one.of is None else above.get(one.of)
+    also = tuple((above[of], form) for of, form in one.also if of in above)
+    if own is None:
+        return Shown(name, reads=one.reads, also=also)
+    return replace(one, name=name, of=own, also=also)

@@ -1,0 +1,205 @@
+"""The SELECT list, GROUP BY and ORDER BY: stars, ordinals and names put into place.
+
+PostgreSQL's rules: a bare name in GROUP BY is an input column before it is an output name; a bare name
+in ORDER BY is an output name first; any larger expression sees input columns alone.
+"""
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from gateway.binding.aggregates import is_aggregate
+from gateway.binding.scope import Scope, Source, spelled
+from gateway.binding.text.identifiers import fold, quoted, result_name
+from gateway.errors import Code, NotPermitted, SyntaxRefused, UnsupportedSql
+
+_QUERIES = (exp.Select, exp.SetOperation)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A result column."""
+
+    name: str
+    node: exp.Expression
+
+
+def items_of(select: exp.Select, scope: Scope) -> list[Item]:
+    """The result columns, with stars written out."""
+    items: list[Item] = []
+    for node in select.expressions:
+        inner = node.this if isinstance(node, exp.Alias) else node
+        if isinstance(inner, exp.Star):
+            items += _all(scope)
+        elif isinstance(inner, exp.Column) and isinstance(inner.this, exp.Star):
+            items += _of_source(_named_source(inner, scope))
+        else:
+            items.append(Item(result_name(node), inner))
+    if not items:
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a SELECT without columns")
+    return items
+
+
+def _all(scope: Scope) -> list[Item]:
+    merged = [Item(name, exp.Column(this=quoted(name))) for name in scope.merged]
+    rest = [
+        item
+        for source in scope.sources
+        for item in _of_source(source)
+        if item.name not in scope.merged
+    ]
+    return [*merged, *rest]
+
+
+def _of_source(source: Source) -> list[Item]:
+    table = quoted(source.alias) if source.alias else None
+    items = []
+    for column in source.columns:
+        node = exp.Column(this=quoted(column.name))
+        if table is not None:
+            node.set("table", table.copy())
+        items.append(Item(column.name, node))
+    return items
+
+
+def _named_source(column: exp.Column, scope: Scope) -> Source:
+    wanted = fold(column.args["table"])
+    for source in scope.sources:
+        if source.alias == wanted:
+            return source
+    raise NotPermitted(Code.RELATION_UNKNOWN, f"`{spelled(column)}`"[:-2] + "`")
+
+
+def group_keys(
+    select: exp.Select, items: list[Item], scope: Scope
+) -> tuple[list[exp.Expression], list[tuple[int, ...]]]:
+    """The grouping expressions, each once, and the grouping sets as places among them."""
+    group = select.args.get("group")
+    if group is None:
+        return [], [()]
+    keys: list[exp.Expression] = []
+    sets: list[tuple[int, ...]] = [()]
+    for node in group.expressions:
+        sets = [
+            (*one, *(place for place in other if place not in one))
+            for one in sets
+            for other in _sets_of(node, keys, items, scope)
+        ]
+        if len(sets) > _MOST_SETS:
+            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"more than {_MOST_SETS} grouping sets")
+    return keys, sets
+
+
+_MOST_SETS = 64
+_MOST_KEYS = 32
+
+
+def _sets_of(
+    node: exp.Expression, keys: list[exp.Expression], items: list[Item], scope: Scope
+) -> list[tuple[int, ...]]:
+    if isinstance(node, exp.GroupingSets):
+        return [one for each in node.expressions for one in _sets_of(each, keys, items, scope)]
+    if isinstance(node, exp.Rollup):
+        parts = [_places(each, keys, items, scope) for each in node.expressions]
+        return [_joined(parts[:length]) for length in range(len(parts), -1, -1)]
+    if isinstance(node, exp.Cube):
+        parts = [_places(each, keys, items, scope) for each in node.expressions]
+        if len(parts) > 6:  # noqa: PLR2004 - 64 grouping sets
+            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"more than {_MOST_SETS} grouping sets")
+        masks = range(2 ** len(parts) - 1, -1, -1)
+        top = len(parts) - 1
+        return [
+            _joined([part for place, part in enumerate(parts) if mask >> (top - place) & 1])
+            for mask in masks
+        ]
+    return [_places(node, keys, items, scope)]
+
+
+def _joined(parts: list[tuple[int, ...]]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(place for part in parts for place in part))
+
+
+def _places(
+    node: exp.Expression, keys: list[exp.Expression], items: list[Item], scope: Scope
+) -> tuple[int, ...]:
+    if isinstance(node, exp.Tuple):
+        return _joined([_places(each, keys, items, scope) for each in node.expressions])
+    key = _key(node, items, scope)
+    for place, known in enumerate(keys):
+        if known is key or known == key:
+            return (place,)
+    if len(keys) == _MOST_KEYS:
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"more than {_MOST_KEYS} grouping keys")
+    keys.append(key)
+    return (len(keys) - 1,)
+
+
+def _key(node: exp.Expression, items: list[Item], scope: Scope) -> exp.Expression:
+    while isinstance(node, exp.Paren):
+        node = node.this
+    if isinstance(node, exp.Literal):
+        return _ordinal(node, items)
+    bare = isinstance(node, exp.Column) and node.args.get("table") is None
+    if bare and isinstance(node, exp.Column) and scope.here(node) is None:
+        found = [item for item in items if item.name == fold(node.this)]
+        if len(found) > 1 and any(one.node != found[0].node for one in found):
+            raise SyntaxRefused(Code.NAME_AMBIGUOUS, f"`{node.name[:63]}` in GROUP BY")
+        if found:
+            node = found[0].node
+            while isinstance(node, exp.Paren):
+                node = node.this
+    if has_aggregate(node):
+        raise SyntaxRefused(Code.NOT_GROUPED, "an aggregate in GROUP BY")
+    return node
+
+
+def _ordinal(node: exp.Literal, items: list[Item]) -> exp.Expression:
+    if node.is_string or not node.this.isdigit() or len(node.this) > 4:  # noqa: PLR2004
+        raise SyntaxRefused(Code.SQL_SYNTAX, "a constant in GROUP BY that is no column number")
+    place = int(node.this)
+    if not 1 <= place <= len(items):
+        raise SyntaxRefused(Code.SQL_SYNTAX, f"GROUP BY position {place} is not in the list")
+    inner = items[place - 1].node
+    if has_aggregate(inner):
+        raise SyntaxRefused(Code.NOT_GROUPED, "an aggregate in GROUP BY")
+    return inner
+
+
+def has_aggregate(node: exp.Expression) -> bool:
+    """Whether an aggregate of this query is in the expression; window calls are none themselves."""
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, _QUERIES):
+            continue
+        if isinstance(one, exp.Window):
+            stack += _inside_window(one)
+            continue
+        if is_aggregate(one):
+            return True
+        stack += list(one.iter_expressions())
+    return False
+
+
+def _inside_window(window: exp.Window) -> list[exp.Expression]:
+    call = window.this
+    parts: list[exp.Expression] = []
+    if isinstance(call, exp.Filter):
+        parts.append(call.expression)
+        call = call.this
+    parts += list(call.iter_expressions())
+    parts += list(window.args.get("partition_by") or [])
+    order = window.args.get("order")
+    return [*parts, order] if order is not None else parts
+
+
+def has_window(node: exp.Expression) -> bool:
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, _QUERIES):
+            continue
+        if isinstance(one, exp.Window):
+            return True
+        stack += list(one.iter_expressions())
+    return False

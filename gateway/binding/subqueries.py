@@ -1,0 +1,248 @@
+"""Queries inside the expressions of a SELECT over rows of persons.
+
+EXISTS and IN over rows of persons become a mark: a column that says whether a row of the same person goes
+with it. Anything that is free is released or read first and becomes a constant.
+
+INVARIANT: a mark is made by `Mark`, which asks for an equality of both unit keys; names of the query
+around are seen by the conditions of EXISTS and IN alone, one level out.
+"""
+
+from typing import Protocol
+
+from sqlglot import exp
+
+from gateway.binding.ctes import Defined, Environment
+from gateway.binding.cut import Cutting
+from gateway.binding.expressions import Scalars, compared
+from gateway.binding.joins import (
+    Joining,
+    conjunct_nodes,
+    current,
+    protected_tree,
+    together,
+    whole_row,
+)
+from gateway.binding.provenance.unions import merged_columns
+from gateway.binding.relation import Relation, Rows
+from gateway.binding.scope import Scope, Visible, unknown_column
+from gateway.binding.select_list import has_aggregate, has_window, items_of
+from gateway.binding.sources import Leaf, Sources, Tree, leaves
+from gateway.binding.staging import Staging
+from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
+from gateway.plan.joins import Mark
+from gateway.plan.labels import Protected
+from gateway.plan.node import Node, is_unit
+from gateway.plan.relations import Filter
+from gateway.plan.scalars import Ref, Scalar, StagedMember, walk
+
+
+class Queries(Protocol):
+    cutting: Cutting
+
+    def defined(self, cte: Defined) -> Relation: ...
+
+    def query(
+        self, node: exp.Expression, around: Environment, outer: Scope | None, alias: str
+    ) -> Relation: ...
+
+    def select(
+        self, node: exp.Select, around: Environment, outer: Scope | None, tree: Tree | None
+    ) -> Relation: ...
+
+
+class Outside(Protocol):
+    """The rows around the query."""
+
+    plan: Node
+    scope: Scope
+    scalars: Scalars
+    around: Environment
+
+    @property
+    def queries(self) -> "Queries": ...
+
+    def lookup(self, column: exp.Column) -> Visible: ...
+
+
+class Inner:
+    """Binds the subqueries of one SELECT."""
+
+    def __init__(self, rows: Outside) -> None:
+        self._rows = rows
+
+    def exists(self, node: exp.Exists) -> Scalar:
+        return self._bound(node.this, None, filtering=True)
+
+    def member(self, node: exp.In, *, filtering: bool) -> Scalar:
+        if isinstance(node.this, exp.Tuple):
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, "IN of several columns", "write it as EXISTS"
+            )
+        query = node.args["query"]
+        inner = query.this if isinstance(query, exp.Subquery) else query
+        return self._bound(inner, self._rows.scalars.bind(node.this), filtering=filtering)
+
+    def value(self, node: exp.Subquery) -> Scalar:
+        relation = self._rows.queries.query(node.this, self._rows.around, self._rows.scope, "")
+        if isinstance(relation, Rows):
+            raise NotAggregate(
+                Code.PERSON_AS_VALUE,
+                "a subquery hands on a value of single persons",
+                "aggregate in the subquery",
+            )
+        return self._staging().value(relation)
+
+    def _bound(self, query: exp.Expression, what: Scalar | None, *, filtering: bool) -> Scalar:
+        rows = self._rows
+        while isinstance(query, exp.Subquery) and len(_used(query)) == 1:
+            query = query.this
+        if isinstance(query, exp.Select) and _is_simple(query):
+            known = rows.queries.cutting.aliases()
+            around = rows.around.inside(query.args.get("with_"))
+            first, joins = query.args["from_"].this, list(query.args.get("joins") or [])
+            tree = Sources(rows.queries, around, rows.scope).tree(first, joins)
+            if protected_tree(tree) or _looks_out(query, tree, rows.scope):
+                return self._mark(query, tree, around, what, filtering=filtering)
+            relation = rows.queries.select(query, rows.around, rows.scope, tree)
+            rows.queries.cutting.restore(known)
+        else:
+            relation = rows.queries.query(
+                query, rows.around, rows.scope, rows.queries.cutting.alias("inner")
+            )
+        if isinstance(relation, Rows):
+            return self._mark_rows(relation, what, filtering=filtering)
+        if what is None:
+            return self._staging().exists(relation)
+        constant, field = self._staging().members(relation)
+        compared("=", what, Ref(field))
+        return StagedMember(what, constant)
+
+    def _mark(
+        self,
+        query: exp.Select,
+        tree: Tree,
+        around: Environment,
+        what: Scalar | None,
+        *,
+        filtering: bool,
+    ) -> Scalar:
+        rows = self._rows
+        pending = conjunct_nodes(query.args.get("where"))
+        joining = Joining(Staging(rows.queries.cutting, around), rows.scope, pending)
+        inside = _Inside(rows, joining.build(tree), joining.scope)
+        scalars = Scalars(inside.lookup, Inner(inside) if protected_tree(tree) else None)
+        inside.scalars = scalars
+        conditions = [scalars.condition(part, filtering=True) for part in pending]
+        if what is not None:
+            items = items_of(query, joining.scope)
+            if len(items) != 1:
+                raise SyntaxRefused(Code.SQL_SYNTAX, "IN needs a query with one column")
+            item = scalars.bind(items[0].node)
+            _check_nulls(what, item, filtering=filtering)
+            conditions.append(compared("=", what, item))
+        mine = {one.id for one in inside.plan.fields}
+        own = [one for one in conditions if _ids(one) <= mine]
+        inner = inside.plan
+        kept = together(own)
+        if kept is not None:
+            inner = Filter(inner, kept)
+        return self._marked(inner, together([one for one in conditions if not _ids(one) <= mine]))
+
+    def _mark_rows(self, rows: Rows, what: Scalar | None, *, filtering: bool) -> Scalar:
+        if what is None:
+            return self._marked(rows.plan, None)
+        if len(rows.names) != 1:
+            raise SyntaxRefused(Code.SQL_SYNTAX, "IN needs a query with one column")
+        item = Ref(rows.plan.fields[0])
+        _check_nulls(what, item, filtering=filtering)
+        return self._marked(rows.plan, compared("=", what, item))
+
+    def _marked(self, inner: Node, condition: Scalar | None) -> Scalar:
+        rows = self._rows
+        # what the outer side looks like may have changed while the inner was bound
+        if not isinstance(rows.plan.label, Protected):
+            raise UnsupportedSql(Code.CORRELATED, "a subquery within a public subquery")
+        name = rows.queries.cutting.alias("mark")
+        rows.plan = Mark(rows.plan, inner, condition, name)
+        return Ref(rows.plan.fields[-1])
+
+    def _staging(self) -> Staging:
+        return Staging(self._rows.queries.cutting, self._rows.around)
+
+
+class _Inside:
+    """The rows of an EXISTS: names are sought here first, then one level out."""
+
+    def __init__(self, rows: Outside, plan: Node, scope: Scope) -> None:
+        self._rows = rows
+        self.plan = plan
+        self.scope = scope
+        self.scalars: Scalars
+        self.around = rows.around
+
+    @property
+    def queries(self) -> Queries:
+        return self._rows.queries
+
+    def lookup(self, column: exp.Column) -> Visible:
+        found = self.scope.here(column)
+        if found is not None:
+            return current(found, self.plan.fields)
+        row = whole_row(self.scope, column)
+        if row is not None:
+            raise row
+        if self._rows.scope.here(column) is None:
+            for scope in self._rows.scope.around():
+                if scope.here(column) is not None:
+                    raise UnsupportedSql(
+                        Code.CORRELATED, f"`{column.name[:63]}` comes from two levels out"
+                    )
+            raise unknown_column(column)
+        return self._rows.lookup(column)
+
+
+def _is_simple(query: exp.Select) -> bool:
+    """FROM, WHERE and a list: nothing that would change which rows there are."""
+    if query.args.get("from_") is None:
+        return False
+    slots = ("group", "having", "distinct", "order", "limit", "offset", "windows")
+    if any(query.args.get(slot) is not None for slot in slots):
+        return False
+    return not any(has_aggregate(one) or has_window(one) for one in query.expressions)
+
+
+def _looks_out(query: exp.Select, tree: Tree, outer: Scope) -> bool:
+    """Whether a condition of the query reads the rows around it."""
+    sources = [leaf.source for leaf in _leaves(tree)]
+    scope = Scope(sources, None, merged_columns(query, sources))
+    for part in (*query.expressions, *conjunct_nodes(query.args.get("where"))):
+        for column in part.find_all(exp.Column):
+            if isinstance(column.this, exp.Star) or scope.may_have(column):
+                continue
+            if outer.here(column) is not None:
+                return True
+    return False
+
+
+def _leaves(tree: Tree) -> list[Leaf]:
+    return list(leaves(tree))
+
+
+def _check_nulls(what: Scalar, item: Scalar, *, filtering: bool) -> None:
+    """IN is NULL where NULLs meet; a mark is not. Where that can be told, only values may meet."""
+    if filtering or (is_unit(what) and is_unit(item)):
+        return
+    if what.nullable or item.nullable:
+        raise UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED,
+            "NOT IN or a computed IN over columns that may be NULL",
+            "write it as EXISTS or NOT EXISTS",
+        )
+
+
+def _ids(scalar: Scalar) -> set[str]:
+    return {one.field.id for one in walk(scalar) if isinstance(one, Ref)}
+
+
+def _used(node: exp.Expression) -> list[str]:
+    return [slot for slot, value in node.args.items() if value]

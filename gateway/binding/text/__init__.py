@@ -1,0 +1,1 @@
+"""What is done on the text of a statement."""

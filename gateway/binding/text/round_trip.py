@@ -1,0 +1,112 @@
+"""What keeps the text's meaning on the way through the parser and back.
+
+INVARIANT: the finishing has the literals that were written and nothing else, and reading what was
+rendered gives the same tree again. A text that does not come through like that is refused.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from gateway.binding.text.dialect import DIALECT
+from gateway.binding.text.parameters import Given, Listed
+from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.plan.sql_text import literal
+from gateway.plan.types import TEXT
+
+_SPELLED: Final = frozenset({TokenType.STRING, TokenType.NUMBER})
+_UNITS: Final = frozenset({"year", "month", "week", "day", "hour", "minute", "second"})
+
+
+def without_intervals(sql: str, tokens: list[Token]) -> str:
+    """The text with `INTERVAL '…'` as a cast: the parser takes such strings apart and loses pieces."""
+    parts, end = [], 0
+    for place, token in enumerate(tokens[:-1]):
+        following = tokens[place + 1]
+        if token.token_type is not TokenType.INTERVAL or (
+            following.token_type is not TokenType.STRING
+        ):
+            continue
+        text, last = sql[following.start : following.end + 1], following.end
+        unit = tokens[place + 2].text.lower() if place + 2 < len(tokens) else ""
+        if unit in _UNITS:
+            if not following.text.strip().lstrip("+-").isdigit():
+                raise _interval()
+            text, last = f"'{following.text.strip()} {unit}'", tokens[place + 2].end
+            if place + 3 < len(tokens) and tokens[place + 3].text.lower() == "to":
+                raise _interval()
+        parts += [sql[end : token.start], f"CAST({text} AS INTERVAL)"]
+        end = last + 1
+    return "".join([*parts, sql[end:]]) if parts else sql
+
+
+def check_literals(tokens: list[Token], tree: exp.Expression) -> None:
+    """Every literal of the text is in the tree as it was, and no other."""
+    written = Counter(token.text for token in tokens if token.token_type in _SPELLED)
+    read: Counter[str] = Counter()
+    for node in tree.walk():
+        if isinstance(node, exp.Literal):
+            read[node.this] += 1
+        elif isinstance(node, exp.JSONPathKey):
+            read[str(node.this)] += 1
+        elif isinstance(node, exp.Bracket):
+            # subscripts are kept from 0 inside and written from 1 again
+            for one in node.expressions:
+                if isinstance(one, exp.Literal) and one.this.isdigit():
+                    read[one.this] -= 1
+                    read[str(int(one.this) + 1)] += 1
+    if +written != +read:
+        raise UnsupportedSql(
+            Code.TEXT_DRIFTS, "a constant that would not be kept as it was written"
+        )
+
+
+def with_parameters(tree: exp.Expression, parameters: Sequence[Given]) -> exp.Expression:
+    """The tree with constants in the place of `$1`, `$2` and so on, typed, in both halves."""
+    for node in list(tree.find_all(exp.Parameter)):
+        number = node.this
+        place = int(number.this) if isinstance(number, exp.Literal) and number.is_int else 0
+        if not 1 <= place <= len(parameters):
+            raise SyntaxRefused(Code.SQL_SYNTAX, "a parameter without a value")
+        made = _constant(parameters[place - 1])
+        if node is tree:
+            return made
+        node.replace(made)
+    return tree
+
+
+def _constant(value: Given) -> exp.Expression:
+    if isinstance(value, Listed):
+        text = f"SELECT CAST({literal(value.text, TEXT)} AS {value.type}[])"
+    else:
+        text = f"SELECT CAST({literal(value.value, value.type)} AS {value.type})"
+    made = DIALECT.parser().parse(DIALECT.tokenize(text), text)[0]
+    if made is None:
+        raise SyntaxRefused(Code.SQL_SYNTAX, "a parameter that cannot be written")
+    constant: exp.Expression = made.expressions[0].pop()
+    return constant
+
+
+def check_same(tree: exp.Expression) -> None:
+    """Reading the rendered text again gives the text again."""
+    text = DIALECT.generate(tree)
+    try:
+        again = DIALECT.parser().parse(DIALECT.tokenize(text), text)
+    except (SqlglotError, ValueError, TypeError, AttributeError):
+        raise _drifts() from None
+    if len(again) != 1 or again[0] is None or DIALECT.generate(again[0]) != text:
+        raise _drifts()
+
+
+def _drifts() -> Refusal:
+    return UnsupportedSql(Code.TEXT_DRIFTS, "the query cannot be written again as it was")
+
+
+def _interval() -> Refusal:
+    return UnsupportedSql(
+        Code.TEXT_DRIFTS, "this spelling of an interval", "write interval '1 year 6 months'"
+    )

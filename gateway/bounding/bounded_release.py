@@ -1,0 +1,124 @@
+"""A release whose exact answer one unit cannot move by more than its analysis says: what engines render.
+
+    rows      every row of persons, with its unit, domains enforced, every expression total
+    by unit   for each unit and group: n and s of every measurement, cut to R rows by the integer form
+    capped    at most G groups of a unit; or all of them, each by less
+    summed    for each group: the sums over its units
+
+INVARIANT: an engine renders what stands here and adds nothing; every clamp, guard and cut that the calculus
+asks for is in these values.
+
+From what is known of a release to what engines render: every rewrite, in order.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from gateway.bounding.bound_joins import bound_joins
+from gateway.bounding.complete_window_order import complete_window_order
+from gateway.bounding.drop_unused_columns import drop_unused, read_by
+from gateway.bounding.fold_current_time import fold_moments, folded
+from gateway.bounding.licences import Licences, ProvenTable
+from gateway.bounding.map_scalars import in_histogram, in_quantity, of_histogram, of_quantity
+from gateway.bounding.work_bound import check_bounded_work
+from gateway.plan.node import BrokenPlan, Node
+from gateway.plan.rewrite import with_columns
+from gateway.plan.scalars import Scalar
+from gateway.sensitivity.analysis import Analysis, Enumerated, Thresholded
+from gateway.sensitivity.choices import Histogram
+from gateway.sensitivity.group_weights import Weights
+from gateway.sensitivity.measurement import Measurement
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedRelease:
+    """`rows` are protected rows over enforced scans; `keys` are canonical expressions over their columns.
+
+    `rows_per_unit` is R. `by_unit` is false only where a constraint of the source proves that a unit has
+    one row at most in `rows` (then R is 1 and nothing has to be cut). `groups_per_unit` is G where a unit
+    has to be cut to G groups, None where it cannot be in more. `least_units` drops groups with fewer
+    units where they lie; None where all groups are enumerated. With `weights` no group of a unit is left out:
+    what it adds is multiplied by the weight that the number of its groups has, and by `whole` where
+    `groups_per_unit` is None. `histograms` are asked for one by one, each over the same rows and groups: there a
+    unit is cut to G groups in any case, and to R rows in each.
+    """
+
+    rows: Node
+    keys: tuple[Scalar, ...]
+    measurements: tuple[Measurement, ...]
+    rows_per_unit: int
+    by_unit: bool
+    groups_per_unit: int | None
+    least_units: int | None
+    weights: Weights | None = None
+    histograms: tuple[Histogram, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What rewrites may know besides the plan; `wanted` are the columns that the release reads."""
+
+    now: datetime
+    licences: Licences
+    wanted: frozenset[str]
+
+
+Rule: TypeAlias = Callable[[Node, Around], Node]
+
+RULES: Final[tuple[Rule, ...]] = (
+    lambda plan, around: fold_moments(plan, around.now),
+    lambda plan, around: bound_joins(plan, around.licences),
+    # unused columns go first: an order is completed by what is left
+    lambda plan, around: drop_unused(plan, around.wanted),
+    lambda plan, _: complete_window_order(plan),
+)
+
+
+def bound_release(
+    analysis: Analysis, *, now: datetime, proven: Mapping[str, ProvenTable]
+) -> BoundedRelease:
+    """The release with everything that the calculus asks of an engine."""
+    plan = analysis.plan
+    if plan.sets != (tuple(range(len(plan.keys))),):
+        raise BrokenPlan("several grouping sets in one release")
+    licences = Licences(proven)
+    scalars = [key for _, key in plan.keys]
+    for one in analysis.measurements:
+        scalars += of_quantity(one.quantity)
+    for histogram in analysis.histograms:
+        scalars += of_histogram(histogram)
+    rows = plan.child
+    for rule in RULES:
+        rows = rule(rows, Around(now, licences, read_by(scalars)))
+    check_bounded_work(plan, rows)
+    there = {one.id: one for one in rows.fields}
+
+    def again(scalar: Scalar) -> Scalar:
+        return with_columns(folded(scalar, now), there)
+
+    by_unit = analysis.rows != 1 or not licences.unit_has_one_row(rows)
+    return BoundedRelease(
+        rows=rows,
+        keys=tuple(again(key) for _, key in plan.keys),
+        measurements=tuple(
+            replace(one, quantity=in_quantity(one.quantity, again)) for one in analysis.measurements
+        ),
+        rows_per_unit=analysis.rows,
+        by_unit=by_unit,
+        groups_per_unit=_cap(analysis) if by_unit else None,
+        least_units=analysis.groups.least if isinstance(analysis.groups, Thresholded) else None,
+        weights=analysis.weights,
+        histograms=tuple(in_histogram(one, again) for one in analysis.histograms),
+    )
+
+
+def _cap(analysis: Analysis) -> int | None:
+    """G, where a unit can be in more groups than that."""
+    if not analysis.plan.keys:
+        return None
+    groups = analysis.groups
+    if isinstance(groups, Enumerated) and len(groups.keys) <= analysis.groups_per_unit:
+        return None
+    return analysis.groups_per_unit

@@ -1,0 +1,86 @@
+"""`current_date` and `localtimestamp` become constants: one moment for the whole statement, in the zone it is given in.
+
+Whether a plan reads times in the zone of whoever asks, as PostgreSQL does of times with a zone.
+
+The source computes in UTC. There a time with a zone is a moment, whatever zone it is shown in; but the day or the hour
+of it, a text without an offset read as one, and days added to it depend on the zone.
+
+INVARIANT: where the answer could differ between two zones, the plan is said to read them.
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from gateway.bounding.map_scalars import in_node, inside_out
+from gateway.catalog.types import Kind
+from gateway.catalog.values import Value
+from gateway.plan.node import BrokenPlan, Node, nodes
+from gateway.plan.rewrite import rewritten
+from gateway.plan.scalars import Call, Cast, Literal, Moment, Scalar, Shift, walk
+
+
+def fold_moments(plan: Node, now: datetime) -> Node:
+    """The plan without moments."""
+    return rewritten(plan, lambda node: in_node(node, lambda one: folded(one, now)))
+
+
+def folded(scalar: Scalar, now: datetime) -> Scalar:
+    """The expression without moments."""
+    values: dict[Kind, Value] = {
+        Kind.DATE: now.date(),
+        Kind.TIMESTAMP: now.replace(tzinfo=None),
+        Kind.TIMESTAMPTZ: now.astimezone(UTC),
+    }
+
+    def fold(one: Scalar) -> Scalar:
+        if not isinstance(one, Moment):
+            return one
+        value = values.get(one.type.kind)
+        if value is None:
+            raise BrokenPlan("a moment of a type that has no time")
+        return Literal(value, one.type)
+
+    return inside_out(scalar, fold)
+
+
+# these look at moments and at nothing of them
+_OF_MOMENTS = frozenset({"=", "<>", "<", "<=", ">", ">=", "in", "not in", "is null", "is not null"})
+
+
+def reads_zone(plan: Node) -> bool:
+    """Whether a day, an hour or a text of a time with a zone is made or read anywhere."""
+    return any(in_zone(scalar) for scalar in _scalars(plan))
+
+
+def in_zone(scalar: Scalar) -> bool:
+    """The same of one expression."""
+    return any(_reads(one) for one in walk(scalar))
+
+
+def _reads(scalar: Scalar) -> bool:
+    match scalar:
+        case Call():
+            zoned = [_is_zoned(part) for part in scalar.parts]
+            moments = scalar.function.lower() in _OF_MOMENTS and all(zoned)
+            return any(zoned) and not moments
+        case Cast():
+            return _is_zoned(scalar) or _is_zoned(scalar.what)
+        case Shift() | Literal():
+            return _is_zoned(scalar)
+    return False
+
+
+def _is_zoned(scalar: Scalar) -> bool:
+    return scalar.type.kind is Kind.TIMESTAMPTZ
+
+
+def _scalars(plan: Node) -> Iterator[Scalar]:
+    found: list[Scalar] = []
+
+    def seen(scalar: Scalar) -> Scalar:
+        found.append(scalar)
+        return scalar
+
+    for node in nodes(plan):
+        in_node(node, seen)
+    yield from found

@@ -1,0 +1,192 @@
+"""Accounts and balances as the journal knows them: from memory, else from the database."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+from sqlalchemy import ARRAY, Connection, Row, Text, func, literal, select, true
+from sqlalchemy.dialects.postgresql import distinct_on
+
+from gateway.budget.account import (
+    EMPTY,
+    WHOLE,
+    Account,
+    Balance,
+    Currency,
+    Every,
+    Ledger,
+    Limits,
+    Window,
+)
+from gateway.errors import Code, NotPermitted
+from gateway.state.draft import Draft
+from gateway.state.tables import account_limits, accounts, ledger_entries, ledgers
+from gateway.units import Delta, Epsilon
+
+
+def path_of(draft: Draft, name: str) -> list[Account]:
+    """The account and everything above it, the ledger's own account last."""
+    path: list[Account] = []
+    up: str | None = name
+    while up is not None:
+        account = find_account(draft, up)
+        if account is None:
+            raise NotPermitted(Code.ACCOUNT_UNKNOWN, f"there is no account `{up}`")
+        path.append(account)
+        up = account.parent
+    return path
+
+
+def find_account(draft: Draft, name: str) -> Account | None:
+    return draft.recall(("account", name), lambda connection: load_account(connection, name))
+
+
+def find_ledger(draft: Draft, name: str) -> Ledger | None:
+    return draft.recall(("ledger", name), lambda connection: load_ledger(connection, name))
+
+
+def ledger_of(draft: Draft, account: Account) -> Ledger:
+    ledger = find_ledger(draft, account.ledger)
+    if ledger is None:
+        raise AssertionError("a foreign key ties every account to its ledger")
+    return ledger
+
+
+def balance_of(draft: Draft, account: str) -> Balance:
+    return draft.recall(("balance", account), lambda connection: load_balance(connection, account))
+
+
+def chains_of(draft: Draft, account: str, cells: Sequence[str]) -> dict[str, Balance]:
+    """How cells of an account stand; all that are not remembered are read at once."""
+    found: dict[str, Balance] = {}
+
+    def load(connection: Connection, cell: str) -> Balance:
+        if not found:
+            found.update(dict.fromkeys(cells, EMPTY), **load_chains(connection, account, cells))
+        return found[cell]
+
+    return {
+        cell: draft.recall(("balance", account, cell), partial(load, cell=cell)) for cell in cells
+    }
+
+
+def spent_before(draft: Draft, account: str, start: datetime) -> Fraction:
+    """What an account had given when the period that began at `start` began."""
+    balance = balance_of(draft, account)
+    key = ("spent before", account, start)
+    if balance.at < start:
+        draft.remember(key, balance.spent)
+        return balance.spent
+    return draft.recall(key, lambda connection: load_spent_before(connection, account, start))
+
+
+def load_ledger(connection: Connection, name: str) -> Ledger | None:
+    row = connection.execute(select(ledgers).where(ledgers.c.name == name)).one_or_none()
+    return None if row is None else Ledger(row.name, row.source, row.unit, Currency(row.currency))
+
+
+def load_account(connection: Connection, name: str) -> Account | None:
+    row = connection.execute(_ACCOUNTS.where(accounts.c.name == name)).one_or_none()
+    return None if row is None else _account(row)
+
+
+def load_accounts(connection: Connection, ledger: str | None = None) -> list[Account]:
+    query = _ACCOUNTS.order_by(accounts.c.opened_at, accounts.c.name)
+    if ledger is not None:
+        query = query.where(accounts.c.ledger == ledger)
+    return [_account(row) for row in connection.execute(query)]
+
+
+def load_balance(connection: Connection, account: str) -> Balance:
+    row = connection.execute(
+        select(ledger_entries)
+        .where(ledger_entries.c.account == account, ledger_entries.c.cell == WHOLE)
+        .order_by(ledger_entries.c.ordinal.desc())
+        .limit(1)
+    ).one_or_none()
+    return EMPTY if row is None else _balance(row)
+
+
+def load_chains(connection: Connection, account: str, cells: Sequence[str]) -> dict[str, Balance]:
+    """How those of the cells stand that have an entry: one look into the key for each."""
+    wanted = (
+        func.unnest(literal(list(cells), ARRAY(Text))).table_valued("cell").render_derived("wanted")
+    )
+    last = (
+        select(ledger_entries)
+        .where(ledger_entries.c.account == account, ledger_entries.c.cell == wanted.c.cell)
+        .order_by(ledger_entries.c.ordinal.desc())
+        .limit(1)
+        .lateral("last")
+    )
+    rows = connection.execute(select(last).select_from(wanted.join(last, true())))
+    return {row.cell: _balance(row) for row in rows}
+
+
+def load_confined(connection: Connection) -> list[str]:
+    """The accounts that charges were confined to cells of."""
+    query = select(ledger_entries.c.account).where(ledger_entries.c.cell != WHOLE).distinct()
+    return sorted(connection.execute(query).scalars())
+
+
+def load_spent_before(connection: Connection, account: str, start: datetime) -> Fraction:
+    spent = connection.execute(
+        select(ledger_entries.c.spent_after)
+        .where(
+            ledger_entries.c.account == account,
+            ledger_entries.c.cell == WHOLE,
+            ledger_entries.c.at < start,
+        )
+        .order_by(ledger_entries.c.ordinal.desc())
+        .limit(1)
+    ).scalar_one_or_none()
+    return Fraction(0) if spent is None else Fraction(spent)
+
+
+def load_limits_ordinal(connection: Connection, account: str) -> int:
+    return (
+        connection.execute(
+            select(account_limits.c.ordinal)
+            .where(account_limits.c.account == account)
+            .order_by(account_limits.c.ordinal.desc())
+            .limit(1)
+        ).scalar_one_or_none()
+        or 0
+    )
+
+
+def _balance(row: Row[Any]) -> Balance:
+    return Balance(
+        row.ordinal, row.at.astimezone(UTC), Fraction(row.spent_after), Fraction(row.delta_after)
+    )
+
+
+def _account(row: object) -> Account:
+    return Account(row.name, row.ledger, row.parent, _limits(row))  # type: ignore[attr-defined]  # a SQLAlchemy row
+
+
+def _limits(row: object) -> Limits:
+    window = None
+    if row.window_every is not None:  # type: ignore[attr-defined]  # a SQLAlchemy row
+        window = Window(Every(row.window_every), Epsilon.from_ratio(row.window_epsilon))  # type: ignore[attr-defined]  # see above
+    return Limits(Epsilon.from_ratio(row.epsilon), Delta.from_ratio(row.delta), window)  # type: ignore[attr-defined]  # see above
+
+
+_latest = (
+    select(account_limits)
+    .ext(distinct_on(account_limits.c.account))
+    .order_by(account_limits.c.account, account_limits.c.ordinal.desc())
+    .subquery("latest")
+)
+_ACCOUNTS = select(
+    accounts.c.name,
+    accounts.c.ledger,
+    accounts.c.parent,
+    accounts.c.opened_at,
+    _latest.c.epsilon,
+    _latest.c.delta,
+    _latest.c.window_every,
+    _latest.c.window_epsilon,
+).join(_latest, _latest.c.account == accounts.c.name)

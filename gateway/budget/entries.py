@@ -1,0 +1,87 @@
+"""Write a charge and its entries: the only place that adds to what was spent."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from gateway.budget.account import NOTHING, WHOLE, Amounts, Balance, ratio
+from gateway.budget.charge import Entry, Idempotency, Measurement, Withdrawal, measured_text
+from gateway.state.draft import Draft
+from gateway.state.tables import charges, ledger_entries
+from gateway.units import Epsilon
+
+
+@dataclass(frozen=True)
+class Booking:
+    """One charge: whose, in which ledger, when, at what price."""
+
+    query_id: str
+    ledger: str
+    subject: str
+    price: Epsilon
+    now: datetime
+
+
+def book_charge(
+    draft: Draft,
+    booking: Booking,
+    withdrawals: Sequence[Withdrawal],
+    *,
+    measurements: tuple[Measurement, ...] = (),
+    once: Idempotency | None = None,
+) -> None:
+    """Write the charge and take it from every account, whatever its limits: the caller has seen to them."""
+    largest = _largest(withdrawals)
+    draft.insert(
+        charges,
+        {
+            "query_id": booking.query_id,
+            "at": booking.now.isoformat(),
+            "subject": booking.subject,
+            "ledger": booking.ledger,
+            "price": booking.price.ratio,
+            "amount": ratio(largest.cost),
+            "delta": ratio(largest.delta),
+            "measurements": measured_text(measurements),
+            "idempotency_key": once.key if once else None,
+            "request_digest": once.request_digest if once else None,
+        },
+    )
+    for withdrawal in withdrawals:
+        for entry in withdrawal.entries:
+            _book_entry(draft, booking.query_id, withdrawal.account, entry)
+
+
+def _largest(withdrawals: Sequence[Withdrawal]) -> Amounts:
+    if not withdrawals:
+        return NOTHING
+    amount, delta = withdrawals[0].amount, withdrawals[0].delta
+    # most charges take one amount from everybody, and to see that is quicker than to compare fractions
+    if all(one.amount is amount and one.delta is delta and not one.cells for one in withdrawals):
+        return Amounts(amount, delta)
+    largest = [one.largest for one in withdrawals]
+    return Amounts(max(one.cost for one in largest), max(one.delta for one in largest))
+
+
+def _book_entry(draft: Draft, query_id: str, account: str, entry: Withdrawal | Entry) -> None:
+    draft.insert(
+        ledger_entries,
+        {
+            "account": account,
+            "cell": entry.cell,
+            "ordinal": entry.after.ordinal,
+            "query_id": query_id,
+            "at": entry.after.at.isoformat(),
+            "amount": ratio(entry.amount),
+            "spent_after": entry.after.spent_text,
+            "delta": ratio(entry.delta),
+            "delta_after": entry.after.delta_text,
+        },
+    )
+    key = ("balance", account) if entry.cell == WHOLE else ("balance", account, entry.cell)
+    draft.remember(key, entry.after)
+
+
+def anchored_balance(balance: Balance) -> dict[str, str | None]:
+    """What the anchor keeps of a balance."""
+    return {"spent": balance.spent_text, "delta_spent": balance.delta_text}

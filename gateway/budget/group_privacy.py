@@ -1,0 +1,70 @@
+"""What a price means for several units together, such as the members of a family when the unit is a person.
+
+An answer that is epsilon-DP for one unit is k·epsilon-DP for k; one that is rho-zCDP is k²·rho-zCDP, which is then
+converted at the delta that a budget keeps for conversion. That k units are converted first and multiplied
+afterwards would promise less.
+
+INVARIANT: a converted epsilon is one of which `rho_star` says that it is worth at least the rho: rounded up.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import log, sqrt
+from typing import Final
+
+from gateway.budget.account import HALF, Currency, Limits
+from gateway.budget.zcdp import rho_star
+from gateway.units import Delta, Epsilon, Rho
+
+MANY: Final = (1, 2, 5, 10)
+_DIGITS: Final = 3
+
+
+@dataclass(frozen=True)
+class Several:
+    """For so many units: epsilon of a question by itself, if it costs something, and of all that the budget lets out."""
+
+    units: int
+    question: Epsilon | None
+    budget: Epsilon
+
+
+def for_several(limits: Limits, currency: Currency, cost: Fraction | None) -> tuple[Several, ...]:
+    """What a question of this cost, and the whole budget, mean for one, two, five and ten units."""
+    whole = limits.cost(currency).value
+    delta = limits.delta * HALF
+    return tuple(
+        Several(
+            units,
+            None if cost is None else _together(cost, currency, delta, units),
+            _together(whole, currency, delta, units),
+        )
+        for units in MANY
+    )
+
+
+def epsilon_of(rho: Rho, delta: Delta) -> Epsilon:
+    """The least epsilon of three digits such that rho is within (epsilon, delta)."""
+    if not rho:
+        return Epsilon.zero()
+    if not delta:
+        raise ValueError("rho is worth no epsilon without a delta")
+    # more than enough: Bun and Steinke, 2016
+    chance = log(delta.value.denominator) - log(delta.value.numerator)
+    enough = float(rho.value) + 2 * sqrt(float(rho.value) * chance)
+    step = Fraction(Decimal(1).scaleb(Decimal(enough).adjusted() - _DIGITS + 1))
+    low, high = 0, 10**_DIGITS
+    while high - low > 1:
+        middle = (low + high) // 2
+        if rho_star(Epsilon(middle * step), delta) >= rho:
+            high = middle
+        else:
+            low = middle
+    return Epsilon(high * step)
+
+
+def _together(cost: Fraction, currency: Currency, delta: Delta, units: int) -> Epsilon:
+    if currency is Currency.PURE:
+        return Epsilon(cost * units)
+    return epsilon_of(Rho(cost * units**2), delta)

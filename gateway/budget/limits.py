@@ -1,0 +1,184 @@
+"""Open ledgers and accounts, and change their limits: acts that are recorded, never silent.
+
+INVARIANT: a ledger keeps its source, unit and currency for ever; what was spent under one unit says
+nothing about another.
+INVARIANT: nothing here writes to what was spent.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from sqlalchemy import Connection, select
+
+from gateway.budget.account import Account, Ledger, Limits
+from gateway.budget.balances import (
+    balance_of,
+    find_account,
+    find_ledger,
+    ledger_of,
+    load_limits_ordinal,
+)
+from gateway.budget.entries import anchored_balance
+from gateway.errors import Code, OperatorError
+from gateway.state.draft import Draft
+from gateway.state.tables import account_limits, accounts, ledgers
+
+
+@dataclass(frozen=True)
+class LedgerOpened:
+    ledger: Ledger
+
+
+@dataclass(frozen=True)
+class AccountOpened:
+    account: Account
+
+
+@dataclass(frozen=True)
+class LimitsSet:
+    """Limits changed; `before` and `after` are what an auditor wants to compare."""
+
+    account: str
+    before: Limits
+    after: Limits
+
+
+Act = LedgerOpened | AccountOpened | LimitsSet
+
+
+def open_ledger(
+    draft: Draft, ledger: Ledger, limits: Limits, *, actor: str, now: datetime
+) -> list[Act]:
+    """Make sure this ledger is open with these limits; the acts it took, none if it was."""
+    known = find_ledger(draft, ledger.name) or _ledger_on(draft, ledger)
+    if known is None:
+        draft.insert(
+            ledgers,
+            {
+                "name": ledger.name,
+                "source": ledger.source,
+                "unit": ledger.unit,
+                "currency": ledger.currency,
+                "opened_at": now.isoformat(),
+            },
+        )
+        draft.remember(("ledger", ledger.name), ledger)
+        draft.remember(("ledger on", ledger.source, ledger.unit), ledger)
+        draft.state_fact(
+            f"ledger:{ledger.name}",
+            {"source": ledger.source, "unit": ledger.unit, "currency": ledger.currency},
+        )
+        account = Account(ledger.name, ledger.name, None, limits)
+        return [LedgerOpened(ledger), *open_account(draft, account, actor=actor, now=now)]
+    if known != ledger:
+        raise _changed(known, ledger)
+    return open_account(
+        draft, Account(ledger.name, ledger.name, None, limits), actor=actor, now=now
+    )
+
+
+def open_account(draft: Draft, account: Account, *, actor: str, now: datetime) -> list[Act]:
+    """Make sure this account is open with these limits; the acts it took, none if it was."""
+    known = find_account(draft, account.name)
+    if known is not None:
+        if (known.ledger, known.parent) != (account.ledger, account.parent):
+            raise OperatorError(
+                Code.LEDGER_CHANGED,
+                f"`{account.name}` is below `{known.parent}` of `{known.ledger}`"
+                " and cannot be moved: what it spent stays where it was spent",
+            )
+        return set_limits(draft, account.name, account.limits, actor=actor, now=now)
+    if account.parent is not None:
+        parent = find_account(draft, account.parent)
+        if parent is None or parent.ledger != account.ledger:
+            raise OperatorError(
+                Code.LEDGER_CHANGED,
+                f"`{account.name}` needs an open account `{account.parent}` in `{account.ledger}`",
+            )
+    _require_usable(draft, account)
+    draft.insert(
+        accounts,
+        {
+            "name": account.name,
+            "ledger": account.ledger,
+            "parent": account.parent,
+            "opened_at": now.isoformat(),
+        },
+    )
+    _write_limits(draft, account, actor, now)
+    return [AccountOpened(account)]
+
+
+def set_limits(draft: Draft, name: str, limits: Limits, *, actor: str, now: datetime) -> list[Act]:
+    """Raise or lower what an account may give. What it gave stays given."""
+    account = find_account(draft, name)
+    if account is None:
+        raise OperatorError(
+            Code.ARGUMENT_INVALID, f"there is no account `{name}`", "see `gateway budget show`"
+        )
+    if account.limits == limits:
+        return []
+    changed = replace(account, limits=limits)
+    _require_usable(draft, changed)
+    _write_limits(draft, changed, actor, now)
+    return [LimitsSet(name, account.limits, limits)]
+
+
+def _write_limits(draft: Draft, account: Account, actor: str, now: datetime) -> None:
+    key = ("limits ordinal", account.name)
+    ordinal = (
+        draft.recall(key, lambda connection: load_limits_ordinal(connection, account.name)) + 1
+    )
+    window = account.limits.window
+    draft.insert(
+        account_limits,
+        {
+            "account": account.name,
+            "ordinal": ordinal,
+            "at": now.isoformat(),
+            "actor": actor,
+            "epsilon": account.limits.epsilon.ratio,
+            "delta": account.limits.delta.ratio,
+            "window_every": window.every if window else None,
+            "window_epsilon": window.epsilon.ratio if window else None,
+        },
+    )
+    draft.remember(key, ordinal)
+    draft.remember(("account", account.name), account)
+    fact = {**account.definition, **anchored_balance(balance_of(draft, account.name))}
+    draft.state_fact(f"account:{account.name}", fact)
+
+
+def _require_usable(draft: Draft, account: Account) -> None:
+    """A cap that buys nothing in the ledger's currency is a mistake, unless it says zero."""
+    currency = ledger_of(draft, account).currency
+    if account.limits.epsilon and not account.limits.cost(currency):
+        raise OperatorError(
+            Code.LEDGER_CHANGED,
+            f"`{account.name}` has epsilon {account.limits.epsilon} but its delta"
+            f" {account.limits.delta} allows no Gaussian noise",
+            "give the account a delta above zero, or the ledger `mechanism: laplace`",
+        )
+
+
+def _ledger_on(draft: Draft, ledger: Ledger) -> Ledger | None:
+    """The ledger that this source and unit already have, under whatever name."""
+
+    def load(connection: Connection) -> Ledger | None:
+        name = connection.execute(
+            select(ledgers.c.name).where(
+                ledgers.c.source == ledger.source, ledgers.c.unit == ledger.unit
+            )
+        ).scalar_one_or_none()
+        return None if name is None else find_ledger(draft, name)
+
+    return draft.recall(("ledger on", ledger.source, ledger.unit), load)
+
+
+def _changed(known: Ledger, wanted: Ledger) -> OperatorError:
+    return OperatorError(
+        Code.LEDGER_CHANGED,
+        f"ledger `{known.name}` is open for unit `{known.unit}` in currency `{known.currency}`,"
+        f" not for `{wanted.name}` with unit `{wanted.unit}` in `{wanted.currency}`",
+        "what was spent cannot be carried over; keep the name, unit and mechanism it was opened with",
+    )

@@ -1,0 +1,63 @@
+"""Parallel composition across questions: charges that are confined to cells of an immutable partition.
+
+A unit is in one cell of a partition for ever, so of charges that are confined to cells it sees those
+alone that touch its own. Each account keeps, besides its chain `*`, a chain for every cell that was
+touched, and one for every partition, named by the digest alone: what its fullest cell holds. Cells are
+kept apart for cost and for delta, and the fullest need not be the same one.
+
+INVARIANT: an account's `*` holds what was charged to it as a whole, plus what the fullest cell of each
+partition holds, of every partition that ever was. No unit's own sum is above that, whatever cells it is
+in, so what fits `*` fits every cell. The argument is in docs/proofs/parallel.md.
+INVARIANT: after a restore from a state that was lost all cells begin anew, in chains of another name,
+and what was given before counts for every unit: nobody knows any more which cells it was confined to.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from fractions import Fraction
+
+from gateway.budget.account import NOTHING, RESTORED, Amounts, Balance
+from gateway.budget.balances import chains_of
+from gateway.budget.charge import Entry
+from gateway.state.draft import Draft
+
+
+def confined_entries(
+    draft: Draft, account: str, confined: Mapping[str, Amounts], at: datetime
+) -> tuple[Amounts, tuple[Entry, ...]]:
+    """By how much the account as a whole rises, and the lines for its cells and partitions."""
+    restored = chains_of(draft, account, (RESTORED,))[RESTORED].ordinal
+    partitions: dict[str, dict[str, Amounts]] = {}
+    for cell, amounts in confined.items():
+        digest, _, values = cell.partition(":")
+        partition = f"{digest}{RESTORED}{restored}" if restored else digest
+        partitions.setdefault(partition, {})[f"{partition}:{values}"] = amounts
+    rise, entries = NOTHING, list[Entry]()
+    for partition, cells in partitions.items():
+        before = chains_of(draft, account, (partition, *cells))
+        after = {cell: before[cell].plus(amounts, at) for cell, amounts in cells.items()}
+        fuller = _rise(before[partition], after)
+        rise += fuller
+        entries += [_entry(cell, amounts, after[cell]) for cell, amounts in cells.items()]
+        entries.append(_entry(partition, fuller, before[partition].plus(fuller, at)))
+    return rise, tuple(sorted(entries, key=lambda entry: entry.cell))
+
+
+def begin_anew(draft: Draft, account: str, at: datetime) -> Entry:
+    """The line that ends all cells there are: from now on what they hold counts for everyone."""
+    return _entry(
+        RESTORED, NOTHING, chains_of(draft, account, (RESTORED,))[RESTORED].plus(NOTHING, at)
+    )
+
+
+def _rise(fullest: Balance, cells: Mapping[str, Balance]) -> Amounts:
+    spent = max(each.spent for each in cells.values())
+    delta_spent = max(each.delta_spent for each in cells.values())
+    return Amounts(
+        max(Fraction(0), spent - fullest.spent),
+        max(Fraction(0), delta_spent - fullest.delta_spent),
+    )
+
+
+def _entry(cell: str, amounts: Amounts, after: Balance) -> Entry:
+    return Entry(cell, amounts.cost, amounts.delta, after)

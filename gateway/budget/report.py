@@ -1,0 +1,141 @@
+"""Accounts as a person reads them: in epsilon, linear in what the questions were asked at."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+
+from sqlalchemy import Connection
+
+from gateway.budget.account import Account, Balance, Currency, Window
+from gateway.budget.balances import (
+    balance_of,
+    find_account,
+    ledger_of,
+    load_accounts,
+    load_balance,
+    load_ledger,
+    load_spent_before,
+    path_of,
+    spent_before,
+)
+from gateway.budget.exhausted import in_epsilon
+from gateway.state.draft import Draft
+from gateway.units import Delta, Epsilon
+
+_PREFIX = "dataset:"
+
+
+@dataclass(frozen=True)
+class WindowStanding:
+    every: str
+    epsilon_limit: Epsilon
+    epsilon_spent: Epsilon
+    epsilon_remaining: Epsilon
+    reopens_at: datetime
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One account; what remains is what the next question may cost."""
+
+    account: str
+    dataset: str
+    epsilon_limit: Epsilon
+    epsilon_spent: Epsilon
+    epsilon_remaining: Epsilon
+    delta_limit: Delta
+    window: WindowStanding | None
+
+
+def standings(
+    connection: Connection, now: datetime, *, dataset: str | None = None
+) -> list[Standing]:
+    """Every account (of one dataset), in the order in which they were opened."""
+    ledger = None if dataset is None else f"{_PREFIX}{dataset}"
+    return [_standing(connection, account, now) for account in load_accounts(connection, ledger)]
+
+
+def standings_of(connection: Connection, now: datetime, subject: str) -> list[Standing]:
+    """The accounts that this analyst's questions are charged to, in every dataset."""
+    accounts = {account.name: account for account in load_accounts(connection)}
+    on_path: set[str] = set()
+    for account in accounts.values():
+        if account.name.startswith(f"analyst:{subject}@"):
+            up: str | None = account.name
+            while up is not None:
+                on_path.add(up)
+                up = accounts[up].parent
+    return [_standing(connection, accounts[name], now) for name in accounts if name in on_path]
+
+
+def standings_on_paths(draft: Draft, now: datetime, names: Iterable[str]) -> list[Standing]:
+    """The accounts with these names that are open, each followed by those above it.
+
+    They are told as the journal knows them: as of the last commit of this process, or newer.
+    """
+    paths = [path_of(draft, name) for name in names if find_account(draft, name) is not None]
+    accounts = {account.name: account for path in paths for account in path}
+    return [_remembered(draft, account, now) for account in accounts.values()]
+
+
+def _standing(connection: Connection, account: Account, now: datetime) -> Standing:
+    ledger = load_ledger(connection, account.ledger)
+    if ledger is None:
+        raise AssertionError("a foreign key ties every account to its ledger")
+
+    def before(start: datetime) -> Fraction:
+        return load_spent_before(connection, account.name, start)
+
+    balance = load_balance(connection, account.name)
+    return _shown(account, ledger.currency, balance, before, now)
+
+
+def _remembered(draft: Draft, account: Account, now: datetime) -> Standing:
+    balance = balance_of(draft, account.name)
+
+    def before(start: datetime) -> Fraction:
+        # of a period without a charge nothing is remembered: one that is late may still fall before it
+        return balance.spent if balance.at < start else spent_before(draft, account.name, start)
+
+    return _shown(account, ledger_of(draft, account).currency, balance, before, now)
+
+
+def _shown(
+    account: Account,
+    currency: Currency,
+    balance: Balance,
+    before: Callable[[datetime], Fraction],
+    now: datetime,
+) -> Standing:
+    spent = in_epsilon(account, currency, balance.spent)
+    limits = account.limits
+    window = None
+    if limits.window is not None:
+        moment = max(now, balance.at)
+        given = balance.spent - before(limits.window.every.start(moment))
+        window = _window(limits.window, in_epsilon(account, currency, given), moment)
+    return Standing(
+        account.name,
+        account.ledger.removeprefix(_PREFIX),
+        limits.epsilon,
+        Epsilon(spent),
+        _left(limits.epsilon, spent),
+        limits.delta,
+        window,
+    )
+
+
+def _window(window: Window, spent: Fraction, moment: datetime) -> WindowStanding:
+    return WindowStanding(
+        window.every,
+        window.epsilon,
+        Epsilon(spent),
+        _left(window.epsilon, spent),
+        window.every.next_start(moment),
+    )
+
+
+def _left(limit: Epsilon, spent: Fraction) -> Epsilon:
+    """Nothing, not less than nothing, when a cap was lowered below what is spent."""
+    return Epsilon(max(Fraction(0), limit.value - spent))

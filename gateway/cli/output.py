@@ -1,0 +1,98 @@
+"""Rows as an aligned table for people.
+
+What a command has to say beside its output: warnings, on standard error.
+
+How a failed command ends: one clear line, its hint, and an exit code.
+
+Settings from the environment and the options that were typed.
+"""
+
+import argparse
+import errno
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+from gateway.cli.parser import SETTING_OPTIONS
+from gateway.config import Settings, load_settings
+from gateway.errors import Code, GatewayError, OperatorError
+from gateway.events import Event, Level
+
+
+def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    widths = [max(len(row[place]) for row in [header, *rows]) for place in range(len(header))]
+    for row in [header, ["-" * width for width in widths], *rows]:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        print("  ".join(cells).rstrip())
+
+
+def warn(event: Event) -> None:
+    """Print events that somebody should know of; the others are the business of a log."""
+    if event.level is not Level.INFO:
+        said = ", ".join(f"{name} {value}" for name, value in event.said().items())
+        print(f"gateway: {event.level}: {event.name}: {said}", file=sys.stderr)
+
+
+# What the caller of the command has to set right; everything else is a failure of the work itself.
+_USAGE = frozenset(
+    {
+        Code.SETTING_INVALID,
+        Code.PORT_TAKEN,
+        Code.HOME_UNUSABLE,
+        Code.SUBJECTS_INVALID,
+        Code.POLICY_INVALID,
+        Code.SUBJECT_UNKNOWN,
+        Code.KEY_UNKNOWN,
+        Code.ARGUMENT_INVALID,
+        Code.ANCHOR_UNAVAILABLE,
+    }
+)
+
+_DATABASES = frozenset({"sqlalchemy", "psycopg", "duckdb", "duckdb_engine", "_duckdb"})
+_LONGEST = 200  # of a path that is said back
+
+
+def exit_code(error: GatewayError) -> int:
+    return 2 if error.code in _USAGE else 1
+
+
+def explain(error: GatewayError) -> str:
+    hint = f"\n  hint: {error.hint}" if error.hint else ""
+    return f"gateway: {plain(str(error))}{plain(hint, keep_newline=True)}"
+
+
+def told(error: Exception) -> str:
+    """What no command expected: a file, a disk, a database that went away, or a bug of ours."""
+    if isinstance(error, OSError):
+        if error.errno == errno.ENOSPC:
+            return "gateway: there is no space left where this is written to"
+        named = "" if error.filename is None else f"`{error.filename}`: "
+        why = error.strerror or type(error).__name__
+        return plain(
+            f"gateway: {named[:_LONGEST]}{why}\n  hint: check the path and its permissions",
+            keep_newline=True,
+        )
+    kinds = {one.__module__.partition(".")[0] for one in type(error).__mro__}
+    if kinds & _DATABASES:
+        lost = OperatorError(
+            Code.STATE_UNREACHABLE, type(error).__name__, "is the database still running?"
+        )
+        return explain(lost)
+    place = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
+    return f"gateway: {Code.INTERNAL}: the gateway failed: {where}\n  hint: this is a bug of the gateway, please report it"
+
+
+def plain(text: str, *, keep_newline: bool = False) -> str:
+    """No control character of a bad input reaches the terminal."""
+    return "".join(
+        sign
+        if sign.isprintable() or (keep_newline and sign == "\n")
+        else "\N{REPLACEMENT CHARACTER}"
+        for sign in text
+    )
+
+
+def settings_from(arguments: argparse.Namespace) -> Settings:
+    return load_settings(**{name: getattr(arguments, name, None) for name in SETTING_OPTIONS})

@@ -1,0 +1,138 @@
+"""From a question to what it means and whether it is permitted: the first two steps of every answer.
+
+No protected data is touched here: binding reads the text and the catalog, the twin describes, and the
+decision reads the policy.
+
+INVARIANT: a statement is bound against what the subject may see and nothing else, and decided by the very
+rules that made that view.
+"""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol, TypeAlias
+
+from gateway.binding.bound import Bound, Cut, Passing, Release, Step
+from gateway.binding.catalog_queries import without_database
+from gateway.binding.describe import Column
+from gateway.binding.extensions import askable
+from gateway.binding.text.classify import classify
+from gateway.binding.text.parameters import Given, literals
+from gateway.binding.top_k import can_select
+from gateway.datasets.view import View, Views
+from gateway.policy.applicable import Applying, Circumstances, applying, purpose_of
+from gateway.policy.decide import Decision, decide_by
+from gateway.policy.policy import Policy
+from gateway.policy.row_filters import with_rows
+from gateway.policy.subjects import Subject
+from gateway.twin import VisibleTables
+
+
+class Parameter(Protocol):
+    @property
+    def type_name(self) -> str: ...
+
+
+class Described(Protocol):
+    @property
+    def columns(self) -> Sequence[Column]: ...
+    @property
+    def parameters(self) -> Sequence[Parameter]: ...
+
+
+class Describer(Protocol):
+    """A session on the twin, as far as it is needed here."""
+
+    def describe(self, statement: str, parameter_types: Sequence[int] = ()) -> Described: ...
+
+
+Borrow: TypeAlias = Callable[[str, VisibleTables], AbstractContextManager[Describer]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What somebody asks, and how it came in. Values of parameters are texts, as PostgreSQL reads them."""
+
+    sql: str
+    subject: Subject
+    front_end: str
+    asked_at: datetime
+    purpose: str | None = None
+    values: tuple[str | None, ...] = ()
+    types: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Understood:
+    """A statement that is bound and permitted; its releases read permitted rows alone."""
+
+    bound: Bound
+    decision: Decision
+    rules: Applying
+    view: View
+
+
+def understand(question: Question, views: Views, borrow: Borrow) -> Understood:
+    """The question as it will be answered, or the refusal."""
+    rules = rules_for(question, views.policy)
+    view = views.of(rules)
+
+    with ExitStack() as borrowed:
+        twin: list[Describer] = []
+
+        def said(sql: str, types: Sequence[int] = ()) -> Described:
+            if not twin:  # what was bound before needs no session
+                session = borrow(question.subject.name, view.shown)
+                twin.append(borrowed.enter_context(session))
+            return twin[0].describe(sql, types)
+
+        parameters: tuple[Given, ...] = ()
+        if question.values:
+            sql = without_database(question.sql, view.dataset)
+            asked = askable(classify(sql).query or sql)
+            wanted = said(asked, question.types).parameters
+            parameters = literals(question.values, [one.type_name for one in wanted])
+        bound = view.statements.bind(question.sql, parameters, lambda sql: said(sql).columns)
+    return decided(bound, question, rules, view, views.policy)
+
+
+def rules_for(question: Question, policy: Policy) -> Applying:
+    """The rules that apply to the question."""
+    purpose = purpose_of(question.subject, question.purpose)
+    circumstances = Circumstances.of(question.front_end, purpose, question.asked_at)
+    return applying(policy, question.subject, circumstances)
+
+
+def decided(
+    bound: Bound, question: Question, rules: Applying, view: View, policy: Policy
+) -> Understood:
+    """The bound statement with the decision on it."""
+    purpose = purpose_of(question.subject, question.purpose)
+    if isinstance(bound, Passing):
+        return Understood(bound, decide_by(rules, policy.dataset, purpose, (), ()), rules, view)
+    decision = decide_by(rules, policy.dataset, purpose, bound.tables, bound.uses)
+    return Understood(_permitted(bound, decision, policy), decision, rules, view)
+
+
+def _permitted(cut: Cut, decision: Decision, policy: Policy) -> Cut:
+    """Over permitted rows; with counts in the place of choices that the policy leaves no room for."""
+    narrowed = _narrowed(cut, decision, policy)
+    if cut.instead is None:
+        return narrowed
+    most, ranged = policy.sizes.enumerated_groups, frozenset(policy.results.reported.columns)
+    if can_select(narrowed, most, ranged):
+        return replace(narrowed, instead=None)
+    return _narrowed(cut.instead, decision, policy)
+
+
+def _narrowed(cut: Cut, decision: Decision, policy: Policy) -> Cut:
+    if not decision.terms.rows:
+        return cut
+
+    def permitted(step: Step) -> Step:
+        if not isinstance(step, Release):
+            return step
+        return replace(step, plan=with_rows(step.plan, policy.dataset, decision.terms.rows))
+
+    return replace(cut, steps=tuple(permitted(step) for step in cut.steps))

@@ -1,0 +1,162 @@
+"""One dataset as it is served now: its policy, what may be seen of it, its source, and what that proves.
+
+What a question rests on is what the catalog said when it was prepared, and it is held while the question runs: see
+`source_access`. What was said last is remembered here, for what asks nothing of the source: rehearsals and estimates.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from gateway.binding.bound import Cut, Stage
+from gateway.bounding.bounded_release import BoundedRelease, bound_release
+from gateway.budget.account import Currency
+from gateway.catalog.tables import Dataset
+from gateway.datasets.view import Views
+from gateway.engines.catalog.describe import Described
+from gateway.engines.catalog.proofs import Proven, proven
+from gateway.engines.catalog.schema_check import Misfit, misfits
+from gateway.engines.preparation import SourceCatalog
+from gateway.engines.source import Source
+from gateway.engines.staged_rows import StagedRows
+from gateway.errors import BackendUnavailable, Code
+from gateway.events import SourceFailed
+from gateway.policy.policy import Policy
+from gateway.sensitivity.analysis import Analysis
+
+_MOST_BOUNDED: Final = 128
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a source's catalog said: what its constraints prove, and what in it is not as it was declared."""
+
+    proven: Mapping[str, Proven]
+    misfits: tuple[Misfit, ...] = ()
+
+
+@dataclass
+class Proofs:
+    """What the source's catalog said last."""
+
+    dataset: Dataset
+    read: Callable[[], Described]
+    _known: tuple[Described, Seen] | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def now(self) -> Mapping[str, Proven]:
+        """What it proved; it is read where nobody did yet."""
+        with self._lock:
+            known = self._known
+        return self.of(self.read()).proven if known is None else known[1].proven
+
+    def of(self, described: Described) -> Seen:
+        """What this catalog says of the dataset."""
+        with self._lock:
+            known = self._known
+        if known is not None and known[0] is described:
+            return known[1]
+        found = Seen(proven(self.dataset, described), tuple(misfits(self.dataset, described)))
+        with self._lock:
+            self._known = (described, found)
+        return found
+
+
+class BoundedReleases:
+    """Releases that were bounded a moment ago: a question is rehearsed, prepared and run over the same ones.
+
+    They are known by the analysis, the moment and the proofs themselves, not by what is equal to them.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: OrderedDict[
+            tuple[int, int, datetime], tuple[Analysis, Mapping[str, Proven], BoundedRelease]
+        ] = OrderedDict()
+
+    def find(
+        self, analysis: Analysis, now: datetime, proven: Mapping[str, Proven]
+    ) -> BoundedRelease:
+        """The release, bounded by what is proven."""
+        key = (id(analysis), id(proven), now)
+        with self._lock:
+            known = self._known.get(key)
+        if known is not None:
+            return known[2]
+        made = bound_release(analysis, now=now, proven=proven)
+        with self._lock:
+            # what it is known by is kept beside it, so that no other object has these ids
+            self._known[key] = (analysis, proven, made)
+            if len(self._known) > _MOST_BOUNDED:
+                self._known.popitem(last=False)
+        return made
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What answering questions about one dataset needs."""
+
+    policy: Policy
+    views: Views
+    source: Source
+    proofs: Proofs
+    currency: Currency
+    bounded: BoundedReleases = field(default_factory=BoundedReleases)
+
+    def rehearse(self, analyses: Iterable[Analysis], cut: Cut, now: datetime) -> None:
+        """Refuse what the source cannot compute, before it is charged; of the source its catalog is asked."""
+        nothing = placeholders(cut)
+        there = self.proofs.now()
+        for one in analyses:
+            release = self.bounded.find(one, now, there)
+            if release.measurements or not release.histograms:
+                self.source.statement(release, nothing)
+            for histogram in release.histograms:
+                self.source.counting(release, histogram, nothing)
+
+    def require_fit(self, tables: Iterable[str], catalog: SourceCatalog) -> None:
+        """Refuse what is not as the policy declares it, in any column of these tables; the log says what it is.
+
+        INVARIANT: what the calculus takes from a declared type is so of the stored column: it has that type.
+        """
+        asked = frozenset(tables)
+        found = [one for one in self.proofs.of(catalog.described).misfits if one.table in asked]
+        if not found:
+            return
+        for one in found:
+            self.source.emit(SourceFailed(one.message))
+        hidden = all(self._is_hidden(one, catalog) for one in found)
+        raise BackendUnavailable(Code.SOURCE_PRIVILEGE if hidden else Code.SOURCE_SCHEMA)
+
+    @staticmethod
+    def _is_hidden(misfit: Misfit, catalog: SourceCatalog) -> bool:
+        schema, _, name = misfit.table.rpartition(".")
+        place = (schema or catalog.described.default_schema, name)
+        if misfit.column is None:
+            return any((one[0], one[1]) == place for one in catalog.unreadable)
+        return (*place, misfit.column) in catalog.unreadable
+
+    def close(self) -> None:
+        self.source.close()
+
+    def stop(self) -> None:
+        """End whatever the source runs, now."""
+        self.source.stop()
+
+
+def placeholders(cut: Cut) -> Mapping[str, StagedRows]:
+    """What is staged later, with its types and without rows."""
+    return {
+        step.name: StagedRows(tuple((one.id, one.type) for one in step.fields), ())
+        for step in cut.steps
+        if isinstance(step, Stage)
+    }
+
+
+def serve_dataset(policy: Policy, source: Source, currency: Currency) -> Serving:
+    """Nothing is reached yet."""
+    proofs = Proofs(policy.dataset, source.described)
+    return Serving(policy, Views(policy), source, proofs, currency)

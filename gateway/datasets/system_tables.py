@@ -1,0 +1,151 @@
+"""The gateway's own tables as a subject sees them: budget, datasets, and the questions asked so far."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from gateway.budget.report import Standing
+from gateway.catalog.domains import Anything, Domain, Values
+from gateway.catalog.system_tables import OWN_TABLES, SCHEMA
+from gateway.catalog.tables import ColumnRef, Table
+from gateway.catalog.values import Value
+from gateway.datasets.bind_question import Question, rules_for
+from gateway.datasets.registry import Served
+from gateway.engines.staged_rows import StagedRows
+from gateway.errors import REASON, Code
+from gateway.policy.decide import permitted_by
+from gateway.policy.policy import Operation
+from gateway.policy.subjects import Subject
+from gateway.requests.request import PastQuestion
+from gateway.trail.record import Kind
+from gateway.trail.search import Wanted
+from gateway.units import Epsilon
+
+_FATES: Final = frozenset({Kind.ANSWERED, Kind.REUSED, Kind.REFUSED, Kind.FAILED})
+_MOST_QUESTIONS: Final = 1_000
+
+
+@dataclass(frozen=True)
+class OwnRows:
+    """Reads them for one subject at a time; nobody sees a row of somebody else."""
+
+    accounts_of: Callable[[Subject], Sequence[Standing]]
+    records: Callable[[int, Wanted], Sequence[Mapping[str, Any]]]
+    served: Served
+
+    def rows(self, subject: Subject, table: str) -> StagedRows:
+        """The rows of `gateway.budget` and the others."""
+        name = table.removeprefix(f"{SCHEMA}.")
+        read: Mapping[str, Callable[[Subject], Iterable[tuple[Value | None, ...]]]] = {
+            "budget": self._budget,
+            "datasets": self._datasets,
+            "queries": self._queries,
+        }
+        columns = tuple((one.name, one.type) for one in OWN_TABLES[name].columns)
+        return StagedRows(columns, tuple(read[name](subject)))
+
+    def datasets(self, subject: Subject) -> Mapping[str, Any]:
+        """What may be asked about, as JSON."""
+        found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        for dataset, table, column, uses in self._columns(subject):
+            said: dict[str, Any] = {"name": column.name, "type": str(column.type)}
+            if (domain := _domain(column.domain)) is not None:
+                said["domain"] = domain
+            found.setdefault((dataset, table.name), []).append({**said, "use": uses})
+        names = list(dict.fromkeys(dataset for dataset, _ in found))
+        return {
+            "datasets": [
+                {
+                    "dataset": name,
+                    "tables": [
+                        {"table": table, "columns": columns}
+                        for (dataset, table), columns in found.items()
+                        if dataset == name
+                    ],
+                }
+                for name in names
+            ]
+        }
+
+    def questions(
+        self, subject: Subject, limit: int, before: str | None = None
+    ) -> list[PastQuestion]:
+        """The newest first."""
+        end = None if before is None else self._place_of(subject, before)
+        # a question has a record of its charge and one of its fate; two where an answer that was there was not told
+        records = self.records(3 * limit + 3, Wanted(subject=subject.name, before=end))
+        charged = {
+            # the price is that of what was bought: what the own account gave beside it is said where it differs
+            record["query_id"]: Epsilon.from_ratio(record.get("price_taken") or record["price"])
+            for record in records
+            if record["kind"] == Kind.CHARGED and record.get("price")
+        }
+        last: dict[str, PastQuestion] = {}
+        for record in reversed(records):
+            if record["kind"] in _FATES and record["query_id"] not in last:
+                last[record["query_id"]] = _past(record, charged)
+        return list(last.values())[:limit]
+
+    def _place_of(self, subject: Subject, query_id: str) -> int:
+        """Where the records of a question of one's own begin; of somebody else's there is none."""
+        found = self.records(4, Wanted(subject=subject.name, query_id=query_id))
+        return min((int(record["seq"]) for record in found), default=1)
+
+    def _budget(self, subject: Subject) -> Iterable[tuple[Value | None, ...]]:
+        for one in self.accounts_of(subject):
+            window = one.window
+            yield (
+                one.account,
+                one.dataset,
+                one.epsilon_limit.value,
+                one.epsilon_spent.value,
+                one.epsilon_remaining.value,
+                one.delta_limit.value,
+                None if window is None else window.every,
+                None if window is None else window.epsilon_limit.value,
+                None if window is None else window.epsilon_remaining.value,
+                None if window is None else window.reopens_at,
+            )
+
+    def _datasets(self, subject: Subject) -> Iterable[tuple[Value | None, ...]]:
+        for dataset, table, column, uses in self._columns(subject):
+            domain = _domain(column.domain)
+            shown = None if domain is None else str(domain)
+            yield dataset, table.name, column.name, str(column.type), shown, ", ".join(uses)
+
+    def _queries(self, subject: Subject) -> Iterable[tuple[Value | None, ...]]:
+        for one in self.questions(subject, _MOST_QUESTIONS):
+            yield one.query_id, one.at, one.sql, one.outcome, one.reason, one.charged.value
+
+    def _columns(self, subject: Subject) -> Iterable[tuple[str, Table, Any, list[str]]]:
+        question = Question("", subject, "rest", datetime.now(UTC))
+        for serving in self.served.of(question):
+            rules = rules_for(question, serving.policy)
+            uses = permitted_by(rules, serving.policy.dataset)
+            for table in serving.views.of(rules).dataset.tables:
+                for column in table.columns:
+                    ways = uses.get(ColumnRef(table.name, column.name), frozenset())
+                    shown = [one.value for one in Operation if one in ways or table.public]
+                    yield serving.policy.name, table, column, shown
+
+
+def _domain(domain: Domain) -> dict[str, Any] | None:
+    if isinstance(domain, Anything):
+        return None
+    if isinstance(domain, Values):
+        return {"in": [str(value) for value in domain]}
+    return {"between": [str(domain.low), str(domain.high)], "step": str(domain.step)}
+
+
+def _past(record: Mapping[str, Any], charged: Mapping[str, Epsilon]) -> PastQuestion:
+    code = str(record.get("code"))
+    known = code in {one.value for one in Code}
+    return PastQuestion(
+        query_id=record["query_id"],
+        at=datetime.fromisoformat(record["at"]),
+        sql=record["sql"],
+        outcome=record["kind"],
+        reason=REASON[Code(code)].value if known else None,
+        charged=charged.get(record["query_id"], Epsilon.zero()),
+    )

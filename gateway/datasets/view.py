@@ -1,0 +1,65 @@
+"""What the rules that apply to somebody show of a dataset: its catalog, its twin, what was bound there.
+
+Subjects to whom the same rules apply see the same, so they share a view, however many they are.
+
+INVARIANT: a view depends on the dataset and on which rules apply alone, never on a subject's attributes:
+what these decide besides is in the terms of each decision.
+"""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+from typing import Final
+
+from gateway.binding.statement_cache import Remembered
+from gateway.catalog.tables import Dataset
+from gateway.policy.applicable import Applying
+from gateway.policy.decide import require_permits, visible_by
+from gateway.policy.policy import Policy
+from gateway.twin import VisibleTables, visible_tables
+
+_MOST: Final = 256
+
+
+@dataclass(frozen=True)
+class View:
+    """The part of a dataset that may be seen, as it is bound against and as the twin shows it."""
+
+    dataset: Dataset
+    shown: VisibleTables
+    statements: Remembered
+
+
+class Views:
+    """The views of one policy, made when first needed."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self._lock = Lock()
+        self._known: OrderedDict[tuple[frozenset[str], frozenset[str]], View] = OrderedDict()
+
+    def of(self, rules: Applying) -> View:
+        """What these rules show; a refusal for whom none permits anything."""
+        require_permits(rules, self.policy.dataset)
+        key = (
+            frozenset(rule.id for rule in rules.permits),
+            frozenset(rule.id for rule in rules.forbids),
+        )
+        with self._lock:
+            view = self._known.get(key)
+            if view is not None:
+                self._known.move_to_end(key)
+                return view
+        dataset = visible_by(rules, self.policy.dataset)
+        view = View(dataset, visible_tables(dataset), Remembered(dataset))
+        with self._lock:
+            view = self._known.setdefault(key, view)
+            while len(self._known) > _MOST:
+                self._known.popitem(last=False)
+        return view
+
+    @property
+    def shown(self) -> frozenset[VisibleTables]:
+        """All sets of tables that some view shows now."""
+        with self._lock:
+            return frozenset(view.shown for view in self._known.values())

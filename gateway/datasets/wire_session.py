@@ -1,0 +1,63 @@
+"""Where somebody asks who has a connection of their own: what they may see, and a line to the twin that shows it.
+
+INVARIANT: a line is to the database of the twin that shows what its subject may see. When that changes, what is asked
+on the line is refused before it is charged: the connection has to begin anew.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from gateway.catalog.tables import Dataset
+from gateway.datasets.bind_question import Question, rules_for
+from gateway.datasets.registry import Served
+from gateway.datasets.view import View
+from gateway.errors import BackendUnavailable, Code
+from gateway.policy.subjects import Subject
+from gateway.twin import Twin, VisibleTables
+from gateway.twin.line import Line
+from gateway.twin.shadow_functions import Names
+
+
+@dataclass(frozen=True)
+class Room:
+    """One subject's, on one dataset, for one connection."""
+
+    subject: Subject
+    dataset: str
+    shown: VisibleTables
+    catalog: Dataset
+    line: Line
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """Opens them; it waits for the twin."""
+
+    served: Served
+    twin: Twin
+    now: Callable[[], datetime]
+    front_end: str
+
+    def enter(
+        self, subject: Subject, dataset: str, settings: Mapping[str, str], process: int
+    ) -> Room:
+        """The room of somebody who was let in, with the settings that their session begins with."""
+        view = self._view(subject, dataset, settings.get("gateway.purpose"))
+        names = Names(subject.name, dataset, process)
+        line = self.twin.line(subject.name, view.shown, {**settings, **names.settings()})
+        return Room(subject, dataset, view.shown, view.dataset, line)
+
+    def require_same(self, room: Room, purpose: str | None) -> None:
+        """Refuse where something else may be seen by now than when the room was entered."""
+        if self._view(room.subject, room.dataset, purpose).shown != room.shown:
+            raise BackendUnavailable(
+                Code.TWIN_UNAVAILABLE,
+                "what you may see has changed since the connection began",
+                "connect again; set the purpose when connecting: options=-c gateway.purpose=…",
+            )
+
+    def _view(self, subject: Subject, dataset: str, purpose: str | None) -> View:
+        question = Question("", subject, self.front_end, self.now(), purpose)
+        serving = self.served.find(question, dataset)
+        return serving.views.of(rules_for(question, serving.policy))

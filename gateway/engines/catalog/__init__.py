@@ -1,0 +1,1 @@
+"""What a source's catalog says."""

@@ -1,0 +1,1 @@
+"""Bounded releases as SQL."""

@@ -1,0 +1,196 @@
+"""Casts: NULL where PostgreSQL would raise.
+
+INVARIANT: a text is read by one strict grammar, the same in every database; what a setting of the connection
+could show differently is written by a fixed format, or refused.
+"""
+
+from typing import Final
+
+from sqlalchemy import Integer, Numeric, Text, case, cast, func, literal, try_cast
+from sqlalchemy.types import REAL, TIMESTAMP
+
+from gateway.catalog.types import ColumnType, Family, Kind
+from gateway.engines.sql.constants import sql_type
+from gateway.engines.sql.interfaces import Dialect, Sql
+from gateway.engines.sql.number_types import as_double, as_number, common_number, digits
+from gateway.engines.sql.pieces import (
+    DOUBLE,
+    EXACT,
+    HUGE,
+    TEXT,
+    WHOLE,
+    Rendering,
+    binary,
+    constant,
+    double,
+    exact,
+    narrowed,
+    only,
+    test,
+)
+from gateway.errors import Code, UnsupportedSql
+from gateway.plan.scalars import Cast, Literal, Scalar
+
+INTEGER_GRAMMAR: Final = "^ *[-+]?[0-9]{1,37} *$"
+NUMBER_GRAMMAR: Final = (
+    r"^ *[-+]?([0-9]{1,37}([.][0-9]{0,37})?|[.][0-9]{1,37})([eE][-+]?[0-9]{1,2})? *$"
+)
+DATE_GRAMMAR: Final = "^ *([1-9][0-9]{3}|0[1-9][0-9]{2}|00[1-9][0-9]|000[1-9])-[0-9]{2}-[0-9]{2} *$"
+_WIDEST: Final = 38
+_LARGEST_REAL: Final = 3.4e38
+_LEAST_REAL: Final = 1.2e-38
+
+
+def cast_of(rendering: Rendering, scalar: Cast) -> Sql:  # noqa: C901, PLR0911 - by pair
+    what, of, to = scalar.what, scalar.what.type, scalar.type
+    if isinstance(what, Literal) and what.value is None:
+        return constant(rendering.dialect, None, to)
+    match of.family, to.family:
+        case Family.TEXT, Family.TEXT:
+            return _cut(cast(rendering.sql(what), TEXT), to)
+        case _, Family.TEXT:
+            return _cut(_shown(rendering, what), to)
+        case Family.TEXT, Family.DATE:
+            return _date(rendering, binary(cast(rendering.sql(what), TEXT)))
+        case Family.TEXT, _:
+            return _read(rendering.dialect, binary(cast(rendering.sql(what), TEXT)), to)
+        case Family.BOOLEAN, Family.WHOLE:
+            return cast(rendering.sql(what), sql_type(rendering.dialect, to))
+        case _, Family.WHOLE:
+            return _whole(rendering, what, to)
+        case _, Family.EXACT:
+            return _exact(rendering, what, to)
+        case _, Family.FLOAT:
+            return _float(as_double(rendering, what), to)
+        case _, Family.TIMESTAMP:
+            return cast(rendering.sql(what), TIMESTAMP(timezone=to.kind is Kind.TIMESTAMPTZ))
+        case _:
+            return cast(rendering.sql(what), sql_type(rendering.dialect, to))
+
+
+def _cut(text: Sql, to: ColumnType) -> Sql:
+    if to.length is None:
+        return text
+    return func.left(text, cast(literal(to.length), Integer()), type_=TEXT)
+
+
+def _shown(rendering: Rendering, what: Scalar) -> Sql:
+    family, postgresql = what.type.family, rendering.dialect == "postgresql"
+    made = rendering.sql(what)
+    if family is Family.DATE and postgresql:
+        return func.to_char(made, literal("YYYY-MM-DD", Text()), type_=TEXT)
+    if family in {Family.WHOLE, Family.BOOLEAN, Family.DATE, Family.UUID}:
+        return cast(made, TEXT)
+    if family is Family.EXACT and what.type.scale is not None:
+        form = digits(rendering, what)
+        if postgresql:
+            return cast(cast(made, Numeric(what.type.precision, what.type.scale)), TEXT)
+        if form is not None and form.type is not None:
+            return cast(try_cast(made, Numeric(_WIDEST, form.behind)), TEXT)
+    raise UnsupportedSql(
+        Code.CLAUSE_UNSUPPORTED,
+        f"a cast from {what.type} to {Kind.TEXT} in the source",
+        "cast it to numeric with a scale first, or above the aggregate",
+    )
+
+
+def _matches(dialect: Dialect, text: Sql, grammar: str) -> Sql:
+    pattern = cast(literal(grammar, Text()), TEXT)
+    if dialect == "duckdb":
+        return func.regexp_matches(text, pattern)
+    return test(text, "~", pattern)
+
+
+def _date(rendering: Rendering, text: Sql) -> Sql:
+    fits = _matches(rendering.dialect, text, DATE_GRAMMAR)
+    bare = func.trim(text, type_=TEXT)
+    kind = sql_type(rendering.dialect, ColumnType(Kind.DATE))
+    if rendering.dialect == "duckdb":
+        return only(fits, try_cast(bare, kind))
+    # the grammar leaves no room for DateStyle; which days a month has is for PostgreSQL to say
+    there = func.pg_input_is_valid(text, literal("date", Text()))
+    return case((fits & there, cast(text, kind)), else_=None)
+
+
+def _read(dialect: Dialect, text: Sql, to: ColumnType) -> Sql:
+    whole = to.family is Family.WHOLE
+    fits = _matches(dialect, text, INTEGER_GRAMMAR if whole else NUMBER_GRAMMAR)
+    if dialect == "postgresql":
+        number = case((fits, cast(text, EXACT)), else_=None)
+        if whole:
+            return _narrowed(dialect, number, to, EXACT)
+        return (
+            _fitted(number, to) if to.family is Family.EXACT else _float(cast(number, DOUBLE), to)
+        )
+    bare = func.trim(text, type_=TEXT)
+    if whole:
+        return _narrowed(dialect, only(fits, try_cast(bare, HUGE)), to, HUGE)
+    if to.family is Family.EXACT and to.precision is not None and to.precision <= _WIDEST:
+        return only(fits, try_cast(bare, Numeric(to.precision, to.scale)))
+    return _float(only(fits, try_cast(bare, DOUBLE)), to)
+
+
+def _narrowed(dialect: Dialect, number: Sql, to: ColumnType, wide: object) -> Sql:
+    bound = int(to.bound or 2**63)
+    kind = HUGE if wide is HUGE else EXACT
+    return narrowed(dialect, number, -bound, bound - 1, wide=kind)
+
+
+def _whole(rendering: Rendering, what: Scalar, to: ColumnType) -> Sql:
+    """Decimals are rounded half away from zero, doubles half to even, as PostgreSQL does."""
+    dialect, family = rendering.dialect, what.type.family
+    bound = int(to.bound or 2**63)
+    if family is Family.WHOLE:
+        inside = what.type.bound is not None and what.type.bound <= bound
+        made = cast(rendering.sql(what), WHOLE)
+        return made if inside else narrowed(dialect, made, -bound, bound - 1, wide=WHOLE)
+    if dialect == "duckdb":
+        if family is Family.FLOAT:
+            rounded: Sql = func.round_even(as_double(rendering, what), cast(literal(0), Integer()))
+        else:
+            rounded = func.round(as_number(rendering, what, common_number(rendering, [what])))
+        return try_cast(rounded, sql_type(dialect, to))
+    if family is Family.EXACT:
+        rounded = func.round(cast(rendering.sql(what), EXACT), type_=EXACT)
+        return narrowed(dialect, rounded, -bound, bound - 1, wide=EXACT)
+    return cast(_double_within(func.round(as_double(rendering, what)), bound), WHOLE)
+
+
+def _double_within(value: Sql, bound: int) -> Sql:
+    """From -bound up to below bound, else NULL; the double next below -bound is its sentinel."""
+    below = double(-(bound + max(1, bound >> 51)))
+    above = double(bound)
+    kept = func.greatest(func.least(value, above), below)
+    return func.nullif(func.nullif(kept, above), below, type_=DOUBLE)
+
+
+def _exact(rendering: Rendering, what: Scalar, to: ColumnType) -> Sql:
+    if rendering.dialect == "postgresql":
+        return _fitted(cast(rendering.sql(what), EXACT), to)
+    if to.precision is None:
+        return rendering.sql(what)
+    if to.precision <= _WIDEST:
+        return try_cast(rendering.sql(what), Numeric(to.precision, to.scale))
+    return as_double(rendering, what)
+
+
+def _fitted(number: Sql, to: ColumnType) -> Sql:
+    """PostgreSQL's decimal with its digits, NULL where it has more before the point."""
+    if to.precision is None or to.scale is None or to.bound is None:
+        return number
+    rounded = func.round(number, cast(literal(to.scale), Integer()), type_=EXACT)
+    above, below = exact(to.bound), exact(-to.bound)
+    kept = func.greatest(func.least(rounded, above), below)
+    inside = func.nullif(func.nullif(kept, above), below)
+    return cast(inside, Numeric(to.precision, to.scale))
+
+
+def _float(value: Sql, to: ColumnType) -> Sql:
+    if to.kind is not Kind.REAL:
+        return value
+    size = func.abs(value, type_=DOUBLE)
+    return case(
+        (test(size, "<", double(_LEAST_REAL)), cast(double(0.0), REAL())),
+        (test(size, "<=", double(_LARGEST_REAL)), cast(value, REAL())),
+        else_=None,
+    )

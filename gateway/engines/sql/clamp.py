@@ -1,0 +1,270 @@
+"""The value of a scanned column as its policy declares it: whatever is stored, what is above sees this.
+
+INVARIANT: no NaN, no infinity and no day outside the calendar gets through; a number or day outside its
+interval becomes the nearest end, a value outside its set NULL; of a text only `max_length` characters, of a decimal
+40 digits behind the point. The unit of a row is handed on as it is.
+
+INVARIANT: keys are never changed. A column of a public table, which a licence may rest on, is read as it is stored or
+is NULL where it is longer; two different stored values never become equal there.
+
+The whole number i of a value x: `LEAST(GREATEST(round(x / h), low), high)`.
+
+INVARIANT: the result is NULL or from `low` to `high`, whatever the expression gives and whatever its range says:
+the clamp is always there, and nothing is cast to a whole number before it is known to fit.
+"""
+
+from fractions import Fraction
+from typing import Final
+
+from sqlalchemy import Integer, Numeric, case, cast, func, literal, null, true, try_cast
+
+from gateway.catalog.domains import Anything, Bound, Interval, Values
+from gateway.catalog.tables import Column, Table
+from gateway.catalog.types import ColumnType, Family, Kind
+from gateway.engines.sql.interfaces import Dialect, Sql
+from gateway.engines.sql.number_types import Digits, as_double, as_number, digits
+from gateway.engines.sql.pieces import (
+    DOUBLE,
+    EXACT,
+    LARGEST,
+    TEXT,
+    WHOLE,
+    Rendering,
+    between,
+    binary,
+    constant,
+    double,
+    exact,
+    infix,
+    length_in_bytes,
+    null_of,
+    only,
+    test,
+    whole,
+)
+from gateway.engines.sql.times import day_number, in_calendar, microseconds
+from gateway.plan.scalars import Ref, Scalar
+from gateway.sensitivity.lattice import Lattice
+from gateway.sensitivity.measurement import Total
+
+MOST_BEHIND: Final = 40
+
+
+def enforced(
+    dialect: Dialect, table: Table, column: Column, sql: Sql, *, proven: bool = False
+) -> Sql:
+    """`proven`: a constraint of the source keeps every value within the domain."""
+    if column is table.unit_column:
+        return sql
+    domain, of = column.domain, column.type
+    # the blanks at the end of a char(n) are no part of its value
+    plain = cast(sql, TEXT) if of.family is Family.TEXT else sql
+    if proven and not isinstance(domain, Anything):
+        return plain
+    match domain:
+        case Values(values):
+            among = [constant(dialect, one, of) for one in values]
+            what = binary(plain) if of.family is Family.TEXT else plain
+            return only(what.in_(among), plain)
+        case _ if column.longest is not None:
+            return _short(dialect, plain, column.longest, public=table.public)
+        case Interval(low, high):
+            shown = _few_digits(dialect, plain, of, public=table.public)
+            return _clamped(dialect, plain, shown, (low, high), of)
+        case _:
+            inside = _finite(dialect, plain, of)
+            shown = _few_digits(dialect, plain, of, public=table.public)
+            return shown if inside is None else only(inside, shown)
+
+
+def has_short_unit(dialect: Dialect, column: Column, unit: Sql) -> Sql | None:
+    """Whether the unit of a row is no longer than what is read of it; None where it cannot be."""
+    if column.longest is None:
+        return None
+    many: Sql = func.length(unit, type_=WHOLE)
+    fits = test(many, "<=", whole(column.longest))
+    # counting bytes costs nothing, and there are no fewer of them than characters
+    few = test(length_in_bytes(dialect, unit), "<=", whole(column.longest))
+    return case((few, true()), else_=fits)
+
+
+def _short(dialect: Dialect, text: Sql, longest: int, *, public: bool) -> Sql:
+    """The text as long as it may be. One of a public table may be a key: it is read as it is, or not at all."""
+    few = test(length_in_bytes(dialect, text), "<=", whole(longest))
+    if not public:
+        return case((few, text), else_=func.left(text, _count(longest), type_=TEXT))
+    fits = test(func.length(text, type_=WHOLE), "<=", whole(longest))
+    return case((few, text), (fits, text), else_=null_of(TEXT))
+
+
+def _few_digits(dialect: Dialect, value: Sql, of: ColumnType, *, public: bool) -> Sql:
+    """A decimal whose type says no scale, with at most so many digits behind the point; public ones may be keys."""
+    if dialect == "duckdb" or of.family is not Family.EXACT or of.scale is not None:
+        return value
+    few = test(func.coalesce(func.scale(value), _count(0)), "<=", _count(MOST_BEHIND))
+    if public:
+        return only(few, value)
+    return case((few, value), else_=func.round(value, _count(MOST_BEHIND), type_=EXACT))
+
+
+def _count(number: int) -> Sql:
+    return cast(literal(number), Integer())
+
+
+def finite(dialect: Dialect, sql: Sql, of: ColumnType) -> Sql:
+    """The value, where it is one that the catalog has."""
+    inside = _finite(dialect, sql, of)
+    return sql if inside is None else only(inside, sql)
+
+
+def _clamped(
+    dialect: Dialect, sql: Sql, shown: Sql, between_: tuple[Bound, Bound], of: ColumnType
+) -> Sql:
+    ends = [constant(dialect, one, of) for one in between_]
+    whens = [(between(sql, *ends), shown)]
+    inside = _finite(dialect, sql, of)
+    if inside is not None:
+        whens.append((~inside.self_group(), null()))
+    whens += [(test(sql, "<", ends[0]), ends[0]), (test(sql, ">", ends[1]), ends[1])]
+    return case(*whens, else_=null())
+
+
+def _finite(dialect: Dialect, sql: Sql, of: ColumnType) -> Sql | None:
+    """Whether the value is one that the catalog has; None: every value is."""
+    match of.family:
+        case Family.FLOAT:
+            # NaN is above all numbers in both databases
+            return between(sql, double(-LARGEST), double(LARGEST))
+        case Family.EXACT if dialect == "postgresql":
+            ends = [cast(literal(one), EXACT) for one in ("-Infinity", "Infinity")]
+            return test(sql, ">", ends[0]) & test(sql, "<", ends[1])
+        case Family.DATE:
+            return in_calendar(sql, zoned=None)
+        case Family.TIMESTAMP:
+            return in_calendar(sql, zoned=of.kind is Kind.TIMESTAMPTZ)
+        case _:
+            return None
+
+
+_LARGEST_FACTOR: Final = 2**900
+_SHORT: Final = 18
+_COMFORTABLE: Final = 2**62
+
+
+def lattice(rendering: Rendering, total: Total) -> Sql:
+    scalar, on = total.value, total.lattice
+    value = rendering.sql(scalar)
+    if isinstance(scalar, Ref) and scalar.type.family is Family.WHOLE and on.step == 1:
+        # the fastest form in both databases, where nothing has to be computed
+        low, high = whole(on.low), whole(on.high)
+        return case((test(value, "<", low), low), (test(value, ">", high), high), else_=value)
+    made = _clamped_lattice_integers(_nearest(rendering, scalar, on), on)
+    # GREATEST passes NULL over, so NULL is kept apart; what is computed is named once
+    return only(value.is_not(None), made)
+
+
+def _clamped_lattice_integers(value: Sql, on: Lattice) -> Sql:
+    held = func.greatest(value, whole(on.low), type_=WHOLE)
+    return func.least(held, whole(on.high), type_=WHOLE)
+
+
+def _nearest(rendering: Rendering, scalar: Scalar, on: Lattice) -> Sql:
+    match scalar.type.family:
+        case Family.WHOLE:
+            return _of_whole(rendering, rendering.sql(scalar), on)
+        case Family.DATE:
+            return _of_whole(rendering, day_number(rendering, scalar), on)
+        case Family.TIMESTAMP:
+            return _of_whole(rendering, microseconds(rendering, scalar), on)
+        case Family.EXACT:
+            return _of_exact(rendering, scalar, on)
+        case _:
+            return _of_double(as_double(rendering, scalar), on)
+
+
+def _of_whole(rendering: Rendering, value: Sql, on: Lattice) -> Sql:
+    step = on.step
+    number = cast(value, WHOLE)
+    if step == 1:
+        return number
+    if step.denominator != 1:
+        # a lattice finer than the numbers: rare, and exact where it can matter
+        return _scaled(rendering, number, on)
+    h = int(step)
+    first, last = on.low * h, on.high * h
+    if max(abs(first), abs(last)) + 2 * h >= _COMFORTABLE:
+        return _of_double(cast(value, DOUBLE), on)
+    held = func.least(func.greatest(number, whole(first)), whole(last), type_=WHOLE)
+    away = infix(held, "-", whole(first - h // 2), WHOLE)
+    divided = "//" if rendering.dialect == "duckdb" else "/"
+    return infix(infix(away, divided, whole(h), WHOLE), "+", whole(on.low), WHOLE)
+
+
+def _scaled(rendering: Rendering, number: Sql, on: Lattice) -> Sql:
+    if rendering.dialect == "postgresql":
+        return _of_decimal(cast(number, EXACT), on)
+    return _of_double(cast(number, DOUBLE), on)
+
+
+def _of_exact(rendering: Rendering, scalar: Scalar, on: Lattice) -> Sql:
+    factor = 1 / on.step
+    if rendering.dialect == "postgresql":
+        value = cast(rendering.sql(scalar), EXACT)
+        # what the type of a stored column bounds needs no cut before the cast
+        bound = scalar.type.bound if isinstance(scalar, Ref) else None
+        if bound is not None and factor.denominator == 1 and bound * factor < _COMFORTABLE:
+            grown = value if factor == 1 else infix(value, "*", exact(factor), EXACT)
+            return cast(grown, WHOLE)
+        return _of_decimal(value, on)
+    form = digits(rendering, scalar)
+    if form is not None and form.type is not None and factor.denominator == 1:
+        length = len(str(int(factor)))
+        grown_form = Digits(form.before + length, form.behind)
+        if grown_form.before + grown_form.behind <= _SHORT and grown_form.type is not None:
+            short_value = as_number(rendering, scalar, form.type)
+            grown = infix(short_value, "*", whole_of(int(factor), length), grown_form.type)
+            return try_cast(grown, WHOLE)
+    return _of_double(as_double(rendering, scalar), on)
+
+
+def whole_of(value: int, length: int) -> Sql:
+    """A whole number of few digits: DuckDB multiplies short decimals faster than long ones."""
+    return cast(whole(value), Numeric(length, 0))
+
+
+def _of_decimal(value: Sql, on: Lattice) -> Sql:
+    """PostgreSQL's decimals, cut before they are divided and cast."""
+    first, last = exact_end(on.low * on.step), exact_end(on.high * on.step)
+    held = func.least(func.greatest(value, first), last, type_=EXACT)
+    p, q = on.step.numerator, on.step.denominator
+    grown = held if q == 1 else infix(held, "*", exact(q), EXACT)
+    divided = grown if p == 1 else infix(grown, "/", exact(p), EXACT)
+    # the cast rounds half away from zero, as `round` does, in less time
+    return cast(divided, WHOLE)
+
+
+def exact_end(value: Fraction) -> Sql:
+    """The end itself; one that is no decimal number as a quotient."""
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    if rest == 1:
+        return exact(value)
+    return infix(exact(value.numerator), "/", exact(value.denominator), EXACT)
+
+
+def _of_double(value: Sql, on: Lattice) -> Sql:
+    """Cut, scaled, cast: in range at every step, and no quotient so small that PostgreSQL raises."""
+    p, q = on.step.numerator, on.step.denominator
+    first, last = double(on.low * on.step), double(on.high * on.step)
+    if max(p, q) >= _LARGEST_FACTOR:
+        # steps that a double cannot scale by: the ends are told apart, and what is between them
+        ends = (test(value, "<=", first), whole(on.low)), (test(value, ">=", last), whole(on.high))
+        return case(*ends, else_=whole(0))
+    held = func.least(func.greatest(value, first), last, type_=DOUBLE)
+    grown = held if q == 1 else infix(held, "*", double(q), DOUBLE)
+    if p != 1:
+        grown = infix(infix(grown, "+", double(p), DOUBLE), "/", double(p), DOUBLE)
+        grown = infix(grown, "-", double(1), DOUBLE)
+    return cast(grown, WHOLE)

@@ -1,0 +1,258 @@
+"""What is measured of rows: of one row, of all rows of a group, or of one unit's rows in a group, cut to R of them.
+
+INVARIANT: what a unit adds to a group goes through the integer form, so it is that of R rows at most.
+
+What one row adds to a sum of distances, of squares, or of products, from whole numbers that are clamped already.
+
+INVARIANT: what is added is below 2^31 in size, so it is an INTEGER, and a sum of 2^32 of them is a BIGINT in both
+databases. Distances that are multiplied are up to 2^30, their product is up to 2^60 and computed as BIGINT; in the
+units that it is counted in it is below 2^30. Nothing negative is divided: databases round that differently.
+
+The cut of what a unit adds to a group, by the integer form.
+
+INVARIANT: with n rows, each of at most d in size, |s| <= n*d, and what is left is at most R*d in size: nothing
+overflows, and no quotient is rounded up. docs/proofs/bounding.md.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final, TypeAlias, TypeVar
+
+from sqlalchemy import BigInteger, Integer, Label, and_, case, cast, func, literal_column, null
+
+from gateway.bounding.bounded_release import BoundedRelease
+from gateway.bounding.map_scalars import of_quantity
+from gateway.engines.sql.interfaces import Dialect, Expressions, Sql
+from gateway.engines.sql.partial_select import Related
+from gateway.engines.sql.per_unit import integer
+from gateway.engines.sql.pieces import WHOLE, infix
+from gateway.engines.sql.relations import Relations
+from gateway.plan.scalars import Scalar
+from gateway.sensitivity.lattice import Lattice
+from gateway.sensitivity.measurement import (
+    Different,
+    Origin,
+    Products,
+    Quantity,
+    Rows,
+    Squares,
+    Total,
+    Units,
+)
+
+_ZERO: Final[Sql] = literal_column("0")
+_ONE: Final[Sql] = literal_column("1")
+
+
+def shortened(dialect: Dialect, s: Sql, n: Sql, most: Sql) -> Sql:
+    """The sum `s` of `n` rows where `most` rows count; NULL is 0."""
+    whole = "//" if dialect == "duckdb" else "/"
+    size = func.abs(s, type_=BigInteger())
+
+    def divided(one: Sql) -> Sql:
+        made: Sql = one.op(whole, precedence=8, return_type=BigInteger())(n)
+        return made
+
+    rest = (size % n).self_group() * most
+    short = divided(size).self_group() * most + divided(rest.self_group()).self_group()
+    sign = case((s < _ZERO, literal_column("-1")), else_=_ONE)
+    return case((n > most, sign * short.self_group()), else_=func.coalesce(s, _ZERO))
+
+
+Summed: TypeAlias = Total | Squares | Products
+Whole: TypeAlias = Callable[[Total], Sql]
+"""Gives the whole number of a row's value; NULL for NULL."""
+
+
+def term(dialect: Dialect, summed: Summed, whole: Whole) -> Sql:
+    """NULL where a value is NULL; `where` is not looked at."""
+    match summed:
+        case Total():
+            return cast(_distance(summed, whole(summed)), Integer())
+        case Squares():
+            away = _from_middle(summed.value, summed.lattice, whole)
+            return _square(dialect, away, summed)
+        case Products():
+            one = _from_middle(summed.one, summed.lattice, whole)
+            other = _from_middle(summed.other, summed.other_lattice, whole)
+            return _product(dialect, one, other, summed)
+
+
+def _distance(total: Total, number: Sql) -> Sql:
+    """How far a row's whole number is from the origin."""
+    lattice = total.lattice
+    match total.origin:
+        case Origin.MIDDLE:
+            return number - integer(lattice.middle)
+        case Origin.LOW:
+            return number - integer(lattice.low)
+        case Origin.HIGH:
+            return integer(lattice.high) - number
+
+
+def _from_middle(value: Scalar, lattice: Lattice, whole: Whole) -> Sql:
+    total = Total(value, lattice, Origin.MIDDLE)
+    return cast(_distance(total, whole(total)), Integer())
+
+
+def _square(dialect: Dialect, away: Sql, squares: Squares) -> Sql:
+    times = _times(away, away, squares.unit)
+    return _less(_nearest(dialect, times, squares.unit), squares.less)
+
+
+def _product(dialect: Dialect, one: Sql, other: Sql, products: Products) -> Sql:
+    times, unit = _times(one, other, products.unit), products.unit
+    if unit == 1:
+        return times
+    # so many units more that nothing is negative, until it is divided
+    more = products.reach
+    moved = infix(times, "+", integer(more * unit), WHOLE)
+    return _less(_nearest(dialect, moved, unit), more)
+
+
+def _times(one: Sql, other: Sql, unit: int) -> Sql:
+    if unit == 1:  # such products are below 2^30
+        return infix(one, "*", other, Integer())
+    return infix(cast(one, WHOLE), "*", cast(other, WHOLE), WHOLE)
+
+
+def _nearest(dialect: Dialect, number: Sql, unit: int) -> Sql:
+    """How many units a number is, as `measurement.nearest` counts them."""
+    if unit == 1:
+        return number
+    divided = "//" if dialect == "duckdb" else "/"
+    return infix(infix(number, "+", integer(unit // 2), WHOLE), divided, integer(unit), WHOLE)
+
+
+def _less(number: Sql, by: int) -> Sql:
+    return cast(infix(number, "-", integer(by), WHOLE), Integer())
+
+
+ZERO: Sql = literal_column("0")
+ONE: Sql = literal_column("1")
+_Summed = TypeVar("_Summed", bound=Quantity)
+
+
+class Measured:
+    """The measurements of one release over its rows; `given` has what was computed of them below."""
+
+    def __init__(
+        self,
+        release: BoundedRelease,
+        relations: Relations,
+        rows: Related,
+        expressions: Expressions,
+        given: Mapping[Quantity, Sql] | None = None,
+    ) -> None:
+        self._release = release
+        self._relations = relations
+        self._dialect: Dialect = relations.dialect
+        self._rows = rows
+        self._expressions = expressions
+        self._given = given or {}
+
+    @property
+    def names(self) -> list[str]:
+        return [f"m{place + 1}" for place in range(len(self._release.measurements))]
+
+    def inputs(self) -> dict[Quantity, Sql]:
+        """What rows give to the measurements, where they give more than themselves."""
+        found: dict[Quantity, Sql] = {}
+        for quantity in (_from_low(one.quantity) for one in self._release.measurements):
+            if (of_row := self._of_row(quantity)) is not None:
+                found[quantity] = of_row
+        return found
+
+    def given(self, inputs: Mapping[Quantity, Sql]) -> "Measured":
+        """The same measurements over rows that have these inputs already."""
+        there = self._release, self._relations, self._rows, self._expressions
+        return Measured(*there, inputs)
+
+    def whole(self, quantity: Quantity) -> Sql:
+        """Of all rows of a group, where nothing has to be cut."""
+        match quantity:
+            case Total() | Squares() | Products():
+                return func.coalesce(func.sum(self._moved(quantity)), ZERO)
+            case Different():
+                return ZERO
+            case Rows() | Units():
+                return self._count(quantity)
+
+    def cuts(self) -> list[Label[Any]]:
+        """Every measurement of one unit in one group, by its name."""
+        many = zip(self.names, self._release.measurements, strict=True)
+        return [self._cut(one.quantity).label(name) for name, one in many]
+
+    def _cut(self, quantity: Quantity) -> Sql:
+        """What the rows of one unit in one group come to, cut to R rows."""
+        most = integer(self._release.rows_per_unit)
+        match quantity:
+            case Units(where=None):
+                return ONE
+            case Units():
+                return func.least(self._count(quantity), ONE)
+            case Rows():
+                return func.least(self._count(quantity), most)
+            case Different():
+                return ZERO
+            case Total() | Squares() | Products():
+                moved = self._moved(_from_low(quantity))
+                # counts more than the distances only where a column that cannot be NULL is: |s| <= n·d holds
+                every = quantity.where is None and not any(
+                    one.nullable for one in of_quantity(quantity)
+                )
+                n = func.count() if every else func.count(moved)
+                s = self._distances(quantity, n)
+                return shortened(self._dialect, s, n, most)
+
+    def _distances(self, summed: Summed, n: Sql) -> Sql:
+        """The sum of what n rows add. Distances from both ends of a domain come from one sum."""
+        added: Sql = cast(func.sum(self._moved(_from_low(summed))), BigInteger())
+        if isinstance(summed, Total) and summed.origin is Origin.HIGH:
+            return n * integer(summed.lattice.width) - added
+        return added
+
+    def _moved(self, summed: Summed) -> Sql:
+        """What a row adds, NULL where it does not count."""
+        if summed in self._given:
+            return self._given[summed]
+        added = term(self._dialect, summed, self._whole_number)
+        return self.only(summed.where, added)
+
+    def _whole_number(self, total: Total) -> Sql:
+        return self._relations.lattice(self._rows, self._expressions, total)
+
+    def _count(self, quantity: Rows | Units) -> Sql:
+        of_row = self._one_where(quantity)
+        return func.count() if of_row is None else func.count(of_row)
+
+    def _one_where(self, quantity: Rows | Units) -> Sql | None:
+        """1 for a row that counts, else NULL; None where every row does."""
+        if quantity in self._given:
+            return self._given[quantity]
+        conditions = [] if quantity.where is None else [self._expressions.sql(quantity.where)]
+        if isinstance(quantity, Rows):
+            conditions += [self._expressions.sql(one).is_not(None) for one in quantity.present]
+        return case((and_(*conditions), ONE), else_=null()) if conditions else None
+
+    def _of_row(self, quantity: Quantity) -> Sql | None:
+        match quantity:
+            case Total() | Squares() | Products():
+                return self._moved(quantity)
+            case Rows() | Units():
+                return self._one_where(quantity)
+            case Different():
+                return None
+
+    def only(self, where: Scalar | None, value: Sql) -> Sql:
+        """The value of rows that are asked for, else NULL."""
+        if where is None:
+            return value
+        return case((self._expressions.sql(where), value), else_=null())
+
+
+def _from_low(quantity: _Summed) -> _Summed:
+    """Where a sum from the upper end is asked, the one it is computed from."""
+    if isinstance(quantity, Total) and quantity.origin is Origin.HIGH:
+        return replace(quantity, origin=Origin.LOW)
+    return quantity

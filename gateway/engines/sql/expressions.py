@@ -1,0 +1,236 @@
+"""Expressions of a plan as SQL that never raises: a value or NULL for every row, and always the same one.
+
+INVARIANT: where PostgreSQL gives a value this gives it too, but for the differences that `docs/proofs/total.md`
+lists; where PostgreSQL raises this gives NULL. Nothing depends on settings, collations, time zones or the
+order of rows. An arithmetic operand without a range is a bug of ours: the calculus refuses it before.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from sqlalchemy import (
+    ARRAY,
+    Boolean,
+    Text,
+    and_,
+    bindparam,
+    cast,
+    false,
+    func,
+    literal_column,
+    or_,
+    select,
+)
+from sqlalchemy import not_ as sql_not
+from sqlalchemy.sql import visitors
+from sqlalchemy.sql.elements import Grouping
+
+from gateway.catalog.tables import Column, Table
+from gateway.catalog.types import Family
+from gateway.engines.sql import casts as scalars_casts
+from gateway.engines.sql import choices as scalars_choices
+from gateway.engines.sql import numbers as scalars_numbers
+from gateway.engines.sql import text as scalars_text
+from gateway.engines.sql import times as scalars_times
+from gateway.engines.sql.clamp import enforced, finite, lattice
+from gateway.engines.sql.constants import sql_type, written
+from gateway.engines.sql.group_keys import key
+from gateway.engines.sql.interfaces import Dialect, Sql
+from gateway.engines.sql.pieces import TEXT, Rendering, constant
+from gateway.engines.staged_rows import StagedRows, within_length
+from gateway.errors import Code, LimitExceeded
+from gateway.plan.fields import Field, Tie
+from gateway.plan.node import BrokenPlan
+from gateway.plan.scalars import (
+    Call,
+    Case,
+    Cast,
+    Literal,
+    Moment,
+    Ref,
+    Scalar,
+    Shift,
+    StagedMember,
+    StagedValue,
+)
+from gateway.plan.types import BOOLEAN
+from gateway.ranges.relations import STAGED_REACH, Range, range_of
+from gateway.sensitivity.measurement import Total
+
+_MOST_PARTS: Final = 20_000
+_LONGEST_LIST: Final = 50
+_TRUTHS: Final = {
+    "is null": ("IS", "NULL"),
+    "is not null": ("IS NOT", "NULL"),
+    "is unknown": ("IS", "NULL"),
+    "is not unknown": ("IS NOT", "NULL"),
+    "is true": ("IS", "TRUE"),
+    "is false": ("IS", "FALSE"),
+    "is not true": ("IS NOT", "TRUE"),
+    "is not false": ("IS NOT", "FALSE"),
+}
+_ROOMS: Final[tuple[tuple[frozenset[str], Callable[[Rendering, Call], Sql | None]], ...]] = (
+    (scalars_choices.FUNCTIONS, scalars_choices.call_of),
+    (scalars_numbers.FUNCTIONS, scalars_numbers.call_of),
+    (scalars_text.FUNCTIONS, scalars_text.call_of),
+    (scalars_times.FUNCTIONS, scalars_times.call_of),
+)
+
+__all__ = ["Scalars", "TotalScalars", "enforced"]
+
+
+class Scalars:
+    """Expressions over the columns of one relation, whose ids and ranges are given."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        columns: Mapping[str, Sql],
+        ranges: Mapping[str, Range],
+        staged: Mapping[str, StagedRows],
+    ) -> None:
+        self.dialect: Dialect = dialect
+        self._columns = columns
+        self._ranges = ranges
+        self._staged = staged
+        # by identity: the scalar is kept beside what was made of it, so no id is used twice
+        self._made: dict[int, tuple[Scalar, Sql]] = {}
+        self._found: dict[int, tuple[Scalar, Range | None]] = {}
+
+    def sql(self, scalar: Scalar, /) -> Sql:
+        """The expression: in its type, or NULL."""
+        known = self._made.get(id(scalar))
+        if known is not None:
+            return known[1]
+        made = self._render(scalar)
+        _need_short(made)
+        self._made[id(scalar)] = (scalar, made)
+        return made
+
+    def lattice(self, total: Total, /) -> Sql:
+        """The whole number of the lattice nearest to the value, cut to the lattice; NULL for NULL."""
+        made = lattice(self, total)
+        _need_short(made)
+        return made
+
+    def key(self, scalar: Scalar, /) -> Sql:
+        """Equal values are one key, and it comes back as a value of the catalog."""
+        return key(self, scalar)
+
+    def range(self, scalar: Scalar) -> Range | None:
+        """Between which numbers the expression is, if it is bounded."""
+        known = self._found.get(id(scalar))
+        if known is None:
+            known = (scalar, range_of(scalar, self._ranges))
+            self._found[id(scalar)] = known
+        return known[1]
+
+    def _render(self, scalar: Scalar) -> Sql:  # noqa: PLR0911 - one answer for each kind
+        match scalar:
+            case Ref():
+                return self._column(scalar)
+            case Literal(value, kind):
+                return constant(self.dialect, value, kind)
+            case Cast():
+                return scalars_casts.cast_of(self, scalar)
+            case Case():
+                return scalars_choices.case_of(self, scalar)
+            case Shift():
+                return scalars_times.shifted(self, scalar)
+            case StagedValue():
+                return self._value(scalar)
+            case StagedMember():
+                return self._member(scalar)
+            case Call():
+                return self._call(scalar)
+            case Moment():
+                raise BrokenPlan("a moment that was not folded")
+
+    def _column(self, ref: Ref) -> Sql:
+        column = self._columns[ref.field.id]
+        if ref.field.tie is Tie.NONE:
+            return column
+        # the unit rides along as it is stored; as a value it is enforced like any other
+        if ref.type.family is Family.TEXT:
+            return cast(column, TEXT)
+        return finite(self.dialect, column, ref.type)
+
+    def _value(self, scalar: StagedValue) -> Sql:
+        rows = self._staged[scalar.constant].rows
+        if len(rows) > 1 or any(len(row) != 1 for row in rows):
+            raise BrokenPlan("a staged value that is not one value")
+        value = within_length(rows[0][0]) if rows else None
+        if isinstance(value, bool | str) or value is None or scalar.type.family is Family.WHOLE:
+            return constant(self.dialect, value, scalar.type)
+        numbers = {Family.EXACT, Family.FLOAT}
+        if scalar.type.family in numbers and abs(value) > STAGED_REACH:  # type: ignore[arg-type, operator]
+            value = None  # the ranges of plans count on it
+        return constant(self.dialect, value, scalar.type)
+
+    def _member(self, scalar: StagedMember) -> Sql:
+        staged = self._staged[scalar.constant]
+        values = [within_length(row[0]) for row in staged.rows]
+        kind = staged.columns[0][1]
+        if not values:
+            return false()
+        if len(values) <= _LONGEST_LIST:
+            among = tuple(Literal(one, kind) for one in values)
+            return self.sql(Call("in", (scalar.what, *among), BOOLEAN))
+        texts = bindparam(None, [written(one) for one in values], ARRAY(Text()))
+        opened = select(func.unnest(cast(texts, ARRAY(Text()))).label("v")).subquery()
+        value = cast(opened.c.v, sql_type(self.dialect, kind))
+        both = (scalar.what, Ref(Field("v", kind)))
+        inner = Scalars(self.dialect, {**self._columns, "v": value}, self._ranges, self._staged)
+        left, right = scalars_choices.met(inner, both)
+        return left.in_(select(right))
+
+    def _call(self, call: Call) -> Sql:
+        name, parts = call.function, call.parts
+        if name in _TRUTHS:
+            operator, truth = _TRUTHS[name]
+            what = Grouping(self.sql(parts[0]))
+            said: Sql = what.op(operator, return_type=Boolean())(literal_column(truth))
+            return said
+        match name:
+            case "and":
+                return and_(*(self.sql(one) for one in parts)).self_group()
+            case "or":
+                return or_(*(self.sql(one) for one in parts)).self_group()
+            case "not":
+                negated: Sql = sql_not(self.sql(parts[0]).self_group())
+                return negated
+            case "in":
+                return scalars_choices.among(self, call)
+        for functions, call_of in _ROOMS:
+            made = call_of(self, call) if name in functions else None
+            if made is not None:
+                return made
+        raise BrokenPlan(f"no rendering of {name}")
+
+
+class TotalScalars:
+    """What relations are rendered with."""
+
+    def over(
+        self,
+        dialect: Dialect,
+        columns: Mapping[str, Sql],
+        ranges: Mapping[str, Range],
+        staged: Mapping[str, StagedRows],
+        /,
+    ) -> Scalars:
+        return Scalars(dialect, columns, ranges, staged)
+
+    def enforced(self, dialect: Dialect, table: Table, column: Column, sql: Sql, /) -> Sql:
+        return enforced(dialect, table, column, sql)
+
+
+def _need_short(sql: Sql) -> None:
+    """Guards repeat what they guard; what would double again and again is refused."""
+    for count, _ in enumerate(visitors.iterate(sql)):
+        if count > _MOST_PARTS:
+            raise LimitExceeded(
+                Code.SQL_TOO_LARGE,
+                "an expression of too many parts",
+                "compute it in steps, or above",
+            )

@@ -1,0 +1,189 @@
+"""A histogram of a bounded release as one SELECT: for each group and bucket how many rows of persons it has.
+
+    persons   every row of persons: unit, canonical keys, and the bucket of its value
+    ranks     every key that rows have, numbered by its hash and then the key in full
+    ordered   the rows that count: the how manieth of its unit in its group, of how many there, in which of its groups
+    found     for each group and bucket: the rows of it that are kept
+    then      the groups that are asked for, and of each all of its buckets in one text
+
+A unit of more than R rows in a group keeps there, in the order of their buckets, the rows at which
+
+    place·R div all > (place - 1)·R div all
+
+that is R rows that lie as evenly among its own as whole numbers allow.
+
+INVARIANT: what one unit adds to a group are whole numbers ≥ 0, in sum at most R. Where all ≤ R they are its rows.
+Else `place·R div all` rises by 0 or 1 from row to row, from 0 to R. Rows of one bucket are alike, so how many of a
+bucket are kept does not depend on how the database orders them. Its groups are the first G by a fixed order of keys in
+full (DENSE_RANK: as many numbers as keys), so what it adds is a function of its own rows alone, whatever others have.
+
+INVARIANT: groups are left out at the end, of a histogram that is complete: of each that is asked for it has what it
+would have were all asked for. Which these are says a list of keys that was released before (gateway/noise/add_noise.py), so
+leaving out the others is nothing but not looking at them. Were they left out of the rows, before a unit is cut to G of
+its groups, others of its groups would move up into their places: then what is counted is no longer what the release
+counted that goes with it, and what a unit adds would depend on what was shown of others.
+
+NULL is in no bucket. Groups of few units are not dropped here: whether a group has enough of them would depend on single
+units, and a histogram that comes and goes with one of them moves by more than R. They are never asked for, as the
+release that goes with it does not show them. Both need not see the same snapshot: each is bounded by itself. With a
+`part`, over the persons in it: the counts of parts add up, as each person is in one.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import (
+    CTE,
+    BigInteger,
+    Select,
+    Subquery,
+    and_,
+    case,
+    cast,
+    func,
+    null,
+    nulls_last,
+    or_,
+    select,
+)
+
+from gateway.bounding.bounded_release import BoundedRelease
+from gateway.engines.sql.group_keys import is_shown, same
+from gateway.engines.sql.group_limits import RANK, can_be_ranked
+from gateway.engines.sql.interfaces import Sql
+from gateway.engines.sql.partial_select import UNIT
+from gateway.engines.sql.per_unit import hashed, integer
+from gateway.engines.sql.relations import Relations
+from gateway.engines.sql.release import Dressed
+from gateway.engines.sql.shard_filter import Part
+from gateway.engines.staged_rows import StagedRows
+from gateway.sensitivity.choices import Binned, Histogram
+from gateway.sensitivity.measurement import Origin, Total
+
+BUCKET = "b"
+ROWS = "n"
+
+
+def select_histogram(
+    release: BoundedRelease,
+    histogram: Histogram,
+    staged: Mapping[str, StagedRows],
+    dressed: Dressed,
+    part: Part | None = None,
+    *,
+    among: bool = True,
+) -> Select[Any]:
+    """Columns `k1`, `k2`, …, and what is in the buckets of the group; `among`: of the groups that are bound alone.
+
+    That is `n`, the number of each bucket and how many rows it has, one after the other, as one text for a group; where
+    values are listed it is `b` and `n`, the value itself and how many rows have it, in a row for each.
+    """
+    persons = _persons(release, histogram, staged, dressed, part)
+    found = _counted(release, persons, dressed).subquery("found")
+    keys = [found.c[name] for name in _names(release)]
+    if isinstance(histogram, Binned):
+        cell = func.concat_ws(" ", found.c[BUCKET], found.c[ROWS])
+        made = select(*keys, func.string_agg(cell, " ").label(ROWS)).group_by(*keys)
+    else:
+        made = select(*keys, found.c[BUCKET], found.c[ROWS])
+    return made.where(is_shown(dressed.dialect, found, release.keys)) if among and keys else made
+
+
+def _names(release: BoundedRelease) -> list[str]:
+    return [f"k{place + 1}" for place in range(len(release.keys))]
+
+
+def _persons(
+    release: BoundedRelease,
+    histogram: Histogram,
+    staged: Mapping[str, StagedRows],
+    dressed: Dressed,
+    part: Part | None,
+) -> CTE:
+    relations = Relations(dressed.dialect, dressed.expressing, staged, part)
+    rows = relations.of(release.rows)
+    expressions = relations.expressions(rows, release.rows)
+    named = zip(_names(release), release.keys, strict=True)
+    keys = [expressions.key(key).label(name) for name, key in named]
+    bucket: Sql
+    if isinstance(histogram, Binned):
+        buckets = histogram.buckets
+        total = Total(histogram.value, buckets.lattice, Origin.LOW)
+        number = relations.lattice(rows, expressions, total)
+        away: Sql = cast(number, BigInteger()) - integer(buckets.lattice.low)
+        width = integer(buckets.width)
+        bucket = away if buckets.width == 1 else _divided(dressed, away.self_group(), width)
+    else:
+        bucket = expressions.key(histogram.value)
+    if histogram.where is not None:
+        bucket = case((expressions.sql(histogram.where), bucket), else_=null())
+    made = rows.select(*keys, rows.owned.label(UNIT), bucket.label(BUCKET)).cte("persons")
+    # where keys are ranked they are read twice: a table is, anything else is computed once
+    twice = release.by_unit and release.groups_per_unit is not None
+    once = twice and not can_be_ranked(rows)
+    return made.prefix_with("MATERIALIZED" if once else "NOT MATERIALIZED")
+
+
+def _counted(release: BoundedRelease, persons: CTE, dressed: Dressed) -> Select[Any]:
+    """For each group and bucket the rows that are kept of every unit."""
+    there = persons.c[BUCKET].is_not(None)
+    names, most = _names(release), release.groups_per_unit
+    keys: list[Sql] = [persons.c[name] for name in names]
+    if not release.by_unit:  # a unit has one row at most, and R is 1
+        counted = select(*keys, persons.c[BUCKET], func.count().label(ROWS))
+        return counted.where(there).group_by(*keys, persons.c[BUCKET])
+    if most is None:
+        ordered = _ordered(persons, keys, []).where(there).subquery("ordered")
+        shown = [ordered.c[name] for name in (*names, BUCKET)]
+        counted = select(*shown, func.count().label(ROWS))
+        return counted.where(_kept(release, ordered, dressed)).group_by(*shown)
+    ranks = _ranks(release, persons, dressed)
+    pairs = zip(names, release.keys, strict=True)
+    alike = [same(dressed.dialect, persons.c[name], ranks.c[name], key) for name, key in pairs]
+    ranked = ranks.c[RANK]
+    group = func.dense_rank().over(partition_by=persons.c[UNIT], order_by=ranked).label("group")
+    ordered = (
+        _ordered(persons, [ranked], [group])
+        .select_from(persons.join(ranks, and_(*alike)))
+        .where(there)
+        .subquery("ordered")
+    )
+    shown = [ordered.c[RANK], ordered.c[BUCKET]]
+    few = select(*shown, func.count().label(ROWS)).group_by(*shown)
+    few = few.where(ordered.c.group <= integer(most), _kept(release, ordered, dressed))
+    made = few.subquery("few")
+    both = made.join(ranks, made.c[RANK] == ranked)
+    return select(*(ranks.c[name] for name in names), made.c[BUCKET], made.c[ROWS]).select_from(
+        both
+    )
+
+
+def _ranks(release: BoundedRelease, persons: CTE, dressed: Dressed) -> CTE:
+    """Every key once, in an order in which no two tie: it is hashed once, not for each of its rows."""
+    keys = select(*(persons.c[name] for name in _names(release))).distinct().subquery("keys")
+    order = [hashed(dressed.salt, list(keys.c)), *(nulls_last(one.asc()) for one in keys.c)]
+    rank = func.row_number().over(order_by=order).label(RANK)
+    return select(*keys.c, rank).cte("ranks").prefix_with("MATERIALIZED")
+
+
+def _ordered(persons: CTE, groups: Sequence[Sql], more: Sequence[Sql]) -> Select[Any]:
+    """Rows with their places among those of their unit in their group."""
+    mine = [persons.c[UNIT], *groups]
+    bucket = persons.c[BUCKET]
+    all_ = func.count().over(partition_by=mine).label("all")
+    place = func.row_number().over(partition_by=mine, order_by=bucket.asc()).label("place")
+    return select(*groups, bucket, all_, place, *more)
+
+
+def _kept(release: BoundedRelease, ordered: Subquery, dressed: Dressed) -> Sql:
+    """Whether a row is one of R."""
+    most, place, all_ = integer(release.rows_per_unit), ordered.c.place, ordered.c["all"]
+    reached = _divided(dressed, (place * most).self_group(), all_)
+    passed = _divided(dressed, ((place - integer(1)).self_group() * most).self_group(), all_)
+    return or_(all_ <= most, reached > passed)
+
+
+def _divided(dressed: Dressed, above: Sql, below: Sql) -> Sql:
+    whole = "//" if dressed.dialect == "duckdb" else "/"
+    made: Sql = above.op(whole, precedence=8, return_type=BigInteger())(below)
+    return made.self_group()

@@ -1,0 +1,151 @@
+"""Arithmetic and its functions: computed where nothing overflows, NULL where PostgreSQL would raise.
+
+Whole numbers are computed in BIGINT where the ranges leave room, in a wider type otherwise, and cut to the type
+they have for the analyst. Floats are in `scalars_floats`.
+"""
+
+from fractions import Fraction
+from typing import Final
+
+from sqlalchemy import Numeric, func, try_cast
+
+from gateway.catalog.types import Family
+from gateway.engines.sql import floats as scalars_floats
+from gateway.engines.sql import rounding as scalars_rounding
+from gateway.engines.sql.interfaces import Sql
+from gateway.engines.sql.number_types import (
+    as_double,
+    as_number,
+    comfortable,
+    digits,
+    need_range,
+    result_digits,
+    wide,
+)
+from gateway.engines.sql.pieces import (
+    DOUBLE,
+    EXACT,
+    WHOLE,
+    Rendering,
+    Type,
+    double,
+    exact,
+    infix,
+    narrowed,
+    only,
+    test,
+    whole,
+)
+from gateway.plan.scalars import Call, Scalar
+from gateway.plan.types import is_number
+from gateway.ranges.relations import Range
+
+_INFIX: Final = frozenset({"+", "-", "*", "/", "%"})
+_REAL: Final = frozenset({"sqrt", "ln", "log", "exp", "power", "^"})
+_ROUNDED: Final = frozenset({"abs", "sign", "floor", "ceil", "ceiling", "round", "trunc"})
+FUNCTIONS: Final = _INFIX | _REAL | _ROUNDED | {"negate", "mod", "width_bucket"}
+
+
+def call_of(rendering: Rendering, call: Call) -> Sql | None:  # noqa: PLR0911 - by kind of function
+    name, parts = call.function, call.parts
+    if not all(is_number(one.type) for one in parts):
+        return None  # dates
+    for one in parts:
+        need_range(rendering, one)
+    family = call.type.family
+    if name in _REAL:
+        return scalars_floats.real_function(rendering, call)
+    if name == "width_bucket":
+        return scalars_rounding.width_bucket(rendering, call)
+    if name in _ROUNDED and not (name == "abs" and family is Family.WHOLE):
+        return scalars_rounding.rounded(rendering, call)
+    if name == "mod":
+        name = "%"
+    if family is Family.FLOAT:
+        return scalars_floats.arithmetic(rendering, name, parts)
+    if family is Family.WHOLE:
+        return _whole(rendering, name, call)
+    return _exact(rendering, name, call)
+
+
+def _whole(rendering: Rendering, name: str, call: Call) -> Sql:
+    operands = [need_range(rendering, one) for one in call.parts]
+    result = rendering.range(call)
+    if result is None:
+        square = Fraction(call.type.bound or 0) ** 2
+        result = Range(-square, square, None)
+    fits = comfortable(*operands, result)
+    kind = WHOLE if fits else wide(rendering.dialect)
+    given = [as_number(rendering, one, kind) for one in call.parts]
+    made = _whole_operation(rendering, name, given, kind)
+    bound = int(call.type.bound or 2**63)
+    if fits and -bound <= result.low and result.high < bound:
+        return made
+    return narrowed(rendering.dialect, made, -bound, bound - 1, wide=kind)
+
+
+def _whole_operation(rendering: Rendering, name: str, given: list[Sql], kind: Type) -> Sql:
+    """DuckDB's `//` cuts towards zero as PostgreSQL's `/` does, and both it and `%` give NULL for zero."""
+    duckdb = rendering.dialect == "duckdb"
+    match name:
+        case "negate":
+            return infix(_zero(kind), "-", given[0], kind)
+        case "abs":
+            return func.abs(given[0], type_=kind)
+        case "/" if duckdb:
+            return infix(given[0], "//", given[1], kind)
+        case "/" if kind is EXACT:
+            return func.div(given[0], _not_zero(given[1], kind), type_=kind)
+        case "/" | "%" if not duckdb:
+            return infix(given[0], name, _not_zero(given[1], kind), kind)
+        case _:
+            return infix(given[0], name, given[1], kind)
+
+
+def _zero(kind: Type) -> Sql:
+    if kind is EXACT:
+        return exact(0)
+    return (
+        double(0.0)
+        if kind is DOUBLE
+        else try_cast(whole(0), kind)
+        if kind is not WHOLE
+        else whole(0)
+    )
+
+
+def _not_zero(value: Sql, kind: Type) -> Sql:
+    return func.nullif(value, _zero(kind), type_=kind)
+
+
+def _exact(rendering: Rendering, name: str, call: Call) -> Sql:
+    if rendering.dialect == "postgresql":
+        given = [as_number(rendering, one, EXACT) for one in call.parts]
+        if name == "negate":
+            return infix(exact(0), "-", given[0], EXACT)
+        if name in {"/", "%"}:
+            given[1] = _not_zero(given[1], EXACT)
+        return infix(given[0], name, given[1], EXACT)
+    form = result_digits(rendering, call)
+    sizes = [digits(rendering, one) for one in call.parts]
+    known = [one for one in sizes if one is not None and one.type is not None]
+    behind = sum(one.behind for one in known)
+    if form is None or len(known) != len(sizes) or name == "/" or behind > _MOST_BEHIND:
+        return _inexact(rendering, name, call.parts)
+    # of two short decimals DuckDB makes a short one, and raises where it is too long
+    kinds = [one.type or DOUBLE if form.short else Numeric(38, one.behind) for one in known]
+    given = [as_number(rendering, one, kind) for one, kind in zip(call.parts, kinds, strict=True)]
+    kind = form.type or DOUBLE
+    if name == "negate":
+        return try_cast(infix(whole(0), "-", given[0], kind), kind)
+    return try_cast(infix(given[0], name, given[1], kind), kind)
+
+
+_MOST_BEHIND: Final = 18
+
+
+def _inexact(rendering: Rendering, name: str, parts: tuple[Scalar, ...]) -> Sql:
+    if name == "%":
+        left, right = (as_double(rendering, one) for one in parts)
+        return only(test(right, "<>", double(0.0)), infix(left, "%", right, DOUBLE))
+    return scalars_floats.arithmetic(rendering, name, parts)

@@ -1,0 +1,262 @@
+"""Nodes of a plan as SQL. Every relation of persons has the unit of its rows beside its columns.
+
+INVARIANT: above a scan nothing sees a value that is not enforced, nor a row without a unit; the unit itself is
+read as it is stored, since a clamp would make two persons one. Rows of persons meet rows of persons only where
+the units that ride along are equal, whatever the condition says.
+"""
+
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+from sqlalchemy import (
+    ColumnClause,
+    column,
+    exists,
+    literal_column,
+    quoted_name,
+    table,
+    true,
+    union_all,
+)
+from sqlalchemy import Join as SqlJoin
+
+from gateway.catalog.domains import Interval
+from gateway.catalog.tables import Column
+from gateway.catalog.types import Family
+from gateway.engines.sql.clamp import has_short_unit
+from gateway.engines.sql.constants import constant
+from gateway.engines.sql.interfaces import Dialect, Expressing, Expressions, Sql
+from gateway.engines.sql.partial_select import UNIT, Related, Stored, over
+from gateway.engines.sql.per_unit import aggregate, binary, window
+from gateway.engines.sql.shard_filter import Part, in_part
+from gateway.engines.staged_rows import StagedRows
+from gateway.plan.fields import Field
+from gateway.plan.grouping import PerUnit
+from gateway.plan.joins import Join, Mark, UnionAll
+from gateway.plan.labels import Protected
+from gateway.plan.node import BrokenPlan, Node
+from gateway.plan.relations import Constant, Filter, Project, Scan, Window
+from gateway.plan.scalars import Cast, Ref, Scalar, walk
+from gateway.ranges.relations import Range, ranges_of
+from gateway.sensitivity.measurement import Total
+
+_MOST_REPEATED = 64  # expressions stand where they are used until they grow beyond this
+
+
+class Relations:
+    """Renders the nodes of one plan; with a `part`, over the rows of the persons in it."""
+
+    def __init__(
+        self,
+        dialect: Dialect,
+        expressing: Expressing,
+        staged: Mapping[str, StagedRows],
+        part: Part | None = None,
+    ) -> None:
+        self.dialect = dialect
+        self._expressing = expressing
+        self._staged = staged
+        self._part = part
+        self._numbers = count(1)
+
+    def name(self) -> str:
+        """A name that nothing else in the statement has."""
+        return f"t{next(self._numbers)}"
+
+    def expressions(self, related: Related, *nodes: Node) -> Expressions:
+        """Expressions over the columns of a relation; `nodes` are those whose columns they are."""
+        ranges: dict[str, Range] = {}
+        for one in nodes:
+            ranges |= ranges_of(one)
+        return self._expressing.over(self.dialect, related.columns, ranges, self._staged)
+
+    def lattice(self, related: Related, expressions: Expressions, total: Total) -> Sql:
+        """The whole number of a total; a column that its lattice clamps is not clamped twice."""
+        value, on = total.value, total.lattice
+        if not isinstance(value, Ref) or value.field.id not in related.stored:
+            return expressions.lattice(total)
+        stored = related.stored[value.field.id]
+        if on.low * on.step < stored.low or on.high * on.step > stored.high:
+            return expressions.lattice(total)
+        there = {value.field.id: stored.sql}
+        return self._expressing.over(self.dialect, there, {}, self._staged).lattice(total)
+
+    def of(self, node: Node) -> Related:  # noqa: PLR0911 - one answer for each kind of node
+        """The relation that a node means."""
+        match node:
+            case Scan():
+                return self._scan(node)
+            case Constant():
+                return constant(self.dialect, node, self._staged[node.name], self.name())
+            case Filter():
+                below = self.of(node.child)
+                return below.filtered(self.expressions(below, node.child).sql(node.condition))
+            case Project():
+                return self._project(node)
+            case Join():
+                return self._join(node)
+            case Mark():
+                return self._mark(node)
+            case UnionAll():
+                return self._union(node)
+            case PerUnit():
+                return self._per_unit(node)
+            case Window():
+                return self._window(node)
+            case _:
+                raise BrokenPlan("a node that is no relation of the source")
+
+    def _scan(self, scan: Scan) -> Related:
+        schema, _, name = scan.table.name.rpartition(".")
+        names: list[ColumnClause[Any]] = [
+            column(quoted_name(one.name, quote=True)) for one in scan.table.columns
+        ]
+        there = table(
+            quoted_name(name, quote=True),
+            *names,
+            schema=quoted_name(schema, quote=True) if schema else None,
+        ).alias(self.name())
+        key = scan.table.unit_column
+        unit = None
+        if key is not None:
+            unit = binary(there.c[key.name], key.type)
+        columns: dict[str, Sql] = {}
+        clamped: dict[str, Stored] = {}
+        for one, made in zip(scan.table.columns, scan.fields, strict=True):
+            stored = there.c[one.name]
+            if unit is not None and one is key:
+                columns[made.id] = unit
+                continue
+            columns[made.id] = self._expressing.enforced(self.dialect, scan.table, one, stored)
+            ends = _whole_ends(one)
+            if ends is not None:
+                clamped[made.id] = Stored(stored, *ends)
+        related = Related(there, columns, unit, stored=clamped)
+        if unit is None or key is None:
+            return related
+        kept: list[Sql] = [unit.is_not(None)]
+        short = has_short_unit(self.dialect, key, unit)
+        if short is not None:
+            kept.append(short)
+        if self._part is not None:
+            kept.append(in_part(self.dialect, unit, key.type, self._part))
+        return related.filtered(*kept)
+
+    def _project(self, node: Project) -> Related:
+        below = self.of(node.child)
+        expressions = self.expressions(below, node.child)
+        items = [(made, one) for made, (_, one) in zip(node.fields, node.items, strict=True)]
+        sizes = [
+            sum(below.size if isinstance(part, Ref) else 1 for part in walk(one))
+            for _, one in items
+        ]
+        made = Related(
+            below.source,
+            {field.id: expressions.sql(one) for field, one in items},
+            below.unit,
+            below.where,
+            max(sizes, default=1),
+            {
+                field.id: below.stored[one.field.id]
+                for field, one in items
+                if isinstance(one, Ref) and one.field.id in below.stored
+            },
+        )
+        if made.size <= _MOST_REPEATED:
+            return made
+        return made.nested(self.name(), fenced=self.dialect == "postgresql")
+
+    def _join(self, node: Join) -> Related:
+        left, right = self.of(node.left), self.of(node.right)
+        if node.outer:
+            # what the far side computes must be NULL where it has no row
+            right = right.nested(self.name())
+        columns = {**left.columns, **right.columns}
+        unit = left.unit if left.unit is not None else right.unit
+        size = max(left.size, right.size)
+        both = Related(left.source, columns, unit, left.where)
+        expressions = self.expressions(both, node.left, node.right)
+        parts = [] if node.condition is None else [expressions.sql(node.condition)]
+        if left.unit is not None and right.unit is not None:
+            parts.append(left.unit == right.unit)
+        on = true() if not parts else parts[0]
+        for part in parts[1:]:
+            on = on & part
+        source = SqlJoin(left.source, right.source, on, isouter=node.outer)
+        stored = {**left.stored, **right.stored}
+        return Related(source, columns, unit, (*left.where, *right.where), size, stored)
+
+    def _mark(self, node: Mark) -> Related:
+        child = self.of(node.child)
+        inner = self.of(node.inner).nested(self.name())
+        both = Related(inner.source, {**child.columns, **inner.columns}, None)
+        parts = []
+        if node.condition is not None:
+            parts.append(self.expressions(both, node.child, node.inner).sql(node.condition))
+        if child.unit is not None and inner.unit is not None:
+            parts.append(child.unit == inner.unit)
+        found = (
+            exists(literal_column("1"))
+            .select_from(inner.source)
+            .where(*parts)
+            .correlate_except(inner.source)
+        )
+        # a mark is not to be repeated wherever it is used: it counts as large
+        size = max(child.size, _MOST_REPEATED // 4)
+        columns = {**child.columns, node.id: found}
+        return Related(child.source, columns, child.unit, child.where, size, child.stored)
+
+    def _union(self, node: UnionAll) -> Related:
+        names = {one.id: f"c{place + 1}" for place, one in enumerate(node.fields)}
+        sides = []
+        for side in node.below:
+            below = self.of(side)
+            expressions = self.expressions(below, side)
+            items = [
+                expressions.sql(_as(one, made)).label(names[made.id])
+                for one, made in zip(side.fields, node.fields, strict=True)
+            ]
+            sides.append(below.select(*items, below.owned.label(UNIT)))
+        return over(union_all(*sides).subquery(self.name()), names, owned=True)
+
+    def _per_unit(self, node: PerUnit) -> Related:
+        below = self.of(node.child)
+        expressions = self.expressions(below, node.child)
+        names = {one.id: f"c{place + 1}" for place, one in enumerate(node.fields)}
+        label = node.child.label
+        rows = label.rows if isinstance(label, Protected) else None
+        keys = [expressions.key(key) for _, key in node.keys]
+        ranges = ranges_of(node.child)
+        measured = [
+            aggregate(self.dialect, expressions, one, ranges, rows) for _, one in node.measures
+        ]
+        items = [
+            one.label(name) for one, name in zip((*keys, *measured), names.values(), strict=True)
+        ]
+        grouped = below.select(*items, below.owned.label(UNIT)).group_by(below.owned, *keys)
+        return over(grouped.subquery(self.name()), names, owned=True)
+
+    def _window(self, node: Window) -> Related:
+        below = self.of(node.child).nested(self.name())
+        expressions = self.expressions(below, node.child)
+        label = node.child.label
+        rows = label.rows if isinstance(label, Protected) else None
+        ranges = ranges_of(node.child)
+        columns = dict(below.columns)
+        for name, call in node.items:
+            columns[name] = window(self.dialect, expressions, call, ranges, rows, unit=below.owned)
+        return Related(below.source, columns, below.unit).nested(self.name())
+
+
+def _whole_ends(one: Column) -> tuple[int, int] | None:
+    """The ends of the domain of whole numbers, whose clamp is nothing but a clamp."""
+    domain = one.domain
+    if one.type.family is not Family.WHOLE or not isinstance(domain, Interval):
+        return None
+    low, high = domain.low, domain.high
+    return (low, high) if isinstance(low, int) and isinstance(high, int) else None
+
+
+def _as(one: Field, made: Field) -> Scalar:
+    return Ref(one) if one.type == made.type else Cast(Ref(one), made.type)

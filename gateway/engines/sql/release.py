@@ -1,0 +1,295 @@
+"""A bounded release as one SELECT: for each group its key and whole numbers, no row of a person.
+
+    rows      every row of persons: unit, canonical keys, and what is measured of it
+    units     for each unit and group: the integers of every measurement, cut to R rows
+    few       at most G groups of each unit; or all of them, multiplied by the weight of their number
+    summed    for each group: sums over its units
+
+INVARIANT: what a unit adds to a group is in one row of `units`, cut by the integer form; ROW_NUMBER, never RANK,
+chooses its groups, over an order in which no two keys tie. Weights count the rows of `units`, so all groups that a
+unit has in the source, listed or not.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from sqlalchemy import (
+    Label,
+    Select,
+    Subquery,
+    func,
+    literal_column,
+    nulls_last,
+    select,
+    union_all,
+)
+
+from gateway.bounding.bounded_release import BoundedRelease
+from gateway.engines.sql.contributions import ONE, ZERO, Measured
+from gateway.engines.sql.group_limits import (
+    RANK,
+    can_be_ranked,
+    capped,
+    rank_keys,
+    times_whole,
+    weighed,
+    with_ranks,
+)
+from gateway.engines.sql.interfaces import Dialect, Expressing, Expressions, Sql
+from gateway.engines.sql.partial_select import UNIT, Stored
+from gateway.engines.sql.per_unit import hashed, integer
+from gateway.engines.sql.relations import Relations
+from gateway.engines.sql.shard_filter import Part
+from gateway.engines.staged_rows import StagedRows
+from gateway.plan.node import BrokenPlan
+from gateway.plan.scalars import Ref, Scalar
+from gateway.sensitivity.group_weights import Weights
+from gateway.sensitivity.measurement import (
+    Different,
+)
+
+# who has more rows than that in a group is one of few: a database groups them without sorting
+_FEW_ROWS: Final = 64
+
+
+@dataclass(frozen=True)
+class Dressed:
+    """What renders the release for one dataset; `salt` is the public key of its hashes."""
+
+    dialect: Dialect
+    expressing: Expressing
+    salt: str
+
+
+def can_be_parted(release: BoundedRelease) -> bool:
+    """Whether the integers of parts add up: all of them but counts of different values do."""
+    return not any(isinstance(one.quantity, Different) for one in release.measurements)
+
+
+def select_release(
+    release: BoundedRelease,
+    staged: Mapping[str, StagedRows],
+    dressed: Dressed,
+    part: Part | None = None,
+) -> Select[Any]:
+    """Columns `k1`, `k2`, … and `m1`, `m2`, …
+
+    With a `part`, over the persons in it: the integers of a group are to be added over all parts. Groups of too few
+    units are then not dropped here, where not all units are seen: a last column `u` counts those that are, and
+    whoever adds drops groups whose `u` is below `least_units`. Releases that are not thresholded have no `u`.
+    """
+    if part is not None and not can_be_parted(release):
+        raise BrokenPlan("a part of what does not add up")
+    return _Rendering(release, staged, dressed, part).select()
+
+
+class _Rendering:
+    def __init__(
+        self,
+        release: BoundedRelease,
+        staged: Mapping[str, StagedRows],
+        dressed: Dressed,
+        part: Part | None,
+    ) -> None:
+        self._release = release
+        self._dressed = dressed
+        self._part = part
+        # the one place where rows are left to other parts is the scan of a table of persons
+        self._relations = Relations(dressed.dialect, dressed.expressing, staged, part)
+        self._rows = self._relations.of(release.rows)
+        self._expressions: Expressions = self._relations.expressions(self._rows, release.rows)
+        self._measured = Measured(release, self._relations, self._rows, self._expressions)
+        self._keys = [
+            self._expressions.key(key).label(f"k{place + 1}")
+            for place, key in enumerate(release.keys)
+        ]
+        self._names = [key.name for key in self._keys]
+
+    def select(self) -> Select[Any]:
+        weights = self._release.weights
+        if weights is None:
+            return self._plain()
+        if self._release.groups_per_unit is None:
+            return self._whole_weight(weights)
+        return self._weighted(weights)
+
+    def _plain(self) -> Select[Any]:
+        release, most = self._release, self._release.groups_per_unit
+        different = any(isinstance(one.quantity, Different) for one in release.measurements)
+        can = can_be_ranked(self._rows)
+        if release.by_unit and most is not None and can and not different:
+            return self._ranked(most)
+        parts = [self._by_unit() if self._release.by_unit else self._direct()]
+        parts += [
+            self._differences(place, one.quantity)
+            for place, one in enumerate(self._release.measurements)
+            if isinstance(one.quantity, Different)
+        ]
+        if len(parts) == 1 and not self._release.by_unit:
+            return parts[0]
+        many = parts[0] if len(parts) == 1 else union_all(*parts)
+        return self._summed(many.subquery("few"))
+
+    def _whole_weight(self, weights: Weights) -> Select[Any]:
+        """Where no unit is in too many groups all weigh the same: sums are multiplied, not what is summed."""
+        made, dialect = self._plain().subquery("summed"), self._dressed.dialect
+        keys = [made.c[name] for name in self._names]
+        sums = [
+            times_whole(dialect, made.c[name], weights).label(name) for name in self._measured.names
+        ]
+        return select(*keys, *sums)
+
+    def _weighted(self, weights: Weights) -> Select[Any]:
+        """All groups of a unit, each by the weight of their number."""
+        names = [*self._names, *self._measured.names]
+        dialect, few = self._dressed.dialect, self._release.rows_per_unit <= _FEW_ROWS
+        units = self._units_in_order() if few and dialect == "postgresql" else self._units()
+        found = weighed(dialect, units, names, weights)
+        keys = [found.columns[name] for name in self._names]
+        sums = [
+            func.sum(found.columns[name] * found.weight).label(name)
+            for name in self._measured.names
+        ]
+        return select(*keys, *sums).select_from(found.source).group_by(*keys)
+
+    def _ranked(self, most: int) -> Select[Any]:
+        """The whole release with the ranks of keys in the place of keys, until the end."""
+        dialect, unit = self._dressed.dialect, self._rows.owned
+        columns: list[Sql] = [literal_column(name) for name in self._names]
+        ranks = rank_keys(self._rows, self._keys, self._order(columns))
+        pairs = zip(self._key_expressions, self._names, self._release.keys, strict=True)
+        source = with_ranks(dialect, self._rows, ranks, list(pairs))
+        measured = self._measured.cuts()
+        rows = replace(self._rows, source=source)
+        units = rows.select(ranks.c[RANK], unit.label(UNIT), *measured)
+        units = units.group_by(unit, ranks.c[RANK])
+        few = capped(dialect, units, [one.name for one in measured], most).subquery("few")
+        rank = few.c[RANK]
+        sums = [func.sum(few.c[one.name]).label(one.name) for one in measured]
+        summed = self._with_enough(select(rank, *sums).group_by(rank), func.count())
+        made = summed.subquery("summed")
+        both = made.join(ranks, made.c[RANK] == ranks.c[RANK])
+        keys = [ranks.c[name] for name in self._names]
+        rest = [one for one in made.c if one.name != RANK]
+        return select(*keys, *rest).select_from(both)
+
+    def _with_enough(self, summed: Select[Any], units: Sql) -> Select[Any]:
+        """Without the groups of too few units; of a part, with how many units of it each has."""
+        least = self._release.least_units
+        if least is None:
+            return summed
+        if self._part is not None:
+            return summed.add_columns(units.label(UNIT))
+        return summed.having(units >= integer(least))
+
+    def _summed(self, few: Subquery) -> Select[Any]:
+        keys = [few.c[name] for name in self._names]
+        measured = [
+            func.coalesce(func.sum(few.c[f"m{place + 1}"]), ZERO).label(f"m{place + 1}")
+            for place in range(len(self._release.measurements))
+        ]
+        return self._with_enough(select(*keys, *measured).group_by(*keys), func.sum(few.c[UNIT]))
+
+    def _by_unit(self) -> Select[Any]:
+        """One row for each unit and each of its groups, with 1 as its own count."""
+        most = self._release.groups_per_unit
+        made: Subquery = self._units().subquery("units")
+        names = [one.name for one in made.c if one.name != UNIT]
+        if most is None:
+            return select(*(made.c[name] for name in names), ONE.label(UNIT))
+        place = func.row_number().over(
+            partition_by=made.c[UNIT], order_by=self._order([made.c[one] for one in self._names])
+        )
+        ranked = select(*(made.c[name] for name in names), place.label("place")).subquery("ranked")
+        kept = select(*(ranked.c[name] for name in names), ONE.label(UNIT))
+        return kept.where(ranked.c.place <= integer(most))
+
+    def _units(self) -> Select[Any]:
+        """The integers of each unit in each of its groups, cut to R rows."""
+        unit = self._rows.owned
+        measured = self._measured.cuts()
+        units = self._rows.select(*self._keys, unit.label(UNIT), *measured)
+        return units.group_by(unit, *self._key_expressions)
+
+    def _units_in_order(self) -> Select[Any]:
+        """The same over sorted rows: PostgreSQL would hash, spill, and sort for its window afterwards."""
+        unit, of_rows = self._rows.owned, self._measured.inputs()
+        inputs = [one.label(f"d{place + 1}") for place, one in enumerate(of_rows.values())]
+        rows = self._rows.select(*self._keys, unit.label(UNIT), *inputs)
+        # with an offset it stays a subquery of its own, whatever the planner thinks of it
+        ordered = rows.order_by(unit, *self._key_expressions).offset(ZERO).subquery("in_order")
+        measured = self._measured.given(
+            {quantity: ordered.c[one.name] for quantity, one in zip(of_rows, inputs, strict=True)}
+        )
+        mine = [ordered.c[UNIT], *(ordered.c[name] for name in self._names)]
+        return select(*mine, *measured.cuts()).group_by(*mine)
+
+    @property
+    def _key_expressions(self) -> list[Sql]:
+        return [key.element for key in self._keys]
+
+    def _order(self, keys: Sequence[Sql]) -> list[Sql]:
+        """A hash of the key, then the key itself: no two keys tie."""
+        return [hashed(self._dressed.salt, list(keys)), *(nulls_last(one.asc()) for one in keys)]
+
+    def _direct(self) -> Select[Any]:
+        """Where a unit has one row at most there is nothing to cut."""
+        measured = [
+            self._measured.whole(one.quantity).label(f"m{place + 1}")
+            for place, one in enumerate(self._release.measurements)
+        ]
+        alone = not any(isinstance(one.quantity, Different) for one in self._release.measurements)
+        if alone and self._release.keys and all(map(self._stored, self._release.keys)):
+            return self._clamped_afterwards(measured)
+        count = [] if alone else [func.count().label(UNIT)]
+        summed = self._rows.select(*self._keys, *measured, *count)
+        summed = summed.group_by(*self._key_expressions)
+        return self._with_enough(summed, func.count()) if alone else summed
+
+    def _stored(self, key: Scalar) -> Stored | None:
+        return self._rows.stored.get(key.field.id) if isinstance(key, Ref) else None
+
+    def _clamped_afterwards(self, measured: list[Label[Any]]) -> Select[Any]:
+        """Grouped by whole numbers as they are stored, then by their clamps: once for a key, not for a row."""
+        keys = [found for one in self._release.keys if (found := self._stored(one)) is not None]
+        items = [one.sql.label(name) for one, name in zip(keys, self._names, strict=True)]
+        finer = self._rows.select(*items, *measured, func.count().label(UNIT))
+        there = finer.group_by(*(one.sql for one in keys)).subquery("finer")
+        clamped = [
+            one.clamped(there.c[name]).label(name)
+            for one, name in zip(keys, self._names, strict=True)
+        ]
+        sums = [func.sum(there.c[one.name]).label(one.name) for one in measured]
+        summed = select(*clamped, *sums).group_by(*(one.element for one in clamped))
+        return self._with_enough(summed, func.sum(there.c[UNIT]))
+
+    def _differences(self, place: int, different: Different) -> Select[Any]:
+        """How many values each group has, of at most R of a unit in it; the other measurements are 0."""
+        unit = self._rows.owned
+        value = self._measured.only(different.where, self._expressions.key(different.value))
+        rows = self._rows.select(*self._keys, unit.label(UNIT), value.label("v")).distinct()
+        made = rows.subquery(f"values{place + 1}")
+        keys = [made.c[name] for name in self._names]
+        mine = [made.c[UNIT], *keys]
+        nth = func.row_number().over(
+            partition_by=mine,
+            order_by=[nulls_last(made.c.v.is_(None).asc()), *self._order([made.c.v])],
+        )
+        ranks = [nth.label("nth")]
+        most = self._release.groups_per_unit
+        if most is not None:
+            # of keys in full: as many numbers as keys, whatever rows there are of each
+            group = func.dense_rank().over(partition_by=made.c[UNIT], order_by=self._order(keys))
+            ranks.append(group.label("place"))
+        ranked = select(*keys, made.c.v, *ranks).subquery(f"ranked{place + 1}")
+        kept = [ranked.c.nth <= integer(self._release.rows_per_unit), ranked.c.v.is_not(None)]
+        if most is not None:
+            kept.append(ranked.c.place <= integer(most))
+        there = [ranked.c[name] for name in self._names]
+        measured = [
+            (func.count(ranked.c.v.distinct()) if at == place else ZERO).label(f"m{at + 1}")
+            for at in range(len(self._release.measurements))
+        ]
+        counted = select(*there, *measured, ZERO.label(UNIT)).where(*kept)
+        return counted.group_by(*there)

@@ -1,0 +1,231 @@
+"""Dates and timestamps of the years 1 to 9999: the calendar that both databases and the catalog share.
+
+INVARIANT: every date and timestamp here is within the calendar; an operation that leaves it gives NULL. So
+nothing is infinite, and nothing is out of the range of a database.
+"""
+
+from datetime import UTC, date, datetime, timedelta
+from typing import Final
+
+from sqlalchemy import Date, Integer, Interval, Numeric, Text, cast, func, literal
+from sqlalchemy import extract as sql_extract
+from sqlalchemy.types import TIMESTAMP
+
+from gateway.catalog.types import Family
+from gateway.engines.sql.interfaces import Dialect, Sql
+from gateway.engines.sql.number_types import as_number, need_range
+from gateway.engines.sql.pieces import (
+    EXACT,
+    WHOLE,
+    Rendering,
+    Type,
+    between,
+    infix,
+    narrowed,
+    null_of,
+    only,
+    test,
+    whole,
+)
+from gateway.plan.node import BrokenPlan
+from gateway.plan.scalars import Call, Literal, Scalar, Shift
+
+STAMP: Final[Type] = TIMESTAMP()
+DAY: Final[Type] = Date()
+EPOCH: Final = date(1970, 1, 1)
+FIRST_STAMP: Final = datetime.min  # noqa: DTZ901 - without zone
+LAST_STAMP: Final = datetime.max  # noqa: DTZ901 - without zone
+_FIRST_DAY: Final = (date.min - EPOCH).days
+_LAST_DAY: Final = (date.max - EPOCH).days
+_MONTHS: Final = 12
+_LAST_YEAR: Final = 9999
+_FRACTIONS: Final = frozenset({"second", "epoch"})
+FUNCTIONS: Final = frozenset({"+", "-", "extract", "age_in", "date_trunc", "make_date"})
+
+
+def call_of(rendering: Rendering, call: Call) -> Sql | None:
+    name, parts = call.function, call.parts
+    match name:
+        case "extract":
+            return _extracted(rendering, _word(parts[0]), stamp(rendering, parts[1]))
+        case "age_in":
+            later, earlier = (stamp(rendering, one) for one in parts[1:])
+            age = func.age(later, earlier, type_=Interval())
+            return cast(sql_extract(_word(parts[0]), age), _number_type(rendering.dialect))
+        case "date_trunc":
+            field = cast(literal(_word(parts[0]), Text()), Text())
+            return func.date_trunc(field, stamp(rendering, parts[1]), type_=STAMP)
+        case "make_date":
+            return _made(rendering, parts)
+        case _:
+            return _moved(rendering, name, parts)
+
+
+def _number_type(dialect: Dialect) -> Type:
+    return EXACT if dialect == "postgresql" else WHOLE
+
+
+def _word(scalar: Scalar) -> str:
+    if isinstance(scalar, Literal) and isinstance(scalar.value, str):
+        return scalar.value
+    raise BrokenPlan("a computed field of a date")
+
+
+def stamp(rendering: Rendering, scalar: Scalar) -> Sql:
+    """A date or timestamp as a timestamp."""
+    return cast(rendering.sql(scalar), STAMP)
+
+
+def day_number(rendering: Rendering, scalar: Scalar) -> Sql:
+    """Days since 1970-01-01."""
+    made = infix(cast(rendering.sql(scalar), DAY), "-", _day(EPOCH), Integer())
+    return cast(made, WHOLE)
+
+
+def microseconds(rendering: Rendering, scalar: Scalar) -> Sql:
+    """Microseconds since 1970-01-01 00:00."""
+    if rendering.dialect == "duckdb":
+        return func.epoch_us(stamp(rendering, scalar), type_=WHOLE)
+    epoch = sql_extract("epoch", stamp(rendering, scalar))
+    return cast(infix(cast(epoch, EXACT), "*", whole(1_000_000), EXACT), WHOLE)
+
+
+def _day(value: date) -> Sql:
+    return cast(literal(value, Date()), DAY)
+
+
+def _stamp(value: datetime) -> Sql:
+    return cast(literal(value, TIMESTAMP()), STAMP)
+
+
+def _extracted(rendering: Rendering, field: str, moment: Sql) -> Sql:
+    if rendering.dialect == "postgresql":
+        return cast(sql_extract(field, moment), EXACT)
+    if field not in _FRACTIONS:
+        return cast(sql_extract(field, moment), WHOLE)
+    # DuckDB's own seconds are whole, its epoch is a double
+    named = func.epoch_us if field == "epoch" else func.microsecond
+    many = cast(named(moment), Numeric(18, 0))
+    return infix(many, "*", cast(literal("0.000001"), Numeric(7, 6)), Numeric(25, 6))
+
+
+def _moved(rendering: Rendering, name: str, parts: tuple[Scalar, ...]) -> Sql:
+    """Dates and whole days."""
+    left, right = parts
+    if left.type.family is Family.DATE and right.type.family is Family.DATE:
+        return infix(day_number(rendering, left), "-", day_number(rendering, right), WHOLE)
+    if left.type.family is Family.DATE:
+        day, days = left, right
+    else:
+        day, days = right, left
+    need_range(rendering, days)
+    many = as_number(rendering, days, WHOLE)
+    # no more days than the calendar has, so that the sum cannot overflow
+    many = narrowed(rendering.dialect, many, _FIRST_DAY * 2, _LAST_DAY * 2, wide=WHOLE)
+    moved = infix(day_number(rendering, day), name, many, WHOLE)
+    return _of_number(rendering.dialect, moved)
+
+
+def _of_number(dialect: Dialect, days: Sql) -> Sql:
+    inside = narrowed(dialect, days, _FIRST_DAY, _LAST_DAY, wide=WHOLE)
+    return infix(_day(EPOCH), "+", cast(inside, Integer()), DAY)
+
+
+def shifted(rendering: Rendering, shift: Shift) -> Sql:
+    """Months first, to the end of a shorter month, then days and the rest, as PostgreSQL adds intervals."""
+    moved = stamp(rendering, shift.moved)
+    duckdb = rendering.dialect == "duckdb"
+    if shift.months:
+        end = _before_months(shift.months)
+        if end is None:
+            return null_of(STAMP)
+        moved = _up_to(rendering.dialect, moved, end, forward=shift.months > 0)
+        months = (
+            func.to_months(_count(shift.months))
+            if duckdb
+            else func.make_interval(_count(0), _count(shift.months))
+        )
+        moved = cast(infix(moved, "+", months, STAMP), STAMP)
+    try:
+        away = timedelta(days=shift.days, microseconds=shift.microseconds)
+        forward = away > timedelta(0)
+        end = LAST_STAMP - away if forward else FIRST_STAMP - away
+    except OverflowError:
+        return null_of(STAMP)
+    if not away:
+        return moved
+    moved = _up_to(rendering.dialect, moved, end, forward=forward)
+    if duckdb:
+        rest = away.seconds * 1_000_000 + away.microseconds
+        moved = infix(moved, "+", func.to_days(_count(away.days)), STAMP)
+        return infix(moved, "+", func.to_microseconds(whole(rest)), STAMP)
+    return infix(moved, "+", cast(literal(away, Interval()), Interval()), STAMP)
+
+
+def _count(value: int) -> Sql:
+    return cast(literal(value), Integer())
+
+
+def _before_months(months: int) -> datetime | None:
+    """The last moment, or the first, that stays within the calendar."""
+    last = _LAST_YEAR * _MONTHS + _MONTHS - 1
+    first = _MONTHS
+    if months > 0:
+        place = last - months + 1
+        if place <= first:
+            return None
+        return _month(place) - timedelta(microseconds=1)
+    place = first - months
+    return None if place > last else _month(place)
+
+
+def _month(place: int) -> datetime:
+    return datetime(place // _MONTHS, place % _MONTHS + 1, 1)  # noqa: DTZ001 - without a zone
+
+
+def _up_to(dialect: Dialect, moment: Sql, end: datetime, *, forward: bool) -> Sql:
+    """The moment where it is not beyond the end, else NULL."""
+    tick = timedelta(microseconds=1)
+    if dialect == "duckdb" or end in {FIRST_STAMP, LAST_STAMP}:
+        return only(test(moment, "<=" if forward else ">=", _stamp(end)), moment)
+    # named once, see `narrowed`
+    beyond = _stamp(end + tick if forward else end - tick)
+    kept = func.least(moment, beyond) if forward else func.greatest(moment, beyond)
+    return func.nullif(kept, beyond, type_=STAMP)
+
+
+def _made(rendering: Rendering, parts: tuple[Scalar, ...]) -> Sql:
+    """A date that the calendar has, else NULL."""
+    for one in parts:
+        need_range(rendering, one)
+    given = [rendering.sql(one) for one in parts]
+    year = _part(given[0], 1, _LAST_YEAR)
+    month = _part(given[1], 1, _MONTHS)
+    first = func.make_date(year, month, _count(1), type_=DAY)
+    after = infix(cast(first, STAMP), "+", _month_long(rendering.dialect), STAMP)
+    days = infix(cast(after, DAY), "-", first, Integer())
+    there = between(given[2], whole(1), cast(days, WHOLE))
+    more = infix(cast(_part(given[2], 1, 31), Integer()), "-", _count(1), Integer())
+    return only(there, cast(infix(first, "+", more, DAY), DAY))
+
+
+def _month_long(dialect: Dialect) -> Sql:
+    one = _count(1)
+    return func.to_months(one) if dialect == "duckdb" else func.make_interval(_count(0), one)
+
+
+def _part(value: Sql, low: int, high: int) -> Sql:
+    return cast(only(between(value, whole(low), whole(high)), value), Integer())
+
+
+def in_calendar(value: Sql, *, zoned: bool | None) -> Sql:
+    """Whether it is within the calendar; `zoned` is None for a date."""
+    if zoned is None:
+        return between(value, _day(date.min), _day(date.max))
+    first, last = FIRST_STAMP, LAST_STAMP
+    if zoned:
+        # a day inside, so that every zone shows it within the calendar
+        first = (first + timedelta(days=1)).replace(tzinfo=UTC)
+        last = (last - timedelta(days=1)).replace(tzinfo=UTC)
+    kind = TIMESTAMP(timezone=zoned)
+    return between(value, *(cast(literal(one, kind), kind) for one in (first, last)))

@@ -1,0 +1,219 @@
+"""What a text asks for, as far as the wire has to know: what runs on the twin as it is, and what is a question.
+
+INVARIANT: a text that may touch the source is a question. Being wrong about one that is taken as plain costs an error:
+the twin has no row of the source, and no right to read its empty tables.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from gateway.binding.catalog_queries import as_chatter, chatter, is_chatter, without_database
+from gateway.binding.extensions import askable
+from gateway.binding.text.classify import Kind, Statement, classify, split
+from gateway.binding.text.lexer import lexemes
+from gateway.binding.text.prepared import Execute, Prepare, named, require_one
+from gateway.binding.text.temp_tables import (
+    GiveUp,
+    Keep,
+    Kept,
+    keeping,
+    named_in,
+    read_in,
+    with_kept,
+)
+from gateway.catalog.tables import Dataset
+from gateway.errors import Code, LimitExceeded, Refusal, SyntaxRefused, UnsupportedSql
+
+_NOTHING: Final[Mapping[str, Kept]] = MappingProxyType({})
+_MOST: Final = 500
+_LONGEST: Final = 4_096  # longer texts are looked at each time
+_MOST_STATEMENTS: Final = 100
+_SHOWS_BUDGET: Final = (
+    "SELECT account, epsilon_limit, epsilon_spent, epsilon_remaining FROM gateway.budget"
+)
+
+
+_STANDS_FOR: Final = b"RESET gateway.kept"
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """The twin answers it."""
+
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The pipeline answers it; `described` is what the twin is told of it, for names and types."""
+
+    statement: Statement
+    described: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Preparing:
+    """A question that gets a name; `text` is what the twin is told."""
+
+    asking: Asking
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Calling:
+    """What has this name is to run, whatever it is."""
+
+    name: bytes
+    arguments: bytes
+    count: int
+    text: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class KeepingOne:
+    """An answer that is to be kept; `plain` is one of the twin's. `text` stands for it where nothing is run."""
+
+    what: Keep
+    inner: Asking
+    plain: bool
+    text_of_query: bytes
+    text: bytes = _STANDS_FOR
+
+
+@dataclass(frozen=True, slots=True)
+class GivingUp:
+    """Answers that are not to be kept any more."""
+
+    what: GiveUp
+    text: bytes = _STANDS_FOR
+
+
+ByName: TypeAlias = Preparing | Calling | KeepingOne | GivingUp
+Part: TypeAlias = Plain | Asking | ByName
+Script: TypeAlias = tuple[Part, ...]
+
+
+class Statements:
+    """Reads the texts of one connection, and remembers the last ones."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._dataset = dataset
+        self._known: OrderedDict[bytes, Script | Refusal] = OrderedDict()
+        self._kept: Mapping[str, Kept] = {}
+
+    def script(self, text: bytes, kept: Mapping[str, Kept] = _NOTHING) -> Script | Refusal:
+        """The statements of a text, each read; or why it is refused as a whole. `kept` has names of its own."""
+        if kept is not self._kept:
+            self._kept = kept
+            self._known.clear()
+        found = self._known.get(text)
+        if found is None:
+            found = self._read(text)
+            if len(text) <= _LONGEST:
+                self._known[text] = found
+                if len(self._known) > _MOST:
+                    self._known.popitem(last=False)
+        return found
+
+    def _read(self, text: bytes) -> Script | Refusal:
+        try:
+            parts = split(_decoded(text))
+            if len(parts) > _MOST_STATEMENTS:
+                raise LimitExceeded(Code.SQL_TOO_LARGE, f"more than {_MOST_STATEMENTS} statements")
+            return tuple(self._part(one) for one in parts)
+        except Refusal as refusal:
+            return refusal.with_traceback(None)
+
+    def _part(self, sql: str) -> Part:
+        sql = without_database(_shown(sql), self._dataset)
+        by_name = named(sql)
+        if isinstance(by_name, Prepare):
+            return self._preparing(by_name)
+        if by_name is not None:
+            return self._calling(by_name)
+        to_keep = keeping(sql)
+        if isinstance(to_keep, Keep):
+            return self._keeping(to_keep)
+        if to_keep is not None and self._may_give_up(to_keep):
+            return GivingUp(to_keep)
+        statement = self._with_kept(classify(sql))
+        if statement.kind is Kind.PASS or is_chatter(statement.query, self._dataset):
+            return Plain(as_chatter(statement).text.encode())
+        described = f"{statement.head}{askable(statement.query)}{statement.tail}"
+        return Asking(statement, described.encode())
+
+    def _with_kept(self, statement: Statement) -> Statement:
+        """The statement with what is kept under the names in it."""
+        names = named_in(statement.query, self._kept)
+        if not names:
+            return statement
+        if not is_chatter(statement.query, self._dataset):
+            read = read_in(statement.query, self._kept)
+            if read is None:
+                return statement
+            raise UnsupportedSql(
+                Code.STATEMENT_UNSUPPORTED,
+                f"what is kept as `{read}` together with tables of the dataset",
+                "keep another answer, and join the two",
+            )
+        query = with_kept(statement.query, {name: self._kept[name] for name in names})
+        text = f"{statement.head}{query}{statement.tail}"
+        return replace(statement, text=text, query=query)
+
+    def _may_give_up(self, one: GiveUp) -> bool:
+        names = set(one.names)
+        return bool(names & set(self._kept)) or (one.if_there and not names & self._tables())
+
+    def _tables(self) -> set[str]:
+        return {table.name.rpartition(".")[2] for table in self._dataset.tables}
+
+    def _keeping(self, one: Keep) -> KeepingOne:
+        if one.name in self._tables():
+            raise UnsupportedSql(
+                Code.STATEMENT_UNSUPPORTED, f"`{one.name}` is a table", "choose another name"
+            )
+        if not one.with_data:
+            raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "`WITH NO DATA`")
+        statement = self._with_kept(classify(one.query))
+        plain = is_chatter(statement.query, self._dataset)
+        text = as_chatter(statement).text if plain else askable(statement.query)
+        return KeepingOne(one, Asking(statement, text.encode()), plain, text.encode())
+
+    def _preparing(self, one: Prepare) -> Plain | Preparing:
+        statement = self._with_kept(classify(one.query))
+        if is_chatter(statement.query, self._dataset):
+            return Plain(f"{one.head}{as_chatter(statement).text}".encode())
+        described = askable(one.query)
+        text = f"{one.head}{described}"
+        require_one(lexemes(text))
+        return Preparing(Asking(statement, described.encode()), text.encode())
+
+    def _calling(self, one: Execute) -> Calling:
+        # PostgreSQL takes no subquery here, so no table either; what acts by being called is refused
+        arguments = f"SELECT {one.arguments}"
+        if one.count and not is_chatter(arguments, self._dataset):
+            raise UnsupportedSql(
+                Code.STATEMENT_UNSUPPORTED,
+                "an argument of EXECUTE that is more than a value",
+                "write constants",
+            )
+        with_calls = chatter(arguments).removeprefix("SELECT ")
+        in_quotes = one.name.replace('"', '""')
+        text = f'EXECUTE "{in_quotes}"{with_calls}'
+        return Calling(one.name.encode(), with_calls.encode(), one.count, text.encode())
+
+
+def _shown(sql: str) -> str:
+    """`SHOW gateway.budget` is a short way to write a query."""
+    words = sql.lower().split()
+    return _SHOWS_BUDGET if words == ["show", "gateway.budget"] else sql
+
+
+def _decoded(text: bytes) -> str:
+    try:
+        return text.decode()
+    except UnicodeDecodeError:
+        raise SyntaxRefused(Code.SQL_SYNTAX, "the text is not UTF-8") from None

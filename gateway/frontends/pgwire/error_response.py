@@ -1,0 +1,119 @@
+"""Every no as PostgreSQL says one: fields with an SQLSTATE, one line, and a DETAIL that begins with the code.
+
+The SQLSTATE is the refusal's own, by the one total table of `gateway.errors`. The line is its title, but for two: what
+the twin said is told in PostgreSQL's words, by which tools know an error, and a failed log-in reads as it does there.
+
+INVARIANT: of an exception that is no refusal nothing is told but an incident's id.
+"""
+
+import secrets
+import traceback
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from gateway.errors import (
+    BackendUnavailable,
+    Code,
+    InternalError,
+    OperatorError,
+    Refusal,
+    UnsupportedSql,
+)
+from gateway.events import Crashed, Emit
+from gateway.frontends.pgwire.framing import Malformed
+from gateway.frontends.pgwire.messages import ERROR, NOTICE, fields_message, read_fields
+from gateway.twin import TwinRefused
+
+PROTOCOL_VIOLATION: Final = "08P01"
+NO_FUNCTION_CALLS: Final = UnsupportedSql(
+    Code.STATEMENT_UNSUPPORTED, "function calls by number", "write SELECT and the function"
+)
+_SUCCESS: Final = "00000"
+_HEADER: Final = 5  # of a message: its letter and its length
+
+
+class Severity(StrEnum):
+    """How bad it is: after `FATAL` the connection ends."""
+
+    ERROR = "ERROR"
+    FATAL = "FATAL"
+
+
+def is_fatal(raw: bytes) -> bool:
+    """Whether the connection ends after this error, which is whole as it came."""
+    return read_fields(raw[_HEADER:]).get("V") == Severity.FATAL
+
+
+def error_fields(
+    refusal: Refusal,
+    severity: Severity = Severity.ERROR,
+    *,
+    message: str | None = None,
+    sqlstate: str | None = None,
+) -> Mapping[str, str]:
+    """The fields of an ErrorResponse; `message` and `sqlstate` stand for what PostgreSQL says at this place."""
+    title, detail = refusal.title, refusal.detail or refusal.title
+    position = ""
+    if isinstance(refusal, TwinRefused) and not refusal.incident:
+        title, detail = detail, title
+        position = "" if refusal.position is None else str(refusal.position)
+    return MappingProxyType(
+        {
+            "S": severity,
+            "V": severity,
+            "C": sqlstate or refusal.sqlstate,
+            "M": _one_line(message or title),
+            "D": f"{refusal.code}: {detail}",
+            "H": refusal.hint,
+            "P": position,
+        }
+    )
+
+
+def error_message(
+    refusal: Refusal,
+    severity: Severity = Severity.ERROR,
+    *,
+    message: str | None = None,
+    sqlstate: str | None = None,
+) -> bytes:
+    """A refusal as an ErrorResponse."""
+    fields = error_fields(refusal, severity, message=message, sqlstate=sqlstate)
+    return fields_message(ERROR, fields)
+
+
+def malformed_message(malformed: Malformed) -> bytes:
+    """What is no message of the protocol ends the connection; the texts are ours and quote nothing of it."""
+    fatal = Severity.FATAL
+    detail = f"{Code.BAD_REQUEST}: {malformed}"
+    said = {"S": fatal, "V": fatal, "C": PROTOCOL_VIOLATION, "M": "protocol violation", "D": detail}
+    return fields_message(ERROR, said)
+
+
+def no_such_database(refusal: Refusal, database: str) -> bytes:
+    """A dataset that is not there, or not for this subject, as PostgreSQL says it of a database."""
+    line = f'database "{database}" does not exist'
+    return error_message(refusal, Severity.FATAL, message=line, sqlstate="3D000")
+
+
+def notice_message(line: str, detail: str = "") -> bytes:
+    """Something a client should know, and may ignore."""
+    said = {"S": "NOTICE", "V": "NOTICE", "C": _SUCCESS, "M": _one_line(line), "D": detail}
+    return fields_message(NOTICE, said)
+
+
+def refusal_of(error: Exception, emit: Emit) -> Refusal:
+    """Whatever was raised as a refusal: what was none is a bug of ours, or the operator's to set right."""
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, OperatorError):
+        return BackendUnavailable(Code.STATE_UNAVAILABLE, hint="the operator's log says why")
+    incident = secrets.token_hex(8)
+    emit(Crashed(incident, "".join(traceback.format_exception(error))))
+    return InternalError(incident)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,331 @@
+"""How a client comes in: from its first byte to being somebody, or to nothing at all.
+
+`entering` is a conversation (see `steps`) that ends with `Entered`, with the `Cancel` of a client that came for that
+alone, or with None, when the client was told why not, or is gone. After `Cancel` and None the connection is closed.
+After `Entered` the client has read that it is authenticated; what comes next is the rest of the start-up: parameters,
+the cancel key, and that the server is ready, or that there is no such database. An exception that leaves it is our bug.
+
+SCRAM is the one method that is offered, with and without TLS: what a listener sees of it lets nobody in. A password as it
+is, a token or a key, is asked for when the start-up says `gateway.login=token`, and inside TLS alone.
+
+INVARIANT: nothing that came before a TLS handshake is read after it.
+INVARIANT: `Entered` is made from what a log-in returned and nowhere else; each message is waited for in its turn.
+
+What a conversation without I/O asks of whoever does the I/O.
+
+A conversation is a generator. It yields a step, and is sent what the step asks for:
+
+- `Send(data)`: write these bytes. Sent back: anything.
+- `Read()`: sent back are the next bytes of the client, as many as came, at most 64 KiB; `b""` when it has gone.
+- `StartTls(answer, came)`: write `answer`, then shake hands as the server; `came` are bytes of the client's that belong
+  to the handshake already. Sent back is the ALPN name that was agreed on, or None. Nothing that was received before,
+  `came` apart, may be left over anywhere: whoever has such bytes ends the connection instead.
+- `Look(call)`: run `call()` in a thread that may wait. Sent back: anything; what it raises is thrown into the generator.
+
+How long a client may take for all of it is the driver's to say; it ends a conversation by `close()`.
+
+What a client sends before it is let in: packets first, which have no letter, and messages later.
+
+INVARIANT: a length is looked at before what it announces is waited for, so that never more is kept than the longest
+packet or message and what came with its end.
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias, TypeVar
+
+from gateway.auth import scram
+from gateway.auth.authenticator import Admitted
+from gateway.auth.issue import Claim
+from gateway.auth.scram_login import Logins
+from gateway.errors import Code, Refusal, SyntaxRefused, Unauthenticated
+from gateway.frontends.pgwire import sasl_messages as sasl
+from gateway.frontends.pgwire.error_response import (
+    PROTOCOL_VIOLATION,
+    Severity,
+    error_message,
+    malformed_message,
+)
+from gateway.frontends.pgwire.framing import HEADER, Malformed
+from gateway.frontends.pgwire.messages import PASSWORD
+from gateway.frontends.pgwire.startup_options import Wanted, read_settings
+from gateway.frontends.pgwire.startup_packets import (
+    MAJOR,
+    NEWEST_MINOR,
+    Cancel,
+    Startup,
+    Unspoken,
+    Wish,
+    read_packet,
+)
+from gateway.frontends.tls import POSTGRESQL
+from gateway.policy.subjects import Subject
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class StartTls:
+    answer: bytes
+    came: bytes = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    call: Callable[[], object] = field(repr=False)
+
+
+Step: TypeAlias = Send | Read | StartTls | Look
+Conversation: TypeAlias = Generator[Step, object, Found]
+
+
+def look(call: Callable[[], Found]) -> Conversation[Found]:
+    """What the call returns; it keeps its type, whatever the driver sends back."""
+    found: list[Found] = []
+    yield Look(lambda: found.append(call()))
+    return found[0]
+
+
+LONGEST_PACKET: Final = 10_000
+TLS_HANDSHAKE: Final = 0x16
+_LENGTH_BYTES: Final = 4
+_SHORTEST_PACKET: Final = 8
+
+
+class Dropped(Exception):
+    """The connection ends without a word: nobody is there, or nobody who speaks our protocol."""
+
+
+class Incoming:
+    """The client's bytes in order; `rest` is what came and was not read yet."""
+
+    def __init__(self) -> None:
+        self.rest = b""
+
+    def begins_with_tls(self) -> Conversation[bool]:
+        """Whether the client shakes hands without having asked."""
+        yield from self._until(1)
+        return self.rest[0] == TLS_HANDSHAKE
+
+    def packet(self) -> Conversation[bytes]:
+        """The next packet without its length."""
+        yield from self._until(_LENGTH_BYTES)
+        length = int.from_bytes(self.rest[:_LENGTH_BYTES])
+        if not _SHORTEST_PACKET <= length <= LONGEST_PACKET:
+            raise Dropped
+        yield from self._until(length)
+        return self._take(length)[_LENGTH_BYTES:]
+
+    def message(self, kind: int, longest: int) -> Conversation[bytes]:
+        """The body of the next message, which has to be of this kind."""
+        yield from self._until(1)
+        if self.rest[0] != kind:
+            raise Malformed("another message than the one that is waited for")
+        yield from self._until(HEADER)
+        length = int.from_bytes(self.rest[1:HEADER])
+        if not _LENGTH_BYTES <= length <= longest:
+            raise Malformed(f"a message of more than {longest} bytes, or of less than none")
+        yield from self._until(length + 1)
+        return self._take(length + 1)[HEADER:]
+
+    def _until(self, many: int) -> Conversation[None]:
+        while len(self.rest) < many:
+            came = yield Read()
+            if not isinstance(came, bytes) or not came:
+                raise Dropped
+            self.rest += came
+
+    def _take(self, many: int) -> bytes:
+        taken, self.rest = self.rest[:many], self.rest[many:]
+        return taken
+
+
+FRONT_END: Final = "pgwire"
+_YES, _NO = b"S", b"N"
+_LONGEST_SASL: Final = 4_096
+_LONGEST_PASSWORD: Final = 65_535
+
+
+@dataclass(frozen=True)
+class Entered:
+    """Somebody who was let in; `database` is as it was asked for, `rest` what came after the last message."""
+
+    name: str
+    subject: Subject
+    key_id: str | None
+    database: str
+    settings: Mapping[str, str]
+    minor: int
+    secure: bool
+    rest: bytes = field(default=b"", repr=False)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A start-up that was read: who wants in, to what, and how."""
+
+    startup: Startup
+    name: str
+    database: str
+    wanted: Wanted
+
+
+class _Told(Exception):
+    """The connection ends with this message."""
+
+    def __init__(self, message: bytes) -> None:
+        super().__init__()
+        self.message = message
+
+
+def entering(
+    logins: Logins[Subject], *, address: str, tls: bool, secure: bool = False
+) -> Conversation[Entered | Cancel | None]:
+    """Let in who can prove to be somebody. `tls` says that there is a certificate, `secure` that TLS is on already."""
+    incoming = Incoming()
+    try:
+        return (yield from _entering(incoming, logins, address, tls=tls, secure=secure))
+    except Dropped:
+        return None
+    except Malformed as malformed:
+        yield Send(malformed_message(malformed))
+    except Refusal as refusal:
+        yield Send(error_message(refusal, Severity.FATAL))
+    except _Told as told:
+        yield Send(told.message)
+    return None
+
+
+def _entering(
+    incoming: Incoming, logins: Logins[Subject], address: str, *, tls: bool, secure: bool
+) -> Conversation[Entered | Cancel | None]:
+    first, secure = yield from _first_packet(incoming, tls=tls, secure=secure)
+    if isinstance(first, Cancel):
+        return first
+    asked = _asked(first)
+    if first.negotiate:
+        yield Send(first.negotiate)
+    claim = Claim(asked.name, address, FRONT_END)
+    try:
+        if asked.wanted.token:
+            admitted = yield from _with_password(incoming, logins, claim, secure=secure)
+        else:
+            admitted = yield from _with_proof(incoming, logins, claim)
+    except Refusal as refusal:
+        raise _Told(_failed(refusal, claim)) from None
+    return Entered(
+        asked.name,
+        admitted.who,
+        admitted.key_id,
+        asked.database,
+        asked.wanted.settings,
+        first.minor,
+        secure,
+        incoming.rest,
+    )
+
+
+def _first_packet(
+    incoming: Incoming, *, tls: bool, secure: bool
+) -> Conversation[tuple[Startup | Cancel, bool]]:
+    """The packet that is no wish for encryption, and whether the connection is inside TLS."""
+    if not secure and (yield from incoming.begins_with_tls()):
+        yield from _shake_hands_at_once(incoming, tls=tls)
+        secure = True
+    wishes = frozenset[Wish]() if secure else frozenset(Wish)
+    while True:
+        packet = read_packet((yield from incoming.packet()), may_wish=wishes)
+        if isinstance(packet, Unspoken):
+            raise _Told(_unspoken(packet))
+        if not isinstance(packet, Wish):
+            return packet, secure
+        if packet is Wish.TLS and tls:
+            if incoming.rest:
+                raise Malformed("bytes that are not encrypted, after the request for TLS")
+            yield StartTls(_YES)
+            secure, wishes = True, frozenset()
+        else:
+            yield Send(_NO)
+            wishes -= {packet}
+
+
+def _shake_hands_at_once(incoming: Incoming, *, tls: bool) -> Conversation[None]:
+    """TLS without asking for it, as PostgreSQL 17 has it: only for who says that it is for PostgreSQL."""
+    if not tls:
+        raise Dropped
+    came, incoming.rest = incoming.rest, b""
+    if (yield StartTls(b"", came)) != POSTGRESQL:
+        raise Dropped
+
+
+def _asked(startup: Startup) -> _Asked:
+    name = startup.parameters.get("user", "")
+    if not name:
+        refusal = Unauthenticated(
+            Code.NO_CREDENTIALS,
+            "the start-up names no user",
+            "log in as a subject, with an API key",
+        )
+        line = "no PostgreSQL user name specified in startup packet"
+        raise _Told(error_message(refusal, Severity.FATAL, message=line))
+    database = startup.parameters.get("database", "") or name
+    return _Asked(startup, name, database, read_settings(startup.parameters))
+
+
+def _with_proof(
+    incoming: Incoming, logins: Logins[Subject], claim: Claim
+) -> Conversation[Admitted[Subject]]:
+    yield Send(sasl.OFFER)
+    first = sasl.read_first((yield from incoming.message(PASSWORD, _LONGEST_SASL)))
+    verifiers = yield from look(lambda: logins.scram.begin(claim.name))
+    challenge = scram.challenge(first, verifiers)
+    yield Send(sasl.continued(challenge.message))
+    last = yield from incoming.message(PASSWORD, _LONGEST_SASL)
+    logged_in = yield from look(lambda: logins.scram.finish(claim, challenge, last))
+    yield Send(sasl.final(logged_in.message) + sasl.OK)
+    return logged_in.admitted
+
+
+def _with_password(
+    incoming: Incoming, logins: Logins[Subject], claim: Claim, *, secure: bool
+) -> Conversation[Admitted[Subject]]:
+    if not secure:
+        refusal = Unauthenticated(
+            Code.NO_CREDENTIALS,
+            "`gateway.login=token` without TLS",
+            "connect with sslmode=require, or log in with an API key, which needs no TLS",
+        )
+        line = "a password as it is may be sent inside TLS alone"
+        raise _Told(error_message(refusal, Severity.FATAL, message=line))
+    yield Send(sasl.ASK_FOR_PASSWORD)
+    shown = sasl.read_password((yield from incoming.message(PASSWORD, _LONGEST_PASSWORD)))
+    admitted = yield from look(lambda: logins.password.log_in(claim, shown))
+    yield Send(sasl.OK)
+    return admitted
+
+
+def _failed(refusal: Refusal, claim: Claim) -> bytes:
+    """A log-in that failed as PostgreSQL says it; why it did is not in it."""
+    if refusal.code is Code.BAD_CREDENTIALS:
+        line = f'password authentication failed for user "{claim.name}"'
+        return error_message(refusal, Severity.FATAL, message=line)
+    if isinstance(refusal, SyntaxRefused):
+        return error_message(refusal, Severity.FATAL, sqlstate=PROTOCOL_VIOLATION)
+    return error_message(refusal, Severity.FATAL)
+
+
+def _unspoken(version: Unspoken) -> bytes:
+    said = f"unsupported frontend protocol {version.major}.{version.minor}"
+    refusal = SyntaxRefused(Code.BAD_REQUEST, said, "use a client of PostgreSQL 7.4 or newer")
+    line = f"{said}: server supports {MAJOR}.0 to {MAJOR}.{NEWEST_MINOR}"
+    return error_message(refusal, Severity.FATAL, message=line, sqlstate="0A000")

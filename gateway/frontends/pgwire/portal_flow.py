@@ -1,0 +1,157 @@
+"""Portals of questions on the twin: until rows are wanted, a statement of the gateway's stands there for each.
+
+It has the portal's name and the client's values, and gives these back as texts. So whether there may be such a portal,
+whether it is still there, and what is wrong with its values is PostgreSQL's to say, at the moment when it would.
+
+INVARIANT: nothing is asked for a portal that PostgreSQL would not run.
+"""
+
+from collections.abc import Generator, Mapping
+from typing import Final
+
+from gateway.frontends.pgwire import messages
+from gateway.frontends.pgwire.classify import Asking
+from gateway.frontends.pgwire.framing import HEADER
+from gateway.frontends.pgwire.messages import Bind, Execute, Named, Parse
+from gateway.frontends.pgwire.portals import Portal
+from gateway.frontends.pgwire.question_flow import (
+    FAILED,
+    OWN,
+    Ask,
+    Given,
+    Talk,
+    Work,
+    aborted,
+    failed,
+    first_rows,
+    next_message,
+    one_row,
+    reading_settings,
+    settings_read,
+    showing,
+    without_places,
+)
+
+_VIOLATION: Final = "08P01"
+_FORMATS: Final = frozenset({0, 1})  # text and binary
+
+# types of the parameters, and the message that describes the columns
+Described = tuple[tuple[int, ...], bytes]
+# the settings of the session, and the portal's values
+Opened = tuple[Mapping[str, str], tuple[str | None, ...]]
+
+
+def bound(talk: Talk, one: Portal) -> Work:
+    """A client bound a question."""
+    bind = one.bind
+    talk.to_twin += Named(b"S", bind.statement).write(messages.DESCRIBE) + messages.FLUSHING
+    described = yield from _described(talk)
+    if described is None:
+        return True
+    one.types, one.columns = described
+    wrong = _wrong_values(bind, len(one.types))
+    if wrong:
+        return (yield from _refused(talk, wrong))
+    leftover = Named(b"S", OWN).write(messages.CLOSE)
+    talk.to_twin += leftover + Parse(OWN, showing(one.types), one.types).write()
+    talk.to_twin += Bind(bind.portal, OWN, bind.formats, bind.values, ()).write()
+    talk.to_twin += leftover + messages.FLUSHING
+    closed = 0
+    while closed < 2:  # noqa: PLR2004 - before and after
+        kind, raw = yield from next_message()
+        if kind == messages.ERROR:
+            talk.to_client += without_places(raw)
+            return True
+        closed += kind == messages.CLOSE_COMPLETE
+    wrong = _wrong_formats(bind, one.columns)
+    if wrong:
+        return (yield from _refused(talk, wrong))
+    talk.to_client += messages.BOUND
+    return False
+
+
+def described(talk: Talk, one: Portal) -> Work:
+    """A client wants to know what the rows of a portal will be."""
+    name = Named(b"P", one.bind.portal)
+    talk.to_twin += name.write(messages.DESCRIBE) + messages.FLUSHING
+    kind, raw = yield from next_message()
+    if kind == messages.ERROR:
+        talk.to_client += raw
+        return True
+    if one.columns[0] == messages.ROW_DESCRIPTION:
+        talk.to_client += messages.with_formats(one.columns[HEADER:], one.bind.results)
+    else:
+        talk.to_client += one.columns
+    return False
+
+
+def portal(talk: Talk, one: Portal, asking: Asking, execute: Execute) -> Work:
+    """The first rows of a portal."""
+    opening = yield from opened(talk, one)
+    if opening is None:
+        return True
+    settings, values = opening
+    return (yield from first_rows(talk, one, execute, Ask(asking, settings, values, one.types)))
+
+
+def opened(talk: Talk, one: Portal) -> Generator[Ask | None, Given | None, Opened | None]:
+    """What stood for the portal goes, and leaves its values; None when there was an error, which is told."""
+    if talk.status == FAILED:
+        yield from aborted(talk)
+        return None
+    name = one.bind.portal
+    talk.to_twin += reading_settings() + Execute(name).write()
+    talk.to_twin += Named(b"P", name).write(messages.CLOSE) + messages.FLUSHING
+    settings = yield from settings_read(talk)
+    if settings is None:
+        return None
+    row = yield from one_row(talk, 1)
+    if row is None:
+        return None
+    return settings, tuple(value if value is None else value.decode() for value in row)
+
+
+def settled(talk: Talk) -> Work:
+    """Nothing, once everything before has been answered."""
+    del talk
+    yield from ()
+    return False
+
+
+def _described(talk: Talk) -> Generator[Ask | None, Given | None, Described | None]:
+    types: tuple[int, ...] = ()
+    while True:
+        kind, raw = yield from next_message()
+        if kind == messages.ERROR:
+            talk.to_client += raw
+            return None
+        if kind != messages.PARAMETER_DESCRIPTION:
+            return types, raw
+        types = messages.read_types(raw[HEADER:])
+
+
+def _wrong_values(bind: Bind, many: int) -> str:
+    """What PostgreSQL says of them."""
+    if len(bind.formats) > 1 and len(bind.formats) != len(bind.values):
+        return f"bind message has {len(bind.formats)} parameter formats but {len(bind.values)} parameters"
+    if len(bind.values) != many:
+        name = bind.statement.decode("utf-8", "replace")
+        return f'bind message supplies {len(bind.values)} parameters, but prepared statement "{name}" requires {many}'
+    return ""
+
+
+def _wrong_formats(bind: Bind, columns: bytes) -> str:
+    if columns[0] != messages.ROW_DESCRIPTION:
+        return ""
+    many = int.from_bytes(columns[HEADER : HEADER + 2])
+    unknown = next((one for one in bind.results if one not in _FORMATS), None)
+    if unknown is not None:
+        return f"unsupported format code: {unknown}"
+    if len(bind.results) > 1 and len(bind.results) != many:
+        return f"bind message has {len(bind.results)} result formats but query has {many} columns"
+    return ""
+
+
+def _refused(talk: Talk, line: str) -> Work:
+    said = {"S": "ERROR", "V": "ERROR", "C": _VIOLATION, "M": line}
+    return (yield from failed(talk, messages.fields_message(messages.ERROR, said), simple=False))

@@ -1,0 +1,152 @@
+"""EXECUTE: a question that was prepared before, by its name and with values.
+
+The twin says what has the name, of which types its parameters are, and what the arguments are as values of these: they
+are handed to a statement of ours in the same way, and come back as texts. Then it is a question like any other.
+
+INVARIANT: an argument becomes a value on the twin, where there is no data; no text of it is in any plan.
+INVARIANT: each EXECUTE of a question is asked, and charged, once; PREPARE runs and charges nothing.
+"""
+
+from collections.abc import Generator
+from typing import Final, TypeAlias
+
+from gateway.frontends.pgwire import messages
+from gateway.frontends.pgwire.classify import Asking, Calling, Preparing
+from gateway.frontends.pgwire.framing import Malformed
+from gateway.frontends.pgwire.messages import Bind, Execute, Named, Parse
+from gateway.frontends.pgwire.portal_flow import opened
+from gateway.frontends.pgwire.portals import Portal
+from gateway.frontends.pgwire.prepared_names import Recalled
+from gateway.frontends.pgwire.question_flow import (
+    FAILED,
+    OWN,
+    Ask,
+    Given,
+    Talk,
+    Work,
+    all_rows,
+    first_rows,
+    next_message,
+    one_row,
+    plain,
+    reading_settings,
+    settings_read,
+    showing,
+    until_ready,
+    without_places,
+)
+
+_CALL: Final = b"gateway: its own call"
+_NAMES: Final = b"SELECT name, statement, from_sql::int FROM pg_catalog.pg_prepared_statements"
+_CLOSED: Final = 5  # of ours: two before, three after
+
+# what is to be asked; or whether an error was told: if none was, the twin answers
+Found: TypeAlias = Ask | bool
+
+
+def in_query(talk: Talk, recalled: Recalled, part: Preparing | Calling) -> Work:
+    """A statement of a simple query that goes by a name."""
+    if isinstance(part, Preparing):
+        return (yield from plain(talk, recalled.told(part)))
+    if talk.status == FAILED:
+        return (yield from plain(talk, part.text))
+    found = yield from _found(talk, recalled, part, messages.SYNCING)
+    if isinstance(found, Ask):
+        return (yield from all_rows(talk, found, part.text))
+    return found or (yield from plain(talk, part.text))
+
+
+def portal(talk: Talk, recalled: Recalled, one: Portal, called: Calling, execute: Execute) -> Work:
+    """The first rows of a portal over an EXECUTE."""
+    if (yield from opened(talk, one)) is None:
+        return True
+    found = yield from _found(talk, recalled, called, messages.FLUSHING)
+    if found is True:
+        return True
+    return (yield from first_rows(talk, one, execute, found or None))
+
+
+def refreshed(talk: Talk, recalled: Recalled, end: bytes = messages.FLUSHING) -> Work:
+    """Ask the twin for the names that it has."""
+    leftover = Named(b"S", OWN).write(messages.CLOSE)
+    talk.to_twin += leftover + Parse(OWN, _NAMES).write() + Bind(OWN, OWN, (), (), ()).write()
+    # a portal outlives its statement, up to the end of the transaction
+    talk.to_twin += Execute(OWN).write() + Named(b"P", OWN).write(messages.CLOSE) + leftover + end
+    came, closed = bytearray(), 0  # a long row comes in parts
+    while closed < 3:  # noqa: PLR2004 - one before, two after
+        kind, raw = yield from next_message()
+        if kind == messages.ERROR:
+            talk.to_client += without_places(raw)
+            yield from _ended(talk, end)
+            return True
+        if kind == messages.DATA_ROW:
+            came += raw
+        closed += kind == messages.CLOSE_COMPLETE
+    yield from _ended(talk, end)
+    rows = messages.read_rows(bytes(came))
+    recalled.refresh([(name or b"", text or b"", by == b"1") for name, text, by in rows])
+    return False
+
+
+def _found(
+    talk: Talk, recalled: Recalled, called: Calling, end: bytes
+) -> Generator[Ask | None, Given | None, Found]:
+    if recalled.stale and (yield from refreshed(talk, recalled, end)):
+        return True
+    prepared = recalled.get(called.name)
+    if prepared is None or not isinstance(prepared.asking, Asking):
+        return False
+    talk.to_twin += reading_settings() + Named(b"S", called.name).write(messages.DESCRIBE) + end
+    settings = yield from settings_read(talk)
+    types = None if settings is None else (yield from _types(talk))
+    yield from _ended(talk, end)
+    if settings is None or types is None:
+        return True
+    if len(types) != called.count:
+        return False  # PostgreSQL says what is wrong with that, before it looks at the tables
+    values: tuple[str | None, ...] = ()
+    if called.arguments:
+        talk.to_twin += _evaluating(called, types) + end
+        row = yield from one_row(talk, _CLOSED)
+        yield from _ended(talk, end)
+        if row is None:
+            return True
+        values = tuple(one if one is None else one.decode() for one in row)
+    return Ask(prepared.asking, settings, values, types)
+
+
+def _evaluating(called: Calling, types: tuple[int, ...]) -> bytes:
+    """The arguments as PostgreSQL hands them to a statement with parameters of these types."""
+    closing = [Named(b"S", name).write(messages.CLOSE) for name in (_CALL, OWN)]
+    return b"".join(
+        [
+            *closing,
+            Parse(OWN, showing(types), types).write(),
+            Parse(_CALL, b'EXECUTE "' + OWN + b'"' + called.arguments).write(),
+            Bind(OWN, _CALL, (), (), ()).write(),
+            Execute(OWN).write(),
+            Named(b"P", OWN).write(messages.CLOSE),
+            *closing,
+        ]
+    )
+
+
+def _types(talk: Talk) -> Generator[Ask | None, Given | None, tuple[int, ...] | None]:
+    """Of the parameters of a prepared statement; None when there was an error, which is told."""
+    types: tuple[int, ...] = ()
+    while True:
+        kind, raw = yield from next_message()
+        if kind == messages.ERROR:
+            talk.to_client += without_places(raw)
+            return None
+        if kind == messages.PARAMETER_DESCRIPTION:
+            types = messages.read_types(raw[5:])
+        elif kind in {messages.ROW_DESCRIPTION, messages.NO_DATA}:
+            return types
+        else:
+            raise Malformed("a description was expected")
+
+
+def _ended(talk: Talk, end: bytes) -> Generator[Ask | None, Given | None, None]:
+    if end == messages.SYNCING:
+        yield from until_ready(talk)

@@ -1,0 +1,77 @@
+"""A question on the wire as the pipeline takes it: its terms are settings of the session."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final, TypeVar
+
+from gateway.binding.text.classify import Kind
+from gateway.errors import Code, SyntaxRefused
+from gateway.frontends.pgwire.question_flow import Ask
+from gateway.requests.request import Accuracy, Request
+from gateway.units import Epsilon, UnitError
+
+_PAIR: Final = re.compile(r"\s*([a-z_]+)\s*[=:\s]\s*([^\s,;=]+)\s*(?:[,;]|$|\s)")
+_LONGEST: Final = 200
+_HINT: Final = (
+    "SET gateway.epsilon = '0.1'; SET gateway.accuracy = 'margin=30, confidence=0.95';"
+    " SET gateway.fresh = on"
+)
+# as PostgreSQL reads a boolean: what a word begins with will do, as far as it is clear
+_ON: Final = frozenset({"on", "1", "t", "tr", "tru", "true", "y", "ye", "yes"})
+_OFF: Final = frozenset({"off", "of", "0", "f", "fa", "fal", "fals", "false", "n", "no"})
+
+Read = TypeVar("Read")
+
+
+def request_of(ask: Ask, dataset: str, address: str) -> Request:
+    """The request, or the refusal of a setting that says nothing."""
+    settings, statement = ask.settings, ask.asking.statement
+    try:
+        epsilon = _read(settings, "gateway.epsilon", Epsilon.parse)
+        accuracy = _read(settings, "gateway.accuracy", accuracy_of)
+        fresh = _read(settings, "gateway.fresh", fresh_of) or False
+    except UnitError as error:
+        raise SyntaxRefused(
+            Code.BAD_REQUEST,
+            f"a setting of the session: {error}",
+            _HINT,
+        ) from None
+    return Request(
+        statement.query if statement.kind is Kind.EXPLAIN else statement.text,
+        dataset,
+        settings.get("gateway.purpose"),
+        epsilon,
+        ask.values,
+        ask.types,
+        address=address,
+        accuracy=accuracy,
+        zone=settings["timezone"],
+        fresh=fresh,
+    )
+
+
+def _read(settings: Mapping[str, str], name: str, read: Callable[[str], Read]) -> Read | None:
+    return read(settings[name]) if name in settings else None
+
+
+def fresh_of(text: str) -> bool:
+    """Read a boolean as PostgreSQL reads those of its own settings."""
+    word = text.lower()
+    if word not in _ON | _OFF:
+        raise UnitError("`gateway.fresh` is `on` or `off`")
+    return word in _ON
+
+
+def accuracy_of(text: str) -> Accuracy:
+    """Read `margin=30, confidence=0.95`."""
+    said, place = dict[str, str](), 0
+    while place < len(text) <= _LONGEST:
+        pair = _PAIR.match(text, place)
+        if pair is None or pair[1] in said:
+            break
+        said[pair[1]], place = pair[2], pair.end()
+    known = set(Accuracy.__dataclass_fields__)
+    if place < len(text) or not said or not set(said) <= known:
+        names = ", ".join(f"`{name}`" for name in Accuracy.__dataclass_fields__)
+        raise UnitError(f"`gateway.accuracy` is pairs such as `margin=30`, of {names}")
+    return Accuracy.parse(said)

@@ -1,0 +1,106 @@
+"""The first packets of a connection as values: wishes for encryption, a cancel request, or the start-up itself."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+
+from gateway.frontends.pgwire.framing import Malformed, framed
+from gateway.frontends.pgwire.messages import NEGOTIATE, Reader
+
+MAJOR: Final = 3
+NEWEST_MINOR: Final = 2
+MOST_PARAMETERS: Final = 64
+_NOT_A_VERSION: Final = 1234  # as a major number: the packet wants something else
+_CANCEL, _TLS, _GSS = 5678, 5679, 5680
+_SHORTEST_SECRET, _LONGEST_SECRET = 4, 256
+_PROTOCOL_OPTION: Final = "_pq_."
+
+
+class Wish(Enum):
+    """How a client would like the connection to be encrypted."""
+
+    TLS = "TLS"
+    GSS = "GSS"
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Somebody wants what a connection does to be stopped, and says which."""
+
+    pid: int
+    secret: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unspoken:
+    """A version that nobody here speaks."""
+
+    major: int
+    minor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Startup:
+    """Who wants in, and how; `minor` is one that we speak, `negotiate` tells the client of it."""
+
+    minor: int
+    parameters: Mapping[str, str]
+    negotiate: bytes = b""
+
+
+def read_packet(body: bytes, *, may_wish: frozenset[Wish]) -> Wish | Cancel | Startup | Unspoken:
+    """What a packet wants. A wish that may not be had any more is an unspoken version, as in PostgreSQL."""
+    reader = Reader(body)
+    major, minor = reader.int16(), reader.int16()
+    if major == _NOT_A_VERSION:
+        if minor == _CANCEL:
+            return _cancel(reader, len(body))
+        wish = {_TLS: Wish.TLS, _GSS: Wish.GSS}.get(minor)
+        if wish in may_wish:
+            reader.end()
+            return wish
+    if major != MAJOR:
+        return Unspoken(major, minor)
+    return _startup(reader, minor)
+
+
+def _cancel(reader: Reader, length: int) -> Cancel:
+    pid, rest = reader.int32(), length - 8
+    if not _SHORTEST_SECRET <= rest <= _LONGEST_SECRET:
+        raise Malformed("a cancel request with a key of an impossible length")
+    return Cancel(pid, reader.take(rest))
+
+
+def _startup(reader: Reader, minor: int) -> Startup:
+    parameters: dict[str, str] = {}
+    unknown: list[str] = []
+    for _ in range(MOST_PARAMETERS + 1):
+        name = _text(reader)
+        if not name:
+            break
+        value = _text(reader)
+        if name.startswith(_PROTOCOL_OPTION):
+            unknown.append(name)
+        else:
+            parameters[name] = value
+    else:
+        raise Malformed(f"more than {MOST_PARAMETERS} start-up parameters")
+    reader.end()
+    spoken = min(minor, NEWEST_MINOR)
+    negotiate = _negotiate(spoken, unknown) if unknown or spoken != minor else b""
+    return Startup(spoken, MappingProxyType(parameters), negotiate)
+
+
+def _negotiate(minor: int, unknown: Sequence[str]) -> bytes:
+    """Says the version that is spoken, whole as PostgreSQL does, and what was not understood."""
+    body = (MAJOR << 16 | minor).to_bytes(4) + len(unknown).to_bytes(4)
+    return framed(NEGOTIATE, body + b"".join(name.encode() + b"\0" for name in unknown))
+
+
+def _text(reader: Reader) -> str:
+    try:
+        return reader.string().decode()
+    except UnicodeDecodeError:
+        raise Malformed("a start-up parameter that is not UTF-8") from None

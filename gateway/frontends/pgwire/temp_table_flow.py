@@ -1,0 +1,295 @@
+"""CREATE TEMP TABLE … AS and SELECT … INTO TEMP: an answer is asked for once, and read for nothing from then on.
+
+Its rows come as texts, and go back to the twin as settings of the client's own session (see `gateway.binding.text.temp_tables`).
+
+INVARIANT: what is kept was released, and paid for, or came from the twin, which has nothing else; no right is given for
+it, and no other session can see that it is there.
+
+The answers that a connection keeps under names, as far as its transactions stand.
+
+INVARIANT: what a transaction kept is gone when it is undone; all answers of a connection together have a limit.
+"""
+
+from collections.abc import Generator, Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from gateway.binding.text.temp_tables import GiveUp, Keep, Kept
+from gateway.errors import Code, LimitExceeded, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.frontends.pgwire import messages
+from gateway.frontends.pgwire.classify import GivingUp, KeepingOne
+from gateway.frontends.pgwire.framing import HEADER, framed
+from gateway.frontends.pgwire.messages import Bind, Execute, Named, Parse
+from gateway.frontends.pgwire.portal_flow import opened
+from gateway.frontends.pgwire.portals import Portal
+from gateway.frontends.pgwire.question_flow import (
+    FAILED,
+    OWN,
+    Ask,
+    Given,
+    Talk,
+    Work,
+    answered,
+    asked_once,
+    failed,
+    next_message,
+    one_row,
+    plain,
+    reading_settings,
+    ready_to_run,
+    refused,
+    running,
+    settings_read,
+    until_ready,
+    without_places,
+)
+
+MOST_BYTES: Final = 16 * 1024 * 1024
+MOST_ANSWERS: Final = 64
+MOST_ROWS: Final = 100_000
+_ENDING: Final = frozenset({b"DISCARD ALL", b"DISCARD TEMP"})
+_IDLE: Final = ord("I")
+
+
+class Keeping:
+    """By their names; a dictionary is never changed, but another one takes its place."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, Kept] = {}
+        self._settled: dict[str, Kept] = {}
+        self._undone = False
+        self._number = 0
+
+    def next_number(self) -> int:
+        self._number += 1
+        return self._number
+
+    def room(self) -> int:
+        """How many bytes more there may be; what is undone later counts up to then."""
+        return MOST_BYTES - sum(one.size for one in self.answers.values())
+
+    def keep(self, name: str, one: Kept) -> None:
+        self.answers = {**self.answers, name: one}
+
+    def give_up(self, names: tuple[str, ...]) -> None:
+        self.answers = {name: one for name, one in self.answers.items() if name not in names}
+
+    def heard(self, kind: int, raw: bytes) -> None:
+        """What the twin says of statements and transactions."""
+        if kind == messages.ERROR:
+            self._undone = True
+        elif kind == messages.COMMAND_COMPLETE:
+            tag = raw[5:-1]
+            if tag in _ENDING:
+                self.answers = {}
+            elif tag in {b"COMMIT", b"ROLLBACK"}:
+                self._undone = tag == b"ROLLBACK"
+        elif kind == messages.READY and raw[5] == _IDLE:
+            if self._undone:
+                self.answers = self._settled
+            self._settled, self._undone = self.answers, False
+
+
+_LEFTOVER: Final = Named(b"S", OWN).write(messages.CLOSE)
+_BIND: Final = Bind(OWN, OWN, (), (), ())
+_FIELD: Final = 18  # bytes of a column's description after its name
+
+
+@dataclass(frozen=True, slots=True)
+class _Came:
+    """Names of columns, their types by number and modifier, and the rows."""
+
+    names: tuple[str, ...]
+    types: tuple[tuple[int, int], ...]
+    rows: list[tuple[bytes | None, ...]]
+    size: int
+
+
+def in_query(talk: Talk, keeping: Keeping, part: KeepingOne | GivingUp) -> Work:
+    """In a simple query."""
+    if talk.status == FAILED:
+        return (yield from plain(talk, part.text))
+    if isinstance(part, GivingUp):
+        return (yield from _given_up(talk, keeping, part.what, messages.SYNCING))
+    talk.to_twin += reading_settings() + messages.SYNCING
+    settings = yield from settings_read(talk)
+    yield from until_ready(talk)
+    if settings is None:
+        return True
+    return (yield from _kept(talk, keeping, part, Ask(part.inner, settings), messages.SYNCING))
+
+
+def portal(talk: Talk, keeping: Keeping, one: Portal, part: KeepingOne | GivingUp) -> Work:
+    """Over the extended protocol."""
+    opening = yield from opened(talk, one)
+    if opening is None:
+        return True
+    one.started = True
+    if isinstance(part, GivingUp):
+        return (yield from _given_up(talk, keeping, part.what, messages.FLUSHING))
+    ask = Ask(part.inner, opening[0])
+    return (yield from _kept(talk, keeping, part, ask, messages.FLUSHING))
+
+
+def _kept(talk: Talk, keeping: Keeping, part: KeepingOne, ask: Ask, end: bytes) -> Work:
+    keep = part.what
+    if keep.name in keeping.answers:
+        return (yield from _there_already(talk, keep, end))
+    if len(keeping.answers) >= MOST_ANSWERS:
+        full = LimitExceeded(
+            Code.TWIN_LIMIT, f"more than {MOST_ANSWERS} answers are kept", "DROP TABLE one"
+        )
+        return (yield from refused(talk, full, simple=end == messages.SYNCING))
+    sent = Parse(OWN, part.text_of_query).write() + _BIND.write()
+    if not part.plain:
+        outcome = yield from answered(ask)
+        if isinstance(outcome, Refusal):
+            return (yield from refused(talk, outcome, simple=end == messages.SYNCING))
+        ready = ready_to_run(talk, ask, outcome)
+        sent = sent if ready is None else running(ready, OWN, ())
+    came = yield from _rows(talk, sent, keeping.room(), end)
+    if came is None:
+        return True
+    if not isinstance(came, Refusal):
+        fault = _fault(keep, came)
+        if fault is None:
+            return (yield from _stored(talk, keeping, keep, came, end))
+        came = fault
+    return (yield from refused(talk, came, simple=end == messages.SYNCING))
+
+
+def _there_already(talk: Talk, keep: Keep, end: bytes) -> Work:
+    if keep.unless_there:
+        talk.to_client += _complete("CREATE TABLE AS")
+        return False
+    return (yield from _error(talk, "42P07", f'relation "{keep.name}" already exists', end))
+
+
+def _rows(
+    talk: Talk, sent: bytes, room: int, end: bytes
+) -> Generator[Ask | None, Given | None, _Came | Refusal | None]:
+    """What a statement gives, described; None when there was an error, which is told."""
+    closing = b"".join(Named(what, OWN).write(messages.CLOSE) for what in (b"P", b"S"))
+    talk.to_twin += _LEFTOVER + sent + Named(b"P", OWN).write(messages.DESCRIBE)
+    talk.to_twin += Execute(OWN, MOST_ROWS + 1).write() + closing + end
+    described, came, closed, size = b"", bytearray(), 0, 0
+    while closed < 3:  # noqa: PLR2004 - the leftover, a portal and a statement
+        kind, raw = yield from next_message()
+        if kind == messages.ERROR:
+            talk.to_client += without_places(raw)
+            yield from _ended(talk, end)
+            return None
+        if kind == messages.ROW_DESCRIPTION:
+            described = raw[HEADER:]
+        elif kind == messages.DATA_ROW:
+            size += len(raw)
+            came += raw if size <= room else b""
+        closed += kind == messages.CLOSE_COMPLETE
+    yield from _ended(talk, end)
+    if size > room:
+        return LimitExceeded(
+            Code.TWIN_LIMIT,
+            "an answer that is too large to be kept",
+            "keep fewer rows, or DROP TABLE others",
+        )
+    rows = list(messages.read_rows(bytes(came)))
+    if len(rows) > MOST_ROWS:
+        return LimitExceeded(Code.TWIN_LIMIT, f"an answer of more than {MOST_ROWS} rows")
+    return _Came(*_columns(described), rows, size)
+
+
+def _columns(described: bytes) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
+    reader = messages.Reader(described)
+    names, types = list[str](), list[tuple[int, int]]()
+    for _ in range(reader.int16() if described else 0):
+        names.append(reader.string().decode())
+        rest = reader.take(_FIELD)
+        types.append((int.from_bytes(rest[6:10]), int.from_bytes(rest[12:16], signed=True)))
+    return tuple(names), tuple(types)
+
+
+def _fault(keep: Keep, came: _Came) -> Refusal | None:
+    names = _names(keep, came)
+    if len(keep.columns) > len(came.names):
+        return SyntaxRefused(Code.SQL_SYNTAX, "more names than columns")
+    if len(set(names)) < len(names):
+        return SyntaxRefused(Code.SQL_SYNTAX, "two columns of one name", "give each a name: … AS n")
+    if not names:
+        return UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "an answer without columns")
+    return None
+
+
+def _names(keep: Keep, came: _Came) -> tuple[str, ...]:
+    return keep.columns + came.names[len(keep.columns) :]
+
+
+def _stored(talk: Talk, keeping: Keeping, keep: Keep, came: _Came, end: bytes) -> Work:
+    """The rows as settings; the name means them from then on."""
+    types = ", ".join(f"pg_catalog.format_type({of}, {modifier})" for of, modifier in came.types)
+    talk.to_twin += asked_once(Parse(OWN, f"SELECT {types}".encode()), _BIND) + end
+    named = yield from one_row(talk)
+    yield from _ended(talk, end)
+    if named is None:
+        return True
+    columns = tuple(
+        (name, (of or b"").decode()) for name, of in zip(_names(keep, came), named, strict=True)
+    )
+    one = Kept(keeping.next_number(), columns, came.size)
+    for place, setting in enumerate(one.settings()):
+        literal = _array(row[place] for row in came.rows).replace(b"'", b"''")
+        talk.to_twin += asked_once(
+            Parse(OWN, b"SET %s = '%s'" % (setting.encode(), literal)), _BIND
+        )
+    talk.to_twin += end
+    if (yield from one_row(talk, 2 * len(columns))) is None:
+        yield from _ended(talk, end)
+        return True
+    keeping.keep(keep.name, one)
+    yield from _ended(talk, end)
+    talk.to_client += _complete(f"SELECT {len(came.rows)}")
+    return False
+
+
+def _given_up(talk: Talk, keeping: Keeping, what: GiveUp, end: bytes) -> Work:
+    there = [keeping.answers[name] for name in what.names if name in keeping.answers]
+    missing = [name for name in what.names if name not in keeping.answers]
+    if missing and not what.if_there:
+        return (yield from _error(talk, "42P01", f'table "{missing[0]}" does not exist', end))
+    settings = [setting for one in there for setting in one.settings()]
+    for setting in settings:
+        talk.to_twin += asked_once(Parse(OWN, f"SET {setting} = ''".encode()), _BIND)
+    if settings:
+        talk.to_twin += end
+        if (yield from one_row(talk, 2 * len(settings))) is None:
+            yield from _ended(talk, end)
+            return True
+        keeping.give_up(what.names)
+        yield from _ended(talk, end)
+    talk.to_client += _complete("DROP TABLE")
+    return False
+
+
+def _error(talk: Talk, sqlstate: str, line: str, end: bytes) -> Work:
+    fields = {"S": "ERROR", "V": "ERROR", "C": sqlstate, "M": line}
+    error = messages.fields_message(messages.ERROR, fields)
+    return (yield from failed(talk, error, simple=end == messages.SYNCING))
+
+
+def _complete(tag: str) -> bytes:
+    return framed(messages.COMMAND_COMPLETE, tag.encode() + b"\0")
+
+
+def _array(texts: Iterable[bytes | None]) -> bytes:
+    """In PostgreSQL's form of an array."""
+    return b"{" + b",".join(map(_element, texts)) + b"}"
+
+
+def _element(text: bytes | None) -> bytes:
+    if text is None:
+        return b"NULL"
+    return b'"' + text.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + b'"'
+
+
+def _ended(talk: Talk, end: bytes) -> Generator[Ask | None, Given | None, None]:
+    if end == messages.SYNCING:
+        yield from until_ready(talk)

@@ -1,0 +1,68 @@
+"""What the REST interface can ask the gateway to do: a handful of functions, wired in `app.py`."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+from gateway.auth.authenticator import Authenticator
+from gateway.budget.report import Standing
+from gateway.events import Emit
+from gateway.frontends.workers import Workers
+from gateway.policy.subjects import Subject
+from gateway.requests.request import Answer, Estimate, PastQuestion, Request
+from gateway.trail.search import Wanted
+from gateway.trail.verify import Verdict
+
+_WORKERS: Final = 8
+
+
+@dataclass(frozen=True)
+class PolicyDoor:
+    """Check what the policy files say now, or put it in force; both tell it as JSON."""
+
+    check: Callable[[], Mapping[str, Any]]
+    reload: Callable[[str], Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class SubjectDoor:
+    """List subjects; suspend and resume them: a name, a dataset or None for all, and who does it."""
+
+    subjects: Callable[[], Sequence[Mapping[str, Any]]]
+    suspend: Callable[[str, str | None, str], Sequence[str]]
+    resume: Callable[[str, str | None, str], Sequence[str]]
+
+
+@dataclass(frozen=True)
+class QuestionDoor:
+    """Ask, and look at what can be asked. All of it waits for databases: call it from a thread that may.
+
+    The event of `answer` is set when nobody waits any more; its source query is then cancelled.
+    `accounts` are those of a question's path; without a dataset, of the only one the subject has.
+    """
+
+    answer: Callable[[Subject, Request, threading.Event], Answer]
+    estimate: Callable[[Subject, Request], Estimate]
+    accounts: Callable[[Subject, str | None], Sequence[Standing]]
+    datasets: Callable[[Subject], Mapping[str, Any]]
+    queries: Callable[[Subject, int, str | None], Sequence[PastQuestion]]
+    require_ready: Callable[[], None] = lambda: None
+
+
+@dataclass(frozen=True)
+class Doors:
+    authenticator: Authenticator[Subject]
+    accounts: Callable[[], Sequence[Standing]]
+    accounts_of: Callable[[Subject], Sequence[Standing]]
+    records: Callable[[int, Wanted], Sequence[Mapping[str, Any]]]
+    verify_trail: Callable[[], Verdict]
+    require_ready: Callable[[], None]
+    metrics: Callable[[], bytes]
+    metrics_type: str
+    emit: Emit
+    policies: PolicyDoor | None = None
+    questions: QuestionDoor | None = None
+    subjects: SubjectDoor | None = None
+    workers: Workers = field(default_factory=partial(Workers, _WORKERS))

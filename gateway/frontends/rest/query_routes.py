@@ -1,0 +1,180 @@
+"""The endpoints for questions: ask, ask what it would cost, what can be asked about, what was asked."""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from types import UnionType
+from typing import Annotated, Any, Final
+
+from fastapi import Depends, FastAPI, Query
+from fastapi import Request as HttpRequest
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from gateway.errors import BackendUnavailable, Code
+from gateway.frontends.rest.auth import caller
+from gateway.frontends.rest.concurrency import UnderWay
+from gateway.frontends.rest.content_type import Format, format_of
+from gateway.frontends.rest.gateway_api import Doors, QuestionDoor
+from gateway.frontends.rest.json_reader import parse_body, receive_body
+from gateway.frontends.rest.json_response import AsciiJson
+from gateway.frontends.rest.request_body import QueryBody, body_of, request_of
+from gateway.frontends.rest.response import Sending, told_answer
+from gateway.frontends.rest.schemas import (
+    QUESTION,
+    AnswerShape,
+    DatasetsShape,
+    EstimateShape,
+    QueriesShape,
+)
+from gateway.policy.subjects import Subject
+from gateway.requests.answer_json import estimate_json, past_json
+from gateway.requests.request import Request
+
+_SMALL: Final = 4 * 1024  # bytes; the worst of that size takes some milliseconds
+_TAGS: list[Any] = ["questions"]  # FastAPI's own type
+
+
+# the other formats of an answer, as OpenAPI says it
+_STREAMS: dict[str, Any] = {
+    Format.CSV.value: {"schema": {"type": "string"}},
+    Format.ARROW.value: {"schema": {"type": "string", "format": "binary"}},
+}
+_IDEMPOTENCY: dict[str, Any] = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "description": "the same question under the same key is never charged twice",
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+}
+
+
+class HistoryQuery(BaseModel):
+    """Which of one's own questions: the newest, or those before one of them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    limit: Annotated[int, Field(ge=1, le=1000)] = 100
+    before: Annotated[str | None, Field(min_length=1, max_length=64, description="a query_id")] = (
+        None
+    )
+
+
+def add_questions(app: FastAPI, doors: Doors) -> None:
+    authenticated = caller(doors.authenticator)
+    under_way = UnderWay(doors.workers)
+
+    async def received(
+        http: HttpRequest, subject: Annotated[Subject, Depends(authenticated)]
+    ) -> bytes:
+        """After the key was looked at: nobody else learns what an endpoint takes, or has a body held."""
+        del subject
+        return await receive_body(http)
+
+    async def asked(body: Annotated[bytes, Depends(received)]) -> QueryBody:
+        """In a thread when it is large and takes its time; going there and back takes longer than most."""
+        if len(body) <= _SMALL:
+            return body_of(parse_body(body))
+        return await run_in_threadpool(lambda: body_of(parse_body(body)))
+
+    caller_of = Annotated[Subject, Depends(authenticated)]
+    body_of_caller = Annotated[QueryBody, Depends(asked)]
+
+    @app.post(
+        "/v1/query",
+        tags=_TAGS,
+        response_class=AsciiJson,
+        **_with_body(AnswerShape | EstimateShape, _IDEMPOTENCY, formats=_STREAMS),
+    )
+    async def query(http: HttpRequest, subject: caller_of, body: body_of_caller) -> Response:
+        """Ask a question in SQL; the answer is noisy, and its price is taken from your budget.
+
+        Rows come as JSON, or by the header `Accept` as CSV or as an Arrow stream.
+        """
+        door, request = _door(doors), request_of(body, http)
+        if body.dry_run:
+            work = _estimating(door, subject, request)
+        else:
+            wanted = format_of(http.headers.get("accept"))
+            # before HTTP/1.1 a body that broke off looks like one that came to its end
+            whole = http.scope.get("http_version") == "1.0"
+            sending = None if whole else partial(under_way.sent, subject.name)
+            work = _answering(door, subject, request, wanted, sending)
+        return await under_way.work(subject.name, http, work)
+
+    @app.post("/v1/estimate", tags=_TAGS, **_with_body(EstimateShape))
+    async def estimate(http: HttpRequest, subject: caller_of, body: body_of_caller) -> Response:
+        """What a question would cost and how wide its noise would be; no data is touched."""
+        work = _estimating(_door(doors), subject, request_of(body, http))
+        return await under_way.work(subject.name, http, work)
+
+    @app.get("/v1/datasets", tags=_TAGS, responses=_answers(DatasetsShape))
+    def datasets(subject: caller_of) -> AsciiJson:
+        """The tables and columns that you may use, and for what."""
+        return AsciiJson(dict(_door(doors).datasets(subject)))
+
+    @app.get("/v1/queries", tags=_TAGS, responses=_answers(QueriesShape))
+    def queries(subject: caller_of, wanted: Annotated[HistoryQuery, Query()]) -> AsciiJson:
+        """Your own questions, newest first."""
+        past = _door(doors).queries(subject, wanted.limit, wanted.before)
+        return AsciiJson({"queries": [past_json(one) for one in past]})
+
+
+def _answering(
+    door: QuestionDoor,
+    subject: Subject,
+    request: Request,
+    wanted: Format,
+    sending: Sending | None,
+) -> Callable[[threading.Event], Response]:
+    def work(gone: threading.Event) -> Response:
+        answer = door.answer(subject, request, gone)
+        return told_answer(door, subject, request.dataset, answer, wanted, sending)
+
+    return work
+
+
+def _estimating(
+    door: QuestionDoor, subject: Subject, request: Request
+) -> Callable[[threading.Event], Response]:
+    def work(gone: threading.Event) -> Response:
+        del gone  # no source is asked
+        found = door.estimate(subject, replace(request, idempotency=None))
+        return AsciiJson(estimate_json(found))
+
+    return work
+
+
+def _with_body(
+    shape: type[BaseModel] | UnionType,
+    *headers: dict[str, Any],
+    formats: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The body is read by us, so FastAPI is told what it looks like."""
+    body = {
+        "required": True,
+        "content": {
+            "application/json": {
+                "schema": QueryBody.model_json_schema(),
+                "example": QUESTION,
+            }
+        },
+    }
+    responses = _answers(shape)
+    responses[200]["content"] = dict(formats or {})
+    return {
+        "responses": responses,
+        "openapi_extra": {"requestBody": body, "parameters": list(headers)},
+    }
+
+
+def _answers(shape: type[BaseModel] | UnionType) -> dict[int | str, dict[str, Any]]:
+    return {200: {"model": shape}}
+
+
+def _door(doors: Doors) -> QuestionDoor:
+    if doors.questions is None:
+        raise BackendUnavailable(Code.STATE_UNAVAILABLE, "no dataset is open for questions")
+    return doors.questions

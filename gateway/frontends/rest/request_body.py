@@ -1,0 +1,205 @@
+"""What a body of `/v1/query` and `/v1/estimate` may say, and the request it makes.
+
+INVARIANT: a price is read as the decimal it was written as, and is more than nothing.
+
+What a body may say of the accuracy that it wants, instead of a price.
+"""
+
+import hashlib
+import json
+from dataclasses import astuple
+from typing import Annotated, Any, Final
+
+from fastapi import Request as HttpRequest
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+
+from gateway.frontends.rest.json_reader import Json, Number, malformed, shown
+from gateway.requests.request import Accuracy, Request
+from gateway.units import Epsilon, UnitError
+
+_NUMBER: Final = {"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "null"}]}
+_ABOUT: Final = {
+    "margin": "by how much a noisy cell may be off; of quantiles by how many ranks",
+    "relative": "the same as a part of the value, for values of `floor` at least",
+    "floor": "goes with `relative`",
+    "rows": "for AVG: how many rows a group has at least",
+    "confidence": "in which part of all answers a cell holds that; 0.95 when it is left out",
+}
+_SCHEMA: Final[dict[str, Any]] = {
+    "anyOf": [
+        {
+            "type": "object",
+            "properties": {
+                name: {**_NUMBER, "description": about} for name, about in _ABOUT.items()
+            },
+            "additionalProperties": False,
+            "examples": [{"margin": 30}, {"relative": 0.05, "floor": 1000, "confidence": 0.99}],
+        },
+        {"type": "null"},
+    ]
+}
+
+
+def _accuracy(value: Any) -> Accuracy | None:  # noqa: ANN401  # whatever was sent
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise ValueError('must be an object such as {"margin": 30}')  # noqa: TRY004  # pydantic tells it
+    said: dict[str, str] = {}
+    for name, one in value.items():
+        if name not in _ABOUT:
+            raise ValueError(f"there is no {shown(name)} in it, but {', '.join(_ABOUT)}")
+        if one is not None:
+            said[name] = _text(name, one)
+    try:
+        return Accuracy.parse(said)
+    except UnitError as error:
+        raise ValueError(str(error)) from None
+
+
+def _text(name: str, value: Any) -> str:  # noqa: ANN401  # see above
+    if isinstance(value, Number):
+        return value.text
+    if isinstance(value, str):
+        return value
+    raise ValueError(f"`{name}` must be a number such as 30, or the same as a string")
+
+
+AccuracyField = Annotated[Accuracy | None, BeforeValidator(_accuracy), WithJsonSchema(_SCHEMA)]
+
+
+_LONGEST_NAME: Final = 256
+_MOST_PARAMETERS: Final = 65_535  # as PostgreSQL's own protocol
+_LONGEST_KEY: Final = 255
+
+
+def _price(value: Any) -> Epsilon | None:  # noqa: ANN401  # whatever was sent
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, str | Number):
+        raise ValueError("must be a number such as 0.1, or the same as a string")  # noqa: TRY004  # pydantic tells it
+    try:
+        price = Epsilon.parse(value.text if isinstance(value, Number) else value)
+    except UnitError as error:
+        raise ValueError(str(error)) from None
+    if not price:
+        raise ValueError("epsilon must be more than 0")
+    return price
+
+
+def _parameter(value: Any) -> str | None:  # noqa: ANN401  # see above
+    """As PostgreSQL reads it: a text or nothing."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Number):
+        return value.text
+    if not isinstance(value, str):
+        raise ValueError("must be null, true, false, a number or a string")  # noqa: TRY004  # pydantic tells it
+    if "\0" in value:
+        raise ValueError("a text cannot hold the character NUL")
+    return value
+
+
+Name = Annotated[str, Field(max_length=_LONGEST_NAME)]
+Price = Annotated[
+    Epsilon | None,
+    BeforeValidator(_price),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "null"}]}),
+]
+Parameter = Annotated[
+    str | None,
+    BeforeValidator(_parameter),
+    WithJsonSchema({"type": ["null", "boolean", "number", "string"]}),
+]
+
+
+class QueryBody(BaseModel):
+    """A question. `epsilon` is the price of the whole statement; default and cap are the policy's."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
+
+    sql: Annotated[str, Field(description="one statement in PostgreSQL's SQL")]
+    dataset: Annotated[
+        Name | None, Field(description="may be left out by whoever has only one")
+    ] = None
+    purpose: Annotated[
+        Name | None, Field(description="may be left out by whoever has only one")
+    ] = None
+    epsilon: Annotated[Price, Field(description="read exactly, as a decimal")] = None
+    accuracy: Annotated[
+        AccuracyField,
+        Field(description="how near the cells have to be: the price is then the smallest for it"),
+    ] = None
+    params: Annotated[
+        list[Parameter] | None,
+        Field(max_length=_MOST_PARAMETERS, description="values of $1, $2, … in this order"),
+    ] = None
+    fresh: Annotated[bool, Field(description="never an answer that was given before")] = False
+    dry_run: Annotated[bool, Field(description="the estimate instead of the answer")] = False
+
+
+def body_of(read: dict[str, Json]) -> QueryBody:
+    """The question, or one refusal that names the field."""
+    try:
+        body = QueryBody.model_validate(read)
+    except ValidationError as error:
+        raise malformed(_first_problem(error)) from None
+    if body.accuracy is not None and body.epsilon is not None:
+        raise malformed("`epsilon` and `accuracy` are both there", "say one of them")
+    return body
+
+
+def request_of(body: QueryBody, http: HttpRequest) -> Request:
+    """The request as the pipeline takes it."""
+    key = idempotency_key(http)
+    return Request(
+        sql=body.sql,
+        dataset=body.dataset,
+        purpose=body.purpose,
+        epsilon=body.epsilon,
+        parameters=tuple(body.params or ()),
+        idempotency=None if key is None else (key, digest_of(body)),
+        address=http.client.host if http.client else "unknown",
+        accuracy=body.accuracy,
+        fresh=body.fresh,
+    )
+
+
+def idempotency_key(http: HttpRequest) -> str | None:
+    """The header of this name, when there is one."""
+    keys = http.headers.getlist("idempotency-key")
+    if not keys:
+        return None
+    if len(keys) > 1:
+        raise malformed("the header `Idempotency-Key` is there twice", "send one")
+    (key,) = keys
+    if not 1 <= len(key) <= _LONGEST_KEY or not all("!" <= sign <= "~" for sign in key):
+        raise malformed(
+            f"the header `Idempotency-Key` is not 1 to {_LONGEST_KEY} visible ASCII characters",
+            "send a UUID, a new one for each question",
+        )
+    return key
+
+
+def digest_of(body: QueryBody) -> str:
+    """The same for bodies that mean the same, however they were written."""
+    meant = {
+        "sql": body.sql,
+        "dataset": body.dataset,
+        "purpose": body.purpose,
+        "epsilon": None if body.epsilon is None else body.epsilon.ratio,
+        # left out where none is asked for, as it was before there was one: keys of then are still known
+        **({} if body.accuracy is None else {"accuracy": list(map(str, astuple(body.accuracy)))}),
+        "params": body.params or [],
+        "fresh": body.fresh,
+    }
+    return hashlib.sha256(json.dumps(meant, sort_keys=True).encode()).hexdigest()
+
+
+def _first_problem(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    said = first["msg"].removeprefix("Value error, ")
+    return f"{shown(where)}: {said[:1].lower()}{said[1:]}"

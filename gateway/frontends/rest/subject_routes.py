@@ -1,0 +1,71 @@
+"""Endpoints for administrators: whose questions are suspended, to suspend somebody, and to lift it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any
+
+from fastapi import Depends, FastAPI, Query
+from pydantic import BaseModel, ConfigDict, Field
+
+from gateway.errors import BackendUnavailable, Code, OperatorError, SyntaxRefused
+from gateway.frontends.rest.auth import caller, require_role
+from gateway.frontends.rest.gateway_api import Doors, SubjectDoor
+from gateway.policy.subjects import Subject
+
+_TAGS: list[Any] = ["subjects"]  # FastAPI's own type
+
+
+class Scope(BaseModel):
+    """Which dataset is meant; without one, all of them."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    dataset: Annotated[str | None, Field(min_length=1, max_length=63)] = None
+
+
+def add_subjects(app: FastAPI, doors: Doors) -> None:
+    authenticated = caller(doors.authenticator)
+    caller_of = Annotated[Subject, Depends(authenticated)]
+
+    @app.get("/v1/subjects", tags=_TAGS)
+    def subjects(subject: caller_of) -> dict[str, Sequence[Mapping[str, Any]]]:
+        """Everybody that the policies know, and whose questions are suspended."""
+        require_role(subject, "admin")
+        return {"subjects": _door(doors).subjects()}
+
+    @app.post("/v1/subjects/{name}/suspend", tags=_TAGS)
+    def suspend(
+        name: str, subject: caller_of, scope: Annotated[Scope, Query()]
+    ) -> Mapping[str, Any]:
+        """Refuse somebody's questions, up to a resumption; earlier answers are still given again to them."""
+        require_role(subject, "admin")
+        return _changed(_door(doors).suspend, name, scope.dataset, subject.name)
+
+    @app.post("/v1/subjects/{name}/resume", tags=_TAGS)
+    def resume(
+        name: str, subject: caller_of, scope: Annotated[Scope, Query()]
+    ) -> Mapping[str, Any]:
+        """Answer somebody's questions again; stopped questions are counted from zero."""
+        require_role(subject, "admin")
+        return _changed(_door(doors).resume, name, scope.dataset, subject.name)
+
+
+def _changed(
+    change: Callable[[str, str | None, str], Sequence[str]],
+    name: str,
+    dataset: str | None,
+    actor: str,
+) -> Mapping[str, Any]:
+    try:
+        datasets = change(name, dataset, actor)
+    except OperatorError as error:
+        what = (
+            error.detail if error.code is Code.ARGUMENT_INVALID else f"there is no subject `{name}`"
+        )
+        raise SyntaxRefused(Code.BAD_REQUEST, what, error.hint) from error
+    return {"subject": name, "changed": bool(datasets), "datasets": list(datasets)}
+
+
+def _door(doors: Doors) -> SubjectDoor:
+    if doors.subjects is None:
+        raise BackendUnavailable(Code.STATE_UNAVAILABLE, "no policies are open")
+    return doors.subjects

@@ -1,0 +1,1 @@
+"""How far a cell may be off."""

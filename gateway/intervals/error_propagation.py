@@ -1,0 +1,83 @@
+"""Numbers that feel the noise they were computed from: their values, and how they move with each noisy integer.
+
+A form is taken for the plane that touches it at what was released. Where a plane is not near enough, `beyond` says
+how far from it the form can be while everything it is computed from is within its own margin.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gateway.intervals.margins import Floats
+
+_ZERO: Final = np.float64(0)
+_ONE: Final = np.float64(1)
+
+Truths: TypeAlias = "NDArray[np.bool_] | np.bool_"
+
+
+@dataclass(frozen=True, slots=True)
+class Felt:
+    """A number in every row, and how it moves with each of the noisy integers it was computed from.
+
+    What is the same in all rows is a single float; `there` says in which rows the number can be told at all.
+    """
+
+    value: Floats
+    slopes: Mapping[int, Floats]
+    there: Truths
+    beyond: Floats = _ZERO
+
+
+def plus(left: Felt, right: Felt) -> Felt:
+    slopes = mixed(left, _ONE, right, _ONE)
+    beyond = left.beyond + right.beyond
+    return felt(left.value + right.value, slopes, left.there & right.there, beyond)
+
+
+def times(left: Felt, right: Felt, both: Floats = _ZERO) -> Felt:
+    """`both` is how far the product can be from the plane: the product of both margins, or 0 where it is near."""
+    slopes = mixed(left, right.value, right, left.value)
+    beyond = np.abs(right.value) * left.beyond + np.abs(left.value) * right.beyond + both
+    return felt(left.value * right.value, slopes, left.there & right.there, beyond)
+
+
+def over(above: Felt, below: Felt, half: Floats) -> Felt:
+    """`half` is the margin of what is below: where it reaches 0, no quotient can be told."""
+    value, part = above.value / below.value, half / below.value
+    moved = 1 / (below.value * (1 - part**2))
+    there = above.there & below.there & (np.abs(below.value) > half)  # else it may be 0
+    beyond = (above.beyond + np.abs(value) * below.beyond) * np.abs(moved)
+    return felt(value, mixed(above, moved, below, -value * moved), there, beyond)
+
+
+def root(of: Felt, half: Floats) -> Felt:
+    """Where the margin reaches 0 the root is too steep for any plane: no error follows."""
+    value = np.sqrt(np.maximum(of.value, 0))
+    slopes = {place: slope / (2 * value) for place, slope in of.slopes.items()}
+    # below the plane by most where what is rooted is smallest
+    low = np.sqrt(np.maximum(of.value - half, 0))
+    beyond = of.beyond / (2 * value) + value - half / (2 * value) - low
+    return felt(value, slopes, of.there & (of.value > half), beyond)
+
+
+def at_least(of: Felt, least: float, half: Floats = _ZERO) -> Felt:
+    """Below the least, how far below is not in the number any more: no error follows."""
+    value = np.maximum(of.value, least)
+    return Felt(value, of.slopes, of.there & (of.value - half >= least), of.beyond)
+
+
+def felt(
+    value: Floats, slopes: Mapping[int, Floats], there: Truths, beyond: Floats = _ZERO
+) -> Felt:
+    return Felt(value, slopes, there & np.isfinite(value), beyond)
+
+
+def mixed(left: Felt, weight: Floats, right: Felt, other: Floats) -> dict[int, Floats]:
+    slopes = {place: slope * weight for place, slope in left.slopes.items()}
+    for place, slope in right.slopes.items():
+        slopes[place] = slopes.get(place, _ZERO) + slope * other
+    return slopes

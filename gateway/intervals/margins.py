@@ -1,0 +1,130 @@
+"""How far sums of independent noises reach at a confidence: for intervals of answers, and for what is promised before.
+
+One noise alone has its own exact quantile. Several are added by their variances, with what their tails add
+(Cornish and Fisher, 1938). Below 95 % that series takes away more than it should where few noises are added, so
+there it is kept from it; above, it adds more than the tails of a single Laplace distribution have, where it ends.
+
+INVARIANT: the half-width holds the sum with the confidence, but for a hundredth of the misses:
+tests/intervals/test_margins.py compares with exact distributions.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import reduce
+from math import ceil, inf, log, sqrt
+from statistics import NormalDist
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gateway.noise.combined_noise import AnyNoise, Mixed, kurtosis
+from gateway.noise.mechanism import CONFIDENCE, DiscreteLaplace
+from gateway.noise.sum_noise import Added
+
+_Z: Final = 1.959963984540054  # 95 % of a normal distribution
+_LEAST: Final = 0.04  # what a kurtosis of 1 adds below 95 %, where the series would add less
+_ZERO: Final = np.float64(0)
+
+Floats: TypeAlias = "NDArray[np.float64] | np.float64"
+
+
+def exact_margin(noise: AnyNoise, confidence: Fraction) -> int:
+    """The smallest k with P(|X| ≤ k) ≥ confidence; of a total that is added up, not much above the smallest."""
+    return noise.margin(confidence)
+
+
+def near_margin(noise: AnyNoise, confidence: Fraction) -> int:
+    """The same, or one beside it, at once: to know where to look."""
+    if isinstance(noise, Added | Mixed):
+        return noise.margin(confidence)
+    if isinstance(noise, DiscreteLaplace):
+        reach = float(noise.scale) * -log(1 - confidence)
+    else:
+        reach = sqrt(noise.variance) * _z(confidence)
+    return max(0, ceil(reach - 1 / 2))
+
+
+class Widths:
+    """Half-widths over the noises of one table, at one confidence."""
+
+    def __init__(
+        self,
+        noises: Sequence[AnyNoise],
+        confidence: Fraction = CONFIDENCE,
+        margin: Callable[[AnyNoise, Fraction], int] = exact_margin,
+    ) -> None:
+        self._noises = noises
+        self._confidence = confidence
+        self._margin_of = margin
+        self._z = _z(confidence)
+        self._excess = max(_LEAST, (self._z**3 - 3 * self._z) / 24)
+        self._most = inf if confidence <= CONFIDENCE else -log(1 - confidence) / sqrt(2)
+        self._margins: dict[int, float] = {}
+        self._stds: dict[int, float] = {}
+
+    def half(self, slopes: Mapping[int, Floats]) -> Floats:
+        """Of the sum of slope times noise; slopes are by the place of a noise."""
+        sizes = {place: np.abs(slope) for place, slope in slopes.items()}
+        if len(sizes) < 2:  # noqa: PLR2004 - one or none
+            return self._each(sizes)
+        moving = reduce(np.add, (size != 0 for size in sizes.values()), 0)
+        parts = {place: (size * self._std(place)) ** 2 for place, size in sizes.items()}
+        variance = reduce(np.add, parts.values())
+        fourth = reduce(
+            np.add,
+            (
+                kurtosis(self._noises[place]) * (part / variance) ** 2
+                for place, part in parts.items()
+            ),
+        )
+        steps = reduce(np.maximum, sizes.values()) / 2  # the noise is whole numbers
+        several = np.where(
+            variance > 0, np.sqrt(variance) * self._deviations(fourth) + steps, variance
+        )
+        if np.all(moving > 1):
+            return several
+        return np.where(moving < 2, self._each(sizes), several)  # noqa: PLR2004 - see above
+
+    def _each(self, sizes: Mapping[int, Floats]) -> Floats:
+        """By the exact margins, which take their time: where one noise is alone, or none."""
+        alone: Floats = _ZERO
+        for place, size in sizes.items():
+            alone = alone + size * self._margin(place)
+        return alone
+
+    def _deviations(self, fourth: Floats) -> Floats:
+        """How many standard deviations, for a sum with this excess kurtosis."""
+        reach: Floats = np.minimum(self._z + self._excess * fourth, self._most)
+        return reach
+
+    def _margin(self, place: int) -> float:
+        found = self._margins.get(place)
+        if found is None:
+            found = self._margins[place] = self._alone(self._noises[place])
+        return found
+
+    def _alone(self, noise: AnyNoise) -> float:
+        if isinstance(noise, Added | Mixed) and self._confidence != CONFIDENCE and noise.is_smooth:
+            return noise.std * float(self._deviations(np.float64(noise.kurtosis))) + 1 / 2
+        return _nearest(self._margin_of(noise, self._confidence))
+
+    def _std(self, place: int) -> float:
+        found = self._stds.get(place)
+        if found is None:
+            found = self._stds[place] = self._noises[place].std
+        return found
+
+
+def _z(confidence: Fraction) -> float:
+    """How many standard deviations a normal distribution has to either side."""
+    if confidence == CONFIDENCE:
+        return _Z
+    return NormalDist().inv_cdf(float((1 + confidence) / 2))
+
+
+def _nearest(margin: int) -> float:
+    try:
+        return float(margin)
+    except OverflowError:
+        return inf

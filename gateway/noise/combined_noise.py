@@ -1,0 +1,262 @@
+"""The noise of integers that were put together of several noisy integers: of one exact number, measured again.
+
+Let x be what is measured, x + A what was released first and x + B what was bought later. With a fixed weight w,
+the nearest integer of w·(x + A) + (1 - w)·(x + B) is x plus the nearest integer of w·A + (1 - w)·B, for x is an integer:
+so the result has a noise of its own that does not depend on x, and this is that noise. It was drawn in parts; `draw`
+draws it anew, for intervals by simulation, and is no mechanism.
+
+Each column weighs as much as the inverse of its variance by the parameters of its noise, which are public: the weights
+are fixed before anything is looked at, so this is post-processing of what was released, and costs nothing. A weight is
+a number of 32 bits over 2³², and the variance is above the least by less than a 2⁻³⁰th part of it. That number is odd, so
+that halves are rare: they are rounded up, and of two equal noises every second mean would be one, and totals of many
+would lean to one side.
+
+INVARIANT: P(|X| ≤ margin) ≥ confidence. docs/proofs/answers.md has the argument, tests/noise/test_combined_noise.py compares
+with exact distributions.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, hypot, log, sqrt
+from statistics import NormalDist
+from typing import Final, TypeAlias
+
+from gateway.noise.convolution import Stage, nearest, smallest
+from gateway.noise.entropy import Entropy
+from gateway.noise.mechanism import CONFIDENCE, DiscreteGaussian, DiscreteLaplace, Mechanism
+from gateway.noise.sum_noise import Added, in_sums
+from gateway.noise.sum_noise import kurtosis as of_one
+
+_SMOOTH: Final = 4.0  # from this standard deviation on, steps of 1 are small beside the noise
+_ROUNDED: Final = 1 / sqrt(8)  # of what rounding to steps of 1 moves; the most is that of halves
+_NEXT: Final = 0.17  # see `added`: of unequal terms it is less
+_PARTS: Final = 2**32
+_MANY: Final = 64  # of so many terms the sum is normal for all that can be seen of it
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """`weight` times the sum of `count` independent draws.
+
+    With it in them, `groups` sums were rounded, each with its part of the draws; of the first term none was.
+    """
+
+    weight: Fraction
+    noise: Mechanism
+    count: int = 1
+    groups: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Mixed:
+    """The terms in the order in which they were bought; from the second on, each was rounded in."""
+
+    terms: tuple[Term, ...]
+
+    def __post_init__(self) -> None:
+        if not self.terms or any(one.weight <= 0 for one in self.terms):
+            raise ValueError("the weights of a mixed noise are above 0")
+        if sum(one.weight for one in self.terms) != 1:
+            raise ValueError("the weights of a mixed noise add up to 1")
+        before = self.terms[0].count
+        for one in self.terms:
+            groups = one.groups
+            if groups < 1 or one.count < 1 or one.count % groups or before % groups:
+                raise ValueError(
+                    "the draws of a mixed noise are not the same in each of its groups"
+                )
+            before = before if one is self.terms[0] else groups
+
+    @property
+    def groups(self) -> int:
+        """How many integers, each put together by itself, were added up."""
+        return self.terms[-1].groups
+
+    @property
+    def std(self) -> float:
+        """With what rounding adds, where the noise is not much smaller than its steps."""
+        return hypot(self._unrounded, *(_ROUNDED * step * sqrt(n) for step, n in self._steps))
+
+    @property
+    def kurtosis(self) -> float:
+        """The excess kurtosis."""
+        std = self.std
+        return sum(
+            of_one(one.noise) * one.count * (float(one.weight) * one.noise.std / std) ** 4
+            for one in self.terms
+        )
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether single steps are small beside the noise of each group."""
+        return self._unrounded / sqrt(self.groups) >= _SMOOTH
+
+    def rolled_up(self, groups: int) -> "Mixed":
+        """The sum of so many that are independent."""
+        return Mixed(
+            tuple(
+                replace(one, count=one.count * groups, groups=one.groups * groups)
+                for one in self.terms
+            )
+        )
+
+    def margin(self, confidence: Fraction = CONFIDENCE) -> int:
+        """A k with P(|X| ≤ k) ≥ confidence: the smallest, where the noise is hardly more than single steps.
+
+        Else, below 95 %, it is Chebyshev's; and so it is where noises of very different sizes leave but a few steps.
+        """
+        if not self.is_smooth:
+            found = smallest(self._stages, confidence)
+            return self._chebyshevs(self._at_most, confidence) if found is None else found
+        if confidence < CONFIDENCE:
+            return min(self._chebyshevs(self.std, confidence), self.margin())
+        z = NormalDist().inv_cdf((1 + float(confidence)) / 2)
+        heavier = self.kurtosis
+        reach = z + (z**3 - 3 * z) / 24 * heavier + _NEXT * (heavier / 3) ** 2
+        alone = -log(1 - confidence) / sqrt(2)  # no sum of such noises has heavier tails
+        return ceil(self.std * min(reach, alone) + self._leaning)
+
+    def draw(self, count: int, entropy: Entropy) -> list[int]:
+        """The noise as it might have been: all of its parts anew, and rounded as they were."""
+        if self.is_smooth and sum(one.count for one in self.terms) > _MANY:
+            return DiscreteGaussian(Fraction(self.std) ** 2).draw(count, entropy)
+        first, *others = self.terms
+        drawn, there = first.noise.draw(count * first.count, entropy), first.count
+        before = first.weight
+        for one in others:
+            moved = in_sums(one.noise.draw(count * one.count, entropy), one.count // one.groups)
+            after = before + one.weight
+            drawn = nearest(in_sums(drawn, there // one.groups), moved, before / after)
+            before, there = after, one.groups
+        return in_sums(drawn, there)
+
+    def _chebyshevs(self, std: float, confidence: Fraction) -> int:
+        """P(|X| ≥ k + 1) ≤ std² / (k + 1)²."""
+        return max(0, ceil(std / sqrt(1 - confidence) + self._leaning) - 1)
+
+    @property
+    def _unrounded(self) -> float:
+        return hypot(*(float(one.weight) * one.noise.std * sqrt(one.count) for one in self.terms))
+
+    @property
+    def _at_most(self) -> float:
+        """No standard deviation is above the sum of those of its parts, and rounding moves by half a step at most."""
+        return self._unrounded + sum(step / 2 * sqrt(n) for step, n in self._steps)
+
+    @property
+    def _steps(self) -> tuple[tuple[float, int], ...]:
+        """To multiples of what was rounded, and how many times: what was put together so far counts with its weights."""
+        found, before = [], self.terms[0].weight
+        for one in self.terms[1:]:
+            before += one.weight
+            found.append((float(before), one.groups))
+        return tuple(found)
+
+    @property
+    def _stages(self) -> tuple[Stage, ...]:
+        found, before, there = [], Fraction(0), 1
+        for one in self.terms:
+            after = before + one.weight
+            if not before:
+                found.append(Stage(one.noise, 1, before, 1))
+                before, there = after, one.count
+                continue
+            draws = one.count // one.groups
+            found.append(Stage(one.noise, draws, before / after, there // one.groups))
+            before, there = after, one.groups
+        return (*found, Stage(None, 0, Fraction(1), there))
+
+    @property
+    def _leaning(self) -> float:
+        """By how much sums are off 0 on the average, as halves are rounded up: with the weight p/q, one of q at most."""
+        found, before = 0.0, self.terms[0].weight
+        for one in self.terms[1:]:
+            before += one.weight
+            under = (one.weight / before).denominator
+            found += 0.0 if under % 2 else float(before) * one.groups / (2 * under)
+        return found
+
+
+AnyNoise: TypeAlias = Mechanism | Added | Mixed
+
+
+def kurtosis(noise: AnyNoise) -> float:
+    """The excess kurtosis: how much heavier tails are than those of the normal distribution."""
+    return noise.kurtosis if isinstance(noise, Mixed | Added) else of_one(noise)
+
+
+def added(noise: AnyNoise, count: int) -> AnyNoise:
+    """The sum of so many that are independent."""
+    if count == 1:
+        return noise
+    match noise:
+        case Added():
+            return Added(noise.noise, noise.count * count)
+        case Mixed():
+            return noise.rolled_up(count)
+        case _:
+            return Added(noise, count)
+
+
+def combined(
+    old: Sequence[int], old_noise: AnyNoise, new: Sequence[int], new_noise: AnyNoise
+) -> tuple[tuple[int, ...], Mixed]:
+    """The nearest integers to the weighted means, of two the upper one, and the noise that is in them.
+
+    What is new was drawn at once, or added up; what was put together before is the older one.
+    """
+    if isinstance(new_noise, Mixed):
+        raise ValueError("a mixed noise that was drawn at once")  # noqa: TRY004 - a bug of ours
+    weight = weight_of(old_noise, new_noise)
+    terms = _terms(old_noise, weight)
+    if weight < 1:
+        terms += _terms(new_noise, 1 - weight)
+    return tuple(nearest(old, new, weight)), Mixed(terms)
+
+
+def weight_of(old_noise: AnyNoise, new_noise: AnyNoise) -> Fraction:
+    """How much what was there weighs beside what is bought."""
+    old, new = variance_of(old_noise), variance_of(new_noise)
+    parts = round(new / (old + new) * _PARTS)
+    if 0 < parts < _PARTS:
+        parts = min(parts | 1, _PARTS - 1)
+    return Fraction(parts, _PARTS)
+
+
+def variance_of(noise: AnyNoise) -> Fraction:
+    """By the parameters alone; the true one is at most that, but for what rounding adds."""
+    match noise:
+        case Added():
+            return noise.count * variance_of(noise.noise)
+        case Mixed():
+            return sum(
+                (one.weight**2 * one.count * variance_of(one.noise) for one in noise.terms),
+                Fraction(0),
+            )
+        case DiscreteLaplace(scale):
+            return 2 * scale**2
+        case _:
+            return noise.variance
+
+
+def _terms(noise: AnyNoise, weight: Fraction) -> tuple[Term, ...]:
+    if not weight:
+        return ()
+    match noise:
+        case Mixed():
+            return tuple(replace(one, weight=one.weight * weight) for one in noise.terms)
+        case Added():
+            return (Term(weight, noise.noise, noise.count),)
+        case _:
+            return (Term(weight, noise),)
+
+
+def unit_variance(noises: Sequence[AnyNoise], most: int) -> Fraction:
+    """The variance of the noise when one unit moves what is measured by 1.
+
+    In combinations a row has a factor from 0 to 1 in a count. In a sum that is measured from both ends of its domain
+    it has one from -1 to 1, so it is seen twice as well: a quarter of the variance.
+    """
+    least = min(map(variance_of, noises)) / most**2
+    return least / 4 if len(noises) > 1 else least

@@ -1,0 +1,147 @@
+"""The distribution of noises of a few steps that were put together: exact but for the errors of floats.
+
+What lies beyond the ends of an array comes to less than 1e-15.
+
+Weighted means of columns of integers, as the nearest integers: exact, for columns of any length.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gateway.noise.mechanism import DiscreteLaplace, Mechanism
+
+Wholes: TypeAlias = NDArray[np.int64]
+_WIDE: Final = 62  # bits that 64 hold with a sign, with one to spare
+
+
+def nearest(old: Sequence[int], new: Sequence[int], weight: Fraction) -> list[int]:
+    """The integers nearest to weight·old + (1 - weight)·new; of two, the upper one."""
+    if len(old) != len(new):
+        raise ValueError("columns of different lengths")
+    if not old:
+        return []
+    largest = max(map(abs, (min(old), max(old), min(new), max(new))))
+    if fits(largest, weight):
+        made = nearest_of(np.array(old, dtype=np.int64), np.array(new, dtype=np.int64), weight)
+        found: list[int] = made.tolist()
+        return found
+    of_old, of_new, under = _parts(weight)
+    both = zip(old, new, strict=True)
+    return [(of_old * one + of_new * other + under) // (2 * under) for one, other in both]
+
+
+def nearest_of(old: Wholes, new: Wholes, weight: Fraction) -> Wholes:
+    """The same of arrays, where `fits` says that 64 bits are enough."""
+    of_old, of_new, under = _parts(weight)
+    return (of_old * old + of_new * new + under) // (2 * under)
+
+
+def fits(largest: int, weight: Fraction) -> bool:
+    """Whether nothing on the way is longer than 64 bits, where no number is larger."""
+    return (2 * weight.denominator * (largest + 1)).bit_length() < _WIDE
+
+
+def _parts(weight: Fraction) -> tuple[int, int, int]:
+    under = weight.denominator
+    return 2 * weight.numerator, 2 * (under - weight.numerator), under
+
+
+Weights: TypeAlias = NDArray[np.float64]
+_FARTHER: Final = 40  # scales of Laplace's noise, and normal standard deviations are gone by 12
+_FAR: Final = 12
+_GONE: Final = 1e-18
+_SLACK: Final = 1e-9
+_MOST: Final = 1 << 22  # pairs of values, a tenth of a second
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step in which integers are put together: `together` of what was there are added up, then `draws` of the
+    noise rounded in, what was there with the weight `kept`.
+    """
+
+    noise: Mechanism | None
+    draws: int
+    kept: Fraction
+    together: int
+
+
+class _TooFar(Exception):
+    """More values than are looked at."""
+
+
+@lru_cache(maxsize=1024)
+def smallest(stages: tuple[Stage, ...], confidence: Fraction) -> int | None:
+    """The smallest k with P(|X| ≤ k) ≥ confidence and a little more; None where that would be too many values."""
+    try:
+        found = distribution(stages)
+    except _TooFar:
+        return None
+    middle = len(found) // 2
+    both = found[middle:].copy()
+    both[1:] += found[:middle][::-1]
+    return int(np.searchsorted(np.cumsum(both), float(confidence) + _SLACK))
+
+
+def distribution(stages: tuple[Stage, ...]) -> Weights:
+    """The probabilities, those of 0 in the middle."""
+    found = np.ones(1)
+    for one in stages:
+        found = _of_sum(found, one.together)
+        if one.noise is not None:
+            drawn = _of_sum(_of_one(one.noise), one.draws)
+            found = drawn if not one.kept else _rounded(found, drawn, one.kept)
+    return found
+
+
+def _of_one(noise: Mechanism) -> Weights:
+    if isinstance(noise, DiscreteLaplace):
+        reach = ceil(_FARTHER * noise.scale)
+    else:
+        reach = ceil(_FAR * float(noise.variance) ** 0.5) + 1
+    if reach > _MOST:
+        raise _TooFar
+    at = np.abs(np.arange(-reach, reach + 1, dtype=np.float64))
+    if isinstance(noise, DiscreteLaplace):
+        found = np.exp(-at / float(noise.scale))
+    else:
+        found = np.exp(-(at**2) / (2 * float(noise.variance)))
+    return np.asarray(found / found.sum())
+
+
+def _of_sum(one: Weights, count: int) -> Weights:
+    if count == 1:
+        return one
+    size = count * (len(one) - 1) + 1
+    if size > _MOST:
+        raise _TooFar
+    padded = 1 << size.bit_length()
+    found = np.fft.irfft(np.fft.rfft(one, padded) ** count, padded)[:size]
+    return _trimmed(np.maximum(found, 0))
+
+
+def _rounded(old: Weights, new: Weights, kept: Fraction) -> Weights:
+    """Of the nearest integer to kept·old + (1 - kept)·new."""
+    if len(old) * len(new) > _MOST or not fits(max(len(old), len(new)), kept):
+        raise _TooFar
+    one, other = (np.arange(len(each), dtype=np.int64) - len(each) // 2 for each in (old, new))
+    values = nearest_of(one[:, np.newaxis], other, kept).ravel()
+    reach = int(np.abs(values).max())
+    found = np.bincount(values + reach, np.outer(old, new).ravel(), minlength=2 * reach + 1)
+    return _trimmed(found.astype(np.float64))
+
+
+def _trimmed(found: Weights) -> Weights:
+    """Without the ends that hold nothing."""
+    middle = len(found) // 2
+    both = np.maximum(found, found[::-1])[middle:]
+    there = np.flatnonzero(both > _GONE)
+    reach = int(there[-1]) if len(there) else 0
+    return found[middle - reach : middle + reach + 1]

@@ -1,0 +1,212 @@
+"""Many draws at once of P(x) ∝ e^-(rate·|x|^power), x any integer: a staircase, then exact rejection.
+
+The sizes 0, 1, 2, … are cut into steps of width h = 2^shift. A step m is found by inversion with the
+weight of its first size, the place r within it is uniform, and size = m·h + r is kept with probability
+e^-(exponent(size) - exponent(m·h)); then a fair sign, and -0 is drawn anew. Where the scale is small,
+h = 1 and nothing is lost. The argument in full: docs/proofs/noise.md.
+
+INVARIANT: whole numbers decide, never floats. The arrays hold bounds on the safe side; every draw that
+they leave open goes to the exact decisions of `settle` and `keeps`. Tables depend on rate and power
+alone, which are public.
+
+Which weight a uniform number falls on: X = the number of k with F(k) ≤ U, F the cumulated share.
+
+U is an infinite string of fair bits, of which as many are read as the answer takes. With n bits read,
+U lies in a cell [u, u+1)/2^n; the table knows for each k whole numbers low ≤ F(k)·2^n ≤ high. If
+u < low, then U < F(k); if u ≥ high, then U ≥ F(k); in between - a case in 2^50 - more bits are read.
+
+INVARIANT: a table never decides what its bounds leave open, and ends where it stops knowing. So X is
+what the exact F and the infinite U give, whatever the number of bits.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import accumulate
+from math import isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gateway.noise.decay_weights import Decay, weights
+from gateway.noise.enclosure import decay_bounds
+from gateway.noise.entropy import Entropy
+
+_GUARD = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """Bounds of F(k)·2^bits, for some number of bits, for k = 0 … n-1, in rising order; nothing is known beyond."""
+
+    lows: list[int]
+    highs: list[int]
+
+    def find(self, u: int) -> int | None:
+        """The X of all U in the cell of u, or None when the cell leaves it open."""
+        found = bisect_right(self.lows, u)
+        if found == len(self.lows) or (found and u < self.highs[found - 1]):
+            return None
+        return found
+
+
+def shares(decay: Decay, bits: int) -> Shares:
+    """As many as lie below 1 - 2^-bits or so; what is beyond is left open."""
+    work = bits + _GUARD
+    known = weights(decay, work, 1 << _GUARD)
+    total_low, total_high = sum(known.lows), sum(known.highs) + known.rest
+    return Shares(
+        [(low << bits) // total_high for low in accumulate(known.lows)],
+        [min(-(-(high << bits) // total_low), 1 << bits) for high in accumulate(known.highs)],
+    )
+
+
+def settle(decay: Decay, u: int, bits: int, entropy: Entropy) -> int:
+    """Read on after the first bits, u, which leave the answer open, until X is certain."""
+    while True:
+        u = u << bits | entropy.bits(bits)
+        bits *= 2
+        found = shares(decay, bits).find(u)
+        if found is not None:
+            return found
+
+
+WORD = 63  # bits of a 64-bit word that are left beside the sign
+# A scale is cut into 64 to 128 steps, for Gaussian noise into 180 to 362: its table is shorter.
+_STEPS_BITS = {1: 7, 2: 9}
+_AT_ONCE = 1 << 15
+_LARGEST = 62  # bits of a size that surely fits into a signed 64-bit number
+_TABLES = 64
+
+Words = NDArray[np.uint64]
+Sizes = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Staircase:
+    """The table of one distribution.
+
+    `lows` and `highs` are those of `shares`; `highs` has a 0 before them and 2^WORD at the end, so
+    that `highs[i]` is the bound to pass for the result i. `sure[m]`: a word below it keeps every size
+    of step m; 0 beyond the table.
+    """
+
+    decay: Decay
+    shift: int
+    word: int
+    lows: Words
+    highs: Words
+    sure: Words
+
+
+@lru_cache(maxsize=_TABLES)
+def staircase(decay: Decay, word: int = WORD, coarser: int = 0) -> Staircase:
+    """The table of a distribution.
+
+    Any word and any width of the steps give the same distribution. Tests choose short words and wide
+    steps, so that what is rare here is frequent there.
+    """
+    spread = int(1 / decay.rate)
+    reach = isqrt(spread) if decay.power == 2 else spread  # noqa: PLR2004 - a square
+    shift = max(0, reach.bit_length() - _STEPS_BITS[decay.power]) + coarser
+    table = shares(decay.thinned(shift), word)
+    return Staircase(
+        decay,
+        shift,
+        word,
+        np.array(table.lows, dtype=np.uint64),
+        np.array([0, *table.highs[:-1], 1 << word], dtype=np.uint64),
+        np.array([*_sure(decay, shift, len(table.lows), word), 0], dtype=np.uint64),
+    )
+
+
+def draw(stairs: Staircase, count: int, entropy: Entropy) -> list[int]:
+    """Independent draws, as Python integers of any size."""
+    drawn: list[int] = []
+    while len(drawn) < count:
+        drawn += _attempts(stairs, min(count - len(drawn), _AT_ONCE), entropy)
+    return drawn
+
+
+def keeps(exponent: Fraction, u: int, bits: int, entropy: Entropy) -> bool:
+    """Whether U < e^-exponent, for a uniform U of which the first bits, u, are known."""
+    while True:
+        low, high = decay_bounds(exponent, bits)
+        if u < low:
+            return True
+        if u >= high:
+            return False
+        u = u << bits | entropy.bits(bits)
+        bits *= 2
+
+
+def _sure(decay: Decay, shift: int, steps: int, word: int) -> list[int]:
+    """Lower bounds of the probability to keep the last size of each step, which is the smallest."""
+    wide, last = 1 << shift, (1 << shift) - 1
+    work = word + WORD
+    # (m·h + r)² - (m·h)² = r² + m·2hr: one factor for r, one more for every step
+    bound = decay_bounds(decay.exponent(last), work)[0]
+    fall = decay_bounds(2 * decay.rate * wide * last, work)[0] if decay.power == 2 else 1 << work  # noqa: PLR2004
+    bounds = []
+    for _ in range(steps):
+        bounds.append(bound >> work - word)
+        bound = bound * fall >> work
+    return bounds
+
+
+def _attempts(stairs: Staircase, count: int, entropy: Entropy) -> list[int]:
+    """As many attempts; those that are kept are draws."""
+    words = _words(count, entropy)
+    negative = (words >> np.uint64(WORD)).astype(np.bool_)
+    steps = _steps(stairs, words, entropy)
+    if stairs.shift + int(steps.max()).bit_length() > _LARGEST:
+        return _long_attempts(stairs, steps, negative, entropy)
+    sizes = steps
+    kept = np.ones(count, dtype=np.bool_)
+    if stairs.shift:
+        places = _words(count, entropy) & np.uint64((1 << stairs.shift) - 1)
+        sizes = (steps << stairs.shift) | places.astype(np.int64)
+        coins = _words(count, entropy) >> np.uint64(64 - stairs.word)
+        open_ = coins >= stairs.sure[np.minimum(steps, len(stairs.lows))]
+        for i in np.flatnonzero(open_).tolist():
+            size, step = int(sizes[i]), int(steps[i])
+            kept[i] = _kept(stairs, size, step, int(coins[i]), entropy)
+    kept &= ~(negative & (sizes == 0))
+    signed: list[int] = np.where(negative, -sizes, sizes)[kept].tolist()
+    return signed
+
+
+def _steps(stairs: Staircase, words: Words, entropy: Entropy) -> Sizes:
+    """The step of each word's lower bits."""
+    cells = words & np.uint64((1 << stairs.word) - 1)
+    steps = np.searchsorted(stairs.lows, cells, side="right").astype(np.int64)
+    open_ = np.flatnonzero(cells < stairs.highs[steps])
+    if open_.size:
+        thinned = stairs.decay.thinned(stairs.shift)
+        for i in open_.tolist():
+            steps[i] = settle(thinned, int(cells[i]), stairs.word, entropy)
+    return steps
+
+
+def _long_attempts(
+    stairs: Staircase, steps: Sizes, negative: NDArray[np.bool_], entropy: Entropy
+) -> list[int]:
+    """The same, one by one, for sizes beyond 64 bits."""
+    kept = []
+    for step, below in zip(steps.tolist(), negative.tolist(), strict=True):
+        size = step << stairs.shift | entropy.bits(stairs.shift)
+        coin = entropy.bits(stairs.word)
+        if _kept(stairs, size, step, coin, entropy) and not (below and size == 0):
+            kept.append(-size if below else size)
+    return kept
+
+
+def _kept(stairs: Staircase, size: int, step: int, coin: int, entropy: Entropy) -> bool:
+    decay = stairs.decay
+    exponent = decay.exponent(size) - decay.exponent(step << stairs.shift)
+    return keeps(exponent, coin, stairs.word, entropy)
+
+
+def _words(count: int, entropy: Entropy) -> Words:
+    return np.frombuffer(entropy.bytes(8 * count), dtype="<u8").astype(np.uint64, copy=False)

@@ -1,1 +1,0 @@
-"""Two renderings of the events: log lines and metrics."""

@@ -1,0 +1,92 @@
+"""The auditor: whether a question may be answered beside everything its trust group was told.
+
+0. What was told about the same tables and cannot be read refuses the question: nobody can compare with it.
+1. A condition that nobody understands cannot be compared. `opaque_predicates` decides: `refuse` refuses it; `allow`
+   leaves the part out of every comparison; `count_as_unknown` compares it by released sizes and in trackers.
+2. A region that was counted before, by itself or as whole groups, and is below `min_units` is not asked about again.
+3. `pairs`: the new answer less one earlier answer.
+4. `trackers`: all answers together.
+
+What narrow means stands in `narrow`.
+
+INVARIANT: the verdict and its text are a function of (concerned, history, rules). There is no database here, no clock
+and no chance; limits are numbers of things looked at. Nothing of protected rows is in any of the three: a history holds
+grounds, which follow from plans and policies, and noisy counts that were released.
+"""
+
+from collections.abc import Sequence
+from itertools import islice
+
+from gateway.overlap.differencing import clashes
+from gateway.overlap.history import History, Index, comparable
+from gateway.overlap.inputs import Concerned, Past
+from gateway.overlap.known_sizes import Sizes
+from gateway.overlap.narrow import Judge
+from gateway.overlap.question_part import Part, near_of, part_of
+from gateway.overlap.refusals import (
+    MOST_NAMED,
+    THIS,
+    differencing,
+    earlier_unreadable,
+    not_compared,
+    small,
+    unreadable,
+)
+from gateway.overlap.trackers import tracked
+from gateway.policy.policy import Auditing, Unread
+
+
+def audit(concerned: Sequence[Concerned], history: History, rules: Auditing) -> None:
+    """Refuses the question, or does nothing. Its parts are held against each other as well.
+
+    INVARIANT: there is a verdict for everything. What could not be compared, which would be our mistake, is refused.
+    """
+    try:
+        verdict(concerned, history, rules)
+    except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+        raise not_compared() from error
+
+
+def verdict(concerned: Sequence[Concerned], history: History, rules: Auditing) -> None:
+    """The same; the tests hold that nothing else than a refusal comes out of it."""
+    within = History()
+    for number, one in enumerate(concerned):
+        if one.ground.region.is_nothing:
+            continue  # an answer about no rows is noise alone
+        if history.misses(one.ground.tables) and (rules.min_units > 1 or rules.narrow_cells):
+            raise earlier_unreadable(one.ground.tables)
+        if one.ground.unreadable:
+            if rules.opaque is Unread.REFUSE:
+                raise unreadable(one.ground.unreadable[0])
+            if rules.opaque is Unread.ALLOW:
+                continue
+        indexes = comparable(one.ground, (within, history))
+        if indexes:
+            _audited(part_of(one, indexes), indexes, rules)
+        within.add(Past(f"{number}", THIS, one.ground, None, one.spread))
+
+
+def _audited(part: Part, indexes: tuple[Index, ...], rules: Auditing) -> None:
+    sizes = Sizes(indexes, part.axes)
+    places = [near_of(part, index) for index in indexes]
+    for near in places:
+        sizes.seen(near.index, part.around, near.lying)
+    if rules.min_units > 1:
+        _not_small(part, sizes, rules)
+    judge = Judge(rules, sizes, part.axes)
+    for near in places:
+        found = list(islice(clashes(part, near, judge, rules), MOST_NAMED))
+        if found:
+            raise differencing(found, part.axes)
+    several = tracked(part, places, judge, rules)
+    if several:
+        raise differencing(several, part.axes, several=True)
+
+
+def _not_small(part: Part, sizes: Sizes, rules: Auditing) -> None:
+    known = sizes.exactly(part.sides) or sizes.grouped(part.sides)
+    if known is not None and known.is_small(rules.min_units):
+        raise small(known.query_id, rules)
+
+
+__all__ = ["Concerned", "History", "Past", "audit"]

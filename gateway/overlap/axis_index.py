@@ -1,0 +1,340 @@
+"""One axis of all regions of a shape, side by side: how each lies to the cells of a new question.
+
+What is computed here only decides which of the earlier releases are looked at closely, so every figure is a bound from
+below: of how far the one sticks out of the other along this axis.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gateway.overlap.group_cuts import Grouping, Ordered
+from gateway.regions.axis import FIRST, LAST, Axis
+from gateway.regions.cells import BOUNDLESS, Cells, Names, Steps, everything, only_null, width
+
+Numbers: TypeAlias = NDArray[np.float64]
+Wholes: TypeAlias = NDArray[np.int64]
+Ends: TypeAlias = tuple[Wholes | int, Wholes | int]
+Flags: TypeAlias = NDArray[np.bool_]
+Label: TypeAlias = tuple[str, int, Cells | None, Cells | None]
+
+_FIRST_ROOM: Final = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Of each distinct part: how much lies outside of the new cells, in both, and in the new cells alone."""
+
+    outside: Numbers
+    shared: Numbers
+    alone: Numbers
+
+
+class Grown:
+    """An array that is added to; `view` is what is in it."""
+
+    def __init__(self, kind: type, zeros: int = 0) -> None:
+        self._room: NDArray[Any] = np.zeros(max(_FIRST_ROOM, zeros), dtype=kind)
+        self._size = zeros
+
+    def __len__(self) -> int:
+        return self._size
+
+    def add(self, value: float) -> None:
+        if self._size == len(self._room):
+            self._room = np.concatenate([self._room, np.zeros_like(self._room)])
+        self._room[self._size] = value
+        self._size += 1
+
+    @property
+    def view(self) -> NDArray[Any]:
+        return self._room[: self._size]
+
+    def put(self, place: int, value: float) -> None:
+        self._room[place] = value
+
+
+class Line:
+    """The distinct parts that regions of a shape have of one axis; the first is all of it."""
+
+    def __init__(self, axis: Axis) -> None:
+        self.axis = axis
+        self._places: dict[tuple[Cells | None, Label | None], int] = {}
+        self._groupings: dict[Label, Grouping] = {}
+        self._cut_by: dict[Label, list[int]] = {}
+        self._first, self._last = Grown(np.int64), Grown(np.int64)
+        self._null, self._null_only = Grown(np.bool_), Grown(np.bool_)
+        self._odd: list[int] = []  # parts of several ranges, or of none
+        self._flat = _Flat()
+        self._gaps = _Flat()
+        self._rest = Grown(np.bool_)
+        self._known = Grown(np.float64)
+        self._codes: dict[str, int] = {}
+        self._names = _Names()
+        self.widths = Grown(np.float64)
+        self.cut(None, None)
+
+    def __len__(self) -> int:
+        return len(self.widths)
+
+    def cut(self, cells: Cells | None, grouping: Grouping | None) -> int:
+        """The place of this part, cut in these groups."""
+        label = None if grouping is None else _label(grouping)
+        found = self._places.get((cells, label))
+        if found is not None:
+            return found
+        place = self._places[cells, label] = len(self)
+        if grouping is not None and label is not None:
+            self._groupings.setdefault(label, grouping)
+            self._cut_by.setdefault(label, []).append(place)
+        whole = everything(self.axis) if cells is None else cells
+        found_width = width(whole, self.axis)
+        self.widths.add(BOUNDLESS if found_width is None else found_width)
+        self._null.add(whole.null)
+        self._null_only.add(only_null(whole))
+        if isinstance(whole, Steps):
+            self._add_steps(place, whole)
+        else:
+            self._add_names(place, whole)
+        return place
+
+    def _add_steps(self, place: int, cells: Steps) -> None:
+        ranges = self._inside(cells.ranges)
+        single = len(ranges) == 1
+        self._first.add(ranges[0][0] if single else 1)
+        self._last.add(ranges[0][1] if single else 0)
+        if not single:
+            self._odd.append(place)
+            self._flat.add(place, ranges)
+            self._gaps.add(place, self._inside(gaps(cells.ranges)))
+
+    def _add_names(self, place: int, cells: Names) -> None:
+        self._rest.add(cells.rest)
+        self._known.add(len(cells.values))
+        self._names.add(place, [self._code(one) for one in sorted(cells.values)])
+
+    def _code(self, name: str) -> int:
+        return self._codes.setdefault(name, len(self._codes))
+
+    def beside(self, cells: Cells) -> Beside:
+        """How each part lies to these cells, as if it were not cut."""
+        found = self._beside_steps(cells) if isinstance(cells, Steps) else self._beside_names(cells)
+        null, alone = self._null.view, self._null_only.view
+        both = np.where((found.shared == 0) & null & cells.null, 1.0, found.shared)
+        outside = np.where(alone & (not cells.null), 1.0, found.outside)
+        left = np.where(null, 0.0, 1.0) if only_null(cells) else found.alone
+        return Beside(outside, both, left)
+
+    def _beside_steps(self, cells: Steps) -> Beside:
+        first, last = _wholes(self._first), _wholes(self._last)
+        outside, shared, alone = (np.zeros(len(self)) for _ in range(3))
+        ranges, between = self._inside(cells.ranges), self._inside(gaps(cells.ranges))
+        for low, high in ranges:
+            shared += self.wide(np.maximum(first, low), np.minimum(last, high))
+            alone += self.wide(low, np.minimum(high, first - 1))
+            alone += self.wide(np.maximum(low, last + 1), high)
+        for low, high in between:
+            outside += self.wide(np.maximum(first, low), np.minimum(last, high))
+        if self._odd:
+            odd = np.array(self._odd)
+            shared[odd] = self._flat.met(ranges, self, len(self))[odd]
+            outside[odd] = self._flat.met(between, self, len(self))[odd]
+            alone[odd] = self._gaps.met(ranges, self, len(self))[odd]
+        return Beside(outside, shared, alone)
+
+    def _beside_names(self, cells: Cells) -> Beside:
+        if not isinstance(cells, Names):
+            raise TypeError
+        flags = np.zeros(len(self._codes) + 1)
+        for name in cells.values:
+            flags[self._codes.get(name, len(self._codes))] = 1.0
+        flags[len(self._codes)] = 0.0
+        hits = self._names.hits(flags, len(self))
+        rest, mine = self._rest.view, self._known.view.astype(np.float64)
+        theirs = float(len(cells.values))
+        all_of = BOUNDLESS if self.axis.size is None else float(self.axis.size)
+        neither = np.maximum(all_of - (mine + theirs - hits), 0.0)
+        if cells.rest:
+            # theirs are left out
+            return Beside(
+                np.where(rest, theirs - hits, hits),
+                np.where(rest, neither, mine - hits),
+                np.where(rest, mine - hits, neither),
+            )
+        return Beside(
+            np.where(rest, neither, mine - hits),
+            np.where(rest, theirs - hits, hits),
+            np.where(rest, hits, theirs - hits),
+        )
+
+    def nearest(self, cells: Cells, plain: Beside, keys: Sequence[Grouping]) -> Beside:
+        """The same of those groups of each part that come nearest; and of the nearest groups of the question."""
+        outside, shared, alone = (one.copy() for one in (plain.outside, plain.shared, plain.alone))
+        texts = {one.text for one in keys}
+        for label, places in self._cut_by.items():
+            grouping, at = self._groupings[label], np.array(places)
+            if grouping.text in texts:
+                outside[at] = alone[at] = 0.0
+            elif grouping.cells is None:
+                outside[at] = (
+                    0.0  # every cell is a group, so those that are inside are all that is inside
+                )
+            else:
+                out, left = self._snapped(cells, at, grouping)
+                outside[at] = np.minimum(out, outside[at])
+                alone[at] = np.minimum(left, alone[at])
+        for grouping in keys:
+            if grouping.cells is None:
+                alone = np.zeros(len(self))
+                continue
+            out, left = self._snapped_to(cells, grouping)
+            outside, alone = np.minimum(outside, out), np.minimum(alone, left)
+        return Beside(outside, shared, alone)
+
+    def _snapped(self, cells: Cells, at: Wholes, grouping: Grouping) -> tuple[Numbers, Numbers]:
+        """The ends of the new cells, moved to the ends of groups."""
+        none = np.zeros(len(at))
+        single = self._single(cells)
+        if single is None or grouping.ordered is None:
+            return none, none
+        low, high = single
+        first, last = _wholes(self._first)[at], _wholes(self._last)[at]
+        return self._moved(
+            (low, high),
+            (first, last),
+            (_group_at(grouping.ordered, low), _group_at(grouping.ordered, high)),
+            first > last,
+        )
+
+    def _snapped_to(self, cells: Cells, grouping: Grouping) -> tuple[Numbers, Numbers]:
+        """The ends of the parts, moved to the ends of the question's own groups."""
+        none = np.zeros(len(self))
+        single = self._single(cells)
+        if single is None or grouping.ordered is None:
+            return none, none
+        first, last = _wholes(self._first), _wholes(self._last)
+        low, high = single
+        alone, outside = self._moved(
+            (first, last),
+            (np.full(len(self), low), np.full(len(self), high)),
+            (grouping.ordered.around(first), grouping.ordered.around(last)),
+            first > last,
+        )
+        return outside, alone
+
+    def _moved(
+        self, wanted: Ends, there: tuple[Wholes, Wholes], groups: tuple[Ends, Ends], odd: Flags
+    ) -> tuple[Numbers, Numbers]:
+        """How far the nearest sum of groups sticks out of what is wanted, and how much of that it lacks."""
+        low, high = wanted
+        first, last = there
+        (begin, end), (begin_2, end_2) = groups
+        before = self.wide(np.maximum(begin, first), np.minimum(low - 1, last))
+        inside = self.wide(np.maximum(low, first), np.minimum(np.minimum(end, last), high))
+        out = np.where(inside >= before, before, 0.0)
+        left = np.where(inside >= before, 0.0, inside) + self.wide(low, np.minimum(first - 1, high))
+        after = self.wide(np.maximum(high + 1, first), np.minimum(end_2, last))
+        inside = self.wide(np.maximum(np.maximum(begin_2, first), low), np.minimum(high, last))
+        out += np.where(inside >= after, after, 0.0)
+        left += np.where(inside >= after, 0.0, inside)
+        left += self.wide(np.maximum(last + 1, low), high)
+        return np.where(odd, 0.0, out), np.where(odd, 0.0, left)
+
+    def _single(self, cells: Cells) -> tuple[int, int] | None:
+        if not isinstance(cells, Steps):
+            return None
+        ranges = self._inside(cells.ranges)
+        return ranges[0] if len(ranges) == 1 else None
+
+    @property
+    def grouped(self) -> bool:
+        """Whether any region is cut in groups along this axis."""
+        return bool(self._cut_by)
+
+    def wide(self, low: Wholes | int, high: Wholes | int) -> Numbers:
+        """How many declared values are from one cell to the other; none where they are reversed."""
+        stride = self.axis.stride
+        if stride == 1:
+            across = np.subtract(high, low, dtype=np.float64) + 1
+            return np.asarray(np.maximum(across, 0.0))
+        origin = 0 if self.axis.low is None else self.axis.low
+        on = (np.asarray(high) - origin) // stride - (np.asarray(low) - 1 - origin) // stride
+        made = np.where(np.asarray(high) >= low, np.maximum(on, 1), 0)
+        return np.asarray(made, dtype=np.float64)
+
+    def _inside(self, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        low = FIRST if self.axis.low is None else self.axis.low
+        high = LAST if self.axis.high is None else self.axis.high
+        return [
+            (max(first, low), min(last, high))
+            for first, last in ranges
+            if first <= high and last >= low
+        ]
+
+
+def gaps(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """What is not in the ranges."""
+    made, start = [], FIRST
+    for first, last in ranges:
+        if first > start:
+            made.append((start, first - 1))
+        start = last + 1
+    if start <= LAST:
+        made.append((start, LAST))
+    return made
+
+
+class _Flat:
+    """Ranges of several parts, one after the other."""
+
+    def __init__(self) -> None:
+        self._first, self._last, self._owner = Grown(np.int64), Grown(np.int64), Grown(np.int64)
+
+    def add(self, owner: int, ranges: Sequence[tuple[int, int]]) -> None:
+        for first, last in ranges:
+            self._first.add(first)
+            self._last.add(last)
+            self._owner.add(owner)
+
+    def met(self, ranges: Sequence[tuple[int, int]], line: Line, size: int) -> Numbers:
+        first, last, owner = (_wholes(one) for one in (self._first, self._last, self._owner))
+        total = np.zeros(len(first))
+        for low, high in ranges:
+            total += line.wide(np.maximum(first, low), np.minimum(last, high))
+        return np.bincount(owner, weights=total, minlength=size).astype(np.float64)
+
+
+class _Names:
+    """Names of several parts, as numbers, one after the other."""
+
+    def __init__(self) -> None:
+        self._code, self._owner = Grown(np.int64), Grown(np.int64)
+
+    def add(self, owner: int, codes: Sequence[int]) -> None:
+        for code in codes:
+            self._code.add(code)
+            self._owner.add(owner)
+
+    def hits(self, flags: Numbers, size: int) -> Numbers:
+        weights = flags[_wholes(self._code)]
+        found = np.bincount(_wholes(self._owner), weights=weights, minlength=size)
+        return np.asarray(found, dtype=np.float64)
+
+
+def _wholes(grown: Grown) -> Wholes:
+    return np.asarray(grown.view, dtype=np.int64)
+
+
+def _label(grouping: Grouping) -> Label:
+    """Tells groupings apart: a key is listed over what its question left of the domain."""
+    if not grouping.cells:
+        return grouping.text, 0, None, None
+    return grouping.text, len(grouping.cells), grouping.cells[0], grouping.cells[-1]
+
+
+def _group_at(ordered: Ordered, cell: int) -> Ends:
+    firsts, lasts = ordered.around(np.array([cell], dtype=np.int64))
+    return int(firsts[0]), int(lasts[0])

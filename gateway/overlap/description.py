@@ -1,0 +1,196 @@
+"""Grounds in words: which rows a part of a question is about, how they are cut, and what nobody can compare.
+
+It is for whoever wants to know beforehand what the auditor sees; policies and the question's own text are all that is in
+it, as in a ground itself.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Final
+
+from gateway.catalog.tables import Dataset
+from gateway.catalog.types import ColumnType
+from gateway.catalog.types import Kind as TypeKind
+from gateway.policy.policy import Unread
+from gateway.regions.axis import FIRST, LAST, Axis
+from gateway.regions.cells import Cells, Names, Steps
+from gateway.regions.grid import name_of, value_at
+from gateway.regions.region import Box
+from gateway.regions.scope import Ground, GroupKey
+
+_ALL: Final = "not NULL"
+_MOST_PARTS: Final = 8
+_MOST_NAMES: Final = 6
+_MIDNIGHT: Final = " 00:00:00"
+# of what is computed for each person the type is not known here: counts are told in numbers, nothing else is
+_COUNTED: Final = "count("
+_WHOLE: Final = ColumnType(TypeKind.BIGINT)
+_SOME: Final = "in a part of its range"
+_TREATED: Final = {
+    Unread.REFUSE: "a question with such a condition is refused",
+    Unread.COUNT_AS_UNKNOWN: "such parts are compared by their released sizes, and in combinations of questions",
+    Unread.ALLOW: "such parts are not compared",
+}
+
+
+def region_lines(ground: Ground, dataset: Dataset) -> Iterator[str]:
+    """One line for a region of one box; of more, a line for each of the first ones."""
+    boxes, words = ground.region.boxes, _Words(dataset, ground.tables)
+    tables, cut = " and ".join(sorted(ground.tables)), words.cut(ground.keys)
+    if not boxes:
+        yield f"{tables}, none of the rows, {cut}"
+    elif ground.region.is_everything:
+        yield f"{tables}, all rows, {cut}"
+    elif len(boxes) == 1:
+        yield f"{tables} where {words.box(boxes[0], ground.region.axes)}, {cut}"
+    else:
+        yield f"{tables} in one of {len(boxes)} parts, {cut}"
+        for box in boxes[:_MOST_PARTS]:
+            yield f"  where {words.box(box, ground.region.axes)}"
+        if len(boxes) > _MOST_PARTS:
+            yield f"  and {len(boxes) - _MOST_PARTS} more"
+    for key in ground.keys:
+        if key.axis is None:
+            yield f"the key `{words.named(key.text)}` is compared by its text alone"
+
+
+def unread_lines(grounds: Iterable[Ground], opaque: Unread) -> Iterator[str]:
+    """Conditions that cannot be compared, each once, and what the policy makes of them."""
+    texts = dict.fromkeys(text for ground in grounds for text in ground.unreadable)
+    for text in texts:
+        yield f"cannot be compared with other questions: `{text}`"
+    if texts:
+        yield f"`opaque_predicates: {opaque}`: {_TREATED[opaque]}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """Names are without their table where there is only one."""
+
+    dataset: Dataset
+    tables: frozenset[str]
+
+    def cut(self, keys: Sequence[GroupKey]) -> str:
+        if not keys:
+            return "as one group"
+        by = " and ".join(self.named(key.text) for key in keys)
+        values = [key.values for key in keys]
+        if any(one is None for one in values):
+            return f"cut by {by} (groups are found in the data)"
+        many = prod(len(one) for one in values if one is not None)
+        return f"cut by {by} ({many} {'group' if many == 1 else 'groups'})"
+
+    def box(self, box: Box, axes: Sequence[Axis]) -> str:
+        by_name = {axis.name: axis for axis in axes}
+        return ", ".join(self._part(by_name[name], cells) for name, cells in box.parts)
+
+    def named(self, text: str) -> str:
+        if len(self.tables) != 1:
+            return text
+        [table] = self.tables
+        return text.removeprefix(f"{table}.")
+
+    def _part(self, axis: Axis, cells: Cells) -> str:
+        if not axis.readable:
+            return _unread(axis, cells)
+        told = _names(cells) if isinstance(cells, Names) else self._steps(axis, cells)
+        return f"{self.named(axis.name)} {_either([*told, *(['NULL'] if cells.null else [])])}"
+
+    def _steps(self, axis: Axis, cells: Steps) -> list[str]:
+        column = None if axis.column is None else self.dataset.find(axis.column)
+        if column is not None:
+            of = column.type
+        elif axis.name.startswith(_COUNTED):
+            of = _WHOLE
+        else:
+            return [_SOME] if cells.ranges else []
+        values = _Values(of, axis)
+        return _shortened([values.range(*one) for one in cells.ranges])
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """Cells of an axis as the values that they stand for."""
+
+    of: ColumnType
+    axis: Axis
+
+    def range(self, first: int, last: int) -> str:
+        """Where a declared domain ends, its end stands for all that is beyond."""
+        if (first, last) == (FIRST, LAST):
+            return _ALL
+        low = self.axis.low if first == FIRST else first
+        high = self.axis.high if last == LAST else last
+        if low is None:
+            return self._to(last)
+        if high is None:
+            return self._from(first)
+        if low == high:
+            return self._single(low)
+        starts = f"above {self._value(low - 1)}" if self._between(low) else self._value(low)
+        ends = f"below {self._value(high + 1)}" if self._between(high) else self._value(high)
+        return f"{starts} to {ends}"
+
+    def _single(self, cell: int) -> str:
+        if self._between(cell):
+            return f"between {self._value(cell - 1)} and {self._value(cell + 1)}"
+        return self._value(cell)
+
+    def _from(self, cell: int) -> str:
+        return (
+            f"above {self._value(cell - 1)}"
+            if self._between(cell)
+            else f"from {self._value(cell)} on"
+        )
+
+    def _to(self, cell: int) -> str:
+        return (
+            f"below {self._value(cell + 1)}"
+            if self._between(cell)
+            else f"up to {self._value(cell)}"
+        )
+
+    def _between(self, cell: int) -> bool:
+        """Whether it is what lies between two millionths."""
+        return self._endless and cell % 2 == 1
+
+    @property
+    def _endless(self) -> bool:
+        return self.of.resolution is None
+
+    def _value(self, cell: int) -> str:
+        try:
+            return name_of(value_at(cell, self.of)).removesuffix(_MIDNIGHT)
+        except OverflowError:  # no such day
+            return f"cell {cell}"
+
+
+def _names(cells: Names) -> list[str]:
+    names = _shortened(sorted(cells.values))
+    if not cells.rest:
+        return names
+    return [f"anything but {_either(names)}"] if names else [_ALL]
+
+
+def _unread(axis: Axis, cells: Cells) -> str:
+    """A condition by its text: that it holds, that it does not, or that nobody can say."""
+    values = cells.values if isinstance(cells, Names) else frozenset[str]()
+    said = {
+        "true": f"`{axis.name}`",
+        "false": f"not `{axis.name}`",
+    }
+    told = [text for value, text in said.items() if value in values]
+    return _either([*told, *([f"`{axis.name}` is NULL"] if cells.null else [])])
+
+
+def _shortened(told: Sequence[str]) -> list[str]:
+    if len(told) <= _MOST_NAMES:
+        return list(told)
+    return [*told[:_MOST_NAMES], f"{len(told) - _MOST_NAMES} more"]
+
+
+def _either(told: Sequence[str]) -> str:
+    if len(told) < 2:  # noqa: PLR2004 - one is enough
+        return "".join(told)
+    return f"{', '.join(told[:-1])} or {told[-1]}"

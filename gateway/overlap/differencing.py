@@ -1,0 +1,284 @@
+"""Pairs: what the difference of the new answer and one earlier answer is about.
+
+Of an earlier release cut in groups every sum of groups is an earlier answer. That one is compared which comes nearest:
+of the groups that lie more inside of the new region than outside. Where both have the same key, group is compared with
+group: a group that only one of them has is an answer of its own, no difference. Where the new question has keys that
+the other has not, sums of its groups are compared as well.
+
+Both residuals decide together: an answer less another is what the one has more, less what the other has more. Where
+only one of the two is narrow, the difference is about the wide one. So the pair is refused when there is a residual,
+and every residual is narrow.
+
+What noise hides is no difference: where the two answers together are seen less exactly than `limit` says, which is how
+exactly `trackers` sees all of them together, the pair tells nothing of the few. Else a question at next to no price
+would close whatever lies near it, for the whole group and for ever.
+
+INVARIANT: how many pairs are looked at closely is a number, and the nearest are looked at first. The others differ by
+more than those, or not at all.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gateway.overlap.group_cuts import Grouping, misfits
+from gateway.overlap.history import Entry, Rows, as_float
+from gateway.overlap.known_sizes import at_most
+from gateway.overlap.narrow import MINOR_PART, SLIVER, Judge, Narrow, Residual
+from gateway.overlap.question_part import Near, Part
+from gateway.policy.policy import Auditing, Unread
+from gateway.regions.axis import Axis
+from gateway.regions.boxes import Axes, Side, hull, meet, pieces
+from gateway.regions.cells import Cells, everything, intersection, is_empty, is_fine
+
+MOST_CLOSE: Final = 64
+_MOST_MISFITS: Final = 4
+_CLOSER: Final = 16
+"""So many times the variance of one answer still tells of one person, in many answers."""
+_SPARSE: Final = 4  # by how much groups may be smaller than the average of their release
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """An earlier release from which the new answer would differ by too few people."""
+
+    entry: Entry
+    axis: str | None
+
+
+def clashes(part: Part, near: Near, judge: Judge, rules: Auditing) -> Iterator[Clash]:
+    """The earlier releases that the new part clashes with, the nearest first."""
+    if rules.min_units <= 1 and not rules.narrow_cells:
+        return
+    for row in _close(part, near, rules):
+        entry = near.index.entries[row]
+        if rules.opaque is Unread.ALLOW and not entry.readable:
+            continue
+        if as_float(part.spread + entry.spread) >= limit_of(part, rules):
+            continue
+        found = _pair(part, entry, judge, rules)
+        if found is not None:
+            yield Clash(entry, found.axis)
+
+
+def limit_of(part: Part, rules: Auditing) -> float:
+    """The variance from which on a difference tells of nobody: `min_units`², or more where the new answer is less exact."""
+    return max(float(rules.min_units) ** 2, _CLOSER * as_float(part.spread))
+
+
+def _close(part: Part, near: Near, rules: Auditing) -> list[int]:
+    """The releases that could differ by little, by bounds from below; at most so many, the nearest first."""
+    index, least = near.index, rules.narrow_cells
+    kept, odd, few = {}, {}, {}
+    for name, line in near.lying.lines.items():
+        one, meeting = near.lying.near[name], near.lying.plain[name].shared > 0
+        little = [
+            (by <= least) | (by <= MINOR_PART * (one.shared + by))
+            for by in (one.outside, one.alone)
+        ]
+        kept[name] = meeting & little[0] & little[1]
+        # of several boxes a residual may have all of what sticks out along an axis with few cells
+        odd[name] = meeting & ((little[0] & little[1]) if is_fine(line.axis) else True)
+        few[name] = (one.outside <= least) & (one.alone <= least) if is_fine(line.axis) else meeting
+    rows = index.where(kept, near.lying)
+    single = len(part.sides) == 1
+    chosen = _nearest(rows[index.single[rows]], near, rules) if single else []
+    if single and index.single.all():
+        return chosen
+    others = np.union1d(index.where(odd, near.lying), index.where(few, near.lying))
+    if single:
+        others = others[~index.single[others]]
+    more, far = np.zeros(len(others), dtype=np.bool_), np.zeros(len(others))
+    for name, plain in near.lying.plain.items():
+        places = index.places(name)[others]
+        more |= ~few[name][places]
+        far += (plain.outside[places] + plain.alone[places]) / np.maximum(plain.shared[places], 1.0)
+    return [*chosen, *others[np.lexsort((others, far, more))[:MOST_CLOSE]].tolist()]
+
+
+def _nearest(rows: Rows, near: Near, rules: Auditing) -> list[int]:
+    """Of releases of one box, for a region of one box."""
+    index, lying = near.index, near.lying.near
+    out, left = (_Sticking(len(rows), rules.narrow_cells) for _ in range(2))
+    for name, line in near.lying.lines.items():
+        one, places = lying[name], index.places(name)[rows]
+        shared = one.shared[places]
+        out.add(one.outside[places], shared, line.axis)
+        left.add(one.alone[places], shared, line.axis)
+    people = index.totals[rows]
+    counting = (people >= 0) & (rules.min_units > 1)
+    possible = out.possible(people, counting, rules) & left.possible(people, counting, rules)
+    possible &= _unequal(near, rows)
+    rows, far = rows[possible], np.maximum(out.most, left.most)[possible]
+    nearest: list[int] = rows[np.lexsort((rows, far))[:MOST_CLOSE]].tolist()
+    return nearest
+
+
+def _unequal(near: Near, rows: Rows) -> NDArray[np.bool_]:
+    """Not the very same region, as long as groups do not matter."""
+    unequal = np.zeros(len(rows), dtype=np.bool_)
+    for name, line in near.lying.lines.items():
+        one, places = near.lying.plain[name], near.index.places(name)[rows]
+        unequal |= (one.outside[places] > 0) | (one.alone[places] > 0) | line.grouped
+    return unequal
+
+
+class _Sticking:
+    """How far the releases stick out on one side, over all axes."""
+
+    def __init__(self, size: int, least: int) -> None:
+        self._least = least
+        self._few = np.ones(size, dtype=np.bool_)
+        self._none = np.ones(size, dtype=np.bool_)
+        self.most = np.zeros(size)
+
+    def add(self, by: NDArray[np.float64], shared: NDArray[np.float64], axis: Axis) -> None:
+        self._none &= by == 0
+        self._few &= by <= (self._least if is_fine(axis) else 0)
+        self.most = np.maximum(self.most, by / np.maximum(by + shared, 1.0))
+
+    def possible(
+        self, people: NDArray[np.float64], counting: NDArray[np.bool_], rules: Auditing
+    ) -> NDArray[np.bool_]:
+        """Whether nothing, or something narrow, can stick out."""
+        small = counting & (people * self.most < rules.min_units * _SPARSE)
+        sliver = (self.most <= SLIVER) & (rules.min_units > 1)
+        return np.asarray(self._none | self._few | small | sliver)
+
+
+def _pair(part: Part, entry: Entry, judge: Judge, rules: Auditing) -> Narrow | None:
+    for new, old, by_size in _compared(part, entry):
+        if not any(meet(one, other) is not None for one in new for other in old):
+            continue
+        group = _least_group(part, entry, rules)
+        found = _difference(part.axes, new, old, judge, Counted(entry, group, by_size=by_size))
+        if found is not None:
+            return found
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The release whose sizes are known, and that of the smallest group both have; `by_size`: they decide alone."""
+
+    entry: Entry
+    group: float | None
+    by_size: bool
+
+
+def _difference(
+    axes: Axes, new: list[Side], old: list[Side], judge: Judge, told: Counted
+) -> Narrow | None:
+    """Whether what is left on either side is narrow; the first of the two."""
+    gone, come = pieces(old, new, axes), pieces(new, old, axes)
+    if gone is None or come is None or not (gone or come):
+        return None
+    count = at_most(told.entry, hull(old, axes))
+    by_size = told.by_size and judge.is_counted(told.entry)
+    found: Narrow | None = None
+    for parts, minuend in ((gone, old), (come, new)):
+        if not parts:
+            continue
+        narrow = judge.narrow(Residual(parts, minuend, old, count, told.group, by_size))
+        if narrow is None:
+            return None
+        found = found or narrow
+    return found
+
+
+def _least_group(part: Part, entry: Entry, rules: Auditing) -> float | None:
+    """How many are at most in the smallest of the groups that both have, of those that are not small anyway."""
+    if entry.counts is None or not entry.whole or not entry.keys:
+        return None
+    if frozenset(one.text for one in entry.keys) != part.texts:
+        return None
+    large = entry.counts[entry.counts >= rules.min_units]
+    return float(large.min()) + 2 * entry.deviation if large.size else None
+
+
+def _compared(part: Part, entry: Entry) -> Iterator[tuple[list[Side], list[Side], bool]]:
+    """What is held against what, new and old; and whether sizes alone decide, where they are known."""
+    new, old = list(part.sides), entry.sides
+    mine = {one.text: one for one in part.keys}
+    theirs = [one for one in entry.groupings if one is not None]
+    for grouping in theirs:
+        if grouping.text in mine:
+            new, old = _common(new, old, mine[grouping.text], grouping, part)
+    others = [one for one in theirs if one.text not in mine]
+    nearest = old
+    for grouping in others:
+        nearest = nearest_groups(nearest, new, grouping, part)
+    yield new, nearest, False
+    same = {one.text for one in theirs}
+    for grouping in part.keys:
+        if grouping.text in same:
+            continue
+        apart = [one for one in others if one.axis.name != grouping.axis.name]
+        target = old
+        for one in apart:
+            target = nearest_groups(target, new, one, part)
+        groups = nearest_groups(new, target, grouping, part)
+        if groups != new:
+            yield groups, target, True
+        for other in others:
+            if other.axis.name == grouping.axis.name:
+                yield from _shifted(new, target, grouping, other, part)
+
+
+def _shifted(
+    new: list[Side], old: list[Side], mine: Grouping, theirs: Grouping, part: Part
+) -> Iterator[tuple[list[Side], list[Side], bool]]:
+    """Single groups of the one against the nearest groups of the other, where both cut one axis."""
+    name = mine.axis.name
+    for group in misfits(mine, theirs, _MOST_MISFITS):
+        one = _cut(new, name, group)
+        yield one, nearest_groups(old, one, theirs, part), True
+    for group in misfits(theirs, mine, _MOST_MISFITS):
+        one = _cut(old, name, group)
+        yield nearest_groups(new, one, mine, part), one, True
+
+
+def _common(
+    new: list[Side], old: list[Side], mine: Grouping, theirs: Grouping, part: Part
+) -> tuple[list[Side], list[Side]]:
+    """Only the groups that both have."""
+    name = mine.axis.name
+    here, there = hull(new, part.axes), hull(old, part.axes)
+    whole = everything(mine.axis)
+    asked, answered = here.get(name) or whole, there.get(name) or whole
+    return (
+        _cut(new, name, theirs.groups_meeting(answered)),
+        _cut(old, name, mine.groups_meeting(asked)),
+    )
+
+
+def _cut(sides: list[Side], name: str, cells: Cells) -> list[Side]:
+    """The boxes as far as they have these cells of the axis."""
+    made: list[Side] = []
+    for one in sides:
+        left = intersection(one[name], cells) if name in one else cells
+        if not is_empty(left):
+            made.append({**one, name: left})
+    return made
+
+
+def nearest_groups(
+    sides: list[Side], wanted: list[Side], grouping: Grouping, part: Part
+) -> list[Side]:
+    """Of the boxes the groups that come nearest to what is wanted."""
+    name = grouping.axis.name
+    whole = everything(grouping.axis)
+    target = hull(wanted, part.axes).get(name) or whole
+    if target == whole:
+        return sides
+    made: list[Side] = []
+    for one in sides:
+        there = one.get(name) or whole
+        kept = grouping.nearest(there, target)
+        if is_empty(kept):
+            continue
+        made.append(dict(one) if kept == there else {**one, name: kept})
+    return made

@@ -1,0 +1,209 @@
+"""How a key cuts an axis into groups, and which groups together come nearest to some cells.
+
+Whoever has the groups has every sum of them. Of all sums the one that can come near to a part of the axis is that of
+the groups which lie more inside of it than outside; where that one is not near, none is.
+"""
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gateway.regions.axis import Axis
+from gateway.regions.cells import (
+    BOUNDLESS,
+    Cells,
+    Names,
+    Steps,
+    intersection,
+    is_empty,
+    minus,
+    union,
+    width,
+)
+from gateway.regions.scope import GroupKey
+
+Wholes: TypeAlias = NDArray[np.int64]
+
+_FEW: Final = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ordered:
+    """Groups of one range each, in order, with their places in the enumeration; `null` are those of NULL alone.
+
+    `gapless`: every group begins where the one before ends.
+    """
+
+    groups: tuple[Cells, ...]
+    places: tuple[int, ...]
+    firsts: Wholes
+    lasts: Wholes
+    null: tuple[tuple[int, Cells], ...]
+    gapless: bool
+
+    def met_by(self, wanted: Steps) -> list[tuple[int, Cells]]:
+        """The groups that these cells meet, with their places."""
+        found: list[tuple[int, Cells]] = []
+        for low, high in wanted.ranges:
+            start, after = self._from(low, high)
+            if found and start < after and found[-1][0] == self.places[start]:
+                start += 1
+            found += zip(self.places[start:after], self.groups[start:after], strict=True)
+        return [*found, *(self.null if wanted.null else ())]
+
+    def between(self, low: int, high: int) -> tuple[list[Cells], Steps] | None:
+        """The groups at both ends, and all that are between them as one; None where there are gaps, or few."""
+        start, after = self._from(low, high)
+        if not self.gapless or after - start <= _FEW:
+            return None
+        whole = (int(self.firsts[start + 1]), int(self.lasts[after - 2]))
+        return [self.groups[start], self.groups[after - 1]], Steps((whole,))
+
+    def _from(self, low: int, high: int) -> tuple[int, int]:
+        start = int(np.searchsorted(self.lasts, low, side="left"))
+        return start, max(start, int(np.searchsorted(self.firsts, high, side="right")))
+
+    def around(self, cells: Wholes) -> tuple[Wholes, Wholes]:
+        """First and last cell of the group with each of these cells; the cell itself where it is in none."""
+        if not self.groups:
+            return cells, cells
+        place = np.searchsorted(self.firsts, cells, side="right") - 1
+        place = np.clip(place, 0, len(self.firsts) - 1)
+        first, last = self.firsts[place], self.lasts[place]
+        within = (first <= cells) & (cells <= last)
+        return np.where(within, first, cells), np.where(within, last, cells)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grouping:
+    """One key on its axis. `cells` of None: every cell is a group of its own."""
+
+    text: str
+    axis: Axis
+    cells: tuple[Cells, ...] | None
+    ordered: Ordered | None
+
+    def nearest(self, there: Cells, wanted: Cells) -> Cells:
+        """Of the groups as far as they are `there`, those that are more inside of `wanted` than outside."""
+        inside = intersection(there, wanted)
+        if self.cells is None:
+            return inside
+        groups, whole = self._met_by(inside)
+        parts = [intersection(group, there) for group in groups]
+        kept = [part for part in parts if not is_empty(part) and self._is_inside(part, wanted)]
+        if whole is not None:
+            kept.append(intersection(whole, there))
+        return _together(kept, inside)
+
+    def groups_meeting(self, wanted: Cells) -> Cells:
+        """The groups that have some of these cells, whole."""
+        if self.cells is None:
+            return wanted
+        groups, whole = self._met_by(wanted)
+        return _together(groups if whole is None else [*groups, whole], wanted)
+
+    def places_within(self, wanted: Cells) -> list[int]:
+        """The places of the groups that have some of these cells, where groups are listed."""
+        if self.ordered is not None and isinstance(wanted, Steps):
+            return sorted(place for place, _ in self.ordered.met_by(wanted))
+        return [
+            place
+            for place, group in enumerate(self.cells or ())
+            if not is_empty(intersection(group, wanted))
+        ]
+
+    def _is_inside(self, part: Cells, wanted: Cells) -> bool:
+        within, without = intersection(part, wanted), minus(part, wanted)
+        return _wide(within, self.axis) >= _wide(without, self.axis)
+
+    def _met_by(self, wanted: Cells) -> tuple[list[Cells], Cells | None]:
+        """The groups that these cells meet; of many those at the ends, and the others as one."""
+        if self.ordered is None or not isinstance(wanted, Steps):
+            groups = self.cells or ()
+            return [one for one in groups if not is_empty(intersection(one, wanted))], None
+        if len(wanted.ranges) == 1:
+            [(low, high)] = wanted.ranges
+            between = self.ordered.between(low, high)
+            if between is not None:
+                ends, whole = between
+                null = [one for _, one in self.ordered.null] if wanted.null else []
+                return [*ends, *null], whole
+        return [one for _, one in self.ordered.met_by(wanted)], None
+
+
+def grouping_of(key: GroupKey) -> Grouping | None:
+    """How the key cuts its axis; None where nobody knows."""
+    if key.axis is None:
+        return None
+    if key.cells is not None:
+        order = _in_order(key.cells)
+        return Grouping(key.text, key.axis, key.cells, order)
+    if key.text == key.axis.name:
+        return Grouping(key.text, key.axis, None, None)
+    return None
+
+
+def _in_order(cells: tuple[Cells, ...]) -> Ordered | None:
+    groups: list[tuple[tuple[int, int], int]] = []
+    null: list[tuple[int, Cells]] = []
+    for place, one in enumerate(cells):
+        if not isinstance(one, Steps) or len(one.ranges) > 1 or (one.ranges and one.null):
+            return None
+        if one.ranges:
+            groups.append((one.ranges[0], place))
+        else:
+            null.append((place, one))
+    groups.sort()
+    firsts = np.array([first for (first, _), _ in groups], dtype=np.int64)
+    lasts = np.array([last for (_, last), _ in groups], dtype=np.int64)
+    if np.any(lasts[:-1] >= firsts[1:]):
+        return None
+    places = tuple(place for _, place in groups)
+    gapless = bool(np.all(lasts[:-1] + 1 == firsts[1:]))
+    in_order = tuple(cells[place] for place in places)
+    return Ordered(in_order, places, firsts, lasts, tuple(null), gapless)
+
+
+def misfits(mine: Grouping, theirs: Grouping, most: int) -> list[Cells]:
+    """The groups of the one that miss a sum of groups of the other by least, but miss it; at most so many."""
+    if mine.ordered is None or theirs.ordered is None or not mine.ordered.groups:
+        return list(mine.cells or ())[:most] if mine.ordered is None else []
+    low, high = mine.ordered.firsts, mine.ordered.lasts
+    begin, end = theirs.ordered.around(low)
+    begin_2, end_2 = theirs.ordered.around(high)
+    missed = np.minimum(_far(begin, low), _far(low, end + 1))
+    missed += np.minimum(_far(high, end_2), _far(begin_2, high + 1))
+    order = np.argsort(missed, kind="stable")
+    return [mine.ordered.groups[place] for place in order[: 4 * most] if missed[place]][:most]
+
+
+def _far(one: Wholes, other: Wholes) -> NDArray[np.float64]:
+    return np.asarray(np.subtract(other, one, dtype=np.float64))
+
+
+def _wide(cells: Cells, axis: Axis) -> float:
+    if is_empty(cells):
+        return 0
+    found = width(cells, axis)
+    return BOUNDLESS if found is None else found
+
+
+def _together(several: list[Cells], like: Cells) -> Cells:
+    if several and all(isinstance(one, Steps) for one in several):
+        return _steps([one for one in several if isinstance(one, Steps)])
+    made: Cells = Steps(()) if isinstance(like, Steps) else Names(frozenset())
+    for one in several:
+        made = union(made, one)
+    return made
+
+
+def _steps(several: list[Steps]) -> Cells:
+    made: list[tuple[int, int]] = []
+    for first, last in sorted(part for one in several for part in one.ranges):
+        if made and first <= made[-1][1] + 1:
+            made[-1] = (made[-1][0], max(made[-1][1], last))
+        else:
+            made.append((first, last))
+    return Steps(tuple(made), any(one.null for one in several))

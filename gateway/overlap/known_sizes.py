@@ -1,0 +1,224 @@
+"""What is known of how many people are in some rows: from released counts alone, as noisy as they are.
+
+Known is what was counted by itself, what groups make up, and what is left of one counted region without another.
+Otherwise the tightest counted region around says how many there are at most, and evenly spread how many.
+
+INVARIANT: a size carries its noise. *Small* is said only where every unit counts as 1 and the count and twice its
+deviation are below; *large* where the count less twice its deviation is not below; everything else is unknown. A number
+with a deviation of 10¹⁵ tells nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import hypot, sqrt
+from typing import Final
+
+import numpy as np
+
+from gateway.overlap.history import Entry, Index, Lying
+from gateway.regions.boxes import Axes, Side, hull, share
+from gateway.regions.cells import Cells, everything, intersection, is_empty, minus, without_null
+
+_MOST_AROUND: Final = 24  # how many of the tightest regions around are looked at
+
+
+def counted(entry: Entry, around: Side) -> float | None:
+    """The noisy size of the groups that have some of these cells; None where it is not known."""
+    counts = entry.counts
+    if counts is None:
+        return None
+    whole = entry.sides[0] if len(entry.region.boxes) == 1 else {}
+    for place, grouping in enumerate(entry.groupings):
+        if grouping is None or grouping.axis.name not in around:
+            continue
+        cells = around[grouping.axis.name]
+        if cells == whole.get(grouping.axis.name):
+            continue
+        counts = np.take(counts, grouping.places_within(cells), axis=place)
+    return float(counts.sum())
+
+
+def at_most(entry: Entry, around: Side) -> float | None:
+    """How many units there are at most, by the count and twice the deviation of its noise.
+
+    None where nobody knows: what was counted from below says nothing of it.
+    """
+    count = counted(entry, around)
+    if count is None or not entry.whole:
+        return None
+    return max(count + 2 * entry.deviation * sqrt(groups_in(entry, around)), 0.0)
+
+
+def groups_in(entry: Entry, around: Side) -> int:
+    """How many groups have some of these cells; one where nobody knows."""
+    found = 1
+    for key, grouping in zip(entry.keys, entry.groupings, strict=True):
+        if grouping is not None and grouping.axis.name in around:
+            found *= max(1, len(grouping.places_within(around[grouping.axis.name])))
+        else:
+            found *= max(1, len(key.values or ()))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A noisy size with the deviation of its noise, and who told it. Not `whole` is a size from below.
+
+    INVARIANT: of one number it is never both small and large, and mostly neither where the noise is wide.
+    """
+
+    count: float
+    deviation: float
+    whole: bool
+    query_id: str
+
+    def is_small(self, least: int) -> bool:
+        """Whether there are surely fewer people."""
+        return self.whole and self.count + 2 * self.deviation < least
+
+    def is_large(self, least: int) -> bool:
+        """Whether there are surely as many people."""
+        return self.count - 2 * self.deviation >= least
+
+
+def _known(count: float, entry: Entry, groups: int) -> Known:
+    return Known(count, entry.deviation * sqrt(groups), entry.whole, entry.query_id)
+
+
+def total_of(entry: Entry) -> Known | None:
+    """The size of all its groups together."""
+    total = entry.total()
+    if total is None or entry.counts is None:
+        return None
+    return _known(total, entry, entry.counts.size)
+
+
+class Sizes:
+    """What the releases of one shape say of sizes, from all places where they are kept."""
+
+    def __init__(self, indexes: Sequence[Index], axes: Axes) -> None:
+        self._indexes = indexes
+        self._axes = axes
+        self._lying: dict[int, tuple[Side, Lying]] = {}
+        self._around: dict[frozenset[tuple[str, Cells]], list[Entry]] = {}
+
+    def seen(self, index: Index, around: Side, lying: Lying) -> None:
+        """How an index lies to what is around the new region, which is asked about most."""
+        self._lying[self._indexes.index(index)] = around, lying
+
+    def exactly(self, parts: Sequence[Side]) -> Known | None:
+        """The size of these rows where just they were counted; of several by the most exact."""
+        found = [
+            known
+            for index in self._indexes
+            for entry in index.exactly(parts, self._axes)
+            if (known := total_of(entry)) is not None
+        ]
+        return min(found, key=lambda one: (one.deviation, not one.whole), default=None)
+
+    def grouped(self, parts: Sequence[Side]) -> Known | None:
+        """The size of these rows where groups of one release make them up."""
+        if len(parts) > 1:
+            return None
+        for entry in self._covering(hull(parts, self._axes)):
+            if entry.keys and len(entry.region.boxes) == 1 and self._fits(entry, parts[0]):
+                count = counted(entry, parts[0])
+                if count is not None:
+                    groups = groups_in(entry, parts[0])
+                    return _known(count, entry, groups)
+        return None
+
+    def left(self, parts: Sequence[Side]) -> Known | None:
+        """The size of these rows where they are what one counted region has more than another."""
+        if len(parts) > 1:
+            return None
+        for entry in self._covering(hull(parts, self._axes)):
+            mine = total_of(entry)
+            rest = None if len(entry.region.boxes) > 1 else self._rest(entry.sides[0], parts[0])
+            other = self.exactly([rest]) if rest is not None else None
+            if mine is not None and other is not None and mine.whole and other.whole:
+                wide = hypot(mine.deviation, other.deviation)
+                return Known(mine.count - other.count, wide, True, entry.query_id)
+        return None
+
+    def _rest(self, whole: Side, part: Side) -> Side | None:
+        """The one box that is left of the whole, where one is: where the part is less along one axis alone."""
+        apart = [
+            name
+            for name, cells in part.items()
+            if without_null(cells) != without_null(whole.get(name) or everything(self._axes[name]))
+        ]
+        if len(apart) != 1:
+            return None
+        [name] = apart
+        left = minus(whole.get(name) or everything(self._axes[name]), part[name])
+        return None if is_empty(left) else {**whole, name: left}
+
+    def about(self, parts: Sequence[Side]) -> float | None:
+        """By the tightest region around that was counted, if people are spread evenly in it."""
+        around = hull(parts, self._axes)
+        for entry in self._covering(around):
+            if len(entry.region.boxes) > 1 or entry.counts is None:
+                continue
+            tight = dict(entry.sides[0])
+            for grouping in entry.groupings:
+                if grouping is None or grouping.axis.name not in around:
+                    continue
+                name = grouping.axis.name
+                groups = grouping.groups_meeting(around[name])
+                tight[name] = intersection(tight[name], groups) if name in tight else groups
+            part = share(parts, [tight], self._axes)
+            count = at_most(entry, tight)
+            if part is not None and count is not None:
+                return count * part
+        return None
+
+    def _covering(self, around: Side) -> list[Entry]:
+        """The counted releases around, the tightest first."""
+        key = frozenset(around.items())
+        known = self._around.get(key)
+        if known is None:
+            known = [
+                one for place in range(len(self._indexes)) for one in self._tightest(place, around)
+            ]
+            self._around[key] = known
+        return known
+
+    def _tightest(self, place: int, around: Side) -> list[Entry]:
+        index, (of, lying) = self._indexes[place], self._lying.get(place, ({}, None))
+        if lying is None or of != around:
+            lying = index.lying(around, (), self._axes)
+        rows = index.covering(lying)
+        rows = rows[index.totals[rows] >= 0]
+        if not len(rows):
+            return []
+        volume = np.zeros(len(rows))
+        for name, line in index.lines.items():
+            widths = line.widths.view.astype(np.float64, copy=False)
+            volume += np.log(np.maximum(widths, 1.0))[index.places(name)[rows]]
+        if len(rows) > _MOST_AROUND:
+            least = np.partition(volume, _MOST_AROUND)[_MOST_AROUND]
+            rows, volume = rows[volume <= least], volume[volume <= least]
+        order = np.lexsort((rows, volume))[:_MOST_AROUND]
+        return [index.entries[row] for row in rows[order]]
+
+    def _fits(self, entry: Entry, part: Side) -> bool:
+        """Whether whole groups make the box up."""
+        if entry.counts is None:
+            return False
+        region = entry.sides[0]
+        cut = {one.axis.name: one for one in entry.groupings if one is not None}
+        for name in sorted({*region, *part}):
+            wanted = part.get(name) or everything(self._axes[name])
+            there = region.get(name) or everything(self._axes[name])
+            if name in cut and cut[name].cells is not None:
+                there = intersection(there, cut[name].groups_meeting(wanted))
+            if not _alike(there, wanted):
+                return False
+        return True
+
+
+def _alike(one: Cells, other: Cells) -> bool:
+    return without_null(one) == without_null(other) and (
+        one.null == other.null or without_null(one) != one or without_null(other) != other
+    )

@@ -1,0 +1,97 @@
+"""Which rules apply to a subject and a request, and which purpose the request has.
+
+INVARIANT: a permitting rule applies only when its condition is true and its row rules can be bound; a
+forbidding rule applies unless its condition is false.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final
+
+from gateway.errors import Code, NotPermitted
+from gateway.policy.conditions.condition import Facts, Outcome
+from gateway.policy.policy import Effect, Policy, Rule
+from gateway.policy.row_rules import BoundRows, bind_rows
+from gateway.policy.subjects import Subject
+
+FRONT_ENDS: Final = ("rest", "pgwire", "cli")
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What conditions may read of a request. Hour and weekday (Monday is 1) are UTC."""
+
+    front_end: str
+    purpose: str | None
+    hour: int
+    weekday: int
+
+    @classmethod
+    def of(cls, front_end: str, purpose: str | None, now: datetime) -> "Circumstances":
+        moment = now.astimezone(UTC)
+        return cls(front_end, purpose, moment.hour, moment.isoweekday())
+
+
+@dataclass(frozen=True)
+class Applying:
+    """The rules that apply, and the row rules of the permitting ones, bound to the subject."""
+
+    permits: tuple[Rule, ...]
+    forbids: tuple[Rule, ...]
+    rows: Mapping[str, Mapping[str, BoundRows]] = field(default_factory=dict)
+
+
+def purpose_of(subject: Subject, asked: str | None) -> str | None:
+    """The purpose of a request: the one that is named, or the only one the subject has."""
+    if asked is None:
+        return subject.purposes[0] if len(subject.purposes) == 1 else None
+    if asked not in subject.purposes:
+        known = ", ".join(f"`{purpose}`" for purpose in subject.purposes)
+        hint = f"yours are {known}" if known else "you have none; leave it out"
+        raise NotPermitted(Code.PURPOSE_NOT_PERMITTED, "", hint)
+    return asked
+
+
+def applying(policy: Policy, subject: Subject, circumstances: Circumstances) -> Applying:
+    """The rules that apply here and now."""
+    facts = facts_of(policy, subject, circumstances)
+    permits = []
+    forbids = []
+    bound: dict[str, Mapping[str, BoundRows]] = {}
+    for rule in policy.rules:
+        outcome = rule.when.outcome(facts)
+        if rule.effect is Effect.FORBID:
+            if outcome is not Outcome.FALSE:
+                forbids.append(rule)
+        elif outcome is Outcome.TRUE and (rows := bound_rows(rule, subject)) is not None:
+            permits.append(rule)
+            bound[rule.id] = rows
+    return Applying(tuple(permits), tuple(forbids), bound)
+
+
+def facts_of(policy: Policy, subject: Subject, circumstances: Circumstances) -> Facts:
+    """What conditions read. What is not known is left out, so that reading it is an error."""
+    held: dict[str, object] = {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in subject.attributes.items()
+    }
+    request: dict[str, object] = {
+        "dataset": policy.name,
+        "front_end": circumstances.front_end,
+        "hour": circumstances.hour,
+        "weekday": circumstances.weekday,
+    }
+    if circumstances.purpose is not None:
+        request["purpose"] = circumstances.purpose
+    return {"subject": {**held, "name": subject.name}, "request": request}
+
+
+def bound_rows(rule: Rule, subject: Subject) -> Mapping[str, BoundRows] | None:
+    found = {}
+    for table, rows in rule.rows.items():
+        bound = bind_rows(rows, subject)
+        if bound is None:
+            return None
+        found[table] = bound
+    return found

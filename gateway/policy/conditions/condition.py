@@ -1,0 +1,59 @@
+"""Conditions, compiled once and evaluated for each request by a CEL library.
+
+INVARIANT: only a result that is true permits, and only one that is false lets a forbidding rule pass.
+Everything else - an attribute that is missing, a comparison of a text with a number, a failure of the
+library - is neither.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeAlias
+
+import cel
+
+from gateway.policy.conditions.lexer import ConditionUnfit
+from gateway.policy.conditions.parser import Path, parse_condition, paths
+from gateway.policy.conditions.satisfiable import never
+
+Facts: TypeAlias = dict[str, Any]
+
+
+class Outcome(Enum):
+    TRUE = "true"
+    FALSE = "false"
+    NEITHER = "neither"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition and the attributes it reads."""
+
+    text: str
+    reads: frozenset[Path] = field(compare=False)
+    _program: cel.Program = field(repr=False, compare=False)
+
+    def outcome(self, facts: Facts) -> Outcome:
+        """What the condition says of these facts: `{"subject": {...}, "request": {...}}`."""
+        try:
+            result = self._program.execute(facts)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:  # noqa: BLE001  # the library panics with what is no Exception
+            return Outcome.NEITHER
+        if result is True:
+            return Outcome.TRUE
+        return Outcome.FALSE if result is False else Outcome.NEITHER
+
+
+def compile_condition(text: str) -> Condition:
+    """The condition that `text` writes; refused when it is none, or can never hold."""
+    tree = parse_condition(text)
+    if never(tree):
+        raise ConditionUnfit("this condition can never hold", 0, "take the rule out, or correct it")
+    try:
+        program = cel.compile(text)
+    except (KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException:  # noqa: BLE001  # see above
+        raise ConditionUnfit("this is not a condition in CEL") from None
+    return Condition(text, paths(tree), program)

@@ -1,0 +1,138 @@
+"""The scalars of a policy, each read from its text by the type of its field.
+
+YAML says nothing about types here, so `no`, `1e-6` and `0123` mean what the field says, or are refused.
+The JSON Schema tells editors, which do guess types, what looks right.
+"""
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+from fractions import Fraction
+from typing import Annotated, Any, NoReturn
+
+from pydantic import PlainValidator, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from gateway.catalog.values import ValueUnfit
+from gateway.policy.yaml import quote
+from gateway.units import Delta, Epsilon, UnitError
+
+_WHOLE = re.compile(r"[0-9]{1,12}")
+_DURATION = re.compile(r"(?P<number>[0-9]{1,6})(?P<unit>[smhdw])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_NUMBER_SCHEMA = {"type": ["number", "string"]}
+
+
+def refuse(message: str, hint: str = "") -> NoReturn:
+    """Say what is wrong; `{}` in a message are the file's own and stay."""
+    raise PydanticCustomError("policy", "{message}", {"message": message, "hint": hint})
+
+
+def one_text(value: object, what: str) -> str:
+    if value is None:
+        refuse(f"{what} has no value")
+    if not isinstance(value, str):
+        refuse(
+            f"{what} must be one value, not {'a list' if isinstance(value, list) else 'a mapping'}"
+        )
+    return value
+
+
+def named(what: str, pattern: str, hint: str) -> tuple[PlainValidator, WithJsonSchema]:
+    """A word of a certain shape."""
+    shape = re.compile(pattern)
+
+    def read(value: object) -> str:
+        text = one_text(value, what)
+        if not shape.fullmatch(text):
+            refuse(f"{quote(text)} cannot be {what}", hint)
+        return text
+
+    return PlainValidator(read), WithJsonSchema({"type": "string", "pattern": f"^(?:{pattern})$"})
+
+
+def whole(what: str, low: int, high: int) -> tuple[PlainValidator, WithJsonSchema]:
+    """A whole number within bounds."""
+
+    def read(value: object) -> int:
+        text = one_text(value, what)
+        if not _WHOLE.fullmatch(text) or not low <= int(text) <= high:
+            refuse(f"{what} must be a whole number from {low} to {high}, not {quote(text)}")
+        return int(text)
+
+    return PlainValidator(read), WithJsonSchema(
+        {"type": "integer", "minimum": low, "maximum": high}
+    )
+
+
+def _choice(value: object) -> bool:
+    text = one_text(value, "this")
+    if text not in {"true", "false"}:
+        refuse(f"{quote(text)} is neither `true` nor `false`")
+    return text == "true"
+
+
+def _plain(value: object) -> str:
+    return one_text(value, "this")
+
+
+def _amount(of: type[Epsilon] | type[Delta], *, zero: bool) -> Callable[[object], Any]:
+    def read(value: object) -> Epsilon | Delta:
+        text = one_text(value, of.unit)
+        try:
+            amount = of.parse(text)
+        except UnitError as error:
+            refuse(f"{error}, not {quote(text)}")
+        if not zero and not amount:
+            refuse(f"{of.unit} must be above zero")
+        return amount
+
+    return read
+
+
+def _duration(value: object) -> timedelta:
+    text = one_text(value, "a duration")
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        refuse(f"{quote(text)} is not a duration", "a number and a unit: 90s, 15m, 12h, 7d or 4w")
+    return timedelta(seconds=int(match["number"]) * _SECONDS[match["unit"]])
+
+
+def format_duration(duration: timedelta) -> str:
+    """A duration as a policy may say it, in the largest unit that it is a whole number of."""
+    seconds = int(duration.total_seconds())
+    for unit in ("d", "h", "m"):
+        if seconds % _SECONDS[unit] == 0:
+            return f"{seconds // _SECONDS[unit]}{unit}"
+    return f"{seconds}s"
+
+
+def seconds_of(text: str) -> Fraction:
+    """The step of a timestamp."""
+    match = _DURATION.fullmatch(text)
+    if match is None:
+        raise ValueUnfit(f"{quote(text)} is not a duration such as 1s, 15m, 1h or 1d")
+    return Fraction(int(match["number"]) * _SECONDS[match["unit"]])
+
+
+# What people write as a number or as a word; it is read when the type of its column is known.
+Written = Annotated[
+    str, PlainValidator(_plain), WithJsonSchema({"type": ["string", "number", "boolean"]})
+]
+Line = Annotated[str, PlainValidator(_plain), WithJsonSchema({"type": "string"})]
+Choice = Annotated[bool, PlainValidator(_choice), WithJsonSchema({"type": "boolean"})]
+SomeEpsilon = Annotated[
+    Epsilon,
+    PlainValidator(_amount(Epsilon, zero=False)),
+    WithJsonSchema({**_NUMBER_SCHEMA, "exclusiveMinimum": 0}),
+]
+AnyDelta = Annotated[
+    Delta,
+    PlainValidator(_amount(Delta, zero=True)),
+    WithJsonSchema({**_NUMBER_SCHEMA, "minimum": 0, "exclusiveMaximum": 1}),
+]
+Duration = Annotated[
+    timedelta,
+    PlainValidator(_duration),
+    WithJsonSchema({"type": "string", "pattern": "^[0-9]{1,6}[smhdw]$"}),
+]

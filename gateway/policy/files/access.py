@@ -1,0 +1,181 @@
+"""From the `access` of a policy file to rules: does every name exist, does every condition make sense?"""
+
+from collections.abc import Mapping
+
+from gateway.catalog.tables import ColumnClass, ColumnRef, Dataset
+from gateway.policy.conditions.condition import Condition, compile_condition
+from gateway.policy.conditions.lexer import ConditionUnfit
+from gateway.policy.model import BudgetModel, RuleModel, UseModel
+from gateway.policy.policy import Budget, Effect, Operation, Rate, Rule
+from gateway.policy.problems import Complaints, Path, suggestion
+from gateway.policy.row_rules import RowRule, parse_row_rule
+from gateway.policy.yaml import quote
+
+
+def granted(
+    models: list[RuleModel], dataset: Dataset, ledger: Budget, complaints: Complaints
+) -> tuple[Rule, ...]:
+    """The rules; a rule with a complaint is left out, and the file with it."""
+    seen: set[str] = set()
+    rules = []
+    for place, model in enumerate(models):
+        path: Path = ("access", place)
+        if model.id in seen:
+            complaints.add((*path, "id"), f"there is another rule {quote(model.id)}")
+        seen.add(model.id)
+        rule = _rule(model, dataset, ledger, path, complaints)
+        if rule is not None:
+            rules.append(rule)
+    if not models:
+        complaints.warn(("access",), "no rule permits anything: nobody can ask", at_key=True)
+    return tuple(rules)
+
+
+def _rule(
+    model: RuleModel, dataset: Dataset, ledger: Budget, path: Path, complaints: Complaints
+) -> Rule | None:
+    before = len(complaints.problems)
+    when = _condition(model.when, (*path, "when"), complaints)
+    tables = _tables(model, dataset, path, complaints)
+    _fit_for_effect(model, path, complaints)
+    use = None if model.use is None else _use(model.use, dataset, tables, path, complaints)
+    rows = _rows(model, dataset, tables, path, complaints)
+    budget = None
+    if model.budget is not None:
+        budget = analyst_budget(model.budget, ledger, (*path, "budget"), complaints)
+    if when is None or len(complaints.problems) > before:
+        return None
+    if use is None and model.effect == "permit":
+        use = {}
+    return Rule(model.id, Effect(model.effect), when, tables, use, rows, budget)
+
+
+def analyst_budget(
+    model: BudgetModel, ledger: Budget, path: Path, complaints: Complaints
+) -> Budget:
+    """The budget of one analyst or team, held against the dataset's."""
+    if model.epsilon > ledger.epsilon:
+        complaints.warn((*path, "epsilon"), "this is more than the dataset has")
+    if model.delta is not None and model.delta > ledger.delta:
+        complaints.add((*path, "delta"), "delta is above that of the dataset")
+    rate = None
+    if model.window is not None:
+        rate = Rate(model.window.every, model.window.epsilon)
+        if rate.epsilon > model.epsilon:
+            complaints.warn((*path, "window"), "a period may spend more than the whole lifetime")
+    return Budget(model.epsilon, ledger.delta if model.delta is None else model.delta, rate)
+
+
+def _condition(text: str, path: Path, complaints: Complaints) -> Condition | None:
+    try:
+        return compile_condition(text)
+    except ConditionUnfit as error:
+        complaints.add(path, str(error), error.hint, inside=error.column)
+        return None
+
+
+def _tables(
+    model: RuleModel, dataset: Dataset, path: Path, complaints: Complaints
+) -> frozenset[str]:
+    known = [table.name for table in dataset.tables]
+    if model.tables is None:
+        if model.effect == "permit":
+            hint = f"write `tables: [{known[0]}]`"
+            complaints.add(path, "a rule that permits names its `tables`", hint)
+        return frozenset(known)
+    for place, name in enumerate(model.tables):
+        here = (*path, "tables", place)
+        if name not in known:
+            complaints.add(here, f"there is no table {quote(name)}", suggestion(name, known))
+        elif name in model.tables[:place]:
+            complaints.add(here, f"{quote(name)} stands here twice")
+    return frozenset(model.tables) & frozenset(known)
+
+
+def _fit_for_effect(model: RuleModel, path: Path, complaints: Complaints) -> None:
+    if model.effect == "permit":
+        if model.budget is None:
+            hint = "write `budget: {epsilon: 1}`, what each analyst may spend under this rule"
+            complaints.add(path, "a rule that permits has a `budget`", hint)
+        return
+    if model.use is not None and not any(getattr(model.use, one) for one in Operation):
+        hint = "leave `use` out to forbid every use of the tables"
+        complaints.add((*path, "use"), "this rule forbids nothing", hint, at_key=True)
+    if model.budget is not None:
+        complaints.add((*path, "budget"), "a rule that forbids has no `budget`", at_key=True)
+    if model.rows:
+        hint = "permit the rows that may be read instead"
+        complaints.add((*path, "rows"), "a rule that forbids has no `rows`", hint, at_key=True)
+
+
+def _use(
+    model: UseModel, dataset: Dataset, tables: frozenset[str], path: Path, complaints: Complaints
+) -> Mapping[Operation, frozenset[ColumnRef]]:
+    found: dict[Operation, frozenset[ColumnRef]] = {}
+    for operation in Operation:
+        columns: set[ColumnRef] = set()
+        for place, word in enumerate(getattr(model, operation)):
+            here = (*path, "use", operation.value, place)
+            columns |= _selected(word, dataset, tables, here, complaints)
+        found[operation] = frozenset(columns)
+    return found
+
+
+def _selected(
+    word: str, dataset: Dataset, tables: frozenset[str], path: Path, complaints: Complaints
+) -> set[ColumnRef]:
+    """The columns that `*`, `class:quasi` or `visits.diagnosis` means under this rule."""
+    there = {
+        ColumnRef(table.name, column.name): column
+        for table in dataset.tables
+        if table.name in tables
+        for column in table.columns
+    }
+    if word == "*":
+        return set(there)
+    if word.startswith("class:"):
+        wanted = word.removeprefix("class:")
+        if wanted not in tuple(ColumnClass):
+            complaints.add(
+                path, f"there is no class {quote(wanted)}", suggestion(wanted, ColumnClass)
+            )
+        return {ref for ref, column in there.items() if column.column_class == wanted}
+    table, _, column_name = word.rpartition(".")
+    reference = ColumnRef(table, column_name)
+    if reference in there:
+        return {reference}
+    if dataset.find(reference) is not None:
+        hint = f"add {quote(table)} to the `tables` of the rule"
+        complaints.add(path, f"{quote(word)} is not in a table of this rule", hint)
+    elif table and dataset.table(table) is None:
+        known = (one.name for one in dataset.tables)
+        complaints.add(path, f"there is no table {quote(table)}", suggestion(table, known))
+    elif table:
+        known = (str(one) for one in there)
+        complaints.add(path, f"there is no column {quote(word)}", suggestion(word, known))
+    else:
+        meant = [str(one) for one in there if one.column == word]
+        hint = f"write {quote(meant[0])}" if meant else "`table.column`, `class:quasi` or `*`"
+        complaints.add(path, f"{quote(word)} does not say of which table", hint)
+    return set()
+
+
+def _rows(
+    model: RuleModel, dataset: Dataset, tables: frozenset[str], path: Path, complaints: Complaints
+) -> Mapping[str, RowRule]:
+    found: dict[str, RowRule] = {}
+    for name, text in model.rows.items():
+        here = (*path, "rows", name)
+        table = dataset.table(name)
+        if table is None or name not in tables:
+            message = f"{quote(name)} is not a table of this rule"
+            complaints.add(here, message, suggestion(name, sorted(tables)), at_key=True)
+            continue
+        if table.public:
+            complaints.add(here, f"{quote(name)} is public: all of its rows are", at_key=True)
+            continue
+        try:
+            found[name] = parse_row_rule(text, table)
+        except ConditionUnfit as error:
+            complaints.add(here, str(error), error.hint, inside=error.column)
+    return found

@@ -1,0 +1,180 @@
+"""The policies in force, and how others take their place: all at once, or not at all.
+
+INVARIANT: `value` is always a whole `LoadedPolicies` that was accepted: its accounts are open and its trail
+record is durable. What is refused changes nothing but the trail.
+
+Notice when policy files change: by looking, twice a second, at what the directory says of them.
+
+A change is acted on when two looks in a row agree, so that a file is not read while it is being written.
+INVARIANT: whatever a reload raises, the watch goes on.
+"""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from gateway.errors import OperatorError
+from gateway.policy.files.load import LoadedPolicies, Reading
+
+Read: TypeAlias = Callable[[], Reading]
+
+
+@dataclass(frozen=True)
+class Cause:
+    """Who wants the policies read again, and why."""
+
+    actor: str
+    because: str
+
+
+Accept: TypeAlias = Callable[[LoadedPolicies, LoadedPolicies | None, Cause], None]
+Reject: TypeAlias = Callable[[tuple[OperatorError, ...], LoadedPolicies | None, Cause], None]
+
+
+@dataclass(frozen=True)
+class Reloaded:
+    """What became of a reload. With problems, what was in force still is."""
+
+    changed: bool
+    in_force: LoadedPolicies
+    problems: tuple[OperatorError, ...] = ()
+
+
+class CurrentPolicies:
+    """Holds what is in force; reading it takes no lock."""
+
+    def __init__(self, read: Read, accept: Accept, reject: Reject) -> None:
+        self._read = read
+        self._accept = accept
+        self._reject = reject
+        self._reloading = threading.Lock()
+        self._value: LoadedPolicies | None = None
+
+    @property
+    def value(self) -> LoadedPolicies:
+        if self._value is None:
+            raise RuntimeError("policies are opened before anybody asks for them")
+        return self._value
+
+    def open(self, cause: Cause) -> LoadedPolicies:
+        """Load for the first time; the first problem is raised, as there is nothing to fall back on."""
+        with self._reloading:
+            reading = self._read()
+            if reading.loaded is None:
+                self._reject(reading.problems, None, cause)
+                raise reading.problems[0]
+            try:
+                self._accept(reading.loaded, None, cause)
+            except OperatorError as error:
+                self._reject((error,), None, cause)
+                raise
+            self._value = reading.loaded
+            return reading.loaded
+
+    def check(self) -> Reading:
+        """What a reload would find; nothing changes."""
+        return self._read()
+
+    def reload(self, cause: Cause) -> Reloaded:
+        """Put what the files say now in force; an unreachable state is raised, and nothing changes."""
+        with self._reloading:
+            before = self.value
+            reading = self._read()
+            if reading.loaded is None:
+                self._reject(reading.problems, before, cause)
+                return Reloaded(changed=False, in_force=before, problems=reading.problems)
+            same = reading.loaded.digest == before.digest
+            if same and not _tells_more(reading.loaded, before):
+                return Reloaded(changed=False, in_force=before)
+            try:
+                self._accept(reading.loaded, before, cause)
+            except OperatorError as error:
+                self._reject((error,), before, cause)
+                return Reloaded(changed=False, in_force=before, problems=(error,))
+            self._value = reading.loaded
+            return Reloaded(changed=True, in_force=reading.loaded)
+
+
+def _tells_more(now: LoadedPolicies, before: LoadedPolicies) -> bool:
+    """Whether a source said of a public table, with the same files, what it had not said before."""
+    return any(
+        table.public and table.columns and table not in before.policies[name].dataset.tables
+        for name, policy in now.policies.items()
+        for table in policy.dataset.tables
+    )
+
+
+LOOK_EVERY_S: Final = 0.4
+
+Fingerprint: TypeAlias = tuple[tuple[str, int, int, int], ...]
+
+
+def fingerprint(directory: Path) -> Fingerprint:
+    """Name, time, size and inode of every file; links are followed, as deployments swap them."""
+    try:
+        paths = sorted(directory.iterdir())
+    except OSError:
+        return ()
+    return tuple((path.name, *_of(path)) for path in paths if path.suffix in {".yaml", ".yml"})
+
+
+def _of(path: Path) -> tuple[int, int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return 0, 0, 0
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+class Watch:
+    """Calls `changed` after the files changed, and `asked` after somebody asked, on its own thread."""
+
+    def __init__(
+        self,
+        directory: Path,
+        changed: Callable[[], bool],
+        asked: Callable[[], bool],
+        *,
+        every_s: float = LOOK_EVERY_S,
+    ) -> None:
+        self._directory = directory
+        self._changed = changed
+        self._asked = asked
+        self._every_s = every_s
+        self._wake = threading.Event()
+        self._stopping = threading.Event()
+        self._requests = 0
+        self._acted_on = fingerprint(directory)
+        self._thread = threading.Thread(target=self._run, name="policies", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def ask(self) -> None:
+        """Reload now, whatever the files look like; safe in a signal handler."""
+        self._requests += 1
+        self._wake.set()
+
+    def stop(self) -> None:
+        self._stopping.set()
+        self._wake.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        served = 0
+        last = self._acted_on
+        while True:
+            self._wake.wait(self._every_s)
+            self._wake.clear()
+            if self._stopping.is_set():
+                return
+            now = fingerprint(self._directory)
+            wanted = self._requests
+            if wanted != served:
+                if self._asked():
+                    served, self._acted_on = wanted, now
+            elif now == last and now != self._acted_on and self._changed():
+                self._acted_on = now
+            last = now

@@ -1,0 +1,172 @@
+"""A policy as it is decided on: rules, budgets and settings, frozen, with every name resolved."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from fractions import Fraction
+from typing import Final
+
+from gateway.catalog.tables import ColumnRef, Dataset
+from gateway.policy.conditions.condition import Condition
+from gateway.policy.row_rules import RowRule
+from gateway.policy.source_url import Source
+from gateway.units import Delta, Epsilon
+
+
+class Operation(StrEnum):
+    """What a statement does with a column."""
+
+    AGGREGATE = "aggregate"
+    GROUP_BY = "group_by"
+    FILTER = "filter"
+    JOIN = "join"
+
+
+class Effect(StrEnum):
+    PERMIT = "permit"
+    FORBID = "forbid"
+
+
+class Mechanism(StrEnum):
+    AUTO = "auto"
+    LAPLACE = "laplace"
+    GAUSSIAN = "gaussian"
+
+
+_DAYS: Final = {"day": 1, "week": 7, "month": 31}
+
+
+@dataclass(frozen=True)
+class Rate:
+    """At most this much in each calendar period."""
+
+    every: str
+    epsilon: Epsilon
+
+    @property
+    def pace(self) -> tuple[object, ...]:
+        """By which rates are ordered, slowest first."""
+        return self.epsilon.value / _DAYS[self.every], self.epsilon.value, self.every
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What an account may give, with the dataset's delta already in place."""
+
+    epsilon: Epsilon
+    delta: Delta
+    rate: Rate | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """One rule; it is equal to itself alone. `use` is None where a forbidding rule means every use of its tables.
+
+    INVARIANT: columns in `use` and tables in `rows` belong to `tables`; a permitting rule has a budget.
+    """
+
+    id: str
+    effect: Effect
+    when: Condition
+    tables: frozenset[str]
+    use: Mapping[Operation, frozenset[ColumnRef]] | None
+    rows: Mapping[str, RowRule] = field(default_factory=dict)
+    budget: Budget | None = None
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """The ledger's own limits and prices."""
+
+    budget: Budget
+    default_price: Epsilon
+    lowest_price: Epsilon
+    highest_price: Epsilon
+    mechanism: Mechanism
+    teams: Mapping[str, Budget]
+
+
+class Unread(StrEnum):
+    """What becomes of a condition that cannot be compared with others."""
+
+    REFUSE = "refuse"
+    COUNT_AS_UNKNOWN = "count_as_unknown"
+    ALLOW = "allow"
+
+
+class Tell(StrEnum):
+    """Who may learn that an answer was given before."""
+
+    GROUP = "group"
+    EVERYONE = "everyone"
+
+
+@dataclass(frozen=True)
+class Auditing:
+    min_units: int
+    narrow_cells: int
+    trust_groups: tuple[frozenset[str], ...]
+    opaque: Unread
+
+    def trusted_with(self, subject: str) -> frozenset[str]:
+        """Those who are taken for one analyst with this one."""
+        return next((one for one in self.trust_groups if subject in one), frozenset({subject}))
+
+
+@dataclass(frozen=True)
+class Sizes:
+    enumerated_groups: int
+    result_rows: int
+
+
+@dataclass(frozen=True)
+class Reported:
+    """The widths of the ranges in which counts and results of columns are reported: numbers, days or seconds."""
+
+    count: Fraction | None = None
+    columns: Mapping[ColumnRef, Fraction] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Results:
+    """What an answer shows of its noise, and on which grid of time it leaves, if on any."""
+
+    clamp: bool = True
+    suppress_small: bool = False
+    reply_grid_ms: int | None = None
+    reported: Reported = field(default_factory=Reported)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Everything one file says."""
+
+    dataset: Dataset
+    source: Source
+    privacy: Privacy
+    rules: tuple[Rule, ...]
+    auditing: Auditing
+    max_age: timedelta
+    sizes: Sizes
+    results: Results = Results()
+    timeouts_per_day: int = 3
+    tell: Tell = Tell.GROUP
+
+    @property
+    def name(self) -> str:
+        return self.dataset.name
+
+    def given_to(self, subject: str) -> frozenset[str] | None:
+        """Whose answers may be given to the subject, and said to be given again; None: everybody's."""
+        return None if self.tell is Tell.EVERYONE else self.auditing.trusted_with(subject)
+
+
+def smallest(budgets: list[Budget]) -> Budget:
+    """Several budgets at once: the least of each part, and of the rates the slowest."""
+    rates = [budget.rate for budget in budgets if budget.rate is not None]
+    return Budget(
+        min(budget.epsilon for budget in budgets),
+        min(budget.delta for budget in budgets),
+        min(rates, key=lambda rate: rate.pace) if rates else None,
+    )

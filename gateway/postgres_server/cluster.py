@@ -1,0 +1,93 @@
+"""Make the database directory once, whole or not at all, and keep its superuser's password.
+
+INVARIANT: the password is durable in the home before a server knows it, and `data` gets its name
+when it is complete. A start that was interrupted anywhere is repeated by the next.
+"""
+
+import secrets
+import shutil
+from collections.abc import Sequence
+
+from pydantic import SecretStr
+
+from gateway.errors import Code, OperatorError
+from gateway.postgres_server.directories import Home, Place
+from gateway.postgres_server.files import make_durable, write_durably
+from gateway.postgres_server.locks import taken
+from gateway.postgres_server.os_user import Account, initdb_account
+from gateway.postgres_server.programs import Programs
+
+SUPERUSER = "postgres"
+_TIMEOUT = 120.0
+
+
+def superuser_password(home: Home, place: Place) -> SecretStr:
+    """Read the password, or draw it when there is no database yet that has another."""
+    if home.superuser.exists():
+        return SecretStr(home.superuser.read_text().strip())
+    if place.data.exists():
+        raise OperatorError(
+            Code.HOME_UNUSABLE,
+            f"`{home.superuser}` is missing, the database `{place.data}` is not",
+            "bring the file back from a backup of the home",
+        )
+    password = secrets.token_urlsafe(32)
+    write_durably(home.superuser, f"{password}\n")
+    return SecretStr(password)
+
+
+def ensure_cluster(place: Place, programs: Programs, account: Account, password: SecretStr) -> None:
+    """Make the database directory unless it is there; under the start lock, no server running."""
+    for left_over in place.path.glob("draft-*"):
+        shutil.rmtree(left_over, ignore_errors=True)
+    if not place.data.exists():
+        create_cluster(place, programs, account, password)
+    elif account.switch and place.data.stat().st_uid != account.uid:
+        account.give_tree(place.data)  # brought back from a backup by root
+
+
+def create_cluster(
+    place: Place,
+    programs: Programs,
+    account: Account,
+    password: SecretStr,
+    options: Sequence[str] = (),
+) -> None:
+    """Run initdb with the settings all our servers share, and `options`."""
+    maker = initdb_account(account)
+    draft = place.path / f"draft-{secrets.token_hex(4)}"
+    draft.mkdir(mode=0o700)
+    try:
+        data, pwfile = draft / "data", draft / "password"
+        data.mkdir(mode=0o700)
+        write_durably(pwfile, f"{password.get_secret_value()}\n")
+        maker.give(data)
+        maker.give(pwfile)
+        maker.share(draft)
+        with taken(place.server_lock) as lock:
+            # should we be killed, the next start waits for initdb to end before it clears the draft
+            done = maker.run(
+                [
+                    *(programs.path("initdb"), "-D", data, "-U", SUPERUSER, f"--pwfile={pwfile}"),
+                    *("--auth=scram-sha-256", "--encoding=UTF8"),
+                    *("--locale-provider=builtin", "--locale=C.UTF-8"),
+                    *options,
+                ],
+                inherited=[lock],
+                timeout=_TIMEOUT,
+            )
+        if done.returncode != 0:
+            problem = " ".join((done.stderr or done.stdout).split())[-1000:]
+            problem = f"the database cannot be made: {problem}"
+            raise OperatorError(Code.EMBEDDED_SERVER, problem, _hint(problem))
+        account.give_tree(data)
+        data.rename(place.data)
+        make_durable(place.path)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _hint(problem: str) -> str:
+    if "No space left" in problem:
+        return "the disk is full: make room, then start again"
+    return "the message is initdb's own; the home is left as it was"

@@ -1,0 +1,230 @@
+"""Where things lie: what the gateway keeps in its home, and the place of the database.
+
+The database is at `<home>/state/postgres`. When the gateway is root and the server's OS user cannot
+pass through the home, it is below `/var/lib/gateway/homes` and `<home>/state/location` says where.
+
+INVARIANT: a place belongs to one home, and a home that names a place never gets another. A database
+that is not where it was left is an error: a new, empty one would forget what was spent.
+
+The directory of the server's socket: private, and short enough for the kernel.
+
+A socket's path has at most 107 bytes, and some characters have a meaning of their own in a
+connection string; a home may be longer and stranger than that.
+
+Where an embedded server listens: a socket in a directory nobody else can enter.
+"""
+
+import os
+import re
+import secrets
+import shutil
+import tempfile
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import SecretStr
+from sqlalchemy.engine import URL
+
+from gateway.errors import Code, OperatorError
+from gateway.postgres_server.files import make_directory, write_durably
+from gateway.postgres_server.os_user import Account
+
+SYSTEM = Path("/var/lib/gateway")
+
+
+@dataclass(frozen=True)
+class Home:
+    """The directory the operator named; these files belong to the gateway's own OS user."""
+
+    path: Path
+
+    @property
+    def state(self) -> Path:
+        return self.path / "state"
+
+    @property
+    def start_lock(self) -> Path:
+        return self.state / "start.lock"
+
+    @property
+    def lease_lock(self) -> Path:
+        return self.state / "lease.lock"
+
+    @property
+    def superuser(self) -> Path:
+        return self.state / "superuser"
+
+    @property
+    def location(self) -> Path:
+        return self.state / "location"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A server's directory. We own it; the server owns `data` and `run` and nothing above them."""
+
+    path: Path
+
+    @property
+    def data(self) -> Path:
+        return self.path / "data"
+
+    @property
+    def run(self) -> Path:
+        return self.path / "run"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "server.log"
+
+    @property
+    def configuration(self) -> Path:
+        return self.path / "postgresql.conf"
+
+    @property
+    def hba(self) -> Path:
+        return self.path / "pg_hba.conf"
+
+    @property
+    def server_lock(self) -> Path:
+        return self.path / "server.lock"
+
+    @property
+    def owner(self) -> Path:
+        """The note in a place far from home that says whose it is."""
+        return self.path / "home"
+
+
+def open_home(path: Path) -> Home:
+    home = Home(path.absolute())
+    make_directory(home.state, _open_mode())
+    return home
+
+
+def recorded_place(home: Home) -> Place:
+    """Where the database of this home is, or would be if the server can go there."""
+    if not home.location.exists():
+        return Place(home.state / "postgres")
+    place = Place(Path(_said(home.location)))
+    if not place.path.is_dir():
+        raise OperatorError(
+            Code.HOME_UNUSABLE,
+            f"the database `{place.path}`, named in `{home.location}`, is gone",
+            "bring it back from a backup; a new, empty state would forget the budget that was spent",
+        )
+    whose = _said(place.owner)
+    if whose != str(home.path):
+        raise OperatorError(
+            Code.HOME_UNUSABLE,
+            f"the database `{place.path}`, named in `{home.location}`, belongs to the home `{whose}`",
+            f"if that home was moved here, write the new path into `{place.owner}`",
+        )
+    return place
+
+
+def furnish(home: Home, place: Place, account: Account) -> Place:
+    """Make sure that the place is there and the server can reach it; under the start lock."""
+    if place.data.exists() or home.location.exists():
+        if not account.may_use(place.path):
+            raise OperatorError(
+                Code.HOME_UNUSABLE,
+                f"the database `{place.path}` cannot be reached by its OS user, uid {account.uid}",
+                "let others pass through the directories above it (chmod o+x)",
+            )
+        return place
+    if account.may_use(home.state):
+        make_directory(place.path, _open_mode())
+        return place
+    return _far_from_home(home, account)
+
+
+def _far_from_home(home: Home, account: Account) -> Place:
+    place = Place(SYSTEM / "homes" / secrets.token_hex(8))
+    make_directory(place.path, _open_mode())
+    if not account.may_use(place.path):
+        place.path.rmdir()
+        raise OperatorError(
+            Code.HOME_UNUSABLE,
+            f"uid {account.uid}, as which PostgreSQL runs, can reach neither `{home.path}` nor `{SYSTEM}`",
+            "let others pass through the directories above one of them (chmod o+x)",
+        )
+    write_durably(place.owner, f"{home.path}\n")
+    write_durably(home.location, f"{place.path}\n")
+    return place
+
+
+def _said(note: Path) -> str:
+    return os.fsdecode(note.read_bytes()).removesuffix("\n")
+
+
+def _open_mode() -> int:
+    """As root the server's user has to pass through; it can list nothing on its way."""
+    return 0o711 if os.geteuid() == 0 else 0o700
+
+
+PORT = 5432  # part of the socket's file name alone: no TCP port is ever opened
+
+
+@dataclass(frozen=True)
+class Address:
+    socket_dir: Path
+    port: int = PORT
+
+    @property
+    def socket(self) -> Path:
+        return self.socket_dir / f".s.PGSQL.{self.port}"
+
+    def url(self, *, user: str, password: SecretStr, database: str) -> URL:
+        """A URL for SQLAlchemy; its repr hides the password."""
+        return URL.create(
+            "postgresql+psycopg",
+            username=user,
+            password=password.get_secret_value(),
+            port=self.port,
+            database=database,
+            query={"host": str(self.socket_dir)},
+        )
+
+
+LONGEST = 93
+_PREFIX = "gateway-"
+_PLAIN = re.compile(r"/[A-Za-z0-9_./+=~-]*")
+
+
+def make_socket_dir(place: Place, account: Account) -> Path:
+    """A directory of mode 0700 that belongs to the server's user."""
+    if _fits(place.run):
+        place.run.mkdir(mode=0o700, exist_ok=True)
+        account.give(place.run)
+        return place.run
+    for above in dict.fromkeys((Path(tempfile.gettempdir()), Path("/tmp"), Path("/var/tmp"))):  # noqa: S108  # mkdtemp makes a fresh, private directory in it
+        if above.is_dir() and _fits(above / f"{_PREFIX}12345678") and account.may_use(above):
+            made = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=above))
+            account.give(made)
+            return made
+    raise OperatorError(
+        Code.HOME_UNUSABLE,
+        f"the path `{place.run}` is too long or too strange for a socket, and there is no other place",
+        f"choose a GATEWAY_HOME with a path of letters and digits, below {LONGEST - 20} bytes",
+    )
+
+
+def clear_socket_dir(place: Place, account: Account, socket_dir: Path | None) -> None:
+    """Remove what a server that is gone left there: its lock file may stop the next one.
+
+    Of a directory elsewhere only what can be ours is touched, and nothing when it is not.
+    """
+    shutil.rmtree(place.run, ignore_errors=True)
+    if socket_dir is None or not socket_dir.name.startswith(_PREFIX):
+        return
+    with suppress(OSError):  # the system's own cleaning of /tmp may have been faster
+        if socket_dir.lstat().st_uid == account.uid:
+            socket = Address(socket_dir).socket
+            socket.unlink(missing_ok=True)
+            Path(f"{socket}.lock").unlink(missing_ok=True)
+            socket_dir.rmdir()
+
+
+def _fits(path: Path) -> bool:
+    return len(os.fsencode(path)) <= LONGEST and _PLAIN.fullmatch(str(path)) is not None

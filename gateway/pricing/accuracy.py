@@ -1,0 +1,214 @@
+"""Accuracy in, epsilon out: the smallest price that promises every noisy cell what was asked for.
+
+Error formulas that no data is in say how far each column is off at a price. The price is looked for among decimals of
+three digits, where it holds and at the next smaller one does not; where to look is known from margins that are near
+the exact ones and told at once.
+
+INVARIANT: the price depends on the question, the policy and the caps of accounts alone. It is charged like one that
+was named: whoever asks for more than the policy takes is refused.
+"""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from typing import Final
+
+from gateway.binding.bound import Cut
+from gateway.budget.account import cost_on_path
+from gateway.errors import Code, SyntaxRefused
+from gateway.intervals.expected_error import Ahead, Error, error_of
+from gateway.intervals.margins import exact_margin, near_margin
+from gateway.noise.combined_noise import AnyNoise
+from gateway.plan.formulas import Each
+from gateway.pricing.price import Sold, Spending, limits_on_path, noise_at
+from gateway.requests.request import Accuracy, Estimate
+from gateway.results.rollup import PricedRelease
+from gateway.sensitivity.grouping_sets import Level
+from gateway.state.journal import Journal
+from gateway.units import Epsilon
+
+_DIGITS: Final = 900  # decimals of three digits between two powers of ten
+_SMALLEST: Final = -6  # the power of ten that prices begin with
+_PRICES: Final = 12 * _DIGITS
+_INSTEAD: Final = "say `epsilon` instead of `accuracy`"
+
+Margin = Callable[[AnyNoise, Fraction], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """A column in the rows of one grouping set, and how it errs."""
+
+    column: int
+    level: Level
+    error: Error
+
+
+class Trial:
+    """What is promised, held against the noise that a price buys."""
+
+    def __init__(
+        self,
+        accuracy: Accuracy,
+        promises: Iterable[Promise],
+        noise: Callable[[Epsilon], PricedRelease],
+    ) -> None:
+        self._accuracy = accuracy
+        self._noise = noise
+        self._promises = list({_alike(one): one for one in promises}.values())
+
+    def broken(self, price: Epsilon, margin: Margin) -> Promise | None:
+        """One of the promises that the price does not keep."""
+        release = self._noise(price)
+        levels: dict[int, Ahead] = {}
+        for one in self._promises:
+            ahead = levels.get(id(one.level))
+            if ahead is None:
+                ahead = _ahead(release, one.level, self._accuracy, margin)
+                levels[id(one.level)] = ahead
+            if not ahead.within(one.error, self._accuracy.target):
+                self._promises.remove(one)  # what fails at one price is likely to fail at the next
+                self._promises.insert(0, one)
+                return one
+        return None
+
+    def cheapest(self) -> Epsilon | None:
+        """The smallest price that keeps all promises; None where no price does."""
+        near = bisect_left(
+            range(_PRICES), True, key=lambda place: self.broken(_price(place), near_margin) is None
+        )
+        found = _least(lambda place: self.broken(_price(place), exact_margin) is None, near)
+        return None if found is None else _price(found)
+
+
+def at_accuracy(journal: Journal, serving: Sold, subject: str, spending: Spending) -> Spending:
+    """The statement at the price that its accuracy takes; as it is, where none was asked for or nothing is measured."""
+    accuracy = spending.request.accuracy
+    if accuracy is None:
+        return spending
+    if spending.request.epsilon is not None:
+        raise SyntaxRefused(Code.BAD_REQUEST, "`epsilon` and `accuracy`", "say one of them")
+    if not spending.measures:
+        return spending
+    limits = limits_on_path(journal, serving, subject)
+    place, promises = _promises(spending, accuracy)
+
+    def noise(price: Epsilon) -> PricedRelease:
+        cost = cost_on_path(price, serving.currency, limits)
+        return noise_at(serving, spending, cost)[place]
+
+    price = Trial(accuracy, promises, noise).cheapest()
+    if price is None:
+        raise _refused(f"no price promises {accuracy}")
+    # what is told more exactly than was asked for keeps the promise too
+    price = max(price, serving.policy.privacy.lowest_price)
+    highest = serving.policy.privacy.highest_price
+    if price > highest:
+        raise SyntaxRefused(
+            Code.BAD_REQUEST,
+            f"{accuracy} takes an `epsilon` of {price}, and a question may cost {highest} at most",
+            "ask for less accuracy, or for fewer aggregates at once",
+        )
+    return replace(spending, request=replace(spending.request, epsilon=price))
+
+
+def with_margins(
+    estimate: Estimate, spending: Spending, releases: Sequence[PricedRelease]
+) -> Estimate:
+    """The estimate, with the margin of each column at the confidence that was asked for."""
+    accuracy = spending.request.accuracy
+    if accuracy is None or not spending.measures:
+        return estimate
+    place, promises = _promises(spending, accuracy)
+    margins: dict[int, float] = {}
+    for one in promises:
+        ahead = _ahead(releases[place], one.level, accuracy, exact_margin)
+        margins[one.column] = max(ahead.margin_of(one.error), margins.get(one.column, 0.0))
+    columns = tuple(
+        replace(one, promised_margin=margins.get(column))
+        for column, one in enumerate(estimate.columns)
+    )
+    return replace(estimate, columns=columns)
+
+
+def _ahead(release: PricedRelease, level: Level, accuracy: Accuracy, margin: Margin) -> Ahead:
+    # choices do not add up: those of a grouping set are of the part that has its own keys, which comes last
+    choices = release.parts[level.drawn[-1].part].choices
+    return Ahead(release.noises(level), choices, accuracy.confidence, accuracy.rows, margin)
+
+
+def _promises(spending: Spending, accuracy: Accuracy) -> tuple[int, tuple[Promise, ...]]:
+    """Of which release the rows are, and every noisy column in every grouping set; or what is missing for it."""
+    bound = spending.understood.bound
+    if not isinstance(bound, Cut) or bound.traced is None or bound.traced.others:
+        raise _refused("no error formula for the result: its rows are not rows of one release")
+    cells = bound.traced.cells
+    place = [step.name for step in bound.releases].index(cells.name)
+    release = spending.releases[place]
+    promises: list[Promise] = []
+    columns = zip(bound.result or (), cells.forms, cells.noisy, strict=True)
+    for number, (column, form, noisy) in enumerate(columns):
+        if not noisy:
+            continue
+        if form is None:
+            raise _refused(
+                f"no error formula for `{column.name}`, which is not computed from one row of one release"
+            )
+        parts = form.forms if isinstance(form, Each) else (form,)
+        for level, part in product(release.levels, parts):
+            error = error_of(part, level.formulas, release.ranges)
+            promises.append(Promise(number, level, _required(column.name, error, accuracy)))
+    if not promises:
+        raise _refused("no column of the result is noisy")
+    return place, tuple(promises)
+
+
+def _required(column: str, error: Error | None, accuracy: Accuracy) -> Error:
+    """The error, when all that it depends on was said."""
+    if error is None:
+        raise _refused(f"no error formula for `{column}`: how far it is off depends on the data")
+    if error.means and accuracy.rows is None:
+        raise _refused(
+            f"how far `{column}` is off depends on how many rows a group has, and `rows` is missing",
+            "say `rows`: how many rows a group has at least",
+        )
+    if error.choice is not None and accuracy.margin is None:
+        raise _refused(
+            f"how far `{column}` is off is told in ranks, and `margin` is missing",
+            "say `margin`: by how many ranks it may be off",
+        )
+    return error
+
+
+def _refused(detail: str, hint: str = _INSTEAD) -> SyntaxRefused:
+    return SyntaxRefused(Code.BAD_REQUEST, detail, hint)
+
+
+def _alike(promise: Promise) -> tuple[object, ...]:
+    """Equal for those that hold at the same prices."""
+    return promise.error, tuple((one.part, one.together) for one in promise.level.drawn)
+
+
+def _price(place: int) -> Epsilon:
+    power, digits = divmod(place, _DIGITS)
+    return Epsilon((100 + digits) * Fraction(10) ** (power + _SMALLEST - 2))
+
+
+def _least(holds: Callable[[int], bool], near: int) -> int | None:
+    """The smallest place that holds, where those above it hold too; found fast near `near`."""
+    low, high, step = near - 1, near, 1
+    if near < _PRICES and holds(near):
+        while low >= 0 and holds(low):
+            low, high, step = low - 2 * step, low, 2 * step
+        low = max(low, -1)
+    else:
+        low, high = near, near + 1
+        while high < _PRICES and not holds(high):
+            low, high, step = high, high + 2 * step, 2 * step
+        high = min(high, _PRICES)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high if high < _PRICES else None

@@ -1,0 +1,294 @@
+"""What a statement costs: the request to the ledger, and the noise that the charge pays for."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import islice
+from typing import Final, Protocol, TypeVar
+
+from gateway.binding.bound import Cut
+from gateway.budget.account import Account, Currency, Limits
+from gateway.budget.account_names import analyst_account
+from gateway.budget.balances import path_of
+from gateway.budget.charge import ChargeRequest, Held, Idempotency, Measurement, Owed
+from gateway.datasets.bind_question import Understood
+from gateway.engines.staged_rows import StagedRows
+from gateway.errors import BudgetExhausted, Code, SyntaxRefused
+from gateway.noise.add_noise import NoisyTable
+from gateway.noise.allocation import Noise, Priced, Shares, priced, purchased, slots_of, unshown
+from gateway.noise.combined_noise import unit_variance
+from gateway.plan.formulas import Form
+from gateway.policy.policy import Policy
+from gateway.requests.request import Estimate, ExpectedColumn, Request
+from gateway.results.columns import in_ranges
+from gateway.results.rollup import PricedRelease
+from gateway.results.rounding import Recoded
+from gateway.sensitivity.analysis import Analysis, Thresholded
+from gateway.sensitivity.grouping_sets import Rolled
+from gateway.state.journal import Journal
+from gateway.trail.record import Asked
+from gateway.units import Delta, Epsilon
+
+N = TypeVar("N", int, float)
+_THRESHOLDED_STATEMENTS: Final = 1024
+"""How many statements with thresholds the delta that is kept for them covers, at least."""
+UNSEEN: Final = Fraction(2**62)
+"""How exactly one unit is seen where nothing is measured: not at all."""
+_NOISE: Final = {Currency.PURE: Noise.LAPLACE, Currency.ZCDP: Noise.GAUSSIAN}
+
+
+class Sold(Protocol):
+    """A dataset, as far as prices go."""
+
+    @property
+    def policy(self) -> Policy: ...
+    @property
+    def currency(self) -> Currency: ...
+
+
+@dataclass(frozen=True)
+class Spending:
+    """A statement that is permitted, and what its releases measure; `known` are constants that are in its text."""
+
+    request: Request
+    understood: Understood
+    releases: tuple[Rolled, ...]
+    known: Mapping[str, StagedRows] = field(default_factory=dict)
+
+    @property
+    def analyses(self) -> tuple[Analysis, ...]:
+        """Of all parts of all releases: the price is split over them all."""
+        return tuple(part for release in self.releases for part in release.parts)
+
+    @property
+    def measures(self) -> bool:
+        """Whether anything is measured: keys that are listed by the policy alone cost nothing."""
+        return slots_of(self.analyses) > 0
+
+    @property
+    def thresholded(self) -> int:
+        return sum(isinstance(one.groups, Thresholded) for one in self.analyses)
+
+
+def price_of(serving: Sold, request: Request) -> Epsilon:
+    """What the analyst offers for the whole statement, within what the policy takes."""
+    privacy = serving.policy.privacy
+    price = privacy.default_price if request.epsilon is None else request.epsilon
+    if not price:
+        raise SyntaxRefused(Code.BAD_REQUEST, "`epsilon` is above 0")
+    if price < privacy.lowest_price:
+        raise SyntaxRefused(
+            Code.BAD_REQUEST,
+            f"`epsilon` is {price}, and a question costs {privacy.lowest_price} at least",
+        )
+    if price > privacy.highest_price:
+        raise SyntaxRefused(
+            Code.BAD_REQUEST,
+            f"`epsilon` is {price}, and a question may cost {privacy.highest_price} at most",
+        )
+    return price
+
+
+def require_worth(serving: Sold, price: Epsilon, part: Fraction) -> None:
+    """Refuse to top an earlier answer up by next to nothing: that part of the price is a price as well."""
+    lowest = serving.policy.privacy.lowest_price
+    if part and price * part < lowest:
+        raise SyntaxRefused(
+            Code.BAD_REQUEST,
+            f"an earlier answer would be topped up for less than {lowest}, the least that is sold",
+            "ask at a higher `epsilon`, or at none: then the earlier answer is given",
+        )
+
+
+def bought_part(shares: Iterable[Shares]) -> Fraction:
+    """How much of the price of the statement is bought."""
+    return sum((one.cost for one in shares), Fraction(0))
+
+
+def charge_request(  # noqa: PLR0913 - what is bought, and what of it was there
+    asked: Asked,
+    serving: Sold,
+    spending: Spending,
+    shares: Sequence[Shares],
+    *,
+    owed: tuple[Owed, ...] = (),
+    touched: tuple[str, ...] | None = None,
+    held: tuple[Held, ...] = (),
+) -> ChargeRequest:
+    """What is bought of a statement as one charge; what accounts owe for what was there, and hold of what is bought."""
+    whole = bought_part(shares)
+    each = delta_of_each(serving, spending)
+    measurements = []
+    for (name, analysis), part in zip(_named(spending.releases), shares, strict=True):
+        hidden = isinstance(analysis.groups, Thresholded)
+        for number, share in enumerate(part.slots):
+            if share is not None:
+                delta = Delta(each if hidden and number == 0 else Fraction(0))
+                mechanism = f"discrete {_NOISE[serving.currency].value}"
+                measurements.append(
+                    Measurement(f"{name}.{number + 1}", mechanism, share / whole, delta)
+                )
+        for number, share in enumerate(part.choices, len(part.slots)):
+            if share is not None:
+                none = Delta(Fraction(0))
+                measurements.append(
+                    Measurement(f"{name}.{number + 1}", "exponential", share / whole, none)
+                )
+    once = spending.request.idempotency
+    return ChargeRequest(
+        asked.query_id,
+        asked.subject,
+        analyst_account(asked.subject, serving.policy.name),
+        price_of(serving, spending.request) * whole,
+        tuple(measurements),
+        None if once is None else Idempotency(*once),
+        owed=owed,
+        touched=touched,
+        held=held,
+    )
+
+
+def bought(serving: Sold, spending: Spending, cost: Fraction | None) -> tuple[PricedRelease, ...]:
+    """The noise that a price would pay for, where nothing is there yet."""
+    if cost is None:
+        return by_release(spending, [Priced(one, ()) for one in spending.analyses])
+    delta = _delta(serving, spending)
+    return by_release(spending, priced(spending.analyses, _NOISE[serving.currency], cost, delta))
+
+
+def purchases(
+    serving: Sold, spending: Spending, shares: Sequence[Shares], cost: Fraction
+) -> tuple[Priced | None, ...]:
+    """The noise of what is bought for `cost`; None of the parts of which nothing is bought."""
+    whole = bought_part(shares)
+    if not whole:
+        return (None,) * len(shares)
+    costs = [one.part(cost / whole) for one in shares]
+    hidden = sum(
+        isinstance(each.groups, Thresholded) and bool(one.cost)
+        for each, one in zip(spending.analyses, shares, strict=True)
+    )
+    delta = delta_of_each(serving, spending) * hidden
+    return purchased(spending.analyses, costs, _NOISE[serving.currency], cost, delta)
+
+
+def noise_at(serving: Sold, spending: Spending, cost: Fraction) -> tuple[PricedRelease, ...]:
+    """The noise that so much would buy, without the thresholds, which do not change it: to try a price."""
+    return by_release(spending, unshown(spending.analyses, _NOISE[serving.currency], cost))
+
+
+def accounts_on_path(journal: Journal, serving: Sold, subject: str) -> Sequence[Account]:
+    """The accounts that a question of this subject is charged to, from the analyst's own up; nothing is written."""
+    return journal.commit(
+        lambda draft: path_of(draft, analyst_account(subject, serving.policy.name))
+    )
+
+
+def limits_on_path(journal: Journal, serving: Sold, subject: str) -> list[Limits]:
+    """The caps that it has to fit."""
+    return [one.limits for one in accounts_on_path(journal, serving, subject)]
+
+
+def estimated(
+    serving: Sold,
+    spending: Spending | None,
+    releases: Sequence[PricedRelease],
+    price: Epsilon | None = None,
+) -> Estimate:
+    """The price and the margins that can be told beforehand; `price` where it is less than that of the whole."""
+    if spending is None:
+        return Estimate(Epsilon.zero(), Delta.zero(), ())
+    bound = spending.understood.bound
+    if price is None:
+        price = price_of(serving, spending.request) if spending.measures else Epsilon.zero()
+    margins: list[float | None] = [None] * len(bound.result or ())
+    ranks: list[int | None] = [None] * len(bound.result or ())
+    if isinstance(bound, Cut) and bound.traced is not None:
+        names = [step.name for step in bound.releases]
+        for cells in bound.traced.readings:
+            release = releases[names.index(cells.name)]
+            for at, form in enumerate(cells.forms):
+                if form is not None:
+                    margins[at] = _wider(margins[at], _margin(form, release))
+                    ranks[at] = _wider(ranks[at], release.rank_error(form))
+    columns = tuple(
+        ExpectedColumn(one.name, margin, expected_rank_error_95=missed)
+        for one, margin, missed in zip(bound.result or (), margins, ranks, strict=True)
+    )
+    notices = in_ranges(one.rolled for one in releases)
+    return Estimate(price, Delta(_delta(serving, spending)), columns, notices)
+
+
+def spread_of_part(part: Priced) -> Fraction:
+    """How exactly one unit is seen in it: the least variance, where one unit moves what is measured by 1.
+
+    What is chosen tells no number.
+    """
+    noises = iter(part.noises)
+    found = [
+        unit_variance(list(islice(noises, len(slot.measurements))), slot.most)
+        for slot in part.analysis.slots
+    ]
+    return min(found, default=UNSEEN)
+
+
+def by_release(spending: Spending, parts: Sequence[Priced]) -> tuple[PricedRelease, ...]:
+    """The parts of all releases, release by release."""
+    waiting = iter(parts)
+    return tuple(
+        PricedRelease(one, tuple(next(waiting) for _ in one.parts)) for one in spending.releases
+    )
+
+
+def _named(releases: Sequence[Rolled]) -> Iterator[tuple[str, Analysis]]:
+    """`r1.2` is the second part of the first release."""
+    for place, release in enumerate(releases):
+        for number, part in enumerate(release.parts):
+            yield f"r{place + 1}.{number + 1}", part
+
+
+def _margin(form: Form, release: PricedRelease) -> float | None:
+    """Half of the interval of a cell over nothing, where it is widest among the grouping sets."""
+    widest = 0.0
+    for level in release.rolled.levels:
+        noises = release.noises(level)
+        nothing = NoisyTable(((),), ((0,),) * len(noises), noises)
+        [formed] = Recoded(nothing, level.formulas, release.rolled.ranges).expected(form)
+        if formed is None:
+            return None
+        widest = max(widest, (formed[1] - formed[0]) / 2)
+    return widest
+
+
+def _wider(one: N | None, other: N | None) -> N | None:
+    return other if one is None or (other is not None and other > one) else one
+
+
+def delta_of_each(serving: Sold, spending: Spending) -> Fraction:
+    """What each release with a threshold takes of delta.
+
+    INVARIANT: of the delta for thresholds a release takes no larger part than its price is of the dataset's epsilon.
+    So delta is not used up before epsilon is, and nobody uses up more of it than their epsilon is of everybody's.
+    """
+    if not spending.thresholded:
+        return Fraction(0)
+    budget = serving.policy.privacy.budget
+    kept = spending.understood.decision.terms.budget.delta.value / 2
+    if not kept:
+        raise BudgetExhausted(
+            Code.THRESHOLDS_EXHAUSTED,
+            "the dataset keeps no delta for groups that are found in the data",
+            "group by columns whose domain is declared",
+        )
+    hidden = [one for one in spending.analyses if isinstance(one.groups, Thresholded)]
+    least = min(map(slots_of, ([one] for one in hidden)))
+    price = price_of(serving, spending.request).value * least / slots_of(spending.analyses)
+    most = Fraction(1, _THRESHOLDED_STATEMENTS * len(hidden))
+    if not budget.epsilon:
+        return kept * most  # nothing can be charged, and only an estimate comes this far
+    return kept * min(most, price / budget.epsilon.value)
+
+
+def _delta(serving: Sold, spending: Spending) -> Fraction:
+    """What the statement takes of the delta that is kept for thresholds."""
+    return delta_of_each(serving, spending) * spending.thresholded

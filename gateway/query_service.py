@@ -1,0 +1,72 @@
+"""Who asks gets answers: the pipeline with everything that a running gateway gives it."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gateway.budget.account_names import analyst_account
+from gateway.budget.report import Standing, standings_on_paths
+from gateway.budget.shared_accounts import as_told
+from gateway.datasets.registry import Served
+from gateway.datasets.system_tables import OwnRows
+from gateway.errors import Code, SourceStopped
+from gateway.pipeline import answer, estimate, release
+from gateway.policy.subjects import Subject
+from gateway.requests.request import Answer, Estimate, PastQuestion, Request
+from gateway.stages.deferred import Handed
+from gateway.stages.services import House
+
+
+@dataclass(frozen=True)
+class Asking:
+    """Answers the questions that come in by one front end."""
+
+    house: House
+    own: OwnRows
+    served: Served
+    front_end: str
+
+    def answer(self, subject: Subject, request: Request, cancelled: threading.Event) -> Answer:
+        self._require_serving()
+        return answer(self.house, subject, request, self.front_end, cancelled)
+
+    def release(self, subject: Subject, request: Request, cancelled: threading.Event) -> Handed:
+        self._require_serving()
+        return release(self.house, subject, request, self.front_end, cancelled)
+
+    def estimate(self, subject: Subject, request: Request) -> Estimate:
+        return estimate(self.house, subject, request, self.front_end)
+
+    def accounts(self, subject: Subject, dataset: str | None) -> Sequence[Standing]:
+        """The accounts on the path of the subject's questions, from the subject's own upwards.
+
+        The journal has just recorded a question of theirs, so what it remembers is how they stand.
+        """
+        datasets = self.served.all() if dataset is None else (dataset,)
+        names = [analyst_account(subject.name, one) for one in datasets]
+        now = self.house.now()
+        found = self.house.journal.commit(lambda draft: standings_on_paths(draft, now, names))
+        policies = {name: one.policy for name, one in self.served.all().items()}
+        return as_told(found, subject, policies)
+
+    def datasets(self, subject: Subject) -> Mapping[str, Any]:
+        return self.own.datasets(subject)
+
+    def stop(self) -> None:
+        """End every wait for a source or a point of the grid: whoever waits is told that the gateway stops."""
+        self.house.pace.stopping.set()
+        self.served.stop()
+
+    def _require_serving(self) -> None:
+        """Refuse what waited for a thread until the gateway stopped; it is no question yet."""
+        if self.house.pace.stopping.is_set():
+            raise SourceStopped(Code.SOURCE_CANCELLED, "the gateway stops", "ask again later")
+
+    def close(self) -> None:
+        """The same, and let go of the sources."""
+        self.stop()
+        self.served.close()
+
+    def queries(self, subject: Subject, limit: int, before: str | None) -> Sequence[PastQuestion]:
+        return self.own.questions(subject, limit, before)

@@ -1,0 +1,298 @@
+"""All values that an expression can have, where they can be listed from declared domains.
+
+An expression over one column, or over one whole-numbered part of it, is computed for every value that can have.
+
+INVARIANT: nothing of the data is known here. A value that is missing from a list is dropped where it is found;
+one too many is an empty group. Neither tells anything.
+
+Whether an expression can be NULL, somewhat finer than its operators say: sums of what is there are there.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from fractions import Fraction
+from math import ceil, floor
+from typing import Final, TypeAlias
+
+from gateway.catalog.domains import Interval, Values
+from gateway.catalog.types import ColumnType, Family, Kind
+from gateway.catalog.values import Value
+from gateway.plan.scalars import (
+    Call,
+    Case,
+    Cast,
+    Literal,
+    Moment,
+    Ref,
+    Scalar,
+    StagedMember,
+    StagedValue,
+    walk,
+)
+from gateway.plan.types import NUMBERS
+from gateway.ranges.calendar import beginnings, moment_at
+from gateway.ranges.evaluate import NotComputed, evaluated
+from gateway.ranges.expressions import bounds_of, of_type, of_value, stamped
+from gateway.ranges.range import OPEN, Bounds, Range
+
+_KEEPING: Final = frozenset(
+    {"+", "-", "*", "negate", "abs", "sign", "floor", "ceil", "ceiling", "round", "trunc"}
+    | {"width_bucket", "extract", "date_trunc", "and", "or", "not"}
+)
+_DIVIDING: Final = frozenset({"/", "%", "mod"})
+
+
+def can_be_null(  # noqa: PLR0911 - one answer for each kind of expression
+    scalar: Scalar, columns: Mapping[str, Bounds]
+) -> bool:
+    """False only where no row can make it NULL; then there is no group for NULL."""
+    if not scalar.nullable:
+        return False
+    match scalar:
+        case Call(function, parts) if function in _KEEPING | _DIVIDING:
+            if function in _DIVIDING and not _never_zero(parts[1]):
+                return True
+            return any(can_be_null(one, columns) for one in parts) or not _fits(scalar, columns)
+        case Cast(what) if what.type.family in NUMBERS and scalar.type.family in NUMBERS:
+            narrower = scalar.type.bound is not None and not _within(what, scalar, columns)
+            return can_be_null(what, columns) or narrower
+        case Cast(what) if what.type.family in {Family.DATE, Family.TIMESTAMP, Family.BOOLEAN}:
+            return can_be_null(what, columns)
+        case Case():
+            return any(can_be_null(one, columns) for one in scalar.results)
+        case _:
+            return True
+
+
+def _never_zero(scalar: Scalar) -> bool:
+    return isinstance(scalar, Literal) and scalar.value is not None and scalar.value != 0
+
+
+def _fits(call: Call, columns: Mapping[str, Bounds]) -> bool:
+    """A result that does not fit its type is NULL."""
+    return call.type.family is not Family.WHOLE or _within(call, call, columns)
+
+
+def _within(what: Scalar, typed: Scalar, columns: Mapping[str, Bounds]) -> bool:
+    found, bound = bounds_of(what, columns).range, typed.type.bound
+    if found is None or bound is None:
+        return False
+    whole = of_type(typed.type).range
+    if whole is not None:
+        return whole.low <= found.low and found.high <= whole.high
+    return -bound < found.low and found.high < bound - 1
+
+
+MOST_VALUES: Final = 20_000
+_FEW_VALUES: Final = 400
+Listed: TypeAlias = frozenset[Value | None]
+
+_COUNTING: Final = frozenset({"floor", "ceil", "ceiling", "width_bucket"})
+_BY_DAY: Final = frozenset(
+    {"year", "quarter", "month", "week", "day", "dow", "isodow", "doy", "isoyear", "decade"}
+    | {"century"}
+)
+_SECONDS: Final = {"hour": 3600, "minute": 60}
+
+
+def listed(scalar: Scalar, columns: Mapping[str, Bounds]) -> Listed | None:
+    """Every value the expression can have, None for NULL; None when they cannot be listed."""
+    if scalar.type.family is Family.BOOLEAN and not isinstance(scalar, Literal):
+        return _with_null((False, True), scalar, columns)
+    found = _computed(scalar, columns)
+    if found is not None or not isinstance(scalar, Case | Call):
+        return found
+    if isinstance(scalar, Case):
+        return _together(scalar.results, scalar.type, columns)
+    if scalar.function == "coalesce":
+        made = _together(scalar.parts, scalar.type, columns)
+        return made if made is None or scalar.nullable else made - {None}
+    return None
+
+
+def _together(
+    scalars: Iterable[Scalar], kind: ColumnType, columns: Mapping[str, Bounds]
+) -> Listed | None:
+    """The values of several expressions that give one."""
+    found: set[Value | None] = set()
+    for one in scalars:
+        values = listed(one, columns)
+        if values is None or one.type.family is not kind.family:
+            return None
+        found |= values
+    return frozenset(found) if len(found) <= MOST_VALUES else None
+
+
+def _computed(scalar: Scalar, columns: Mapping[str, Bounds]) -> Listed | None:
+    """Over all values of the one thing it depends on: a column, or a whole-numbered part where that has many."""
+    fine = set(_atoms(scalar, columns))
+    few = all(values is not None and len(values) <= _FEW_VALUES for _, values in fine)
+    if few and (found := _over(scalar, fine)) is not None:
+        return found
+    found = _over(scalar, set(_atoms(scalar, columns, coarse=True)))
+    return _over(scalar, fine) if found is None and not few else found
+
+
+def _over(scalar: Scalar, atoms: set[tuple[Scalar, Listed | None]]) -> Listed | None:
+    if len(atoms) > 1 or any(values is None for _, values in atoms):
+        return None
+    try:
+        if not atoms:
+            return frozenset({evaluated(scalar, None, None)})
+        [(atom, values)] = atoms
+        return frozenset(evaluated(scalar, atom, value) for value in values or ())
+    except NotComputed:
+        return None
+
+
+def _atoms(
+    scalar: Scalar,
+    columns: Mapping[str, Bounds],
+    *,
+    coarse: bool = False,
+    whole: Scalar | None = None,
+) -> Iterator[tuple[Scalar, Listed | None]]:
+    """What the value depends on: columns with few values, or whole-numbered parts of other columns.
+
+    `coarse` takes the largest whole-numbered parts there are; `whole` is the expression around.
+    """
+    if isinstance(scalar, Ref):
+        yield scalar, _of_column(scalar, whole, columns)
+        return
+    if isinstance(scalar, Moment | StagedValue | StagedMember):
+        yield scalar, None
+        return
+    if coarse and (numbers := _parts(scalar, columns)) is not None:
+        yield scalar, numbers
+        return
+    around = scalar if whole is None else whole
+    below = [
+        atom for part in scalar.parts for atom in _atoms(part, columns, coarse=coarse, whole=around)
+    ]
+    if any(values is None for _, values in below) or len({one for one, _ in below}) > 1:
+        numbers = _whole_numbers(scalar, columns)
+        if numbers is not None:
+            yield scalar, numbers
+            return
+    yield from below
+
+
+def _parts(scalar: Scalar, columns: Mapping[str, Bounds]) -> Listed | None:
+    """The values of a part that takes few: a whole number, a field of a time, the beginning of a period."""
+    if not isinstance(scalar, Call) or scalar.function not in {"extract", "date_trunc"}:
+        return _whole_numbers(scalar, columns)
+    part, of = scalar.parts
+    range_ = bounds_of(scalar, columns).range
+    if not isinstance(part, Literal) or range_ is None or stamped(of, columns).range is None:
+        return None
+    if scalar.function == "extract":
+        return None if range_.step != 1 else _numbers(scalar, range_, columns)
+    found = beginnings(str(part.value), int(range_.low), int(range_.high), MOST_VALUES)
+    return None if found is None else _with_null(map(moment_at, found), scalar, columns)
+
+
+def _whole_numbers(scalar: Scalar, columns: Mapping[str, Bounds]) -> Listed | None:
+    counting = isinstance(scalar, Call) and (
+        scalar.function in _COUNTING
+        or (scalar.function in {"round", "trunc"} and len(scalar.parts) == 1)
+    )
+    cast = isinstance(scalar, Cast) and scalar.type.family is Family.WHOLE
+    if not counting and not cast:
+        return None
+    range_ = bounds_of(scalar, columns).range
+    return None if range_ is None else _numbers(scalar, range_, columns)
+
+
+def _numbers(scalar: Scalar, range_: Range, columns: Mapping[str, Bounds]) -> Listed | None:
+    step = range_.step if range_.step and range_.step.denominator == 1 else Fraction(1)
+    first, last = ceil(range_.low / step), floor(range_.high / step)
+    if last - first >= MOST_VALUES:
+        return None
+    return _with_null((int(place * step) for place in range(first, last + 1)), scalar, columns)
+
+
+def _with_null(values: Iterable[Value], scalar: Scalar, columns: Mapping[str, Bounds]) -> Listed:
+    return frozenset([*values, *([None] if can_be_null(scalar, columns) else [])])
+
+
+def _of_column(column: Ref, whole: Scalar | None, columns: Mapping[str, Bounds]) -> Listed | None:
+    domain, family = column.domain, column.type.family
+    found: Iterable[Value] | None = None
+    if family is Family.BOOLEAN:
+        found = (False, True)
+    elif isinstance(domain, Values):
+        found = domain
+    elif isinstance(domain, Interval):
+        found = _of_interval(domain, column, whole)
+        if found is not None and column.type.family is not Family.TIMESTAMP:
+            # where a filter leaves none of them, all are shown, empty
+            found = [*_between(found, columns.get(column.field.id, OPEN))] or found
+    if found is None:
+        return None
+    return frozenset([*found, *([None] if column.nullable else [])])
+
+
+def _of_interval(domain: Interval, column: Ref, whole: Scalar | None) -> Iterable[Value] | None:
+    if column.type.kind is Kind.TIMESTAMPTZ:
+        return None
+    if column.type.family is Family.TIMESTAMP:
+        every = _seconds_apart(column, whole)
+        return _moments(domain, every) if every is not None else _few(domain)
+    if column.type.family is Family.FLOAT and domain.step.denominator != 1:
+        # a tenth is no float, and what is declared would never be found
+        return None
+    return _few(domain)
+
+
+def _between(values: Iterable[Value], found: Bounds) -> Iterator[Value]:
+    """Without those that a filter leaves out: ends of domains are whole steps, those of filters may lie between."""
+    for value in values:
+        place = of_value(value).low
+        below = place is not None and found.low is not None and place < found.low
+        above = place is not None and found.high is not None and place > found.high
+        if not below and not above:
+            yield value
+
+
+def _few(domain: Interval) -> Iterable[Value] | None:
+    return domain if domain.size <= MOST_VALUES else None
+
+
+def _seconds_apart(column: Ref, whole: Scalar | None) -> int | None:
+    """How coarsely a time is looked at by all that reads it; None where it is read as it is."""
+    if whole is None:
+        return None
+    finest = 86_400
+    for one in walk(whole):
+        if column not in one.parts:
+            continue
+        seconds = _granularity(one)
+        if seconds is None:
+            return None
+        finest = min(finest, seconds)
+    return finest
+
+
+def _granularity(reader: Scalar) -> int | None:
+    if isinstance(reader, Cast):
+        return 86_400 if reader.type.family is Family.DATE else None
+    if not isinstance(reader, Call) or reader.function not in {"extract", "date_trunc"}:
+        return None
+    part = reader.parts[0]
+    word = part.value if isinstance(part, Literal) else None
+    if word in _BY_DAY:
+        return 86_400
+    return _SECONDS.get(word) if isinstance(word, str) else None
+
+
+def _moments(domain: Interval, every: int) -> Iterable[Value] | None:
+    """One time in every day, hour or minute of the interval."""
+    low, high = domain.low, domain.high
+    if not isinstance(low, datetime) or not isinstance(high, datetime):
+        return None
+    length = timedelta(seconds=every)
+    start = datetime(1, 1, 1, tzinfo=low.tzinfo)
+    first, last = (low - start) // length, (high - start) // length
+    if last - first >= MOST_VALUES:
+        return None
+    return [start + place * length for place in range(first, last + 1)]

@@ -1,0 +1,220 @@
+"""Ranges of the columns of a relation.
+
+Two readings. By default: what holds of every row on which a database may compute something, in whatever order
+it takes filters and expressions; total expressions rest on it. `narrowed`: what holds of the rows that get
+through the filters; sensitivity and groups rest on it, and the sink clamp enforces it.
+
+INVARIANT: nothing a filter says is in the ranges by default: a database may well compute an expression before
+it asks the filter below it.
+
+Ranges of what is computed from all rows of one unit: they are enforced, not only true.
+
+Ranges of expressions and relations: where the other rooms come in.
+"""
+
+from collections.abc import Mapping
+from datetime import date, datetime
+from fractions import Fraction
+
+from gateway.catalog.domains import Anything, Domain, Interval, Values
+from gateway.catalog.types import ColumnType, Family
+from gateway.catalog.values import Value
+from gateway.plan.aggregates import Measure, WindowCall
+from gateway.plan.fields import Field
+from gateway.plan.grouping import Aggregate, PerUnit
+from gateway.plan.joins import Join, Mark, UnionAll
+from gateway.plan.labels import Label, Protected
+from gateway.plan.node import BrokenPlan, Node
+from gateway.plan.relations import Constant, Filter, Project, Scan, Window
+from gateway.plan.scalars import Scalar
+from gateway.plan.types import is_number
+from gateway.ranges.calendar import DAY
+from gateway.ranges.expressions import STAGED_REACH, bounds_of, of_type, of_value
+from gateway.ranges.narrowing import narrowed_by
+from gateway.ranges.range import (
+    NOTHING,
+    OPEN,
+    Bounds,
+    Range,
+    both,
+    bounds,
+    common_divisor,
+    hull,
+    of_range,
+)
+
+
+def derived_range(function: str, argument: Range | None, rows: int | None) -> Range | None:
+    """The range of an aggregate or window function over at most `rows` rows of a unit.
+
+    COUNT is from 0 to R, SUM from R·min(low, 0) to R·max(high, 0), the others among the values.
+    """
+    found = derived(function, None if argument is None else of_range(argument), rows)
+    return None if found is None else found.range
+
+
+def derived(  # noqa: PLR0911 - one answer for each function
+    function: str, argument: Bounds | None, rows: int | None
+) -> Bounds | None:
+    match function:
+        case "count":
+            return None if rows is None else bounds(0, rows, 1)
+        case "row_number":
+            return None if rows is None else bounds(1, max(rows, 1), 1)
+        case "sum":
+            inner = None if argument is None else argument.range
+            if inner is None or rows is None:
+                return None
+            zero = Fraction(0)
+            return bounds(rows * min(inner.low, zero), rows * max(inner.high, zero), inner.step)
+        case "avg":
+            return None if argument is None else Bounds(argument.low, argument.high)
+        case "min" | "max" | "lag" | "lead":
+            return argument
+        case _:
+            return None
+
+
+def of_measure(
+    measure: Measure | WindowCall, label: Label, columns: Mapping[str, Bounds]
+) -> Bounds | None:
+    rows = label.rows if isinstance(label, Protected) else None
+    argument = _first(measure.arguments, columns)
+    return derived(measure.function, argument, rows)
+
+
+def _first(arguments: tuple[Scalar, ...], columns: Mapping[str, Bounds]) -> Bounds | None:
+    return bounds_of(arguments[0], columns) if arguments else None
+
+
+Columns = Mapping[str, Bounds]
+
+
+def ranges_of(node: Node, *, narrowed: bool = False) -> Mapping[str, Range]:
+    """The ranges of the fields that have one, by field id."""
+    found = columns_of(node, narrowed=narrowed)
+    there = {one.id: found.get(one.id, OPEN).range for one in node.fields}
+    return {name: range_ for name, range_ in there.items() if range_ is not None}
+
+
+def columns_of(node: Node, *, narrowed: bool) -> Columns:
+    """The bounds of the fields, open ones too."""
+    below = [columns_of(one, narrowed=narrowed) for one in node.below]
+    made = dict(_made(node, below, narrowed=narrowed))
+    if narrowed:
+        for one in node.fields:
+            made[one.id] = both(made.get(one.id, OPEN), of_domain(one.domain, one.type))
+    return made
+
+
+def inside(node: Node, *, narrowed: bool) -> Columns:
+    """The bounds of the columns that the node's own expressions read."""
+    merged: dict[str, Bounds] = {}
+    for one in node.below:
+        merged |= columns_of(one, narrowed=narrowed)
+    return merged
+
+
+def of_domain(domain: Domain, kind: ColumnType) -> Bounds:
+    match domain:
+        case Interval(low, high, step):
+            first, last = of_value(low), of_value(high)
+            if first.low is None or last.high is None:
+                return OPEN
+            pace = step * 1_000_000 if kind.family is Family.TIMESTAMP else step
+            if first.low:
+                pace = common_divisor(pace, abs(first.low))
+            return bounds(first.low, last.high, pace)
+        case Values(values):
+            stamps = kind.family is Family.TIMESTAMP
+            return hull(of_value(_stamp(one) if stamps else one) for one in values)
+        case Anything():
+            return OPEN
+
+
+def _stamp(value: Value) -> Value:
+    """A date among timestamps is its midnight."""
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - without a zone
+    return value
+
+
+def of_field(one: Field) -> Bounds:
+    """What the domain and the type of a column say together."""
+    declared = of_domain(one.domain, one.type)
+    return both(declared, of_type(one.type)) if is_number(one.type) else declared
+
+
+def _made(  # noqa: PLR0911 - one answer for each kind of node
+    node: Node, below: list[Columns], *, narrowed: bool
+) -> Columns:
+    match node:
+        case Scan() | Constant():
+            return {one.id: of_field(one) for one in node.fields}
+        case Filter():
+            return narrowed_by(node.condition, below[0], bounds_of) if narrowed else below[0]
+        case Project():
+            items = zip(node.fields, node.items, strict=True)
+            return {one.id: bounds_of(scalar, below[0]) for one, (_, scalar) in items}
+        case Window():
+            return {**below[0], **_of_window(node, below[0])}
+        case Join():
+            merged = {**below[0], **below[1]}
+            if narrowed and node.condition is not None and not node.outer:
+                return narrowed_by(node.condition, merged, bounds_of)
+            return merged
+        case Mark():
+            return below[0]
+        case UnionAll():
+            return _union(node, below)
+        case PerUnit() | Aggregate():
+            return _grouped(node, below[0])
+        case _:
+            raise BrokenPlan("a node without ranges")
+
+
+def _of_window(node: Window, below: Columns) -> Columns:
+    added = {name: of_measure(call, node.child.label, below) for name, call in node.items}
+    return {name: found for name, found in added.items() if found is not None}
+
+
+def _grouped(node: PerUnit | Aggregate, below: Columns) -> Columns:
+    keys = len(node.keys)
+    made = {
+        one.id: bounds_of(key, below)
+        for one, (_, key) in zip(node.fields[:keys], node.keys, strict=True)
+    }
+    if isinstance(node, PerUnit):
+        for one, (_, measure) in zip(node.fields[keys:], node.measures, strict=True):
+            made[one.id] = of_measure(measure, node.child.label, below) or OPEN
+    return made
+
+
+def _union(node: UnionAll, below: list[Columns]) -> Columns:
+    made = {}
+    for place, one in enumerate(node.fields):
+        sides = (node.left.fields[place], node.right.fields[place])
+        found = [
+            _as_type(columns.get(side.id, OPEN), side.type, one.type)
+            for columns, side in zip(below, sides, strict=True)
+        ]
+        made[one.id] = hull(each for each in found if each is not NOTHING)
+    return made
+
+
+def _as_type(found: Bounds, of: ColumnType, to: ColumnType) -> Bounds:
+    if of.family is not Family.DATE or to.family is not Family.TIMESTAMP:
+        return found
+    if found.low is None or found.high is None:
+        return OPEN
+    return bounds(
+        found.low * DAY, found.high * DAY, None if found.step is None else found.step * DAY
+    )
+
+
+__all__ = ["STAGED_REACH", "Range", "derived_range", "range_of", "ranges_of"]
+
+
+def range_of(scalar: Scalar, columns: Mapping[str, Range]) -> Range | None:
+    """The range of an expression whose columns have these; None: it is not bounded, or no number or time."""
+    return bounds_of(scalar, {name: of_range(one) for name, one in columns.items()}).range

@@ -1,0 +1,108 @@
+"""The columns of a table as bases: what they are called, and the axes they have.
+
+What expressions are about, once every name that was given on the way is followed back to where it comes from.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from threading import Lock
+from typing import Final
+
+from gateway.catalog.domains import Anything, Domain, Values
+from gateway.catalog.tables import Column, ColumnClass, ColumnRef, Table
+from gateway.catalog.types import ColumnType, Family
+from gateway.catalog.values import Value
+from gateway.plan.fields import Field
+from gateway.regions.axis import Axis
+from gateway.regions.grid import axis_of
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A column of a table, or something computed that has an axis of its own.
+
+    `field` is what expressions refer to: its id is the normal text. `uses` are the columns of the source that it is
+    made of. Without an axis conditions over it are not understood.
+    """
+
+    field: Field
+    axis: Axis | None
+    uses: frozenset[ColumnRef]
+    quasi: bool
+
+
+Bases = Mapping[str, Base]
+
+
+_PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*(\.[a-z_][a-z0-9_]*)?(#[0-9]+)?")
+_WORD: Final = re.compile(r"[a-z_][a-z0-9_]*")
+_MOST_KEPT: Final = 256
+_QUASI: Final = frozenset({ColumnClass.QUASI, ColumnClass.IDENTIFIER})
+
+
+def single(table: Table) -> bool:
+    """Whether a person has one row in it."""
+    return table.protection is not None and table.protection.rows_per_unit == 1
+
+
+def bases_of(table: Table, name: str) -> tuple[Base, ...]:
+    """The columns in their order. `name` tells several readings of one table from each other."""
+    return _KEPT.get(table, name)
+
+
+class _Kept:
+    """The tables of a policy are the same objects for every question, so their columns are made once."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._there: dict[tuple[int, str], tuple[Table, tuple[Base, ...]]] = {}
+
+    def get(self, table: Table, name: str) -> tuple[Base, ...]:
+        key = (id(table), name)
+        known = self._there.get(key)
+        # the table is held beside its columns, so nobody else can have its address
+        if known is not None and known[0] is table:
+            return known[1]
+        made = tuple(_base(table, name, one) for one in table.columns)
+        with self._lock:
+            if len(self._there) >= _MOST_KEPT:
+                self._there.clear()
+            self._there[key] = (table, made)
+        return made
+
+
+_KEPT: Final = _Kept()
+
+
+def _base(table: Table, name: str, column: Column) -> Base:
+    shown = f"{_quoted(name, _PLAIN)}.{_quoted(column.name, _WORD)}"
+    protection = table.protection
+    is_unit = protection is not None and protection.unit_key == column.name
+    blanks = protection is not None and column.type.family is Family.FLOAT
+    nullable = not is_unit and (column.nullable or blanks)
+    # nobody enforces the domains of public tables
+    domain = Anything() if protection is None or is_unit else _fitting(column.domain, column.type)
+    reference = ColumnRef(table.name, column.name)
+    quasi = is_unit or column.column_class in _QUASI
+    axis = axis_of(shown, column.type, domain, nullable=nullable, quasi=quasi, column=reference)
+    kept = Field(shown, column.type, domain, nullable)
+    return Base(kept, axis, frozenset({reference}), quasi)
+
+
+def _quoted(name: str, plain: re.Pattern[str]) -> str:
+    return name if plain.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+
+
+def _fitting(domain: Domain, kind: ColumnType) -> Domain:
+    """A date among timestamps is its midnight."""
+    if not isinstance(domain, Values) or kind.family is not Family.TIMESTAMP:
+        return domain
+    return replace(domain, values=tuple(_stamp(one) for one in domain.values))
+
+
+def _stamp(value: Value) -> Value:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - without a zone
+    return value

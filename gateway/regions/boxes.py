@@ -1,0 +1,135 @@
+"""Regions as plain boxes, and what is left of one without another, piece by piece.
+
+Residuals are not made into regions: whether one is narrow is seen from its first pieces, and pieces have no limit that
+could make a comparison fail.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
+
+from gateway.regions.axis import Axis
+from gateway.regions.cells import (
+    Cells,
+    everything,
+    intersection,
+    is_empty,
+    minus,
+    only_null,
+    union,
+    weightless,
+    width,
+    without_null,
+)
+from gateway.regions.region import Region
+
+Side: TypeAlias = Mapping[str, Cells]  # one box; an axis that is not named is unrestricted
+Axes: TypeAlias = Mapping[str, Axis]
+
+MOST_PIECES: Final = 256
+
+
+def sides_of(region: Region) -> list[Side]:
+    return [dict(box.parts) for box in region.boxes]
+
+
+def hull(sides: Sequence[Side], axes: Axes) -> dict[str, Cells]:
+    """On each axis everything that any of the boxes has; axes that one leaves unrestricted are missing."""
+    if len(sides) == 1:
+        return dict(sides[0])
+    made: dict[str, Cells] = {}
+    for name in sorted({name for one in sides for name in one}):
+        if all(name in one for one in sides):
+            whole = sides[0][name]
+            for one in sides[1:]:
+                whole = union(whole, one[name])
+            if without_null(whole) != without_null(everything(axes[name])):
+                made[name] = whole
+    return made
+
+
+def meet(one: Side, other: Side) -> Side | None:
+    """The rows of both boxes."""
+    made = dict(one)
+    for name, cells in other.items():
+        made[name] = intersection(made[name], cells) if name in made else cells
+        if is_empty(made[name]):
+            return None
+    return made
+
+
+def pieces(minuend: Sequence[Side], others: Sequence[Side], axes: Axes) -> list[Side] | None:
+    """The rows of the one that none of the others has, as disjoint boxes; None where these are very many."""
+    made: list[Side] = []
+    for one in minuend:
+        left: list[Side] = [one]
+        for other in others:
+            left = [piece for part in left for piece in _split(part, other, axes)]
+            if len(left) + len(made) > MOST_PIECES:
+                return None
+        made += left
+    around = hull(minuend, axes)
+    return [
+        part
+        for part in made
+        if not any(weightless(cells, around.get(name)) for name, cells in part.items())
+    ]
+
+
+def _split(part: Side, other: Side, axes: Axes) -> list[Side]:
+    common = meet(part, other)
+    if common is None:
+        return [part]
+    made: list[Side] = []
+    rest = dict(part)
+    for name in sorted(other):
+        whole = rest.get(name) or everything(axes[name])
+        outside = minus(whole, other[name])
+        if not is_empty(outside) and not weightless(outside, whole):
+            made.append({**rest, name: outside})
+        rest[name] = common[name]
+    return made
+
+
+def share(parts: Sequence[Side], whole: Sequence[Side], axes: Axes) -> float | None:
+    """How much of the whole the parts are, if people were spread evenly; None where nobody knows."""
+    around = hull(whole, axes)
+    mine = [_ratio(one, around, axes) for one in parts]
+    theirs = [_ratio(one, around, axes) for one in whole]
+    total = 0.0
+    for ratio in theirs:
+        if ratio is None:
+            return None
+        total += ratio
+    found = 0.0
+    for ratio in mine:
+        if ratio is None:
+            return None
+        found += ratio
+    return found / total if total else None
+
+
+def _ratio(one: Side, around: Side, axes: Axes) -> float | None:
+    made = 1.0
+    for name in sorted(one):
+        cells, whole = one[name], around.get(name)
+        if whole is not None and without_null(cells) == without_null(whole):
+            continue
+        if not axes[name].readable:
+            return None
+        part, of = width(cells, axes[name]), width(whole, axes[name])
+        if part is None or not of:
+            return None
+        made *= part / of
+    return made
+
+
+def written(sides: Sequence[Side], axes: Axes) -> frozenset[frozenset[tuple[str, Cells]]]:
+    """The boxes as what they can be found by, whatever they say of NULL beside other cells."""
+    return frozenset(
+        frozenset(
+            (name, cells if only_null(cells) else without_null(cells))
+            for name, cells in one.items()
+            if without_null(cells) != without_null(everything(axes[name]))
+        )
+        for one in sides
+    )

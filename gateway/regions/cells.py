@@ -1,0 +1,260 @@
+"""The part of one axis that a region has, and the algebra of such parts.
+
+INVARIANT: everything here is exact. What `clipped` gives is the only way to write a set of cells of an axis: ranges
+are sorted, disjoint and not adjacent, one that reaches an end of a declared interval is open there (beyond it values
+are moved to the end), and names that are all declared are listed, never told by what is missing.
+
+How wide a set of cells is along its axis, as the auditor counts it.
+
+NULL weighs nothing beside other cells: nobody can choose who has none, and a column that may hold NULL often holds
+none, so a residual is not made wide by it. A set of NULL alone is one cell.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from gateway.regions.axis import FIRST, LAST, Axis, Kind
+
+Range: TypeAlias = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Cells from one to another, both included; `null`: NULL as well."""
+
+    ranges: tuple[Range, ...]
+    null: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """These names; `rest`: all but these. `null`: NULL as well."""
+
+    values: frozenset[str]
+    rest: bool = False
+    null: bool = False
+
+
+Cells: TypeAlias = Steps | Names
+
+
+class Unlike(ValueError):
+    """Numbers and names cannot be compared: a column had another type when one of the two was read."""
+
+
+def intersection(one: Cells, other: Cells) -> Cells:
+    null = one.null and other.null
+    if isinstance(one, Steps) and isinstance(other, Steps):
+        return Steps(_met(one.ranges, other.ranges), null)
+    if not isinstance(one, Names) or not isinstance(other, Names):
+        raise Unlike
+    if one.rest and other.rest:
+        return Names(one.values | other.values, rest=True, null=null)
+    if one.rest:
+        return Names(other.values - one.values, null=null)
+    kept = one.values - other.values if other.rest else one.values & other.values
+    return Names(kept, null=null)
+
+
+def union(one: Cells, other: Cells) -> Cells:
+    null = one.null or other.null
+    if isinstance(one, Steps) and isinstance(other, Steps):
+        return Steps(merged((*one.ranges, *other.ranges)), null)
+    if not isinstance(one, Names) or not isinstance(other, Names):
+        raise Unlike
+    if one.rest and other.rest:
+        return Names(one.values & other.values, rest=True, null=null)
+    if one.rest or other.rest:
+        left_out, given = (one, other) if one.rest else (other, one)
+        return Names(left_out.values - given.values, rest=True, null=null)
+    return Names(one.values | other.values, null=null)
+
+
+def minus(one: Cells, other: Cells) -> Cells:
+    """What of `one` is not in `other`."""
+    null = one.null and not other.null
+    if isinstance(one, Steps) and isinstance(other, Steps):
+        return Steps(_met(one.ranges, _gaps(other.ranges)), null)
+    if not isinstance(one, Names) or not isinstance(other, Names):
+        raise Unlike
+    kept = intersection(one, Names(other.values, rest=not other.rest))
+    return Names(kept.values, kept.rest, null) if isinstance(kept, Names) else kept
+
+
+def is_empty(cells: Cells) -> bool:
+    if isinstance(cells, Steps):
+        return not cells.ranges and not cells.null
+    return not cells.values and not cells.rest and not cells.null
+
+
+def everything(axis: Axis) -> Cells:
+    """All of the axis."""
+    if axis.kind is Kind.STEPS:
+        return Steps(((FIRST, LAST),), axis.nullable)
+    if axis.names is not None:
+        return Names(axis.names, null=axis.nullable)
+    return Names(frozenset(), rest=True, null=axis.nullable)
+
+
+def nothing(axis: Axis) -> Cells:
+    return Steps(()) if axis.kind is Kind.STEPS else Names(frozenset())
+
+
+def clipped(cells: Cells, axis: Axis) -> Cells:
+    """The same cells as far as the axis has them, written in the one way."""
+    null = cells.null and axis.nullable
+    if isinstance(cells, Names):
+        if axis.kind is not Kind.NAMES:
+            raise Unlike
+        if axis.names is None:
+            return cells if null is cells.null else Names(cells.values, cells.rest, null)
+        kept = axis.names - cells.values if cells.rest else axis.names & cells.values
+        return Names(kept, null=null)
+    if axis.kind is not Kind.STEPS:
+        raise Unlike
+    low = FIRST if axis.low is None else axis.low
+    high = LAST if axis.high is None else axis.high
+    inside = _met(merged(cells.ranges), ((low, high),))
+    return Steps(tuple(_open(one, low, high) for one in inside), null)
+
+
+def widened(one: Axis, other: Axis) -> Axis:
+    """An axis with the cells of both, where a domain was declared otherwise when one of them was read."""
+    if one.kind is not other.kind:
+        raise Unlike
+    low = None if one.low is None or other.low is None else min(one.low, other.low)
+    high = None if one.high is None or other.high is None else max(one.high, other.high)
+    names = None if one.names is None or other.names is None else one.names | other.names
+    wider = one if other.size is None or (one.size or 0) > other.size else other
+    size = None if one.size is None or other.size is None else wider.size
+    return replace(
+        one,
+        low=low,
+        high=high,
+        size=size if names is None else len(names),
+        nullable=one.nullable or other.nullable,
+        names=names,
+        stride=min(one.stride, other.stride),
+    )
+
+
+def size(cells: Cells, axis: Axis) -> int | None:
+    """How many values of the declared domain these are, NULL counted as one of them; None where nobody knows.
+
+    What lies between two declared values is one value too: people are there.
+    """
+    there = clipped(cells, axis)
+    null = int(there.null)
+    if isinstance(there, Names):
+        if not there.rest:
+            return len(there.values) + null
+        return None if axis.size is None else max(0, axis.size - len(there.values)) + null
+    total = 0
+    for first, last in there.ranges:
+        low = axis.low if first == FIRST else first
+        high = axis.high if last == LAST else last
+        if low is None or high is None:
+            return None
+        origin = 0 if axis.low is None else axis.low
+        on = (high - origin) // axis.stride - (low - 1 - origin) // axis.stride
+        total += max(1, on)
+    return total + null
+
+
+def merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
+    """Sorted, disjoint and not adjacent."""
+    made: list[Range] = []
+    for first, last in sorted(ranges):
+        if first > last:
+            continue
+        if made and first <= made[-1][1] + 1:
+            made[-1] = (made[-1][0], max(made[-1][1], last))
+        else:
+            made.append((first, last))
+    return tuple(made)
+
+
+def contains(cells: Cells, cell: int | str | None) -> bool:
+    """Whether a single cell is among these; None is NULL."""
+    if cell is None:
+        return cells.null
+    if isinstance(cells, Names):
+        return (cell in cells.values) is not cells.rest
+    if isinstance(cell, str):
+        raise Unlike
+    place = bisect_right(cells.ranges, cell, key=lambda one: one[0]) - 1
+    return place >= 0 and cell <= cells.ranges[place][1]
+
+
+def _open(one: Range, low: int, high: int) -> Range:
+    first, last = one
+    return (FIRST if first <= low else first, LAST if last >= high else last)
+
+
+def _met(one: tuple[Range, ...], other: tuple[Range, ...]) -> tuple[Range, ...]:
+    made: list[Range] = []
+    left = right = 0
+    while left < len(one) and right < len(other):
+        first = max(one[left][0], other[right][0])
+        last = min(one[left][1], other[right][1])
+        if first <= last:
+            made.append((first, last))
+        if one[left][1] < other[right][1]:
+            left += 1
+        else:
+            right += 1
+    return tuple(made)
+
+
+def _gaps(ranges: tuple[Range, ...]) -> tuple[Range, ...]:
+    made: list[Range] = []
+    start = FIRST
+    for first, last in ranges:
+        if first > start:
+            made.append((start, first - 1))
+        start = last + 1
+    if start <= LAST:
+        made.append((start, LAST))
+    return tuple(made)
+
+
+COARSE: Final = 24  # hours of a day, months of two years: who has one of so many is not alone
+BOUNDLESS: Final = float(2**40)  # stands for a width that nobody knows
+
+
+def width(cells: Cells | None, axis: Axis) -> int | None:
+    """How many declared values there are; None where nobody knows. `cells` of None are all of the axis."""
+    if cells is None:
+        return axis.size
+    if only_null(cells):
+        return 1
+    return size(without_null(cells), axis)
+
+
+def is_fine(axis: Axis) -> bool:
+    """Whether one cell of the axis may be one person: it has many, or names that nobody has listed."""
+    if not axis.readable:
+        return False
+    if axis.kind is Kind.STEPS:
+        return axis.size is None or axis.size > COARSE
+    return axis.size is None and axis.quasi
+
+
+def only_null(cells: Cells) -> bool:
+    """Whether NULL is all there is."""
+    if isinstance(cells, Steps):
+        return cells.null and not cells.ranges
+    return cells.null and not cells.rest and not cells.values
+
+
+def without_null(cells: Cells) -> Cells:
+    if not cells.null:
+        return cells
+    return Steps(cells.ranges) if isinstance(cells, Steps) else Names(cells.values, rest=cells.rest)
+
+
+def weightless(part: Cells, whole: Cells | None) -> bool:
+    """Whether a part of the whole is NULL alone, where the whole is more than that."""
+    return only_null(part) and (whole is None or not only_null(whole))

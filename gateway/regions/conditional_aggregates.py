@@ -1,0 +1,181 @@
+"""What single aggregates are about, where they look at other rows than the question: FILTER, and all that is a condition.
+
+`count(*) FILTER (WHERE c)`, `sum(CASE WHEN c THEN x ELSE 0 END)` and `sum(x * CAST(c AS integer))` tell of the rows
+where c is true, as a question of their own with WHERE c would. A CASE with more results tells of the rows of each of
+its branches; NULLIF, COALESCE, GREATEST, LEAST and ABS are written as the choices that they are. What else is not affine
+in its columns (`plan/affinity.py`) is about the rows of each of its values, where these are few, and else about rows
+that nobody can compare.
+
+INVARIANT: a row that moves such an aggregate by more than something affine in its columns is in a region that is given
+for it, or in an opaque one. What was chosen on the way, among the rows or the mixed values of a person, is opaque.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from gateway.catalog.types import ColumnType, Family, Kind
+from gateway.plan.affine import Affinity, results_of
+from gateway.plan.aggregates import Measure
+from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar
+from gateway.plan.types import BOOLEAN
+from gateway.regions.choices import as_choice, of_condition
+from gateway.regions.normal_form import refs_of
+from gateway.regions.predicate import opaque
+from gateway.regions.region import EVERYTHING, Region, TooLarge, exactly
+from gateway.regions.resolved_plan import Followed
+from gateway.regions.tabulate import tabulated
+
+MOST_ARMS: Final = 16
+"""So many branches of a choice, or values of an expression, are looked at one by one."""
+_ADDED: Final = frozenset({"sum", "avg"})
+_WHOLE: Final = ColumnType(Kind.INTEGER)
+_TRUE: Final = Literal(value=True, type=BOOLEAN)
+_FALSE: Final = Literal(value=False, type=BOOLEAN)
+_BASES: Final = Affinity({})  # of normal expressions, in which no name stands for another
+
+
+def regions_of(measure: Measure, followed: Followed) -> Iterator[Region]:
+    """The regions that the aggregate tells of, besides the question's own."""
+    where = () if measure.where is None else (measure.where,)
+    base = followed.narrowed(where) if where else followed.region
+    arguments = tuple(map(followed.resolved, measure.arguments))
+    chosen = followed.choice_of(measure)
+    if chosen is not None:
+        yield _joined(base, opaque(chosen, followed.bases))
+    covered = False
+    for argument in arguments:
+        if alone := _alone(measure, argument):
+            covered = True
+            yield _met(base, alone, followed)
+        else:
+            yield from _of_argument(measure, argument, base, followed)
+    if where and not covered:
+        yield base
+
+
+def _alone(measure: Measure, argument: Scalar) -> tuple[Scalar, ...]:
+    """The conditions that are all true of every row that moves it, where these are all that it tells of."""
+    parts = _conditions(argument)
+    moving: list[Scalar] = []
+    if measure.function in _ADDED or (measure.function == "count" and not measure.distinct):
+        moving.extend(_moving(argument, zero=measure.function == "sum"))
+    if len(parts) != 1 or not moving:
+        return ()
+    if measure.function == "count":
+        inside = [one for part in parts for one in results_of(part)]
+        return () if any(map(_conditions, inside)) else tuple(moving)
+    return tuple(moving) if _arms_that_count(_as_choice(parts[0])) == 1 else ()
+
+
+def _conditions(argument: Scalar) -> tuple[Scalar, ...]:
+    """The largest parts of it that are conditions."""
+    return _BASES.parts(argument)
+
+
+def _of_argument(
+    measure: Measure, argument: Scalar, base: Region, followed: Followed
+) -> Iterator[Region]:
+    parts = _conditions(argument)
+    if parts and measure.function == "count" and not measure.distinct:
+        # whether it is there is all that counts
+        there = Call("is not null", (argument,), BOOLEAN, nullable=False)
+        yield _met(base, (there,), followed)
+        return
+    moving = tuple(_moving(argument, zero=True)) if measure.function == "sum" else ()
+    if moving:
+        yield _met(base, moving, followed)
+    for whole in parts:
+        found = list(_arms(_as_choice(whole), followed))
+        if not found or len(found) > MOST_ARMS:
+            found = [opaque(whole, followed.bases)]
+        for arm in found:
+            yield _joined(base, arm)
+
+
+def _arms(part: Scalar, followed: Followed) -> Iterator[Region]:
+    """The rows of each branch of a choice, or of each value."""
+    if isinstance(part, Case):
+        if len(part.branches) >= MOST_ARMS:
+            return
+        for place in range(len(part.results)):
+            here = _met(EVERYTHING, (_arm(part, place),), followed)
+            yield here
+            for inner in _conditions(part.results[place]):
+                for one in list(_arms(_as_choice(inner), followed)) or [
+                    opaque(inner, followed.bases)
+                ]:
+                    yield _joined(here, one)
+        return
+    names = refs_of(part)
+    base = followed.bases[next(iter(names))] if len(names) == 1 else None
+    if base is None or base.axis is None:
+        return
+    classes = tabulated(part, base.field, base.axis)
+    if classes is None or len(classes) > MOST_ARMS:
+        return
+    for cells in classes.values():
+        yield exactly(base.axis, cells)
+
+
+def _arm(case: Case, place: int) -> Scalar:
+    """The condition under which this result is the one."""
+    branches = tuple(
+        (when, _TRUE if number == place else _FALSE)
+        for number, (when, _) in enumerate(case.branches)
+    )
+    return Case(branches[: place + 1], _TRUE if place == len(case.branches) else _FALSE, BOOLEAN)
+
+
+def _arms_that_count(part: Scalar) -> int:
+    """How many results are neither NULL nor 0, as far as one can see; conditions in them count more."""
+    if not isinstance(part, Case):
+        return 2
+    counted = [one for one in part.results if _moves(one, zero=True) is _TRUE]
+    return len(counted) + sum(bool(_conditions(one)) for one in part.results)
+
+
+def _as_choice(part: Scalar) -> Scalar:
+    """What chooses is written as a choice between its values; a condition as 1 and 0."""
+    made = as_choice(part)
+    if made.type.family is Family.BOOLEAN and not isinstance(made, Ref | Case):
+        return of_condition(made, Literal(0, _WHOLE))
+    return made
+
+
+def _met(base: Region, conditions: Iterable[Scalar], followed: Followed) -> Region:
+    narrowed = followed.where(conditions)
+    return _joined(base, narrowed)
+
+
+def _joined(base: Region, other: Region) -> Region:
+    """The rows of both; of both that would be too many boxes, those of the second."""
+    try:
+        return base.meet(other)
+    except TooLarge:
+        return other
+
+
+def _moving(scalar: Scalar, *, zero: bool) -> Iterator[Scalar]:
+    """When the value is there; `zero`: and is not 0."""
+    scalar = _as_choice(scalar) if not isinstance(scalar, Cast) else scalar
+    match scalar:
+        case Case():
+            results = tuple(_moves(one, zero=zero) for one in scalar.results)
+            if _FALSE in results:
+                whens = (when for when, _ in scalar.branches)
+                *branches, otherwise = results
+                yield Case(tuple(zip(whens, branches, strict=True)), otherwise, BOOLEAN)
+        case Cast(what) if what.type.family is Family.BOOLEAN and zero:
+            yield what
+        case Cast(what):
+            yield from _moving(what, zero=zero)
+        case Call("*", parts):
+            for one in parts:
+                yield from _moving(one, zero=zero)
+
+
+def _moves(result: Scalar, *, zero: bool) -> Literal:
+    if isinstance(result, Cast):
+        return _moves(result.what, zero=zero)
+    nothing = isinstance(result, Literal) and (result.value is None or (zero and result.value == 0))
+    return _FALSE if nothing else _TRUE

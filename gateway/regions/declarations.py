@@ -1,0 +1,29 @@
+"""What a policy declares of the tables that a plan reads, as a digest.
+
+A shape leaves it out: moving the end of a domain leaves questions comparable. But an answer is handed out again only
+where everything is declared as it was. That is so of all columns, also of those that a question does not name: two
+questions that read different columns of the same tables have to be found equal.
+"""
+
+from gateway.catalog.tables import Column, Dataset, Table
+from gateway.plan.node import Node, nodes
+from gateway.plan.relations import Scan
+from gateway.regions.names import digest
+
+
+def declarations(plan: Node, dataset: Dataset) -> str:
+    """A digest of the tables of a plan; a plan may show fewer of their columns than the dataset has."""
+    tables = {one.table.name: one.table for one in nodes(plan) if isinstance(one, Scan)}
+    told = [_table(dataset.table(name) or shown) for name, shown in sorted(tables.items())]
+    return digest("\n".join(told))
+
+
+def _table(table: Table) -> str:
+    columns = [_column(one) for one in sorted(table.columns, key=lambda one: one.name)]
+    return "\n".join([repr((table.name, table.protection)), *columns])
+
+
+def _column(column: Column) -> str:
+    joins = None if column.joins is None else str(column.joins)
+    of = (column.name, str(column.type), column.domain, column.column_class, column.nullable, joins)
+    return repr((*of, column.longest))

@@ -1,0 +1,161 @@
+"""What the columns of one plan are made of: columns of tables, what was computed of them, and by which choice.
+
+INVARIANT: names are made of tables, columns and constants; no alias and no id of a plan is in them.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from gateway.catalog.domains import Anything
+from gateway.engines.staged_rows import StagedRows
+from gateway.plan.affine import Affinity
+from gateway.plan.aggregates import Measure
+from gateway.plan.fields import Field
+from gateway.plan.node import BrokenPlan
+from gateway.plan.scalars import (
+    Call,
+    Case,
+    Cast,
+    Moment,
+    Ref,
+    Scalar,
+    Shift,
+    StagedMember,
+    StagedValue,
+    walk,
+)
+from gateway.plan.sql_text import text
+from gateway.ranges.range import Bounds
+from gateway.regions.axis import Axis
+from gateway.regions.base_columns import Base
+from gateway.regions.grid import axis_of
+from gateway.regions.names import digest, region_text, shortened
+from gateway.regions.normal_form import normal, refs_of
+from gateway.regions.predicate import region_of
+from gateway.regions.region import Region
+from gateway.regions.relation import Relation, parts
+from gateway.regions.staged_constants import member_of, value_of
+
+_MOST_PARTS: Final = 400
+
+
+@dataclass
+class Derivation:
+    """`bases` grows by what is found; `constants` tells the contents of staged constants.
+
+    `known` has those of which the values are there already: conditions on them are conditions on constants.
+    """
+
+    constants: Mapping[str, str]
+    known: Mapping[str, StagedRows] = field(default_factory=dict)
+    bases: dict[str, Base] = field(default_factory=dict)
+    measures: dict[str, Measure] = field(default_factory=dict)
+    affinity: Affinity = field(default_factory=lambda: Affinity({}))
+    made_from: dict[str, frozenset[str]] = field(default_factory=dict)
+    _chosen: set[str] = field(default_factory=set)
+
+    def region(self, relation: Relation) -> Region:
+        """The rows of the relation among those of its atoms."""
+        return region_of(relation.conditions, self.bases)
+
+    def text(self, relation: Relation) -> str:
+        region = self.region(relation)
+        where = "" if region.is_everything else f" where {region_text(region)}"
+        return f"{relation.shape}{where}"
+
+    def resolved(self, scalar: Scalar, columns: Mapping[str, Scalar]) -> Scalar:
+        """The normal expression over bases."""
+        return normal(self._resolved(scalar, columns))
+
+    def _resolved(  # noqa: PLR0911 - one answer for each kind of expression
+        self, scalar: Scalar, columns: Mapping[str, Scalar]
+    ) -> Scalar:
+        def again(one: Scalar) -> Scalar:
+            return self._resolved(one, columns)
+
+        match scalar:
+            case Ref(there):
+                return columns[there.id]
+            case Call():
+                return replace(scalar, parts=tuple(again(one) for one in scalar.parts))
+            case Shift():
+                return replace(scalar, moved=again(scalar.moved))
+            case Cast():
+                return replace(scalar, what=again(scalar.what))
+            case StagedMember(what):
+                return member_of(scalar, again(what), self.known, self.constants)
+            case StagedValue():
+                return value_of(scalar, self.known, self.constants)
+            case Case():
+                branches = tuple((again(when), again(then)) for when, then in scalar.branches)
+                return replace(scalar, branches=branches, otherwise=again(scalar.otherwise))
+            case Moment():
+                raise BrokenPlan("a moment that is not folded: tomorrow it is another")
+            case _:
+                return scalar
+
+    def whole(self, scalar: Scalar) -> Scalar:
+        """What is put together again and again gets a name instead: it would double with every step."""
+        parts = list(walk(scalar))
+        if len(parts) <= _MOST_PARTS:
+            return scalar
+        return self.made(f"expression #{digest(text(scalar))[:32]}", scalar, refs_of(scalar))
+
+    def base(self, base: Base) -> Ref:
+        self.bases[base.field.id] = base
+        return Ref(base.field)
+
+    def made(
+        self,
+        name: str,
+        like: Scalar,
+        uses: Iterable[str],
+        bounds: Bounds | None = None,
+        *,
+        nullable: bool = True,
+        chosen: bool = False,
+    ) -> Ref:
+        """Something computed: conditions on it are on an axis of its own, or on none where it was `chosen`."""
+        there = [self.bases[one] for one in uses]
+        kept = Field(shortened(name), like.type, nullable=nullable)
+        axis: Axis | None = None
+        if chosen:
+            self._chosen.add(kept.id)
+        else:
+            axis = axis_of(kept.id, like.type, Anything(), nullable=nullable, bounds=bounds)
+        self.made_from[kept.id] = frozenset(uses)
+        told = frozenset(each for one in there for each in one.uses)
+        return self.base(Base(kept, axis, told, any(one.quasi for one in there)))
+
+    def choice_of(self, measure: Measure, columns: Mapping[str, Scalar]) -> Scalar | None:
+        """What the aggregate is told of that was chosen by a condition; None where nothing was."""
+        given = [self.resolved(one, columns) for one in parts(measure)]
+        if self.affinity.is_choice(measure):
+            return given[0]
+        reached = self.made_of(each for one in given for each in refs_of(one))
+        chosen = sorted(reached & self._chosen)
+        return Ref(self.bases[chosen[0]].field) if chosen else None
+
+    def made_of(self, names: Iterable[str]) -> frozenset[str]:
+        """These bases, and all that they were made of."""
+        left, seen = [*names], set[str]()
+        while left:
+            name = left.pop()
+            if name not in seen:
+                seen.add(name)
+                left += self.made_from.get(name, ())
+        return frozenset(seen)
+
+    def measure(self, measure: Measure, columns: Mapping[str, Scalar]) -> Measure:
+        """An aggregate over bases."""
+        where = measure.where
+        return replace(
+            measure,
+            arguments=tuple(self.resolved(one, columns) for one in measure.arguments),
+            where=None if where is None else self.resolved(where, columns),
+        )
+
+    def with_bases(self, relation: Relation) -> Relation:
+        """The relation with every base as a column, for what is over bases already."""
+        return replace(relation, columns={name: Ref(one.field) for name, one in self.bases.items()})

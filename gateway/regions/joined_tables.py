@@ -1,0 +1,125 @@
+"""Through which tables all rows of a release have passed: of each row's unit there is a row in them, and it was joined.
+
+A table is passed when it is scanned on the way of the rows: below filters, projections, windows, groupings by person
+and marks, on either side of an inner join, on the side of a left join that is kept. Rows of persons are joined on the
+person alone (`plan/labels.py`), so the row that was passed is the unit's own. Then a column of the table is the same in
+all rows of a unit, wherever it is read, if the table has one row for each unit.
+
+Nothing is said to be passed where a table of one row for each unit is read beside the way: on the far side of a left
+join, inside EXISTS or IN, below a UNION ALL. A region takes it for granted that the row is there, for the policy says
+so; but nobody enforces it, and a unit without one may be just who such a statement asks for.
+
+A region is read as if a column that the source keeps from being NULL never were. Enforcing a domain may blank it
+nevertheless. Of expressions that are NULL or keep their value when a column becomes NULL, that does no harm: where such
+a condition is true with NULL, it is true with any value. Others may not be made of such columns.
+
+INVARIANT: where a table is said to be passed, a row that is in the release is in its region, with some value in the
+place of each column that was blanked though it is declared never to be NULL.
+"""
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Final
+
+from gateway.catalog.domains import Values
+from gateway.catalog.tables import Column, ColumnRef
+from gateway.catalog.types import Family
+from gateway.plan.grouping import Aggregate, PerUnit
+from gateway.plan.joins import Join, Mark
+from gateway.plan.node import Node, nodes
+from gateway.plan.relations import Filter, Project, Scan, Window
+from gateway.plan.scalars import Call, Case, Ref, Scalar, walk
+from gateway.regions.base_columns import single
+
+# NULL where an operand is; of AND and OR, as three-valued logic has it
+_STRICT: Final = frozenset(
+    {"and", "or", "not", "in", "=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "^", "||"}
+    | {"like", "ilike", "not like", "not ilike", "negate", "abs", "sign", "floor", "ceil"}
+    | {"ceiling", "round", "trunc", "sqrt", "ln", "log", "exp", "power", "mod", "width_bucket"}
+    | {"lower", "upper", "length", "char_length", "left", "right", "substr", "btrim", "ltrim"}
+    | {"rtrim", "replace", "position", "strpos", "split_part", "starts_with", "make_date"}
+    | {"extract", "date_trunc", "age_in"}
+)
+# of these a source may have values that are none here: NaN, infinity
+_WITH_OTHERS: Final = frozenset({Family.EXACT, Family.FLOAT, Family.DATE, Family.TIMESTAMP})
+
+
+def passed(plan: Aggregate) -> frozenset[str]:
+    """The protected tables of one row for each unit that all rows of the release have passed through."""
+    blanks = frozenset(chain.from_iterable(map(_blanked, nodes(plan))))
+    if any(_is_made_of(one, blanks) for one in _conditions(plan.child)):
+        return frozenset()
+    through, beside = _ways(plan.child)
+    return frozenset() if beside else through
+
+
+def can_be_blanked(column: Column) -> bool:
+    """Whether enforcing the domain makes values of the source NULL."""
+    return isinstance(column.domain, Values) or column.type.family in _WITH_OTHERS
+
+
+def _ways(node: Node) -> tuple[frozenset[str], frozenset[str]]:
+    """The tables on the way of the rows, and those beside it; all of one row for each unit."""
+    match node:
+        case Scan():
+            return _scanned(node), frozenset()
+        case Filter() | Project() | Window() | PerUnit():
+            return _ways(node.child)
+        case Mark():
+            through, beside = _ways(node.child)
+            return through, beside | _scanned(node.inner)
+        case Join():
+            (left, beside_left), (right, beside_right) = map(_ways, node.below)
+            if node.outer:
+                return left, beside_left | _scanned(node.right)
+            return left | right, beside_left | beside_right
+        case _:
+            return frozenset(), _scanned(node)
+
+
+def _scanned(node: Node) -> frozenset[str]:
+    return frozenset(
+        one.table.name for one in nodes(node) if isinstance(one, Scan) and single(one.table)
+    )
+
+
+def _blanked(node: Node) -> Iterator[ColumnRef]:
+    """The columns that are read as if they were never NULL, and may be."""
+    if isinstance(node, Scan) and node.table.protection is not None:
+        for column in node.table.columns:
+            own = column is node.table.unit_column
+            if not column.nullable and not own and can_be_blanked(column):
+                yield ColumnRef(node.table.name, column.name)
+
+
+def _conditions(node: Node) -> Iterator[Scalar]:
+    """What decides on rows, and what that is made of."""
+    match node:
+        case Filter():
+            yield node.condition
+        case Project():
+            yield from (one for _, one in node.items)
+        case PerUnit():
+            yield from (one for _, one in node.keys)
+        case Join() | Mark() if node.condition is not None:
+            yield node.condition
+    for one in node.below:
+        yield from _conditions(one)
+
+
+def _is_made_of(scalar: Scalar, columns: frozenset[ColumnRef]) -> bool:
+    """Whether something in it that is not strict reads one of the columns."""
+    return any(
+        not _is_strict(one) and any(_reads(each, columns) for each in walk(one))
+        for one in walk(scalar)
+    )
+
+
+def _is_strict(scalar: Scalar) -> bool:
+    return not isinstance(scalar, Case) and not (
+        isinstance(scalar, Call) and scalar.function not in _STRICT
+    )
+
+
+def _reads(scalar: Scalar, columns: frozenset[ColumnRef]) -> bool:
+    return isinstance(scalar, Ref) and not columns.isdisjoint(scalar.field.origins)

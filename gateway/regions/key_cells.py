@@ -1,0 +1,170 @@
+"""What the keys of a grouping cut an axis into: for each value of a key the cells that have it.
+
+How a release is cut into groups: its keys, their values, and the cells that these are.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from gateway.catalog.types import Family
+from gateway.catalog.values import Value
+from gateway.lru_cache import Remembered
+from gateway.plan.scalars import Case, Literal, Ref, Scalar
+from gateway.plan.sql_text import text
+from gateway.regions.axis import Axis
+from gateway.regions.axis import Kind as AxisKind
+from gateway.regions.base_columns import Base, Bases
+from gateway.regions.cells import (
+    Cells,
+    clipped,
+    everything,
+    intersection,
+    is_empty,
+    minus,
+    nothing,
+    union,
+)
+from gateway.regions.monotone import Unsolved, solved
+from gateway.regions.normal_form import refs_of
+from gateway.regions.predicate import truth_of
+from gateway.regions.region import Region, TooLarge
+from gateway.regions.tabulate import Classes, placed, tabulated, weight
+from gateway.sensitivity.analysis import Enumerated
+
+_Values = tuple[Value | None, ...]
+_Key = tuple[str, str, Axis, _Values]
+_Found = tuple[Cells, ...] | None
+_MOST_REMEMBERED: Final = 16_000_000
+_REMEMBERED: Final[Remembered[_Key, _Found]] = Remembered(
+    _MOST_REMEMBERED, lambda key, found: 200 * len(key[3]) + weight(key[0], found or ())
+)
+
+
+def cells_of(scalar: Scalar, base: Base, values: _Values) -> tuple[Cells, ...] | None:
+    """The cells of the base in which the expression has each of the values; None where nobody can say."""
+    axis = base.axis
+    if axis is None:
+        return None
+    key = (text(scalar), str(base.field.type), axis, values)
+    return _REMEMBERED.get(key, lambda: _cells_of(scalar, base, axis, values))
+
+
+def _cells_of(
+    scalar: Scalar, base: Base, axis: Axis, values: Sequence[Value | None]
+) -> tuple[Cells, ...] | None:
+    if isinstance(scalar, Ref):
+        return _all(placed(base.field, axis, one) for one in values)
+    try:
+        found = _classes(scalar, base, axis)
+    except TooLarge:
+        return None
+    if found is not None:
+        return tuple(found.get(one, nothing(axis)) for one in values)
+    return _all(_solved(scalar, base, axis, one) for one in values)
+
+
+def _all(given: Iterable[Cells | None]) -> tuple[Cells, ...] | None:
+    made = []
+    for one in given:
+        if one is None:
+            return None
+        made.append(one)
+    return tuple(made)
+
+
+def _solved(scalar: Scalar, base: Base, axis: Axis, value: Value | None) -> Cells | None:
+    if axis.kind is not AxisKind.STEPS:
+        return None
+    try:
+        if value is None:
+            # what is solved is NULL where the column is, and nowhere else
+            solved(scalar, base.field, axis, "=", 0)
+            return placed(base.field, axis, None)
+        return clipped(solved(scalar, base.field, axis, "=", value), axis)
+    except Unsolved:
+        return None
+
+
+def _classes(scalar: Scalar, base: Base, axis: Axis) -> Classes | None:
+    """All values of the expression, each with its cells."""
+    found = tabulated(scalar, base.field, axis)
+    if found is not None:
+        return found
+    if isinstance(scalar, Literal):
+        return {scalar.value: everything(axis)}
+    if scalar.type.family is Family.BOOLEAN:
+        return _of_condition(scalar, base, axis)
+    if isinstance(scalar, Case):
+        return _of_case(scalar, base, axis)
+    return None
+
+
+def _of_condition(scalar: Scalar, base: Base, axis: Axis) -> Classes | None:
+    truth = truth_of(scalar, {base.field.id: base})
+    true, false = _along(truth.true, axis), _along(truth.false, axis)
+    if true is None or false is None:
+        return None
+    return {True: true, False: false, None: minus(minus(everything(axis), true), false)}
+
+
+def _along(region: Region, axis: Axis) -> Cells | None:
+    """The cells of a region over this axis alone."""
+    if region.is_nothing:
+        return nothing(axis)
+    if region.is_everything:
+        return everything(axis)
+    if [one.name for one in region.axes] != [axis.name] or len(region.boxes) != 1:
+        return None
+    return region.boxes[0].along(axis.name)
+
+
+def _of_case(case: Case, base: Base, axis: Axis) -> Classes | None:
+    """The first branch whose condition is true."""
+    found: Classes = {}
+    left = everything(axis)
+    for when, then in (*case.branches, (None, case.otherwise)):
+        here = left
+        if when is not None:
+            held = _of_condition(when, base, axis)
+            if held is None:
+                return None
+            here = intersection(left, held[True])
+        inside = _classes(then, base, axis)
+        if inside is None:
+            return None
+        for value, cells in inside.items():
+            both = intersection(here, cells)
+            if not is_empty(both):
+                found[value] = union(found[value], both) if value in found else both
+        left = minus(left, here)
+    return found
+
+
+Values = tuple[Value | None, ...]
+
+
+def cut_by(
+    scalar: Scalar, values: Values | None, bases: Bases
+) -> tuple[Axis | None, tuple[Cells, ...] | None]:
+    """The axis that a key cuts and the cells of its values. The expression is normal, over bases."""
+    names = refs_of(scalar)
+    if len(names) != 1:
+        return None, None
+    base = bases[next(iter(names))]
+    if values is None or base.axis is None:
+        return base.axis, None
+    cells = cells_of(scalar, base, values)
+    return (None, None) if cells is None else (base.axis, cells)
+
+
+def values_at(listed: Enumerated, place: int) -> Values:
+    """The values of one key. Listed groups are all combinations, the last key going through its values fastest."""
+    keys = listed.keys
+    before = step = len(keys)
+    for at in range(place + 1):
+        first = keys[0][at]
+        # among the groups that begin like the first one those with its value of this key come first
+        there = bisect_left(range(step), 1, key=lambda one: keys[one][at] != first)
+        before, step = step, there
+    return tuple(keys[one][place] for one in range(0, before, step))

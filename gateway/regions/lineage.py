@@ -1,0 +1,375 @@
+"""A plan followed down to its tables: what every column is, which rows are left, and what is read besides.
+
+Filters and conditions of joins are kept as conditions. What groups the rows of a person, numbers them, or asks whether
+others exist, has a definition, in which the rows it was made from are told by their region: definitions of equal
+meaning have equal texts as far as regions do. What chooses among the rows or values of a person by a condition is marked
+as such, and the rows that an outer join meets are kept: whoever is told of them has asked about these.
+
+INVARIANT: names are made of tables, columns and constants; no alias and no id of a plan is in them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from gateway.catalog.domains import Anything
+from gateway.catalog.tables import ColumnRef
+from gateway.engines.staged_rows import StagedRows
+from gateway.plan.affine import Affinity
+from gateway.plan.aggregates import Measure
+from gateway.plan.fields import Field, Tie
+from gateway.plan.grouping import PerUnit
+from gateway.plan.joins import Join, Mark, UnionAll, unit_equalities
+from gateway.plan.labels import Protected
+from gateway.plan.narrowing import conjuncts
+from gateway.plan.node import BrokenPlan, Node, is_unit
+from gateway.plan.relations import Constant, Filter, Project, Scan, Window
+from gateway.plan.scalars import (
+    Call,
+    Case,
+    Literal,
+    Ref,
+    Scalar,
+    walk,
+)
+from gateway.plan.sql_text import text
+from gateway.plan.types import BOOLEAN
+from gateway.ranges.relations import columns_of
+from gateway.regions.axis import Axis
+from gateway.regions.base_columns import Base, bases_of, single
+from gateway.regions.derivation import Derivation
+from gateway.regions.grid import axis_of
+from gateway.regions.join_partners import Partners
+from gateway.regions.names import digest, shortened
+from gateway.regions.normal_form import conjunction, normal, refs_of
+from gateway.regions.relation import (
+    OUTER,
+    Atom,
+    Relation,
+    always_met,
+    counted_rows,
+    is_equality,
+    is_small,
+    links_of_both,
+    over_bases,
+    parts,
+    ungrouped,
+    without_repeated,
+)
+from gateway.regions.staged_constants import joined, met
+
+_MOST_PARTS: Final = 400
+_TRUE: Final = Literal(value=True, type=BOOLEAN)
+_UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
+
+
+@dataclass
+class Lineage(Derivation):
+    """Goes down one plan."""
+
+    _scans: dict[str, int] = field(default_factory=dict)
+    _singles: set[str] = field(default_factory=set)
+    _rows: dict[str, Relation] = field(default_factory=dict)
+    partners: Partners = field(default_factory=Partners)
+    window_rows: dict[str, Relation] = field(default_factory=dict)
+    """Of what a window made: the rows that it was made of."""
+
+    @classmethod
+    def over(
+        cls, plan: Node, constants: Mapping[str, str], known: Mapping[str, StagedRows]
+    ) -> "Lineage":
+        """For one plan."""
+        return cls(constants, known, affinity=Affinity.of(plan))
+
+    def of(self, node: Node) -> Relation:  # noqa: PLR0911 - one answer for each kind of node
+        match node:
+            case Scan():
+                return self._scan(node)
+            case Constant():
+                return self._constant(node)
+            case Filter():
+                return self._filter(node)
+            case Project():
+                return self._project(node)
+            case Window():
+                return self._window(node)
+            case PerUnit():
+                return self._per_unit(node)
+            case Join():
+                return self._outer(node) if node.outer else self._join(node)
+            case Mark():
+                return self._mark(node)
+            case UnionAll():
+                return self._union(node)
+            case _:
+                raise BrokenPlan("a node that nobody follows down")
+
+    def _filter(self, node: Filter) -> Relation:
+        below = self.of(node.child)
+        added = conjuncts(self.resolved(node.condition, below.columns))
+        return replace(below, conditions=(*below.conditions, *added))
+
+    def _project(self, node: Project) -> Relation:
+        below = self.of(node.child)
+        made = (self.whole(self.resolved(one, below.columns)) for _, one in node.items)
+        named = zip((one.id for one in node.fields), made, strict=True)
+        return replace(below, columns=dict(named))
+
+    def _scan(self, node: Scan) -> Relation:
+        table = node.table
+        name = table.name
+        if not single(table):
+            # the only row of a person in a table is the same wherever it is joined
+            count = self._scans[name] = self._scans.get(name, 0) + 1
+            name = name if count == 1 else f"{name}#{count}"
+        columns: dict[str, Scalar] = {}
+        found = bases_of(table, name)
+        for one, base in zip(node.fields, found, strict=True):
+            columns[one.id] = self.base(base)
+        if single(table):
+            self._singles |= {base.field.id for base in found}
+        key = table.unit_column
+        reaches = frozenset[str]()
+        if key is not None and key.joins is not None:
+            reaches |= {str(key.joins)}
+        if single(table) and key is not None:
+            own = str(ColumnRef(table.name, key.name))
+            return Relation(columns, (Atom(name, own, reaches | {own}),))
+        return Relation(columns, (Atom(name, None, reaches),))
+
+    def _constant(self, node: Constant) -> Relation:
+        told = self.constants[node.name]
+        columns = {}
+        for place, one in enumerate(node.fields):
+            kept = Field(f"{told}.{place + 1}", one.type, nullable=True)
+            columns[one.id] = self.base(Base(kept, None, frozenset(), quasi=False))
+        return Relation(columns, (Atom(f"constant {told}"),))
+
+    def _join(self, node: Join) -> Relation:
+        left, right = self.of(node.left), self.of(node.right)
+        chosen = joined(node, left, right, self.known, self.resolved)
+        if chosen is not None:
+            return chosen
+        columns = {**left.columns, **right.columns}
+        links, conditions = self._linked(node, node.condition, columns)
+        atoms = without_repeated((*left.atoms, *right.atoms))
+        return Relation(
+            columns,
+            atoms,
+            links_of_both(left.links, right.links) | links,
+            (*left.conditions, *right.conditions, *conditions),
+        )
+
+    def _linked(
+        self, node: Join | Mark, condition: Scalar | None, columns: Mapping[str, Scalar]
+    ) -> tuple[frozenset[str], tuple[Scalar, ...]]:
+        """Columns of both sides that are equal, as texts, and the other conditions.
+
+        That the person is the same goes without saying: rows of persons meet in no other way. That there is a person is a
+        condition, where a column of the unit comes from the far side of an outer join.
+        """
+        if condition is None:
+            return frozenset(), ()
+        left, right = node.below
+        both = isinstance(left.label, Protected) and isinstance(right.label, Protected)
+        pairs = unit_equalities(condition, left, right) if both else []
+        same = {frozenset({one.id, other.id}) for one, other in pairs}
+        missing = {each.id: each for pair in pairs for each in pair if each.tie is not Tie.ALWAYS}
+        sides = [{one.id for one in each.fields} for each in (left, right)]
+        links: set[str] = set()
+        conditions: list[Scalar] = []
+        for part in conjuncts(condition):
+            read = {one.field.id for one in walk(part) if isinstance(one, Ref)}
+            if frozenset(read) in same and is_equality(part):
+                conditions += (
+                    made
+                    for one in sorted(read & missing.keys())
+                    for made in conjuncts(self.resolved(_is_there(missing[one]), columns))
+                )
+                continue
+            made = self.resolved(part, columns)
+            # what is chosen by values that were released, or given, is a condition
+            told = all(self.bases[one].axis is not None for one in refs_of(made))
+            if told and is_equality(part) and all(read & side for side in sides):
+                links.add(text(made))
+            else:
+                conditions.extend(conjuncts(made))
+        return frozenset(links), tuple(conditions)
+
+    def _outer(self, node: Join) -> Relation:
+        left, right = self.of(node.left), self.of(node.right)
+        chosen = joined(node, left, right, self.known, self.resolved)
+        if chosen is not None:
+            return chosen
+        links, conditions = self._linked(node, node.condition, {**left.columns, **right.columns})
+        asked = (*right.conditions, *conditions)
+        if not links and not right.links and always_met(left, right):
+            # every row has its person there, once: what is asked of it is asked of the row itself
+            columns = dict(left.columns)
+            for name, one in right.columns.items():
+                columns[name] = normal(_where(conjunction(asked), one)) if asked else one
+            return replace(left, columns=columns)
+        on = [*links, *([] if not conditions else [text(conjunction(conditions))])]
+        beside = f" on {' and '.join(sorted(on))}" if on else ""
+        said = f"{OUTER} ({self.text(right)}{beside})"
+        columns = dict(left.columns)
+        there = self._exists(right, links, conditions) if asked else None
+        for name, one in right.columns.items():
+            far = self._far(one, said, missing=there is None)
+            columns[name] = far if there is None else normal(_where(there, far))
+        if there is not None:
+            self.partners.there.add(there.field.id)
+            self.partners.near[there.field.id] = _TRUE
+            self.partners.outer_joins.add(said)
+        self.partners.meet(left, right, links, asked)
+        every = links_of_both(left.links, frozenset({said}))
+        return replace(left, columns=columns, links=every)
+
+    def _far(self, scalar: Scalar, said: str, *, missing: bool) -> Ref:
+        """A column of the side that may be missing; `missing`: then it is NULL."""
+        name = f"{text(scalar)} of {said}"
+        self.partners.near[shortened(name)] = scalar
+        self.made_from[shortened(name)] = refs_of(scalar)
+        if not isinstance(scalar, Ref) or (axis := self.bases[scalar.field.id].axis) is None:
+            return self.made(name, scalar, refs_of(scalar))
+        base = self.bases[scalar.field.id]
+        nullable = missing or base.field.nullable
+        kept = replace(base.field, id=shortened(name), nullable=nullable)
+        return self.base(
+            replace(base, field=kept, axis=replace(axis, name=kept.id, nullable=nullable))
+        )
+
+    def _parted(self, relation: Relation) -> tuple[Relation, tuple[Scalar, ...]]:
+        """The relation without the conditions that are true of all rows of a person or of none, and these.
+
+        What is computed of the rows of one person does not depend on such: persons are left out as a whole.
+        """
+        whole = [one for one in relation.conditions if refs_of(one) <= self._singles]
+        rest = tuple(one for one in relation.conditions if one not in whole)
+        return replace(relation, conditions=rest), tuple(whole)
+
+    def _window(self, node: Window) -> Relation:
+        below = self.of(node.child)
+        bounds = columns_of(node, narrowed=False)
+        over = self.text(self._parted(below)[0])
+        columns = dict(below.columns)
+        # the order of a window is completed by all columns
+        every = {one for each in below.columns.values() for one in refs_of(each)}
+        for name, call in node.items:
+            ordered = call.order or call.frame or call.function not in _UNORDERED
+            beside = f" in the order of #{digest(' '.join(sorted(every)))[:16]}" if ordered else ""
+            said = f"{over_bases(call, lambda one: self.resolved(one, below.columns))} over ({over}){beside}"
+            like = Ref(Field(name, call.type))
+            chosen = bool(self.affinity.window_conditions(call))
+            made = self.made(said, like, every, bounds.get(name), chosen=chosen)
+            given = tuple(self.resolved(one, below.columns) for one in call.arguments)
+            order = (self.resolved(one, below.columns) for one, _ in call.order)
+            self.made_from[made.field.id] = frozenset(
+                each for one in (*given, *order) for each in refs_of(one)
+            )
+            if call.function in _UNORDERED:
+                self.measures[made.field.id] = Measure(call.function, given, call.type)
+                self.window_rows[made.field.id] = below
+            columns[name] = made
+        return replace(below, columns=columns)
+
+    def _per_unit(self, node: PerUnit) -> Relation:
+        below, persons = self._parted(self.of(node.child))
+        bounds = columns_of(node, narrowed=False)
+        keys = [self.resolved(one, below.columns) for _, one in node.keys]
+        listed = [
+            text(made) for made, (_, one) in zip(keys, node.keys, strict=True) if not is_unit(one)
+        ]
+        said = ", ".join(["person", *sorted(set(listed))])
+        grouped = f"{self.text(below)} by {said}"
+        columns: dict[str, Scalar] = {}
+        fields = iter(node.fields)
+        for made in keys:
+            columns[next(fields).id] = self.whole(made)
+        for one, (_, measure) in zip(fields, node.measures, strict=True):
+            kept = self.measure(measure, below.columns)
+            read = {each for part in parts(kept) for each in refs_of(part)}
+            name = f"{kept} of ({grouped})"
+            limits = counted_rows(kept, bounds.get(one.id))
+            there = kept.function != "count"
+            chosen = self.affinity.is_choice(measure)
+            made = self.made(name, Ref(one), read, limits, nullable=there, chosen=chosen)
+            columns[one.id] = made
+            self.measures[made.field.id] = kept
+        self._rows[f"({grouped})"] = below
+        reaches = frozenset(each for atom in below.atoms for each in atom.reaches)
+        return Relation(columns, (Atom(f"({grouped})", None, reaches),), conditions=persons)
+
+    def rows_of(self, relation: Relation) -> Relation | None:
+        """The rows that were grouped by person, and what is joined to them; None where nothing was.
+
+        Every column of it is a base. Conditions on what was computed for each person stay.
+        """
+        found = ungrouped(relation, self._rows)
+        if found is relation:
+            return None
+        return self.with_bases(found)
+
+    def _mark(self, node: Mark) -> Relation:
+        below, inner = self.of(node.child), self.of(node.inner)
+        reached = {each for atom in below.atoms for each in atom.reaches}
+        columns = {**below.columns, **inner.columns}
+        links, conditions = self._linked(node, node.condition, columns)
+        alone = inner.atoms[0].single if len(inner.atoms) == 1 else None
+        if alone in reached and not links and not inner.links:
+            # the only row of the person in that table: what is asked of it is asked of the row itself
+            asked = conjunction((*inner.conditions, *conditions))
+            held = normal(Call("is true", (asked,), BOOLEAN, nullable=False))
+            return replace(below, columns={**below.columns, node.id: held})
+        held_by = met(node, inner, columns, self.known, self.resolved)
+        if held_by is not None:
+            return replace(below, columns={**below.columns, node.id: held_by})
+        made = self._exists(inner, links, conditions)
+        if isinstance(node.inner.label, Protected):
+            self.partners.near[made.field.id] = _TRUE
+            self.partners.meet(below, inner, links, (*inner.conditions, *conditions))
+        return replace(below, columns={**below.columns, node.id: made})
+
+    def _exists(
+        self, inner: Relation, links: frozenset[str], conditions: tuple[Scalar, ...]
+    ) -> Ref:
+        on = sorted([*links, *(text(one) for one in conditions)])
+        beside = f" and {' and '.join(on)}" if on else ""
+        name = shortened(f"exists ({self.text(inner)}{beside})")
+        region = self.region(inner)
+        read = {each for one in (*inner.conditions, *conditions) for each in refs_of(one)}
+        uses = frozenset(each for one in read for each in self.bases[one].uses)
+        kept = Field(name, BOOLEAN, nullable=False)
+        quasi = any(self.bases[one].quasi for one in read) and bool(on or is_small(region))
+        axis: Axis | None = axis_of(name, BOOLEAN, Anything(), nullable=False, quasi=quasi)
+        if on or any(not one.readable for one in region.axes):
+            axis = None
+        elif quasi and axis is not None:
+            axis = replace(axis, size=None)
+        return self.base(Base(kept, axis, uses, quasi))
+
+    def _union(self, node: UnionAll) -> Relation:
+        left, right = self.of(node.left), self.of(node.right)
+        sides = [(self.text(left), left, node.left), (self.text(right), right, node.right)]
+        # of two that read alike the columns say which is which: all of them are in the order of the sides
+        sides.sort(
+            key=lambda one: (one[0], *(text(one[1].columns[each.id]) for each in one[2].fields))
+        )
+        said = " union all ".join(shown for shown, _, _ in sides)
+        columns: dict[str, Scalar] = {}
+        for place, one in enumerate(node.fields):
+            pair = [there.columns[side.fields[place].id] for _, there, side in sides]
+            name = f"{' else '.join(map(text, pair))} of ({said})"
+            read = {each for part in pair for each in refs_of(part)}
+            columns[one.id] = self.made(name, Ref(one), read)
+        every = [{each for atom in side.atoms for each in atom.reaches} for side in (left, right)]
+        return Relation(columns, (Atom(f"({said})", None, frozenset(every[0] & every[1])),))
+
+
+def _where(condition: Scalar, value: Scalar) -> Scalar:
+    """The value where the condition is true, and NULL elsewhere."""
+    return Case(((condition, value),), Literal(None, value.type), value.type)
+
+
+def _is_there(one: Field) -> Scalar:
+    return Call("is not null", (Ref(one),), BOOLEAN, nullable=False)

@@ -1,0 +1,242 @@
+"""Conditions as regions: where they are true and where they are false, as SQL's three-valued logic has it.
+
+INVARIANT: what is read is exact. A condition that is not understood is an axis of its own, named by its normal text,
+and so is one that would be too many boxes.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Final
+
+from gateway.catalog.types import Family
+from gateway.plan.scalars import Call, Case, Literal, Scalar
+from gateway.plan.sql_text import text
+from gateway.plan.types import BOOLEAN
+from gateway.regions.axis import Axis, Kind
+from gateway.regions.base_columns import Base, Bases
+from gateway.regions.cells import Names
+from gateway.regions.choices import as_choice, distributed
+from gateway.regions.names import shortened
+from gateway.regions.normal_form import MIRRORED, OPPOSITE, conjunction, normal, refs_of
+from gateway.regions.region import EVERYTHING, NOTHING, Region, TooLarge, along, exactly
+from gateway.regions.tabulate import compared
+
+MOST_CROSSING: Final = 64
+"""Conditions about several things each, side by side: the region of as many has too many boxes in most cases."""
+MOST_PARTS: Final = 1_000
+_EITHER: Final = frozenset({"true", "false"})
+_NEGATIVE: Final = frozenset({"<>", ">", ">=", "is distinct from"}) | {
+    one for one in OPPOSITE if one.startswith("is not ") and one != "is not distinct from"
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """Where a condition is true, and where it is false; elsewhere it is NULL."""
+
+    true: Region
+    false: Region
+
+    @property
+    def unknown(self) -> Region:
+        return EVERYTHING.without(self.true.join(self.false))
+
+
+_TRUE: Final = Truth(EVERYTHING, NOTHING)
+_FALSE: Final = Truth(NOTHING, EVERYTHING)
+_NULL: Final = Truth(NOTHING, NOTHING)
+
+
+def region_of(conditions: Iterable[Scalar], bases: Bases) -> Region:
+    """The rows for which all of these are true. The conditions are normal.
+
+    Where very many of them are about several things, these are one that nobody reads.
+    """
+    given = {text(one): one for one in conditions}
+    crossing = {said: one for said, one in given.items() if len(refs_of(one)) > 1}
+    found = EVERYTHING
+    if len(crossing) > MOST_CROSSING:
+        found = opaque(conjunction(crossing.values()), bases)
+        given = {said: one for said, one in given.items() if said not in crossing}
+    for _, one in sorted(given.items()):
+        truth = truth_of(one, bases)
+        try:
+            found = found.meet(truth.true)
+        except TooLarge:
+            found = found.meet(_unread(one, bases).true)
+    return found
+
+
+def truth_of(scalar: Scalar, bases: Bases) -> Truth:
+    """The regions of a normal condition. What would be too much work is not begun."""
+    try:
+        _require_few(scalar)
+        found = _read(scalar, bases)
+    except TooLarge:
+        found = None
+    return _unread(scalar, bases) if found is None else found
+
+
+def _require_few(scalar: Scalar) -> None:
+    """INVARIANT: how many parts there are is counted before any of them is read."""
+    if isinstance(scalar, Call) and scalar.function in {"and", "or"}:
+        if sum(len(refs_of(one)) > 1 for one in scalar.parts) > MOST_CROSSING:
+            raise TooLarge
+        if len(scalar.parts) > MOST_PARTS:
+            raise TooLarge
+
+
+def _read(scalar: Scalar, bases: Bases) -> Truth | None:  # noqa: PLR0911 - one answer for each kind
+    if isinstance(scalar, Literal):
+        return _NULL if scalar.value is None else _TRUE if scalar.value is True else _FALSE
+    if isinstance(scalar, Call):
+        match scalar.function:
+            case "and":
+                return _both([truth_of(one, bases) for one in scalar.parts])
+            case "or":
+                return _turned(_both([_turned(truth_of(one, bases)) for one in scalar.parts]))
+            case "not":
+                return _turned(truth_of(scalar.parts[0], bases))
+            case "in":
+                if (found := _over_one(scalar, bases)) is not None:
+                    return found
+                members = [_equal(scalar, one) for one in scalar.parts[1:]]
+                return _turned(_both([_turned(truth_of(one, bases)) for one in members]))
+    found = _over_one(scalar, bases)
+    if found is not None:
+        return found
+    return _taken_apart(scalar, bases)
+
+
+def _both(truths: list[Truth]) -> Truth:
+    """All of them; put together two by two, since there may be many and each makes the next one longer."""
+    while len(truths) > 1:
+        pairs = zip(truths[::2], truths[1::2], strict=False)
+        made = [Truth(one.true.meet(two.true), one.false.join(two.false)) for one, two in pairs]
+        truths = [*made, *truths[2 * len(made) :]]
+    return truths[0] if truths else _TRUE
+
+
+def _turned(truth: Truth) -> Truth:
+    return Truth(truth.false, truth.true)
+
+
+def _equal(membership: Call, member: Scalar) -> Scalar:
+    return normal(Call("=", (membership.parts[0], member), BOOLEAN, membership.nullable))
+
+
+def _over_one(scalar: Scalar, bases: Bases) -> Truth | None:
+    """A condition over one thing that has an axis."""
+    names = refs_of(scalar)
+    if len(names) != 1:
+        return None
+    base = bases[next(iter(names))]
+    if base.axis is None:
+        return None
+    found = compared(scalar, base.field, base.axis)
+    if found is None:
+        return None
+    true, false = found
+    return Truth(exactly(base.axis, true), exactly(base.axis, false))
+
+
+def _taken_apart(  # noqa: PLR0911 - one answer for each kind of condition
+    scalar: Scalar, bases: Bases
+) -> Truth | None:
+    """Conditions made of conditions in other ways than AND, OR and NOT."""
+    if isinstance(scalar, Case):
+        return _of_case(scalar, bases)
+    if not isinstance(scalar, Call):
+        return None
+    first = scalar.parts[0] if scalar.parts else scalar
+    if first.type.family is Family.BOOLEAN and scalar.function.startswith("is "):
+        return _of_test(scalar.function, truth_of(first, bases))
+    if scalar.function == "coalesce" and scalar.type.family is Family.BOOLEAN:
+        made = as_choice(scalar)
+        return _of_case(made, bases) if isinstance(made, Case) else None
+    if scalar.function in {"is null", "is not null"}:
+        return _of_results(scalar, bases)
+    if scalar.function in MIRRORED and len(scalar.parts) == 2:  # noqa: PLR2004 - two sides
+        return _pushed(scalar, bases)
+    return None
+
+
+def _of_results(test: Call, bases: Bases) -> Truth | None:
+    """Whether what is chosen, or computed of it, is there."""
+    found = distributed(test)
+    if not isinstance(found, Case):
+        return None
+    branches = tuple((normal(when), normal(then)) for when, then in found.branches)
+    return _of_case(Case(branches, normal(found.otherwise), BOOLEAN), bases)
+
+
+def _of_test(function: str, truth: Truth) -> Truth | None:
+    regions = {"is true": truth.true, "is false": truth.false, "is null": truth.unknown}
+    word = function.replace("is not ", "is ")
+    if word not in regions:
+        return None
+    held = regions[word]
+    apart = EVERYTHING.without(held)
+    return Truth(held, apart) if word == function else Truth(apart, held)
+
+
+def _of_case(case: Case, bases: Bases) -> Truth | None:
+    if case.type.family is not Family.BOOLEAN:
+        return None
+    true, false, left = NOTHING, NOTHING, EVERYTHING
+    for when, then in (*case.branches, (Literal(value=True, type=BOOLEAN), case.otherwise)):
+        here = left.meet(truth_of(when, bases).true)
+        result = truth_of(then, bases)
+        true, false = true.join(here.meet(result.true)), false.join(here.meet(result.false))
+        left = left.without(here)
+    return Truth(true, false)
+
+
+def _pushed(comparison: Call, bases: Bases) -> Truth | None:
+    """A comparison with a choice is a choice of comparisons."""
+    what, other = comparison.parts
+    what = distributed(what)
+    if not isinstance(what, Case) or not isinstance(other, Literal):
+        return None
+
+    def beside(one: Scalar) -> Scalar:
+        return normal(replace(comparison, parts=(one, other)))
+
+    branches = tuple((normal(when), beside(then)) for when, then in what.branches)
+    return _of_case(Case(branches, beside(what.otherwise), BOOLEAN), bases)
+
+
+def opaque(scalar: Scalar, bases: Bases) -> Region:
+    """Rows that depend on the expression in a way that nobody reads."""
+    axis = unread_axis(text(scalar), (bases[one] for one in sorted(refs_of(scalar))))
+    return along(axis, Names(frozenset({"true"})))
+
+
+def _unread(scalar: Scalar, bases: Bases) -> Truth:
+    """An axis of its own, where the condition is true, false or NULL."""
+    if isinstance(scalar, Call) and scalar.function == "not":
+        return _turned(_unread(scalar.parts[0], bases))
+    if isinstance(scalar, Call) and scalar.function in _NEGATIVE:
+        # a condition and its opposite are about one axis
+        return _turned(_unread(replace(scalar, function=OPPOSITE[scalar.function]), bases))
+    there = [bases[one] for one in refs_of(scalar)]
+    axis = unread_axis(text(scalar), there)
+    held, apart = (along(axis, Names(frozenset({one}))) for one in ("true", "false"))
+    return Truth(held, apart)
+
+
+def unread_axis(said: str, there: Iterable[Base]) -> Axis:
+    """`there` is what the condition is about."""
+    quasi = any(one.quasi for one in there)
+    return Axis(
+        shortened(said),
+        Kind.NAMES,
+        low=None,
+        high=None,
+        size=2,
+        nullable=True,
+        readable=False,
+        quasi=quasi,
+        column=None,
+        names=_EITHER,
+    )

@@ -1,0 +1,255 @@
+"""Regions: which rows a question is about, as disjoint boxes over axes.
+
+INVARIANT: a region that this module makes is written in the one way there is over its axes, so regions over equal
+axes are the same rows exactly when they are equal. The way is that of an ordered decision diagram: along the first
+axis that matters cells with the same rest go together, and so on with the rest; every path is a box.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from gateway.regions.axis import Axis
+from gateway.regions.cell_classes import classes
+from gateway.regions.cells import (
+    Cells,
+    Names,
+    Unlike,
+    clipped,
+    everything,
+    intersection,
+    is_empty,
+    union,
+    widened,
+)
+
+MOST_BOXES: Final = 64
+_MOST_WORK: Final = 20_000
+
+
+class TooLarge(Exception):
+    """More boxes than anybody wants to compare."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """`parts` are sorted by the names of their axes; an axis that is not named is unrestricted."""
+
+    parts: tuple[tuple[str, Cells], ...]
+
+    def along(self, axis: str) -> Cells | None:
+        """The part on this axis; None where it is unrestricted."""
+        return next((cells for name, cells in self.parts if name == axis), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """Disjoint boxes. `axes` are those that are named in them, sorted by name."""
+
+    axes: tuple[Axis, ...]
+    boxes: tuple[Box, ...]
+
+    @property
+    def is_nothing(self) -> bool:
+        return not self.boxes
+
+    @property
+    def is_everything(self) -> bool:
+        return self.boxes == (Box(()),)
+
+    def axis(self, name: str) -> Axis:
+        for one in self.axes:
+            if one.name == name:
+                return one
+        raise KeyError(name)
+
+    def meet(self, other: "Region") -> "Region":
+        """The rows of both."""
+        if self.is_everything:
+            return other
+        if other.is_everything or not self.boxes:
+            return self
+        if len(self.boxes) == len(other.boxes) == 1:
+            return _met(self, other)
+        return _combined(self, other, lambda one, two: one and two)
+
+    def join(self, other: "Region") -> "Region":
+        """The rows of either."""
+        if self.is_everything or not other.boxes:
+            return self
+        return _combined(self, other, lambda one, two: one or two)
+
+    def without(self, other: "Region") -> "Region":
+        """The rows that are not in the other."""
+        if not self.boxes or not other.boxes:
+            return self
+        return _combined(self, other, lambda one, two: one and not two)
+
+    def covers(self, other: "Region") -> bool:
+        """Whether all rows of the other are in it."""
+        if self.is_everything or not other.boxes or self.boxes == other.boxes:
+            return True
+        return _combined(other, self, lambda one, two: one and not two, _MOST_WORK).is_nothing
+
+    def same(self, other: "Region") -> bool:
+        """Whether they are the same rows, however their axes were declared when they were read."""
+        if self.boxes == other.boxes:
+            return True
+        if self.axes == other.axes:
+            return False
+        return self.covers(other) and other.covers(self)
+
+
+EVERYTHING: Final = Region((), (Box(()),))
+NOTHING: Final = Region((), ())
+
+
+def along(axis: Axis, cells: Cells) -> Region:
+    """The rows that are in these cells of one axis."""
+    return exactly(axis, clipped(cells, axis))
+
+
+def exactly(axis: Axis, cells: Cells) -> Region:
+    """The same of cells that are clipped already."""
+    if is_empty(cells):
+        return NOTHING
+    if cells == everything(axis):
+        return EVERYTHING
+    return Region((axis,), (Box(((axis.name, cells),)),))
+
+
+_Parts: TypeAlias = tuple[tuple[str, Cells], ...]
+_Keep: TypeAlias = Callable[[bool, bool], bool]
+_EVERY: Final[tuple[_Parts, ...]] = ((),)
+
+
+def _axes_of(one: Region, other: Region) -> dict[str, Axis]:
+    axes = {axis.name: axis for axis in one.axes}
+    for axis in other.axes:
+        mine = axes.get(axis.name)
+        axes[axis.name] = axis if mine is None or mine == axis else widened(mine, axis)
+    return axes
+
+
+def _parts_of(region: Region, axes: dict[str, Axis]) -> tuple[_Parts, ...]:
+    """The boxes over the axes as they are declared there."""
+    if all(axes[one.name] == one for one in region.axes):
+        return tuple(box.parts for box in region.boxes)
+    # a wider axis drops nothing, but what was everything may be less there, and the other way round
+    boxes = (
+        tuple((name, clipped(cells, axes[name])) for name, cells in box.parts)
+        for box in region.boxes
+    )
+    return tuple(
+        tuple(part for part in box if part[1] != everything(axes[part[0]])) for box in boxes
+    )
+
+
+def _region(axes: dict[str, Axis], boxes: Iterable[_Parts]) -> Region:
+    made = tuple(Box(parts) for parts in sorted(boxes, key=_order))
+    named = sorted({name for box in made for name, _ in box.parts})
+    return Region(tuple(axes[name] for name in named), made)
+
+
+def _order(parts: _Parts) -> list[tuple[str, object]]:
+    return [(name, _written(cells)) for name, cells in parts]
+
+
+def _written(cells: Cells) -> tuple[object, ...]:
+    if isinstance(cells, Names):
+        return (1, cells.rest, cells.null, tuple(sorted(cells.values)))
+    return (0, cells.ranges, cells.null)
+
+
+def _met(one: Region, other: Region) -> Region:
+    """Of two boxes: most regions have only one."""
+    try:
+        axes = _axes_of(one, other)
+        [left], [right] = _parts_of(one, axes), _parts_of(other, axes)
+        parts = dict(left)
+        for name, cells in right:
+            mine = parts.get(name)
+            parts[name] = cells if mine is None else intersection(mine, cells)
+            if is_empty(parts[name]):
+                return NOTHING
+    except Unlike as error:
+        raise TooLarge from error
+    return _region(axes, [tuple(sorted(parts.items(), key=lambda part: part[0]))])
+
+
+def _combined(one: Region, other: Region, keep: _Keep, most: int = MOST_BOXES) -> Region:
+    try:
+        axes = _axes_of(one, other)
+        left, right = _parts_of(one, axes), _parts_of(other, axes)
+        boxes = _Combining(axes, keep, most).boxes(left, right)
+    except Unlike as error:
+        raise TooLarge from error
+    return _region(axes, boxes)
+
+
+class _Combining:
+    """Goes through two lists of boxes axis by axis. `keep` says of a row in neither, one or both whether it is kept."""
+
+    def __init__(self, axes: dict[str, Axis], keep: _Keep, most: int) -> None:
+        self._axes = axes
+        self._keep = keep
+        self._most = most
+        self._work = 0
+
+    def boxes(self, left: tuple[_Parts, ...], right: tuple[_Parts, ...]) -> tuple[_Parts, ...]:
+        self._work += 1 + len(left) + len(right)
+        if self._work > _MOST_WORK:
+            raise TooLarge
+        # a box without parts is all there is: the others add nothing
+        left = _EVERY if () in left else left
+        right = _EVERY if () in right else right
+        decided = self._decided(left, right)
+        if decided is not None:
+            return decided
+        name = min(parts[0][0] for parts in (*left, *right) if parts)
+        axis = self._axes[name]
+        given = [
+            parts[0][1] if parts and parts[0][0] == name else None for parts in (*left, *right)
+        ]
+        rests = [parts[1:] if parts and parts[0][0] == name else parts for parts in (*left, *right)]
+        found: dict[tuple[_Parts, ...], list[Cells]] = {}
+        for members, cells in classes(axis, given):
+            inside = self.boxes(
+                tuple(rests[place] for place in members if place < len(left)),
+                tuple(rests[place] for place in members if place >= len(left)),
+            )
+            if inside:
+                found.setdefault(inside, []).append(cells)
+        return self._paths(axis, found)
+
+    def _decided(
+        self, left: tuple[_Parts, ...], right: tuple[_Parts, ...]
+    ) -> tuple[_Parts, ...] | None:
+        """Where nothing is left to look at, or nothing that is can change the answer."""
+        sides = [{bool(one)} if one in {(), _EVERY} else {False, True} for one in (left, right)]
+        answers = {self._keep(one, two) for one in sides[0] for two in sides[1]}
+        if len(answers) > 1:
+            return None
+        return _EVERY if answers == {True} else ()
+
+    def _paths(
+        self, axis: Axis, found: dict[tuple[_Parts, ...], list[Cells]]
+    ) -> tuple[_Parts, ...]:
+        made: list[_Parts] = []
+        whole = everything(axis)
+        for inside, several in found.items():
+            cells = together(several)
+            head: _Parts = () if cells == whole else ((axis.name, cells),)
+            made.extend((*head, *rest) for rest in inside)
+        if len(made) > self._most:
+            raise TooLarge
+        # the same set has the same order, so that equal rests are found to be equal
+        return tuple(sorted(made, key=_order))
+
+
+def together(several: Sequence[Cells]) -> Cells:
+    """All of these cells."""
+    first, *others = several
+    for one in others:
+        first = union(first, one)
+    return first

@@ -1,0 +1,118 @@
+"""A relation followed down to its tables, remembered for as long as the same plan is asked about."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Final
+
+from gateway.engines.staged_rows import StagedRows
+from gateway.plan.aggregates import Measure
+from gateway.plan.narrowing import conjuncts
+from gateway.plan.node import Node, nodes
+from gateway.plan.relations import Scan
+from gateway.plan.scalars import Scalar
+from gateway.regions.base_columns import Bases
+from gateway.regions.lineage import Lineage
+from gateway.regions.normal_form import normal
+from gateway.regions.predicate import region_of
+from gateway.regions.region import Region
+from gateway.regions.relation import Relation
+
+_MOST_KEPT: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """`region` is which rows of what the `shape` says, `tables` are the protected ones that are read."""
+
+    lineage: Lineage
+    relation: Relation
+    region: Region
+    tables: frozenset[str]
+
+    @property
+    def rows(self) -> "Followed | None":
+        """Its rows, where they were grouped by person."""
+        found = self.lineage.rows_of(self.relation)
+        if found is None:
+            return None
+        return Followed(self.lineage, found, self.lineage.region(found), self.tables)
+
+    @property
+    def met(self) -> "Iterator[Followed]":
+        """For each outer join the rows that have a partner, and those that were asked to have none."""
+        for one in self.lineage.partners.met:
+            found = self._over(self.lineage.partners.with_partner(one, self.relation, self.bases))
+            if not found.region.is_nothing:
+                yield found
+        alone = self.lineage.partners.without_partner(self.relation, self.bases)
+        if alone is not None:
+            yield replace(self, relation=alone[0], region=alone[1])
+
+    def windows(self, names: Iterable[str]) -> "Iterator[tuple[Followed, Measure]]":
+        """Totals that windows made, of these names, and the rows that they were made of."""
+        for name in sorted(self.lineage.window_rows.keys() & frozenset(names)):
+            below = self.lineage.window_rows[name]
+            yield self._over(self.lineage.with_bases(below)), self.lineage.measures[name]
+
+    def _over(self, relation: Relation) -> "Followed":
+        return replace(self, relation=relation, region=self.lineage.region(relation))
+
+    @property
+    def bases(self) -> Bases:
+        return self.lineage.bases
+
+    @property
+    def shape(self) -> str:
+        return self.relation.shape
+
+    def resolved(self, scalar: Scalar) -> Scalar:
+        """The normal expression over bases."""
+        return self.lineage.resolved(scalar, self.relation.columns)
+
+    def choice_of(self, measure: Measure) -> Scalar | None:
+        """What of the aggregate was chosen by a condition, where anything was."""
+        return self.lineage.choice_of(measure, self.relation.columns)
+
+    def narrowed(self, conditions: Iterable[Scalar]) -> Region:
+        """The region, as far as these are true, too."""
+        added = (part for one in conditions for part in conjuncts(self.resolved(one)))
+        return region_of((*self.relation.conditions, *added), self.bases)
+
+    def where(self, conditions: Iterable[Scalar]) -> Region:
+        """The rows of which these are true, which are over bases already."""
+        return region_of(
+            (part for one in conditions for part in conjuncts(normal(one))), self.bases
+        )
+
+
+def follow(
+    plan: Node, constants: Mapping[str, str], known: Mapping[str, StagedRows] | None = None
+) -> Followed:
+    """What the relation is. A plan is asked about several times in a row: for its ground and for its aggregates."""
+    there = known or {}
+    with _LOCK:
+        for node, named, values, found in _KEPT:
+            if node is plan and named == constants and values == there:
+                return found
+    lineage = Lineage.over(plan, constants, there)
+    relation = lineage.of(plan)
+    protected = (one.table for one in nodes(plan) if isinstance(one, Scan))
+    tables = frozenset(one.name for one in protected if not one.public)
+    made = Followed(lineage, relation, lineage.region(relation), tables)
+    with _LOCK:
+        _KEPT.append((plan, dict(constants), dict(there), made))
+    return made
+
+
+_LOCK: Final = Lock()
+_KEPT: Final[deque[tuple[Node, dict[str, str], dict[str, StagedRows], Followed]]] = deque(
+    maxlen=_MOST_KEPT
+)
+
+
+def forget() -> None:
+    """As if nothing had been asked yet."""
+    with _LOCK:
+        _KEPT.clear()

@@ -1,0 +1,151 @@
+"""Staged constants whose values are there: what is chosen by them is a condition as any other.
+
+INVARIANT: what comes out is true of the rows of which the plan's own condition is, as soon as the constants have these
+values. How often a row is joined is not told: a row that is there twice is in the same region.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final, TypeAlias
+
+from gateway.catalog.types import ColumnType
+from gateway.catalog.values import Value
+from gateway.engines.staged_rows import StagedRows
+from gateway.plan.joins import Join, Mark
+from gateway.plan.relations import Constant
+from gateway.plan.scalars import (
+    Call,
+    Case,
+    Cast,
+    Literal,
+    Ref,
+    Scalar,
+    Shift,
+    StagedMember,
+    StagedValue,
+)
+from gateway.plan.types import BOOLEAN
+from gateway.regions.normal_form import normal
+from gateway.regions.relation import Relation
+
+Resolve: TypeAlias = Callable[[Scalar, Mapping[str, Scalar]], Scalar]
+MOST_ROWS: Final = 64
+_MOST_MEMBERS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """The condition of a row that is joined, and what the columns of the constant are beside it."""
+
+    condition: Scalar
+    columns: tuple[Scalar, ...]
+
+
+def value_of(
+    staged: StagedValue, known: Mapping[str, StagedRows], names: Mapping[str, str]
+) -> Scalar:
+    """The one value; NULL where there is no row. What is not there yet has the name of its content."""
+    rows = known.get(staged.constant)
+    if rows is None:
+        return replace(staged, constant=names[staged.constant])
+    return Literal(rows.rows[0][0] if rows.rows else None, staged.type)
+
+
+def member_of(
+    staged: StagedMember,
+    what: Scalar,
+    known: Mapping[str, StagedRows],
+    names: Mapping[str, str],
+) -> Scalar:
+    """Whether it is among the values."""
+    rows = known.get(staged.constant)
+    if rows is None or len(rows.rows) > _MOST_MEMBERS:
+        return StagedMember(what, names[staged.constant])
+    values = list(dict.fromkeys(row[0] for row in rows.rows))
+    if not values:
+        return Literal(value=False, type=BOOLEAN)
+    members = tuple(Literal(one, rows.columns[0][1]) for one in values)
+    return Call("in", (what, *members), BOOLEAN)
+
+
+def joined(
+    node: Join,
+    left: Relation,
+    right: Relation,
+    known: Mapping[str, StagedRows],
+    resolve: Resolve,
+) -> Relation | None:
+    """Rows joined with constants that are there are chosen by a condition; None where they are not."""
+    constants = [one for one in node.below if isinstance(one, Constant)]
+    if len(constants) != 1 or node.condition is None:
+        return None
+    [constant] = constants
+    rows = known.get(constant.name)
+    if rows is None or not rows.rows or len(rows.rows) > MOST_ROWS:
+        return None
+    if node.outer and constant is not node.right:
+        return None
+    other, beside = (right, left) if constant is node.left else (left, right)
+    condition = resolve(node.condition, {**left.columns, **right.columns})
+    found = matched(condition, beside, rows, constant)
+    columns = dict(zip((one.id for one in constant.fields), found.columns, strict=True))
+    kept = other.conditions if node.outer else (*other.conditions, found.condition)
+    return replace(other, columns={**other.columns, **columns}, conditions=kept)
+
+
+def met(
+    node: Mark,
+    inner: Relation,
+    columns: Mapping[str, Scalar],
+    known: Mapping[str, StagedRows],
+    resolve: Resolve,
+) -> Scalar | None:
+    """Whether there is a row among constants that are there; None where they are not."""
+    if not isinstance(node.inner, Constant) or node.condition is None:
+        return None
+    rows = known.get(node.inner.name)
+    if rows is None or len(rows.rows) > MOST_ROWS:
+        return None
+    found = matched(resolve(node.condition, columns), inner, rows, node.inner)
+    return normal(Call("is true", (found.condition,), BOOLEAN, nullable=False))
+
+
+def matched(condition: Scalar, beside: Relation, rows: StagedRows, constant: Constant) -> Matched:
+    """What the condition is for these rows of the constant, of which `beside` has the columns."""
+    ids = [one.field.id for one in beside.columns.values() if isinstance(one, Ref)]
+    types = [one.type for one in constant.fields]
+    whens = tuple(
+        normal(_with(condition, dict(zip(ids, _literals(row, types), strict=True))))
+        for row in rows.rows
+    )
+    columns = tuple(
+        Case(
+            tuple((when, Literal(row[at], of)) for when, row in zip(whens, rows.rows, strict=True)),
+            Literal(None, of),
+            of,
+        )
+        for at, of in enumerate(types)
+    )
+    return Matched(normal(Call("or", whens, BOOLEAN)), columns)
+
+
+def _literals(row: Sequence[Value | None], types: Sequence[ColumnType]) -> list[Literal]:
+    return [Literal(value, of) for value, of in zip(row, types, strict=True)]
+
+
+def _with(scalar: Scalar, given: dict[str, Literal]) -> Scalar:
+    """The expression with these values in the place of names."""
+    match scalar:
+        case Ref(there):
+            return given.get(there.id, scalar)
+        case Call():
+            return replace(scalar, parts=tuple(_with(one, given) for one in scalar.parts))
+        case Shift():
+            return replace(scalar, moved=_with(scalar.moved, given))
+        case Cast() | StagedMember():
+            return replace(scalar, what=_with(scalar.what, given))
+        case Case():
+            branches = tuple((_with(one, given), _with(two, given)) for one, two in scalar.branches)
+            return replace(scalar, branches=branches, otherwise=_with(scalar.otherwise, given))
+        case _:
+            return scalar

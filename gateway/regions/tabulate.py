@@ -1,0 +1,263 @@
+"""What an expression over one column is in every cell: by computing it, or by solving it where there are many.
+
+INVARIANT: what is given is exact: every cell is in the class of the value that all rows in it have. What nobody can
+compute or solve is None.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import date, datetime
+from typing import Final, TypeAlias
+
+from gateway.catalog.types import Family, Kind
+from gateway.catalog.values import Value
+from gateway.lru_cache import Remembered
+from gateway.plan.fields import Field
+from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, walk
+from gateway.plan.sql_text import text
+from gateway.ranges.calendar import DAY
+from gateway.ranges.evaluate import NotComputed, evaluated
+from gateway.regions.axis import FIRST, LAST, Axis
+from gateway.regions.axis import Kind as AxisKind
+from gateway.regions.cells import Cells, Names, Steps, clipped, everything, merged, minus, nothing
+from gateway.regions.grid import (
+    MOST_CELLS,
+    Cell,
+    every,
+    grid_of,
+    is_told,
+    name_of,
+    number,
+    value_at,
+)
+from gateway.regions.monotone import Unsolved, solved
+
+Classes: TypeAlias = dict[Value | None, Cells]
+Truths: TypeAlias = tuple[Cells, Cells]
+_Key = tuple[str, str, Axis]
+
+COMPARING: Final = frozenset({"=", "<>", "<", "<=", ">", ">="})
+_MOST_WORK: Final = 400_000  # parts of the expression, times the cells in which it is computed
+_MOST_REMEMBERED: Final = 16_000_000
+_DAILY: Final = frozenset(
+    {"year", "quarter", "month", "week", "day", "dow", "isodow", "doy", "isoyear", "decade"}
+    | {"century"}
+)
+_LENGTHS: Final = {"hour": DAY // 24, "minute": DAY // 1440}
+
+
+def weight(text: str, held: Iterable[Cells]) -> int:
+    """About how many bytes it takes to remember these cells under the text."""
+    sizes = [len(one.ranges if isinstance(one, Steps) else one.values) for one in held]
+    return 1_000 + 4 * len(text) + 200 * (len(sizes) + sum(sizes))
+
+
+# What an expression is in each cell follows from its text, the type of its column and the axis alone. Two readings
+# of one column in two datasets that are called alike differ in their axes or in their types.
+_TABULATED: Final[Remembered[_Key, Classes | None]] = Remembered(
+    _MOST_REMEMBERED, lambda key, found: weight(key[0], (found or {}).values())
+)
+_COMPARED: Final[Remembered[_Key, Truths | None]] = Remembered(
+    _MOST_REMEMBERED, lambda key, found: weight(key[0], found or ())
+)
+
+
+def tabulated(scalar: Scalar, field: Field, axis: Axis) -> Classes | None:
+    """The cells in which the expression has each of its values."""
+    key = (text(scalar), str(field.type), axis)
+    return _TABULATED.get(key, lambda: _tabulated(scalar, field, axis))
+
+
+def compared(scalar: Scalar, field: Field, axis: Axis) -> Truths | None:
+    """Where a condition is true and where it is false."""
+    key = (text(scalar), str(field.type), axis)
+    return _COMPARED.get(key, lambda: _compared(scalar, field, axis))
+
+
+def _compared(scalar: Scalar, field: Field, axis: Axis) -> Truths | None:
+    try:
+        found = _by_ends(scalar, field, axis)
+    except Unsolved:
+        found = None
+    if found is not None:
+        return found
+    classes = tabulated(scalar, field, axis)
+    if classes is None or any(one not in {True, False, None} for one in classes):
+        return None
+    return classes.get(True, nothing(axis)), classes.get(False, nothing(axis))
+
+
+def _tabulated(scalar: Scalar, field: Field, axis: Axis) -> Classes | None:
+    atom = Ref(field)
+    cells = MOST_CELLS if axis.size is None else min(MOST_CELLS, axis.size)
+    if cells * sum(1 for _ in walk(scalar)) > _MOST_WORK:
+        return None
+    found: dict[Value | None, list[Cell | tuple[int, int]]] = {}
+    periods = every(axis, field.type, field.domain)
+    given = _periods(scalar, field, axis) if periods is None else periods
+    if given is None:
+        return None
+    try:
+        for cell, value in given:
+            found.setdefault(evaluated(scalar, atom, value), []).append(cell)
+    except NotComputed:
+        return None
+    return {value: clipped(_cells(cells, axis), axis) for value, cells in found.items()}
+
+
+def _cells(cells: Iterable[Cell | tuple[int, int]], axis: Axis) -> Cells:
+    there = list(cells)
+    null = None in there
+    if axis.kind is AxisKind.NAMES:
+        return Names(frozenset(one for one in there if isinstance(one, str)), null=null)
+    ranges = [
+        one if isinstance(one, tuple) else (one, one)
+        for one in there
+        if isinstance(one, int | tuple)
+    ]
+    return Steps(merged(ranges), null)
+
+
+def _periods(
+    scalar: Scalar, field: Field, axis: Axis
+) -> Iterator[tuple[Cell | tuple[int, int], Value | None]] | None:
+    """Of a timestamp that is only looked at by the day, the hour or the minute: one value for each of these."""
+    if field.type.kind is not Kind.TIMESTAMP or axis.kind is not AxisKind.STEPS:
+        return None
+    length = _looked_at(scalar, Ref(field))
+    if length is None or axis.low is None or axis.high is None:
+        return None
+    first, last = axis.low // length, axis.high // length
+    if last - first >= MOST_CELLS:
+        return None
+    return _by_period(range(first, last + 1), length, field, axis)
+
+
+def _by_period(
+    places: range, length: int, field: Field, axis: Axis
+) -> Iterator[tuple[Cell | tuple[int, int], Value | None]]:
+    for place in places:
+        yield (place * length, (place + 1) * length - 1), value_at(place * length, field.type)
+    if axis.nullable:
+        yield None, None
+
+
+def _looked_at(scalar: Scalar, column: Ref) -> int | None:
+    """How coarsely all that reads the column looks at it; None where it is read as it is."""
+    finest = DAY
+    for one in walk(scalar):
+        if column not in one.parts:
+            continue
+        length = _granularity(one)
+        if length is None:
+            return None
+        finest = min(finest, length)
+    return None if scalar == column else finest
+
+
+def _granularity(reader: Scalar) -> int | None:
+    if isinstance(reader, Cast):
+        return DAY if reader.type.family is Family.DATE else None
+    if not isinstance(reader, Call) or reader.function not in {"extract", "date_trunc"}:
+        return None
+    part = reader.parts[0]
+    word = part.value if isinstance(part, Literal) else None
+    return DAY if word in _DAILY else _LENGTHS.get(str(word))
+
+
+def _by_ends(  # noqa: PLR0911 - one answer for each kind of condition
+    scalar: Scalar, field: Field, axis: Axis
+) -> Truths | None:
+    """Comparisons with constants, whatever the size of the domain."""
+    if not isinstance(scalar, Call):
+        return None
+    function, parts = scalar.function, scalar.parts
+    there = _there(axis)
+    if function in {"is null", "is not null"} and isinstance(parts[0], Ref):
+        null = minus(everything(axis), there)
+        return (null, there) if function == "is null" else (there, null)
+    values = [one.value for one in parts[1:] if isinstance(one, Literal)]
+    if len(values) != len(parts) - 1 or not values or not _comparable(parts):
+        return None
+    if axis.kind is AxisKind.NAMES and any(isinstance(one, date) for one in values):
+        # a day and its midnight are equal, and have two names
+        return None
+    if function == "in":
+        held = _among(parts[0], field, axis, [one for one in values if one is not None])
+        # beside a NULL nothing is surely not among the others
+        return held, nothing(axis) if None in values else minus(there, held)
+    if function in COMPARING:
+        if values[0] is None:
+            return minus(there, there), minus(there, there)
+        held = _holds(function, parts[0], field, axis, values[0])
+        return held, minus(there, held)
+    if function in {"is distinct from", "is not distinct from"} and values[0] is not None:
+        held = _holds("=", parts[0], field, axis, values[0])
+        apart = minus(everything(axis), held)
+        return (apart, held) if function == "is distinct from" else (held, apart)
+    return None
+
+
+def _comparable(parts: tuple[Scalar, ...]) -> bool:
+    """Whether comparing them is comparing numbers, or times without a zone among each other."""
+    kinds = {one.type.kind for one in parts}
+    families = {one.type.family for one in parts}
+    if Kind.TIMESTAMPTZ in kinds:
+        return kinds == {Kind.TIMESTAMPTZ}
+    times = {Family.DATE, Family.TIMESTAMP}
+    numbers = {Family.WHOLE, Family.EXACT, Family.FLOAT}
+    return len(families) == 1 or families <= times or families <= numbers
+
+
+def _there(axis: Axis) -> Cells:
+    """All but NULL."""
+    null = Steps((), null=True) if axis.kind is AxisKind.STEPS else Names(frozenset(), null=True)
+    return minus(everything(axis), null)
+
+
+def _holds(operator: str, scalar: Scalar, field: Field, axis: Axis, value: Value) -> Cells:
+    if axis.kind is AxisKind.STEPS:
+        return clipped(solved(scalar, field, axis, operator, value), axis)
+    if not isinstance(scalar, Ref) or operator not in {"=", "<>"}:
+        raise Unsolved
+    return clipped(Names(frozenset({name_of(value)}), rest=operator == "<>"), axis)
+
+
+def _among(scalar: Scalar, field: Field, axis: Axis, values: list[Value]) -> Cells:
+    """The cells with one of these values; put together once, since there may be very many."""
+    if axis.kind is AxisKind.NAMES:
+        if not isinstance(scalar, Ref):
+            raise Unsolved
+        return clipped(Names(frozenset(map(name_of, values))), axis)
+    found = [_single(scalar, field, axis, one) for one in values]
+    return clipped(Steps(tuple(each for one in found for each in one.ranges)), axis)
+
+
+def _single(scalar: Scalar, field: Field, axis: Axis, value: Value) -> Steps:
+    # the cell itself, where it has the value and no other; else what compares as equal
+    found = placed(field, axis, value) if isinstance(scalar, Ref) else None
+    if found is None:
+        found = solved(scalar, field, axis, "=", value)
+    if not isinstance(found, Steps):
+        raise Unsolved
+    return found
+
+
+def placed(field: Field, axis: Axis, value: Value | None) -> Cells | None:
+    """The cells in which a column has the value; None where nobody can say."""
+    if value is None:
+        return (
+            Steps((), null=True) if axis.kind is AxisKind.STEPS else Names(frozenset(), null=True)
+        )
+    if axis.kind is AxisKind.NAMES:
+        return clipped(Names(frozenset({name_of(value)})), axis)
+    grid, there = grid_of(field.type), number(value)
+    if grid is None or there is None or not is_told(there, field.type):
+        return None
+    if field.type.family is Family.TIMESTAMP and not isinstance(value, datetime):
+        there *= DAY
+    if field.type.family is Family.DATE and isinstance(value, datetime):
+        there /= DAY
+    cell = grid.at(there)
+    if cell is None or not FIRST < cell < LAST:
+        return None
+    return clipped(Steps(((cell, cell),)), axis)

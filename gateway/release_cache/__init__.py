@@ -1,0 +1,1 @@
+"""Earlier answers, and when they are given again."""

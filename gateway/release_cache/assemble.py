@@ -1,0 +1,126 @@
+"""The parts of a release on their way: what is measured of each, what is there already, and the two put together.
+
+INVARIANT: what is put together was released: integers with their noise, chosen values, and keys. Post-processing.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from gateway.noise.add_noise import Key, Misplaced, NoisyTable
+from gateway.noise.allocation import Priced, Shares
+from gateway.noise.combined_noise import combined
+from gateway.release_cache.copies import Copy
+from gateway.release_cache.entry import Content, Sheet
+from gateway.release_cache.gather import gathered, picked
+from gateway.release_cache.matching import Match
+from gateway.results.rollup import PricedRelease
+from gateway.sensitivity.analysis import Enumerated
+
+
+@dataclass(frozen=True)
+class Errand:
+    """A part of a release. `whole` is how it is handed on, `purchase` what is measured for it.
+
+    `slots` and `choices` say where each of them is taken from, `costs` what is paid for each: a slot with both is
+    topped up. `sheet` is what is written down of the purchase; `copied` is a draw that is handed on instead of a new one.
+    """
+
+    name: str
+    whole: Priced
+    purchase: Priced | None
+    costs: Shares
+    slots: tuple[Match | None, ...]
+    choices: tuple[Match | None, ...]
+    sheet: Sheet | None
+    copied: Copy | None = None
+
+    @property
+    def taken(self) -> Iterator[Match]:
+        return (one for one in (*self.slots, *self.choices) if one is not None)
+
+
+@dataclass(frozen=True)
+class ErrandRelease:
+    """A release, and the errands of its parts."""
+
+    priced: PricedRelease
+    errands: tuple[Errand, ...]
+
+
+def whole(releases: Iterable[PricedRelease]) -> tuple[ErrandRelease, ...]:
+    """Releases of which nothing is measured and nothing is there: their groups are listed, and that is all."""
+    return tuple(
+        ErrandRelease(
+            one,
+            tuple(Errand("", part, None, Shares((), ()), (), (), None) for part in one.parts),
+        )
+        for one in releases
+    )
+
+
+def put_together(
+    errand: Errand, drawn: NoisyTable | None, contents: Mapping[str, Content]
+) -> tuple[NoisyTable, Content | None]:
+    """The table that is handed on; and what was bought of it, as it is kept."""
+    analysis = errand.whole.analysis
+    keys = _keys(errand, drawn, contents)
+    groups = len(keys)
+    fresh = iter(() if drawn is None else drawn.measured)
+    bought_noises = iter(() if errand.purchase is None else errand.purchase.noises)
+    columns: list[tuple[int, ...]] = []
+    kept: list[tuple[int, ...]] = []
+    for slot, match, cost in zip(analysis.slots, errand.slots, errand.costs.slots, strict=True):
+        there = None if match is None else gathered(contents[match.sheet.release], match, groups)
+        if cost is None:
+            if there is None:
+                raise Misplaced("a slot that is neither bought nor there")
+            columns += there
+            continue
+        new = [next(fresh) for _ in slot.measurements]
+        noises = [next(bought_noises) for _ in slot.measurements]
+        if match is not None and there is not None:
+            new = [
+                tuple(combined(old, was, one, noise)[0])
+                for old, was, one, noise in zip(there, match.noises, new, noises, strict=True)
+            ]
+        columns += new
+        kept += new
+    drawn_choices = iter(() if drawn is None else zip(drawn.chosen, drawn.spans, strict=True))
+    chosen, kept_chosen = [], []
+    for match, cost in zip(errand.choices, errand.costs.choices, strict=True):
+        if cost is not None:
+            chosen.append(next(drawn_choices))
+            kept_chosen.append(chosen[-1])
+        elif match is not None:
+            found = picked(contents[match.sheet.release], match, groups)
+            chosen.append((found.values, found.spans))
+        else:
+            raise Misplaced("a choice that is neither bought nor there")
+    table = NoisyTable(
+        keys,
+        tuple(columns),
+        errand.whole.noises,
+        tuple(values for values, _ in chosen),
+        tuple(spans for _, spans in chosen),
+    )
+    if errand.sheet is None:
+        return table, None
+    return table, Content(
+        keys,
+        tuple(kept),
+        tuple(values for values, _ in kept_chosen),
+        tuple(spans for _, spans in kept_chosen),
+    )
+
+
+def _keys(
+    errand: Errand, drawn: NoisyTable | None, contents: Mapping[str, Content]
+) -> tuple[Key, ...]:
+    groups = errand.whole.analysis.groups
+    if isinstance(groups, Enumerated):
+        return groups.keys
+    if drawn is not None:
+        return drawn.keys
+    for match in errand.taken:
+        return contents[match.sheet.release].keys
+    raise Misplaced("groups that nobody looked for")

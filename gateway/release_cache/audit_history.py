@@ -1,0 +1,130 @@
+"""What each trust group was given, as the auditor reads it: of every age, and of every epoch.
+
+INVARIANT: the history of a group is a function of the events up to some event, in their order: whether it was built with
+each of them or long afterwards, in this process or in another, it holds the same. Counts that were known only later are
+added once more when they are known, and `History` keeps what came last.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from gateway.overlap.history import History
+from gateway.overlap.inputs import Past
+from gateway.regions.scope import Ground
+from gateway.release_cache.entry import Sheet, spread_of
+from gateway.release_cache.events import Answered, Unreadable
+
+FARTHEST = Fraction(2**62)
+"""How well somebody sees one person who was told no number: not at all."""
+
+
+@dataclass(slots=True)
+class _Release:
+    """What a history says of a release."""
+
+    query_id: str
+    ground: Ground
+    spreads: tuple[Fraction, ...]
+    counts: tuple[int, ...] | None = None
+    counted: int | None = None  # the slot that the counts are of
+    asides: tuple[Ground, ...] = ()
+    variance: Fraction | None = None
+    whole: bool = False
+
+    def past(self, release: str, slots: int) -> Past:
+        """For somebody who was told these slots."""
+        told = [spread for slot, spread in enumerate(self.spreads) if slots >> slot & 1]
+        told_counts = self.counted is None or slots >> self.counted & 1
+        counts = self.counts if told_counts else None
+        spread = min(told, default=FARTHEST)
+        return Past(release, self.query_id, self.ground, counts, spread, self.variance, self.whole)
+
+    def aside(self, release: str, slots: int) -> Iterator[Past]:
+        """The same of what single aggregates are about; how many that are is not known."""
+        whole = self.past(release, slots)
+        for number, ground in enumerate(self.asides, 1):
+            yield Past(f"{release}.{number}", self.query_id, ground, None, whole.spread)
+
+
+@dataclass(frozen=True, slots=True)
+class _Move:
+    """Somebody was given slots of a release; without a subject: its counts are known from here on.
+
+    `unread`: what they were given cannot be read.
+    """
+
+    subject: str | None
+    release: str
+    slots: int
+    unread: Unreadable | None = None
+
+
+@dataclass(slots=True)
+class _Group:
+    history: History = field(default_factory=History)
+    read: int = 0
+    knows: dict[str, int] = field(default_factory=dict)
+
+
+class Histories:
+    """Not safe among threads by itself."""
+
+    def __init__(self) -> None:
+        self._releases: dict[str, _Release] = {}
+        self._moves: list[_Move] = []
+        self._groups: dict[frozenset[str], _Group] = {}
+        self._unread: dict[str, Unreadable] = {}
+
+    def bought(self, sheet: Sheet, subject: str) -> None:
+        spreads = tuple(spread_of(slot) for slot in sheet.slots)
+        self._releases[sheet.release] = _Release(
+            sheet.query_id, sheet.ground, spreads, asides=sheet.asides
+        )
+        self._moves.append(_Move(subject, sheet.release, (1 << len(spreads)) - 1))
+
+    def unread(self, unreadable: Unreadable, subject: str) -> None:
+        """Somebody was given something that cannot be read: of a release that can be, its tables are known."""
+        release = str(unreadable.release)
+        known = self._releases.get(release)
+        if known is not None:
+            unreadable = replace(unreadable, tables=known.ground.tables)
+        else:
+            self._unread.setdefault(release, unreadable)
+        self._moves.append(_Move(subject, release, 0, unreadable))
+
+    def told(self, release: str, subject: str, slots: Iterable[int]) -> None:
+        if (unread := self._unread.get(release)) is not None:
+            self._moves.append(_Move(subject, release, 0, unread))
+            return
+        self._moves.append(_Move(subject, release, sum({1 << slot for slot in slots})))
+
+    def answered(self, answered: Answered) -> None:
+        known = self._releases.get(answered.release)
+        if known is None or answered.counts is None or known.counts is not None:
+            return
+        known.counts, known.counted = answered.counts, answered.slot
+        known.variance, known.whole = answered.variance, answered.whole
+        self._moves.append(_Move(None, answered.release, 0))
+
+    def of(self, members: frozenset[str]) -> History:
+        """What was given to anybody of the group, up to the last event."""
+        group = self._groups.setdefault(members, _Group())
+        for move in self._moves[group.read :]:
+            if move.unread is not None:
+                if move.subject in members:
+                    group.history.miss(move.unread.tables)
+                continue
+            known = group.knows.get(move.release)
+            if move.subject in members:
+                group.knows[move.release] = (known or 0) | move.slots
+            elif move.subject is not None or known is None:
+                continue
+            slots = group.knows[move.release]
+            release = self._releases[move.release]
+            group.history.add(release.past(move.release, slots))
+            if move.subject is not None:
+                for one in release.aside(move.release, slots):
+                    group.history.add(one)
+        group.read = len(self._moves)
+        return group.history

@@ -1,0 +1,383 @@
+"""What one process knows of the releases of one dataset, kept in step with the state.
+
+The state is asked for the number of the last event alone when nothing is new. What is read is never older than what
+`refresh` said: a question that was planned on it is charged only if that is still the last event.
+
+INVARIANT: everything here is public: regions that were asked about, noisy integers that were released, names of accounts.
+
+Noisy integers of sheets in memory: those that were asked for last, up to a size.
+
+Parts that many sheets have alike are kept once: the same tables, keys and prices come again and again.
+"""
+
+from collections import OrderedDict
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from threading import Lock, RLock
+from typing import Final, TypeVar, cast
+
+from sqlalchemy import Engine
+
+from gateway.errors import BackendUnavailable, Code
+from gateway.events import Emit, StateForged, silent
+from gateway.overlap.history import History
+from gateway.regions.region import Box, Region
+from gateway.regions.scope import Ground, GroupKey
+from gateway.release_cache.audit_history import Histories
+from gateway.release_cache.copies import Copy, copy_of
+from gateway.release_cache.entitlements import Known
+from gateway.release_cache.entry import Content, Sheet
+from gateway.release_cache.event_log import load_after, load_content, load_end, load_last
+from gateway.release_cache.events import (
+    Answered,
+    Bought,
+    Happened,
+    Lost,
+    Refreshed,
+    Told,
+    Unreadable,
+)
+from gateway.release_cache.group_index import GroupShelves
+from gateway.release_cache.index import Shelf
+from gateway.release_cache.serialization import content_of_text
+from gateway.trail.seal import EventChain, Forged, Seal
+
+Part = TypeVar("Part")
+
+
+class Alike:
+    """Not safe among threads by itself. What is handed out is equal to what came in."""
+
+    def __init__(self) -> None:
+        self._parts: dict[object, object] = {}
+
+    def sheet(self, sheet: Sheet) -> Sheet:
+        """The same sheet, made of parts that others have, too."""
+        return replace(
+            sheet,
+            ground=self.ground(sheet.ground),
+            bounding=self.part(sheet.bounding),
+            slots=self.part(tuple(map(self.part, sheet.slots))),
+            choices=self.part(tuple(map(self.part, sheet.choices))),
+            asked_at=self.part(sheet.asked_at),
+            touched=self.part(sheet.touched),
+        )
+
+    def ground(self, ground: Ground) -> Ground:
+        region = ground.region
+        boxes = tuple(self._box(one) for one in region.boxes)
+        return replace(
+            ground,
+            shape=self.part(ground.shape),
+            tables=self.part(ground.tables),
+            region=self.part(Region(self.part(region.axes), boxes)),
+            keys=tuple(map(self._key, ground.keys)),
+            unreadable=self.part(ground.unreadable),
+        )
+
+    def part(self, part: Part) -> Part:
+        return cast("Part", self._parts.setdefault((type(part), part), part))
+
+    def _key(self, key: GroupKey) -> GroupKey:
+        """Values of different types may be equal, such as 1 and true; what is handed out has the types that came in."""
+        types = tuple(map(type, key.values or ()))
+        return cast("GroupKey", self._parts.setdefault((types, key), key))
+
+    def _box(self, box: Box) -> Box:
+        return Box(tuple((self.part(name), self.part(cells)) for name, cells in box.parts))
+
+
+MOST_CELLS: Final = 4_000_000
+_EMPTY: Final = 16  # what an entry takes besides its cells, in cells
+
+
+class Contents:
+    """Safe among threads; what it lets go of is in the state."""
+
+    def __init__(self, most_cells: int = MOST_CELLS) -> None:
+        self._most_cells = most_cells
+        self._lock = Lock()
+        self._kept: OrderedDict[str, Content] = OrderedDict()
+        self._cells = 0
+
+    def find(self, release: str) -> Content | None:
+        with self._lock:
+            found = self._kept.get(release)
+            if found is not None:
+                self._kept.move_to_end(release)
+            return found
+
+    def keep(self, release: str, content: Content) -> None:
+        """Hold on to it, and let go of what nobody asked for the longest. One that is too large is not kept."""
+        cells = _cells(content)
+        if cells > self._most_cells:
+            return
+        with self._lock:
+            if release in self._kept:
+                return
+            self._kept[release] = content
+            self._cells += cells
+            while self._cells > self._most_cells:
+                _, gone = self._kept.popitem(last=False)
+                self._cells -= _cells(gone)
+
+
+def _cells(content: Content) -> int:
+    keys = len(content.keys) * max(1, len(content.keys[0])) if content.keys else 0
+    return _EMPTY + keys + sum(map(len, content.columns)) + sum(map(len, content.chosen))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Up to which event the book was read, and in which epoch of the data that is."""
+
+    ordinal: int = 0
+    epoch: int = 0
+
+
+class Book:
+    """One dataset. Safe among threads.
+
+    `turn` is for whoever wants to plan and charge alone in this process.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        seal: Seal,
+        dataset: str,
+        emit: Emit = silent,
+        *,
+        most_cells: int = MOST_CELLS,
+    ) -> None:
+        self._engine = engine
+        self._seal = seal
+        self._dataset = dataset
+        self._emit = emit
+        self._chain: EventChain | None = None
+        self._forged: str | None = None
+        self.turn = Lock()
+        self._lock = RLock()
+        self._seen = Seen()
+        self._alike = Alike()
+        self._shelf = Shelf()
+        self._group_shelves = GroupShelves(self._gives_all)
+        self._pending: dict[str, Sheet] = {}
+        self._known = Known()
+        self._histories = Histories()
+        self._contents = Contents(most_cells)
+
+    def refresh(self) -> Seen:
+        """Read what is new. What the book says afterwards is as of the event that is returned, or newer."""
+        self.require_as_written()
+        last = load_last(self._engine, self._dataset)
+        if self._chain is None or last != self._seen.ordinal:
+            with self._lock, self._refusing():
+                self._read(last)
+        return self._seen
+
+    def _read(self, last: int) -> None:
+        if self._chain is None:
+            self._chain = EventChain(self._seal, load_end(self._engine, self._dataset))
+        elif last < self._seen.ordinal:
+            # another thread may have read further than this one looked
+            last = load_last(self._engine, self._dataset)
+            if last < self._seen.ordinal:
+                raise Forged(f"the events end at {last}, and {self._seen.ordinal} was there")
+        for happened in load_after(self._engine, self._dataset, self._chain):
+            self._take(happened)
+        self._chain.require_end()
+
+    def require_as_written(self) -> None:
+        """INVARIANT: of a dataset whose events were ever found changed nothing more is answered by this process."""
+        if self._forged is not None:
+            raise BackendUnavailable(Code.EARLIER_FORGED, hint=_SEE_LOG)
+
+    @contextmanager
+    def _refusing(self, *, all_of_it: bool = True) -> Iterator[None]:
+        try:
+            yield
+        except Forged as forged:
+            problem = f"dataset `{self._dataset}`: {forged}"
+            if all_of_it:
+                self._forged = problem
+            self._emit(StateForged(problem))
+            raise BackendUnavailable(Code.EARLIER_FORGED, hint=_SEE_LOG) from None
+
+    @property
+    def still(self) -> AbstractContextManager[object]:
+        """While it is held, nothing is read into the book: whoever looks through a history holds it."""
+        return self._lock
+
+    def sheets(
+        self, shape: str, *, since: datetime, awaited_since: datetime | None = None
+    ) -> Sequence[Sheet]:
+        """The sheets of this shape and epoch that were bought at `since` or later, newest first.
+
+        Also those that are still awaited: all of them, or those that were bought at `awaited_since` or later.
+        """
+        with self._lock:
+            return self._shelf.of(shape, since, self._given_up(shape, since, awaited_since))
+
+    def helpful(
+        self,
+        ground: Ground,
+        *,
+        since: datetime,
+        awaited_since: datetime | None = None,
+        members: frozenset[str] | None = None,
+    ) -> Sequence[Sheet]:
+        """The same of those that may answer a question about this; of `members` alone, where they are named."""
+        with self._lock:
+            given_up = self._given_up(ground.shape, since, awaited_since)
+            shelf = self._shelf if members is None else self._group_shelves.of(members)
+            return shelf.helpful(ground, since, given_up)
+
+    def copy(
+        self,
+        wanted: Sheet,
+        *,
+        since: datetime,
+        members: frozenset[str],
+        without: Collection[str] = (),
+    ) -> Copy | None:
+        """A draw of somebody else that nothing tells from the wanted one, and of which no member was given anything.
+
+        `without` are releases whose draws are taken already.
+        """
+        with self._lock:
+            taken = {self._known.origin(one) for one in without}
+            return copy_of(
+                wanted,
+                (
+                    one
+                    for one in self._shelf.equal(wanted.ground, since)
+                    if one.release not in self._pending
+                    and self._known.origin(one.release) not in taken
+                    and not self._known.is_given(members, one.release)
+                ),
+            )
+
+    def holders(self, release: str) -> frozenset[str]:
+        """The accounts that gave the whole price of the draw of a release, as which release ever."""
+        with self._lock:
+            return self._known.holders(release)
+
+    def _given_up(
+        self, shape: str, since: datetime, awaited_since: datetime | None
+    ) -> Collection[str]:
+        """The releases that nobody waits for any more."""
+        return {
+            release
+            for release, sheet in self._pending.items()
+            if awaited_since is not None
+            and since <= sheet.at < awaited_since
+            and sheet.ground.shape == shape
+        }
+
+    def content(self, release: str) -> Content | None:
+        """The noisy integers of a sheet; None when they are not there yet, or never will be."""
+        found = self._contents.find(release)
+        if found is None:
+            with self._refusing(all_of_it=False):
+                text = load_content(self._engine, self._seal, release)
+            if text is not None:
+                found = content_of_text(text)
+                self._contents.keep(release, found)
+        return found
+
+    def pending(self, release: str) -> bool:
+        """Whether it was bought, and neither its content nor its loss is known."""
+        with self._lock:
+            return release in self._pending
+
+    def history(self, members: frozenset[str]) -> History:
+        """Every release that anybody of the group bought or was told, whatever its age."""
+        with self._lock:
+            return self._histories.of(members)
+
+    def knows(
+        self,
+        members: frozenset[str],
+        release: str,
+        slots: Sequence[int] = (),
+        choices: Sequence[int] = (),
+    ) -> bool:
+        """Whether the group was given all of these parts of a release."""
+        with self._lock:
+            return self._known.knows(members, release, slots, choices)
+
+    def paid_slot(self, release: str, slot: int) -> frozenset[str]:
+        """The accounts that gave for a slot."""
+        with self._lock:
+            return self._known.paid_slot(release, slot)
+
+    def paid_choice(self, release: str, choice: int) -> frozenset[str]:
+        """The accounts that gave for a choice."""
+        with self._lock:
+            return self._known.paid_choice(release, choice)
+
+    def _gives_all(self, members: frozenset[str], sheet: Sheet) -> bool:
+        slots, choices = range(len(sheet.slots)), range(len(sheet.choices))
+        return self._known.knows(members, sheet.release, slots, choices)
+
+    def _take(self, happened: Happened) -> None:
+        match happened.event:
+            case Bought(bought, accounts, copied):
+                sheet = self._alike.sheet(bought)
+                subject = str(happened.subject)
+                self._known.bought(sheet.release, subject, accounts, copied)
+                self._histories.bought(sheet, subject)
+                self._pending[sheet.release] = sheet
+                if sheet.epoch == self._seen.epoch and happened.sealed:
+                    self._shelf.put(sheet)
+                    self._group_shelves.bought(sheet, subject)
+            case Told(release, slots, choices, accounts):
+                subject = str(happened.subject)
+                self._known.told(release, subject, slots, choices, accounts)
+                self._histories.told(release, subject, slots)
+                self._group_shelves.told(release, subject)
+            case Answered() as answered:
+                self._pending.pop(answered.release, None)
+                self._histories.answered(answered)
+            case Lost(release):
+                lost = self._pending.pop(release, None)
+                if lost is not None:
+                    self._shelf.take(lost)
+                    self._group_shelves.lost(lost)
+            case Refreshed():
+                self._shelf.clear()
+                self._group_shelves.clear()
+            case Unreadable() as unreadable:
+                self._histories.unread(unreadable, str(happened.subject))
+        epoch = self._seen.epoch + isinstance(happened.event, Refreshed)
+        self._seen = Seen(happened.ordinal, epoch)
+
+
+_SEE_LOG: Final = "the operator's log says what; `gateway audit verify` finds it"
+
+
+class Books:
+    """The book of each dataset, opened when it is first asked for."""
+
+    def __init__(self, engine: Engine, seal: Seal, emit: Emit = silent) -> None:
+        self._engine = engine
+        self._seal = seal
+        self._emit = emit
+        self._lock = Lock()
+        self._books: dict[str, Book] = {}
+
+    def require_as_written(self) -> None:
+        """Refused while events of any dataset were found changed by this process."""
+        with self._lock:
+            books = list(self._books.values())
+        for book in books:
+            book.require_as_written()
+
+    def __getitem__(self, dataset: str) -> Book:
+        with self._lock:
+            if dataset not in self._books:
+                self._books[dataset] = Book(self._engine, self._seal, dataset, self._emit)
+            return self._books[dataset]

@@ -1,0 +1,84 @@
+"""Copies: what somebody outside of the asker's trust group bought, given as if it were drawn for the asker.
+
+A question is planned as if nobody but its trust group had ever asked. What it would buy then may have been drawn before:
+the same measures of the same rows and groups, with the same noise, in the same epoch. Then that draw is handed on instead
+of a new one. The asker gets a sheet of their own, at their own time and price, with the same integers in it.
+
+INVARIANT: a copy is only made of a draw that a new one could not be told from: every noise, threshold and charge is equal.
+INVARIANT: no group is given a draw twice, under whatever names: a fresh answer would differ from the first.
+The argument is in docs/proofs/reuse.md.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from gateway.noise.add_noise import Misplaced, NoisyTable
+from gateway.noise.allocation import Priced
+from gateway.release_cache.entry import Content, KeptChoice, KeptSlot, Sheet
+from gateway.release_cache.matching import has_same_groups
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Copy:
+    """A sheet of somebody else, and where the slots and choices of the wanted one are in it."""
+
+    sheet: Sheet
+    slots: tuple[int, ...]
+    choices: tuple[int, ...]
+
+    def drawn(self, content: Content, purchase: Priced) -> NoisyTable:
+        """The draw that was made for the sheet, as the one that the purchase would have made."""
+        bought = self.sheet.first_column(len(self.sheet.slots))
+        if len(content.columns) != bought or len(content.chosen) != len(self.sheet.choices):
+            raise Misplaced("a content that does not go with its sheet")
+        columns = [
+            column
+            for place in self.slots
+            for column in content.columns[
+                self.sheet.first_column(place) : self.sheet.first_column(place + 1)
+            ]
+        ]
+        if len(columns) != len(purchase.noises):
+            raise Misplaced("a copy of other measurements than were bought")
+        return NoisyTable(
+            content.keys,
+            tuple(columns),
+            purchase.noises,
+            tuple(content.chosen[place] for place in self.choices),
+            tuple(content.spans[place] for place in self.choices),
+        )
+
+
+def copy_of(wanted: Sheet, sheets: Iterable[Sheet]) -> Copy | None:
+    """The first of the sheets that nothing but its name, time and buyer tells from the wanted one."""
+    for sheet in sheets:
+        if not _is_alike(wanted, sheet) or not has_same_groups(sheet.ground, wanted.ground):
+            continue
+        slots, choices = _places(wanted.slots, sheet.slots), _places(wanted.choices, sheet.choices)
+        if slots is not None and choices is not None:
+            return Copy(sheet, slots, choices)
+    return None
+
+
+def _is_alike(wanted: Sheet, sheet: Sheet) -> bool:
+    """`asked_at` is no part of it: the shares of two statements may be equal where their prices are not."""
+    return (
+        sheet.epoch == wanted.epoch
+        and sheet.ground.shape == wanted.ground.shape
+        and sheet.bounding == wanted.bounding
+        and sheet.listed is wanted.listed
+        and sheet.delta == wanted.delta
+        and sheet.touched == wanted.touched
+    )
+
+
+def _places(
+    wanted: Collection[KeptSlot] | Collection[KeptChoice],
+    there: Collection[KeptSlot] | Collection[KeptChoice],
+) -> tuple[int, ...] | None:
+    """Where each that is wanted stands, all equal in noise and cost; None where one is not there, or one more is."""
+    places = {one: place for place, one in enumerate(there)}
+    if len(wanted) != len(there) or len(places) != len(there) or len(set(wanted)) != len(wanted):
+        return None
+    found = [places.get(one) for one in wanted]
+    return tuple(place for place in found if place is not None) if None not in found else None

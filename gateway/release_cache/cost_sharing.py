@@ -1,0 +1,103 @@
+"""What is owed for answers that were there: everybody pays once for what they are given, the dataset's ledger only once
+for all.
+
+INVARIANT: whoever is told something that their own account has not given for gives for it now, and so does every
+account above it but the ledger's own, which gave when it was bought.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from gateway.budget.charge import Owed
+from gateway.release_cache.cache import Book
+from gateway.release_cache.entry import Sheet
+from gateway.release_cache.events import Told
+from gateway.release_cache.matching import Match
+from gateway.release_cache.reuse_planner import Planned, PlannedPart
+
+
+@dataclass(frozen=True)
+class Debts:
+    """`told` is what is written down of it: also of what is owed nothing for, when the subject is new to it."""
+
+    owed: tuple[Owed, ...]
+    told: tuple[Told, ...]
+
+    def of(self, account: str) -> Fraction:
+        """What one account owes, in the ledger's currency."""
+        return sum((one.cost for one in self.owed if account not in one.paid), Fraction(0))
+
+
+@dataclass(frozen=True)
+class Debtor:
+    """Who asks: `accounts` are those that a question is charged to, without the ledger's own."""
+
+    subject: str
+    accounts: frozenset[str]
+
+
+def debts_of(plan: Planned, book: Book, debtor: Debtor) -> Debts:
+    """What is owed for what the plan takes."""
+    owed: list[Owed] = []
+    owing: list[Sheet] = []
+    told: dict[str, tuple[set[int], set[int]]] = {}
+    for match, is_choice in _taken(plan):
+        sheet, place = match.sheet, match.place
+        paid = (book.paid_choice if is_choice else book.paid_slot)(sheet.release, place)
+        kept = sheet.choices[place] if is_choice else sheet.slots[place]
+        new = not book.knows(
+            frozenset({debtor.subject}),
+            sheet.release,
+            *(((), (place,)) if is_choice else ((place,), ())),
+        )
+        owes = not debtor.accounts <= paid
+        if owes:
+            # what showed the groups is given for with the first of their aggregates
+            first = all(one is not sheet for one in owing)
+            delta = sheet.delta if first else Fraction(0)
+            owing.append(sheet)
+            owed.append(Owed(kept.cost, delta, paid, sheet.touched))
+        if owes or new:
+            told.setdefault(sheet.release, (set(), set()))[is_choice].add(place)
+    return Debts(
+        tuple(owed),
+        tuple(
+            Told(release, tuple(sorted(slots)), tuple(sorted(choices)), debtor.accounts)
+            for release, (slots, choices) in told.items()
+        ),
+    )
+
+
+def is_news(part: PlannedPart, book: Book, members: frozenset[str]) -> bool:
+    """Whether anybody of the group is told by it what none of them was told."""
+    if part.shares.cost:
+        return True
+    return not all(
+        book.knows(members, one.sheet.release, (one.place,))
+        for one in part.slots
+        if one is not None
+    ) or not all(
+        book.knows(members, one.sheet.release, (), (one.place,))
+        for one in part.choices
+        if one is not None
+    )
+
+
+def sheets_of(plan: Planned) -> Iterator[Sheet]:
+    """The sheets that something is taken from."""
+    return (match.sheet for match, _ in _taken(plan))
+
+
+def _taken(plan: Planned) -> Iterator[tuple[Match, bool]]:
+    """Each slot and each choice once, with whether it is a choice."""
+    seen: set[tuple[str, int, bool]] = set()
+    for part in plan.parts:
+        for is_choice, several in ((False, part.slots), (True, part.choices)):
+            for match in several:
+                if match is None:
+                    continue
+                key = (match.sheet.release, match.place, is_choice)
+                if key not in seen:
+                    seen.add(key)
+                    yield match, is_choice

@@ -1,0 +1,180 @@
+"""Whether what is there is good enough, can be made good enough, or is bought anew.
+
+Good enough is, for a price or an accuracy that was asked for, noise that is no wider than what the price would buy. At
+the default price nobody said how exact it should be: there a sheet will do that was bought at no less than the default
+price, and where it is cut or added up, with at most 16 times the variance (4 times the margin).
+
+What is not exact enough is topped up, where a price was asked for and the very same groups were measured before: a
+second measurement beside the first, the two combined by the inverse of their variances. In zCDP it costs what the new
+price has more than the old. In the pure currency variances are 2·(Δ1/ε)², so squares of epsilons add up: it costs the
+least e with e² ≥ ε_new² - ε_old², rounded up to a short fraction. Choices are no numbers, and are never topped up.
+
+INVARIANT: nothing but questions, policies, prices and noises decides; values that were released do not.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isqrt
+from typing import Final, TypeAlias
+
+from gateway.budget.account import Currency
+from gateway.noise.combined_noise import variance_of
+from gateway.noise.drawn_choices import concentrated, pure
+from gateway.noise.mechanism import gaussian_for, laplace_for
+from gateway.release_cache.entry import Sheet
+from gateway.release_cache.matching import Match, Wanted, frequent_together, matches
+from gateway.requests.request import Reused
+from gateway.sensitivity.choices import Choice
+from gateway.sensitivity.measurement import Slot
+from gateway.units import Epsilon
+
+WIDER: Final = 16
+"""How much more variance is well enough at the default price."""
+_NEARLY: Final = 1 + Fraction(1, 2**20)  # scales and weights are rounded: so much wider is not seen
+_ABOVE: Final = 1 + Fraction(1, 2**40)  # the scale of what is bought is rounded up by less
+_BITS: Final = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the question would pay: `share` for each slot and choice, in the ledger's currency.
+
+    `default` is the default price of a statement where none was asked for; None where a price or an accuracy was.
+    """
+
+    share: Fraction
+    default: Epsilon | None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Use:
+    """Taken as it is."""
+
+    match: Match
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class TopUp:
+    """Measured once more at this cost, and combined with what is there."""
+
+    match: Match
+    cost: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Buy:
+    """Measured anew for its whole share."""
+
+
+Verdict: TypeAlias = Use | TopUp | Buy
+BUY: Final = Buy()
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """One verdict for each slot and each choice of a part of a question."""
+
+    slots: tuple[Verdict, ...]
+    choices: tuple[Verdict, ...]
+
+    @property
+    def how(self) -> Reused | None:
+        """How the answer came from earlier ones, where none of it is measured anew: by the farthest way of all."""
+        hows = [one.match.how for one in (*self.slots, *self.choices) if isinstance(one, Use)]
+        if not hows or len(hows) < len(self.slots) + len(self.choices):
+            return None
+        return next(one for one in (Reused.ROLLUP, Reused.FILTER, Reused.SAME) if one in hows)
+
+
+def decided(wanted: Wanted, sheets: Iterable[Sheet], asked: Asked) -> Decided:
+    """What becomes of each slot and each choice. `sheets`: see `matches`."""
+    found = matches(wanted, sheets)
+    slots = tuple(
+        for_slot(wanted, slot, there, asked)
+        for slot, there in zip(wanted.analysis.slots, found.slots, strict=True)
+    )
+    choices = tuple(
+        for_choice(wanted, choice, there, asked)
+        for choice, there in zip(wanted.analysis.choices, found.choices, strict=True)
+    )
+    if not wanted.listed:
+        return _all_of_one(Decided(slots, choices))
+    return Decided(slots, _in_a_row(wanted, choices))
+
+
+def for_slot(wanted: Wanted, slot: Slot, found: Sequence[Match], asked: Asked) -> Verdict:
+    """`found` are the matches of the slot, the best first."""
+    fresh = _fresh_variance(wanted, slot, asked.share)
+    for one in found:
+        if _good_enough(one, fresh / slot.most**2, asked):
+            return Use(one)
+    same = next((one for one in found if one.how is Reused.SAME and one.sheet.listed), None)
+    if same is None or asked.default is not None:
+        return BUY
+    cost = _top_up(wanted, slot, same, asked.share)
+    return TopUp(same, cost) if 0 < cost < asked.share else BUY
+
+
+def for_choice(wanted: Wanted, choice: Choice, found: Sequence[Match], asked: Asked) -> Verdict:
+    """The same for a choice; its scale stands for the deviation."""
+    buy = pure if wanted.currency is Currency.PURE else concentrated
+    bought = buy(choice, asked.share, wanted.analysis.groups_per_unit)
+    fresh = (bought.selection.scale / choice.spread) ** 2
+    return next((Use(one) for one in found if _good_enough(one, fresh, asked)), BUY)
+
+
+def _good_enough(match: Match, fresh: Fraction, asked: Asked) -> bool:
+    if asked.default is None:
+        return match.variance <= fresh * _NEARLY
+    if match.sheet.asked_at < asked.default:
+        return False
+    return match.how is Reused.SAME or match.variance <= fresh * WIDER
+
+
+def _fresh_variance(wanted: Wanted, slot: Slot, share: Fraction) -> Fraction:
+    groups = wanted.analysis.groups_per_unit
+    if wanted.currency is Currency.PURE:
+        return variance_of(laplace_for(share, slot.delta1(groups)))
+    return variance_of(gaussian_for(share, slot.delta2_squared(groups)))
+
+
+def _top_up(wanted: Wanted, slot: Slot, match: Match, share: Fraction) -> Fraction:
+    """What it takes to come from the noise that is there to that of a new measurement."""
+    if wanted.currency is not Currency.PURE:
+        return share - match.sheet.slots[match.place].cost
+    delta1 = slot.delta1(wanted.analysis.groups_per_unit)
+    fresh = _fresh_variance(wanted, slot, share)
+    there = max(map(variance_of, match.noises))
+    return short_root(2 * delta1**2 * (1 / fresh - 1 / there) * _ABOVE)
+
+
+def short_root(square: Fraction) -> Fraction:
+    """The least number of 40 bits, times a power of two, of which the square is not below."""
+    # with the power, the root has 40 bits before the point, or 39
+    power = (square.numerator.bit_length() - square.denominator.bit_length()) // 2 - _BITS + 1
+    grid = Fraction(4) ** power
+    steps = -(-square // grid)
+    return (isqrt(steps - 1) + 1) * Fraction(2) ** power
+
+
+def _in_a_row(wanted: Wanted, choices: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
+    """Of what is drawn one after the other all is taken from one sheet, or all is drawn anew."""
+    made = list(choices)
+    for several in frequent_together(wanted.analysis):
+        if not _from_one([choices[place] for place in several]):
+            for place in several:
+                made[place] = BUY
+    return tuple(made)
+
+
+def _all_of_one(found: Decided) -> Decided:
+    """Groups that were found in the data are those of one sheet, or are looked for anew."""
+    if _from_one([*found.slots, *found.choices]):
+        return found
+    return Decided(tuple(BUY for _ in found.slots), tuple(BUY for _ in found.choices))
+
+
+def _from_one(verdicts: Sequence[Verdict]) -> bool:
+    sheets = {one.match.sheet.release for one in verdicts if isinstance(one, Use)}
+    return len(sheets) == 1 and all(isinstance(one, Use) for one in verdicts)

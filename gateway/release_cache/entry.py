@@ -1,0 +1,97 @@
+"""What is kept of a part of a release: what it measured and how exactly, and the noisy integers themselves.
+
+INVARIANT: all of it is public. A sheet follows from questions, policies and prices; a content was released.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from fractions import Fraction
+from typing import TypeAlias
+
+from gateway.catalog.values import Value
+from gateway.noise.combined_noise import AnyNoise, unit_variance
+from gateway.noise.drawn_choices import Span
+from gateway.noise.selection import Choice as Selecting
+from gateway.regions.scope import Ground
+from gateway.units import Epsilon
+
+Key: TypeAlias = tuple[Value | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSlot:
+    """One slot that was bought: one noise for each of its measurements, over all groups.
+
+    `cost` is all that was given for it, in the ledger's currency; `most` is how far one unit moves it in a group.
+    """
+
+    digest: str
+    noises: tuple[AnyNoise, ...]
+    cost: Fraction
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeptChoice:
+    """One choice that was bought. With the choice of the question that has its digest it is the bought one again."""
+
+    digest: str
+    selection: Selecting
+    cost: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A part of a release that was bought: what it is about, and what is in it.
+
+    `bounding` is the digest of how a unit is bounded in it. `plain`: a group of it is what a question about that group
+    alone would measure; `additive`: and groups put together are what a question about all of them would. `listed`:
+    its groups are all combinations of its keys' values, in their order; else they were found in the data.
+    `asked_at` is the price of the statement that it was bought by, `delta` what its threshold took; `touched` are the
+    cells of the immutable partition that it is confined to, None where it is not. `asides` are what single aggregates
+    are about that look at fewer rows; questions are compared with them, and never answered from them. `cost` is all that was given for what is in it.
+    """
+
+    release: str
+    query_id: str
+    at: datetime
+    epoch: int
+    ground: Ground
+    bounding: str
+    additive: bool
+    plain: bool
+    listed: bool
+    slots: tuple[KeptSlot, ...]
+    choices: tuple[KeptChoice, ...]
+    asked_at: Epsilon
+    delta: Fraction = Fraction(0)
+    touched: tuple[str, ...] | None = None
+    asides: tuple[Ground, ...] = ()
+    cost: Fraction = field(init=False)
+
+    def __post_init__(self) -> None:
+        costs = (one.cost for each in (self.slots, self.choices) for one in each)
+        object.__setattr__(self, "cost", sum(costs, Fraction(0)))
+
+    def first_column(self, slot: int) -> int:
+        """Where the measurements of a slot begin among the columns of the content."""
+        return sum(len(one.noises) for one in self.slots[:slot])
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """The released values of a sheet: one row of `keys` for each group.
+
+    `columns` has a column for each measurement of the sheet's slots, in order; `chosen` and `spans` one for each
+    choice. A column of spans is empty where its choice tells none.
+    """
+
+    keys: tuple[Key, ...]
+    columns: tuple[tuple[int, ...], ...] = field(repr=False)
+    chosen: tuple[tuple[Value, ...], ...] = field(default=(), repr=False)
+    spans: tuple[tuple[Span, ...], ...] = field(default=(), repr=False)
+
+
+def spread_of(slot: KeptSlot) -> Fraction:
+    """How exactly one unit is seen in it."""
+    return unit_variance(slot.noises, slot.most)

@@ -1,0 +1,239 @@
+"""Write and read what happened to the releases of a dataset. The one file of this room that knows the state.
+
+INVARIANT: what is bought was planned on everything that happened before it: an event that was planned on less is
+not written. So two questions never buy the same thing at the same moment, and the auditor has no blind moment.
+INVARIANT: every step that writes events writes a record of the trail, too: its number is what two processes can
+not both take, and by it the journal knows whether a step landed.
+
+Epochs as the anchor keeps them, so that an older state does not give out what was measured before a refresh.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+
+from sqlalchemy import Connection, Engine, bindparam, func, select
+
+from gateway.auth.lookup import reading_state
+from gateway.release_cache.events import (
+    Event,
+    Happened,
+    Kind,
+    Refreshed,
+    body_of,
+    kind_of,
+    read_event,
+    release_of,
+)
+from gateway.state.anchor import GENESIS, Fact, Position
+from gateway.state.connections import Prepared
+from gateway.state.draft import Draft
+from gateway.state.tables import asked_events, released_contents, trail_records
+from gateway.trail import times as moments
+from gateway.trail.seal import EVENT_COLUMNS, EventChain, Forged, Seal, holds, stretch_of
+
+REFRESHED = "refreshed:"
+"""What the anchor calls the epoch of a dataset: this, and the dataset."""
+
+_BATCH = 1_000
+_RECORDS = 100  # a question's text may look like what is searched for; the next records tell
+_asked = asked_events.c
+_LAST = select(func.max(_asked.ordinal)).where(_asked.dataset == bindparam("dataset"))
+_LAST_NOW = Prepared(_LAST)
+_CONTENT = Prepared(
+    select(released_contents.c.content, released_contents.c.mac).where(
+        released_contents.c.release == bindparam("release")
+    )
+)
+
+
+def append(  # noqa: PLR0913 - an event and everything it stands with
+    draft: Draft,
+    dataset: str,
+    seen: int,
+    events: Sequence[Event],
+    now: datetime,
+    *,
+    subject: str,
+    query_id: str,
+) -> bool:
+    """Write `events`, which were planned on the event `seen`; False, and nothing is written, when it is not the last.
+
+    The journal may remember less than the caller saw, when another process wrote since: what is written then takes
+    a number of the trail that is taken, so the step is run again on what there is now.
+    """
+    last = _last(draft, dataset)
+    if last > seen:
+        return False
+    _write(draft, dataset, seen, events, now, subject, query_id)
+    return True
+
+
+def append_always(
+    draft: Draft,
+    dataset: str,
+    events: Sequence[Event],
+    now: datetime,
+    *,
+    subject: str | None = None,
+    query_id: str | None = None,
+) -> None:
+    """Write events that were not planned on anything: what came of a release."""
+    _write(draft, dataset, _last(draft, dataset), events, now, subject, query_id)
+
+
+def refresh(draft: Draft, dataset: str, *, actor: str, now: datetime) -> int:
+    """Begin a new epoch, which the anchor knows of, too; its number."""
+    epoch = 1 + draft.recall(
+        ("epoch", dataset), lambda connection: load_epochs(connection).get(dataset, 0)
+    )
+    append_always(draft, dataset, [Refreshed(actor)], now)
+    draft.remember(("epoch", dataset), epoch)
+    draft.state_fact(f"{REFRESHED}{dataset}", {"epoch": str(epoch)})
+    return epoch
+
+
+def keep_content(draft: Draft, release: str, text: str, now: datetime) -> None:
+    """Write the noisy integers of a release; `Answered`, in the same step, says that they are there."""
+    row = {"release": release, "at": _moment(now), "content": text}
+    draft.insert(released_contents, row)
+
+
+def load_content(engine: Engine, seal: Seal, release: str) -> str | None:
+    """What was kept of a release; None when it is not there, or not yet. `Forged` where it is not as it was written."""
+    with reading_state():
+        row = _CONTENT.one_or_none(engine, {"release": release})
+    if row is None:
+        return None
+    content, mac = row
+    if not holds(seal.content(release, str(content)), mac):
+        raise Forged(f"the content of `{release}` was changed")
+    return str(content)
+
+
+def load_last(engine: Engine, dataset: str) -> int:
+    """The number of the last event, read fresh and fast."""
+    with reading_state():
+        row = _LAST_NOW.one_or_none(engine, {"dataset": dataset})
+    return 0 if row is None else int(row[0] or 0)
+
+
+def load_end(engine: Engine, dataset: str) -> Position:
+    """Where the events of a dataset ended at least, as the newest record of the trail that tells of them says."""
+    record = trail_records.c
+    query = (
+        select(record.body)
+        .where(record.dataset == dataset, record.body.contains('"events":{'))
+        .order_by(record.seq.desc())
+    )
+    with reading_state(), engine.connect() as connection:
+        for body in connection.execute(query.limit(_RECORDS)).scalars():
+            said = json.loads(body).get("events")
+            if isinstance(said, dict) and dataset in said:
+                return stretch_of(said[dataset]).last
+    return GENESIS
+
+
+def load_after(engine: Engine, dataset: str, chain: EventChain) -> Iterator[Happened]:
+    """The events behind those that the chain followed, in their order; `Forged` at the first that is not as written.
+
+    They are read piece by piece, each in a moment of its own: a long read would keep a transaction open meanwhile.
+    """
+    while True:
+        query = (
+            select(*EVENT_COLUMNS)
+            .where(_asked.dataset == dataset, _asked.ordinal > chain.at.seq)
+            .order_by(_asked.ordinal)
+            .limit(_BATCH)
+        )
+        with reading_state(), engine.connect() as connection:
+            rows = connection.execute(query).mappings().all()
+        for row in rows:
+            before = chain.place
+            chain.follow(row)
+            try:
+                event = read_event(row["kind"], row["release"], row["body"])
+            except BaseException:
+                chain.place = before  # it is read again, and never passed over
+                raise
+            yield Happened(
+                dataset,
+                row["ordinal"],
+                moments.read(row["moment"]),
+                row["subject"],
+                row["query_id"],
+                event,
+                sealed=chain.sealed,
+            )
+        if len(rows) < _BATCH:
+            return
+
+
+def load_epochs(connection: Connection) -> dict[str, int]:
+    """How often the data of each dataset was refreshed, where it ever was."""
+    query = (
+        select(_asked.dataset, func.count().label("epochs"))
+        .where(_asked.kind == Kind.REFRESHED)
+        .group_by(_asked.dataset)
+    )
+    return {row.dataset: row.epochs for row in connection.execute(query)}
+
+
+def _last(draft: Draft, dataset: str) -> int:
+    def load(connection: Connection) -> int:
+        return connection.execute(_LAST, {"dataset": dataset}).scalar_one() or 0
+
+    return draft.recall(("asked", dataset), load)
+
+
+def _write(  # noqa: PLR0913, PLR0917 - an event and everything it stands with
+    draft: Draft,
+    dataset: str,
+    last: int,
+    events: Sequence[Event],
+    now: datetime,
+    subject: str | None,
+    query_id: str | None,
+) -> None:
+    for event in events:
+        last += 1
+        draft.insert(
+            asked_events,
+            {
+                "dataset": dataset,
+                "ordinal": last,
+                "at": _moment(now),
+                "kind": kind_of(event),
+                "subject": subject,
+                "query_id": query_id,
+                "release": release_of(event),
+                "body": body_of(event),
+            },
+        )
+    draft.remember(("asked", dataset), last)
+
+
+def _moment(now: datetime) -> str:
+    return now.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def anchored_epochs(connection: Connection, seq: int) -> dict[str, Fact]:
+    """What an anchor that begins at `seq` has to know about refreshed data."""
+    return {
+        f"{REFRESHED}{dataset}": Fact(seq, {"epoch": str(epoch)})
+        for dataset, epoch in load_epochs(connection).items()
+    }
+
+
+def refresh_again(
+    draft: Draft, facts: Mapping[str, Fact], *, actor: str, now: datetime
+) -> list[str]:
+    """Begin a new epoch of every dataset that was refreshed since, as the anchor says; which these are."""
+    epochs = draft.recall("epochs", load_epochs)
+    found = []
+    for name, fact in facts.items():
+        dataset = name.removeprefix(REFRESHED)
+        if dataset != name and epochs.get(dataset, 0) < int(str(fact.value["epoch"])):
+            refresh(draft, dataset, actor=actor, now=now)
+            found.append(dataset)
+    return found

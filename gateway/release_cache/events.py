@@ -1,0 +1,208 @@
+"""What happens to the releases of a dataset, one after another: the auditor's history and the stock of what is given again.
+
+INVARIANT: nothing here is computed from protected rows but by mechanisms that were charged: regions are what was
+asked, counts are noisy integers that were released.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from gateway.release_cache.entry import Sheet
+from gateway.release_cache.serialization import ratio_of, ratio_text, sheet_json, sheet_of_json
+
+_ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_keys=True).encode
+
+
+class Kind(StrEnum):
+    """As the state calls them."""
+
+    BOUGHT = "bought"
+    TOLD = "told"
+    ANSWERED = "answered"
+    LOST = "lost"
+    REFRESHED = "refreshed"
+
+
+@dataclass(frozen=True, slots=True)
+class Bought:
+    """A sheet was charged to these accounts; its content comes later, or never.
+
+    `copied` names the release whose draw it is, where that was bought by somebody else: see `releases.copies`.
+    """
+
+    sheet: Sheet
+    accounts: frozenset[str]
+    copied: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Somebody was given columns of a sheet without buying it; these accounts gave for them now."""
+
+    release: str
+    slots: tuple[int, ...]
+    choices: tuple[int, ...]
+    accounts: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The content is there. `counts`: the noisy units of each group, as the auditor reads them.
+
+    They are told to whoever is told the slot that they are of; to everybody who was told anything, where none is named.
+    `variance` is that of the noise of each, `whole`: every unit counts as 1. What was written before there were these
+    has no variance, and tells nothing.
+    """
+
+    release: str
+    counts: tuple[int, ...] | None
+    slot: int | None = None
+    variance: Fraction | None = None
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The source failed after the charge: there will be no content."""
+
+    release: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """An administrator says that the data is new: nothing that was measured before is given again."""
+
+    actor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """What this version cannot read: of which kind and release, and about which tables; None where nobody can tell."""
+
+    kind: str
+    release: str | None
+    tables: frozenset[str] | None
+
+
+Event: TypeAlias = Bought | Told | Answered | Lost | Refreshed
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """An event as it is in the log: the how manieth of its dataset, when, and by whose question.
+
+    `sealed` is whether it has a seal: what was written before there were any is not given again.
+    """
+
+    dataset: str
+    ordinal: int
+    at: datetime
+    subject: str | None
+    query_id: str | None
+    event: Event | Unreadable
+    sealed: bool = True
+
+
+def kind_of(event: Event) -> Kind:
+    match event:
+        case Bought():
+            return Kind.BOUGHT
+        case Told():
+            return Kind.TOLD
+        case Answered():
+            return Kind.ANSWERED
+        case Lost():
+            return Kind.LOST
+        case Refreshed():
+            return Kind.REFRESHED
+
+
+def release_of(event: Event) -> str | None:
+    """The release that it is about."""
+    match event:
+        case Bought(sheet):
+            return sheet.release
+        case Refreshed():
+            return None
+        case _:
+            return event.release
+
+
+def body_of(event: Event) -> str:
+    """What the log says of it besides its kind and its release."""
+    return _ENCODE(_said(event))
+
+
+def _said(event: Event) -> Mapping[str, object]:
+    match event:
+        case Bought(sheet, accounts, copied):
+            said = {"sheet": sheet_json(sheet), "accounts": sorted(accounts)}
+            return said if copied is None else {**said, "copied": copied}
+        case Told(_, slots, choices, accounts):
+            return {"slots": slots, "choices": choices, "accounts": sorted(accounts)}
+        case Answered(_, counts, slot, variance, whole):
+            noise = None if variance is None else ratio_text(variance)
+            return {"counts": counts, "slot": slot, "variance": noise, "whole": whole}
+        case Lost():
+            return {}
+        case Refreshed(actor):
+            return {"actor": actor}
+
+
+def read_event(kind: str, release: str | None, body: str) -> Event | Unreadable:
+    """The event that was written so; or what can be told of one that cannot be read.
+
+    INVARIANT: no event is passed over, and none makes others unreadable.
+    """
+    try:
+        return event_of(kind, release, body)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        if kind == Kind.REFRESHED:
+            return Refreshed("")
+        if kind == Kind.LOST:
+            return Lost(str(release))
+        if kind == Kind.ANSWERED:
+            return Answered(str(release), None)
+        return Unreadable(kind, release, _tables(body))
+
+
+def _tables(body: str) -> frozenset[str] | None:
+    """The tables of a sheet whose other parts cannot be read."""
+    try:
+        tables = json.loads(body)["sheet"]["ground"]["tables"]
+    except (LookupError, TypeError, ValueError):
+        return None
+    if (
+        not isinstance(tables, list)
+        or not tables
+        or not all(isinstance(one, str) for one in tables)
+    ):
+        return None
+    return frozenset(tables)
+
+
+def event_of(kind: str, release: str | None, body: str) -> Event:
+    """The event that was written so."""
+    said: dict[str, Any] = json.loads(body)
+    about = str(release)
+    match Kind(kind):
+        case Kind.BOUGHT:
+            accounts = frozenset(said["accounts"])
+            return Bought(sheet_of_json(said["sheet"]), accounts, said.get("copied"))
+        case Kind.TOLD:
+            accounts = frozenset(said["accounts"])
+            return Told(about, tuple(said["slots"]), tuple(said["choices"]), accounts)
+        case Kind.ANSWERED:
+            counts = None if said["counts"] is None else tuple(said["counts"])
+            noise = said.get("variance")
+            variance = None if noise is None else ratio_of(noise)
+            return Answered(about, counts, said["slot"], variance, whole=said.get("whole") is True)
+        case Kind.LOST:
+            return Lost(about)
+        case Kind.REFRESHED:
+            return Refreshed(said["actor"])

@@ -1,0 +1,211 @@
+"""What of two questions has to be the same, so that one is answered by what the other measured; as digests.
+
+Of a slot: what is measured, in words without the names that a statement gives to things; not in which rows and groups,
+which is the ground's to say. Of the bounding: all that is done to a unit's rows before anything is counted.
+
+A unit in several groups is cut to R rows in each of them by itself, and to G groups or to a weight over all of them. So
+
+    plain      where G cuts nothing, a group of an answer is what a question about that group alone would measure:
+               another question may have some of the groups
+    additive   where a unit is in one group besides, its R rows are the same in groups put together: another question
+               may have them added up
+
+INVARIANT: equal digests of a slot and of the bounding, over one ground, are equal random variables but for the noise:
+the same exact integers in every group, whatever the tables hold. What depends on more than a ground says, such as
+which rows of a unit are kept where a join is cut, is in the digest of the bounding as it was written.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from typing import Final, assert_never
+
+from gateway.budget.account import Currency
+from gateway.plan.joins import Join, Mark
+from gateway.plan.labels import Protected
+from gateway.plan.node import Node, nodes
+from gateway.plan.print import explain
+from gateway.plan.relations import Window
+from gateway.plan.scalars import Scalar
+from gateway.plan.sql_text import text
+from gateway.regions.json import Json, value_json
+from gateway.regions.scope import normal_text
+from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.sensitivity.choices import Binned, Choice, End, Frequent, Histogram, Limit
+from gateway.sensitivity.group_keys import constant_per_unit
+from gateway.sensitivity.lattice import Lattice
+from gateway.sensitivity.measurement import (
+    Different,
+    Products,
+    Quantity,
+    Rows,
+    Slot,
+    Squares,
+    Total,
+    Units,
+)
+from gateway.sensitivity.ranks import Level
+
+_VERSION: Final = (
+    1  # of what is in a digest: with another number nothing that was kept before is found
+)
+
+
+def slot_digest(analysis: Analysis, slot: Slot, constants: Mapping[str, str]) -> str:
+    """What is measured; `constants` says of each staged constant what tells its content."""
+    read = _reader(analysis, constants)
+    each: list[Json] = [[one.most, *read.quantity(one.quantity)] for one in slot.measurements]
+    return _digest("slot", slot.most, *each)
+
+
+def choice_digest(analysis: Analysis, choice: Choice, constants: Mapping[str, str]) -> str:
+    """From which counts what is chosen."""
+    read = _reader(analysis, constants)
+    histogram = read.histogram(choice.histogram)
+    return _digest("choice", choice.rows, histogram, _sought(choice))
+
+
+def bounding_of(analysis: Analysis, currency: Currency, declarations: str) -> str:
+    """How a unit is bounded; `declarations` tells those of the tables that are read."""
+    return _digest(
+        "bounding",
+        currency.value,
+        declarations,
+        analysis.rows,
+        _groups(analysis),
+        _threshold(analysis),
+        *_as_written(analysis),
+    )
+
+
+def is_plain(analysis: Analysis) -> bool:
+    """Whether a group is what a question about it alone would measure."""
+    plan = analysis.plan
+    if analysis.weights is not None or any(_is_cut(one) for one in nodes(plan.child)):
+        return False
+    if not plan.keys or constant_per_unit(plan):
+        return True
+    groups = analysis.groups
+    return isinstance(groups, Enumerated) and len(groups.keys) <= analysis.groups_per_unit
+
+
+def is_additive(analysis: Analysis) -> bool:
+    """Whether groups put together are what a question about all of them would measure."""
+    listed = isinstance(analysis.groups, Enumerated)
+    alone = not analysis.plan.keys or constant_per_unit(analysis.plan)
+    return listed and alone and is_plain(analysis)
+
+
+def adds_up(slot: Slot) -> bool:
+    """Whether groups that a unit is in one of can be added up: different values may be in several."""
+    return not any(isinstance(one.quantity, Different) for one in slot.measurements)
+
+
+def _groups(analysis: Analysis) -> Json:
+    """To how many groups a unit is cut, or by how much it is made less; nothing where it is not."""
+    if is_plain(analysis):
+        return None
+    weights = analysis.weights
+    if weights is None:
+        return analysis.groups_per_unit
+    return [weights.groups, weights.listed, weights.squared, weights.whole]
+
+
+def _threshold(analysis: Analysis) -> Json:
+    """By which count groups are shown, where they are found in the data."""
+    groups = analysis.groups
+    if isinstance(groups, Enumerated):
+        return None
+    counted = analysis.measurements[groups.units].quantity
+    return [type(counted).__name__, groups.least]
+
+
+def _as_written(analysis: Analysis) -> list[Json]:
+    """What decides on ties: which rows of a unit are kept in a join that is cut, and in which order windows see them.
+
+    The columns that are read decide, so these are as they were written, with the names that the statement gives.
+    """
+    plan = analysis.plan
+    below = tuple(nodes(plan.child))
+    if not any(isinstance(one, Window) or _is_cut(one) for one in below):
+        return []
+    read = _Reader(text)
+    return [
+        explain(plan.child),
+        [text(key) for _, key in plan.keys],
+        [read.quantity(one.quantity) for one in analysis.measurements],
+        [read.histogram(one) for one in analysis.histograms],
+    ]
+
+
+def _is_cut(node: Node) -> bool:
+    """Whether some rows of a unit are left out of a join, as both sides may have several."""
+    if not isinstance(node, Join | Mark):
+        return False
+    sides = [one.label for one in node.below]
+    return all(isinstance(one, Protected) and one.rows != 1 for one in sides)
+
+
+def _reader(analysis: Analysis, constants: Mapping[str, str]) -> "_Reader":
+    return _Reader(lambda scalar: normal_text(analysis.plan.child, scalar, constants))
+
+
+class _Reader:
+    """Says what is measured; `text` says expressions."""
+
+    def __init__(self, text: Callable[[Scalar], str]) -> None:
+        self._text = text
+
+    def quantity(self, quantity: Quantity) -> list[Json]:
+        where = self._where(quantity.where)
+        match quantity:
+            case Rows(present):
+                return ["rows", sorted(map(self._text, present)), where]
+            case Units():
+                return ["units", where]
+            case Different(value):
+                return ["different", self._text(value), where]
+            case Total(value, lattice, origin):
+                return ["total", self._text(value), _lattice(lattice), origin.value, where]
+            case Squares(value, lattice, unit):
+                return ["squares", self._text(value), _lattice(lattice), unit, where]
+            case Products(one, lattice, other, other_lattice, unit):
+                both: list[Json] = [self._text(one), _lattice(lattice)]
+                both += [self._text(other), _lattice(other_lattice)]
+                return ["products", *both, unit, where]
+            case _:
+                assert_never(quantity)
+
+    def histogram(self, histogram: Histogram) -> Json:
+        value, where = self._text(histogram.value), self._where(histogram.where)
+        of = str(histogram.value.type)
+        if isinstance(histogram, Binned):
+            buckets = histogram.buckets
+            return ["binned", value, of, _lattice(buckets.lattice), buckets.width, where]
+        return ["listed", value, of, [value_json(one) for one in histogram.values], where]
+
+    def _where(self, where: Scalar | None) -> Json:
+        return None if where is None else self._text(where)
+
+
+def _lattice(lattice: Lattice) -> Json:
+    return [str(lattice.step), lattice.low, lattice.high]
+
+
+def _sought(choice: Choice) -> Json:
+    match choice.sought:
+        case Level(share):
+            return ["level", str(share)]
+        case End() as end:
+            return ["end", end.value]
+        case Limit(of, high):
+            return ["limit", str(of.share), high]
+        case Frequent(place):
+            return ["frequent", place]
+        case _:
+            assert_never(choice.sought)
+
+
+def _digest(*said: Json) -> str:
+    written = json.dumps([_VERSION, *said], ensure_ascii=True, separators=(",", ":"))
+    return sha256(written.encode()).hexdigest()

@@ -1,0 +1,60 @@
+"""The shelf of each trust group: the sheets of this epoch that its members bought, or were given all of.
+
+INVARIANT: what is on the shelf of a group follows from what its members did: sheets of others take no place on it, so
+whether something is found again does not hang on how much others asked.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gateway.release_cache.entry import Sheet
+from gateway.release_cache.index import Shelf
+
+
+@dataclass(slots=True)
+class _Read:
+    shelf: Shelf = field(default_factory=Shelf)
+    upto: int = 0
+    there: set[str] = field(default_factory=set)
+
+
+class GroupShelves:
+    """Not safe among threads by itself. `gives_all` says whether a group was given all of a sheet."""
+
+    def __init__(self, gives_all: Callable[[frozenset[str], Sheet], bool]) -> None:
+        self._gives_all = gives_all
+        self._sheets: dict[str, Sheet] = {}
+        self._moves: list[tuple[str, str]] = []
+        self._groups: dict[frozenset[str], _Read] = {}
+
+    def bought(self, sheet: Sheet, subject: str) -> None:
+        self._sheets[sheet.release] = sheet
+        self._moves.append((subject, sheet.release))
+
+    def told(self, release: str, subject: str) -> None:
+        """Some of it was given to the subject, and perhaps all of it is with the group now."""
+        if release in self._sheets:
+            self._moves.append((subject, release))
+
+    def lost(self, sheet: Sheet) -> None:
+        """There is no content of it, and never will be."""
+        if self._sheets.pop(sheet.release, None) is not None:
+            for group in self._groups.values():
+                group.shelf.take(sheet)
+
+    def clear(self) -> None:
+        """Another epoch begins."""
+        self._sheets, self._moves, self._groups = {}, [], {}
+
+    def of(self, members: frozenset[str]) -> Shelf:
+        """Up to the last event."""
+        group = self._groups.setdefault(members, _Read())
+        for subject, release in self._moves[group.upto :]:
+            sheet = self._sheets.get(release)
+            if subject not in members or sheet is None or release in group.there:
+                continue
+            if self._gives_all(members, sheet):
+                group.there.add(release)
+                group.shelf.put(sheet)
+        group.upto = len(self._moves)
+        return group.shelf

@@ -1,0 +1,296 @@
+"""Which groups of a sheet make up which groups of a question: found axis by axis, never group by group.
+
+The groups of a sheet are its region cut along axes: all combinations of the pieces into which its keys cut each axis.
+So are those of a question. When the region of the question is that of the sheet, cut to some pieces of each axis, and
+no piece lies in two of the question's own, then every group of the question is all combinations of some pieces: sums
+of places in rows of numbers tell which. A region of several boxes may be such a cut box by box.
+
+INVARIANT: what is found is exact. Every group of the question is the disjoint union of the groups that are named for
+it, row by row, as far as rows keep to what is declared; where that cannot be shown, nothing is found.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from math import prod
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from gateway.catalog.values import Value
+from gateway.lru_cache import Remembered
+from gateway.regions.cells import (
+    Cells,
+    Steps,
+    Unlike,
+    everything,
+    intersection,
+    is_empty,
+    minus,
+    union,
+)
+from gateway.regions.region import Box, Region, TooLarge, along
+from gateway.regions.scope import Ground, GroupKey
+from gateway.release_cache.axis_partition import Numbers, Pieces, pieces_of
+
+_MOST_REMEMBERED: Final = 32_000_000
+_FEW_VALUES: Final = 2_000  # more of them take longer to compare than to map
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Places:
+    """`taken` are places in the columns of a sheet, `into` the group of the question that each is a part of.
+
+    `groups` is how many groups the question has; of them the largest is put together of `together`, the smallest
+    of `least`: 0 where a group has no rows, whatever the tables hold.
+    """
+
+    groups: int
+    taken: Numbers
+    into: Numbers
+    together: int
+    least: int
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether every group of the question is one of the sheet."""
+        return self.together == self.least == 1
+
+
+def places_of(there: Ground, wanted: Ground) -> Places | None:
+    """The groups of a sheet's ground that each group of a question's ground is put together of; None where none are.
+
+    Both have listed keys, and equal shapes.
+    """
+    values = sum(len(key.values or ()) for one in (there, wanted) for key in one.keys)
+    if values > _FEW_VALUES:
+        return _found(there, wanted)
+    return _REMEMBERED.get((there, wanted), lambda: _found(there, wanted))
+
+
+def may_have(there: Ground, wanted: Ground) -> bool:
+    """Whether it is worth a closer look: most sheets of a shape are about other rows, which is seen at once."""
+    keyed = {key.axis.name for key in there.keys if key.axis is not None}
+    narrowed = {axis.name for axis in there.region.axes}
+    if not {axis.name for axis in wanted.region.axes} <= keyed | narrowed:
+        return False
+    if len(there.region.boxes) != 1:
+        return bool(there.region.boxes)
+    [box] = there.region.boxes
+    return all(_inside(one, box) for one in wanted.region.boxes)
+
+
+def _inside(one: Box, box: Box) -> bool:
+    for name, cells in box.parts:
+        mine = one.along(name)
+        if mine is None or type(mine) is not type(cells) or not is_empty(minus(mine, cells)):
+            return False
+    return True
+
+
+def _weight(key: tuple[Ground, Ground], found: Places | None) -> int:
+    texts = sum(len(one.shape) + sum(len(each.text) for each in one.keys) for one in key)
+    cells = [part for one in key for box in one.region.boxes for _, part in box.parts]
+    values = sum(len(each.values or ()) for one in key for each in one.keys)
+    named = sum(len(one.ranges) if isinstance(one, Steps) else len(one.values) for one in cells)
+    rows = 0 if found is None else 16 * len(found.taken)
+    return 1_000 + texts + rows + 400 * (values + len(cells) + named)
+
+
+_REMEMBERED: Final[Remembered[tuple[Ground, Ground], Places | None]] = Remembered(
+    _MOST_REMEMBERED, _weight
+)
+
+
+def _found(there: Ground, wanted: Ground) -> Places | None:
+    try:
+        return _Mapping(there, wanted).places()
+    except (TooLarge, Unlike):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """An axis that keys of the sheet cut: its pieces, and where the groups of each begin in a column."""
+
+    pieces: Pieces
+    begins: Numbers
+    key: GroupKey | None  # where it is one alone
+
+
+_Along: TypeAlias = tuple[Numbers, Numbers]
+
+
+class _Mapping:
+    """From the groups of one ground to those of another."""
+
+    def __init__(self, there: Ground, wanted: Ground) -> None:
+        self._there = there
+        self._wanted = wanted
+        self._strides = _strides(wanted)
+        self._groups = prod(_sizes(wanted))
+
+    def places(self) -> Places | None:
+        lines = _lines(self._there)
+        unread = self._unread()
+        if lines is None or unread is None:
+            return None
+        seen = self._seen()
+        if seen.is_nothing:
+            return None
+        found = self._parts((seen,), lines)
+        if found is None and len(seen.boxes) > 1:
+            found = self._parts([Region(seen.axes, (box,)) for box in seen.boxes], lines)
+        if not found:
+            return None
+        each = [_combined([*unread, *one]) for one in found]
+        taken, into = (np.concatenate(side) for side in zip(*each, strict=True))
+        many = np.bincount(into, minlength=self._groups)
+        return Places(self._groups, taken, into, int(many.max()), int(many.min()))
+
+    def _seen(self) -> Region:
+        """The rows that are in a group at all: where a value is not listed they are in none."""
+        region = self._wanted.region
+        for key in self._wanted.keys:
+            pieces = pieces_of(key)
+            if pieces is not None and not pieces.complete:
+                region = region.meet(along(pieces.axis, pieces.whole))
+        return region
+
+    def _unread(self) -> list[_Along] | None:
+        """Keys of which nobody knows where their values lie: both have them, by the same text, or neither."""
+        mine = {key.text: place for place, key in enumerate(self._wanted.keys) if not _read(key)}
+        theirs = {key.text: place for place, key in enumerate(self._there.keys) if not _read(key)}
+        if mine.keys() != theirs.keys():
+            return None
+        strides = _strides(self._there)
+        found = []
+        for text, place in mine.items():
+            own = _values(self._wanted.keys[place])
+            other = {one: at for at, one in enumerate(_values(self._there.keys[theirs[text]]))}
+            both = [(other[one], at) for at, one in enumerate(own) if one in other]
+            taken = np.array([at for at, _ in both], dtype=np.int64) * strides[theirs[text]]
+            found.append((taken, np.array([at for _, at in both]) * self._strides[place]))
+        return found
+
+    def _parts(
+        self, regions: Iterable[Region], lines: Mapping[str, _Line]
+    ) -> list[list[_Along]] | None:
+        """For each region the places along each line; None where one of them is no such cut."""
+        found = []
+        for region in regions:
+            part = self._part(region, lines)
+            if part is None:
+                return None
+            found.append(part)
+        return found
+
+    def _part(self, region: Region, lines: Mapping[str, _Line]) -> list[_Along] | None:
+        cuts = {name: _extent(region, name) for name in lines}
+        inside = {name: line.pieces.meeting(cuts[name]) for name, line in lines.items()}
+        made = self._there.region
+        for name, line in lines.items():
+            made = made.meet(along(line.pieces.axis, line.pieces.among(inside[name])))
+        if not made.same(region):
+            return None
+        found: list[_Along] = []
+        for name, line in lines.items():
+            into = self._into(line, inside[name], cuts[name])
+            if into is None:
+                return None
+            found.append((line.begins[inside[name]], into))
+        start = self._elsewhere(region, lines)
+        return None if start is None else [(np.zeros(1, np.int64), start), *found]
+
+    def _into(self, line: _Line, inside: Numbers, cut: Cells | None) -> Numbers | None:
+        """Into which groups the pieces of a line come."""
+        total = np.zeros(len(inside), dtype=np.int64)
+        for key, stride in zip(self._wanted.keys, self._strides, strict=True):
+            pieces = pieces_of(key)
+            if pieces is None or pieces.axis.name != line.pieces.axis.name:
+                continue
+            if line.key is not None and _alike(line.key, key):
+                found: Numbers | None = inside
+            else:
+                found = pieces.holding(line.pieces, inside, cut)
+            if found is None:
+                return None
+            total += found * stride
+        return total
+
+    def _elsewhere(self, region: Region, lines: Mapping[str, _Line]) -> Numbers | None:
+        """Keys over axes that the sheet does not cut: the region has to be in one value of each."""
+        start = 0
+        for key, stride in zip(self._wanted.keys, self._strides, strict=True):
+            pieces = pieces_of(key)
+            if pieces is None or pieces.axis.name in lines:
+                continue
+            cut = _extent(region, pieces.axis.name)
+            place = pieces.holder(everything(pieces.axis) if cut is None else cut)
+            if place is None:
+                return None
+            start += place * stride
+        return np.array([start], dtype=np.int64)
+
+
+def _lines(there: Ground) -> Mapping[str, _Line] | None:
+    """The axes that are cut, by name. Several keys over one cut it into the pieces where all of them meet."""
+    found: dict[str, _Line] = {}
+    for key, stride in zip(there.keys, _strides(there), strict=True):
+        pieces = pieces_of(key)
+        if pieces is None:
+            continue
+        begins = np.arange(len(pieces.cells), dtype=np.int64) * stride
+        line = _Line(pieces, begins, key)
+        before = found.get(pieces.axis.name)
+        found[pieces.axis.name] = line if before is None else _met(before, line)
+    return found
+
+
+def _met(one: _Line, other: _Line) -> _Line:
+    cells, begins = [], []
+    for mine, start in zip(one.pieces.cells, one.begins.tolist(), strict=True):
+        for at in other.pieces.meeting(mine).tolist():
+            cells.append(intersection(mine, other.pieces.cells[at]))
+            begins.append(start + int(other.begins[at]))
+    return _Line(Pieces(one.pieces.axis, cells), np.array(begins, dtype=np.int64), None)
+
+
+def _combined(several: Sequence[_Along]) -> _Along:
+    """All combinations, one place of each."""
+    taken = into = np.zeros(1, dtype=np.int64)
+    for theirs, mine in several:
+        taken = np.add.outer(taken, theirs).ravel()
+        into = np.add.outer(into, mine).ravel()
+    return taken, into
+
+
+def _extent(region: Region, name: str) -> Cells | None:
+    """How far a region reaches along an axis; None where nothing cuts it there."""
+    parts = [box.along(name) for box in region.boxes]
+    there = [one for one in parts if one is not None]
+    return None if len(there) < len(parts) else reduce(union, there)
+
+
+def _alike(one: GroupKey, other: GroupKey) -> bool:
+    return one.text == other.text and one.values == other.values
+
+
+def _read(key: GroupKey) -> bool:
+    return pieces_of(key) is not None
+
+
+def _values(key: GroupKey) -> tuple[Value | None, ...]:
+    if key.values is None:
+        raise ValueError("groups that nobody has listed")
+    return key.values
+
+
+def _sizes(ground: Ground) -> list[int]:
+    return [len(_values(key)) for key in ground.keys]
+
+
+def _strides(ground: Ground) -> list[int]:
+    """How far the groups of two neighbouring values of each key are from each other."""
+    sizes = _sizes(ground)
+    return [prod(sizes[place + 1 :]) for place in range(len(sizes))]

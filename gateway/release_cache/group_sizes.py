@@ -1,0 +1,99 @@
+"""How many units are in each group of what was bought, as far as one of its slots tells: what the auditor knows of sizes.
+
+A slot is a size only where it counts whole regions: all units, all rows, or the values of a column that is there in
+every row. What a condition in an aggregate counts, `COUNT(CASE …)`, COUNT of a column that may be NULL or with FILTER, is
+about fewer rows than the region, and is no size of it.
+
+INVARIANT: a size is noisy by the deviation that comes with it, and not more than the region has but for that noise.
+`whole` is said only where every unit counts as exactly 1: without keys, or where its keys are the same in all of its
+rows, and where rows are counted, of a unit with one at most.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+from gateway.catalog.types import Family
+from gateway.noise.combined_noise import AnyNoise, variance_of
+from gateway.overlap.history import MOST_UNITS
+from gateway.release_cache.assemble import Errand
+from gateway.release_cache.entry import Content
+from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.sensitivity.group_keys import constant_per_unit
+from gateway.sensitivity.measurement import Origin, Rows, Slot, Total, Units
+
+MOST_COUNTED: Final = 2_000
+"""In how many groups the sizes are kept for the auditor."""
+# no value of these is made NULL at the scan where the source has one
+_ALWAYS_THERE: Final = frozenset({Family.WHOLE, Family.DATE, Family.BOOLEAN})
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Noisy sizes of groups, by a slot of a sheet; `variance` is that of the noise of each."""
+
+    slot: int
+    units: tuple[int, ...]
+    variance: Fraction
+    whole: bool
+
+
+@dataclass(frozen=True, order=True)
+class Counting:
+    """Which slot counts, and by how much one unit moves it at most; the best is the least."""
+
+    from_below: bool
+    slot: int
+    most: int
+
+
+def counting_of(analysis: Analysis) -> Counting | None:
+    """The slot by which the units of each group are counted; None where none does."""
+    once = analysis.weights is None and (not analysis.plan.keys or constant_per_unit(analysis.plan))
+    found = (_counting(place, slot, analysis, once) for place, slot in enumerate(analysis.slots))
+    return min((one for one in found if one is not None), default=None)
+
+
+def _counting(place: int, slot: Slot, analysis: Analysis, once: bool) -> Counting | None:  # noqa: FBT001
+    alone = once and analysis.rows == 1
+    match [one.quantity for one in slot.measurements]:
+        case [Units(None)]:
+            return Counting(not once, place, analysis.whole)
+        case [Rows((), None)]:
+            return Counting(not alone, place, analysis.whole * analysis.rows)
+        case [Total(value, lattice, Origin.LOW, None), Total(other, _, Origin.HIGH, None)]:
+            # each row adds the width of the domain to their sum
+            there = not value.nullable and value.type.family in _ALWAYS_THERE
+            if value != other or not lattice.width or not there:
+                return None
+            return Counting(not alone, place, analysis.whole * analysis.rows * lattice.width)
+        case _:
+            return None
+
+
+def sizes(errand: Errand, content: Content) -> Counts | None:
+    """How many units are in each group, as far as a slot of what was bought tells.
+
+    None where nothing was counted, the groups are too many or were found in the data, or all that there is is noise.
+    """
+    purchase = errand.purchase
+    if purchase is None or not isinstance(purchase.analysis.groups, Enumerated):
+        return None
+    if len(content.keys) > MOST_COUNTED:
+        return None
+    analysis = purchase.analysis
+    counting = counting_of(analysis)
+    if counting is None:
+        return None
+    first = sum(len(slot.measurements) for slot in analysis.slots[: counting.slot])
+    last = first + len(analysis.slots[counting.slot].measurements)
+    summed = map(sum, zip(*content.columns[first:last], strict=True))
+    units = tuple(count // counting.most for count in summed)
+    if max(map(abs, units), default=0) > MOST_UNITS:
+        return None
+    variance = _variance(purchase.noises[first:last]) / counting.most**2
+    return Counts(counting.slot, units, variance, not counting.from_below)
+
+
+def _variance(noises: tuple[AnyNoise, ...]) -> Fraction:
+    return sum(map(variance_of, noises), Fraction(0))

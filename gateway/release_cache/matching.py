@@ -1,0 +1,242 @@
+"""What of a question is in sheets that are there already: slot by slot, choice by choice.
+
+    same       the same rows in the same groups
+    filter     every group of the question is one group of a sheet, which has others besides
+    roll-up    some group of the question is several groups of a sheet put together
+
+INVARIANT: what a match gives estimates exactly what a new measurement would: the same integer of the tables in every
+group of the question, with other noise. So a filter takes plain sheets alone, a roll-up additive ones, and neither
+takes what is measured otherwise, or with a unit bounded otherwise. Groups that were found in the data are given again
+as they were shown, all together, and never for another question.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from math import prod
+from typing import Final
+
+from gateway.budget.account import Currency
+from gateway.noise.combined_noise import AnyNoise, added, variance_of
+from gateway.regions.region import TooLarge
+from gateway.regions.scope import Ground
+from gateway.release_cache.entry import Sheet
+from gateway.release_cache.fingerprints import (
+    adds_up,
+    bounding_of,
+    choice_digest,
+    is_additive,
+    is_plain,
+    slot_digest,
+)
+from gateway.release_cache.group_mapping import Places, may_have, places_of
+from gateway.requests.request import Reused
+from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.sensitivity.choices import Frequent
+
+MOST_TRIED: Final = 64
+"""So many sheets that are not about the very same are looked at closely, the newest first: a count, never a clock."""
+_ORDER: Final = (Reused.SAME, Reused.FILTER, Reused.ROLLUP)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Wanted:
+    """A part of a question, with its digests: those of slots and choices go with the analysis, one by one."""
+
+    analysis: Analysis
+    ground: Ground
+    currency: Currency
+    slots: tuple[str, ...]
+    choices: tuple[str, ...]
+    bounding: str
+    plain: bool
+    additive: bool
+    listed: bool
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Match:
+    """A slot or a choice of a sheet, at `place`, and how it answers. `places` of None: its groups are given as they are.
+
+    `noises` are those of the answer, of the group that has most; a choice has none. `variance` is the noise's where one
+    unit moves the answer by 1; of a choice the square of its scale.
+    """
+
+    sheet: Sheet
+    place: int
+    how: Reused
+    places: Places | None
+    noises: tuple[AnyNoise, ...]
+    variance: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """All there are for each slot and each choice, the best first."""
+
+    slots: tuple[tuple[Match, ...], ...]
+    choices: tuple[tuple[Match, ...], ...]
+
+
+def wanted_of(
+    analysis: Analysis,
+    ground: Ground,
+    *,
+    currency: Currency,
+    declarations: str,
+    constants: Mapping[str, str],
+) -> Wanted:
+    """`ground` is that of the analysis' plan, `declarations` tells those of the tables."""
+    return Wanted(
+        analysis,
+        ground,
+        currency,
+        tuple(slot_digest(analysis, one, constants) for one in analysis.slots),
+        tuple(choice_digest(analysis, one, constants) for one in analysis.choices),
+        bounding_of(analysis, currency, declarations),
+        is_plain(analysis),
+        is_additive(analysis),
+        isinstance(analysis.groups, Enumerated),
+    )
+
+
+def matches(wanted: Wanted, sheets: Iterable[Sheet]) -> Matches:
+    """What answers: the same before a filter before a roll-up, then what has less noise, then what is newer.
+
+    `sheets` are those of the ground's shape that are not too old, the newest first.
+    """
+    finding = _Finding(wanted)
+    others = []
+    for sheet in sheets:
+        if sheet.ground.shape != wanted.ground.shape or sheet.bounding != wanted.bounding:
+            continue
+        if finding.may_help(sheet) and not finding.try_same(sheet) and finding.may_cut(sheet):
+            others.append(sheet)
+    helpful = (one for one in others if may_have(one.ground, wanted.ground))
+    for sheet in islice(helpful, MOST_TRIED):
+        finding.try_others(sheet)
+    return finding.found()
+
+
+def frequent_together(analysis: Analysis) -> tuple[tuple[int, ...], ...]:
+    """The places of choices that are drawn one after the other, each among what those before it have left."""
+    found: dict[object, list[int]] = {}
+    for place, one in enumerate(analysis.choices):
+        if isinstance(one.sought, Frequent):
+            found.setdefault(one.histogram, []).append(place)
+    return tuple(map(tuple, found.values()))
+
+
+class _Finding:
+    """Collects matches sheet by sheet."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._slots: list[list[Match]] = [[] for _ in wanted.slots]
+        self._choices: list[list[Match]] = [[] for _ in wanted.choices]
+        self._together = frequent_together(wanted.analysis)
+        self._asked = frozenset((*wanted.slots, *wanted.choices))
+
+    def found(self) -> Matches:
+        return Matches(tuple(map(_ranked, self._slots)), tuple(map(_ranked, self._choices)))
+
+    def try_same(self, sheet: Sheet) -> bool:
+        """Whether the sheet is about the very same groups: what it has of the question is noted then."""
+        if sheet.listed != self._wanted.listed or not has_same_groups(
+            sheet.ground, self._wanted.ground
+        ):
+            return False
+        if self._wanted.listed or self._asked <= _digests(sheet):
+            self._note(sheet, Reused.SAME, None)
+        return True
+
+    def may_help(self, sheet: Sheet) -> bool:
+        """Whether anything of the question is measured there."""
+        asked = self._asked
+        return any(one.digest in asked for one in sheet.slots) or any(
+            one.digest in asked for one in sheet.choices
+        )
+
+    def may_cut(self, sheet: Sheet) -> bool:
+        """Whether groups of the sheet mean the same to other questions."""
+        return all(one.plain and one.listed for one in (self._wanted, sheet))
+
+    def try_others(self, sheet: Sheet) -> None:
+        places = places_of(sheet.ground, self._wanted.ground)
+        if places is None or not places.together:
+            return
+        if places.together > 1:
+            if sheet.additive:
+                self._note(sheet, Reused.ROLLUP, places)
+            return
+        whole = len(places.taken) == _groups(sheet.ground) and places.one_by_one
+        self._note(sheet, Reused.SAME if whole else Reused.FILTER, places)
+
+    def _note(self, sheet: Sheet, how: Reused, places: Places | None) -> None:
+        there = {one.digest: place for place, one in enumerate(sheet.slots)}
+        together = 1 if places is None else places.together
+        slots = zip(self._wanted.slots, self._wanted.analysis.slots, self._slots, strict=True)
+        for digest, slot, found in slots:
+            place = there.get(digest)
+            if place is None or (together > 1 and not adds_up(slot)):
+                continue
+            noises = tuple(added(one, together) for one in sheet.slots[place].noises)
+            variance = max(map(variance_of, noises)) / slot.most**2
+            found.append(Match(sheet, place, how, places, noises, variance))
+        if places is None or places.one_by_one:
+            self._note_choices(sheet, how, places)
+
+    def _note_choices(self, sheet: Sheet, how: Reused, places: Places | None) -> None:
+        there = {one.digest: place for place, one in enumerate(sheet.choices)}
+        digests = self._wanted.choices
+        # the second of what is most frequent is nothing without the first
+        apart = {
+            place
+            for several in self._together
+            if not all(digests[one] in there for one in several)
+            for place in several
+        }
+        for at, (digest, choice) in enumerate(
+            zip(digests, self._wanted.analysis.choices, strict=True)
+        ):
+            place = there.get(digest)
+            if place is None or at in apart:
+                continue
+            variance = (sheet.choices[place].selection.scale / choice.spread) ** 2
+            self._choices[at].append(Match(sheet, place, how, places, (), variance))
+
+
+def _ranked(found: list[Match]) -> tuple[Match, ...]:
+    found.sort(key=lambda one: one.sheet.release)
+    found.sort(key=lambda one: one.sheet.at, reverse=True)
+    found.sort(key=lambda one: (_ORDER.index(one.how), one.variance))
+    return tuple(found)
+
+
+def _digests(sheet: Sheet) -> frozenset[str]:
+    return frozenset([*(one.digest for one in sheet.slots), *(one.digest for one in sheet.choices)])
+
+
+def has_same_groups(there: Ground, wanted: Ground) -> bool:
+    """Whether both have the same groups in the same order. Of equal declarations, regions that are equal name equal axes."""
+    mine, own = there.keys, wanted.keys
+    if len(mine) != len(own) or _axes(there) != _axes(wanted):
+        return False
+    if any(
+        one.text != other.text or one.values != other.values
+        for one, other in zip(mine, own, strict=True)
+    ):
+        return False
+    try:
+        return there.region.same(wanted.region)
+    except TooLarge:
+        return False
+
+
+def _axes(ground: Ground) -> list[str]:
+    return [one.name for one in ground.region.axes]
+
+
+def _groups(ground: Ground) -> int:
+    return prod(len(key.values or ()) for key in ground.keys)

@@ -1,0 +1,155 @@
+"""From a plan and what it costs to the errands: with the noise of what is bought, and of what it becomes with the rest.
+
+INVARIANT: the noise of what is bought costs what is charged, and nothing is drawn here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from itertools import islice
+
+from gateway.noise.allocation import Priced, Shares
+from gateway.noise.combined_noise import AnyNoise, combined
+from gateway.noise.drawn_choices import Bought
+from gateway.pricing.price import Sold, Spending, by_release, delta_of_each, price_of, purchases
+from gateway.release_cache.assemble import Errand, ErrandRelease
+from gateway.release_cache.entry import KeptChoice, KeptSlot, Sheet
+from gateway.release_cache.matching import Match
+from gateway.release_cache.reuse_planner import Planned, PlannedPart
+from gateway.sensitivity.analysis import Thresholded
+from gateway.sensitivity.choices import Choice
+from gateway.units import Epsilon
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """By which question, when and in which epoch something is bought; `touched` are the cells it is confined to."""
+
+    query_id: str
+    at: datetime
+    epoch: int
+    touched: tuple[str, ...] | None = None
+
+
+def ordered(
+    serving: Sold, spending: Spending, plan: Planned, cost: Fraction, ordering: Ordering
+) -> tuple[ErrandRelease, ...]:
+    """What there is to do, release by release; `cost` is what is bought of the plan, in the ledger's currency."""
+    bought = purchases(serving, spending, plan.shares, cost)
+    whole = plan.bought
+    errands = []
+    for part, purchase in zip(plan.parts, bought, strict=True):
+        costs = part.shares.part(cost / whole) if whole else part.shares
+        made = _Making(part, purchase, costs)
+        sheet = None
+        if purchase is not None:
+            delta = delta_of_each(serving, spending) if _is_hidden(part) else Fraction(0)
+            sheet = made.sheet(ordering, price_of(serving, spending.request), delta)
+        errands.append(
+            Errand(part.name, made.whole, purchase, costs, part.slots, part.choices, sheet)
+        )
+    waiting = iter(errands)
+    return tuple(
+        ErrandRelease(priced, tuple(next(waiting) for _ in priced.parts))
+        for priced in by_release(spending, [one.whole for one in errands])
+    )
+
+
+def _is_hidden(part: PlannedPart) -> bool:
+    return isinstance(part.analysis.groups, Thresholded)
+
+
+class _Making:
+    """One part: its noises, from those that are bought and those that are there."""
+
+    def __init__(self, part: PlannedPart, purchase: Priced | None, costs: Shares) -> None:
+        self._part = part
+        self._costs = costs
+        self._purchase = purchase
+        noises = iter(() if purchase is None else purchase.noises)
+        self._slots = [
+            _together(len(slot.measurements), match, noises if cost is not None else iter(()))
+            for slot, match, cost in zip(part.analysis.slots, part.slots, costs.slots, strict=True)
+        ]
+        bought = iter(() if purchase is None else purchase.choices)
+        self._choices = [
+            _chosen(choice, match) if match is not None else next(bought)
+            for choice, match in zip(part.analysis.choices, part.choices, strict=True)
+        ]
+
+    @property
+    def whole(self) -> Priced:
+        shown_from = None if self._purchase is None else self._purchase.shown_from
+        noises = tuple(noise for slot in self._slots for noise in slot)
+        return Priced(self._part.analysis, noises, shown_from, tuple(self._choices))
+
+    def sheet(self, ordering: Ordering, price: Epsilon, delta: Fraction) -> Sheet:
+        """What is written down of the purchase."""
+        wanted, costs = self._part.wanted, self._costs
+        slots = [
+            KeptSlot(digest, noises, cost + _before(match), slot.most)
+            for digest, slot, noises, cost, match in zip(
+                wanted.slots,
+                wanted.analysis.slots,
+                self._slots,
+                costs.slots,
+                self._part.slots,
+                strict=True,
+            )
+            if cost is not None
+        ]
+        choices = [
+            KeptChoice(digest, one.selection, cost)
+            for digest, one, cost in zip(wanted.choices, self._choices, costs.choices, strict=True)
+            if cost is not None
+        ]
+        return Sheet(
+            release=self._part.name,
+            query_id=ordering.query_id,
+            at=ordering.at,
+            epoch=ordering.epoch,
+            ground=wanted.ground,
+            bounding=wanted.bounding,
+            additive=wanted.additive,
+            plain=wanted.plain,
+            listed=wanted.listed,
+            slots=tuple(slots),
+            choices=tuple(choices),
+            asked_at=price,
+            delta=delta,
+            touched=self._touched(ordering),
+            asides=self._part.asides,
+        )
+
+    def _touched(self, ordering: Ordering) -> tuple[str, ...] | None:
+        """INVARIANT: whoever is told of it later gives for all that went into it where that was charged.
+
+        What is topped up may have been charged in other cells than what is bought now: then it counts for everybody.
+        """
+        before = {
+            match.sheet.touched
+            for match, cost in zip(self._part.slots, self._costs.slots, strict=True)
+            if match is not None and cost is not None
+        }
+        return ordering.touched if before <= {ordering.touched} else None
+
+
+def _together(width: int, match: Match | None, bought: Iterator[AnyNoise]) -> tuple[AnyNoise, ...]:
+    """Of one slot: what is there, what is bought, or both in one."""
+    new = list(islice(bought, width))
+    if match is None:
+        return tuple(new)
+    if not new:
+        return match.noises
+    return tuple(combined((), old, (), one)[1] for old, one in zip(match.noises, new, strict=True))
+
+
+def _chosen(choice: Choice, match: Match) -> Bought:
+    """A choice that was bought before, as it is."""
+    return Bought(choice, match.sheet.choices[match.place].selection)
+
+
+def _before(match: Match | None) -> Fraction:
+    """What was given for a slot that is topped up."""
+    return Fraction(0) if match is None else match.sheet.slots[match.place].cost

@@ -1,0 +1,264 @@
+"""What of a question is bought, and what is there already: before anything is audited or charged.
+
+Each slot and each choice of each part of its releases is looked up among the sheets of earlier releases. What is found
+and good enough is taken from there; what is found and too noisy is topped up; the rest is bought.
+
+INVARIANT: a plan depends on the question, the policy and the log of what was asked and answered. The position of the
+log is part of it, and it is charged only while that is still the last one.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from fractions import Fraction
+from itertools import count
+
+from gateway.budget.account import Currency
+from gateway.catalog.tables import Dataset
+from gateway.engines.staged_rows import StagedRows
+from gateway.noise.allocation import Shares, slots_of
+from gateway.pricing.price import Spending
+from gateway.regions.declarations import declarations
+from gateway.regions.scope import Ground, asides_of, ground_of
+from gateway.release_cache.cache import Book
+from gateway.release_cache.decision import Asked, TopUp, Use, Verdict, decided
+from gateway.release_cache.entry import Sheet
+from gateway.release_cache.input_ids import Constants
+from gateway.release_cache.matching import Match, Wanted, wanted_of
+from gateway.requests.request import Reused
+from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.units import Epsilon
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What a question is planned in.
+
+    `cost` is what the whole statement would take at `price`, in the ledger's currency; `default` is the default price
+    where none was asked for, and None where one was. Nothing that was bought before `since` is taken, and what was
+    bought before `awaited_since` is not waited for. `own`: only what the subject was given before is taken. `members`:
+    only what these were given is taken; None: what anybody was.
+    """
+
+    book: Book
+    dataset: Dataset
+    subject: str
+    currency: Currency
+    price: Epsilon
+    cost: Fraction
+    default: Epsilon | None
+    fresh: bool
+    since: datetime
+    awaited_since: datetime
+    query_id: str
+    constants: Constants
+    own: bool = False
+    members: frozenset[str] | None = None
+
+    def may_take(self, sheet: Sheet) -> bool:
+        """Whether it is the subject's own already, or costs no more than was offered: everybody pays what it took."""
+        if not self.own and sheet.cost <= self.cost:
+            return True
+        slots, choices = range(len(sheet.slots)), range(len(sheet.choices))
+        return self.book.knows(frozenset({self.subject}), sheet.release, slots, choices)
+
+
+@dataclass(frozen=True)
+class PlannedPart:
+    """A part of a release: `shares` of the price of the statement are bought of it, the rest is taken.
+
+    A slot with both is topped up. `asides` are what single aggregates are about that look at other rows, and what the
+    part is about once constants of the text are in it. `compared` is what the auditor holds against earlier questions.
+    """
+
+    name: str
+    wanted: Wanted
+    asides: tuple[Ground, ...]
+    compared: tuple[Ground, ...]
+    shares: Shares
+    slots: tuple[Match | None, ...]
+    choices: tuple[Match | None, ...]
+
+    @property
+    def analysis(self) -> Analysis:
+        return self.wanted.analysis
+
+    @property
+    def ground(self) -> Ground:
+        return self.wanted.ground
+
+    def with_constants(
+        self, names: Mapping[str, str], there: Mapping[str, StagedRows]
+    ) -> tuple[Ground, ...]:
+        """What the auditor holds against earlier questions now that these constants are there; nothing new: none."""
+        analysis = self.analysis
+        listed = analysis.groups if isinstance(analysis.groups, Enumerated) else None
+        ground = ground_of(analysis.plan, listed, names, there)
+        if ground in self.compared:
+            return ()
+        return (ground, *asides_of(analysis.plan, ground, names, there))
+
+    @property
+    def taken(self) -> Iterator[Match]:
+        return (one for one in (*self.slots, *self.choices) if one is not None)
+
+    @property
+    def tells(self) -> str:
+        """What tells its content: where each slot and choice is found, or will be found when it was bought."""
+        return repr(
+            [
+                *self._found(self.slots, self.shares.slots),
+                *self._found(self.choices, self.shares.choices),
+            ]
+        )
+
+    def _found(
+        self, taken: Sequence[Match | None], shares: Sequence[Fraction | None]
+    ) -> Iterator[tuple[str, int, str]]:
+        bought = count()
+        for match, share in zip(taken, shares, strict=True):
+            if share is not None:
+                yield self.name, next(bought), Reused.SAME.value
+            elif match is not None:
+                yield match.sheet.release, match.place, match.how.value
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The parts of all releases, in order. `awaited`: some of what is bought is about to be given to somebody else."""
+
+    parts: tuple[PlannedPart, ...]
+    awaited: bool = False
+
+    @property
+    def shares(self) -> tuple[Shares, ...]:
+        return tuple(one.shares for one in self.parts)
+
+    @property
+    def bought(self) -> Fraction:
+        """How much of the price of the statement."""
+        return sum((one.cost for one in self.shares), Fraction(0))
+
+    @property
+    def topped_up(self) -> Fraction:
+        """How much of the price goes into what is there already."""
+        return sum(
+            (
+                share
+                for part in self.parts
+                for match, share in zip(part.slots, part.shares.slots, strict=True)
+                if match is not None and share is not None
+            ),
+            Fraction(0),
+        )
+
+    @property
+    def reused(self) -> Reused | None:
+        """How all of it was there; None where some of it was not, or nothing is measured."""
+        ways = {match.how for part in self.parts for match in part.taken}
+        if self.bought or not ways:
+            return None
+        return max(ways, key=list(Reused).index)
+
+    @property
+    def partly(self) -> bool:
+        """Whether some of it was there, and some not."""
+        return bool(self.bought) and any(True for part in self.parts for _ in part.taken)
+
+
+def planned(spending: Spending, around: Circumstances) -> Planned:
+    """What of the statement is bought; everything, where nothing may be taken."""
+    return _Planning(around, Fraction(1, max(slots_of(spending.analyses), 1))).all(spending)
+
+
+@dataclass
+class _Planning:
+    """Goes through the parts in the order in which they run, for what a part is about may hang on those before it.
+
+    `share` is that of each slot and choice.
+    """
+
+    around: Circumstances
+    share: Fraction
+    awaited: bool = False
+    parts: list[PlannedPart] = field(default_factory=list)
+
+    def all(self, spending: Spending) -> Planned:
+        constants = self.around.constants
+        for place, release in enumerate(spending.releases):
+            content = constants.before(place)
+            first = len(self.parts)
+            for number, analysis in enumerate(release.parts, 1):
+                groups = analysis.groups
+                listed = groups if isinstance(groups, Enumerated) else None
+                ground = ground_of(analysis.plan, listed, content)
+                asides = asides_of(analysis.plan, ground, content)
+                compared = (ground, *asides)
+                folded = ground_of(analysis.plan, listed, content, spending.known)
+                if folded != ground:
+                    # for the auditor alone: how often a row is joined with a constant is not in it
+                    beside = asides_of(analysis.plan, folded, content, spending.known)
+                    asides = compared = (folded, *beside)
+                wanted = wanted_of(
+                    analysis,
+                    ground,
+                    currency=self.around.currency,
+                    declarations=declarations(analysis.plan, self.around.dataset),
+                    constants=content,
+                )
+                name = f"{self.around.query_id}.r{place + 1}.{number}"
+                part = self._part(name, wanted, asides)
+                self.parts.append(replace(part, compared=compared))
+            constants.told(place, repr([one.tells for one in self.parts[first:]]))
+        return Planned(tuple(self.parts), self.awaited)
+
+    def _part(self, name: str, wanted: Wanted, asides: tuple[Ground, ...]) -> PlannedPart:
+        around = self.around
+        sheets: Sequence[Sheet] = ()
+        if not around.fresh:
+            sheets = around.book.helpful(
+                wanted.ground,
+                since=around.since,
+                awaited_since=around.awaited_since,
+                members=around.members,
+            )
+        affordable = [one for one in sheets if around.may_take(one)]
+        awaited = [one for one in affordable if around.book.pending(one.release)]
+        there = [one for one in affordable if one not in awaited] if awaited else affordable
+        part = self._decided(name, wanted, asides, there)
+        if awaited and part.shares.cost:
+            # somebody buys it at this moment: it is waited for, and not bought twice
+            with_it = self._decided(name, wanted, asides, affordable)
+            self.awaited |= with_it.shares.cost < part.shares.cost
+        return part
+
+    def _decided(
+        self,
+        name: str,
+        wanted: Wanted,
+        asides: tuple[Ground, ...],
+        sheets: Sequence[Sheet],
+    ) -> PlannedPart:
+        asked = Asked(self.share * self.around.cost, self.around.default)
+        found = decided(wanted, sheets, asked)
+        slots = [self._way(one) for one in found.slots]
+        choices = [self._way(one) for one in found.choices]
+        return PlannedPart(
+            name,
+            wanted,
+            asides,
+            (wanted.ground, *asides),
+            Shares(tuple(share for _, share in slots), tuple(share for _, share in choices)),
+            tuple(match for match, _ in slots),
+            tuple(match for match, _ in choices),
+        )
+
+    def _way(self, verdict: Verdict) -> tuple[Match | None, Fraction | None]:
+        """What is taken, and which share of the price is bought."""
+        match verdict:
+            case Use(found):
+                return found, None
+            case TopUp(found, cost):
+                return found, cost / self.around.cost
+            case _:
+                return None, self.share

@@ -1,0 +1,282 @@
+"""Sheets and contents as the state keeps them: JSON, exact, nothing in it that could be run.
+
+INVARIANT: what is read is equal to what was written, in every type; anything else is refused, and nothing is guessed.
+"""
+
+import json
+import re
+import zlib
+from base64 import b64decode, b64encode
+from binascii import Error as NoBase64
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Final, cast
+
+from gateway.catalog.values import Value
+from gateway.noise.drawn_choices import Span
+from gateway.noise.json import Json as NoiseJson
+from gateway.noise.json import noise_json, noise_of_json
+from gateway.noise.selection import Choice as Selecting
+from gateway.noise.selection import PureSelection, Selection
+from gateway.regions.json import Json, value_json, value_of_json
+from gateway.regions.scope import ground_json, ground_of_json
+from gateway.release_cache.entry import Content, KeptChoice, KeptSlot, Key, Sheet
+from gateway.units import Epsilon, UnitError
+
+_VERSION: Final = 1
+_RATIO: Final = re.compile(r"-?[0-9]+/[1-9][0-9]*")
+_MOST_BYTES: Final = 256_000_000  # more than any content has
+_SHEET: Final = frozenset(
+    {"v", "release", "query", "at", "epoch", "ground", "bounding", "additive", "plain", "listed"}
+    | {"slots", "choices", "asked_at", "delta", "touched", "asides"}
+)
+_CONTENT: Final = frozenset({"v", "groups", "keys", "columns", "chosen", "spans"})
+
+
+class NotKept(ValueError):
+    """Something else than was written: of another version, or none of ours at all."""
+
+
+def sheet_json(sheet: Sheet) -> Json:
+    """What `sheet_of_json` reads."""
+    return {
+        "v": _VERSION,
+        "release": sheet.release,
+        "query": sheet.query_id,
+        "at": sheet.at.astimezone(UTC).isoformat(),
+        "epoch": sheet.epoch,
+        "ground": ground_json(sheet.ground),
+        "bounding": sheet.bounding,
+        "additive": sheet.additive,
+        "plain": sheet.plain,
+        "listed": sheet.listed,
+        "slots": [_slot_json(one) for one in sheet.slots],
+        "choices": [_choice_json(one) for one in sheet.choices],
+        "asked_at": sheet.asked_at.ratio,
+        "delta": ratio_text(sheet.delta),
+        "touched": None if sheet.touched is None else list(sheet.touched),
+        "asides": [ground_json(one) for one in sheet.asides],
+    }
+
+
+def sheet_of_json(said: Json) -> Sheet:
+    there = _object(said, _SHEET)
+    return Sheet(
+        release=_text(there["release"]),
+        query_id=_text(there["query"]),
+        at=_moment(there["at"]),
+        epoch=_whole(there["epoch"]),
+        ground=ground_of_json(there["ground"]),
+        bounding=_text(there["bounding"]),
+        additive=_truth(there["additive"]),
+        plain=_truth(there["plain"]),
+        listed=_truth(there["listed"]),
+        slots=tuple(map(_slot, _list(there["slots"]))),
+        choices=tuple(map(_choice, _list(there["choices"]))),
+        asked_at=_price(there["asked_at"]),
+        delta=ratio_of(there["delta"]),
+        touched=_touched(there["touched"]),
+        asides=tuple(map(ground_of_json, _list(there["asides"]))),
+    )
+
+
+def content_text(content: Content) -> str:
+    """What `content_of_text` reads: keys column by column, all of it packed."""
+    columns: list[Json] = [list(one) for one in content.columns]
+    said: Json = {
+        "v": _VERSION,
+        "groups": len(content.keys),
+        "keys": [_values_json(column) for column in zip(*content.keys, strict=True)],
+        "columns": columns,
+        "chosen": [_values_json(column) for column in content.chosen],
+        "spans": [[_span_json(one) for one in column] for column in content.spans],
+    }
+    written = json.dumps(said, ensure_ascii=True, separators=(",", ":"))
+    return b64encode(zlib.compress(written.encode(), level=6)).decode()
+
+
+def content_of_text(text: str) -> Content:
+    there = _object(_unpacked(text), _CONTENT)
+    groups = _whole(there["groups"])
+    keys = [_values(one, groups) for one in _list(there["keys"])]
+    return Content(
+        _rows(keys, groups),
+        tuple(_integers(one, groups) for one in _list(there["columns"])),
+        tuple(_present(_values(one, groups)) for one in _list(there["chosen"])),
+        tuple(_spans(one, groups) for one in _list(there["spans"])),
+    )
+
+
+def _unpacked(text: str) -> Json:
+    try:
+        unpacking = zlib.decompressobj()
+        written = unpacking.decompress(b64decode(text, validate=True), _MOST_BYTES)
+        if not unpacking.eof or unpacking.unused_data:
+            raise NotKept("a content that does not end where it should")
+        said: Json = json.loads(written)
+    except (NoBase64, zlib.error, ValueError) as unfit:
+        raise NotKept("no content of a sheet") from unfit
+    return said
+
+
+def _slot_json(slot: KeptSlot) -> Json:
+    return {
+        "digest": slot.digest,
+        "noises": [noise_json(one) for one in slot.noises],
+        "cost": ratio_text(slot.cost),
+        "most": slot.most,
+    }
+
+
+def _slot(said: Json) -> KeptSlot:
+    there = _object(said, frozenset({"digest", "noises", "cost", "most"}))
+    noises = tuple(noise_of_json(cast("NoiseJson", one)) for one in _list(there["noises"]))
+    most = _whole(there["most"])
+    if not noises or most < 1:
+        raise NotKept("a slot in which nothing is measured")
+    return KeptSlot(_text(there["digest"]), noises, ratio_of(there["cost"]), most)
+
+
+def _choice_json(choice: KeptChoice) -> Json:
+    kind = "pure" if isinstance(choice.selection, PureSelection) else "exponential"
+    scale = ratio_text(choice.selection.scale)
+    return {"digest": choice.digest, kind: scale, "cost": ratio_text(choice.cost)}
+
+
+def _choice(said: Json) -> KeptChoice:
+    if not isinstance(said, dict):
+        raise NotKept("no choice")
+    kind = "pure" if "pure" in said else "exponential"
+    there = _object(said, frozenset({"digest", kind, "cost"}))
+    scale = ratio_of(there[kind])
+    if scale <= 0:
+        raise NotKept("no scale of a choice")
+    selection: Selecting = PureSelection(scale) if kind == "pure" else Selection(scale)
+    return KeptChoice(_text(there["digest"]), selection, ratio_of(there["cost"]))
+
+
+def _object(said: Json, names: frozenset[str]) -> dict[str, Json]:
+    if not isinstance(said, dict) or said.keys() != names:
+        raise NotKept("something else than is kept of a sheet")
+    if "v" in names and said["v"] != _VERSION:
+        raise NotKept("a sheet of another version")
+    return said
+
+
+def _list(said: Json) -> list[Json]:
+    if not isinstance(said, list):
+        raise NotKept("no list")
+    return said
+
+
+def _text(said: Json) -> str:
+    if not isinstance(said, str):
+        raise NotKept("no text")
+    return said
+
+
+def _whole(said: Json) -> int:
+    if isinstance(said, bool) or not isinstance(said, int) or said < 0:
+        raise NotKept("no count")
+    return said
+
+
+def _truth(said: Json) -> bool:
+    if not isinstance(said, bool):
+        raise NotKept("neither true nor false")
+    return said
+
+
+def _moment(said: Json) -> datetime:
+    try:
+        found = datetime.fromisoformat(_text(said))
+    except ValueError as unfit:
+        raise NotKept("no moment") from unfit
+    if found.tzinfo is None:
+        raise NotKept("a moment without a zone")
+    return found.astimezone(UTC)
+
+
+def _price(said: Json) -> Epsilon:
+    try:
+        return Epsilon.from_ratio(_text(said))
+    except UnitError as unfit:
+        raise NotKept("no price") from unfit
+
+
+def _touched(said: Json) -> tuple[str, ...] | None:
+    return None if said is None else tuple(map(_text, _list(said)))
+
+
+def _rows(columns: Sequence[Sequence[Value | None]], groups: int) -> tuple[Key, ...]:
+    if not columns:  # one group without keys, or none that was shown
+        return ((),) * groups
+    return tuple(zip(*columns, strict=True))
+
+
+def _values_json(column: Sequence[Value | None]) -> Json:
+    """Each different value once, and where it is: keys come again and again."""
+    places: dict[tuple[type, Value | None], int] = {}  # a truth and a number may be equal
+    at: list[Json] = [places.setdefault((type(one), one), len(places)) for one in column]
+    return {"values": [value_json(one) for _, one in places], "at": at}
+
+
+def _values(said: Json, groups: int) -> tuple[Value | None, ...]:
+    there = _object(said, frozenset({"values", "at"}))
+    try:
+        values = list(map(value_of_json, _list(there["values"])))
+    except (ValueError, ZeroDivisionError) as unfit:
+        raise NotKept("no values of a column") from unfit
+    places = _integers(there["at"], groups)
+    if places and not 0 <= min(places) <= max(places) < len(values):
+        raise NotKept("a value that is not there")
+    return tuple(values[at] for at in places)
+
+
+def _present(values: tuple[Value | None, ...]) -> tuple[Value, ...]:
+    found = tuple(one for one in values if one is not None)
+    if len(found) < len(values):
+        raise NotKept("nothing was chosen")
+    return found
+
+
+def _integers(said: Json, groups: int) -> tuple[int, ...]:
+    column = _counted(said, groups)
+    if not set(map(type, column)) <= {int}:
+        raise NotKept("no whole numbers")
+    return tuple(one for one in column if isinstance(one, int))
+
+
+def _spans(said: Json, groups: int) -> tuple[Span, ...]:
+    return tuple(map(_span, _counted(said, groups))) if said else ()
+
+
+def _counted(said: Json, groups: int) -> list[Json]:
+    column = _list(said)
+    if len(column) != groups:
+        raise NotKept("another number of groups")
+    return column
+
+
+def _span_json(span: Span) -> Json:
+    low, high = span
+    return [ratio_text(low), ratio_text(high)]
+
+
+def _span(said: Json) -> tuple[Fraction, Fraction]:
+    match said:
+        case [low, high]:
+            return ratio_of(low), ratio_of(high)
+        case _:
+            raise NotKept("no span")
+
+
+def ratio_text(value: Fraction) -> str:
+    return f"{value.numerator}/{value.denominator}"
+
+
+def ratio_of(said: Json) -> Fraction:
+    if not isinstance(said, str) or not _RATIO.fullmatch(said):
+        raise NotKept("no ratio of whole numbers")
+    return Fraction(said)

@@ -1,0 +1,1 @@
+"""What enters and what leaves."""

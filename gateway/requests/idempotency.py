@@ -1,0 +1,190 @@
+"""Answers that a client may ask for again by its Idempotency-Key: released, paid for, and handed out as they were.
+
+They are written to the state before they leave, so another process has them too, and this one after a restart,
+for a day. The largest are held in memory alone.
+
+INVARIANT: noise is never drawn twice for one price: a key whose answer is not found any more is refused.
+"""
+
+import json
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from fractions import Fraction
+from itertools import islice
+from threading import Lock
+from typing import Any, Final
+
+from sqlalchemy import Connection, Engine, func, select, text
+from sqlalchemy.dialects.postgresql import insert
+
+from gateway.auth.lookup import reading_state
+from gateway.budget.account import ratio
+from gateway.columnar.intervals import EndsRows
+from gateway.columnar.texts import Rows
+from gateway.errors import BackendUnavailable, Code
+from gateway.events import Emit, StateForged, silent
+from gateway.requests.request import Answer, AnswerColumn, Reused
+from gateway.state.tables import FORGET, kept_answers, trail_records
+from gateway.trail.record import Kind
+from gateway.trail.seal import Seal, holds
+from gateway.units import Delta, Epsilon
+
+LONGEST_TEXT: Final = 2_000_000
+_MOST_ANSWERS: Final = 1_000
+_MOST_CELLS: Final = 2_000_000
+_BYTES_OF_A_CELL: Final = 64
+_ROWS_AT_ONCE: Final = 2_048
+_FORGOTTEN_AT_ONCE: Final = 10
+_FORGET: Final = text(f"SELECT {FORGET}({_FORGOTTEN_AT_ONCE})")
+_ENDS: Final = (Kind.ANSWERED, Kind.REUSED, Kind.REFUSED, Kind.FAILED)
+
+
+class Kept:
+    """The newest answers in memory, and those of a day in the state, by the numbers of their questions."""
+
+    def __init__(
+        self, state: Engine | None = None, seal: Seal | None = None, emit: Emit = silent
+    ) -> None:
+        if state is not None and seal is None:
+            raise ValueError("answers in the state are sealed")
+        self._state = state
+        self._seal = seal
+        self._emit = emit
+        self._lock = Lock()
+        self._answers: OrderedDict[str, tuple[str, Answer]] = OrderedDict()
+        self._cells = 0
+
+    def keep(self, answer: Answer, subject: str) -> None:
+        """Hold on to an answer that was charged to a subject; when this returns it is durable, unless it is large."""
+        self._hold(answer, subject)
+        if self._state is None or self._seal is None:
+            return
+        written = _short_text(answer)
+        if written is None:
+            return
+        mac = self._seal.answer(answer.query_id, subject, written)
+        row = insert(kept_answers).values(
+            query_id=answer.query_id, at=func.now(), answer=written, mac=mac
+        )
+        with _reached(self._state) as connection, connection.begin():
+            connection.execute(row.on_conflict_do_nothing())
+            # each that comes takes some that are a day old away: there is no other time when they would go
+            connection.execute(_FORGET)
+
+    def find(self, query_id: str, subject: str) -> Answer | None:
+        """The answer to a question of this subject; refused where it is not as it was written, or somebody else's."""
+        with self._lock:
+            whose, known = self._answers.get(query_id, (subject, None))
+        if known is not None:
+            if whose != subject:
+                raise self._forged(query_id)
+            return known
+        if self._state is None or self._seal is None:
+            return None
+        query = select(kept_answers.c.answer, kept_answers.c.mac)
+        with _reached(self._state) as connection:
+            row = connection.execute(query.where(kept_answers.c.query_id == query_id)).one_or_none()
+        if (
+            row is None or row.mac is None
+        ):  # what was kept before there were seals is not held any more
+            return None
+        if not holds(self._seal.answer(query_id, subject, row.answer), row.mac):
+            raise self._forged(query_id)
+        return answer_of(row.answer)
+
+    def _forged(self, query_id: str) -> BackendUnavailable:
+        self._emit(StateForged(f"the answer that is kept of question `{query_id}` was changed"))
+        hint = "the operator's log says what; `gateway audit verify` finds it"
+        return BackendUnavailable(Code.EARLIER_FORGED, hint=hint)
+
+    def ended(self, query_id: str) -> bool:
+        """Whether nobody works on this question any more, as far as the trail knows."""
+        if self._state is None:
+            return True
+        record = trail_records.c
+        query = select(record.seq).where(record.query_id == query_id, record.kind.in_(_ENDS))
+        with _reached(self._state) as connection:
+            return connection.execute(query.limit(1)).scalar_one_or_none() is not None
+
+    def _hold(self, answer: Answer, subject: str) -> None:
+        """Remember it, and let go of older ones for it."""
+        with self._lock:
+            self._answers[answer.query_id] = subject, answer
+            self._cells += _cells(answer)
+            while len(self._answers) > _MOST_ANSWERS or self._cells > _MOST_CELLS:
+                _, (_, gone) = self._answers.popitem(last=False)
+                self._cells -= _cells(gone)
+
+
+@contextmanager
+def _reached(state: Engine) -> Iterator[Connection]:
+    with reading_state(), state.connect() as connection:
+        yield connection
+
+
+def answer_text(answer: Answer) -> str:
+    """An answer as it is kept: what was released, and what it cost."""
+    return "".join(_parts(answer))
+
+
+def _short_text(answer: Answer) -> str | None:
+    """The same, or None where it is too long; no more of it is written than it takes to tell."""
+    parts, length = [], 0
+    for part in _parts(answer):
+        parts.append(part)
+        length += len(part)
+        if length > LONGEST_TEXT:
+            return None
+    return "".join(parts)
+
+
+def _parts(answer: Answer) -> Iterator[str]:
+    yield '{"rows":['
+    yield from _listed(answer.rows)
+    yield '],"intervals":['
+    yield from _listed(answer.intervals)
+    said = {
+        "query_id": answer.query_id,
+        "columns": [asdict(one) for one in answer.columns],
+        "price": answer.price.ratio,
+        "charged": answer.charged.ratio,
+        "rho": None if answer.rho is None else ratio(answer.rho),
+        "delta": answer.delta.ratio,
+        "notices": answer.notices,
+        "reused": None if answer.reused is None else answer.reused.value,
+    }
+    yield "]," + json.dumps(said, separators=(",", ":"))[1:]
+
+
+def _listed(rows: Iterable[object]) -> Iterator[str]:
+    """The elements, without the brackets around them."""
+    rest, comma = iter(rows), ""
+    while some := list(islice(rest, _ROWS_AT_ONCE)):
+        yield comma + json.dumps(some, separators=(",", ":"))[1:-1]
+        comma = ","
+
+
+def answer_of(written: str) -> Answer:
+    """The answer that was kept."""
+    said: dict[str, Any] = json.loads(written)
+    return Answer(
+        query_id=said["query_id"],
+        columns=tuple(AnswerColumn(**one) for one in said["columns"]),
+        rows=Rows.of([tuple(row) for row in said["rows"]]),
+        intervals=EndsRows.of(said["intervals"]),
+        price=Epsilon.from_ratio(said["price"]),
+        charged=Epsilon.from_ratio(said["charged"]),
+        rho=None if said["rho"] is None else Fraction(said["rho"]),
+        delta=Delta.from_ratio(said["delta"]),
+        notices=tuple(said["notices"]),
+        # answers that were kept before there was reuse do not say it
+        reused=None if said.get("reused") is None else Reused(said["reused"]),
+    )
+
+
+def _cells(answer: Answer) -> int:
+    """How many there are; of long texts as many as take the same memory."""
+    cells = len(answer.rows) * len(answer.columns)
+    return max(1, cells, Rows.of(answer.rows).size // _BYTES_OF_A_CELL)

@@ -1,0 +1,168 @@
+"""What enters and what leaves: a request as a front end hands it in, and the answer it gets back."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from fractions import Fraction
+from typing import Final, Self
+
+from gateway.columnar.intervals import Interval
+from gateway.columnar.texts import Row
+from gateway.units import Delta, Epsilon, UnitError, exact_decimal, format_decimal
+
+CONFIDENCES: Final = (Fraction(1, 2), Fraction(9999, 10_000))
+
+
+class Reused(StrEnum):
+    """How an answer came from answers that were given before, where none of it was measured anew."""
+
+    SAME = "same"
+    FILTER = "filter"
+    ROLLUP = "rollup"
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """How near to the value without noise every noisy cell has to be, with which confidence.
+
+    Within `margin`; or within `relative` of a value that is `floor` at least. `rows` is how many rows a group has at
+    least, for means.
+    """
+
+    margin: Fraction | None = None
+    relative: Fraction | None = None
+    confidence: Fraction = Fraction(95, 100)
+    floor: Fraction | None = None
+    rows: int | None = None
+
+    def __post_init__(self) -> None:
+        if (self.margin is None) == (self.relative is None):
+            raise UnitError("say either `margin` or `relative`")
+        if self.relative is not None and self.floor is None:
+            raise UnitError("`relative` needs `floor`: from which value on it is promised")
+        if self.relative is None and self.floor is not None:
+            raise UnitError("`floor` goes with `relative`")
+        given = {"margin": self.margin, "relative": self.relative, "floor": self.floor}
+        for name, value in given.items():
+            if value is not None and value <= 0:
+                raise UnitError(f"`{name}` must be more than 0")
+        low, high = CONFIDENCES
+        if not low <= self.confidence <= high:
+            raise UnitError(f"`confidence` must be from {float(low)} to {float(high)}")
+        if self.rows is not None and self.rows < 1:
+            raise UnitError("`rows` must be 1 at least")
+
+    @property
+    def target(self) -> Fraction:
+        """By how much a cell may be off."""
+        if self.margin is not None:
+            return self.margin
+        return (self.relative or Fraction(0)) * (self.floor or Fraction(0))
+
+    def __str__(self) -> str:
+        """Say it to a person: `a margin of 30 at a confidence of 0.95`."""
+        what = f"a margin of {format_decimal(self.target)}"
+        if self.relative is not None and self.floor is not None:
+            relative, floor = format_decimal(self.relative), format_decimal(self.floor)
+            what = f"a relative error of {relative} from {floor} on"
+        rows = "" if self.rows is None else f" for groups of {self.rows} rows"
+        return f"{what} at a confidence of {format_decimal(self.confidence)}{rows}"
+
+    @classmethod
+    def parse(cls, said: Mapping[str, str]) -> Self:
+        """Read from decimals, exactly, by their names."""
+        values = {name: exact_decimal(text, f"`{name}`") for name, text in said.items()}
+        rows = values.pop("rows", None)
+        if rows is not None and rows.denominator != 1:
+            raise UnitError("`rows` must be a whole number")
+        return cls(**values, rows=None if rows is None else int(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What somebody wants to know, before anybody looked at it.
+
+    `parameters` are texts as PostgreSQL reads them, `types` what the client says of theirs, where it does, as numbers
+    of PostgreSQL's; `idempotency` is the client's key and what it asked; `zone` is the one it counts its days in.
+    `fresh`: never an answer that was given before.
+    """
+
+    sql: str
+    dataset: str | None = None
+    purpose: str | None = None
+    epsilon: Epsilon | None = None
+    parameters: tuple[str | None, ...] = ()
+    types: tuple[int, ...] = ()
+    idempotency: tuple[str, str] | None = None
+    address: str = ""
+    accuracy: Accuracy | None = None
+    zone: str = "UTC"
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerColumn:
+    """A column by PostgreSQL's name and type. `scale` is that of the noise in the column's own unit.
+
+    Of what is chosen, `rank_error` is how many rows 95 of 100 values are away from the one that was asked for, at most.
+    """
+
+    name: str
+    type: str
+    noisy: bool
+    mechanism: str | None = None
+    scale: float | None = None
+    rank_error: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Rows as PostgreSQL writes them, with an interval or None for every cell; all of it is released."""
+
+    query_id: str
+    columns: tuple[AnswerColumn, ...]
+    rows: Sequence[Row]
+    intervals: Sequence[tuple[Interval, ...]]
+    price: Epsilon
+    charged: Epsilon
+    rho: Fraction | None
+    delta: Delta
+    notices: tuple[str, ...] = ()
+    reused: Reused | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedColumn:
+    """A column of an estimate; the margin is that of a typical cell, where it can be told beforehand.
+
+    `promised_margin` is there when an accuracy was asked for: the margin at its confidence that the price gives.
+    """
+
+    name: str
+    expected_margin_95: float | None
+    promised_margin: float | None = None
+    expected_rank_error_95: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a question would cost and how wide its noise would be; nothing was run or charged."""
+
+    price: Epsilon
+    delta: Delta
+    columns: tuple[ExpectedColumn, ...]
+    notices: tuple[str, ...] = ()
+    reused: Reused | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PastQuestion:
+    """A question of one's own, from the trail."""
+
+    query_id: str
+    at: datetime
+    sql: str
+    outcome: str
+    reason: str | None
+    charged: Epsilon = field(default_factory=Epsilon.zero)

@@ -1,0 +1,1 @@
+"""From noisy tables to the cells of an answer."""

@@ -1,0 +1,145 @@
+"""What a front end says about each column and cell of an answer: whether it is noisy, and how much."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gateway.binding.bound import Bound, Cut, ResultColumn, Traced
+from gateway.columnar.intervals import Ends, EndsRows
+from gateway.columnar.texts import Row, Rows, Texts
+from gateway.noise.combined_noise import AnyNoise, Mixed
+from gateway.noise.mechanism import DiscreteLaplace
+from gateway.noise.sum_noise import Added
+from gateway.plan.formulas import Form, Measured
+from gateway.policy.rounding import range_notices
+from gateway.requests.request import AnswerColumn
+from gateway.results.rollup import NoisyRelease, PricedRelease
+from gateway.sensitivity.formulas import Linear
+from gateway.sensitivity.grouping_sets import Level, Rolled
+
+Noisy = Mapping[str, NoisyRelease]
+Places: TypeAlias = NDArray[np.int64]
+_CHOSEN: Final = "exponential"
+
+
+def answer_columns(bound: Bound, noisy: Noisy) -> tuple[AnswerColumn, ...]:
+    """Names and types are PostgreSQL's; of what cannot be told apart all is called noisy."""
+    result = bound.result or ()
+    if not isinstance(bound, Cut) or not noisy:
+        return tuple(AnswerColumn(one.name, one.type_name, noisy=False) for one in result)
+    mechanism = _name(next(iter(noisy.values())).priced)
+    if bound.traced is None:
+        touched = [True] * len(result) if bound.again is None else map(bool, bound.again.reads)
+        return tuple(
+            AnswerColumn(
+                one.name, one.type_name, noisy=noise, mechanism=mechanism if noise else None
+            )
+            for one, noise in zip(result, touched, strict=True)
+        )
+    return tuple(_column(one, place, bound.traced, noisy) for place, one in enumerate(result))
+
+
+def _column(column: ResultColumn, place: int, traced: Traced, noisy: Noisy) -> AnswerColumn:
+    """Of cells from several releases, what they have in common, and the widest error."""
+    cells = [one for one in traced.readings if one.forms[place] is not None] or [traced.cells]
+    touched = traced.cells.noisy[place]
+    told = [(one.forms[place], noisy[one.name].priced) for one in cells]
+    scales = {_scale(form, priced) for form, priced in told}
+    errors = [missed for form, priced in told if (missed := priced.rank_error(form)) is not None]
+    return AnswerColumn(
+        column.name,
+        column.type_name,
+        noisy=touched,
+        mechanism=_mechanism(*told[-1]) if touched else None,
+        scale=scales.pop() if len(scales) == 1 else None,
+        rank_error=max(errors, default=None),
+    )
+
+
+def answer_intervals(cut: Cut, rows: Sequence[Row], noisy: Noisy) -> EndsRows:
+    """95 % intervals, shaped like the rows; None where a cell has none."""
+    width = len(cut.result or ()) if cut.traced is None else len(cut.traced.cells.forms)
+    if cut.traced is None or not (width and rows):
+        return EndsRows((None,) * width, len(rows))
+    columns = Rows.of(rows).columns
+    formed: list[Ends | None] = [None] * width
+    for cells, numbers in zip(cut.traced.readings, columns[width:], strict=True):
+        forms = list(dict.fromkeys(one for one in cells.forms if one is not None))
+        intervals = dict(zip(forms, noisy[cells.name].intervals(*forms), strict=True))
+        places = _places(numbers)
+        for at, form in enumerate(cells.forms):
+            if form is not None:
+                own = _of_column(Ends.of(intervals[form]), places, columns[at])
+                before = formed[at]  # a row comes from one of two releases
+                formed[at] = own if before is None else own.filled(before)
+    return EndsRows(formed, len(rows))
+
+
+def in_ranges(releases: Iterable[Rolled]) -> tuple[str, ...]:
+    """Notices of the results that the policy has reported in ranges."""
+    return tuple(line for one in releases for line in range_notices(one.plan, one.ranges))
+
+
+def _places(numbers: Texts) -> Places | None:
+    """The rows of the release, -1 where there is none; None where they come one after the other."""
+    counted = map(str, range(len(numbers)))
+    if all(part == list(islice(counted, len(part))) for part in numbers.parts()):
+        return None
+    found = (-1 if number is None else int(number) for number in numbers)
+    return np.fromiter(found, dtype=np.int64, count=len(numbers))
+
+
+def _of_column(column: Ends, places: Places | None, cells: Texts) -> Ends:
+    """By the rows of the release that the rows of the answer come from; NULL has no interval."""
+    if places is None:
+        found = column if len(column) == len(cells) else column.part(slice(len(cells)))
+    else:
+        found = column.taken(places, places >= 0)
+    if not cells.has_missing:  # by far the most
+        return found
+    there = (one is not None for one in cells)
+    return found.where(np.fromiter(there, dtype=np.bool_, count=len(cells)))
+
+
+def _scale(form: Form | None, release: PricedRelease) -> float | None:
+    """The parameter of the noise, where a column is one measurement as it is, with the same noise in all rows."""
+    if not isinstance(form, Measured):
+        return None
+    scales = {_scale_in(level, form.place, release) for level in release.rolled.levels}
+    return scales.pop() if len(scales) == 1 else None
+
+
+def _scale_in(level: Level, measure: int, release: PricedRelease) -> float | None:
+    formula = level.formulas[measure]
+    if not isinstance(formula, Linear) or len(formula.weights) != 1:
+        return None
+    [(place, weight)] = formula.weights
+    noise = release.noises(level)[place]
+    if isinstance(noise, Added | Mixed):  # a sum of several has no parameter
+        return None
+    parameter = noise.scale if isinstance(noise, DiscreteLaplace) else noise.variance**0.5
+    return float(parameter) * abs(float(weight))
+
+
+def _mechanism(form: Form | None, release: PricedRelease) -> str:
+    return _CHOSEN if release.bought(form) else _name(release)
+
+
+def _name(release: PricedRelease) -> str:
+    if not any(part.noises for part in release.parts):
+        return _CHOSEN
+    laplace = any(_has_laplace(one) for part in release.parts for one in part.noises)
+    return "discrete_laplace" if laplace else "discrete_gaussian"
+
+
+def _has_laplace(noise: AnyNoise) -> bool:
+    match noise:
+        case Mixed():
+            return any(_has_laplace(one.noise) for one in noise.terms)
+        case Added():
+            return _has_laplace(noise.noise)
+        case _:
+            return isinstance(noise, DiscreteLaplace)

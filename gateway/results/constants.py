@@ -1,0 +1,223 @@
+"""The finishing on the twin: released tables become constant relations, and PostgreSQL does the rest.
+
+INVARIANT: values are bound as arrays of text, never pasted; what the statement can reach is what was released,
+what is public, and the twin, which has no data.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from itertools import chain, repeat
+from operator import itemgetter
+from typing import Final, Protocol, TypeAlias
+
+from gateway.binding.bound import Empty, Fetch, Release, Sql, Stage
+from gateway.binding.describe import columns_of
+from gateway.binding.text.identifiers import in_quotes
+from gateway.catalog.types import ColumnType, Family
+from gateway.catalog.values import Value, ValueUnfit, read_value
+from gateway.columnar.texts import Row, Rows, Texts
+from gateway.engines.staged_rows import StagedRows
+from gateway.errors import Code, UnsupportedSql
+from gateway.plan.aggregates import Measure
+from gateway.plan.grouping import Aggregate
+from gateway.results.rollup import NoisyLevel, NoisyRelease
+from gateway.results.rounding import NOWHERE, ends_of, recoded
+from gateway.results.value_texts import cell_text, interval_texts, key_texts
+from gateway.twin.errors import TwinRefused
+
+Column: TypeAlias = Sequence[str | None]
+UNDEFINED: Final = (
+    "NULL stands where there is no value, such as in a quotient by a noisy number that is 0"
+)
+_DATA_EXCEPTION: Final = (
+    "22"  # of SQLSTATE: a division by zero, a logarithm of 0, a number out of range
+)
+_TRUTH = {"t": "true", "f": "false"}
+_NO_NUMBER = frozenset({"NaN", "Infinity", "-Infinity", "infinity", "-infinity"})
+
+
+class Runner(Protocol):
+    """A session on the twin, as far as it is needed here."""
+
+    def run(
+        self, statement: str, parameters: Sequence[str | None] = (), most_rows: int = 100_000
+    ) -> Rows: ...
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A constant relation: its columns, and their values as texts, column by column."""
+
+    columns: tuple[tuple[str, ColumnType], ...]
+    texts: tuple[Texts, ...]
+
+
+@dataclass(frozen=True)
+class Filled:
+    """SQL for the twin, and the arrays of text that its constants are made of, as parameters `$1`, `$2`, …"""
+
+    text: str
+    parameters: tuple[str | None, ...]
+
+
+def released(step: Release, release: NoisyRelease, *, clamp: bool = True) -> Constant:
+    """A release as a constant, with the ends of the intervals that it needs and the numbers of its rows.
+
+    `clamp` is what the policy says of aggregates beyond their domains.
+    """
+    ranges = release.priced.rolled.ranges or (None,) * len(step.plan.measures)
+    sets = [_level(step.plan, one, ranges, clamp=clamp) for one in release.levels]
+    # each is packed before the next is made: all of them as Python's own texts take ten times as much
+    columns = [
+        Texts.of(chain.from_iterable(make() for make in each)) for each in zip(*sets, strict=True)
+    ]
+    ends = [
+        Texts.of(text) for one in release.intervals(*step.bounds) for text in interval_texts(one)
+    ]
+    numbers = Texts.of(map(str, range(release.rows)))
+    return Constant(tuple(columns_of(step)), (*columns, *ends, numbers))
+
+
+def _level(
+    plan: Aggregate, one: NoisyLevel, ranges: Sequence[Fraction | None], *, clamp: bool
+) -> list[Callable[[], Iterable[str | None]]]:
+    """Keys, marks and measures of one grouping set: of a key that it has not, NULL and 1."""
+    rows = len(one.table.keys)
+    places = {key: place for place, key in enumerate(one.level.keys)}
+
+    def key(name: int) -> Iterable[str | None]:
+        if name not in places:
+            return repeat(None, rows)
+        return key_texts(map(itemgetter(places[name]), one.table.keys))
+
+    def mark(name: int) -> Iterable[str | None]:
+        return repeat("0" if name in places else "1", rows)
+
+    def value(place: int, measure: Measure, width: Fraction | None) -> Iterable[str | None]:
+        texts = one.texts(place, measure.type, clamp=clamp)
+        if width is None:
+            return texts
+        ends = ends_of(one.level.formulas[place], measure) if clamp else NOWHERE
+        return recoded(texts, width, measure.type, ends)
+
+    return [
+        *(partial(key, name) for name in range(len(plan.keys))),
+        *(partial(mark, name) for name in range(len(plan.marks))),
+        *(
+            partial(value, place, measure, width)
+            for place, ((_, measure), width) in enumerate(zip(plan.measures, ranges, strict=True))
+        ),
+    ]
+
+
+def fetched(step: Fetch | Empty, rows: StagedRows | None) -> Constant:
+    """A table as a constant; of an empty one nothing but the columns."""
+    columns = tuple(columns_of(step))
+    there = () if rows is None else rows.rows
+    texts = tuple(Texts.of(cell_text(row[place]) for row in there) for place in range(len(columns)))
+    return Constant(columns, texts)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The rows of a finishing or a stage; `undefined`: NULL stands in it where PostgreSQL has no value."""
+
+    rows: Rows
+    undefined: bool
+
+
+def finish(sql: Sql, constants: Mapping[str, Constant], twin: Runner, most_rows: int) -> Finished:
+    """As it was written; with its guards where the numbers that were released make PostgreSQL raise."""
+    try:
+        return Finished(_run(sql, constants, twin, most_rows), undefined=False)
+    except TwinRefused as refused:
+        if sql.guarded is None or not refused.sqlstate.startswith(_DATA_EXCEPTION):
+            raise
+    return Finished(_run(sql.guarded, constants, twin, most_rows), undefined=True)
+
+
+def run_finishing(
+    sql: Sql, constants: Mapping[str, Constant], twin: Runner, most_rows: int
+) -> Rows:
+    """The rows alone."""
+    return finish(sql, constants, twin, most_rows).rows
+
+
+def _run(sql: Sql, constants: Mapping[str, Constant], twin: Runner, most_rows: int) -> Rows:
+    ready = filled(sql, constants)
+    return twin.run(ready.text, ready.parameters, most_rows)
+
+
+def filled(sql: Sql, constants: Mapping[str, Constant]) -> Filled:
+    """A finishing or a stage with its constants."""
+    shown: dict[str, str] = {}
+    parameters: list[str | None] = []
+    for name, constant in constants.items():
+        places = range(len(parameters), len(parameters) + len(constant.columns))
+        shown[in_quotes(name)] = _opened(constant, [f"${place + 1}" for place in places])
+        parameters += [_array(texts) for texts in constant.texts]
+    return Filled(sql.text(shown), tuple(parameters))
+
+
+def with_literals(sql: Sql, constants: Mapping[str, Constant]) -> str:
+    """A finishing with its constants written out, for where PostgreSQL takes no parameters: in a COPY.
+
+    INVARIANT: a literal ends where it ends, whatever it holds: quotes are doubled, and backslashes are read as they
+    are, since `standard_conforming_strings` is on and no client can change it; every connection is in UTF-8, in
+    which a quote is no part of another character.
+    """
+    shown = {
+        in_quotes(name): _opened(constant, [_literal(_array(texts)) for texts in constant.texts])
+        for name, constant in constants.items()
+    }
+    return sql.text(shown)
+
+
+def staged(step: Stage, rows: Iterable[Row]) -> StagedRows:
+    """What a stage gave, as values that a plan compares with."""
+    columns = tuple((one.id, one.type) for one in step.fields)
+    return StagedRows(
+        columns,
+        tuple(
+            tuple(_value(text, of) for text, (_, of) in zip(row, columns, strict=True))
+            for row in rows
+        ),
+    )
+
+
+def _opened(constant: Constant, arrays: Sequence[str]) -> str:
+    if not constant.columns:
+        return "SELECT WHERE false"
+    places = range(len(constant.columns))
+    opened = ", ".join(f"{one}::text[]" for one in arrays)
+    items = ", ".join(
+        f"CAST(t.c{place} AS {of}) AS {in_quotes(name)}"
+        for place, (name, of) in enumerate(constant.columns)
+    )
+    names = ", ".join(f"c{place}" for place in places)
+    return f"SELECT {items} FROM unnest({opened}) AS t({names})"  # noqa: S608 - names of ours, no value
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _array(texts: Column) -> str:
+    """In PostgreSQL's form of an array."""
+    return "{" + ",".join(one.array() for one in Texts.of(texts).blocks) + "}"
+
+
+def _value(text: str | None, of: ColumnType) -> Value | None:
+    """A value of the twin's; what no plan can compare with is NULL, which nothing equals."""
+    if text is None or text in _NO_NUMBER:
+        return None
+    if of.family is Family.BOOLEAN:
+        text = _TRUTH.get(text, text)
+    try:
+        return read_value(text, of)
+    except ValueUnfit:
+        raise UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED, f"a subquery's value that is no {of} of ours", "cast it"
+        ) from None

@@ -1,0 +1,170 @@
+"""What leaves of a release: the rows of all of its grouping sets, one set after the other.
+
+Post-processing of noisy tables: rows of a set that is added up are sums of rows that leave as they are.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from gateway.catalog.types import ColumnType, Family
+from gateway.catalog.values import Value
+from gateway.columnar.intervals import Ends, Interval
+from gateway.noise.add_noise import Misplaced, NoisyTable
+from gateway.noise.allocation import Priced
+from gateway.noise.combined_noise import AnyNoise, added
+from gateway.noise.drawn_choices import Bought
+from gateway.plan.formulas import Each, Form, Measured
+from gateway.results.rounding import Recoded
+from gateway.results.value_texts import column_texts, whole_texts, wholes_of
+from gateway.sensitivity.formulas import Chosen, Linear
+from gateway.sensitivity.grouping_sets import Drawn, Level, Rolled
+
+Key: TypeAlias = tuple[Value | None, ...]
+Groups: TypeAlias = Mapping[Key, Sequence[int]]
+
+
+@dataclass(frozen=True, slots=True)
+class PricedRelease:
+    """A release with the noise of each of its parts."""
+
+    rolled: Rolled
+    parts: tuple[Priced, ...]
+
+    def noises(self, level: Level) -> tuple[AnyNoise, ...]:
+        """Of all that the rows of a grouping set are computed from."""
+        return tuple(
+            added(noise, drawn.together)
+            for drawn in level.drawn
+            for noise in self.parts[drawn.part].noises
+        )
+
+    def bought(self, form: Form | None) -> tuple[Bought, ...]:
+        """The choice that a form is, or those of an array, in each grouping set; nothing where it is anything else."""
+        if isinstance(form, Each):
+            return tuple(one for part in form.forms for one in self.bought(part))
+        if not isinstance(form, Measured):
+            return ()
+        return tuple(
+            self.parts[level.drawn[-1].part].choices[formula.place]
+            for level in self.rolled.levels
+            if isinstance(formula := level.formulas[form.place], Chosen)
+        )
+
+    def rank_error(self, form: Form | None) -> int | None:
+        """By how many rows 95 of 100 choices miss what they aim at, at most, where it is most among the grouping sets."""
+        return max((one.rank_error for one in self.bought(form)), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyLevel:
+    """The rows of one grouping set.
+
+    `wholes` has aggregates by their places among the measures: whole numbers that are added up as they are shown, for
+    sums of rounded numbers are not always the rounded sum.
+    """
+
+    level: Level
+    table: NoisyTable
+    wholes: Mapping[int, Sequence[int]]
+
+    def texts(self, place: int, of: ColumnType, *, clamp: bool) -> Sequence[str | None]:
+        """An aggregate of every row; `clamp` says whether it is moved into its domain."""
+        formula = self.level.formulas[place]
+        if place in self.wholes and isinstance(formula, Linear):
+            return whole_texts(self.wholes[place], formula, of, clamp=clamp)
+        return column_texts(self.table, formula, of, clamp=clamp)
+
+    @property
+    def small(self) -> frozenset[int]:
+        """The rows of groups that are too small to be shown; none where the policy shows all."""
+        if self.level.units is None:
+            return frozenset()
+        counts = self.table.measured[self.level.units]
+        return frozenset(row for row, count in enumerate(counts) if count < self.level.least)
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyRelease:
+    """Released: the grouping sets in their order; a row's number is its place among all rows."""
+
+    priced: PricedRelease
+    levels: tuple[NoisyLevel, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(len(one.table.keys) for one in self.levels)
+
+    @property
+    def small(self) -> frozenset[int]:
+        """The numbers of the rows whose aggregates are blank."""
+        found: set[int] = set()
+        before = 0
+        for one in self.levels:
+            found.update(before + row for row in one.small)
+            before += len(one.table.keys)
+        return frozenset(found)
+
+    def intervals(self, *forms: Form) -> list[Sequence[Interval]]:
+        """A column for each form, over all rows."""
+        widths = self.priced.rolled.ranges
+        each = [Recoded(one.table, one.level.formulas, widths) for one in self.levels]
+        if len(each) == 1:
+            return [each[0].column(form) for form in forms]
+        return [Ends.joined(one.column(form) for one in each) for form in forms]
+
+
+def rolled_up(priced: PricedRelease, tables: Sequence[NoisyTable]) -> NoisyRelease:
+    """The release, from the noisy tables of its parts."""
+    made = {level: _level(level, priced, tables) for level in priced.rolled.levels}
+    return NoisyRelease(priced, tuple(made[level] for level in priced.rolled.levels))
+
+
+def _level(level: Level, priced: PricedRelease, tables: Sequence[NoisyTable]) -> NoisyLevel:
+    drawn = level.drawn[0]
+    part = tables[drawn.part]
+    groups = _put_together(drawn, part)
+    first = part if groups is None else _sums(part, groups)
+    others = [tables[one.part] for one in level.drawn[1:]]
+    if any(one.keys != first.keys for one in others):
+        raise Misplaced("the parts of a grouping set have different groups")
+    measured = tuple(column for one in (first, *others) for column in one.measured)
+    # choices do not add up: those of a grouping set are of the part that has its own keys, which comes last
+    last = (first, *others)[-1]
+    table = NoisyTable(first.keys, measured, priced.noises(level), last.chosen, last.spans)
+    return NoisyLevel(level, table, {} if groups is None else _wholes(level, priced, part, groups))
+
+
+def _put_together(drawn: Drawn, table: NoisyTable) -> Groups | None:
+    """Which rows of a part become which group; None where all stay as they are."""
+    if not table.keys or len(drawn.keys) == len(table.keys[0]):
+        return None
+    groups: dict[Key, list[int]] = {}
+    for row, key in enumerate(table.keys):
+        groups.setdefault(tuple(key[place] for place in drawn.keys), []).append(row)
+    if any(len(rows) != drawn.together for rows in groups.values()):
+        raise Misplaced("another number of groups than are added up")
+    return groups
+
+
+def _sums(table: NoisyTable, groups: Groups) -> NoisyTable:
+    columns = tuple(tuple(_added_up(column, groups)) for column in table.measured)
+    return NoisyTable(tuple(groups), columns, table.noises)
+
+
+def _wholes(
+    level: Level, priced: PricedRelease, part: NoisyTable, groups: Groups
+) -> dict[int, Sequence[int]]:
+    """The aggregates that are whole numbers, added up as they are shown."""
+    found: dict[int, Sequence[int]] = {}
+    for place, (_, measure) in enumerate(priced.rolled.plan.measures):
+        formula = level.formulas[place]
+        if measure.type.family is not Family.WHOLE or not isinstance(formula, Linear):
+            continue
+        if all(one < len(part.measured) for one, _ in formula.weights):  # else it is measured here
+            found[place] = _added_up(wholes_of(part, formula), groups)
+    return found
+
+
+def _added_up(column: Sequence[int], groups: Groups) -> list[int]:
+    return [sum(map(column.__getitem__, rows)) for rows in groups.values()]

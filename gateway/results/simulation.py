@@ -1,0 +1,320 @@
+"""Intervals by simulation, of cells that are computed in ways for which there is no formula.
+
+The finishing is run again and again over releases as they might have been (`gateway/results/simulation__simulated.py`), and of what
+a cell becomes the middle 95 % are its interval. Which cell becomes which is told by the columns of a row that
+have no noise in them and by the rows of releases it comes from, as far as these are followed.
+
+How many times: a sum of noises, and what grows with one, is as far off the value without noise as what is simulated
+is off what was released. So of 199 simulated values and the true one each has the same chance to be the k-th; the
+interval from the 5th to the 195th holds it with 190/200 = 95 %, no matter how heavy the tails are. Of fewer values,
+where the cell was not in all simulations, the ends are taken farther outside.
+
+A maximum is different: noise makes it larger, and simulated noise makes it larger once more. So the interval is
+widened to hold its mirror image around what the same text gives for the release as it is: what the simulation
+is above that, the release may have been above the truth. For sums both are the same.
+
+Clamping is off here as in the formulas: a count below 0 is added up as it is. Cells that aggregates of small groups are
+blanked in stay blank. What a subquery fed to a later release is a constant by then, and is held fixed.
+
+INVARIANT: it sees no exact value: releases that left, public tables, the text, and random bits are all that goes in. What
+is chosen, or reported in ranges, is not simulated: what moves in a range would tell where in the range it was.
+INVARIANT: whether it is simulated depends on the text, the policy and how many rows were released; the clock only ends
+what is longer at work than a statement may be.
+
+Releases as they might have been: what was released, moved by noise that is drawn anew.
+
+For intervals of what no formula follows. With nothing known beforehand, the value without noise lies around what was
+released as the noise does, which is symmetric: released = value + noise, so value = released - noise. What is computed
+from released - fresh noise, again and again, says where what is computed from the values without noise lies.
+
+Fresh noise is drawn for each part as it was released, not for what is added up from it: totals stay the sums of their
+rows, and what depends on several rows moves as it did when it was released. The groups that were found stay those
+that were found, and choices stay as they were chosen: a choice does not tell how the others stood.
+
+INVARIANT: this sees no exact value. All that goes in is a release that left, and the public parameters of its noise;
+what comes out is post-processing of it and of random bits, however often it is asked for. It is no mechanism, and
+nothing here may ever be given what a source said.
+"""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import isfinite, prod
+from operator import sub
+from typing import Final, TypeAlias
+
+from gateway.binding.bound import Again, Cut, ResultColumn
+from gateway.columnar.intervals import Ends, EndsRows, Interval
+from gateway.columnar.texts import Row
+from gateway.errors import Code, Refusal, SourceStopped
+from gateway.noise.add_noise import Misplaced, NoisyTable
+from gateway.noise.combined_noise import AnyNoise
+from gateway.noise.entropy import Entropy
+from gateway.plan.formulas import Reading
+from gateway.results.constants import Constant, released
+from gateway.results.rollup import NoisyRelease, rolled_up
+from gateway.results.suppression import blanked
+from gateway.sensitivity.formulas import Chosen
+
+
+def simulated(release: NoisyRelease, times: int, entropy: Entropy) -> Iterator[NoisyRelease]:
+    """The release, so many times over, each time with other noise."""
+    parts = parts_of(release)
+    drawn = [
+        _drawn(table, part.noises, times, entropy)
+        for table, part in zip(parts, release.priced.parts, strict=True)
+    ]
+    for index in range(times):
+        tables = [_moved(table, each, index) for table, each in zip(parts, drawn, strict=True)]
+        yield rolled_up(release.priced, tables)
+
+
+def parts_of(release: NoisyRelease) -> tuple[NoisyTable, ...]:
+    """The noisy tables from which the release was put together: each is in one of its grouping sets as it is."""
+    found: dict[int, NoisyTable] = {}
+    for one in release.levels:
+        before = 0
+        for drawn in one.level.drawn:
+            part = release.priced.parts[drawn.part]
+            after = before + len(part.noises)
+            if len(drawn.keys) == len(part.analysis.plan.keys):
+                own = drawn is one.level.drawn[-1]
+                found[drawn.part] = NoisyTable(
+                    one.table.keys,
+                    one.table.measured[before:after],
+                    part.noises,
+                    one.table.chosen if own else (),
+                )
+            before = after
+    if len(found) != len(release.priced.parts):
+        raise Misplaced("a part of a release that none of its grouping sets has as it is")
+    return tuple(found[place] for place in range(len(found)))
+
+
+def _drawn(
+    table: NoisyTable, noises: Sequence[AnyNoise], times: int, entropy: Entropy
+) -> list[list[int]]:
+    """For each column the noise of all times, one after the other: tables for drawing pay for many draws."""
+    return [noise.draw(len(table.keys) * times, entropy) for noise in noises]
+
+
+def _moved(table: NoisyTable, drawn: list[list[int]], index: int) -> NoisyTable:
+    rows = len(table.keys)
+    moved = (
+        tuple(map(sub, column, noise[index * rows : (index + 1) * rows]))
+        for column, noise in zip(table.measured, drawn, strict=True)
+    )
+    return replace(table, measured=tuple(moved))
+
+
+Rerun: TypeAlias = Callable[[Mapping[str, Constant]], Sequence[Row]]
+
+TIMES: Final = 199
+_OUTSIDE: Final = 40  # of so many values and one, one lies below the interval
+_MOST_CELLS: Final = 300_000  # about half a second
+# smallint, integer, bigint, real, double precision, numeric
+_NUMBERS: Final = frozenset({21, 23, 20, 700, 701, 1700})
+# this run has no result: a logarithm of a count below 0
+_OF_THIS_RUN: Final = frozenset({Code.TWIN_SYNTAX})
+
+
+@dataclass(frozen=True)
+class Left:
+    """What left of a statement: constants, releases, and their blank rows."""
+
+    constants: Mapping[str, Constant]
+    noisy: Mapping[str, NoisyRelease]
+    small: Mapping[str, frozenset[int]]
+
+
+@dataclass(frozen=True)
+class Simulating:
+    """How it is run again: on which connection, with which bits, and until when."""
+
+    run: Rerun
+    entropy: Entropy
+    cancelled: threading.Event
+    limit_s: float
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """The intervals, now with those that were simulated, and what is said about those that were not."""
+
+    intervals: EndsRows
+    notices: tuple[str, ...] = ()
+
+
+def with_simulated(
+    cut: Cut, rows: Sequence[Row], intervals: EndsRows, left: Left, simulating: Simulating
+) -> Simulated:
+    """`rows` have the numbers of rows behind their columns; cells that have a formula keep their intervals."""
+    places = wanted(cut, left.noisy)
+    if cut.again is None or not places or not rows:
+        return Simulated(intervals)
+    result = cut.result or ()
+    if cut.again.effort is None:
+        return Simulated(intervals)
+    if _work(cut.again.effort, left) > _MOST_CELLS:
+        return Simulated(intervals, (_notice(result, places, "it takes too many rows"),))
+    found = _Cells(tuple(rows), _keys(cut.again, len(result), len(rows[0])), places)
+    if not found.rows:
+        return Simulated(intervals)
+    if not _run_again(cut, cut.again.effort, left, simulating, found):
+        return Simulated(intervals, (_notice(result, places, "it takes too long"),))
+    columns = list(intervals.columns)
+    for place in places:
+        columns[place] = Ends.of([found.interval(row, place) for row in range(len(rows))])
+    return Simulated(EndsRows(columns, len(rows)))
+
+
+def wanted(cut: Cut, noisy: Mapping[str, NoisyRelease]) -> list[int]:
+    """The columns of numbers that have noise in them, no formula, and nothing that cannot be simulated."""
+    if cut.again is None or cut.result is None:
+        return []
+    readings = () if cut.traced is None else cut.traced.readings
+    found = [
+        place
+        for place, (column, reads) in enumerate(zip(cut.result, cut.again.reads, strict=True))
+        if reads
+        and column.type_oid in _NUMBERS
+        and all(one.forms[place] is None for one in readings)
+        and all(one.place is not None and _can_move(one, noisy) for one in reads)
+    ]
+    return found if found and all(_can_move(one, noisy) for one in cut.again.steering) else []
+
+
+def _can_move(one: Reading, noisy: Mapping[str, NoisyRelease]) -> bool:
+    release = noisy.get(one.release)
+    if release is None:
+        return False
+    rolled = release.priced.rolled
+    places = range(len(rolled.plan.measures)) if one.place is None else [one.place]
+    return not any(
+        (rolled.ranges and rolled.ranges[place] is not None)
+        or any(isinstance(level.formulas[place], Chosen) for level in rolled.levels)
+        for place in places
+    )
+
+
+def _work(effort: Iterable[Sequence[str]], left: Left) -> int:
+    """How many cells are written and rows gone through, in all runs."""
+    effort = list(effort)
+    each = {name: _rows(left.constants[name]) for one in effort for name in one}
+    written = sum(many * len(left.constants[name].columns) for name, many in each.items())
+    return TIMES * (written + sum(prod(each[name] for name in one) for one in effort))
+
+
+def _rows(constant: Constant) -> int:
+    return len(constant.texts[-1]) if constant.texts else 0
+
+
+def _keys(again: Again, columns: int, width: int) -> list[int]:
+    return [*(at for at in range(columns) if not again.reads[at]), *range(columns, width)]
+
+
+def _notice(result: Sequence[ResultColumn], places: Iterable[int], why: str) -> str:
+    names = ", ".join(f"`{result[place].name}`" for place in places)
+    return f"intervals are not given for {names}: {why} to simulate them"
+
+
+def _run_again(
+    cut: Cut,
+    effort: Iterable[Sequence[str]],
+    left: Left,
+    simulating: Simulating,
+    found: "_Cells",
+) -> bool:
+    """Whether it came to its end."""
+    read = {name for one in effort for name in one}
+    steps = {one.name: one for one in cut.releases if one.name in read}
+    fixed = {name: left.constants[name] for name in read if name not in steps}
+
+    def constant(name: str, release: NoisyRelease) -> Constant:
+        shown = released(steps[name], release, clamp=False)
+        return blanked(shown, steps[name].plan, left.small[name])
+
+    until = time.monotonic() + simulating.limit_s
+    moving = {name: simulated(left.noisy[name], TIMES, simulating.entropy) for name in steps}
+    for turn in range(TIMES + 1):
+        if simulating.cancelled.is_set():
+            raise SourceStopped(Code.SOURCE_CANCELLED)
+        if time.monotonic() > until:
+            return False
+        # first the release as it is
+        each = {name: left.noisy[name] if turn == 0 else next(moving[name]) for name in steps}
+        constants = {name: constant(name, one) for name, one in each.items()}
+        try:
+            again = simulating.run({**fixed, **constants})
+        except Refusal as refusal:
+            if refusal.code not in _OF_THIS_RUN:
+                return False
+            again = ()
+        if turn == 0:
+            found.as_it_is(again)
+        else:
+            found.add(again)
+        if found.lost:
+            break
+    return True
+
+
+@dataclass
+class _Cells:
+    """The cells of an answer, and what they became in each run."""
+
+    answer: Sequence[Row]
+    keys: Sequence[int]
+    places: Sequence[int]
+    rows: dict[Row, int] = field(init=False)
+    _values: dict[tuple[int, int], list[float]] = field(init=False)
+    _as_is: dict[tuple[int, int], float] = field(default_factory=dict)
+    _turns: int = 0
+
+    def __post_init__(self) -> None:
+        self.rows = dict(self._alone(self.answer))
+        self._values = {(row, place): [] for row in self.rows.values() for place in self.places}
+
+    def as_it_is(self, rows: Sequence[Row]) -> None:
+        self._as_is = dict(self._found(rows))
+
+    def add(self, rows: Sequence[Row]) -> None:
+        self._turns += 1
+        for cell, value in self._found(rows):
+            self._values[cell].append(value)
+
+    @property
+    def lost(self) -> bool:
+        """Whether no cell can get an interval any more."""
+        most = max(map(len, self._values.values()), default=0)
+        return 2 * (self._turns - most) > TIMES
+
+    def interval(self, row: int, place: int) -> Interval:
+        """The middle 95 %, and its mirror image; None where the cell was not there in half of the runs."""
+        values = sorted(self._values.get((row, place), ()))
+        if self.answer[row][place] is None or 2 * len(values) < TIMES:
+            return None
+        outside = (len(values) + 1) // _OUTSIDE
+        low, high = values[outside - 1], values[-outside]
+        middle = self._as_is.get((row, place))
+        if middle is None:
+            return low, high
+        return min(low, 2 * middle - high), max(high, 2 * middle - low)
+
+    def _found(self, rows: Sequence[Row]) -> Iterable[tuple[tuple[int, int], float]]:
+        for key, at in self._alone(rows):
+            row = self.rows.get(key)
+            if row is None:
+                continue
+            for place in self.places:
+                text = rows[at][place]
+                if text is not None and isfinite(value := float(text)):
+                    yield (row, place), value
+
+    def _alone(self, rows: Sequence[Row]) -> Iterable[tuple[Row, int]]:
+        """The rows that no other is like, by what is known of them."""
+        keys = [tuple(row[place] for place in self.keys) for row in rows]
+        times = Counter(keys)
+        return ((key, at) for at, key in enumerate(keys) if times[key] == 1)

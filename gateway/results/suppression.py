@@ -1,0 +1,48 @@
+"""Small groups that a policy lists: their keys stay, their aggregates are NULL and have no interval.
+
+INVARIANT: which groups are small is decided by the noisy count of their units and the policy, by nothing else.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+
+from gateway.binding.bound import Cut
+from gateway.columnar.intervals import EndsRows, Interval
+from gateway.columnar.texts import Row, Rows, Texts
+from gateway.plan.grouping import Aggregate
+from gateway.results.constants import Constant
+
+Intervals: TypeAlias = Sequence[Sequence[Interval]]
+
+
+def blanked(constant: Constant, plan: Aggregate, small: frozenset[int]) -> Constant:
+    """The constant without what was measured of these rows; the last column is their numbers."""
+    if not small:
+        return constant
+    *columns, numbers = constant.texts
+    before = len(plan.keys) + len(plan.marks)
+    measured = [
+        Texts.of(None if row in small else text for row, text in enumerate(column))
+        for column in columns[before:]
+    ]
+    return replace(constant, texts=(*columns[:before], *measured, numbers))
+
+
+def without_small(
+    cut: Cut, rows: Sequence[Row], intervals: Intervals, small: Mapping[str, frozenset[int]]
+) -> EndsRows:
+    """The intervals of an answer: a row that comes from a blank one has none, NULL or not."""
+    found = EndsRows.of(intervals)
+    if cut.traced is None or not any(small.values()):
+        return found
+    readings, columns = cut.traced.readings, Rows.of(rows).columns
+    shown = np.ones(len(rows), dtype=np.bool_)
+    for one, numbers in zip(readings, columns[len(columns) - len(readings) :], strict=True):
+        blank = frozenset(map(str, small.get(one.name, ())))
+        shown &= np.fromiter(
+            (number not in blank for number in numbers), dtype=np.bool_, count=len(rows)
+        )
+    return found.where(shown)

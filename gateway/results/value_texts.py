@@ -1,0 +1,198 @@
+"""Released values as PostgreSQL writes them: texts that the twin casts to the types of the result.
+
+INVARIANT: every text is one that PostgreSQL reads as a value of the type, whatever the noise was: what is
+beyond the type's end is moved to that end, and what is too small for a `real` is 0. A text that did not read
+would be an error that depends on the noise.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from decimal import Context, Decimal
+from fractions import Fraction
+from itertools import starmap
+from math import ceil
+from typing import Final
+
+from gateway.catalog.types import ColumnType, Family, Kind
+from gateway.catalog.values import Value
+from gateway.intervals.exact_formulas import Ratios, curve, ratios
+from gateway.noise.add_noise import NoisyTable
+from gateway.plan.sql_text import decimal
+from gateway.sensitivity.formulas import Chosen, Curved, Formula, Linear
+
+_DIGITS: Final = 15
+_NUMBERS: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
+_ROUNDED: Final = Context(prec=_DIGITS)
+_LARGEST: Final = 1e300
+_LARGEST_REAL: Final = 1e38
+_REAL: Final = 10**37  # what is below its inverse is too small for a `real`
+
+
+def key_text(value: Value | None) -> str | None:
+    """A key value."""
+    if value is None:
+        return None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return value.isoformat(sep=" ")
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Fraction):
+        return decimal(value)
+    return str(value)
+
+
+def cell_text(value: Value | None) -> str | None:
+    """A value that is public: exactly, where that is a decimal number."""
+    if isinstance(value, Fraction) and not _is_decimal(value):
+        return number_text(value)
+    return key_text(value)
+
+
+def _is_decimal(value: Fraction) -> bool:
+    rest = value.denominator
+    for prime in (2, 5):
+        while rest % prime == 0:
+            rest //= prime
+    return rest == 1
+
+
+def key_texts(values: Iterable[Value | None]) -> list[str | None]:
+    """A column of keys."""
+    given = list(values)
+    if set(map(type, given)) <= {int, str}:  # by far the most
+        return list(map(str, given))
+    return list(map(key_text, given))
+
+
+def column_texts(
+    table: NoisyTable, formula: Formula, of: ColumnType, *, clamp: bool = True
+) -> Sequence[str | None]:
+    """The aggregate of each group; None where it has no value, as the variance of nothing.
+
+    `clamp` says whether it is moved into its domain: a count to 0, a mean to what its column can have.
+    The ends of the type hold without it, too.
+    """
+    if isinstance(formula, Chosen):
+        return _chosen(table.chosen[formula.place], of)
+    if isinstance(formula, Curved):
+        return _curved(table, formula, of, clamp=clamp)
+    return _typed(ratios(table.measured, len(table.keys), formula, clamp=clamp), of)
+
+
+def wholes_of(table: NoisyTable, formula: Linear) -> Sequence[int]:
+    """The whole numbers that the aggregate is shown as, before anything is clamped."""
+    return _rounded(ratios(table.measured, len(table.keys), formula, clamp=False))
+
+
+def whole_texts(
+    column: Sequence[int], formula: Linear, of: ColumnType, *, clamp: bool = True
+) -> list[str]:
+    """Such numbers, of which some may have been added up."""
+    if clamp and formula.least is not None:
+        column = [max(one, ceil(formula.least)) for one in column]
+    return list(map(str, _within_type(column, of)))
+
+
+def _curved(table: NoisyTable, formula: Curved, of: ColumnType, *, clamp: bool) -> list[str | None]:
+    column = curve(table.measured, len(table.keys), formula, clamp=clamp)
+    there = [one for one in column if one is not None]
+    texts = iter(_typed(Ratios([above for above, _ in there], [below for _, below in there]), of))
+    return [None if one is None else next(texts) for one in column]
+
+
+def _chosen(values: Sequence[Value], of: ColumnType) -> list[str]:
+    """What was chosen: numbers like any other, else values as keys are written."""
+    if of.family not in _NUMBERS:
+        return [text for text in map(key_text, values) if text is not None]
+    return numbers_as([Fraction(one) for one in values if isinstance(one, int | Fraction)], of)
+
+
+def numbers_as(exact: Sequence[Fraction], of: ColumnType) -> list[str]:
+    """Numbers as values of the type."""
+    return _typed(Ratios([one.numerator for one in exact], [one.denominator for one in exact]), of)
+
+
+def _typed(column: Ratios, of: ColumnType) -> list[str]:
+    if of.family is Family.WHOLE:
+        return list(map(str, _within_type(_rounded(column), of)))
+    if of.family is Family.EXACT:
+        return _exact(column, of)
+    if of.kind is Kind.REAL:
+        return list(map(repr, starmap(_real, column)))
+    return list(map(repr, starmap(_double, column)))
+
+
+def interval_texts(
+    column: Sequence[tuple[float, float] | None],
+) -> tuple[list[str | None], list[str | None]]:
+    """Where intervals begin and where they end, as `double precision`; NULL where there is none."""
+    return (
+        [None if one is None else repr(one[0]) for one in column],
+        [None if one is None else repr(one[1]) for one in column],
+    )
+
+
+def _rounded(column: Ratios) -> Sequence[int]:
+    """The nearest whole numbers, the even one of two."""
+    return column.above if column.below == 1 else list(starmap(_nearest, column))
+
+
+def _nearest(above: int, below: int) -> int:
+    whole, rest = divmod(above, below)
+    return whole + (2 * rest > below or (2 * rest == below and whole % 2 == 1))
+
+
+def _within_type(column: Sequence[int], of: ColumnType) -> Sequence[int]:
+    if of.bound is None:
+        return column
+    bound = int(of.bound)
+    return _within(column, -bound, bound - 1)
+
+
+def _within(column: Sequence[int], low: int, high: int) -> Sequence[int]:
+    if not column or (low <= min(column) and max(column) <= high):
+        return column
+    return [max(low, min(high, one)) for one in column]
+
+
+def _exact(column: Ratios, of: ColumnType) -> list[str]:
+    """As many digits as the type has, where it says how many."""
+    if of.precision is None or of.scale is None:
+        return _numbers(column)
+    under, most = 10**of.scale, 10**of.precision - 1
+    steps = _rounded(Ratios([above * under for above in column.above], column.below))
+    return _numbers(Ratios(_within(steps, -most, most), under))
+
+
+def _real(above: int, below: int) -> float:
+    """PostgreSQL refuses a `real` that is too small, where a `double precision` becomes 0."""
+    small = abs(above) * _REAL < below
+    return 0.0 if small else _float(above, below, _LARGEST_REAL)
+
+
+def _double(above: int, below: int) -> float:
+    return _float(above, below, _LARGEST)
+
+
+def _float(above: int, below: int, most: float) -> float:
+    """The nearest float, or the end; no exact number beyond an end is nearest to one within."""
+    try:
+        found = above / below
+    except OverflowError:
+        return most if above > 0 else -most
+    return max(-most, min(most, found)) + 0.0  # so that there is no -0
+
+
+def number_text(value: Fraction) -> str:
+    """A decimal number: exactly where it has few digits, else 15 of them."""
+    [text] = _numbers(Ratios([value.numerator], value.denominator))
+    return text
+
+
+def _numbers(column: Ratios) -> list[str]:
+    # of an exact quotient of whole numbers, Decimal keeps no 0 behind the last digit
+    found = [_ROUNDED.divide(Decimal(above), Decimal(below)) for above, below in column]
+    texts = list(map(str, found))
+    return [f"{one:f}" if "E" in text else text for one, text in zip(found, texts, strict=True)]

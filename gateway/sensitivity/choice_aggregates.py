@@ -1,0 +1,163 @@
+"""From aggregates that hand on a value to choices: quantiles, the smallest and the largest, the most frequent one.
+
+Two aggregates that seek the same in the same histogram are one choice, and are paid for once: `percentile_cont` and
+`percentile_disc` differ by less than a rank, which is less than what the noise hides.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Final
+
+from gateway.catalog.values import Value
+from gateway.errors import Code, Unbounded, UnsupportedSql
+from gateway.plan.aggregates import Measure
+from gateway.plan.node import BrokenPlan
+from gateway.plan.scalars import Literal
+from gateway.ranges.enumerate import listed
+from gateway.ranges.expressions import bounds_of
+from gateway.ranges.narrowing import narrowed_by
+from gateway.ranges.range import Bounds
+from gateway.sensitivity.analysis import Enumerated
+from gateway.sensitivity.buckets import MOST_BUCKETS, buckets_of
+from gateway.sensitivity.choices import (
+    Binned,
+    Choice,
+    End,
+    Frequent,
+    Histogram,
+    Limit,
+    Listed,
+    Sought,
+)
+from gateway.sensitivity.formulas import Chosen
+from gateway.sensitivity.lattice import lattice_of
+from gateway.sensitivity.ranks import Level
+from gateway.sensitivity.require_bounds import no_bound
+
+CHOSEN: Final = frozenset({"min", "max", "percentile_cont", "percentile_disc", "mode", "dp_top"})
+MOST_CELLS: Final = 2_000_000
+"""Of a histogram, over all groups: about what the gateway can hold of it at once."""
+_LEAST_BUCKETS: Final = 16
+_FOUND_GROUPS: Final = 500  # so many are reckoned with where groups are found in the data
+_FINEST: Final = (
+    10**9
+)  # as many parts of a rank as scores of a billion rows in words of 64 bits have room for
+
+
+class Choosing:
+    """Collects choices, each once. `rows` is R."""
+
+    def __init__(self, columns: Mapping[str, Bounds], rows: int, groups: Enumerated | None) -> None:
+        self._columns = columns
+        self._rows = rows
+        self._groups = _FOUND_GROUPS if groups is None else max(1, len(groups.keys))
+        self._choices: list[Choice] = []
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        return tuple(self._choices)
+
+    def formula(self, measure: Measure) -> Chosen:
+        """Which choice gives the aggregate."""
+        sought = _sought(measure)
+        columns = self._columns
+        if measure.where is not None:
+            columns = narrowed_by(measure.where, columns, bounds_of)
+        histogram: Histogram
+        if isinstance(sought, Frequent):
+            histogram = self._listed(measure, columns, sought.place)
+        else:
+            histogram = self._binned(measure, columns)
+        if isinstance(sought, Frequent):
+            # each place is among those that all places before it have left
+            for place in range(1, sought.place):
+                self._place_of(Choice(histogram, Frequent(place), self._rows))
+        place = self._place_of(Choice(histogram, sought, self._rows))
+        if not isinstance(sought, Level):
+            return Chosen(place)
+        # each end that is asked for is a choice more; the smallest and the largest value are ends themselves
+        sides = [high for high, asked in ((False, measure.low), (True, measure.high)) if asked]
+        limits = [Choice(histogram, Limit(sought, high), self._rows) for high in sides]
+        return Chosen(place, tuple(map(self._place_of, limits)))
+
+    def _place_of(self, choice: Choice) -> int:
+        if choice not in self._choices:
+            self._choices.append(choice)
+        return self._choices.index(choice)
+
+    def _binned(self, measure: Measure, columns: Mapping[str, Bounds]) -> Binned:
+        value = measure.arguments[0]
+        found = bounds_of(value, columns).range
+        if found is None:
+            raise no_bound(value, columns, f"`{measure.function}`")
+        # nothing is summed: its lattice needs no room for rows
+        most = min(MOST_BUCKETS, max(_LEAST_BUCKETS, MOST_CELLS // self._groups))
+        return Binned(value, buckets_of(lattice_of(found, 1), most), measure.where)
+
+    def _listed(self, measure: Measure, columns: Mapping[str, Bounds], place: int) -> Listed:
+        value = measure.arguments[0]
+        found = listed(value, columns)
+        if not found:
+            raise Unbounded(
+                Code.NO_BOUND,
+                f"the values of what `{measure.function}` is of cannot be listed",
+                "declare `domain: {in: [...]}` for the column, or group by it and count",
+            )
+        values = _in_order(found)
+        if len(values) * self._groups > MOST_CELLS:
+            raise UnsupportedSql(
+                Code.NOT_ANSWERED_YET,
+                f"`{measure.function}` of {len(values)} values in {self._groups} groups",
+                "group by fewer keys",
+            )
+        if place > len(values):
+            raise UnsupportedSql(
+                Code.FUNCTION_UNSUPPORTED,
+                f"`{measure.function}` of more than all {len(values)} values",
+            )
+        return Listed(value, values, measure.where)
+
+
+def _in_order(found: frozenset[Value | None]) -> tuple[Value, ...]:
+    there = [one for one in found if one is not None]
+    if not there:
+        raise Unbounded(Code.NO_BOUND, "what is always NULL has no most frequent value")
+    return tuple(sorted(there))
+
+
+def _sought(measure: Measure) -> Sought:
+    match measure.function:
+        case "min":
+            return End.LOWEST
+        case "max":
+            return End.HIGHEST
+        case "mode":
+            return Frequent()
+        case "dp_top":
+            return Frequent(_place(measure))
+        case "percentile_cont" | "percentile_disc":
+            return _level(_share(measure))
+        case _:
+            raise BrokenPlan("an aggregate that is not chosen")
+
+
+def _place(measure: Measure) -> int:
+    fraction = measure.fraction
+    if not isinstance(fraction, Literal) or type(fraction.value) is not int:
+        raise BrokenPlan("a place that is no number")
+    return fraction.value
+
+
+def _level(share: Fraction) -> Sought:
+    """At 0 and at 1 are the ends: a rank of 0 would touch every empty bucket below all rows."""
+    if share in (0, 1):
+        return End.HIGHEST if share else End.LOWEST
+    return Level(share)
+
+
+def _share(measure: Measure) -> Fraction:
+    fraction = measure.fraction
+    if not isinstance(fraction, Literal) or not isinstance(fraction.value, int | Fraction):
+        raise BrokenPlan("a percentile without its number")
+    share = Fraction(fraction.value)
+    return (1 - share if measure.descending else share).limit_denominator(_FINEST)

@@ -1,0 +1,185 @@
+"""The grouping sets of a release: which of them are measured, and which are added up from others.
+
+Where a set has listed groups, every set of fewer of its keys is the same groups put together, and what adds up over
+groups is not measured again: the integers of the fewer groups are sums of the noisy integers of the many, so totals
+are those of the rows above them, and cost nothing. What does not add up, such as a count of different values, is
+measured in every set. So is everything where groups are found in the data: those that are not shown would be missing.
+
+INVARIANT: adding up is post-processing. What is measured is in `parts`, and all of it is priced; a wrong belief about
+what adds up costs accuracy alone.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import prod
+from typing import Final
+
+from gateway.plan.aggregates import Measure
+from gateway.plan.grouping import Aggregate
+from gateway.plan.node import BrokenPlan
+from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.sensitivity.formulas import SPREADS, Formula, moved
+from gateway.sensitivity.group_keys import constant_per_unit
+
+# computed from counts, sums and sums of squares and products
+_ADDED: Final = frozenset({"count", "sum", "avg", *SPREADS})
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Measurements of a part, for a set of keys: `keys` are their places among the keys of the part.
+
+    `together` is how many groups of the part are one group of the set: 1 where its keys are all those of the part.
+    """
+
+    part: int
+    keys: tuple[int, ...]
+    together: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One grouping set. `keys` are places among the keys of the release.
+
+    `formulas` go with the measures of the release; their places are those among the measurements of all `drawn`, one
+    after the other. Where the aggregates of small groups are blanked, `units` is the place of the count of units, and
+    groups in which it is below `least` are small.
+    """
+
+    keys: tuple[int, ...]
+    drawn: tuple[Drawn, ...]
+    formulas: tuple[Formula, ...]
+    units: int | None = None
+    least: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Rolled:
+    """One release: `parts` are measured, each with grouping keys of its own; its rows are those of all `levels`.
+
+    `ranges` go with the measures: how wide the ranges are in which the policy has them reported; None, or nothing at
+    all, where they are not.
+    """
+
+    plan: Aggregate
+    parts: tuple[Analysis, ...]
+    levels: tuple[Level, ...]
+    ranges: tuple[Fraction | None, ...] = ()
+
+
+def rolled(plan: Aggregate, analyse: Callable[[Aggregate], Analysis]) -> Rolled:
+    """The release in parts of one grouping set each; `analyse` is asked about such."""
+    return _Rolling(plan, analyse).release()
+
+
+class _Rolling:
+    """Goes through the grouping sets from many keys to few, so that what can be added up is there."""
+
+    def __init__(self, plan: Aggregate, analyse: Callable[[Aggregate], Analysis]) -> None:
+        self._plan = plan
+        self._analyse = analyse
+        self._parts: list[Analysis] = []
+        self._bases: list[_Base] = []
+
+    def release(self) -> Rolled:
+        sets = [tuple(sorted(set(one))) for one in self._plan.sets]
+        many_first = sorted(set(sets), key=lambda one: (-len(one), one))
+        levels = {one: self._level(one) for one in many_first}
+        return Rolled(self._plan, tuple(self._parts), tuple(levels[one] for one in sets))
+
+    def _level(self, keys: tuple[int, ...]) -> Level:
+        bases = [one for one in self._bases if set(keys) <= set(one.keys)]
+        if not bases:
+            return self._measured(keys)
+        base = min(bases, key=lambda one: one.groups)  # the fewer groups, the less noise
+        measures = [one for _, one in self._plan.measures]
+        rest = [place for place, one in enumerate(measures) if not base.adds_up(one)]
+        blanking = base.units is not None and not base.alone
+        if blanking or (rest and len(rest) == len(measures)):
+            return self._measured(keys)
+        return self._added(keys, base, rest)
+
+    def _measured(self, keys: tuple[int, ...]) -> Level:
+        part = self._part(keys, range(len(self._plan.measures)))
+        analysis = self._parts[part]
+        several = len(self._plan.sets) > 1
+        if several and isinstance(analysis.groups, Enumerated) and analysis.groups.keys:
+            self._bases.append(_base(part, keys, analysis, analysis.groups))
+        drawn = Drawn(part, tuple(range(len(keys))))
+        return Level(keys, (drawn,), analysis.formulas, *_small(analysis))
+
+    def _added(self, keys: tuple[int, ...], base: "_Base", rest: Sequence[int]) -> Level:
+        """From the base; and what does not add up, `rest`, from a part of its own."""
+        analysis = self._parts[base.part]
+        drawn = base.drawn(keys)
+        if not rest:
+            return Level(keys, (drawn,), analysis.formulas, *_small(analysis))
+        part = self._part(keys, rest)
+        own, before = self._parts[part], len(analysis.measurements)
+        formulas = list(analysis.formulas)
+        for place, formula in zip(rest, own.formulas, strict=True):
+            formulas[place] = moved(formula, before)
+        units, least = _small(own)
+        return Level(
+            keys,
+            (drawn, Drawn(part, tuple(range(len(keys))))),
+            tuple(formulas),
+            None if units is None else before + units,
+            least,
+        )
+
+    def _part(self, keys: tuple[int, ...], measures: Sequence[int]) -> int:
+        plan = self._plan
+        one = Aggregate(
+            plan.child,
+            tuple(plan.keys[place] for place in keys),
+            tuple(plan.measures[place] for place in measures),
+            (tuple(range(len(keys))),),
+        )
+        self._parts.append(self._analyse(one))
+        return len(self._parts) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """A part with listed groups that has all measures. `sizes` says how many values each of its keys has.
+
+    `alone`: a unit is in one group, and a count of units in several is the sum of theirs.
+    """
+
+    part: int
+    keys: tuple[int, ...]
+    sizes: tuple[int, ...]
+    units: int | None
+    alone: bool
+
+    @property
+    def groups(self) -> int:
+        return prod(self.sizes)
+
+    def adds_up(self, measure: Measure) -> bool:
+        """Whether the measure of groups put together follows from sums of what was measured in each."""
+        if measure.distinct:
+            return measure.counts_units and self.alone
+        return measure.function in _ADDED
+
+    def drawn(self, keys: tuple[int, ...]) -> Drawn:
+        there = tuple(self.keys.index(one) for one in keys)
+        left = [size for place, size in enumerate(self.sizes) if place not in there]
+        return Drawn(self.part, there, prod(left))
+
+
+def _base(part: int, keys: tuple[int, ...], analysis: Analysis, groups: Enumerated) -> _Base:
+    # INVARIANT: listed groups are all combinations of the values of each key
+    sizes = tuple(len(set(column)) for column in zip(*groups.keys, strict=True))
+    if prod(sizes) != len(groups.keys):
+        raise BrokenPlan("listed groups that are not all combinations")
+    return _Base(part, keys, sizes, groups.units, constant_per_unit(analysis.plan))
+
+
+def _small(analysis: Analysis) -> tuple[int | None, int]:
+    groups = analysis.groups
+    if not isinstance(groups, Enumerated) or groups.units is None:
+        return None, 0
+    return groups.units, groups.least * analysis.whole

@@ -1,0 +1,1 @@
+"""The steps of an answer, one file for each, in the order of `pipeline`."""

@@ -1,0 +1,41 @@
+"""What a question took, and how much of it was there already."""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Final
+
+from gateway.requests.request import Reused
+from gateway.units import Delta, Epsilon
+
+
+@dataclass(frozen=True)
+class Paid:
+    """`price` is what it was asked at, `charged` what the analyst's own account gave.
+
+    `reused` says how an answer came from earlier ones, where nothing of it was measured anew.
+    """
+
+    price: Epsilon = field(default_factory=Epsilon.zero)
+    charged: Epsilon = field(default_factory=Epsilon.zero)
+    rho: Fraction | None = None
+    delta: Delta = field(default_factory=Delta.zero)
+    reused: Reused | None = None
+    notices: tuple[str, ...] = ()
+
+    def with_notices(self, notices: tuple[str, ...]) -> "Paid":
+        return replace(self, notices=notices)
+
+
+NOTHING_PAID: Final = Paid()
+
+
+def reuse_notices(paid: Paid, since: datetime | None, *, partly: bool) -> tuple[str, ...]:
+    """What is said of an answer that was there, or of which some was; `since`: the oldest of what was taken."""
+    if since is None:
+        return ()
+    when = f"{since.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    if partly:
+        return (f"a part of this was there already, as it was on {when}",)
+    took = f"epsilon {paid.charged} was charged" if paid.charged else "nothing was charged"
+    return (f"answered from what was released before, as it was on {when}: {took}",)

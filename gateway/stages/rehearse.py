@@ -1,0 +1,174 @@
+"""A rehearsal of stages and finishing on the twin, before a question is charged: over rows as a release may have them.
+
+What cannot be computed whatever is released, such as `1 / 0`, a format that PostgreSQL does not take, or a cast of a listed
+key that is no number, is refused here and costs nothing. Every other row of a release has 0 for its numbers, as an
+empty listed group and noise may have, and the others have numbers apart from each other.
+
+INVARIANT: what is tried depends on the statement, the policy and the types of columns: on nothing of the source, and on
+nothing that was released.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from hashlib import sha256
+from itertools import islice
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+from gateway.binding.bound import Cut, Empty, Fetch, Release, Sql, Stage
+from gateway.binding.describe import columns_of
+from gateway.catalog.types import Family
+from gateway.catalog.values import Value
+from gateway.columnar.texts import Texts
+from gateway.lru_cache import Remembered
+from gateway.results.constants import Constant, Runner, filled, run_finishing
+from gateway.results.value_texts import key_text
+from gateway.sensitivity.analysis import Enumerated
+from gateway.sensitivity.grouping_sets import Level, Rolled
+from gateway.twin.errors import TwinRefused
+
+MOST_ROWS: Final = 200
+_NUMBERS: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
+_DATA_EXCEPTION: Final = "22"  # of SQLSTATE
+_EXAMPLES: Final[Mapping[Family, str]] = MappingProxyType(
+    {
+        Family.TEXT: "x",
+        Family.WHOLE: "1",
+        Family.EXACT: "1",
+        Family.FLOAT: "1",
+        Family.BOOLEAN: "true",
+        Family.DATE: "2000-01-01",
+        Family.TIMESTAMP: "2000-01-01 00:00:00",
+        Family.UUID: "00000000-0000-0000-0000-000000000000",
+    }
+)
+_MOST_REMEMBERED: Final = 500_000
+_Key: TypeAlias = tuple[Value | None, ...]
+Borrow: TypeAlias = Callable[[], AbstractContextManager[Runner]]
+
+
+# what passed passes again: nothing but the text, the rows that were made up and the limit decides on it
+_PASSED: Final[Remembered[bytes, bool]] = Remembered(_MOST_REMEMBERED, lambda key, _: len(key))
+
+
+def rehearse(cut: Cut, analyses: Sequence[Rolled], borrow: Borrow, most_rows: int) -> None:
+    """Refuse what PostgreSQL cannot compute. Where no group is listed, numbers that are 0 refuse nothing by themselves."""
+    tried = [one for one in sqls_of(cut) if one.can_raise]
+    if not tried:
+        return
+    zeros = _constants(cut, analyses, zeros=True)
+    shown = repr(
+        ([(filled(one, zeros), one.guarded) for one in tried], most_rows, _are_listed(analyses))
+    )
+    # where groups are found in the data their numbers may be others, and their keys need not be NULL
+    others: list[Mapping[str, Constant]] = []
+    if not _are_listed(analyses):
+        others.append(_constants(cut, analyses, zeros=False))
+    if any(not isinstance(part.groups, Enumerated) for one in analyses for part in one.parts):
+        others.append(_constants(cut, analyses, zeros=False, keys=True))
+
+    def passed() -> bool:
+        with borrow() as twin:
+            for sql in tried:
+                _try(sql, (zeros, *others), twin, most_rows)
+        return True
+
+    _PASSED.get(sha256(shown.encode()).digest(), passed)
+
+
+def _try(sql: Sql, made_up: Sequence[Mapping[str, Constant]], twin: Runner, most_rows: int) -> None:
+    """Run it over one after the other until one passes; the first refusal counts where none does."""
+    first: TwinRefused | None = None
+    for constants in made_up:
+        try:
+            run_finishing(sql, constants, twin, most_rows)
+        except TwinRefused as refused:
+            if not refused.sqlstate.startswith(_DATA_EXCEPTION):
+                raise
+            first = first or refused
+        else:
+            return
+    if first is not None:
+        raise first
+
+
+def sqls_of(cut: Cut) -> list[Sql]:
+    """What runs on the twin, in order."""
+    staged = [one.sql for one in cut.steps if isinstance(one, Stage)]
+    return [*staged, cut.finishing if cut.traced is None else cut.traced.finishing]
+
+
+def _are_listed(analyses: Iterable[Rolled]) -> bool:
+    """Whether a release has groups that come back empty."""
+    return any(
+        one.plan.keys and all(isinstance(part.groups, Enumerated) for part in one.parts)
+        for one in analyses
+    )
+
+
+def _constants(
+    cut: Cut, analyses: Sequence[Rolled], *, zeros: bool, keys: bool = False
+) -> Mapping[str, Constant]:
+    """Rows for the twin; those of groups that are found in the data have NULL as `keys`, or examples."""
+    made: dict[str, Constant] = {}
+    waiting = iter(analyses)
+    for step in cut.steps:
+        match step:
+            case Release():
+                made[step.name] = _released(step, next(waiting), zeros=zeros, examples=keys)
+            case Fetch() | Empty():
+                columns = columns_of(step)
+                nothing = Texts.of([None] if isinstance(step, Fetch) else [])
+                made[step.name] = Constant(tuple(columns), (nothing,) * len(columns))
+            case _:
+                pass  # what is staged is for plans, not for the twin
+    return made
+
+
+def _released(step: Release, release: Rolled, *, zeros: bool, examples: bool) -> Constant:
+    plan, columns = step.plan, columns_of(step)
+    rows = [row for level in release.levels for row in _rows_of(level, release, len(plan.keys))]
+    keys, marks = len(plan.keys), len(plan.marks)
+    texts: list[list[str | None]] = []
+    for place, (_, of) in enumerate(columns):
+        if place < keys:
+            other = _EXAMPLES.get(of.family) if examples else None
+            texts.append([other if row[0] is None else row[0][place] for row in rows])
+        elif place < keys + marks:
+            texts.append([str(int(place - keys not in row[1])) for row in rows])
+        elif place == len(columns) - 1:
+            texts.append([str(number) for number in range(len(rows))])
+        elif of.family in _NUMBERS:
+            numbers = [40 + at + place % 9 for at in range(len(rows))]
+            texts.append(
+                [str(0 if zeros and not at % 2 else one % 100) for at, one in enumerate(numbers)]
+            )
+        else:
+            texts.append([None] * len(rows))
+    return Constant(tuple(columns), tuple(map(Texts.of, texts)))
+
+
+_Row: TypeAlias = tuple[tuple[str | None, ...] | None, frozenset[int]]
+
+
+def _rows_of(level: Level, release: Rolled, many: int) -> list[_Row]:
+    """The keys of some rows of a grouping set; None where they are found in the data."""
+    there = frozenset(level.keys)
+    drawn = level.drawn[0] if level.drawn else None
+    groups = None if drawn is None else release.parts[drawn.part].groups
+    if drawn is None or not isinstance(groups, Enumerated):
+        return [(None, there)]
+    rows: list[_Row] = []
+    seen: set[_Key] = set()
+    for group in islice(groups.keys, 100 * MOST_ROWS):
+        key = tuple(group[at] for at in drawn.keys)
+        if key in seen:
+            continue
+        seen.add(key)
+        texts: list[str | None] = [None] * many
+        for at, value in zip(level.keys, key, strict=True):
+            texts[at] = key_text(value)
+        rows.append((tuple(texts), there))
+        if len(rows) == MOST_ROWS:
+            break
+    return rows

@@ -1,0 +1,158 @@
+"""What one question has of its source: at most one preparation, from before its charge until its last statement ran.
+
+    prepare   connect, read the catalog, hold the dataset against it, bound and parse what will be run
+    run       what was prepared, after the charge
+
+INVARIANT: nothing here is charged for before `prepare` returned, and whatever `prepare` refuses was not charged for.
+INVARIANT: a question is bounded by what the catalog of its preparation proves, and the source holds that for the rows it
+computes on. So the cells of an immutable partition that were charged, which rest on the same proofs, are the right ones.
+INVARIANT: whoever waits, for other questions or for its turn, holds no connection; and every way out gives it back.
+"""
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from types import TracebackType
+from typing import Self
+
+from gateway.binding.bound import Cut, Fetch
+from gateway.catalog.system_tables import is_own
+from gateway.datasets.dataset import Serving, placeholders
+from gateway.engines.catalog.proofs import Proven
+from gateway.engines.preparation import Preparation
+from gateway.engines.shard_count import parts_for
+from gateway.engines.sql.group_keys import Key
+from gateway.engines.staged_rows import StagedRows
+from gateway.exact import ExactHistogram, ExactTable
+from gateway.noise.allocation import Priced
+from gateway.plan.node import BrokenPlan, nodes
+from gateway.plan.relations import Scan
+from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.sensitivity.choices import Histogram
+
+
+@dataclass
+class SourceAccess:
+    """It is made for each question, used by one thread, and left as a context."""
+
+    serving: Serving
+    subject: str
+    cut: Cut
+    now: datetime
+    limit_s: float
+    cancelled: threading.Event
+    _preparation: Preparation | None = field(default=None)
+    _parsed: tuple[Analysis, ...] | None = field(default=None)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Give the connection back; what is asked for afterwards is prepared anew."""
+        preparation, self._preparation, self._parsed = self._preparation, None, None
+        if preparation is not None:
+            preparation.close()
+
+    @property
+    def proven(self) -> Mapping[str, Proven]:
+        """What the question rests on; before it is prepared, what the catalog said last."""
+        if self._preparation is None:
+            return self.serving.proofs.now()
+        return self.serving.proofs.of(self._preparation.catalog.described).proven
+
+    def prepare(self, bought: Iterable[Priced]) -> None:
+        """Reach the source for what is bought, or refuse; nothing is done where nothing of it is asked for."""
+        wanted = tuple(one.analysis for one in bought if asks(one))
+        fetched = [
+            one.table for one in self.cut.steps if isinstance(one, Fetch) and not is_own(one.table)
+        ]
+        if self._parsed == wanted or not (wanted or fetched):
+            return
+        source = self.serving.source
+        if self._preparation is None:
+            # of the whole statement: what is bought of it may change until it is charged
+            scanned = {
+                one.table.name
+                for release in self.cut.releases
+                for one in nodes(release.plan)
+                if isinstance(one, Scan)
+            }
+            tables = sorted(scanned | {one.name for one in fetched})
+            self._preparation = source.database.prepare(
+                tables, subject=self.subject, limit_s=self.limit_s, cancelled=self.cancelled
+            )
+            self.serving.require_fit(tables, self._preparation.catalog)
+        proven = self.proven
+        releases = [self.serving.bounded.find(one, self.now, proven) for one in wanted]
+        source.parse(self._preparation, releases, placeholders(self.cut), fetched)
+        self._parsed = wanted
+
+    def run(self, analysis: Analysis, staged: Mapping[str, StagedRows]) -> ExactTable:
+        """The exact answer."""
+        there = self._held
+        release = self.serving.bounded.find(analysis, self.now, self.proven)
+        parts = parts_for(release, there.catalog.rows, self.serving.source.parts)
+        return self.serving.source.run(
+            release,
+            staged,
+            limit_s=self.limit_s,
+            cancelled=self.cancelled,
+            parts=parts,
+            on=there,
+        )
+
+    def count(
+        self, analysis: Analysis, shown: Sequence[Key], staged: Mapping[str, StagedRows]
+    ) -> Mapping[Histogram, ExactHistogram]:
+        """The exact histograms of the groups of a release that are `shown`, bounded in the same way.
+
+        INVARIANT: these are released, so what the source is asked depends on nothing that is not. Where none is, it is
+        not asked.
+        """
+        if not shown:
+            return {one: ExactHistogram({}) for one in analysis.histograms}
+        there = self._held
+        # histograms add up whatever is measured beside them
+        whole = self.serving.bounded.find(analysis, self.now, self.proven)
+        release = replace(whole, measurements=())
+        parts = parts_for(release, there.catalog.rows, self.serving.source.parts)
+        exact = self.serving.source.count(
+            release,
+            shown,
+            staged,
+            limit_s=self.limit_s,
+            cancelled=self.cancelled,
+            parts=parts,
+            on=there,
+        )
+        return dict(zip(analysis.histograms, exact, strict=True))
+
+    def fetch(self, step: Fetch) -> StagedRows:
+        """A public table of the source."""
+        return self.serving.source.fetch(
+            step.table,
+            self.serving.policy.sizes.result_rows,
+            cancelled=self.cancelled,
+            on=self._preparation,
+        )
+
+    @property
+    def _held(self) -> Preparation:
+        if self._preparation is None:
+            raise BrokenPlan("a question that was not prepared is to be run")
+        return self._preparation
+
+
+def asks(release: Priced) -> bool:
+    """Whether the source is asked for it: not for listed groups, and nothing about them."""
+    listed = isinstance(release.analysis.groups, Enumerated)
+    return bool(release.noises or release.choices) or not listed

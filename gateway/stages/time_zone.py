@@ -1,0 +1,36 @@
+"""The time zone of whoever asks: what `current_date` is there, and what is refused where the zone would matter more."""
+
+from datetime import UTC, datetime
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from gateway.binding.bound import Cut
+from gateway.bounding.fold_current_time import reads_zone
+from gateway.errors import Code, UnsupportedSql
+
+UTC_NAME: Final = "UTC"
+_AS_UTC: Final = frozenset(
+    {"utc", "etc/utc", "uct", "etc/uct", "zulu", "etc/zulu", "universal", "etc/universal"}
+    | {"gmt", "etc/gmt", "gmt0", "etc/gmt0", "greenwich", "etc/greenwich"}
+)
+
+
+def moment_in(zone: str, now: datetime) -> datetime:
+    """The same moment by the clocks of a zone; of one that is not known by its name, by those of UTC."""
+    if zone.lower() in _AS_UTC:
+        return now.astimezone(UTC)
+    try:
+        return now.astimezone(ZoneInfo(zone))
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        return now.astimezone(UTC)
+
+
+def require_zone_does_not_matter(cut: Cut, zone: str) -> None:
+    """Refuse what would mean something else in this zone than in UTC, in which the source computes."""
+    if zone.lower() in _AS_UTC or not any(reads_zone(one.plan) for one in cut.releases):
+        return
+    raise UnsupportedSql(
+        Code.CLAUSE_UNSUPPORTED,
+        f"a time with a zone is taken apart or read from a text, and the zone is `{zone[:63]}`",
+        "SET TIME ZONE 'UTC', in which the source computes",
+    )

@@ -1,0 +1,267 @@
+"""The anchor: what the state must never fall behind, kept in a file outside the database.
+
+After every commit, and before anyone is told of it, one signed line is appended: the position of
+the trail and what that commit changed (balances, limits). A state that was lost, restored from an
+older backup, truncated or rewritten is then behind its anchor or disagrees with it, and is refused.
+
+The file is filled with zeros ahead of the writing, so that a line costs one write and one fdatasync
+and no change of the file's size; when it is full it is rewritten with what still counts. A line that
+was torn by a crash is the last one and was never acted upon: it is overwritten.
+
+INVARIANT: a caller of `advance` goes on only when its line is on the disk.
+INVARIANT: of two lines about one fact the one with the higher `seq` counts, in whatever order
+several gateways wrote them.
+INVARIANT: nothing is read past a line that is not as it was written, and no such line is skipped:
+intact lines behind it mean that the file was changed or damaged, and the anchor is refused.
+
+Where the trail stands: the one clock of the state.
+"""
+
+import fcntl
+import hashlib
+import hmac
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.errors import Code, OperatorError
+
+
+@dataclass(frozen=True)
+class Position:
+    """The number of the last trail record and its chained MAC."""
+
+    seq: int
+    mac: str
+
+
+GENESIS = Position(0, "0" * 64)
+
+
+_CAPACITY = 256 * 1024
+_ENCODE = json.JSONEncoder(separators=(",", ":")).encode
+_MAC_LENGTH = 64
+
+
+@dataclass(frozen=True)
+class Fact:
+    """Something that was true as of `seq`."""
+
+    seq: int
+    value: Mapping[str, str | None]
+
+
+@dataclass(frozen=True)
+class Anchored:
+    """Everything the anchor holds."""
+
+    position: Position
+    facts: Mapping[str, Fact]
+
+
+class Anchor:
+    """One anchor file; several processes may share it."""
+
+    def __init__(self, path: Path, key: bytes) -> None:
+        self.path = path
+        self._key = hmac.digest(key, b"gateway anchor v1", hashlib.sha256)
+        self._threads = threading.Lock()
+        self._lock = -1
+        self._file = -1
+        self._end = 0
+        self._spoiled = False
+        self._position = GENESIS
+        self._facts: dict[str, Fact] = {}
+
+    def read(self) -> Anchored | None:
+        """What is anchored; None when nothing ever was."""
+        with self._alone():
+            if not self._catch_up():
+                return None
+            return Anchored(self._position, dict(self._facts))
+
+    def advance(self, position: Position, facts: Mapping[str, Mapping[str, str | None]]) -> None:
+        """Make `position` and `facts` durable; raises OSError when that cannot be done."""
+        with self._alone():
+            exists = self._catch_up()
+            line = self._line(
+                position, {name: Fact(position.seq, fact) for name, fact in facts.items()}
+            )
+            if not exists or self._spoiled or self._end + len(line) >= _capacity(self._file):
+                self._learn(position, facts)
+                self._rewrite()
+                return
+            self._spoiled = (
+                True  # after a failed sync nobody knows what of this file is on the disk
+            )
+            _write_all(self._file, line, self._end)
+            os.fdatasync(self._file)
+            self._spoiled = False
+            self._end += len(line)
+            self._learn(position, facts)
+
+    def begin(self, anchored: Anchored, aside: Path | None = None) -> None:
+        """Start the file anew from `anchored`, keeping the one there was as `aside`.
+
+        Without `aside` there was none; if another gateway began one meanwhile, that one stays.
+        """
+        with self._alone():
+            if aside is None and self._catch_up():
+                return
+            if aside is not None and self.path.exists():
+                self.path.rename(aside)
+            self._position, self._facts = anchored.position, dict(anchored.facts)
+            self._rewrite()
+
+    def close(self) -> None:
+        with self._threads:
+            self._close_file()
+            if self._lock >= 0:
+                os.close(self._lock)
+                self._lock = -1
+
+    def _close_file(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def _learn(self, position: Position, facts: Mapping[str, Mapping[str, str | None]]) -> None:
+        if position.seq > self._position.seq:
+            self._position = position
+        for name, value in facts.items():
+            known = self._facts.get(name)
+            if known is None or known.seq <= position.seq:
+                self._facts[name] = Fact(position.seq, value)
+
+    def _catch_up(self) -> bool:
+        """Read what other processes appended, from the start when the file was replaced."""
+        try:
+            on_disk = self.path.stat()
+        except FileNotFoundError:
+            return False
+        from_the_start = self._file < 0 or os.fstat(self._file).st_ino != on_disk.st_ino
+        if from_the_start:
+            self._close_file()
+            self._file = os.open(self.path, os.O_RDWR | os.O_CLOEXEC)
+            self._end, self._position, self._facts = 0, GENESIS, {}
+        for line in self._lines_from(self._end):
+            entry = self._parse(line)
+            if entry is None:
+                break
+            position, facts = entry
+            if position.seq > self._position.seq:
+                self._position = position
+            for name, fact in facts.items():
+                known = self._facts.get(name)
+                if known is None or known.seq <= fact.seq:
+                    self._facts[name] = fact
+            self._end += len(line)
+        if self._end == 0:  # an anchor gets its name when it has a line
+            raise OperatorError(
+                Code.AUDIT_KEY_MISMATCH,
+                f"the anchor `{self.path}` holds no line that was signed with this audit key",
+                "start with the audit key that this anchor was made with",
+            )
+        if from_the_start:
+            self._require_nothing_behind(self._end)
+        return True
+
+    def _require_nothing_behind(self, end: int) -> None:
+        """What follows the last good line may be zeros or the rest of one torn line, no more."""
+        behind = os.pread(self._file, _capacity(self._file) - end, end)
+        for piece in behind.split(b"\n"):
+            line = piece.lstrip(b"\0") + b"\n"
+            if len(line) > _MAC_LENGTH and self._parse(line) is not None:
+                self._close_file()
+                raise OperatorError(
+                    Code.TRAIL_BROKEN,
+                    f"the anchor `{self.path}` was changed or damaged at byte {end}",
+                    "bring the file back, or see `gateway db restore`",
+                )
+
+    def _lines_from(self, offset: int) -> Iterator[bytes]:
+        block = 4096
+        pending = b""
+        while chunk := os.pread(self._file, block, offset):
+            offset += len(chunk)
+            block = 1 << 16
+            pending += chunk
+            while (cut := pending.find(b"\n")) >= 0:
+                yield pending[: cut + 1]
+                pending = pending[cut + 1 :]
+            if pending[:1] == b"\0":
+                return
+
+    def _line(self, position: Position, facts: Mapping[str, Fact]) -> bytes:
+        payload = _ENCODE(
+            {
+                "seq": position.seq,
+                "head": position.mac,
+                "facts": {name: [fact.seq, fact.value] for name, fact in facts.items()},
+            }
+        ).encode()
+        return self._mac(payload) + b" " + payload + b"\n"
+
+    def _parse(self, line: bytes) -> tuple[Position, dict[str, Fact]] | None:
+        payload = line[_MAC_LENGTH + 1 : -1]
+        if not hmac.compare_digest(line[:_MAC_LENGTH], self._mac(payload)):
+            return None
+        said = json.loads(payload)
+        facts = {name: Fact(seq, value) for name, (seq, value) in said["facts"].items()}
+        return Position(said["seq"], said["head"]), facts
+
+    def _mac(self, payload: bytes) -> bytes:
+        return hmac.digest(self._key, payload, hashlib.sha256).hex().encode()
+
+    def _rewrite(self) -> None:
+        """Put one line with everything into a fresh file, then let it take the old one's place."""
+        line = self._line(self._position, self._facts)
+        fresh = self.path.with_name(self.path.name + ".new")
+        file = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        try:
+            _write_all(file, line.ljust(max(_CAPACITY, 4 * len(line)), b"\0"))
+            os.fsync(file)
+            fresh.rename(self.path)
+            _sync_directory(self.path.parent)
+        except OSError:
+            os.close(file)
+            raise
+        self._close_file()
+        self._file, self._end, self._spoiled = file, len(line), False
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """One thread of one process at a time; the lock's own file survives rewrites."""
+        with self._threads:
+            if self._lock < 0:
+                beside = self.path.with_name(self.path.name + ".lock")
+                self._lock = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(self._lock, fcntl.LOCK_EX)
+            try:
+                yield
+            finally:
+                fcntl.flock(self._lock, fcntl.LOCK_UN)
+
+
+def _write_all(file: int, data: bytes, offset: int = 0) -> None:
+    """A full disk may take a part of the data before it says so."""
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(file, view, offset)
+        view, offset = view[written:], offset + written
+
+
+def _capacity(file: int) -> int:
+    return os.fstat(file).st_size
+
+
+def _sync_directory(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,143 @@
+"""Who waits for the journal, and whose turn it is to work for all who wait.
+
+The first caller leads: it takes what is queued, works on it, wakes everybody it worked for, and
+names the first of those who came meanwhile as the next leader.
+
+INVARIANT: while the queue is not empty exactly one live caller leads. A caller that gives up leaves
+the queue first, or leads once more when it was just named.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import DBAPIError
+
+from gateway.errors import BackendUnavailable, Code
+from gateway.state.draft import Draft, Memory
+
+Outcome = TypeVar("Outcome")
+Step = Callable[[Draft], Outcome]
+Told = tuple[object, BaseException | None]
+_LARGEST_BATCH = 256
+
+
+class Ticket(Generic[Outcome]):
+    """One caller's step and what became of it."""
+
+    def __init__(self, step: Step[Outcome]) -> None:
+        self._step = step
+        self._outcome: Outcome | None = None
+        self._error: BaseException | None = None
+        self.wake = threading.Event()
+        self.leads = False
+
+    def run(self, memory: Memory, connection: Connection) -> Draft | None:
+        """The step's draft, or None when the step itself said no."""
+        draft = Draft(memory, connection)
+        try:
+            self._outcome, self._error = self._step(draft), None
+        except DBAPIError:
+            raise
+        except Exception as error:  # noqa: BLE001  # it belongs to the caller, who gets it back
+            self.fail(error)
+            return None
+        if draft.rows and draft.position == memory.position:
+            self.fail(AssertionError("a step wrote to the state without a trail record"))
+            return None
+        if draft.unsealed():
+            self.fail(AssertionError("a step wrote events behind its trail record"))
+            return None
+        draft.accept()
+        return draft
+
+    def fail(self, error: BaseException) -> None:
+        self._outcome, self._error = None, error
+
+    @property
+    def told(self) -> Told:
+        """What the caller would be told if nothing else happened."""
+        return self._outcome, self._error
+
+    def tell(self, told: Told) -> None:
+        """Let the caller be told this after all."""
+        self._outcome, self._error = told  # type: ignore[assignment]  # it was this ticket's own
+
+    def result(self) -> Outcome:
+        if self._error is not None:
+            raise self._error
+        return self._outcome  # type: ignore[return-value]  # run() set it, and knows its type
+
+
+class Tickets:
+    """The queue in front of the journal."""
+
+    def __init__(self, work: Callable[[Sequence[Ticket[object]]], None], patience_s: float) -> None:
+        self._work = work
+        self._patience_s = patience_s
+        self._lock = threading.Lock()
+        self._queue: deque[Ticket[object]] = deque()
+        self._led = False
+
+    def serve(self, step: Step[Outcome]) -> Outcome:
+        ticket: Ticket[Outcome] = Ticket(step)
+        with self._lock:
+            self._queue.append(ticket)  # type: ignore[arg-type]  # nobody here looks at outcomes
+            ticket.leads = not self._led
+            self._led = True
+        if not ticket.leads:
+            self._wait(ticket)
+        if ticket.leads:
+            self._lead()
+        return ticket.result()
+
+    def _wait(self, ticket: Ticket[Outcome]) -> None:
+        try:
+            in_time = ticket.wake.wait(self._patience_s)
+        except BaseException:
+            self._abandon(ticket)
+            raise
+        if not in_time and self._abandon(ticket):
+            raise _unavailable()
+
+    def _abandon(self, ticket: Ticket[Outcome]) -> bool:
+        """Leave the queue; False when the ticket was served or named leader at the last moment."""
+        with self._lock:
+            if ticket.wake.is_set():
+                if not ticket.leads:
+                    return False
+                self._queue.remove(ticket)  # type: ignore[arg-type]  # see serve
+                self._name_heir()
+                ticket.leads = False
+            elif ticket in self._queue:
+                self._queue.remove(ticket)  # type: ignore[arg-type]  # see serve
+        return True
+
+    def _lead(self) -> None:
+        with self._lock:
+            batch = [self._queue.popleft() for _ in range(min(len(self._queue), _LARGEST_BATCH))]
+        try:
+            self._work(batch)
+        except BaseException as error:
+            # a Ctrl-C is meant for this thread; the others are told that it did not work
+            told = error if isinstance(error, Exception) else _unavailable()
+            for ticket in batch:
+                ticket.fail(told)
+            raise
+        finally:
+            with self._lock:
+                self._name_heir()
+            for ticket in batch:
+                ticket.wake.set()
+
+    def _name_heir(self) -> None:
+        self._led = bool(self._queue)
+        if self._led:
+            self._queue[0].leads = True
+            self._queue[0].wake.set()
+
+
+def _unavailable() -> BackendUnavailable:
+    return BackendUnavailable(Code.STATE_UNAVAILABLE, hint="try again in a moment")

@@ -1,0 +1,121 @@
+"""Open the state: find or start its PostgreSQL, check its schema and its anchor, and let us write."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import psycopg
+from sqlalchemy import URL, Engine, make_url
+from sqlalchemy.exc import DBAPIError
+
+from gateway.config import Settings
+from gateway.errors import Code, OperatorError
+from gateway.events import Emit, silent
+from gateway.postgres_server import Lease, open_server
+from gateway.state.anchor import Anchor
+from gateway.state.connections import Lines, engine_for
+from gateway.state.journal import Journal
+from gateway.state.logins import StateUrls, embedded_urls
+from gateway.state.migrate import require_head, upgrade
+
+
+@dataclass(frozen=True)
+class State:
+    """The open state: read through the engine, write through the journal."""
+
+    engine: Engine
+    journal: Journal
+    anchor: Anchor
+    lines: Lines
+
+
+@contextmanager
+def reach_state(settings: Settings) -> Iterator[StateUrls]:
+    """Where the state is; an embedded server runs at least until this context ends."""
+    if settings.state_url is not None:
+        application = make_url(settings.state_url.get_secret_value())
+        owner = settings.state_owner_url
+        login = application.username or ""
+        yield StateUrls(
+            application, None if owner is None else make_url(owner.get_secret_value()), login
+        )
+        return
+    with open_server(settings.home, settings.postgres_bin) as lease:
+        yield _embedded(lease, settings)
+
+
+@contextmanager
+def open_state(settings: Settings, audit_secret: bytes, emit: Emit = silent) -> Iterator[State]:
+    """The state, current and not behind its anchor, or one clear `OperatorError`."""
+    with ExitStack() as stack:
+        urls = stack.enter_context(reach_state(settings))
+        if settings.state_url is None:
+            upgrade_state(urls)
+        stack.enter_context(reachable(urls.application))
+        lines = Lines()
+        engine = lines.watch(engine_for(urls.application))
+        stack.callback(engine.dispose)
+        with engine.connect() as connection:
+            require_head(connection)
+        anchor = open_anchor(settings, audit_secret)
+        unpooled = lines.watch(engine_for(urls.application, pooled=False))
+        journal = Journal(unpooled, anchor, emit)
+        stack.callback(journal.close)
+        with anchor_usable(anchor):
+            journal.open()
+        yield State(engine, journal, anchor, lines)
+
+
+def open_anchor(settings: Settings, audit_secret: bytes) -> Anchor:
+    return Anchor(settings.audit_anchor or settings.home / "anchor", audit_secret)
+
+
+def upgrade_state(urls: StateUrls) -> None:
+    """Bring the schema to this version as the owner; the application's login cannot."""
+    owner = engine_for(urls.owner or urls.application, name="gateway db", statement_timeout=False)
+    try:
+        with reachable(urls.owner or urls.application):
+            upgrade(owner, application_login=urls.login)
+    finally:
+        owner.dispose()
+
+
+@contextmanager
+def reachable(url: URL) -> Iterator[None]:
+    """Say which database cannot be reached, without its password."""
+    try:
+        yield
+    except (DBAPIError, psycopg.Error) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        if not _is_about_access(cause):
+            raise
+        where = f"{url.host or url.query.get('host', 'localhost')}/{url.database or ''}"
+        raise OperatorError(
+            Code.STATE_UNREACHABLE,
+            f"`{where}` as `{url.username}`: {' '.join(str(cause).split()) or type(cause).__name__}",
+            "check GATEWAY_STATE_URL and that PostgreSQL runs",
+        ) from None
+
+
+@contextmanager
+def anchor_usable(anchor: Anchor) -> Iterator[None]:
+    """Say which anchor cannot be read or written."""
+    try:
+        yield
+    except OSError as error:
+        raise OperatorError(
+            Code.ANCHOR_UNAVAILABLE,
+            f"`{anchor.path}`: {error.strerror}",
+            "GATEWAY_AUDIT_ANCHOR must name a file in a directory that the gateway may write to",
+        ) from None
+
+
+def _is_about_access(cause: BaseException | None) -> bool:
+    """Whether somebody who runs the gateway can set this right, or it is a bug of ours."""
+    if isinstance(cause, psycopg.OperationalError | psycopg.errors.InsufficientPrivilege):
+        return True
+    return isinstance(cause, psycopg.ProgrammingError) and "connection option" in str(cause)
+
+
+def _embedded(lease: Lease, settings: Settings) -> StateUrls:
+    return embedded_urls(lease, settings.home)

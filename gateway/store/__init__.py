@@ -1,1 +1,0 @@
-"""The gateway's own state: one PostgreSQL database, one MetaData, one way to write to it."""

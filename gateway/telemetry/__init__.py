@@ -1,0 +1,1 @@
+"""Events as log lines and as metrics."""

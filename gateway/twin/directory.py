@@ -1,0 +1,96 @@
+"""Where twins lie: a fresh directory for each start, removed when the twin is gone.
+
+A twin is never found again, so its directory has no lasting name. Who is still at work there is told
+by locks: the gateway holds `alive` and hands it on to the server, initdb holds the server lock.
+
+INVARIANT: a directory is removed when nobody holds its locks, and locks are taken and probed under
+the start lock alone.
+"""
+
+import os
+import secrets
+import shutil
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.errors import Code, OperatorError
+from gateway.postgres_server.directories import SYSTEM, Place, clear_socket_dir, make_socket_dir
+from gateway.postgres_server.files import make_directory, usable, write_durably
+from gateway.postgres_server.locks import exclusively, taken, unheld
+from gateway.postgres_server.os_user import Account
+
+_WAIT = 60.0
+_SOCKET_NOTE = "socket_dir"
+
+
+@dataclass(frozen=True)
+class TwinPlace:
+    """A directory for one life of a twin; `alive` is the lock that says it is in use."""
+
+    place: Place
+    account: Account
+    socket_dir: Path
+    alive: int
+    _held: ExitStack
+
+    def remove(self) -> None:
+        """Remove it all; the server is gone."""
+        self._held.close()
+        _remove(self.place, self.account)
+
+
+def fresh_place(home: Path, account: Account) -> TwinPlace:
+    """A directory that `account` can reach, below the home where that is possible."""
+    with usable(home):
+        shelf = _shelf(home, account)
+        with exclusively(shelf / "start.lock", _WAIT), ExitStack() as undo:
+            _sweep(shelf, account)
+            place = Place(shelf / secrets.token_hex(8))
+            place.path.mkdir()
+            undo.callback(shutil.rmtree, place.path, ignore_errors=True)
+            place.path.chmod(_open_mode())
+            held = ExitStack()
+            undo.push(held)
+            alive = held.enter_context(taken(_alive(place)))
+            socket_dir = make_socket_dir(place, account)
+            write_durably(place.path / _SOCKET_NOTE, str(socket_dir))
+            undo.pop_all()
+    return TwinPlace(place, account, socket_dir, alive, held)
+
+
+def _shelf(home: Path, account: Account) -> Path:
+    for shelf in (home / "twin", SYSTEM / "twins"):
+        with suppress(PermissionError):
+            make_directory(shelf, _open_mode())
+            if account.may_use(shelf):
+                return shelf
+    raise OperatorError(
+        Code.HOME_UNUSABLE,
+        f"uid {account.uid}, as which the twin runs, can reach neither `{home}` nor `{SYSTEM}`",
+        "let others pass through the directories above one of them (chmod o+x)",
+    )
+
+
+def _sweep(shelf: Path, account: Account) -> None:
+    """Remove what dead gateways left."""
+    for path in shelf.iterdir():
+        place = Place(path)
+        if path.is_dir() and unheld(_alive(place)) and unheld(place.server_lock):
+            _remove(place, account)
+
+
+def _remove(place: Place, account: Account) -> None:
+    with suppress(OSError):
+        noted = (place.path / _SOCKET_NOTE).read_bytes()
+        clear_socket_dir(place, account, Path(os.fsdecode(noted)))
+    shutil.rmtree(place.path, ignore_errors=True)
+
+
+def _alive(place: Place) -> Path:
+    return place.path / "alive.lock"
+
+
+def _open_mode() -> int:
+    """As root the server's user has to pass through; it can list nothing on its way."""
+    return 0o711 if os.geteuid() == 0 else 0o700

@@ -1,0 +1,88 @@
+"""How a role gets in: a connection with fixed settings, on which the operator's environment has no say."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from types import MappingProxyType
+
+from psycopg import pq
+from psycopg.conninfo import make_conninfo
+from psycopg.pq.abc import PGconn
+
+from gateway.twin.errors import TwinRefused, gone, refused_by
+from gateway.twin.lifetime import Life
+from gateway.twin.roles import Login
+from gateway.twin.settings import session_options
+
+_CONNECT_S = 10
+_NONE: Mapping[str, str] = MappingProxyType({})
+# libpq sends these whatever the connection string says, and they outrank it
+_OUTRANKING = ("PGTZ", "PGDATESTYLE", "PGGEQO")
+
+
+@dataclass(frozen=True)
+class Entered:
+    """A connection, and how to end it from outside when it no longer listens."""
+
+    connection: PGconn
+    end: Callable[[], None]
+
+
+def enter(
+    life: Life,
+    login: Login,
+    names: Mapping[str, str] = _NONE,
+    settings: Mapping[str, str] = _NONE,
+) -> Entered:
+    """A connection of this role; `names` is what the session is called, `settings` are those that a client chose."""
+    for variable in _OUTRANKING:
+        os.environ.pop(variable, None)
+    connection = _connected(life, login, {**names, **settings})
+    if connection.status == pq.ConnStatus.OK:
+        return Entered(connection, partial(life.end_session, connection.backend_pid))
+    said = connection.get_error_message()
+    connection.finish()
+    if "too many connections" in said:
+        raise TwinRefused("53300", "too many sessions are open", "close one")
+    if settings:
+        _require_settings(life, login, settings)
+    raise gone()
+
+
+def _connected(life: Life, login: Login, settings: Mapping[str, str]) -> PGconn:
+    address = life.server.address
+    where = make_conninfo(
+        host=str(address.socket_dir),
+        port=address.port,
+        user=login.role,
+        password=login.password.get_secret_value(),
+        dbname=login.database,
+        options=session_options(settings),
+        connect_timeout=_CONNECT_S,
+        # nothing of the operator's own PostgreSQL environment has a say
+        application_name="",
+        passfile=os.devnull,
+        sslmode="disable",
+        gssencmode="disable",
+    )
+    return pq.PGconn.connect(where.encode())
+
+
+def _require_settings(life: Life, login: Login, settings: Mapping[str, str]) -> None:
+    """Refuse what PostgreSQL refuses of the client's settings: nobody gets in with these, however often they try."""
+    connection = _connected(life, login, {})
+    try:
+        if connection.status != pq.ConnStatus.OK:
+            return
+        escaping = pq.Escaping(connection)
+        for name, value in settings.items():
+            shown = (
+                escaping.escape_identifier(name.encode()),
+                escaping.escape_literal(value.encode()),
+            )
+            result = connection.exec_(b"SET %b TO %b" % shown)
+            if result.status != pq.ExecStatus.COMMAND_OK:
+                raise refused_by(result)
+    finally:
+        connection.finish()

@@ -1,0 +1,102 @@
+"""What was asked and released comes back with a backup, and nothing from before a refresh does."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from fix_gateway import House
+from fix_ledger import ALICE, BOB, NOON, Bank, limits
+from release_cache.log.made import DATASET, Desk, sheet
+
+from gateway.app import open_ground
+from gateway.release_cache.event_log import load_content
+
+EVENTS = "SELECT dataset, ordinal, at, kind, subject, query_id, release, body FROM asked_events"
+CONTENTS = "SELECT release, at, content FROM released_contents"
+
+
+@contextmanager
+def at_work(house: House) -> Iterator[Desk]:
+    """A gateway that works on the state until this ends."""
+    with open_ground(house.settings) as ground:
+        yield Desk(Bank(ground.journal, ground.trail, ground.engine))
+
+
+def open_books(desk: Desk) -> None:
+    desk.bank.open_ledger(limits(10))
+    desk.bank.open_account(ALICE, limits(5))
+    desk.bank.open_account(BOB, limits(5))
+
+
+def test_restored_state_gives_again_what_the_backup_knows(house: House) -> None:
+    """Events and noisy integers are the same to the last bit, and the book reads them."""
+    with at_work(house) as desk:
+        open_books(desk)
+        assert desk.buy(0, sheet(1))
+        desk.answer(sheet(1), 41)
+        assert desk.buy(2, sheet(2), "bob")
+    file = house.backup()
+    events, contents = house.rows(EVENTS), house.rows(CONTENTS)
+    assert len(events) == 3
+    house.lose()
+    assert house.restore(file).refreshed == ()
+    assert (house.rows(EVENTS), house.rows(CONTENTS)) == (events, contents)
+    with at_work(house) as desk:
+        book = desk.book()
+        assert book.refresh().ordinal == 3
+        assert [one.query_id for one in book.sheets("patients", since=NOON)] == ["q-2", "q-1"]
+        content = book.content("q-1.r1.1")
+        assert content is not None
+        assert content.columns == ((41,),)
+        assert desk.buy(3, sheet(3))
+
+
+def test_restored_state_forgets_what_was_asked_since_but_not_what_it_cost(house: House) -> None:
+    """What came after the backup is neither given again nor known to the auditor; it stays charged."""
+    with at_work(house) as desk:
+        open_books(desk)
+        assert desk.buy(0, sheet(1))
+        desk.answer(sheet(1), 41)
+    file = house.backup()
+    with at_work(house) as desk:
+        assert desk.buy(2, sheet(2))
+        desk.answer(sheet(2), 42)
+    spent = house.spent()
+    house.lose()
+    house.restore(file)
+    assert house.spent() == spent
+    with at_work(house) as desk:
+        book = desk.book()
+        assert book.refresh().ordinal == 2
+        assert load_content(desk.bank.engine, desk.bank.trail.seal, "q-2.r1.1") is None
+        assert [one.query_id for one in book.sheets("patients", since=NOON)] == ["q-1"]
+        assert desk.buy(2, sheet(3))
+
+
+def test_restored_state_gives_nothing_again_from_before_a_refresh_that_it_forgot(
+    house: House,
+) -> None:
+    """The anchor knows that the data was refreshed since the backup, of which dataset, and it is recorded."""
+    with at_work(house) as desk:
+        open_books(desk)
+        desk.refresh()
+        assert desk.buy(1, sheet(1, epoch=1))
+        labs = Desk(desk.bank, "labs")
+        assert labs.buy(0, sheet(2))
+    file = house.backup()
+    with at_work(house) as desk:
+        desk.refresh()
+        desk.refresh()
+    house.lose()
+    assert house.restore(file).refreshed == (DATASET,)
+    with at_work(house) as desk:
+        book = desk.book()
+        assert book.refresh().epoch == 2
+        assert book.sheets("patients", since=NOON) == ()
+        labs = Desk(desk.bank, "labs")
+        other = labs.book()
+        assert other.refresh().epoch == 0
+        assert len(other.sheets("patients", since=NOON)) == 1
+    records = house.rows("SELECT dataset FROM trail_records WHERE kind = 'data_refreshed'")
+    assert records == [(DATASET,), (DATASET,)]
+    assert house.verdict().intact
+    assert house.restore().refreshed == ()

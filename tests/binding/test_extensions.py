@@ -1,0 +1,80 @@
+"""The ends of intervals as columns: what PostgreSQL is asked about, and what the constants need."""
+
+from fractions import Fraction
+
+import pytest
+from binding.clinic import CLINIC
+
+from gateway.binding.bind import bind
+from gateway.binding.bound import Cut
+from gateway.binding.describe import columns_of, stand_in
+from gateway.binding.extensions import describable
+from gateway.plan.formulas import Measured, Number, Over, Times
+from gateway.plan.types import BIGINT, DOUBLE
+
+
+@pytest.mark.parametrize(
+    ("sql", "asked"),
+    [
+        ("SELECT 1", "SELECT 1"),
+        (
+            "SELECT COUNT(*) AS n, DP_INTERVAL_LOW(n) AS lo",
+            "SELECT COUNT(*) AS n, NULL::float8       AS lo",
+        ),
+        (
+            "SELECT x FROM t WHERE dp_interval_low(n) > 3",
+            "SELECT x FROM t WHERE NULL::float8       > 3",
+        ),
+        (
+            "SELECT DP_INTERVAL_HIGH(n * (2 + 1)), 2",
+            "SELECT (SELECT NULL::float8 AS dp_interval_high), 2",
+        ),
+        (
+            "SELECT a, DP_INTERVAL_LOW(n)::int FROM t",
+            "SELECT a, (SELECT NULL::float8 AS dp_interval_low)::int FROM t",
+        ),
+        ('SELECT "dp_interval_low"(n) AS x', "SELECT NULL::float8         AS x"),
+        ('SELECT "DP_INTERVAL_LOW"(n) AS x', 'SELECT "DP_INTERVAL_LOW"(n) AS x'),
+        ("SELECT s.dp_interval_low(n) AS x", "SELECT s.dp_interval_low(n) AS x"),
+        ("SELECT 'dp_interval_low(n)' AS x", "SELECT 'dp_interval_low(n)' AS x"),
+        ("SELECT dp_interval_low FROM t", "SELECT dp_interval_low FROM t"),
+        ("SELECT DP_INTERVAL_LOW(n", "SELECT DP_INTERVAL_LOW(n"),
+    ],
+)
+def test_text_has_a_null_in_the_place_of_a_call_when_postgresql_is_asked(
+    sql: str, asked: str
+) -> None:
+    """A call becomes a NULL with its type and name, and, where it has a name already, with its length."""
+    assert describable(sql) == asked
+
+
+def test_constant_has_the_ends_between_measures_and_number() -> None:
+    """For each form that is asked for a release has two columns, in the order of the forms."""
+    sql = """SELECT SUM(income) AS s, COUNT(*) AS n, DP_INTERVAL_LOW(n), DP_INTERVAL_HIGH(n),
+    DP_INTERVAL_LOW(SUM(income) / COUNT(*) * 2) FROM patients"""
+    bound = bind(sql, CLINIC)
+    assert isinstance(bound, Cut)
+    [release] = bound.releases
+    ratio = Times(Over(Measured(0), Measured(1)), Number(Fraction(2)))
+    assert release.bounds == (Measured(1), ratio)
+    names = [name for name, _ in columns_of(release)]
+    assert names == ["m1", "m2", "l1", "h1", "l2", "h2", "n"]
+    assert [of for _, of in columns_of(release)][2:] == [DOUBLE] * 4 + [BIGINT]
+    assert 'CAST(NULL AS double precision) AS "h2"' in stand_in(release)
+
+
+def test_release_is_one_when_ends_are_asked_for_beside_it() -> None:
+    """A subquery that asks for an end and one that does not are the same release, at the same price."""
+    sql = """SELECT (SELECT COUNT(*) FROM patients) AS n, (SELECT DP_INTERVAL_LOW(COUNT(*)) FROM patients) AS lo,
+    (SELECT DP_INTERVAL_HIGH(COUNT(*)) FROM patients) AS hi"""
+    bound = bind(sql, CLINIC)
+    assert isinstance(bound, Cut)
+    [release] = bound.releases
+    assert release.bounds == (Measured(0),)
+
+
+def test_statement_has_no_ends_when_none_are_asked_for() -> None:
+    """What nobody asks for is not computed."""
+    bound = bind("SELECT COUNT(*) AS dp_interval_low FROM patients", CLINIC)
+    assert isinstance(bound, Cut)
+    assert [one.bounds for one in bound.releases] == [()]

@@ -1,0 +1,139 @@
+"""Policies are held against the catalogs of real databases; no row is read."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import psycopg
+import pytest
+from fix_policy import BASE, changed, read
+from fix_sample import plain
+from sqlalchemy import URL, Connection, text
+from sqlalchemy.exc import DBAPIError
+
+from gateway.engines.catalog.describe import describe
+from gateway.engines.catalog.schema_check import misfits
+from gateway.engines.connections import reading_source
+from gateway.errors import Code, OperatorError
+from gateway.policy.policy import Policy
+
+SCHEMA = """
+CREATE TABLE regions (region text PRIMARY KEY);
+CREATE TABLE patients (patient_id bigint PRIMARY KEY, region text NOT NULL, birth_year integer,
+    income numeric, weight double precision);
+CREATE TABLE visits (visit_id bigint PRIMARY KEY, patient_id bigint NOT NULL REFERENCES patients,
+    cost numeric(8,2), visit_date date NOT NULL, UNIQUE (patient_id, visit_date));
+"""
+
+
+@pytest.fixture(scope="module")
+def policy() -> Policy:
+    return read(BASE).accepted
+
+
+@pytest.fixture
+def duck(tmp_path: Path) -> Iterator[Connection]:
+    file = tmp_path / "clinic.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        connection.execute(SCHEMA)
+    with reading_source(URL.create("duckdb", database=str(file))) as reading:
+        yield reading
+
+
+@pytest.fixture
+def postgres(sample_database: URL) -> Iterator[Connection]:
+    with psycopg.connect(plain(sample_database), autocommit=True) as connection:
+        connection.execute(SCHEMA)
+    with reading_source(sample_database) as reading:
+        yield reading
+
+
+@pytest.fixture(params=["duck", "postgres"])
+def source(request: pytest.FixtureRequest) -> Connection:
+    found: Connection = request.getfixturevalue(request.param)
+    return found
+
+
+def test_policy_that_fits_has_no_misfits(policy: Policy, source: Connection) -> None:
+    """Tables, columns and types are there, in both databases."""
+    assert list(misfits(policy.dataset, describe(source))) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message", "hint"),
+    [
+        (
+            "  regions: {",
+            "  region: {",
+            "the source has no table `region`",
+            "did you mean `regions`?",
+        ),
+        (
+            "      weight:",
+            "      weigth:",
+            "the source has no column `patients.weigth`",
+            "did you mean `weight`?",
+        ),
+        (
+            "birth_year: {type: integer",
+            "birth_year: {type: smallint",
+            "`patients.birth_year` is `integer` in the source, not `smallint`",
+            "",
+        ),
+        (
+            "type: double precision",
+            "type: text",
+            "`patients.weight` is `double precision` in the source, not `text`",
+            "",
+        ),
+        (
+            '"numeric(8,2)"',
+            '"numeric(9,2)"',
+            "`visits.cost` is `numeric(8,2)` in the source, not `numeric(9,2)`",
+            "",
+        ),
+    ],
+)
+def test_misfit_is_told(source: Connection, old: str, new: str, message: str, hint: str) -> None:
+    """What is not there, with what is meant; a type that does not hold the source's values."""
+    dataset = changed(old, new).dataset
+    assert [(one.message, one.hint) for one in misfits(dataset, describe(source))] == [
+        (message, hint)
+    ]
+
+
+def test_wider_type_than_the_source_fits(source: Connection) -> None:
+    """Every integer is a bigint."""
+    dataset = changed("birth_year: {type: integer", "birth_year: {type: bigint").dataset
+    assert list(misfits(dataset, describe(source))) == []
+
+
+def test_source_is_read_only(source: Connection) -> None:
+    """Nobody writes through a connection that reads."""
+    with pytest.raises(DBAPIError):
+        source.execute(text("CREATE TABLE mine (a integer)"))
+
+
+@pytest.mark.slow
+def test_table_that_is_being_altered_is_not_waited_for(sample_database: URL) -> None:
+    """PostgreSQL tells of a locked table's constraints when the lock is gone, which may be long."""
+    with psycopg.connect(plain(sample_database)) as altering:
+        altering.execute("CREATE TABLE t (a integer CHECK (a > 0))")
+        altering.commit()
+        altering.execute("LOCK TABLE t IN ACCESS EXCLUSIVE MODE")
+        with (
+            pytest.raises(OperatorError, match="LockNotAvailable"),
+            reading_source(sample_database) as reading,
+        ):
+            describe(reading)
+
+
+def test_source_that_is_away_is_named_without_its_login() -> None:
+    """One line, no password."""
+    url = URL.create("postgresql+psycopg", "reader", "hunter2", "127.0.0.1", 1, "clinic")
+    with pytest.raises(OperatorError) as refused, reading_source(url):
+        pass
+    assert refused.value.code is Code.SOURCE_UNUSABLE
+    assert "postgresql://127.0.0.1:1/clinic" in refused.value.detail
+    assert "hunter2" not in str(refused.value)
+    assert "reader" not in str(refused.value)

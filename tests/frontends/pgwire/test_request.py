@@ -1,0 +1,75 @@
+"""What a question on the wire takes with it: its terms are settings of the connection."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from gateway.binding.text.classify import classify
+from gateway.errors import Code, SyntaxRefused
+from gateway.frontends.pgwire.classify import Asking
+from gateway.frontends.pgwire.question_flow import SETTINGS, Ask, plan_lines
+from gateway.frontends.pgwire.request import request_of
+from gateway.requests.request import Accuracy, Estimate, ExpectedColumn, Request, Reused
+from gateway.units import Delta, Epsilon
+
+COUNT = "SELECT count(*) FROM patients"
+ESTIMATE = Estimate(Epsilon.parse("0.05"), Delta.zero(), (ExpectedColumn("count", 60.0),))
+
+
+def _request(text: str = COUNT, **settings: str) -> Request:
+    said = {f"gateway.{name}": value for name, value in settings.items()}
+    ask = Ask(Asking(classify(text), b""), {"timezone": "UTC", **said})
+    return request_of(ask, "clinic", "192.0.2.7")
+
+
+def test_request_has_the_terms_of_its_connection() -> None:
+    """Each setting is one of them, read exactly; what is not set is left to the policy."""
+    assert _request() == Request(COUNT, "clinic", address="192.0.2.7")
+    said = _request(purpose="care-quality", epsilon="0.1", fresh="on")
+    assert (said.purpose, said.epsilon, said.fresh) == ("care-quality", Epsilon.parse("0.1"), True)
+    assert _request(accuracy="margin=30").accuracy == Accuracy(Fraction(30))
+    assert _request(f"EXPLAIN {COUNT}", fresh="on") == replace(_request(), fresh=True)
+
+
+def test_request_is_asked_for_every_setting_that_it_reads() -> None:
+    """What the twin is asked for before each question has all of them."""
+    assert {f"gateway.{name}" for name in ("purpose", "epsilon", "accuracy", "fresh")} < set(
+        SETTINGS
+    )
+
+
+@pytest.mark.parametrize("written", ["on", "ON", "true", "Tr", "t", "yes", "y", "1"])
+def test_request_is_fresh_when_the_setting_is_on(written: str) -> None:
+    """In every spelling that PostgreSQL takes for a boolean."""
+    assert _request(fresh=written).fresh
+
+
+@pytest.mark.parametrize("written", ["off", "OF", "false", "f", "no", "n", "0"])
+def test_request_is_not_fresh_when_the_setting_is_off(written: str) -> None:
+    """In every spelling that PostgreSQL takes for a boolean."""
+    assert not _request(fresh=written).fresh
+
+
+@pytest.mark.parametrize("written", ["o", "2", "maybe", "onn", " on", "null"])
+def test_request_is_refused_when_the_setting_is_neither(written: str) -> None:
+    """Nobody who believes to pay for a fresh answer is given an old one."""
+    with pytest.raises(SyntaxRefused) as caught:
+        _request(fresh=written)
+    assert caught.value.code is Code.BAD_REQUEST
+    assert caught.value.detail == "a setting of the session: `gateway.fresh` is `on` or `off`"
+    assert "SET gateway.fresh = on" in caught.value.hint
+
+
+@pytest.mark.parametrize("way", list(Reused))
+def test_plan_says_when_the_answer_would_be_reused(way: Reused) -> None:
+    """A line below the price, which is then what is charged now."""
+    lines = plan_lines(replace(ESTIMATE, price=Epsilon.zero(), reused=way))
+    assert lines[0].endswith("(price: epsilon 0; nothing was run or charged)")
+    assert lines[1].startswith("Reused: ")
+    assert len({plan_lines(replace(ESTIMATE, reused=one))[1] for one in Reused}) == len(Reused)
+
+
+def test_plan_says_nothing_of_reuse_when_it_would_be_measured() -> None:
+    """The negative control."""
+    assert not any("Reused" in line for line in plan_lines(ESTIMATE))

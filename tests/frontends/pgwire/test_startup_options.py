@@ -1,0 +1,150 @@
+"""What a client may set by its start-up packet, and what it is told about the rest."""
+
+import pytest
+
+from gateway.binding.text.session_settings import SETTINGS
+from gateway.errors import Refusal
+from gateway.frontends.pgwire.startup_options import read_settings, split_options
+
+# what drivers send without being asked, as their sources have it
+DRIVERS = {
+    "libpq": {"application_name": "psql", "client_encoding": "UTF8"},
+    "libpq with PG* variables": {"datestyle": "ISO", "timezone": "UTC", "geqo": "off"},
+    "asyncpg": {"client_encoding": "'utf-8'"},
+    "pgjdbc": {
+        "client_encoding": "UTF8",
+        "DateStyle": "ISO",
+        "TimeZone": "Europe/Berlin",
+        "extra_float_digits": "2",
+        "application_name": "PostgreSQL JDBC Driver",
+        "search_path": "public",
+    },
+    "Npgsql 4": {"client_encoding": "UTF8", "TimeZone": "UTC", "ssl_renegotiation_limit": "0"},
+    "node-pg": {"client_encoding": "UTF8", "statement_timeout": "1000", "lock_timeout": "5"},
+    "lib/pq": {"client_encoding": "UTF8", "datestyle": "ISO, MDY", "extra_float_digits": "2"},
+    "sqlx": {"DateStyle": "ISO, MDY", "client_encoding": "UTF8", "TimeZone": "UTC"},
+}
+
+
+@pytest.mark.parametrize("driver", DRIVERS)
+def test_what_drivers_send_is_taken(driver: str) -> None:
+    """Names come out small, and the encoding in one spelling."""
+    sent = {"user": "alice", "database": "clinic", **DRIVERS[driver]}
+    wanted = read_settings(sent)
+    expected = {name.lower(): value for name, value in DRIVERS[driver].items()}
+    expected.pop("ssl_renegotiation_limit", None)
+    if "client_encoding" in expected:
+        expected["client_encoding"] = "UTF8"
+    assert (dict(wanted.settings), wanted.token) == (expected, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", []),
+        (" \t\n\v\f\r ", []),
+        ("a b", ["a", "b"]),
+        ("  a   b  ", ["a", "b"]),
+        (r"a\ b c", ["a b", "c"]),
+        (r"a\\b", [r"a\b"]),
+        (r"\\\ ", ["\\ "]),
+        ("a\\", ["a"]),
+        ("\\", [""]),
+        (r"a\-b", ["a-b"]),
+        ("a\u00a0b", ["a\u00a0b"]),
+    ],
+)
+def test_options_are_split_as_postgresql_does(text: str, words: list[str]) -> None:
+    """Whitespace of ASCII parts words, a backslash takes the meaning from whatever comes next."""
+    assert split_options(text) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        ("-c gateway.purpose=care-quality", {"gateway.purpose": "care-quality"}),
+        (
+            "-cgateway.epsilon=0.1 --gateway.fresh=on",
+            {"gateway.epsilon": "0.1", "gateway.fresh": "on"},
+        ),
+        ("--statement-timeout=5", {"statement_timeout": "5"}),
+        ("-c Statement-Timeout=5 -c statement_timeout=6", {"statement_timeout": "6"}),
+        (r"-c gateway.purpose=care\ quality", {"gateway.purpose": "care quality"}),
+        (r"-c DateStyle=ISO,\ MDY", {"datestyle": "ISO, MDY"}),
+        ("-c application_name=", {"application_name": ""}),
+        ("-c application_name=a=b", {"application_name": "a=b"}),
+        ("-c client_encoding=Unicode", {"client_encoding": "UTF8"}),
+    ],
+)
+def test_options_set_what_may_be_set(text: str, settings: dict[str, str]) -> None:
+    """`options` is a command line, and its names are as free in their spelling as PostgreSQL's."""
+    assert dict(read_settings({"user": "alice", "options": text}).settings) == settings
+
+
+def test_parameter_outranks_options() -> None:
+    """What is said as a parameter holds, whatever `options` says."""
+    sent = {"TimeZone": "UTC", "options": "-c timezone=Asia/Tokyo"}
+    assert dict(read_settings(sent).settings) == {"timezone": "UTC"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("role", "postgres"),
+        ("session_authorization", "postgres"),
+        ("work_mem", "1GB"),
+        ("is_superuser", "on"),
+        ("User", "bob"),
+        ("ssl_renegotiation_limit", "1"),
+        ("gateway.budget", "1"),
+        ("search_path", "mallory"),
+        ("search_path", 'public,"PUBLIC"'),
+        ("search_path", '"public"",""public"'),
+        ("standard_conforming_strings", "off"),
+        ("client_encoding", "LATIN1"),
+        ("client_encoding", ""),
+        ("gateway.login", "trust"),
+        ("x\n\x1b" * 100, "1"),
+    ],
+)
+@pytest.mark.parametrize("by_options", [False, True])
+def test_what_may_not_be_set_is_refused_by_its_name(
+    name: str, value: str, *, by_options: bool
+) -> None:
+    """A client does not go on in the belief that something is set which is not."""
+    written = name.replace("\n", "\\\n")  # a name with whitespace in it takes backslashes there
+    sent = {"options": f"-c {written}={value}"} if by_options else {name: value}
+    with pytest.raises(Refusal) as refused:
+        read_settings({"user": "alice", **sent})
+    assert refused.value.sqlstate == "22023"
+    assert name[:1].lower() in refused.value.detail.lower()
+    assert refused.value.detail.isprintable()
+    assert len(refused.value.detail) < 200
+
+
+@pytest.mark.parametrize(
+    "text", ["-c", "-c x", "--timezone", "-e", "-d 5", "--", "x", "-c =1", "-"]
+)
+def test_command_line_of_another_form_is_refused(text: str) -> None:
+    """A switch that is none of the three forms is not passed over."""
+    with pytest.raises(Refusal) as refused:
+        read_settings({"options": text})
+    assert refused.value.sqlstate == "22023"
+
+
+@pytest.mark.parametrize(("value", "refused"), [("database", True), ("true", True), ("0", False)])
+def test_replication_is_refused(value: str, *, refused: bool) -> None:
+    """Nothing is replicated from here, and who asks for it is told; who asks for none is not in the way."""
+    if not refused:
+        assert dict(read_settings({"replication": value}).settings) == {}
+        return
+    with pytest.raises(Refusal) as caught:
+        read_settings({"replication": value})
+    assert caught.value.sqlstate == "0A000"
+
+
+def test_token_is_asked_for_by_name_and_is_no_setting() -> None:
+    """The way to log in is taken out of what the connection has set."""
+    wanted = read_settings({"options": "-c gateway.login=token -c jit=off"})
+    assert (dict(wanted.settings), wanted.token) == ({"jit": "off"}, True)
+    assert "gateway.login" not in SETTINGS

@@ -1,0 +1,153 @@
+"""20,000 invented people, and how many of them are in a region: what released counts are simulated from.
+
+A row of a table is a row of arrays, one for each column; a region is read over the cells of its axes. What has an axis
+that is no column here (a count for each person) is not counted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cache
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gateway.regions.axis import FIRST, LAST, Axis
+from gateway.regions.cells import Cells, Names
+from gateway.regions.region import Region
+from gateway.regions.scope import Ground
+
+MANY = 20_000
+_EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Columns by the names of their axes; NULL is -2**62 among numbers, and None among names."""
+
+    columns: dict[str, NDArray[np.int64] | NDArray[np.object_]]
+    person: NDArray[np.int64]
+
+
+@cache
+def rows(table: str) -> Rows:
+    """The rows of a table, with what is known of the person in each."""
+    chance = np.random.default_rng(20_000)
+    if table in {"patients", "visits"}:
+        people = _patients(chance)
+        return people if table == "patients" else _visits(chance, people)
+    people = _persons(chance)
+    return people if table == "persons" else _stays(chance, people)
+
+
+def _day(year: int, month: int, day: int) -> int:
+    return (date(year, month, day) - _EPOCH).days
+
+
+def _patients(chance: np.random.Generator) -> Rows:
+    region = chance.choice(np.array(["north", "east", "south", "west"], dtype=object), MANY)
+    born = np.clip(np.round(chance.normal(1965, 22, MANY)), 1920, 2020).astype(np.int64)
+    income = np.clip(chance.lognormal(10.6, 0.6, MANY), 0, 200_000).astype(np.int64)
+    return Rows(
+        {"patients.region": region, "patients.birth_year": born, "patients.income": income},
+        np.arange(MANY),
+    )
+
+
+def _visits(chance: np.random.Generator, people: Rows) -> Rows:
+    person = np.repeat(np.arange(MANY), np.minimum(chance.geometric(0.2, MANY), 40))
+    much = len(person)
+    names = np.array(["flu", "asthma", "sprain", "cataract", "kuru"], dtype=object)
+    columns = {name: values[person] for name, values in people.columns.items()}
+    columns["visits.diagnosis"] = chance.choice(names, much, p=[0.5, 0.3, 0.15, 0.0499, 0.0001])
+    columns["visits.cost"] = np.clip(chance.lognormal(6, 1, much) * 100, 0, 500_000).astype(
+        np.int64
+    )
+    columns["visits.visit_date"] = chance.integers(_day(2020, 1, 1), _day(2026, 12, 31), much)
+    return Rows(columns, person)
+
+
+def _persons(chance: np.random.Generator) -> Rows:
+    codes = np.array([*(str(1000 + 10 * one) for one in range(40)), "9999"], dtype=object)
+    columns: dict[str, NDArray[np.int64] | NDArray[np.object_]] = {
+        "persons.name": np.array([f"person {one}" for one in range(MANY)], dtype=object),
+        "persons.birth_date": chance.integers(_day(1920, 1, 1), _day(2019, 12, 31), MANY),
+        "persons.postcode": chance.choice(codes, MANY, p=[*[0.99999 / 40] * 40, 0.00001]),
+        "persons.sex": chance.choice(
+            np.array(["f", "m", "x"], dtype=object), MANY, p=[0.5, 0.48, 0.02]
+        ),
+        "persons.smoker": chance.choice(
+            np.array(["true", "false"], dtype=object), MANY, p=[0.3, 0.7]
+        ),
+        "persons.children": np.minimum(chance.geometric(0.4, MANY) - 1, 12),
+        "persons.salary": np.clip(chance.lognormal(10.7, 0.5, MANY), 0, 299_999).astype(np.int64),
+        "persons.score": chance.integers(0, 100, MANY),
+    }
+    return Rows(columns, np.arange(MANY))
+
+
+def _stays(chance: np.random.Generator, people: Rows) -> Rows:
+    person = np.repeat(np.arange(MANY), chance.geometric(0.4, MANY) - 1)
+    much = len(person)
+    wards = np.array(["a1", "a2", "b1", "b2", "c1", "c2", "d1", "d2", "e1", "e2", "f1", "f2"])
+    columns = {name: values[person] for name, values in people.columns.items()}
+    columns["stays.ward"] = chance.choice(wards.astype(object), much)
+    columns["stays.admitted"] = chance.integers(_day(2020, 1, 1), _day(2025, 12, 31), much)
+    columns["stays.nights"] = np.minimum(chance.geometric(0.1, much), 60)
+    return Rows(columns, person)
+
+
+def counted(ground: Ground, most: int = 1) -> tuple[int, ...] | None:
+    """How many people are in each group, in the order of the keys' product; of several rows each, as rows tell it."""
+    if any(one.cells is None or one.axis is None for one in ground.keys):
+        return None
+    there = rows(max(ground.tables, key=lambda one: one in {"visits", "stays"}))
+    named = {one.name for one in ground.region.axes} | {
+        one.axis.name for one in ground.keys if one.axis
+    }
+    if not named <= set(there.columns):
+        return None
+    inside = _inside(ground.region, there)
+    places = [
+        [(_has(there, key.axis, cells)) for cells in key.cells or ()]
+        for key in ground.keys
+        if key.axis is not None
+    ]
+    found = []
+    for group in product(*places):
+        mask = inside.copy()
+        for one in group:
+            mask &= one
+        _, each = np.unique(there.person[mask], return_counts=True)
+        found.append(int(np.minimum(each, most).sum()) // most)
+    return tuple(found)
+
+
+def _inside(region: Region, there: Rows) -> NDArray[np.bool_]:
+    mask = np.zeros(len(there.person), dtype=np.bool_)
+    for box in region.boxes:
+        one = np.ones(len(there.person), dtype=np.bool_)
+        for name, cells in box.parts:
+            one &= _has(there, region.axis(name), cells)
+        mask |= one
+    return mask
+
+
+def _has(there: Rows, axis: Axis, cells: Cells) -> NDArray[np.bool_]:
+    values = there.columns[axis.name]
+    if isinstance(cells, Names):
+        listed = np.isin(values.astype(str), sorted(cells.values) or [""])
+        return ~listed if cells.rest else listed
+    mask = np.zeros(len(values), dtype=np.bool_)
+    numbers = values.astype(np.int64) * axis.stride
+    for first, last in cells.ranges:
+        low = FIRST if first == FIRST else first
+        high = LAST if last == LAST else last
+        mask |= (numbers >= low) & (numbers <= high)
+    return mask
+
+
+def noisy(counts: Sequence[int], chance: np.random.Generator, price: int = 1) -> tuple[int, ...]:
+    """As they would be released at so many times the default price: Laplace, at a scale of 20 for one."""
+    return tuple(int(one + round(chance.laplace(0, 20 / price))) for one in counts)

@@ -1,0 +1,272 @@
+"""What narrow means: by released counts, by cells, by the share of a count."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from overlap.invented import (
+    DAY,
+    NAME,
+    RULES,
+    SIDE,
+    YEAR,
+    by,
+    by_tens,
+    ground,
+    named,
+    names,
+    past,
+    ranges,
+    refusal,
+    where,
+)
+
+from gateway.errors import Code
+from gateway.policy.policy import Auditing, Unread
+from gateway.regions.axis import FIRST, LAST
+from gateway.regions.cells import Names, Steps
+from gateway.regions.region import EVERYTHING, NOTHING, Region
+
+ALL_BUT = where((DAY, Steps(((0, 99), (101, 29_999)))))
+SURE = Fraction(1)  # of the noise of a count
+ONE_YEAR_LESS = where((YEAR, ranges((1900, 1998))))
+
+
+def test_residual_of_one_cell_is_narrow_when_nothing_is_known_of_sizes() -> None:
+    """Cells alone decide, in both orders of asking."""
+    for first, second in ((EVERYTHING, ALL_BUT), (ALL_BUT, EVERYTHING)):
+        found = refusal(second, [past(1, first)])
+        assert found is not None
+        assert found.code is Code.DIFFERENCING
+        assert "`q1`" in found.detail
+        assert "`t.day`" in found.hint
+
+
+def test_residual_is_not_narrow_when_it_has_more_cells_than_the_policy_says() -> None:
+    """`narrow_cells` is the limit, and is counted."""
+    two_less = where((DAY, Steps(((0, 99), (102, 29_999)))))
+    assert refusal(two_less, [past(1, EVERYTHING)]) is None
+    assert refusal(two_less, [past(1, EVERYTHING)], replace(RULES, narrow_cells=2)) is not None
+
+
+@pytest.mark.parametrize("coarse", ["north", "south"])
+def test_residual_stays_narrow_when_a_coarse_condition_is_added_to_it(coarse: str) -> None:
+    """Whoever adds a region to a day makes the difference smaller, not wider."""
+    both = where((DAY, ranges((100, 100))), (SIDE, names(coarse)))
+    assert refusal(EVERYTHING.without(both), [past(1, EVERYTHING)]) is not None
+
+
+def test_residual_along_coarse_axes_alone_is_not_narrow() -> None:
+    """A region of four less is no person."""
+    rest = where((SIDE, names("north", "east", "south")))
+    assert refusal(rest, [past(1, EVERYTHING)]) is None
+    assert refusal(EVERYTHING, [past(1, rest)]) is None
+
+
+def test_residual_of_a_name_that_nobody_listed_is_narrow_when_the_column_is_quasi() -> None:
+    """Names without a declared domain are fine axes."""
+    rest = where((NAME, Names(frozenset({"x"}), rest=True)))
+    assert refusal(rest, [past(1, EVERYTHING)]) is not None
+    plain = replace(NAME, quasi=False)
+    assert (
+        refusal(where((plain, Names(frozenset({"x"}), rest=True))), [past(1, EVERYTHING)]) is None
+    )
+
+
+def test_residual_of_null_alone_is_not_narrow() -> None:
+    """Whether something is known of people is asked all the time, and picks nobody."""
+    known = where((YEAR, ranges((1900, 1999))))
+    assert refusal(known, [past(1, EVERYTHING)]) is None
+    assert refusal(EVERYTHING, [past(1, known)]) is None
+
+
+def test_residual_is_judged_by_its_count_when_it_was_released() -> None:
+    """A counted difference is narrow when it is small, and is not when it is surely large."""
+    one = where((DAY, ranges((100, 100))))
+    assert refusal(ALL_BUT, [past(1, EVERYTHING), past(2, one, counts=[200])]) is None
+    assert refusal(ALL_BUT, [past(1, EVERYTHING), past(2, one, counts=[4])]) is not None
+
+
+def test_residual_is_judged_by_the_other_rules_when_its_count_is_mostly_noise() -> None:
+    """Noise that happens to be large opens no way to a single cell."""
+    one = where((DAY, ranges((100, 100))))
+    assert refusal(ALL_BUT, [past(1, EVERYTHING), past(2, one, counts=[40])]) is not None
+    exact = [past(1, EVERYTHING), past(2, one, counts=[40], spread=Fraction(1))]
+    assert refusal(ALL_BUT, exact) is None
+
+
+def test_residual_is_judged_by_groups_that_make_it_up() -> None:
+    """A year is counted by a table of all years."""
+    years = by_tens(YEAR, 1900, 1999, 1)
+    large = past(1, EVERYTHING, years, counts=[200] * 100)
+    small = past(1, EVERYTHING, years, counts=[*[200] * 99, 2])
+    assert refusal(ONE_YEAR_LESS, [large, past(2, EVERYTHING)]) is None
+    assert refusal(ONE_YEAR_LESS, [small, past(2, EVERYTHING)]) is not None
+
+
+def test_residual_is_judged_by_the_difference_of_two_counts() -> None:
+    """What one counted region has more than another is known."""
+    told = [
+        past(1, where((YEAR, ranges((1950, 1999)))), counts=[5000]),
+        past(2, where((YEAR, ranges((1950, 1998)))), counts=[4000]),
+        past(3, EVERYTHING, counts=[20_000]),
+    ]
+    assert refusal(ONE_YEAR_LESS, told) is None
+    assert refusal(ONE_YEAR_LESS, told[1:]) is not None
+
+
+def test_residual_is_narrow_when_its_share_of_the_count_is_small() -> None:
+    """Twenty days of thirty thousand are few of a thousand people, and many of a million."""
+    rest = where((DAY, Steps(((0, 99), (120, 29_999)))))
+    assert refusal(rest, [past(1, EVERYTHING, counts=[1000])]) is not None
+    assert refusal(rest, [past(1, EVERYTHING, counts=[1_000_000])]) is None
+    assert refusal(rest, [past(1, EVERYTHING)]) is None
+
+
+def test_residual_is_judged_by_the_tightest_count_around_it() -> None:
+    """That the whole has a million says nothing of where nobody is."""
+    rest = where((DAY, Steps(((0, 99), (120, 29_999)))))
+    sparse = where((DAY, ranges((0, 999))))
+    told = [past(1, EVERYTHING, counts=[1_000_000]), past(2, sparse, counts=[50])]
+    assert refusal(rest, told) is not None
+    assert refusal(rest, told[:1]) is None
+
+
+def test_region_that_was_counted_and_is_small_is_not_asked_about_again() -> None:
+    """By itself, or as groups of a table."""
+    few = where((YEAR, ranges((1990, 1999))))
+    found = refusal(few, [past(1, few, counts=[3], variance=SURE)])
+    assert found is not None
+    assert found.code is Code.SMALL_GROUP
+    decades = by_tens(YEAR, 1900, 1999)
+    table = past(1, EVERYTHING, decades, counts=[*[1000] * 9, 3], variance=SURE)
+    assert refusal(few, [table]) is not None
+    assert refusal(few, [past(1, few, counts=[300])]) is None
+
+
+@pytest.mark.parametrize("count", [-(10**15), -(2**40), 3, 10**15, 2**63, -(2**70)])
+def test_count_that_is_mostly_noise_says_nothing_of_a_region(count: int) -> None:
+    """Neither small nor large: what was bought for next to nothing bricks nothing, and opens nothing."""
+    year = where((YEAR, ranges((1999, 1999))))
+    far = past(1, year, counts=[count], variance=Fraction(10**30))
+    assert refusal(year, [far]) is None
+    assert refusal(ONE_YEAR_LESS, [far, past(2, EVERYTHING)]) is not None
+
+
+def test_size_is_small_only_where_its_noise_cannot_make_it_so() -> None:
+    """The count and twice its deviation are below `min_units`; one more, and nothing is said."""
+    few = where((YEAR, ranges((1990, 1999))))
+    assert refusal(few, [past(1, few, counts=[3], variance=Fraction(9))]) is not None
+    assert refusal(few, [past(1, few, counts=[4], variance=Fraction(9))]) is None
+
+
+def test_size_from_below_is_never_small() -> None:
+    """Rows of which a person may have several, or groups that they are in several of, say only that there are many."""
+    few = where((YEAR, ranges((1990, 1999))))
+    assert refusal(few, [past(1, few, counts=[3], variance=SURE, whole=False)]) is None
+    one = where((DAY, ranges((100, 100))))
+    many = past(2, one, counts=[40], variance=SURE, whole=False)
+    assert refusal(ALL_BUT, [past(1, EVERYTHING), many]) is None
+
+
+def test_count_whose_noise_nobody_knows_tells_nothing() -> None:
+    """What was kept before sizes had their noise is unknown."""
+    few = where((YEAR, ranges((1990, 1999))))
+    old = replace(past(1, few, counts=[3]), variance=None)
+    assert refusal(few, [old]) is None
+
+
+@pytest.mark.parametrize("region", [NOTHING, where((YEAR, ranges((2050, 2060))))])
+def test_region_without_rows_is_asked_about_as_any_other(region: Region) -> None:
+    """At once, again, and before every other question: an answer about nobody is noise alone."""
+    told = [past(1, region, counts=[2], variance=SURE), past(2, EVERYTHING, counts=[20_000])]
+    assert refusal(region, []) is None
+    assert refusal(region, told) is None
+    assert refusal(where((YEAR, ranges((1950, 1959)))), told) is None
+    assert refusal(ALL_BUT, told) is not None
+
+
+def test_pair_passes_when_only_one_of_its_residuals_is_narrow() -> None:
+    """What one has more less what the other has more is about the wide one."""
+    quarter, month = where((DAY, ranges((0, 89)))), where((DAY, ranges((61, 90))))
+    assert refusal(month, [past(1, quarter)]) is None
+    assert refusal(where((DAY, ranges((1, 90)))), [past(1, quarter)]) is not None
+
+
+def test_groups_are_summed_up_to_what_comes_nearest() -> None:
+    """Tables answer every sum of their groups, also one that is moved at both ends."""
+    decades = by_tens(YEAR, 1900, 1999)
+    table = past(1, EVERYTHING, decades)
+    for first, last in ((1950, 1968), (1951, 1970), (1951, 1969)):
+        assert refusal(where((YEAR, ranges((first, last)))), [table]) is not None
+    for first, last in ((1950, 1969), (1950, 1967), (1955, 1964)):
+        assert refusal(where((YEAR, ranges((first, last)))), [table]) is None
+
+
+def test_groups_of_both_are_compared_one_by_one() -> None:
+    """A new group at the end is no difference; a day more in a group is one."""
+    months = by_tens(DAY, 0, 29_999, 30)
+    before = past(1, where((DAY, ranges((0, 299)))), months)
+    assert refusal(ground(where((DAY, ranges((0, 329)))), months), [before]) is None
+    assert refusal(ground(where((DAY, ranges((0, 298)))), months), [before]) is not None
+
+
+def test_groups_that_are_moved_are_judged_by_their_sizes() -> None:
+    """Weeks beside months pass where a day is many people, and do not where it is few."""
+    tens = by_tens(DAY, 0, 29_999, 10)
+    moved = by(
+        DAY,
+        Steps(((FIRST, 8),)),
+        *(Steps(((one - 1, one + 8),)) for one in range(10, 29_990, 10)),
+        Steps(((29_989, LAST),)),
+        text="moved(t.day)",
+    )
+    new = ground(EVERYTHING, moved)
+    assert refusal(new, [past(1, EVERYTHING, tens, counts=[10] * 3000)]) is not None
+    assert refusal(new, [past(1, EVERYTHING, tens, counts=[10_000] * 3000)]) is None
+    assert refusal(new, [past(1, EVERYTHING, tens)]) is not None
+
+
+def test_toggled_filter_passes_when_groups_are_small() -> None:
+    """Small groups of a table do not make a filter over all of them narrow."""
+    decades = by_tens(YEAR, 1900, 1999)
+    told = past(1, EVERYTHING, decades, counts=[0, 3, 12, *[1000] * 7])
+    assert refusal(ground(where((SIDE, names("north"))), decades), [told]) is None
+    assert refusal(ground(where((SIDE, names("north", "east", "south"))), decades), [told]) is None
+
+
+def test_unreadable_condition_is_treated_as_the_policy_says() -> None:
+    """Refused and named; compared by sizes alone; or left out of comparisons."""
+    odd = named("name like 'x%'", "true", "false", readable=False)
+    half = ground(where((odd, names("true"))), unreadable=("name like 'x%'",))
+    told = [past(1, EVERYTHING, counts=[1000])]
+    found = refusal(half, told)
+    assert found is not None
+    assert found.code is Code.UNREADABLE_CONDITION
+    assert "`name like 'x%'`" in found.detail
+    unknown = replace(RULES, opaque=Unread.COUNT_AS_UNKNOWN)
+    assert refusal(half, told, unknown) is None
+    small = [replace(past(1, EVERYTHING, variance=SURE), ground=half, counts=(3,))]
+    assert refusal(half, small, unknown) is not None
+    assert refusal(half, small, replace(RULES, opaque=Unread.ALLOW)) is None
+
+
+def test_nothing_is_refused_when_every_rule_is_switched_off() -> None:
+    """`min_units: 1`, `narrow_cells: 0` and `allow` leave the ledger alone to protect."""
+    off = Auditing(1, 0, (), Unread.ALLOW)
+    one = where((DAY, ranges((100, 100))))
+    told = [past(1, EVERYTHING, counts=[1]), past(2, one, counts=[0])]
+    for region in (ALL_BUT, one, EVERYTHING):
+        assert refusal(region, told, off) is None
+
+
+def test_refusal_tells_no_sizes() -> None:
+    """Released or not: what is said are names, ids and the policy's own numbers."""
+    one = where((DAY, ranges((100, 100))))
+    for size in (3, 7):
+        told = [past(1, EVERYTHING, counts=[20_017]), past(2, one, counts=[size], variance=SURE)]
+        for region in (ALL_BUT, one):
+            found = refusal(region, told)
+            assert found is not None
+            assert "20017" not in f"{found} {found.hint}"
+            assert f" {size} " not in f"{found.detail} {found.hint} "

@@ -1,0 +1,73 @@
+"""Sequences of questions: what dashboards ask passes, what singles people out does not."""
+
+from fractions import Fraction
+
+import pytest
+from overlap.sequences import Asked, sequences
+from overlap.walk import DEFAULTS, SPREAD, SWITCHED_OFF, parts, walked
+
+from gateway.errors import Code, OverlapRefused
+from gateway.overlap.auditor import Concerned, History, Past, audit
+
+HONEST, ATTACKS = sequences("honest.sql"), sequences("attacks.sql")
+
+
+@pytest.mark.parametrize("case", HONEST, ids=lambda case: case.title)
+def test_auditor_lets_ordinary_questions_pass(case: Asked) -> None:
+    """What people ask of a dashboard is not choked by the default settings."""
+    walk = walked(case, DEFAULTS)
+    assert walk.refusal is None, (walk.asked, str(walk.refusal), walk.refusal.hint)
+
+
+@pytest.mark.parametrize("case", ATTACKS, ids=lambda case: case.title)
+def test_auditor_stops_an_attack_at_its_last_step_or_before(case: Asked) -> None:
+    """What would single somebody out is refused, and says what to do."""
+    walk = walked(case, DEFAULTS)
+    assert walk.refusal is not None
+    assert walk.refusal.code in {Code.DIFFERENCING, Code.SMALL_GROUP, Code.UNREADABLE_CONDITION}
+    assert walk.refusal.detail
+    assert walk.refusal.hint
+
+
+@pytest.mark.parametrize("case", ATTACKS, ids=lambda case: case.title)
+def test_attack_goes_through_when_every_rule_is_switched_off(case: Asked) -> None:
+    """Nothing but the rules stops the attacks: without them each goes to its end."""
+    walk = walked(case, SWITCHED_OFF)
+    assert walk.refusal is None
+    assert walk.asked == len(case.asked)
+
+
+def test_there_are_as_many_sequences_as_promised() -> None:
+    """At least 60 that pass, at least 40 that do not, and none twice."""
+    assert len({case.title for case in HONEST}) >= 60
+    assert len({case.title for case in ATTACKS}) >= 40
+    assert len({case.asked for case in (*HONEST, *ATTACKS)}) == len(HONEST) + len(ATTACKS)
+
+
+_WITHOUT_ONE = "SELECT COUNT(*) FROM patients WHERE birth_year <> 1961"
+_EVERYBODY = "SELECT COUNT(*) FROM patients"
+
+
+def _refused_after(spread: Fraction, times: int = 1) -> bool:
+    """Whether everybody may be asked for at the default price after so many answers without one year."""
+    history = History()
+    [without], [everybody] = parts("clinic", _WITHOUT_ONE), parts("clinic", _EVERYBODY)
+    for number in range(times):
+        history.add(Past(f"q{number}.r1.1", f"q{number}", without.ground, None, spread))
+    try:
+        audit([Concerned(everybody.ground, SPREAD)], history, DEFAULTS)
+    except OverlapRefused as refusal:
+        return refusal.code is Code.DIFFERENCING
+    return False
+
+
+def test_answer_at_next_to_no_price_closes_nothing() -> None:
+    """What its noise hides is no difference: nobody locks a group out of its totals for a thousandth of the price."""
+    assert _refused_after(SPREAD)
+    assert not _refused_after(SPREAD * 10_000)
+
+
+def test_many_answers_at_next_to_no_price_are_seen_together() -> None:
+    """Their mean tells what one of them does not."""
+    assert not _refused_after(SPREAD * 100, times=2)
+    assert _refused_after(SPREAD * 100, times=100)

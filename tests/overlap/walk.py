@@ -1,0 +1,120 @@
+"""Asks sequences one statement after the other, as the pipeline does: bound, analysed, audited, then remembered."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import cache, partial
+
+import duckdb
+import numpy as np
+from overlap.people import counted, noisy
+from overlap.sequences import Asked, policy, trusting
+
+from gateway.binding.bind import bind
+from gateway.binding.bound import Cut, Stage
+from gateway.bounding.fold_current_time import fold_moments
+from gateway.engines.staged_rows import StagedRows
+from gateway.errors import OverlapRefused
+from gateway.overlap.auditor import Concerned, History, Past, audit
+from gateway.plan.grouping import Aggregate
+from gateway.policy.policy import Auditing, Unread
+from gateway.regions.scope import Ground, asides_of, ground_of
+from gateway.release_cache.group_sizes import Counting, counting_of
+from gateway.release_cache.input_ids import free_stages
+from gateway.sensitivity.analysis import Enumerated
+from gateway.sensitivity.analyze import analyse
+from gateway.sensitivity.grouping_sets import rolled
+
+NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
+DEFAULTS = Auditing(10, 1, (), Unread.REFUSE)
+SWITCHED_OFF = Auditing(1, 0, (), Unread.ALLOW)
+SPREAD = Fraction(800)  # of Laplace noise at a scale of 20, which is that of the default price
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a part is about, and how its groups are counted, if they are; `rows` is R."""
+
+    ground: Ground
+    counting: Counting | None
+    rows: int
+
+
+@cache
+def parts(catalog: str, sql: str) -> tuple[Told, ...]:
+    """What a statement is about, part by part."""
+    cut = bind(sql, policy(catalog).dataset)
+    assert isinstance(cut, Cut), sql
+    known = {one.name: _computed(one) for one in free_stages(cut)}
+    names = {step.name: f"{sql} {step.name}" for step in cut.steps}
+    return tuple(one for each in cut.releases for one in _parts(each.plan, known, names))
+
+
+def _computed(stage: Stage) -> StagedRows:
+    """What the stage gives, computed here."""
+    rows = duckdb.sql(stage.sql.text()).fetchall()
+    return StagedRows(tuple((one.id, one.type) for one in stage.fields), tuple(rows))
+
+
+def grounds(catalog: str, sql: str) -> tuple[Ground, ...]:
+    return tuple(one.ground for one in parts(catalog, sql))
+
+
+def _parts(
+    plan: Aggregate,
+    known: Mapping[str, StagedRows] | None = None,
+    names: Mapping[str, str] | None = None,
+) -> Iterator[Told]:
+    folded = fold_moments(plan, NOON)
+    assert isinstance(folded, Aggregate)
+    analysed = partial(analyse, pairs=True, enumerated_groups=10_000, min_units=10)
+    for part in rolled(folded, analysed).parts:
+        listed = part.groups if isinstance(part.groups, Enumerated) else None
+        ground = ground_of(part.plan, listed, names or {}, known)
+        yield Told(ground, counting_of(part), part.rows)
+        yield from (
+            Told(one, None, part.rows) for one in asides_of(part.plan, ground, names or {}, known)
+        )
+
+
+@dataclass
+class Walk:
+    """What became of a sequence: the refusal of the statement at which it ended, if it did."""
+
+    asked: int = 0
+    refusal: OverlapRefused | None = None
+    histories: dict[str, History] = field(default_factory=dict)
+
+
+def walked(case: Asked, rules: Auditing, seed: int = 1) -> Walk:
+    """The sequence, asked up to its first refusal."""
+    chance = np.random.default_rng(seed)
+    walk = Walk()
+    of = policy(case.catalog)
+    for subject, sql in case.asked:
+        history = walk.histories.setdefault(trusting(of, subject), History())
+        walk.asked += 1
+        about = parts(case.catalog, sql)
+        spread = SPREAD / case.price**2
+        try:
+            audit([Concerned(one.ground, spread) for one in about], history, rules)
+        except OverlapRefused as refusal:
+            walk.refusal = refusal
+            return walk
+        for place, one in enumerate(about):
+            query = f"q{walk.asked}"
+            counts = _counts(one, chance, case.price)
+            whole = one.counting is not None and not one.counting.from_below
+            release = f"{query}.r1.{place + 1}"
+            history.add(Past(release, query, one.ground, counts, spread, spread, whole))
+    return walk
+
+
+def _counts(told: Told, chance: np.random.Generator, price: int) -> tuple[int, ...] | None:
+    """The noisy sizes of its groups, where it counts them: units, or rows as if they had R each."""
+    if told.counting is None:
+        return None
+    rows = told.rows if told.counting.from_below else 1
+    exact = counted(told.ground, rows)
+    return None if exact is None else noisy(exact, chance, price)

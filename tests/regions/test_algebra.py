@@ -1,0 +1,298 @@
+"""The algebra of regions, against sets of single cells."""
+
+from collections.abc import Iterator
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from regions.ward import has
+
+from gateway.regions.axis import FIRST, LAST, Axis, Kind
+from gateway.regions.cells import (
+    Cells,
+    Names,
+    Steps,
+    Unlike,
+    clipped,
+    contains,
+    everything,
+    intersection,
+    is_empty,
+    merged,
+    minus,
+    size,
+    union,
+)
+from gateway.regions.region import EVERYTHING, MOST_BOXES, NOTHING, Box, Region, TooLarge, along
+
+YEAR = Axis("year", Kind.STEPS, 0, 5, 6, nullable=True, readable=True, quasi=False, column=None)
+COST = Axis(
+    "cost", Kind.STEPS, None, None, None, nullable=False, readable=True, quasi=False, column=None
+)
+SEX = Axis(
+    "sex",
+    Kind.NAMES,
+    None,
+    None,
+    2,
+    nullable=True,
+    readable=True,
+    quasi=False,
+    column=None,
+    names=frozenset({"f", "m"}),
+)
+NAME = Axis(
+    "name", Kind.NAMES, None, None, None, nullable=False, readable=True, quasi=True, column=None
+)
+AXES = (YEAR, COST, SEX, NAME)
+_NAMED = ("alice", "bob", "carol")
+PLACES: dict[str, list[int | str | None]] = {
+    # with a place beyond each end, where a domain says that nothing is there it counts as the end
+    "year": [*range(6), None],
+    "cost": [FIRST, *range(-2, 5), LAST],
+    "sex": ["f", "m", None],
+    "name": ["f", *_NAMED, "dave"],
+}
+ROWS = [dict(zip(PLACES, one, strict=True)) for one in product(*PLACES.values())]
+
+_RANGES = st.lists(
+    st.tuples(st.integers(-1, 3), st.integers(0, 1)).map(lambda one: (one[0], sum(one))), max_size=3
+)
+
+
+def _cells(axis: Axis) -> st.SearchStrategy[Cells]:
+    if axis.kind is Kind.STEPS:
+        return st.builds(
+            lambda ranges, null: clipped(Steps(merged(ranges), null), axis), _RANGES, st.booleans()
+        )
+    return st.builds(
+        lambda values, rest, null: clipped(Names(frozenset(values), rest, null), axis),
+        st.sets(st.sampled_from((*_NAMED, "f") if axis is NAME else ("f", "m", "x"))),
+        st.booleans(),
+        st.booleans(),
+    )
+
+
+def _boxes() -> st.SearchStrategy[Region]:
+    chosen = st.lists(st.sampled_from(AXES), unique_by=lambda one: one.name, max_size=3)
+
+    def box(axes: list[Axis]) -> st.SearchStrategy[Region]:
+        parts = st.tuples(*(_cells(one) for one in axes))
+        return parts.map(lambda given: _box(axes, given))
+
+    return chosen.flatmap(box)
+
+
+def _box(axes: list[Axis], given: tuple[Cells, ...]) -> Region:
+    made = EVERYTHING
+    for axis, cells in zip(axes, given, strict=True):
+        made = made.meet(along(axis, cells))
+    return made
+
+
+def _joined(boxes: list[Region]) -> Region:
+    made = NOTHING
+    for one in boxes:
+        made = made.join(one)
+    return made
+
+
+REGIONS = st.lists(_boxes(), max_size=4).map(_joined)
+
+
+def _rows(region: Region) -> frozenset[int]:
+    return frozenset(place for place, row in enumerate(ROWS) if has(region, row))
+
+
+@settings(max_examples=300, deadline=None)
+@given(REGIONS, REGIONS)
+def test_region_algebra_is_that_of_sets_of_rows(one: Region, other: Region) -> None:
+    """Meet, join and without are what they are called, row by row."""
+    mine, theirs = _rows(one), _rows(other)
+    assert _rows(one.meet(other)) == mine & theirs
+    assert _rows(one.join(other)) == mine | theirs
+    assert _rows(one.without(other)) == mine - theirs
+    assert one.covers(other) is (theirs <= mine)
+
+
+@settings(max_examples=300, deadline=None)
+@given(REGIONS, REGIONS)
+def test_region_is_written_in_one_way_when_its_rows_are_the_same(
+    one: Region, other: Region
+) -> None:
+    """Regions are equal exactly when their rows are, and so says `same`."""
+    alike = _rows(one) == _rows(other)
+    assert (one == other) is alike
+    assert one.same(other) is alike
+
+
+@settings(max_examples=300, deadline=None)
+@given(REGIONS, REGIONS, REGIONS)
+def test_region_does_not_depend_on_the_way_it_was_made(
+    one: Region, other: Region, third: Region
+) -> None:
+    """Laws of sets hold as equalities of what is written."""
+    assert one.meet(other) == other.meet(one)
+    assert one.join(other) == other.join(one)
+    assert one.join(other.join(third)) == one.join(other).join(third)
+    assert one.meet(other.join(third)) == one.meet(other).join(one.meet(third))
+    assert one.without(other) == one.meet(EVERYTHING.without(other))
+    assert EVERYTHING.without(EVERYTHING.without(one)) == one
+    assert one.without(other).join(one.meet(other)) == one
+    assert one.meet(one) == one.join(one) == one
+    assert one.without(one) == NOTHING
+
+
+@settings(max_examples=200, deadline=None)
+@given(REGIONS)
+def test_boxes_of_a_region_are_disjoint_and_name_only_what_they_need(region: Region) -> None:
+    """No row is in two boxes, no part is empty or everything, and the axes are those of the boxes."""
+    for row in ROWS:
+        inside = [
+            box
+            for box in region.boxes
+            if all(contains(cells, row[name]) for name, cells in box.parts)
+        ]
+        assert len(inside) <= 1
+    named = {name for box in region.boxes for name, _ in box.parts}
+    assert [one.name for one in region.axes] == sorted(named)
+    for box in region.boxes:
+        assert [name for name, _ in box.parts] == sorted(name for name, _ in box.parts)
+        for name, cells in box.parts:
+            assert not is_empty(cells)
+            assert cells != everything(region.axis(name))
+            assert cells == clipped(cells, region.axis(name))
+
+
+@pytest.mark.parametrize("axis", AXES, ids=lambda one: one.name)
+def test_cells_are_sets_of_places(axis: Axis) -> None:
+    """Intersection, union and difference along one axis are those of its places."""
+
+    @settings(max_examples=200, deadline=None)
+    @given(_cells(axis), _cells(axis))
+    def checked(one: Cells, other: Cells) -> None:
+        places = PLACES[axis.name]
+        mine = {place for place in places if contains(one, place)}
+        theirs = {place for place in places if contains(other, place)}
+        for made, expected in (
+            (intersection(one, other), mine & theirs),
+            (union(one, other), mine | theirs),
+            (minus(one, other), mine - theirs),
+        ):
+            assert {place for place in places if contains(made, place)} == expected
+            assert clipped(made, axis) == made
+        assert is_empty(minus(one, one))
+
+    checked()
+
+
+@pytest.mark.parametrize(
+    ("axis", "cells", "expected"),
+    [
+        (YEAR, Steps(((FIRST, 2),)), 3),
+        (YEAR, Steps(((FIRST, 2),), null=True), 4),
+        (YEAR, Steps(((1, 1), (4, LAST))), 3),
+        (COST, Steps(((3, 7),)), 5),
+        (COST, Steps(((3, LAST),)), None),
+        (SEX, Names(frozenset({"f"}), rest=True), 1),
+        (SEX, Names(frozenset({"f", "x"})), 1),
+        (NAME, Names(frozenset({"alice", "bob"})), 2),
+        (NAME, Names(frozenset({"alice"}), rest=True), None),
+    ],
+)
+def test_size_counts_declared_values(axis: Axis, cells: Cells, expected: int | None) -> None:
+    """Sizes are clipped to the domain, and None where it has no end."""
+    assert size(cells, axis) == expected
+
+
+@pytest.mark.parametrize(
+    ("ranges", "expected"),
+    [
+        (((100, 100),), 1),
+        (((101, 104),), 1),  # between two declared values
+        (((100, 109),), 2),
+        (((100, 110),), 3),
+        (((FIRST, LAST),), 25),
+        (((101, 104), (106, 109)), 2),
+    ],
+)
+def test_size_counts_by_the_stride_of_what_is_declared(
+    ranges: tuple[tuple[int, int], ...], expected: int
+) -> None:
+    """Cells between two declared values are one, never four."""
+    axis = Axis(
+        "height",
+        Kind.STEPS,
+        100,
+        220,
+        25,
+        nullable=False,
+        readable=True,
+        quasi=False,
+        column=None,
+        stride=5,
+    )
+    assert size(Steps(ranges), axis) == expected
+
+
+def test_region_is_refused_when_it_would_be_too_many_boxes() -> None:
+    """A checkerboard has no few boxes, and nobody is made to compare them."""
+    one, two = (
+        Axis(
+            name, Kind.STEPS, 0, 999, 1000, nullable=False, readable=True, quasi=False, column=None
+        )
+        for name in ("a", "b")
+    )
+
+    def squares(count: int) -> Iterator[Region]:
+        for place in range(count):
+            cells = Steps(((2 * place, 2 * place),))
+            yield along(one, cells).meet(along(two, cells))
+
+    assert len(_joined(list(squares(MOST_BOXES))).boxes) == MOST_BOXES
+    with pytest.raises(TooLarge):
+        _joined(list(squares(MOST_BOXES + 1)))
+
+
+def test_region_survives_a_domain_that_was_moved() -> None:
+    """Cells are absolute: a region over the old domain is compared with one over the new."""
+    wider = Axis(
+        "year", Kind.STEPS, -5, 9, 15, nullable=True, readable=True, quasi=False, column=None
+    )
+    old, new = along(YEAR, Steps(((2, 3),))), along(wider, Steps(((2, 3),)))
+    assert old.same(new)
+    assert new.covers(old)
+    assert new.without(old) == NOTHING
+    # what was the end stood for everything beyond it
+    first, later = along(YEAR, Steps(((0, 3),))), along(wider, Steps(((0, 3),)))
+    assert not first.same(later)
+    assert not later.same(first)
+    assert first.covers(later)
+    assert not later.covers(first)
+
+
+def test_numbers_and_names_are_never_compared() -> None:
+    """A column that had another type once is nothing to compare with."""
+    renamed = Axis(
+        "year", Kind.NAMES, None, None, None, nullable=True, readable=True, quasi=False, column=None
+    )
+    mine, theirs = along(YEAR, Steps(((2, 3),))), along(renamed, Names(frozenset({"2"})))
+    with pytest.raises(TooLarge):
+        mine.meet(theirs)
+    with pytest.raises(TooLarge):
+        mine.join(theirs)
+    with pytest.raises(Unlike):
+        union(Steps(((2, 3),)), Names(frozenset({"2"})))
+
+
+def test_brute_force_sees_a_wrong_region() -> None:
+    """The comparison with single rows tells a region from one that is off by a cell: it can fail."""
+    right = along(YEAR, Steps(((1, 3),))).meet(along(SEX, Names(frozenset({"f"}))))
+    wrong = along(YEAR, Steps(((1, 4),))).meet(along(SEX, Names(frozenset({"f"}))))
+    overlapping = Region(
+        (YEAR,), (Box((("year", Steps(((1, 3),))),)), Box((("year", Steps(((3, 4),))),)))
+    )
+    assert _rows(right) != _rows(wrong)
+    assert _rows(overlapping) == _rows(along(YEAR, Steps(((1, 4),))))
+    assert overlapping != along(YEAR, Steps(((1, 4),)))

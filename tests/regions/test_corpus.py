@@ -1,0 +1,79 @@
+"""Every statement that is bound has a ground."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from binding.cases import every
+from binding.clinic import CLINIC
+from regions.ward import NOON
+
+from gateway.binding.bind import bind
+from gateway.binding.bound import Cut
+from gateway.bounding.fold_current_time import fold_moments
+from gateway.errors import Refusal
+from gateway.plan.grouping import Aggregate
+from gateway.regions import resolved_plan as followed
+from gateway.regions.scope import asides_of, ground_json, ground_of, ground_of_json, normal_text
+from gateway.sensitivity.analysis import Enumerated
+from gateway.sensitivity.analyze import analyse
+
+ACCEPTED = [case for case in every() if not case.refused]
+
+
+def _plans(sql: str) -> Iterator[tuple[Aggregate, dict[str, str]]]:
+    bound = bind(sql, CLINIC)
+    if not isinstance(bound, Cut):
+        return
+    constants = {step.name: f"content of {step.name}" for step in bound.steps}
+    for release in bound.releases:
+        for keys in release.plan.sets:
+            plan = replace(
+                release.plan,
+                keys=tuple(release.plan.keys[place] for place in keys),
+                sets=(tuple(range(len(keys))),),
+            )
+            made = fold_moments(plan, NOON)
+            assert isinstance(made, Aggregate)
+            yield made, constants
+
+
+@pytest.mark.parametrize("topic", sorted({case.topic for case in ACCEPTED}))
+def test_every_statement_has_a_ground_that_can_be_kept(topic: str) -> None:
+    """It is the same when it is read again, it survives the state, and its axes have short names."""
+    for case in ACCEPTED:
+        if case.topic != topic:
+            continue
+        for plan, constants in _plans(case.sql):
+            try:
+                found = analyse(plan, pairs=True, enumerated_groups=10_000, min_units=10)
+            except Refusal:
+                continue
+            listed = found.groups if isinstance(found.groups, Enumerated) else None
+            made = ground_of(plan, listed, constants)
+            followed.forget()
+            again = ground_of(plan, listed, constants)
+            assert again == made, case.title
+            assert ground_of_json(json.loads(json.dumps(ground_json(made)))) == made, case.title
+            assert all(len(one.name) < 300 for one in made.region.axes), case.title
+            assert all(
+                key.cells is None or len(key.cells) == len(key.values or ()) for key in made.keys
+            )
+            asides_of(plan, made, constants)
+            for _, measure in plan.measures:
+                for argument in measure.arguments:
+                    assert normal_text(plan.child, argument, constants)
+
+
+def test_listed_values_of_the_keys_make_up_all_groups() -> None:
+    """The groups of a statement are all combinations of them, in order."""
+    sql = "SELECT region, birth_year % 3, smoker, COUNT(*) FROM patients GROUP BY 1, 2, 3"
+    [(plan, constants)] = _plans(sql)
+    found = analyse(plan, pairs=True, enumerated_groups=10_000, min_units=10)
+    assert isinstance(found.groups, Enumerated)
+    first, second, third = (
+        one.values or () for one in ground_of(plan, found.groups, constants).keys
+    )
+    combined = tuple((one, two, three) for one in first for two in second for three in third)
+    assert combined == found.groups.keys

@@ -1,0 +1,65 @@
+"""Conditions of very many parts: counted before they are read, and then one that nobody reads."""
+
+import random
+
+import pytest
+from overlap.walk import grounds
+
+from gateway.regions import predicate as reading
+from gateway.regions.tabulate import compared
+
+_FEW = 80
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[object]:
+    """The comparisons that were read."""
+    seen: list[object] = []
+
+    def counted(*given: object) -> object:
+        seen.append(given[0])
+        return compared(*given)  # type: ignore[arg-type]  # handed on as they are
+
+    monkeypatch.setattr(reading, "compared", counted)
+    return seen
+
+
+def _boxes(many: int) -> list[str]:
+    chance = random.Random(many)  # noqa: S311 - no secret
+    return [
+        f"(birth_year BETWEEN {chance.randint(1920, 1960)} AND {chance.randint(1961, 2020)}"
+        f" AND income > {chance.randint(0, 200_000)})"
+        for _ in range(many)
+    ]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        " OR ".join(_boxes(600)),
+        f"NOT ({' OR '.join(_boxes(600))})",
+        " AND ".join(f"NOT {one}" for one in _boxes(300)),
+        f"region = 'north' AND ({' OR '.join(_boxes(500))})",
+    ],
+    ids=["or", "not or", "and not", "and or"],
+)
+def test_condition_of_very_many_boxes_is_not_begun(condition: str, read: list[object]) -> None:
+    """No more than a few of its thousands of comparisons are looked at."""
+    [ground] = grounds("clinic", f"SELECT COUNT(*) FROM patients WHERE {condition}")
+    assert ground.unreadable
+    assert len(read) < _FEW
+
+
+def test_many_conditions_on_one_column_are_read() -> None:
+    """They are a list, and regions of one column have one box."""
+    years = " OR ".join(f"birth_year = {year}" for year in range(1921, 2020, 2))
+    [ground] = grounds("clinic", f"SELECT COUNT(*) FROM patients WHERE {years}")
+    assert not ground.unreadable
+    assert len(ground.region.boxes) == 1
+
+
+def test_choice_of_very_many_branches_is_opaque_in_an_aggregate() -> None:
+    """Its branches are not looked at one by one."""
+    arms = " ".join(f"WHEN income < {limit} THEN {limit}" for limit in range(100, 3_000, 100))
+    sql = f"SELECT SUM(CASE {arms} ELSE 1 END) FROM patients"
+    assert any(one.unreadable for one in grounds("clinic", sql))

@@ -1,0 +1,231 @@
+"""What a process knows of the releases of a dataset: what may be given again, to whom it is known, and who paid."""
+
+import threading
+from datetime import timedelta
+
+import pytest
+from fix_ledger import ALICE, BOB, CLINIC, NOON, Bank, limits
+from release_cache.log.made import ACCOUNTS, ALWAYS, Desk, content, ground, sheet, slot
+
+from gateway.release_cache.cache import Book, Books, Contents, Seen
+from gateway.release_cache.events import Told
+
+
+@pytest.fixture
+def desk(bank: Bank) -> Desk:
+    bank.open_ledger(limits(1000))
+    bank.open_account(ALICE, limits(1000))
+    bank.open_account(BOB, limits(1000))
+    return Desk(bank)
+
+
+@pytest.fixture
+def book(desk: Desk) -> Book:
+    return desk.book()
+
+
+def found(book: Book, minutes: int = 0, shape: str = "patients") -> list[str]:
+    """The questions whose sheets may be given again that were bought so many minutes after noon, or later."""
+    since = NOON + timedelta(minutes=minutes)
+    return [one.query_id for one in book.sheets(shape, since=since)]
+
+
+def test_book_has_the_newest_sheets_first_when_they_are_young_enough(
+    desk: Desk, book: Book
+) -> None:
+    """Of one shape, not older than was asked for; one that was bought at that moment is young enough."""
+    for number in range(4):
+        assert desk.buy(book.refresh().ordinal, sheet(number, at=desk.bank.now))
+        desk.pass_minutes(10)
+    assert desk.buy(4, sheet(9, ground(shape="visits"), at=desk.bank.now))
+    assert book.refresh() == Seen(5, 0)
+    assert found(book) == ["q-3", "q-2", "q-1", "q-0"]
+    assert found(book, 20) == ["q-3", "q-2"]
+    assert found(book, 21) == ["q-3"]
+    assert found(book, 31) == []
+    assert found(book, shape="visits") == ["q-9"]
+    assert found(book, shape="nothing") == []
+
+
+def test_book_keeps_sheets_by_age_when_clocks_differ(desk: Desk, book: Book) -> None:
+    """What a gateway with a slow clock bought stands where it belongs, and is too old when it is."""
+    for number, minutes in enumerate((10, 5, 20, 1)):
+        bought = sheet(number, at=NOON + timedelta(minutes=minutes))
+        assert desk.buy(book.refresh().ordinal, bought)
+    book.refresh()
+    assert found(book) == ["q-2", "q-0", "q-1", "q-3"]
+    assert found(book, 5) == ["q-2", "q-0", "q-1"]
+
+
+def test_book_gives_nothing_again_from_before_a_refresh(desk: Desk, book: Book) -> None:
+    """A new epoch begins empty; who was told what, and the history, stay."""
+    assert desk.buy(0, sheet(1))
+    desk.answer(sheet(1), 41)
+    assert desk.refresh() == 1
+    assert book.refresh() == Seen(3, 1)
+    assert found(book) == []
+    assert desk.buy(3, sheet(2, epoch=1))
+    book.refresh()
+    assert found(book) == ["q-2"]
+    assert book.knows(frozenset({"alice"}), "q-1.r1.1", (0,))
+
+
+def test_book_drops_what_was_lost(desk: Desk, book: Book) -> None:
+    """A sheet without content is not offered; a view that was made before stays as it was."""
+    assert desk.buy(0, sheet(1))
+    assert desk.buy(1, sheet(2))
+    book.refresh()
+    before = book.sheets("patients", since=NOON)
+    desk.lose(sheet(1))
+    assert book.pending("q-1.r1.1")
+    book.refresh()
+    assert not book.pending("q-1.r1.1")
+    assert found(book) == ["q-2"]
+    assert [one.query_id for one in before] == ["q-2", "q-1"]
+    assert before[1].query_id == before[-1].query_id == "q-1"
+    assert [one.query_id for one in before[:1]] == ["q-2"]
+
+
+def test_book_gives_a_sheet_up_when_it_was_awaited_too_long(desk: Desk, book: Book) -> None:
+    """Nobody says when a process was killed between charge and answer: after a time the caller stops waiting, and what
+    came of it all the same is found again.
+    """
+    killed, slow = sheet(1), sheet(2)
+    assert desk.buy(0, killed)
+    assert desk.buy(1, slow)
+    later = sheet(3, at=desk.pass_minutes(5))
+    assert desk.buy(2, later)
+    desk.answer(later, 1)
+    book.refresh()
+
+    def awaited(minutes: int) -> list[str]:
+        since = NOON + timedelta(minutes=minutes)
+        sheets = book.sheets("patients", since=NOON, awaited_since=since)
+        return [one.query_id for one in sheets]
+
+    assert book.pending(killed.release)
+    assert book.content(killed.release) is None
+    assert awaited(0) == ["q-3", "q-2", "q-1"]
+    assert awaited(1) == awaited(60) == ["q-3"]
+    desk.answer(slow, 7)
+    book.refresh()
+    assert awaited(1) == ["q-3", "q-2"]
+
+
+def test_book_has_the_content_when_it_is_there(desk: Desk, book: Book) -> None:
+    """Nothing before the answer; then the noisy integers, from memory and from the state alike."""
+    one = sheet(1)
+    assert desk.buy(0, one)
+    book.refresh()
+    assert book.content(one.release) is None
+    desk.answer(one, 41, -7)
+    expected = content(41, -7)
+    assert book.content(one.release) == expected
+    assert book.content(one.release) is book.content(one.release)
+    assert desk.book().content(one.release) == expected
+    assert (
+        Book(desk.bank.engine, desk.bank.trail.seal, "clinic", most_cells=1).content(one.release)
+        == expected
+    )
+
+
+def test_contents_let_go_of_what_nobody_asked_for_the_longest() -> None:
+    """Memory is bounded by cells; what is too large is not kept at all."""
+    contents = Contents(most_cells=120)
+    for name in ("a", "b"):
+        contents.keep(name, content(*range(20)))
+    contents.keep("too large", content(*range(100)))
+    assert contents.find("a") is not None
+    contents.keep("c", content(*range(20)))
+    assert contents.find("b") is None
+    assert contents.find("a") is not None
+    assert contents.find("c") is not None
+    assert contents.find("too large") is None
+
+
+def test_group_knows_what_its_members_bought_and_were_told(desk: Desk, book: Book) -> None:
+    """The buyer knows all of a sheet; others the parts they were told; a group what its members know together."""
+    one = sheet(1, slots=(slot(20), slot(7, "cost"), slot(9, "age")))
+    assert desk.buy(0, one)
+    assert desk.tell(1, Told(one.release, (0,), (), ACCOUNTS["bob"]), 2)
+    assert desk.tell(2, Told(one.release, (2,), (1,), ACCOUNTS["bob"]), 3, "alice")
+    book.refresh()
+    alice, bob, both = frozenset({"alice"}), frozenset({"bob"}), frozenset({"alice", "bob"})
+    assert book.knows(alice, one.release, (0, 1, 2), (0,))
+    assert book.knows(bob, one.release, (0,))
+    assert book.knows(bob, one.release)
+    assert not book.knows(bob, one.release, (0, 1))
+    assert not book.knows(bob, one.release, (), (1,))
+    assert book.knows(both, one.release, (0, 1))
+    assert not book.knows(frozenset({"carol"}), one.release, (0,))
+    assert not book.knows(alice, "q-9.r1.1")
+
+
+def test_accounts_stand_for_what_they_gave_for(desk: Desk, book: Book) -> None:
+    """The buyer's accounts for every part, those that were charged later for the parts that were told then."""
+    one = sheet(1, slots=(slot(20), slot(7, "cost")))
+    assert desk.buy(0, one)
+    assert desk.tell(1, Told(one.release, (1,), (0,), frozenset({BOB})), 2)
+    book.refresh()
+    assert book.paid_slot(one.release, 0) == {ALICE, CLINIC}
+    assert book.paid_slot(one.release, 1) == {ALICE, CLINIC, BOB}
+    assert book.paid_choice(one.release, 0) == {ALICE, CLINIC, BOB}
+    assert book.paid_choice(one.release, 1) == {ALICE, CLINIC}
+    assert book.paid_slot("q-9.r1.1", 0) == frozenset()
+
+
+def test_book_stands_still_while_a_history_is_looked_through(desk: Desk, book: Book) -> None:
+    """Whoever holds it may ask the book everything; what others read waits until it is let go of."""
+    assert desk.buy(0, sheet(1))
+    book.refresh()
+    reader = threading.Thread(target=book.refresh)
+    alice = frozenset({"alice"})
+    with book.still:
+        assert desk.buy(1, sheet(2, ground(1960, 1969)))
+        reader.start()
+        reader.join(0.05)
+        assert [one.query_id for one in book.history(alice)] == ["q-1"]
+        assert not book.knows(alice, "q-2.r1.1")
+    reader.join()
+    assert [one.query_id for one in book.history(alice)] == ["q-1", "q-2"]
+
+
+def test_books_are_one_for_each_dataset(desk: Desk) -> None:
+    """Threads that ask for a dataset at once get the same book."""
+    books = Books(desk.bank.engine, desk.bank.trail.seal)
+    made: list[Book] = []
+    threads = [
+        threading.Thread(target=lambda: made.append(books["clinic"]), args=()) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 8
+    assert len(set(map(id, made))) == 1
+    assert books["labs"] is not books["clinic"]
+
+
+def test_book_is_whole_when_threads_read_while_others_write(desk: Desk, book: Book) -> None:
+    """Readers see every sheet up to what `refresh` said, in order, however many write meanwhile."""
+    problems: list[object] = []
+    done = threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            seen = book.refresh()
+            there = list(book.sheets("patients", since=ALWAYS))
+            numbers = [int(one.query_id.removeprefix("q-")) for one in there]
+            if numbers != list(range(len(numbers) - 1, -1, -1)) or len(numbers) < seen.ordinal:
+                problems.append((seen, numbers))
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for number in range(60):
+        assert desk.buy(number, sheet(number, at=desk.pass_minutes(1)))
+    done.set()
+    for reader in readers:
+        reader.join()
+    assert problems == []
+    assert book.refresh() == Seen(60, 0)

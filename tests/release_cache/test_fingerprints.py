@@ -1,0 +1,201 @@
+"""What is measured, and how a unit is bounded, in digests: equal for equal things, and for no others."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+import pytest
+from release_cache.visits import MEASURES, SMOKERS, Question, dataset, one_of
+from sensitivity.asked import plan_of
+
+from gateway.budget.account import Currency
+from gateway.plan.scalars import StagedValue, walk
+from gateway.release_cache.fingerprints import (
+    bounding_of,
+    choice_digest,
+    is_additive,
+    is_plain,
+    slot_digest,
+)
+from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.sensitivity.analyze import analyse
+from gateway.sensitivity.measurement import Total
+
+_NONE: Mapping[str, str] = {}
+
+
+def _analysis(sql: str, groups: int = 24, *, pairs: bool = True, most: int = 10_000) -> Analysis:
+    plan = plan_of(sql, dataset(groups))
+    return analyse(plan, pairs=pairs, enumerated_groups=most, min_units=2)
+
+
+def _slots(sql: str, groups: int = 24, *, pairs: bool = True) -> list[str]:
+    analysis = _analysis(sql, groups, pairs=pairs)
+    return [slot_digest(analysis, one, _NONE) for one in analysis.slots]
+
+
+def _bounding(sql: str, groups: int = 24, *, most: int = 10_000) -> str:
+    return bounding_of(_analysis(sql, groups, most=most), Currency.PURE, "")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("select count(*) from visits", "select count(*) as n from visits as x"),
+        ("select sum(cost) from visits", "select avg(x.cost) from visits x where x.kind = 'home'"),
+        ("select count(*), kind from visits group by kind", "select count(*) from visits"),
+        (
+            "select count(*) filter (where kind = 'home') from visits",
+            "select count(*) filter (where x.kind = 'home') from visits x group by x.kind",
+        ),
+        (
+            "select sum(v.cost) from visits v join patients p on v.pid = p.pid",
+            "select sum(a.cost) from patients b join visits a on a.pid = b.pid where b.smoker",
+        ),
+        ("select count(distinct pid) from visits", "select count(distinct x.pid) from visits x"),
+        (
+            "select sum(cost) from visits",
+            "select sum(c) from (select cost as c, kind from visits) as x",
+        ),
+    ],
+)
+def test_slots_are_equal_whatever_names_and_groups_a_statement_has(one: str, other: str) -> None:
+    """Aliases, groups and regions are not in what is measured."""
+    assert _slots(one) == _slots(other)
+
+
+def test_slots_differ_where_anything_else_is_measured() -> None:
+    """Counts, sums, conditions, lattices, both currencies' ways to measure: no two are equal."""
+    measured = [
+        *MEASURES,
+        "count(distinct v.cost)",
+        "sum(v.cost + 1)",
+        "sum(v.cost * 2)",
+        "sum(v.cost) filter (where v.kind = 'call')",
+        "count(*) filter (where not p.smoker)",
+        "count(distinct v.pid) filter (where p.smoker)",
+        "var_pop(v.cost)",
+        "corr(v.cost, p.born)",
+    ]
+    for pairs in (True, False):
+        questions = [Question((), (), (one,), pairs=pairs) for one in measured if "avg" not in one]
+        found = [frozenset(one.wanted.slots) for one in questions]
+        for (mine, a), (own, b) in combinations(zip(found, questions, strict=True), 2):
+            assert mine != own, (a.sql, b.sql)
+
+
+def test_choices_differ_by_what_is_sought_and_where() -> None:
+    """A median, a decile, both ends, what is frequent: each of each column."""
+    asked = [
+        f"{what} within group (order by v.{of})"
+        for what in ("percentile_disc(0.5)", "percentile_disc(0.1)", "mode()")
+        for of in ("cost", "day")
+    ]
+    asked += [
+        "min(v.cost)",
+        "max(v.cost)",
+        "dp_top(v.kind, 1)",
+        "max(v.cost) filter (where p.smoker)",
+    ]
+    found = [choice for one in asked for choice in Question((), (), (one,)).wanted.choices]
+    assert len(set(found)) == len(found) == len(asked)
+    analysis = _analysis("select percentile_disc(0.5) within group (order by x.cost) from visits x")
+    assert [choice_digest(analysis, one, _NONE) for one in analysis.choices] == [found[0]]
+
+
+def test_constants_are_told_by_their_content() -> None:
+    """What was released before and is compared with is part of what is measured."""
+    sql = "select count(*) filter (where cost > (select avg(cost) from visits)) from visits"
+    analysis = _analysis(sql)
+    [where] = {slot.measurements[0].quantity.where for slot in analysis.slots}
+    assert where is not None
+    [name] = {one.constant for one in walk(where) if isinstance(one, StagedValue)}
+    first, again, other = (
+        [slot_digest(analysis, one, {name: of}) for one in analysis.slots] for of in ("a", "a", "b")
+    )
+    assert first == again
+    assert first != other
+
+
+def test_boundings_are_equal_where_nothing_is_cut() -> None:
+    """How many groups a unit may be in does not matter where it is never in more."""
+    alone = _bounding("select count(*) from visits")
+    assert alone == _bounding("select count(*) from visits where kind = 'home' group by day", 9999)
+    assert alone == _bounding("select count(*) from visits group by kind")
+    assert alone != _bounding("select count(*) from visits group by kind", 2)
+    assert _bounding("select count(*) from visits group by kind", 2) != _bounding(
+        "select count(*) from visits group by kind", 3
+    )
+
+
+def test_boundings_differ_by_currency_rows_declarations_and_thresholds() -> None:
+    """A row of a person, three, or groups that are found in the data, in one currency or the other."""
+    one, persons = (
+        _analysis("select count(*) from visits"),
+        _analysis("select count(*) from patients"),
+    )
+    hidden = _analysis("select count(*) from visits group by pid % 7, kind", most=1)
+    also = _analysis("select count(*), count(distinct pid) from visits group by kind", most=1)
+    found = {
+        bounding_of(one, Currency.PURE, ""),
+        bounding_of(one, Currency.ZCDP, ""),
+        bounding_of(one, Currency.PURE, "x"),
+        bounding_of(persons, Currency.PURE, ""),
+        bounding_of(hidden, Currency.PURE, ""),
+        bounding_of(replace(hidden, groups_per_unit=9), Currency.PURE, ""),
+    }
+    assert len(found) == 6
+    assert not isinstance(hidden.groups, Enumerated)
+    assert bounding_of(also, Currency.PURE, "") == bounding_of(hidden, Currency.PURE, "")
+
+
+def test_plain_is_what_no_group_of_a_unit_is_cut_of() -> None:
+    """Listed groups that a unit may be in all of, or is in one of; a cut join, weights and many groups are not."""
+    by_kind = "select count(*) from visits group by kind"
+    joined = "select count(*) from visits v join patients p on v.pid = p.pid group by p.region"
+    twice = "select count(*) from visits v join visits w on v.pid = w.pid"
+    assert is_plain(_analysis(by_kind))
+    assert not is_additive(_analysis(by_kind))
+    assert not is_plain(_analysis(by_kind, 2))
+    assert not is_plain(_analysis("select count(distinct kind) from visits group by cost", 2))
+    assert is_additive(_analysis(joined, 1))
+    assert is_additive(_analysis("select count(*) from visits", 1))
+    assert is_additive(_analysis("select count(*) from patients group by region, smoker", 1))
+    assert not is_plain(_analysis(twice))
+    hidden = _analysis("select count(*) from patients group by region", most=1)
+    assert is_plain(hidden)
+    assert not is_additive(hidden)
+
+
+def test_a_cut_join_is_told_by_all_that_it_reads() -> None:
+    """Which rows of a person are kept there hangs on the columns that are read: other columns, another bounding."""
+    join = "from visits v join visits w on v.pid = w.pid"
+    assert _bounding(f"select count(*) {join}") == _bounding(f"select count(*) as n {join}")
+    assert _bounding(f"select count(*) {join}") != _bounding(f"select sum(v.cost) {join}")
+    assert _bounding(f"select count(*) {join}") != _bounding(
+        f"select count(*) {join} where v.cost > 1"
+    )
+
+
+def test_windows_are_told_by_all_that_they_read() -> None:
+    """Ties of a window are broken by the columns that are read."""
+    numbered = "(select *, row_number() over (partition by pid order by day) as n from visits) as x"
+    first = f"from {numbered} where n = 1"
+    assert _bounding(f"select count(*) {first}") == _bounding(f"select count(*) {first}")
+    assert _bounding(f"select count(*) {first}") != _bounding(f"select sum(cost) {first}")
+
+
+def test_the_digest_of_a_slot_knows_how_far_a_unit_moves_it() -> None:
+    """In parts of a whole, or from other ends, the same quantity is another number."""
+    analysis = Question(("kind",), (one_of("region", "north"), SMOKERS), ("sum(v.cost)",)).analysis
+    [slot] = analysis.slots
+    heavier = replace(slot, most=slot.most * 2)
+    assert slot_digest(analysis, slot, _NONE) != slot_digest(analysis, heavier, _NONE)
+    [first, *_] = slot.measurements
+    assert isinstance(first.quantity, Total)
+    lattice = replace(first.quantity.lattice, step=Fraction(1, 2))
+    finer = replace(first, quantity=replace(first.quantity, lattice=lattice))
+    assert slot_digest(analysis, slot, _NONE) != slot_digest(
+        analysis, replace(slot, measurements=(finer, *slot.measurements[1:])), _NONE
+    )

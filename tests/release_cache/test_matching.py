@@ -1,0 +1,285 @@
+"""What is found in earlier answers is what a new measurement would give, noise aside: compared row by row."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from fractions import Fraction
+
+import pytest
+from release_cache.visits import (
+    MEASURES,
+    NO_SMOKERS,
+    OF_PERSONS,
+    SMOKERS,
+    Question,
+    Row,
+    any_question,
+    any_rows,
+    born,
+    days,
+    matched,
+    one_of,
+)
+
+from gateway.noise.mechanism import DiscreteLaplace
+from gateway.noise.sum_noise import Added
+from gateway.release_cache.entry import Sheet
+from gateway.release_cache.gather import gathered
+from gateway.release_cache.matching import Match, Wanted, matches
+from gateway.requests.request import Reused
+from gateway.sensitivity.analysis import Enumerated
+
+_COUNT = ("count(*)",)
+_SUMS = ("count(*)", "sum(v.cost)", "count(distinct v.pid)")
+
+
+def _number_of_groups(question: Question) -> int:
+    groups = question.analysis.groups
+    assert isinstance(groups, Enumerated)
+    return len(groups.keys)
+
+
+def _differ(
+    wanted: Question, past: Sequence[Question], sheets: Sequence[Sheet], rows: Sequence[Row]
+) -> list[Match]:
+    """The matches that give something else than a new measurement would."""
+    wrong = []
+    contents = {sheet.release: one.content(rows) for one, sheet in zip(past, sheets, strict=True)}
+    found = matches(wanted.wanted, sheets)
+    for slot, several in zip(wanted.analysis.slots, found.slots, strict=True):
+        fresh = wanted.exact(slot, rows)
+        for one in several:
+            there = gathered(contents[one.sheet.release], one, _number_of_groups(wanted))
+            if there != fresh:
+                wrong.append(one)
+    return wrong
+
+
+def _only(wanted: Question, sheet: Sheet) -> list[Match | None]:
+    slots, choices = matched(wanted.wanted, [sheet])
+    return [*slots, *choices]
+
+
+def _hows(wanted: Question, past: Question) -> list[Reused | None]:
+    return [None if one is None else one.how for one in _only(wanted, past.sheet("q.r1.1"))]
+
+
+@pytest.mark.parametrize("groups", [2, 24])
+@pytest.mark.parametrize("seed", range(12))
+def test_matches_are_what_would_be_measured_whatever_was_asked(seed: int, groups: int) -> None:
+    """Of random questions over random rows every match gives the very integers that a new measurement would, in all groups."""
+    chance = random.Random(f"{seed} {groups}")  # noqa: S311 - rows of a test
+    found = 0
+    for _ in range(15):
+        rows = any_rows(chance, persons=False)
+        past = [any_question(chance, groups) for _ in range(6)]
+        sheets = [one.sheet(f"q{at}.r1.1", at=at) for at, one in enumerate(past)]
+        for wanted in (_narrower(chance, chance.choice(past)) for _ in range(4)):
+            assert not _differ(wanted, past, sheets, rows), wanted.sql
+            found += sum(map(len, matches(wanted.wanted, sheets).slots))
+    assert found
+
+
+def test_matches_would_be_wrong_if_any_sheet_were_taken_for_plain_and_additive() -> None:
+    """Without these conditions persons in several groups make the answers differ: the comparison above can fail."""
+    chance = random.Random(5)  # noqa: S311 - rows of a test
+    wrong: set[Reused] = set()
+    for _ in range(300):
+        rows = any_rows(chance, persons=False)
+        past = any_question(chance, 2)
+        sheet = replace(past.sheet("q.r1.1"), plain=True, additive=True, bounding="")
+        wanted = _narrower(chance, past)
+        wanted.__dict__["wanted"] = _taken_for_plain(wanted.wanted)
+        wrong |= {one.how for one in _differ(wanted, [past], [sheet], rows)}
+        if wrong == {Reused.FILTER, Reused.ROLLUP}:
+            return
+    pytest.fail(f"nothing was wrong but {wrong}")
+
+
+def _taken_for_plain(wanted: Wanted) -> Wanted:
+    return replace(wanted, plain=True, additive=True, bounding="")
+
+
+def _narrower(chance: random.Random, past: Question) -> Question:
+    """Some of its groups, fewer of its keys, some of its measures."""
+    keys = [one for one in past.keys if chance.random() < 0.6]
+    narrowed = {one.column for one in past.wheres}
+    more = [
+        one for one in (*any_question(chance, 24).wheres, SMOKERS) if one.column not in narrowed
+    ]
+    kept = chance.sample(past.measures, chance.randint(1, len(past.measures)))
+    wheres = past.wheres + tuple({one.column: one for one in more[:1]}.values())
+    return replace(past, keys=tuple(keys), wheres=wheres, measures=tuple(kept))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_matches_are_found_when_a_sheet_of_persons_has_the_groups(seed: int) -> None:
+    """By construction: a sheet that is cut by columns of persons answers for some of its groups, put together or not."""
+    chance = random.Random(f"found {seed}")  # noqa: S311 - rows of a test
+    narrowing = {
+        "region": [one_of("region", "north"), one_of("region", "south", "west")],
+        "smoker": [SMOKERS, NO_SMOKERS],
+        "born": [born(2003, 2003), born(2005, 2009)],
+    }
+    for _ in range(12):
+        keys = tuple(chance.sample(("region", "smoker", "born"), chance.randint(1, 3)))
+        past = Question(keys, (), _SUMS, chance.choice((2, 24)))
+        wheres = tuple(chance.choice(narrowing[one]) for one in keys if chance.random() < 0.6)
+        left = tuple(one for one in keys if chance.random() < 0.5)
+        wanted = replace(past, keys=left, wheres=wheres)
+        assert None not in _hows(wanted, past), (wanted.sql, past.sql)
+        rows = any_rows(chance, persons=False)
+        assert not _differ(wanted, [past], [past.sheet("q.r1.1")], rows)
+
+
+def test_one_group_is_found_among_all() -> None:
+    """`WHERE region = 'north'` is a row of `GROUP BY region`."""
+    wanted = Question((), (one_of("region", "north"),), _COUNT)
+    [found] = _only(wanted, Question(("region",), (), _SUMS, pairs=False).sheet("q.r1.1"))
+    assert found is None  # measured in another currency
+    [found] = _only(wanted, Question(("region",), (), _COUNT).sheet("q.r1.1"))
+    assert found is not None
+    assert found.how is Reused.FILTER
+    assert found.places is not None
+    assert found.places.taken.tolist() == [1]  # east, north, south, west
+    assert found.noises == (DiscreteLaplace(Fraction(10)),)
+    assert found.variance == Fraction(200, 9)
+
+
+def test_a_month_is_found_among_months_when_a_person_may_be_in_all() -> None:
+    """A month of visits is a row of `GROUP BY month`, where G is as large as there are months; else persons are cut."""
+    march = days(date(2024, 3, 1), date(2024, 3, 31))
+    wanted, weeks = (
+        Question((), (march,), _SUMS),
+        Question((), (days(date(2024, 3, 1), date(2024, 3, 7)),), _SUMS),
+    )
+    past = Question(("month",), (), _SUMS)
+    assert set(_hows(wanted, past)) == {Reused.FILTER}
+    assert set(_hows(weeks, past)) == {None}
+    assert set(_hows(replace(wanted, groups=2), replace(past, groups=2))) == {None}
+
+
+def test_a_year_is_found_in_months_when_persons_have_one_row() -> None:
+    """Years of birth by fives add up from single years; visits in several months may be of one person, and do not."""
+    fives, years = Question(("fives",), (), _SUMS), Question(("born",), (), _SUMS)
+    assert set(_hows(fives, years)) == {Reused.ROLLUP}
+    year = Question(("year",), (), _SUMS)
+    assert set(_hows(year, Question(("month",), (), _SUMS))) == {None}
+    assert set(_hows(replace(year, measures=_COUNT), Question(("month",), (), _COUNT))) == {None}
+
+
+def test_totals_are_found_with_the_noise_of_all_their_groups() -> None:
+    """A total of four regions has the noise of four; where groups differ in how many they are, that of the largest."""
+    wanted = Question((), (), _COUNT)
+    [found] = _only(wanted, Question(("region",), (), _COUNT).sheet("q.r1.1"))
+    assert found is not None
+    assert found.noises == (Added(DiscreteLaplace(Fraction(10)), 4),)
+    assert found.variance == 4 * Fraction(200, 9)
+    fives = Question(("fives",), (born(2000, 2006),), _COUNT)
+    [found] = _only(fives, Question(("born",), (), _COUNT).sheet("q.r1.1"))
+    assert found is not None
+    assert found.places is not None
+    assert found.noises == (Added(DiscreteLaplace(Fraction(10)), 5),)
+
+
+def test_different_values_are_found_in_one_group_and_never_added_up() -> None:
+    """COUNT(DISTINCT kind) of a region is a row of its own; of all regions it is not the sum."""
+    past = Question(("region",), (), ("count(distinct v.kind)",))
+    north = Question((), (one_of("region", "north"),), ("count(distinct v.kind)",))
+    assert _hows(north, past) == [Reused.FILTER]
+    assert _hows(replace(north, wheres=()), past) == [None]
+
+
+def test_means_are_found_where_their_moments_are() -> None:
+    """AVG needs what SUM measured, and COUNT is there where AVG was asked, in Gaussian pairs."""
+    past = Question(("region",), (), ("avg(v.cost)",), pairs=False)
+    assert set(_hows(replace(past, measures=("sum(v.cost)",)), past)) == {Reused.SAME}
+    counted = replace(past, keys=(), wheres=(one_of("region", "west"),), measures=_COUNT)
+    assert _hows(counted, past) == [Reused.FILTER]
+    both = replace(past, measures=("avg(v.cost)", "count(distinct v.pid)"))
+    assert _hows(both, past).count(None) == 1
+
+
+def test_keys_in_another_order_are_the_same_groups() -> None:
+    """GROUP BY a, b has the groups of GROUP BY b, a, each in its place."""
+    past = Question(("region", "smoker"), (), _COUNT)
+    wanted = replace(past, keys=("smoker", "region"))
+    [found] = _only(wanted, past.sheet("q.r1.1"))
+    assert found is not None
+    assert found.how is Reused.SAME
+    rows = any_rows(random.Random(1), persons=False)  # noqa: S311 - rows of a test
+    assert not _differ(wanted, [past], [past.sheet("q.r1.1")], rows)
+
+
+def test_the_very_same_is_found_however_a_unit_is_bounded() -> None:
+    """Weights and cuts make no difference to the same question; with another G nothing is found."""
+    for measures in (_SUMS, ("count(distinct v.kind)",)):
+        past = Question(("kind", "month"), (), measures, 2)
+        assert set(_hows(past, past)) == {Reused.SAME}
+        assert set(_hows(replace(past, groups=3), past)) == {None}
+
+
+def test_groups_that_were_found_are_given_again_all_together() -> None:
+    """A sheet with a threshold answers the very same question, or a part of its measures with the same threshold."""
+    past = Question(("region",), (), _SUMS)
+    sheet, wanted = replace(past.sheet("q.r1.1"), listed=False), replace(past.wanted, listed=False)
+    assert None not in matched(wanted, [sheet])[0]
+    fewer = replace(sheet, slots=sheet.slots[:1])
+    assert set(matched(wanted, [fewer])[0]) == {None}
+    assert set(matched(past.wanted, [sheet])[0]) == {None}
+    north = replace(past, keys=(), wheres=(one_of("region", "north"),))
+    assert set(matched(north.wanted, [sheet])[0]) == {None}
+
+
+def test_choices_are_found_group_by_group_and_never_put_together() -> None:
+    """A median of a region is a row of the medians by region; the median of all is none of them."""
+    measures = ("percentile_disc(0.5) within group (order by v.cost)", "max(v.cost)")
+    past = Question(("region",), (), measures)
+    north = replace(past, keys=(), wheres=(one_of("region", "north"),))
+    assert _hows(north, past) == [Reused.FILTER, Reused.FILTER]
+    assert _hows(replace(north, wheres=()), past) == [None, None]
+    assert _hows(past, past) == [Reused.SAME, Reused.SAME]
+    other = "percentile_disc(0.9) within group (order by v.cost)"
+    assert _hows(replace(past, measures=(other,)), past) == [None]
+
+
+def test_what_is_frequent_is_found_with_all_that_comes_before_it() -> None:
+    """The first two of a top three are found together; a third is not taken where only two are there."""
+    three = tuple(f"dp_top(v.kind, {place})" for place in (1, 2, 3))
+    past = Question(("region",), (), three)
+    assert _hows(replace(past, measures=three[:2]), past) == [Reused.SAME] * 2
+    assert _hows(past, replace(past, measures=three[:2])) == [None] * 3
+
+
+def test_the_best_of_several_is_the_same_then_the_exact_then_the_new() -> None:
+    """The very same before a filter before a roll-up; of two alike the less noisy, of these the newer, else by name."""
+    wanted = Question((), (one_of("region", "north"),), _COUNT)
+    rolled, filtered = Question(("region", "smoker"), (), _COUNT), Question(("region",), (), _COUNT)
+    sheets = [
+        rolled.sheet("a", scale=Fraction(1)),
+        filtered.sheet("b", scale=Fraction(3), at=1),
+        filtered.sheet("c", scale=Fraction(2), at=2),
+        filtered.sheet("d", scale=Fraction(2), at=3),
+        filtered.sheet("e", scale=Fraction(2), at=3),
+        wanted.sheet("f", scale=Fraction(90)),
+    ]
+    for order in (sheets, sheets[::-1]):
+        [found] = matches(wanted.wanted, order).slots
+        assert "".join(one.sheet.release for one in found) == "fdecba"
+
+
+def test_nothing_is_found_in_sheets_of_other_tables_or_declarations() -> None:
+    """Another shape, or another bounding, is another thing."""
+    past = Question(("region",), (), _COUNT)
+    sheet = past.sheet("q.r1.1")
+    assert _only(past, sheet) != [None]
+    assert _only(past, replace(sheet, bounding="other")) == [None]
+    assert _only(past, replace(sheet, ground=replace(sheet.ground, shape="other"))) == [None]
+
+
+def test_all_columns_of_persons_are_tried() -> None:
+    """The keys that the tests call those of persons have one group for each person, the others do not."""
+    for name in OF_PERSONS:
+        assert Question((name,), (), MEASURES[:1], 2).wanted.additive
+    assert not Question(("kind",), (), MEASURES[:1], 24).wanted.additive

@@ -1,0 +1,120 @@
+"""Releases as they might have been: made of what was released, by noise of the release's own distributions."""
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from inspect import getsource
+from statistics import pstdev
+
+import pytest
+from noise.streams import Stream
+from sensitivity.asked import plan_of
+
+import gateway.results.simulation
+from gateway.exact import ExactTable
+from gateway.noise.add_noise import Misplaced, NoisyTable, add_noise
+from gateway.noise.allocation import Noise, priced
+from gateway.noise.combined_noise import AnyNoise, combined
+from gateway.noise.sum_noise import Added
+from gateway.results.rollup import NoisyRelease, PricedRelease, rolled_up
+from gateway.results.simulation import parts_of, simulated
+from gateway.sensitivity.analysis import Enumerated
+from gateway.sensitivity.analyze import analyse
+from gateway.sensitivity.grouping_sets import rolled
+
+_MONTH = "extract(month FROM visit_date)"
+PLANS = [
+    "SELECT region, COUNT(*), AVG(income) FROM patients GROUP BY region",
+    "SELECT region, smoker, COUNT(*), SUM(income) FROM patients GROUP BY CUBE (region, smoker)",
+    f"SELECT {_MONTH}, COUNT(*), COUNT(DISTINCT patient_id) FROM visits GROUP BY ROLLUP ({_MONTH})",
+    "SELECT COUNT(*) FROM patients",
+]
+
+
+def _released(
+    sql: str, noise: Noise, stream: Stream
+) -> tuple[NoisyRelease, tuple[NoisyTable, ...]]:
+    one_set = partial(analyse, pairs=noise is Noise.LAPLACE, enumerated_groups=10_000, min_units=10)
+    made = rolled(plan_of(sql), one_set)
+    release = PricedRelease(made, priced(made.parts, noise, Fraction(1, 50), Fraction(1, 10**9)))
+    tables = []
+    for part in release.parts:
+        assert isinstance(part.analysis.groups, Enumerated)
+        keys = part.analysis.groups.keys
+        columns = tuple((500,) * len(keys) for _ in part.noises)
+        tables.append(add_noise(ExactTable(keys, columns), part, stream))
+    return rolled_up(release, tables), tuple(tables)
+
+
+@pytest.mark.parametrize("sql", PLANS)
+@pytest.mark.parametrize("noise", list(Noise))
+def test_parts_are_those_of_which_the_release_was_put_together(sql: str, noise: Noise) -> None:
+    """Each table that was measured is found again, to the last integer."""
+    release, tables = _released(sql, noise, Stream(f"parts {sql}"))
+    assert parts_of(release) == tables
+
+
+def test_part_that_no_set_has_as_it_is_is_a_bug() -> None:
+    """Nothing is simulated from what is not there."""
+    release, _ = _released(PLANS[2], Noise.LAPLACE, Stream("missing"))
+    with pytest.raises(Misplaced, match="none of its grouping sets"):
+        parts_of(replace(release, levels=release.levels[1:]))
+
+
+@pytest.mark.parametrize("noise", list(Noise))
+def test_totals_are_the_sums_of_their_rows_in_every_simulation(noise: Noise) -> None:
+    """What is added up from measured rows is added up from simulated ones, and not drawn anew."""
+    release, _ = _released(PLANS[1], noise, Stream("sums"))
+    seen = set()
+    for one in simulated(release, 5, Stream(f"sums {noise}")):
+        finest, total = one.levels[0].table, one.levels[-1].table
+        assert [len(level.table.keys) for level in one.levels] == [
+            len(level.table.keys) for level in release.levels
+        ]
+        assert [sum(column) for column in finest.measured] == [n for (n,) in total.measured]
+        seen.add(finest.measured)
+    assert len(seen) == 5
+
+
+@pytest.mark.parametrize("noise", list(Noise))
+def test_simulations_are_as_far_off_as_the_noise_is_wide(noise: Noise) -> None:
+    """The spread of 4,000 values around what was released is the noise's own, within 10 % (chance below 1e-8)."""
+    release, (table,) = _released(PLANS[0], noise, Stream("spread"))
+    runs = [parts_of(one)[0] for one in simulated(release, 800, Stream(f"spread {noise}"))]
+    for place, own in enumerate(table.noises):
+        column = table.measured[place]
+        moves = [
+            one - there
+            for each in runs
+            for one, there in zip(each.measured[place], column, strict=True)
+        ]
+        assert 0.9 < pstdev(moves) / own.std < 1.1
+        assert abs(sum(moves)) < 6 * own.std * len(moves) ** 0.5
+
+
+@pytest.mark.parametrize("noise", list(Noise))
+def test_simulations_of_what_was_topped_up_move_by_the_mixed_noise(noise: Noise) -> None:
+    """And totals of earlier groups by theirs: the spread of 4,000 values is within 10 % (chance below 1e-8)."""
+    release, (table,) = _released(PLANS[0], noise, Stream("topped"))
+    [part] = release.priced.parts
+    first, *rest = part.drawn
+    mixed: AnyNoise = combined((), first, (), first)[1]
+    noises = (mixed, *(Added(one, 3) for one in rest))
+    topped = replace(release.priced, parts=(replace(part, noises=noises),))
+    release = rolled_up(topped, [replace(table, noises=noises)])
+    runs = [parts_of(one)[0] for one in simulated(release, 800, Stream(f"topped {noise}"))]
+    for place, own in enumerate(noises):
+        moves = [
+            one - there
+            for each in runs
+            for one, there in zip(each.measured[place], table.measured[place], strict=True)
+        ]
+        assert 0.9 < pstdev(moves) / own.std < 1.1
+
+
+def test_simulating_reads_no_exact_table() -> None:
+    """What is drawn from has left: the module does not know what a source says."""
+    source = getsource(gateway.results.simulation)
+    assert "gateway.exact" not in source
+    assert "import add_noise" not in source
+    assert ", add_noise" not in source

@@ -1,0 +1,121 @@
+"""The whole way from a plan to an analysis, over everything the binder accepts."""
+
+from functools import partial
+
+import pytest
+from binding.cases import Case, every
+from binding.clinic import CLINIC
+from sensitivity.asked import analysed, dataset
+
+from gateway.binding.bind import bind
+from gateway.binding.bound import Cut
+from gateway.errors import Code, Refusal
+from gateway.plan.grouping import Aggregate
+from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.sensitivity.analyze import analyse
+from gateway.sensitivity.formulas import Chosen, Formula
+from gateway.sensitivity.grouping_sets import Level, Rolled, rolled
+
+_ACCEPTED = [case for case in every() if not case.refused]
+_T = dataset(3, {"free": ("numeric", None), "other": ("numeric", None), "day": ("date", None)})
+
+
+def _code(sql: str) -> Code | None:
+    try:
+        analysed(sql, of=_T)
+    except Refusal as refusal:
+        return refusal.code
+    return None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM t WHERE free + 1 > 2",
+        "SELECT COUNT(*) FROM t WHERE free > 2 AND ABS(free) < 5",
+        "SELECT COUNT(*) FROM t WHERE free BETWEEN 0 AND 9 AND free * free < 5",
+        "SELECT COUNT(*) FILTER (WHERE SQRT(free) > 1) FROM t",
+        "SELECT FLOOR(free / 10), COUNT(*) FROM t GROUP BY 1",
+        "SELECT COUNT(*) FROM t WHERE CASE WHEN free > 0 THEN free * 2 ELSE 0 END > 1",
+        "SELECT COUNT(*) FROM t JOIN t AS s ON t.u = s.u AND t.free > s.other + 1",
+        "SELECT COUNT(*) FROM t WHERE EXISTS (SELECT 1 FROM t AS s WHERE s.u = t.u AND s.free % 2 = 0)",
+        "SELECT COUNT(*) FROM t WHERE day + 1 > DATE '2024-01-01'",
+        "SELECT COUNT(*) FROM t WHERE day + INTERVAL '1 day' > DATE '2024-01-01'",
+        "SELECT AVG(n) FROM (SELECT u, SUM(free * 2) AS n FROM t GROUP BY u) AS s",
+        "SELECT AVG(n) FROM (SELECT u, LAG(free) OVER (PARTITION BY u ORDER BY free + 1) AS n FROM t) AS s",
+    ],
+)
+def test_statement_is_refused_when_it_computes_with_what_nothing_bounds(sql: str) -> None:
+    """Wherever arithmetic stands, its operands have a range before any filter is asked."""
+    assert _code(sql) is Code.NO_BOUND
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) FROM t WHERE free > 2 AND free IN (1, 2) OR free IS NULL",
+        "SELECT free, COUNT(*) FROM t GROUP BY free",
+        "SELECT COUNT(*) FROM t WHERE free > other AND COALESCE(free, 0) = 1",
+        "SELECT COUNT(*) FROM t WHERE GREATEST(LEAST(free, 9), 0) * 2 > 5",
+        "SELECT COUNT(*) FROM t WHERE CAST(free AS integer) * 2 > 5",
+        "SELECT EXTRACT(month FROM day), COUNT(*) FROM t GROUP BY 1",
+        "SELECT COUNT(*) FROM t WHERE day < DATE '2024-01-01'",
+    ],
+)
+def test_statement_is_answered_when_it_only_compares_what_nothing_bounds(sql: str) -> None:
+    """Comparing needs no bound, and what is clamped or cast first has one."""
+    assert _code(sql) is None
+
+
+@pytest.mark.parametrize("pairs", [True, False], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize("case", _ACCEPTED, ids=lambda case: case.name)
+def test_analysis_fits_its_plan_for_every_statement_the_binder_accepts(
+    case: Case,
+    pairs: bool,  # noqa: FBT001 - parametrized
+) -> None:
+    """One formula for each aggregate over places that are there, sorted groups, positive moves; or a refusal of ours."""
+    bound = bind(case.sql, CLINIC)
+    for release in bound.releases if isinstance(bound, Cut) else ():
+        found = _found(release.plan, pairs=pairs)
+        if isinstance(found, Code):
+            assert found in {Code.NO_BOUND, Code.NOT_ANSWERED_YET}
+            continue
+        assert [set(one.keys) for one in found.levels] == [set(one) for one in release.plan.sets]
+        for level in found.levels:
+            chosen = len(found.parts[level.drawn[-1].part].choices)
+            _fits(level.formulas, len(release.plan.measures), _measured(found, level), chosen)
+        for part in found.parts:
+            _is_sound(part)
+
+
+def _is_sound(part: Analysis) -> None:
+    measured = len(part.measurements)
+    _fits(part.formulas, len(part.plan.measures), measured, len(part.choices))
+    assert all(slot.most > 0 for slot in part.slots)
+    if isinstance(part.groups, Enumerated):
+        assert len(set(part.groups.keys)) == len(part.groups.keys) <= 500
+        ordered = [tuple((v is None, v or 0) for v in key) for key in part.groups.keys]
+        assert all(len(key) == len(part.plan.keys) for key in part.groups.keys)
+        assert ordered == sorted(ordered)
+    else:
+        assert 0 <= part.groups.units < measured
+
+
+def _fits(formulas: tuple[Formula, ...], measures: int, measured: int, chosen: int) -> None:
+    assert len(formulas) == measures
+    for formula in formulas:
+        if isinstance(formula, Chosen):
+            assert 0 <= formula.place < chosen
+        else:
+            formula.value([0] * measured)  # every place it reads is there
+
+
+def _measured(found: Rolled, level: Level) -> int:
+    return sum(len(found.parts[one.part].measurements) for one in level.drawn)
+
+
+def _found(plan: Aggregate, *, pairs: bool) -> Rolled | Code:
+    try:
+        return rolled(plan, partial(analyse, pairs=pairs, enumerated_groups=500, min_units=10))
+    except Refusal as refusal:
+        return refusal.code
