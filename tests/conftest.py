@@ -1,10 +1,12 @@
 """Fixtures are split by subject: `fix_<subject>.py`.
 
-`--update-cases` rewrites the golden files; it is refused where CI runs.
+`--update-cases` rewrites the golden files; it is refused where CI runs. `--case TITLE` runs the rows of laws whose
+title contains TITLE, and nothing else.
 """
 
 import os
 
+import laws
 import pytest
 from hypothesis import settings
 
@@ -22,6 +24,13 @@ pytest_plugins = (
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-cases", action="store_true", help="rewrite the golden files")
+    parser.addoption(
+        "--case",
+        action="append",
+        default=[],
+        metavar="TITLE",
+        help="only rows with this in their title",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,3 +39,11 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("the same again")
     if config.getoption("--update-cases") and os.environ.get("CI"):
         raise pytest.UsageError("golden files are not rewritten in CI")
+    laws.selection.titles = config.getoption("--case")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    left_out = [item for item in items if not laws.is_selected(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if laws.is_selected(item)]

@@ -3,7 +3,8 @@
 import re
 
 import pytest
-from binding.corpus import Slot, accepted, calls, refused, shown
+from binding.cases import accepted, refused
+from binding.corpus import Slot, calls, shown
 from sqlglot import exp
 
 from gateway.binding import aggregates as measures

@@ -4,10 +4,11 @@ import random
 
 import pytest
 from binding import fuzz
-from binding.cases import every
+from binding.cases import Case, accepted, bind_case
 from binding.clinic import CLINIC
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from laws import for_each
 
 from gateway.binding.bind import bind, parse
 from gateway.binding.bound import Cut
@@ -22,7 +23,7 @@ from gateway.plan.relations import Filter, Scan
 from gateway.plan.scalars import Ref, Scalar, StagedMember, StagedValue, walk
 from gateway.plan.sql_text import text
 
-ACCEPTED = [case for case in every() if not case.refused]
+ACCEPTED = accepted()
 
 
 @settings(max_examples=150, deadline=None)
@@ -61,7 +62,7 @@ def _scope(fields: tuple[Field, ...]) -> Scope:
 def _conditions() -> list[tuple[str, tuple[Field, ...], Scalar]]:
     found = []
     for case in ACCEPTED:
-        bound = bind(case.sql, CLINIC)
+        bound = bind_case(case)
         if not isinstance(bound, Cut):
             continue
         for release in bound.releases:
@@ -107,10 +108,10 @@ def test_conditions_are_many() -> None:
     assert len(CONDITIONS) > 100
 
 
-@pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.name)
-def test_scan_is_read_through_a_release_alone(case: object) -> None:
+@for_each("case", ACCEPTED)
+def test_scan_is_read_through_a_release_alone(case: Case) -> None:
     """Every table of persons in a bound statement lies below an aggregate that adds noise."""
-    bound = bind(case.sql, CLINIC)  # type: ignore[attr-defined]
+    bound = bind_case(case)
     if isinstance(bound, Cut):
         protected = {
             node.table.name

@@ -1,16 +1,14 @@
 """The law of plans and SQL: a plan, written as SQL and bound again, is the same plan."""
 
-import pytest
 from binding.again import bound_again, releases
-from binding.cases import Case, every
-from binding.clinic import CLINIC
+from binding.cases import Case, bind_case, every
 from binding.mutants import mutants
 from binding.normal import normal
 from binding.plans import releases as random_releases
 from binding.rendering import NotRenderable
 from hypothesis import HealthCheck, given, settings
+from laws import for_each
 
-from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
 from gateway.errors import Refusal
 from gateway.plan.grouping import Aggregate
@@ -24,12 +22,12 @@ _ENOUGH_BOUND = 100
 
 
 def _cut(case: Case) -> Cut:
-    bound = bind(case.sql, CLINIC)
+    bound = bind_case(case)
     assert isinstance(bound, Cut)
     return bound
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@for_each("case", CASES)
 def test_plan_binds_to_itself_when_written_as_sql(case: Case) -> None:
     """Every release of a golden case is found again in its own SQL: columns, types, labels and uses."""
     for release, before in releases(_cut(case)):

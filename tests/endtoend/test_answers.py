@@ -14,7 +14,7 @@ from fractions import Fraction
 import psycopg
 import pytest
 from binding.cases import Case as BoundCase
-from binding.corpus import accepted
+from binding.cases import accepted
 from endtoend.cases import ROOM, Case, cases
 from endtoend.house import AskedGateway
 from endtoend.normal import differences, is_ordered, without_empty_groups

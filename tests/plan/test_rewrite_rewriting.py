@@ -1,10 +1,8 @@
 """Row rules reach every scan of a plan."""
 
-import pytest
-from binding.cases import Case, every
-from binding.clinic import CLINIC
+from binding.cases import Case, accepted, bind_case
+from laws import for_each
 
-from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
 from gateway.plan.node import Node, nodes
 from gateway.plan.relations import Filter, Scan
@@ -12,17 +10,17 @@ from gateway.plan.rewrite import over_scans
 from gateway.plan.scalars import Literal
 from gateway.plan.types import BOOLEAN
 
-ACCEPTED = [case for case in every() if not case.refused]
+ACCEPTED = accepted()
 
 
 def _kept(scan: Scan) -> Node:
     return Filter(scan, Literal(value=True, type=BOOLEAN))
 
 
-@pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.name)
+@for_each("case", ACCEPTED)
 def test_over_scans_reaches_every_scan(case: Case) -> None:
     """No scan of any golden plan is left without the filter, and labels stay as they were."""
-    bound = bind(case.sql, CLINIC)
+    bound = bind_case(case)
     releases = bound.releases if isinstance(bound, Cut) else ()
     for release in releases:
         changed = over_scans(release.plan, _kept)
