@@ -1,23 +1,35 @@
 """Laws over tables: one test that tries every row and reports all rows that break the law.
 
-`@for_each("case", CASES)` stands where `pytest.mark.parametrize` would make a test of each row. The test runs the
-function once for each row, goes on after a failure, and at the end names every row that failed, with the traceback
-of the first. `pytest --case TITLE` runs only laws with a row whose title contains TITLE, and only these rows.
+`@for_each("case", CASES)` stands where `pytest.mark.parametrize` would make a test of each row; several of them try
+every combination. The test runs the function once for each row, goes on after a failure, and at the end names every
+row that failed, with the traceback of the first. `pytest --case TITLE` runs only laws with a row whose title
+contains TITLE, and only these rows.
+
+A row must not change what the next one sees: a fixture is made once for the whole table.
 """
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import pytest
 
-TITLES: Final = "rows_of_law"
 _LONGEST_TITLE: Final = 100
-_LINES_OF_ERROR: Final = 4
+_LINES_OF_ERROR: Final = 6
+_TABLE: Final = "table_of_law"  # the attribute of a test that holds its table
 
 Law = Callable[..., None]
+Titles = Callable[[Any], object] | Iterable[object]
+
+
+@dataclass(frozen=True)
+class Row:
+    """The arguments of one call, under the title by which it is reported and selected."""
+
+    title: str
+    arguments: Mapping[str, object]
 
 
 class Selection:
@@ -33,64 +45,84 @@ class Selection:
 selection = Selection()
 
 
-@dataclass(frozen=True)
-class _Failure:
-    title: str
-    error: BaseException
-
-    def __str__(self) -> str:
-        lines = str(self.error).splitlines()[:_LINES_OF_ERROR]
-        return "\n    ".join([f"{self.title}: {type(self.error).__name__}", *lines])
-
-
 def for_each(
-    names: str | tuple[str, ...], rows: Iterable[Any], ids: Callable[[Any], object] | None = None
+    names: str | Sequence[str], rows: Iterable[Any], ids: Titles | None = None
 ) -> Callable[[Law], Law]:
-    """Run the test for each row, and report all rows that fail; `ids` gives the title of a row."""
-    given = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-    table = [(_title(row, ids), row if len(given) > 1 else (row,)) for row in rows]
+    """Run the test for each row, and report all rows that fail; `ids` are the titles, as pytest takes them."""
+    table = _table([one.strip() for one in names.split(",")] if isinstance(names, str) else names, rows, ids)  # fmt: skip
     if not table:
         raise ValueError("a law needs at least one row")
 
     def decorate(law: Law) -> Law:
-        if hasattr(law, TITLES):
-            raise ValueError("a law has one table: give the product of both")
-
-        @functools.wraps(law)
-        def every_row(**fixtures: object) -> None:
-            tried = [(title, row) for title, row in table if selection.has(title)]
-            failures = []
-            for title, row in tried:
-                try:
-                    law(**fixtures, **dict(zip(given, row, strict=True)))
-                except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001  # reported below
-                    failures.append(_Failure(title, error))
-            if failures:
-                told = "\n".join(str(one) for one in failures)
-                raise AssertionError(
-                    f"{len(failures)} of {len(tried)} rows break this law:\n{told}"
-                ) from failures[0].error
-
-        signature = inspect.signature(law)
-        kept = [one for name, one in signature.parameters.items() if name not in given]
-        every_row.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]  # read by pytest
-        setattr(every_row, TITLES, frozenset(title for title, _ in table))
-        return every_row
+        more: Sequence[Row] | None = getattr(law, _TABLE, None)
+        if more is None:
+            return _law(law, table)
+        both = [
+            Row(f"{one.title}, {other.title}", {**one.arguments, **other.arguments})
+            for one in table
+            for other in more
+        ]
+        return _law(inspect.unwrap(law, stop=lambda each: not hasattr(each, _TABLE)), both)
 
     return decorate
 
 
 def is_selected(item: pytest.Item) -> bool:
     """Whether `--case` leaves anything of this test to be run."""
-    titles = getattr(getattr(item, "function", None), TITLES, ())
-    return not selection.titles or any(selection.has(title) for title in titles)
+    table: Sequence[Row] = getattr(getattr(item, "function", None), _TABLE, ())
+    return not selection.titles or any(selection.has(row.title) for row in table)
 
 
-def _title(row: object, ids: Callable[[Any], object] | None) -> str:
-    if ids is not None:
-        return str(ids(row))
-    for name in ("name", "title"):
-        if isinstance(found := getattr(row, name, None), str):
-            return found
-    text = repr(row)
+def _law(law: Law, table: Sequence[Row]) -> Law:
+    @functools.wraps(law)
+    def every_row(**fixtures: object) -> None:
+        tried = [row for row in table if selection.has(row.title)]
+        failures: list[tuple[Row, BaseException]] = []
+        for row in tried:
+            try:
+                law(**fixtures, **row.arguments)
+            except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001  # reported below
+                failures.append((row, error))
+        if failures:
+            told = "\n".join(_report(*each) for each in failures)
+            raise AssertionError(
+                f"{len(failures)} of {len(tried)} rows break this law:\n{told}"
+            ) from failures[0][1]
+
+    parameters = inspect.signature(law).parameters.values()
+    fixtures = [one for one in parameters if one.name not in table[0].arguments]
+    every_row.__signature__ = inspect.Signature(fixtures)  # type: ignore[attr-defined]  # pytest reads it
+    setattr(every_row, _TABLE, table)
+    return every_row
+
+
+def _table(names: Sequence[str], rows: Iterable[Any], ids: Titles | None) -> list[Row]:
+    values = [tuple(row) if len(names) > 1 else (row,) for row in rows]
+    titles = (
+        [_title(row, ids if callable(ids) else None) for row in values]
+        if ids is None or callable(ids)
+        else [str(one) for one in ids]
+    )
+    return [
+        Row(title, dict(zip(names, row, strict=True)))
+        for title, row in zip(titles, values, strict=True)
+    ]
+
+
+def _title(row: Sequence[object], ids: Callable[[Any], object] | None) -> str:
+    text = " - ".join(str(ids(value)) if ids else _name(value) for value in row)
     return text if len(text) <= _LONGEST_TITLE else f"{text[: _LONGEST_TITLE - 1]}…"
+
+
+def _name(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    for attribute in ("name", "title", "__name__"):
+        if isinstance(found := getattr(value, attribute, None), str):
+            return found
+    return repr(value)
+
+
+def _report(row: Row, error: BaseException) -> str:
+    lines = str(error).splitlines()[:_LINES_OF_ERROR]
+    return "\n    ".join([f"{row.title}: {type(error).__name__}", *lines])

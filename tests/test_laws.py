@@ -59,13 +59,22 @@ def test_law_tries_selected_rows_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert tried == ["joins: three", "values: one"]
 
 
-def test_law_without_rows_is_refused_and_so_is_a_second_table() -> None:
-    """A law that tries nothing cannot fail, and two tables would hide each other's titles."""
+def test_law_of_two_tables_tries_every_combination() -> None:
+    """The title of a combination has the titles of both rows."""
+    tried = []
+
+    @for_each("one", [1, 2])
+    @for_each("other", ["a", "b"])
+    def look(one: int, other: str) -> None:
+        tried.append((one, other))
+        assert (one, other) != (2, "a")
+
+    with pytest.raises(AssertionError, match=r"1 of 4 rows break this law:\n2, a: AssertionError"):
+        look()
+    assert tried == [(1, "a"), (1, "b"), (2, "a"), (2, "b")]
+
+
+def test_law_without_rows_is_refused_when_it_is_made() -> None:
+    """A law that tries nothing cannot fail."""
     with pytest.raises(ValueError, match="at least one row"):
         for_each("row", [])
-
-    @for_each("row", [1])
-    def law(row: int) -> None: ...
-
-    with pytest.raises(ValueError, match="one table"):
-        for_each("other", [2])(law)
