@@ -4,11 +4,14 @@
 title contains TITLE, and nothing else.
 """
 
+import gc
 import os
+from collections.abc import Iterator
 
 import laws
 import pytest
 from hypothesis import settings
+from kinds import mark_kind, unit_guard
 
 pytest_plugins = (
     "fix_state",  # first: others import from it, and pytest rewrites only what is not imported yet
@@ -40,10 +43,26 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--update-cases") and os.environ.get("CI"):
         raise pytest.UsageError("golden files are not rewritten in CI")
     laws.selection.titles = config.getoption("--case")
+    unit_guard.install()
 
 
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        mark_kind(item)
     left_out = [item for item in items if not laws.is_selected(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if laws.is_selected(item)]
+
+
+def pytest_collection_finish() -> None:
+    # what collection made stays to the end: no later collection of garbage has to look at it
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    with unit_guard.watching(item):
+        return (yield)

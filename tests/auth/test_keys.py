@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from laws import for_each
 
 from gateway.auth.keys import LONGEST, parse_duration
 from gateway.errors import Code, OperatorError
@@ -25,7 +26,7 @@ def test_duration_is_read(text: str, duration: timedelta) -> None:
     assert parse_duration(text) == duration
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         *("", "90", "d", "0d", "-1d", "+1d", "1.5d", "90 d", " 90d", "90d\n", "90D", "1y", "1s"),

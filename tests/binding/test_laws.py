@@ -2,7 +2,6 @@
 
 import random
 
-import pytest
 from binding import fuzz
 from binding.cases import Case, accepted, bind_case
 from binding.clinic import CLINIC
@@ -88,9 +87,7 @@ CONDITIONS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "fields", "scalar"), CONDITIONS, ids=[name for name, _, _ in CONDITIONS]
-)
+@for_each(("name", "fields", "scalar"), CONDITIONS, ids=[name for name, _, _ in CONDITIONS])
 def test_expression_binds_to_itself_when_printed(
     name: str, fields: tuple[Field, ...], scalar: Scalar
 ) -> None:

@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Final
 
 import pytest
+from laws import for_each
 from property.asked import NOW, golden, statement
 
 from gateway.binding.expressions import _ARITHMETIC, _COMPARISONS, _PATTERNS
@@ -168,7 +169,7 @@ def test_the_breaking_pattern_is_accepted_in_its_linear_form() -> None:
     assert said(f"SELECT count(*) FROM notes WHERE {case} LIKE '%a%a%a%_b'") is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("condition", "code"),
     [
         ("position(s IN t) > 0", Code.WORK_OF_A_ROW),

@@ -271,7 +271,6 @@ def machine(
         yield Machine
 
 
-@pytest.mark.slow
 def test_no_cell_is_given_more_than_the_cap_in_any_order_of_events(
     machine: type[ConfinedMachine], state: State
 ) -> None:
@@ -292,7 +291,6 @@ def _charged_the_dearer(fullest: Balance, cells: dict[str, Balance]) -> Amounts:
     return Amounts(max(Fraction(0), dearest - fullest.spent), Fraction(0))
 
 
-@pytest.mark.slow
 def test_machine_finds_a_ledger_that_charges_only_the_dearer_of_two_that_overlap(
     machine: type[ConfinedMachine], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import ClassVar
 
-import pytest
 from fix_ledger import NOON, Bank, audit, limits
 from fix_state import StateServer
 from fix_two_gateways import Site, second_journal
@@ -235,7 +234,6 @@ class LedgerMachine(RuleBasedStateMachine):
             assert sorted(told) == sorted(amounts)
 
 
-@pytest.mark.slow
 def test_ledger_agrees_with_its_model_in_any_order_of_events(
     state_server: StateServer, state_settings: Settings, state: State, trail: Trail
 ) -> None:

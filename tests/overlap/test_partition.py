@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Final
 
 import pytest
+from laws import for_each
 from overlap.confined import (
     CARDS,
     CLINIC,
@@ -51,7 +52,7 @@ REGIONS: Final = _without("sex", "band", "active")
 BANDS: Final = _without("region", "sex", "active")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("condition", "cells"),
     [
         ("region = 'north'", [["north"]]),

@@ -43,7 +43,6 @@ def sides(
         yield sides
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_answers_give_away_no_more_than_was_paid_for_when_a_person_stands_out(
     sides: Sides, shape: Shape
@@ -54,7 +53,6 @@ def test_answers_give_away_no_more_than_was_paid_for_when_a_person_stands_out(
     assert not found.accused, found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape",
     [HANGING, *(_BY_NAME[name] for name in ("having", "order and limit", "presence of a group"))],

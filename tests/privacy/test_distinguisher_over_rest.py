@@ -48,7 +48,6 @@ def here(state_server: StateServer, sources: Sources, twin: Twin) -> Iterator[Re
         yield sides
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("trial", TRIALS, ids=str)
 def test_answers_over_rest_give_away_no_more_than_they_say(real: RestSides, trial: Trial) -> None:
     """Nothing in the whole HTTP answer shows a loss above the price that the answer names."""
@@ -57,7 +56,6 @@ def test_answers_over_rest_give_away_no_more_than_they_say(real: RestSides, tria
     assert not found.loss.accused, found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("trial", TRIALS, ids=str)
 def test_distinguisher_finds_a_planted_bug_over_rest(here: RestSides, trial: Trial) -> None:
     """The test above can fail: with the bug planted, as many answers to the same question accuse the gateway."""

@@ -154,7 +154,6 @@ def _apart(one: str, other: str) -> str:
     return f"{one[begin : common + 200]!r} and {other[begin : common + 200]!r}"
 
 
-@pytest.mark.slow
 def test_everything_that_is_said_is_the_same_over_different_databases(runs: Runs) -> None:
     """500 questions of every kind, in both currencies: answered, reused, refused for each of the reasons."""
     asked = list(stream(_MANY, 7))

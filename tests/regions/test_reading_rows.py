@@ -6,9 +6,9 @@ from fractions import Fraction
 from random import Random
 
 import duckdb
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import for_each
 from regions.ward import ground, has
 
 from gateway.regions.cells import contains
@@ -335,7 +335,7 @@ _KEYS = [
 ]
 
 
-@pytest.mark.parametrize(("table", "expression"), _KEYS, ids=[one for _, one in _KEYS])
+@for_each(("table", "expression"), _KEYS, ids=[one for _, one in _KEYS])
 def test_cells_of_a_key_have_the_rows_with_its_value(table: Table, expression: str) -> None:
     """For each listed value of a key its cells are those of the rows that have it, and of no others."""
     [key] = ground(f"SELECT {expression}, COUNT(*) FROM {table.name} GROUP BY 1").keys

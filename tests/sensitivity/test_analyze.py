@@ -27,7 +27,7 @@ def _code(sql: str) -> Code | None:
     return None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql",
     [
         "SELECT COUNT(*) FROM t WHERE free + 1 > 2",

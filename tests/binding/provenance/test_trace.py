@@ -154,7 +154,7 @@ def _different(cut: Cut, session: TwinSession, seed: int) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(("sql", "intervals"), FOLLOWED)
+@for_each(("sql", "intervals"), FOLLOWED)
 def test_cells_are_those_of_a_row_of_the_release_when_rows_are_followed(
     sql: str, intervals: str, session: TwinSession
 ) -> None:
@@ -167,7 +167,7 @@ def test_cells_are_those_of_a_row_of_the_release_when_rows_are_followed(
         assert _different(cut, session, seed) == []
 
 
-@pytest.mark.parametrize("sql", NOT_FOLLOWED)
+@for_each("sql", NOT_FOLLOWED)
 def test_rows_are_not_followed_when_that_would_change_the_result(
     sql: str, session: TwinSession
 ) -> None:

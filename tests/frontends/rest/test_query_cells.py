@@ -11,6 +11,7 @@ from fix_gateway import Client
 from frontends.rest.questioning import Asking, Behind, answering, one_cell
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import for_each
 
 from gateway.frontends.rest.json_response import AsciiJson
 from gateway.requests.json_cells import column_json, double_json, doubles_json
@@ -25,7 +26,7 @@ def asking() -> Iterator[Asking]:
         yield Asking(behind, client)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("type_name", "text", "written"),
     [
         ("smallint", "-32768", "-32768"),
