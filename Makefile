@@ -62,7 +62,7 @@ bench: $(VENV)/test
 
 fuzz: $(VENV)/test
 	cd tests && ../$(BIN)/python -m binding.fuzz $(SECONDS)
-	cd tests && ../$(BIN)/python -m frontends.pgwire.fuzzing $(SECONDS)
+	cd tests && ../$(BIN)/python -m frontends.pgwire.fuzz $(SECONDS)
 
 privacy: $(VENV)/test
 	cd tests && ../$(BIN)/python -m privacy.long_corpus

@@ -15,9 +15,9 @@ from kinds import mark_kind, unit_guard
 
 pytest_plugins = (
     "fix_state",  # first: others import from it, and pytest rewrites only what is not imported yet
-    "fix_embedded",
+    "fix_postgres_server",
     "fix_gateway",
-    "fix_identity",
+    "fix_auth",
     "fix_ledger",
     "fix_journal",
     "fix_sample",

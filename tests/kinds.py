@@ -45,7 +45,7 @@ class UnitGuard:
             self.refuse()
             start(popen, *args, **options)
 
-        subprocess.Popen.__init__ = guarded  # type: ignore[method-assign]  # for this process of tests
+        subprocess.Popen.__init__ = guarded  # type: ignore[method-assign,assignment]  # for this process of tests
 
     def refuse(self) -> None:
         # threads of a session's fixtures may restart their servers at any time

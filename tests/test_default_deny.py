@@ -4,7 +4,7 @@ from contextlib import AbstractContextManager
 
 import pytest
 from binding.cases import Case, accepted, bind_case, every
-from fix_understanding import ALICE, EVERYTHING, NOTHING, permit, policy_of, question
+from fix_permissions import ALICE, EVERYTHING, NOTHING, permit, policy_of, question
 from laws import for_each
 
 from gateway.binding.bound import Cut, Passing

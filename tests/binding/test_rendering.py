@@ -1,11 +1,11 @@
 """The law of plans and SQL: a plan, written as SQL and bound again, is the same plan."""
 
-from binding.again import bound_again, releases
 from binding.cases import Case, bind_case, every
 from binding.mutants import mutants
-from binding.normal import normal
+from binding.normal_form import normal
+from binding.plan_round_trip import bound_again, releases
+from binding.plan_sql import NotRenderable
 from binding.plans import releases as random_releases
-from binding.rendering import NotRenderable
 from hypothesis import HealthCheck, given, settings
 from laws import for_each
 

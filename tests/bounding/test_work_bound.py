@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 from laws import for_each
-from property.asked import NOW, golden, statement
+from property.bounded_releases import NOW, golden, statement
 
 from gateway.binding.expressions import _ARITHMETIC, _COMPARISONS, _PATTERNS
 from gateway.binding.functions import FUNCTIONS

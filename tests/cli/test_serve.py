@@ -10,7 +10,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from fix_embedded import gone, twin_server
 from fix_gateway import (
     POLICY_SUBJECTS,
     House,
@@ -20,6 +19,7 @@ from fix_gateway import (
     no_gateway,
     superuser_engine,
 )
+from fix_postgres_server import gone, twin_server
 from sqlalchemy import text
 
 Begin = Callable[..., Serving]

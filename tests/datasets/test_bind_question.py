@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from binding.cases import Case, accepted, bind_case
-from fix_understanding import ALICE, EVERYTHING, permit, policy_of, question, without_column
+from fix_permissions import ALICE, EVERYTHING, permit, policy_of, question, without_column
 from laws import for_each
 
 from gateway.binding.bound import Cut

@@ -10,7 +10,7 @@ from binding.cases import every
 from binding.clinic import CLINIC
 from laws import for_each
 from numpy.typing import NDArray
-from sensitivity.asked import analysed
+from sensitivity.analyses import analysed
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut

@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 from laws import for_each
-from overlap.confined import (
+from overlap.partitioned_statements import (
     CARDS,
     CLINIC,
     PATIENTS,

@@ -6,7 +6,7 @@ from math import exp
 import numpy as np
 import pytest
 from privacy.claims import Claim, Concentrated, Pure, delta_of
-from privacy.distinguishing import counted_bounds
+from privacy.distinguisher import counted_bounds
 from privacy.trials import ALPHA, TRIALS, Trial
 from scipy.stats import binom, norm
 

@@ -7,7 +7,7 @@ exactly what is allowed is found fault with in 1e-8 of all runs for each trial, 
 from fractions import Fraction
 
 import pytest
-from privacy.covered import Covered, Trial, coverage
+from privacy.interval_coverage import Covered, Trial, coverage
 from scipy.stats import binom
 
 from gateway.noise.allocation import Noise

@@ -6,7 +6,7 @@ Streams are reproducible, so nothing fails by chance; what a failure would mean 
 from fractions import Fraction
 
 import pytest
-from privacy.covered import Trial, coverage
+from privacy.interval_coverage import Trial, coverage
 from scipy.stats import binom
 
 from gateway.noise.allocation import Noise

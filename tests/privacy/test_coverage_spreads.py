@@ -10,9 +10,9 @@ from functools import cache
 
 import pytest
 from noise.streams import Stream
-from privacy.covered import Covered, narrower
+from privacy.interval_coverage import Covered, narrower
 from scipy.stats import binom
-from sensitivity.asked import analysed, dataset, whole
+from sensitivity.analyses import analysed, dataset, whole
 from sensitivity.released import Person, released
 
 from gateway.intervals.cell_intervals import Intervals

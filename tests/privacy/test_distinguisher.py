@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 import pytest
 from fix_state import StateServer
-from privacy.asking_often import Sides, duckdb_sources, found_loss, open_sides
 from privacy.line import Line
 from privacy.planted import HALF_THE_NOISE, NO_THRESHOLD, ROWS_INSTEAD_OF_PERSONS, Broken
+from privacy.repeated_answers import Sides, duckdb_sources, found_loss, open_sides
 from privacy.shapes import HANGING, REFUSED, SHAPES, Shape
 
 from gateway.errors import BackendUnavailable, InternalError, Refusal

@@ -14,6 +14,7 @@ import pytest
 from fix_state import StateServer
 from privacy.over_rest import Asked, ask, found_loss, once
 from privacy.planted import planted
+from privacy.rest_numbers import fixed, without_random
 from privacy.rest_sides import (
     DATASETS,
     RestSides,
@@ -23,7 +24,6 @@ from privacy.rest_sides import (
     processes,
 )
 from privacy.shapes import FREE, REFUSED, SHAPES, Shape
-from privacy.told import fixed, without_random
 from privacy.trials import ALPHA, TRIALS, Trial
 
 from gateway.postgres_server import Lease

@@ -11,7 +11,7 @@ from privacy.fuzzer.statements import Sentence
 from privacy.fuzzer.tally import Tally
 from privacy.fuzzer.trial import bench, shown, trials
 from privacy.fuzzer.worlds import Server
-from property.places import a_database
+from property.schemas import a_database
 
 from gateway.postgres_server import Lease
 from gateway.regions.lineage import Lineage

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from endtoend.people import TABLES, Row, rows
+from endtoend.clinic_rows import TABLES, Row, rows
 from endtoend.reuse.clinics import AUDIT, policy
 from engines.sources import insert_in_duckdb
 from fix_state import StateServer
-from privacy.replaying import Run, Tape, run
+from privacy.replayed_answers import Run, Tape, run
 from privacy.streams_asked import DATASETS, Asked, stream
 from sqlalchemy import URL
 

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from binding.plans import releases
 from hypothesis import HealthCheck, Phase, given, settings
-from property.asked import Asked, golden
+from property.bounded_releases import Asked, golden
 from property.catalogs import catalog, populated, statements
-from property.checked import Findings, check, kind_of
-from property.places import a_database
-from property.spoken import spoken
+from property.hostile_statements import spoken
+from property.neighbour_check import Findings, check, kind_of
+from property.schemas import a_database
 from property.stores import Store, in_duckdb, in_postgresql, neighbours
 from sqlalchemy import URL
 

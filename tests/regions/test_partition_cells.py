@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from overlap.confined import (
+from overlap.partitioned_statements import (
     CLINIC,
     JOINED,
     PROVEN,

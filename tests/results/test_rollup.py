@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from noise.streams import Stream
-from privacy.covered import narrower
+from privacy.interval_coverage import narrower
 from scipy.stats import binom
-from sensitivity.asked import plan_of
+from sensitivity.analyses import plan_of
 
 from gateway.exact import ExactTable
 from gateway.intervals.cell_intervals import Intervals

@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 from binding.cases import Case, accepted, bind_case
 from laws import for_each
-from sensitivity.asked import analysed, dataset
+from sensitivity.analyses import analysed, dataset
 
 from gateway.binding.bound import Cut
 from gateway.errors import Code, Refusal

@@ -6,7 +6,7 @@ import duckdb
 import pytest
 from binding.clinic import CLINIC
 from laws import for_each
-from sensitivity.asked import analysed, keys_of
+from sensitivity.analyses import analysed, keys_of
 
 from gateway.catalog.domains import Interval, Values
 from gateway.sensitivity.analysis import Enumerated, Thresholded

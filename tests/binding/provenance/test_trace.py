@@ -8,7 +8,7 @@ from fractions import Fraction
 import pytest
 from binding.cases import Case, accepted, bind_case
 from binding.clinic import CLINIC
-from binding.made_up import Row, made_up, of_release
+from binding.random_rows import Row, made_up, of_release
 from laws import for_each
 
 from gateway.binding.bind import bind

@@ -4,8 +4,8 @@ import struct
 from itertools import permutations
 
 import pytest
-from fix_identity import Door
-from frontends.pgwire.at_the_door import Wire, logins_of, wire
+from fix_auth import Door
+from frontends.pgwire.entrance import Wire, logins_of, wire
 from frontends.pgwire.packets import (
     GSS_REQUEST,
     SSL_REQUEST,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from fix_gateway import NASTY, Client
-from frontends.rest.questioning import Asking, Behind, refused
+from frontends.rest.stub_questions import Asking, Behind, refused
 from laws import for_each
 
 from gateway.frontends.rest.schemas import QueriesShape

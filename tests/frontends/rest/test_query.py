@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from fix_gateway import Client
-from frontends.rest.questioning import COUNT, Asking, Behind, answering, refused
+from frontends.rest.stub_questions import COUNT, Asking, Behind, answering, refused
 from laws import for_each
 
 from gateway.errors import (

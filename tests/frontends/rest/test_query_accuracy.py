@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 from fix_gateway import Client
-from frontends.rest.questioning import ESTIMATE, Asking, Behind, refused
+from frontends.rest.stub_questions import ESTIMATE, Asking, Behind, refused
 from laws import for_each
 
 from gateway.frontends.rest.schemas import EstimateShape

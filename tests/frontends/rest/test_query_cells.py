@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pytest
 from fix_gateway import Client
-from frontends.rest.questioning import Asking, Behind, answering, one_cell
+from frontends.rest.stub_questions import Asking, Behind, answering, one_cell
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import for_each

@@ -18,7 +18,7 @@ import httpx
 import pytest
 import uvicorn
 from fix_gateway import Client
-from frontends.rest.questioning import COUNT, Asking, Behind, answering
+from frontends.rest.stub_questions import COUNT, Asking, Behind, answering
 from laws import for_each
 
 from gateway.columnar.intervals import EndsRows
