@@ -1,7 +1,7 @@
 """Fixtures are split by subject: `fix_<subject>.py`.
 
 `--update-cases` rewrites the golden files; it is refused where CI runs. `--case TITLE` runs the rows of laws whose
-title contains TITLE, and nothing else.
+title contains TITLE, and nothing else. `--full-samples` lets statistics take all their draws, as `make privacy` does.
 """
 
 import gc
@@ -12,6 +12,7 @@ import laws
 import pytest
 from hypothesis import settings
 from kinds import mark_kind, unit_guard
+from samples import Samples
 
 pytest_plugins = (
     "fix_state",  # first: others import from it, and pytest rewrites only what is not imported yet
@@ -34,6 +35,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="TITLE",
         help="only rows with this in their title",
     )
+    parser.addoption(
+        "--full-samples", action="store_true", help="all draws of statistics, not a fifth"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -42,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("the same again")
     if config.getoption("--update-cases") and os.environ.get("CI"):
         raise pytest.UsageError("golden files are not rewritten in CI")
+    Samples.full = config.getoption("--full-samples")
     laws.selection.titles = config.getoption("--case")
     unit_guard.install()
 
@@ -50,10 +55,15 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         mark_kind(item)
-    left_out = [item for item in items if not laws.is_selected(item)]
+    left_out = [item for item in items if not _is_asked_for(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if laws.is_selected(item)]
+        items[:] = [item for item in items if _is_asked_for(item)]
+
+
+def _is_asked_for(item: pytest.Item) -> bool:
+    is_long = item.get_closest_marker("full_samples") is not None
+    return laws.is_selected(item) and (Samples.full or not is_long)
 
 
 def pytest_collection_finish() -> None:

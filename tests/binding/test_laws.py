@@ -8,6 +8,7 @@ from binding.clinic import CLINIC
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from laws import for_each
+from samples import draws
 
 from gateway.binding.bind import bind, parse
 from gateway.binding.bound import Cut
@@ -25,7 +26,7 @@ from gateway.plan.sql_text import text
 ACCEPTED = accepted()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150, fewest=50), deadline=None)
 @given(st.text(max_size=200))
 @example("\x00")
 @example("\ud800")
@@ -41,7 +42,7 @@ def test_bind_raises_refusals_alone_when_the_text_is_nonsense(sql: str) -> None:
         return
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150, fewest=50), deadline=None)
 @given(st.integers(min_value=0))
 def test_bind_raises_refusals_alone_when_sql_is_broken_up(seed: int) -> None:
     """Golden cases with pieces cut out and put in are bound or refused."""

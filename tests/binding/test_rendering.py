@@ -8,6 +8,7 @@ from binding.plan_sql import NotRenderable
 from binding.plans import releases as random_releases
 from hypothesis import HealthCheck, given, settings
 from laws import for_each
+from samples import draws
 
 from gateway.binding.bound import Cut
 from gateway.errors import Refusal
@@ -73,7 +74,7 @@ def test_sql_tells_plans_apart_when_one_thing_differs() -> None:
     assert tried >= _ENOUGH_BOUND
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=draws(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(random_releases())
 def test_random_plan_binds_to_itself_when_written_as_sql(plan: Aggregate) -> None:
     """A plan that no case has thought of is found again in its own SQL, and once more in that one's."""
