@@ -8,6 +8,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import draws
 
 from gateway.ranges import calendar as days
 from gateway.ranges import times as moments
@@ -16,7 +17,7 @@ from gateway.ranges.range import Range
 
 _dates = st.dates(date(1600, 1, 1), date(2400, 12, 31))
 _times = st.datetimes(datetime(1600, 1, 1), datetime(2400, 12, 31))  # noqa: DTZ001 - without a zone
-_LAWS = settings(max_examples=300, deadline=None, derandomize=True)
+_LAWS = settings(max_examples=draws(300), deadline=None, derandomize=True)
 
 
 def _range(*ends: datetime) -> Range:
