@@ -1,7 +1,7 @@
 """One dataset as it is served now: its policy, what may be seen of it, its source, and what that proves.
 
 What a question rests on is what the catalog said when it was prepared, and it is held while the question runs: see
-`source_access`. What was said last is remembered here, for what asks nothing of the source: rehearsals and estimates.
+`source_access`. What was said last is remembered here, for what asks nothing of the source: quotes and estimates.
 """
 
 import threading
@@ -106,8 +106,8 @@ class Serving:
     currency: Currency
     bounded: BoundedReleases = field(default_factory=BoundedReleases)
 
-    def rehearse(self, analyses: Iterable[Analysis], cut: Cut, now: datetime) -> None:
-        """Refuse what the source cannot compute, before it is charged; of the source its catalog is asked."""
+    def render(self, analyses: Iterable[Analysis], cut: Cut, now: datetime) -> None:
+        """Refuse what the source cannot compute, by what its catalog said last: for an estimate."""
         nothing = placeholders(cut)
         there = self.proofs.now()
         for one in analyses:

@@ -17,7 +17,7 @@ from gateway.budget.account import Currency
 from gateway.catalog.tables import Dataset
 from gateway.engines.staged_rows import StagedRows
 from gateway.noise.allocation import Shares, slots_of
-from gateway.pricing.price import Spending
+from gateway.pricing.price import AnalyzedStatement
 from gateway.regions.declarations import declarations
 from gateway.regions.scope import Ground, asides_of, ground_of
 from gateway.release_cache.cache import Book
@@ -166,9 +166,9 @@ class Planned:
         return bool(self.bought) and any(True for part in self.parts for _ in part.taken)
 
 
-def planned(spending: Spending, around: Circumstances) -> Planned:
+def planned(statement: AnalyzedStatement, around: Circumstances) -> Planned:
     """What of the statement is bought; everything, where nothing may be taken."""
-    return _Planning(around, Fraction(1, max(slots_of(spending.analyses), 1))).all(spending)
+    return _Planning(around, Fraction(1, max(slots_of(statement.analyses), 1))).all(statement)
 
 
 @dataclass
@@ -183,9 +183,9 @@ class _Planning:
     awaited: bool = False
     parts: list[PlannedPart] = field(default_factory=list)
 
-    def all(self, spending: Spending) -> Planned:
+    def all(self, statement: AnalyzedStatement) -> Planned:
         constants = self.around.constants
-        for place, release in enumerate(spending.releases):
+        for place, release in enumerate(statement.releases):
             content = constants.before(place)
             first = len(self.parts)
             for number, analysis in enumerate(release.parts, 1):
@@ -194,10 +194,10 @@ class _Planning:
                 ground = ground_of(analysis.plan, listed, content)
                 asides = asides_of(analysis.plan, ground, content)
                 compared = (ground, *asides)
-                folded = ground_of(analysis.plan, listed, content, spending.known)
+                folded = ground_of(analysis.plan, listed, content, statement.known)
                 if folded != ground:
                     # for the auditor alone: how often a row is joined with a constant is not in it
-                    beside = asides_of(analysis.plan, folded, content, spending.known)
+                    beside = asides_of(analysis.plan, folded, content, statement.known)
                     asides = compared = (folded, *beside)
                 wanted = wanted_of(
                     analysis,

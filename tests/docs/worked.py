@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import floor
 from pathlib import Path
 
+from charges import charge_question
 from sqlalchemy import Engine
 
 from gateway.admin.actions import declare_account, declare_ledger
@@ -18,7 +19,6 @@ from gateway.budget.report import standings
 from gateway.errors import Refusal
 from gateway.policy.account_limits import entitlement
 from gateway.policy.files.load import read_policies
-from gateway.stages.charge import charge_question
 from gateway.state.journal import Journal
 from gateway.trail.append import Trail
 from gateway.trail.record import Asked

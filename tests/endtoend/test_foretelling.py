@@ -67,7 +67,7 @@ def test_price_and_margins_are_those_of_a_running_gateway(
     """Nothing was spent or granted, so the ledger knows no more than the policies."""
     alice, rules = both.loaded.subjects["alice"], both.loaded.policies[dataset]
     question = Question(sql, alice, "rest", utc_now())
-    understood = understand(question, Views(rules), both.gateway.asking.house.twin.borrowed)
+    understood = understand(question, Views(rules), both.gateway.asking.services.twin.borrowed)
     found = foretold(question, understood, rules, both.loaded)
     said = both.gateway.asking.estimate(alice, Request(sql, dataset=dataset))
     assert (found.price, found.delta) == (said.price, said.delta)
@@ -82,7 +82,7 @@ def test_noise_is_that_of_the_answer(both: Both, dataset: str) -> None:
     sql = "SELECT region, COUNT(*) AS n FROM patients GROUP BY region"
     alice, rules = both.loaded.subjects["alice"], both.loaded.policies[dataset]
     question = Question(sql, alice, "rest", utc_now())
-    understood = understand(question, Views(rules), both.gateway.asking.house.twin.borrowed)
+    understood = understand(question, Views(rules), both.gateway.asking.services.twin.borrowed)
     found = foretold(question, understood, rules, both.loaded)
     answer = both.gateway.answer(sql, dataset)
     assert found.columns == answer.columns

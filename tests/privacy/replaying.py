@@ -169,8 +169,8 @@ def _asked(asking: Asking, subjects: Mapping[str, Subject], stream: Sequence[Ask
     simulated = Stream("simulated intervals")
     for one in stream:
         now += timedelta(minutes=one.minutes)
-        house = replace(asking.house, now=partial(_at, now), entropy=simulated)
-        here = replace(asking, house=house)
+        house = replace(asking.services, now=partial(_at, now), entropy=simulated)
+        here = replace(asking, services=house)
         price = None if one.epsilon is None else Epsilon.parse(one.epsilon)
         request = Request(one.sql, dataset=one.dataset, epsilon=price, fresh=one.fresh)
         try:

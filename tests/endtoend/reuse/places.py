@@ -72,8 +72,8 @@ class Place:
 
     @property
     def asking(self) -> Asking:
-        house = replace(self.opened.asking.house, now=lambda: self.clock)
-        return replace(self.opened.asking, house=house)
+        house = replace(self.opened.asking.services, now=lambda: self.clock)
+        return replace(self.opened.asking, services=house)
 
     def subject(self, name: str) -> Subject:
         return self.opened.policies.value.subjects[name]

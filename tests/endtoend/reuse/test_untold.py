@@ -225,7 +225,7 @@ def test_nobody_waits_for_what_somebody_else_buys_at_this_moment(crowd: Opened) 
     """Waiting would tell that it is asked: it is measured twice instead."""
     place = crowd.place(QUIET)
     held = Held()
-    slow = replace(place.asking, house=replace(place.asking.house, entropy=held))
+    slow = replace(place.asking, services=replace(place.asking.services, entropy=held))
     with ThreadPoolExecutor(1) as pool:
         theirs = pool.submit(
             slow.answer, place.subject("dave"), place.request(_SUM), threading.Event()

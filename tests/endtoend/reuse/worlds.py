@@ -138,12 +138,12 @@ def world(opened: Opened, kind: str) -> Iterator[World]:
     place, chance, ground = opened.place(kind), Chance(), opened.ground
     place.clock = NOON
     house = replace(
-        opened.asking.house,
+        opened.asking.services,
         now=lambda: place.clock,
         trail=Trail(ground.key, lambda: place.clock),
         entropy=chance,
     )
-    asking = replace(opened.asking, house=house)
+    asking = replace(opened.asking, services=house)
     order = KeyOrder("alice", "os:op", datetime.now(UTC))
     create_key(ground.journal, ground.trail, order, lambda _: True)
     doors = rest_doors(ground, Metrics(), policies=opened.policies, questions=question_door(asking))
