@@ -24,10 +24,14 @@ from gateway.engines.source import Source
 from gateway.engines.staged_rows import StagedRows
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import SourceFailed
+from gateway.lru_cache import Remembered
+from gateway.plan.grouping import Aggregate
 from gateway.policy.policy import Policy
 from gateway.sensitivity.analysis import Analysis
+from gateway.sensitivity.grouping_sets import Rolled
 
 _MOST_BOUNDED: Final = 128
+_MOST_ANALYSES: Final = 512
 
 
 @dataclass(frozen=True)
@@ -95,6 +99,10 @@ class BoundedReleases:
         return made
 
 
+def _remember() -> Remembered[int, tuple[Aggregate, Rolled]]:
+    return Remembered(_MOST_ANALYSES, lambda _, __: 1)
+
+
 @dataclass(frozen=True)
 class Serving:
     """What answering questions about one dataset needs."""
@@ -105,6 +113,7 @@ class Serving:
     proofs: Proofs
     currency: Currency
     bounded: BoundedReleases = field(default_factory=BoundedReleases)
+    analyses: Remembered[int, tuple[Aggregate, Rolled]] = field(default_factory=_remember)
 
     def render(self, analyses: Iterable[Analysis], cut: Cut, now: datetime) -> None:
         """Refuse what the source cannot compute, by what its catalog said last: for an estimate."""

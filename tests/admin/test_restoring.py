@@ -327,7 +327,7 @@ def test_restore_keeps_the_old_anchor_aside_each_time(house: House) -> None:
 
 _CUT = """
 import os, signal, sys
-from gateway import restoring
+from gateway.admin import restore as restoring
 from gateway.cli import main
 from gateway.state.anchor import Anchor
 

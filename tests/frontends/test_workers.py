@@ -55,6 +55,14 @@ def test_subject_has_half_of_the_threads_and_no_more(held: _Held) -> None:
         assert [one.result(_PATIENCE_S) for one in futures] == ["mallory"] * 8 + ["alice", "bob"]
 
 
+def _wait_until_idle(workers: Workers, many: int) -> None:
+    for _ in range(_PATIENCE_S * 1_000):
+        if workers._idle == many:
+            return
+        sleep(0.001)
+    raise AssertionError(f"{workers._idle} threads are idle, not {many}")
+
+
 def test_no_question_waits_while_a_thread_may_still_be_made(held: _Held) -> None:
     """One idle thread is woken for two questions: the one that it leaves gets a thread of its own."""
     with closing(Workers(4)) as workers:
@@ -64,13 +72,11 @@ def test_no_question_waits_while_a_thread_may_still_be_made(held: _Held) -> None
         before.go.set()
         for one in three:
             one.result(_PATIENCE_S)
+        _wait_until_idle(workers, 3)
         for _ in range(2):
             held.submit(workers, "mallory")
         held.wait_for(2)
-        for _ in range(_PATIENCE_S * 1_000):
-            if workers._idle == 1:
-                break
-            sleep(0.001)
+        _wait_until_idle(workers, 1)
         assert len(workers._threads) == 3
         with workers._changed:  # the idle thread cannot run before both are there
             held.submit(workers, "alice")
