@@ -16,7 +16,6 @@ from gateway.binding.ctes import Environment
 from gateway.binding.cut import Cutting
 from gateway.binding.expressions import Scalars
 from gateway.binding.extensions import ENDS, is_end
-from gateway.binding.functions import FUNCTIONS
 from gateway.binding.joins import person_value
 from gateway.binding.provenance.unions import merged_columns
 from gateway.binding.relation import Free, Relation
@@ -26,6 +25,7 @@ from gateway.binding.text.identifiers import fold, name_of_function, result_name
 from gateway.catalog.tables import Table
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Refusal, UnsupportedSql
+from gateway.functions.table import CALLED
 from gateway.plan.fields import Field
 from gateway.plan.scalars import Scalar, StagedValue
 from gateway.plan.types import BOOLEAN, DOUBLE, common, plain
@@ -171,7 +171,7 @@ def _written_value(node: exp.Expression) -> tuple[bool, str | int] | None:
 
 def may_multiply(node: exp.Expression) -> bool:
     """Whether a function in the list could give several rows; those that are known give one."""
-    known = FUNCTIONS.keys() | AGGREGATES | ENDS.keys() | {"to_char", "date_trunc", "date_part"}
+    known = CALLED | AGGREGATES | ENDS.keys() | {"to_char", "date_part"}
     return any(name_of_function(one) not in known for one in node.find_all(exp.Anonymous))
 
 

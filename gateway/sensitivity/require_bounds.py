@@ -7,14 +7,15 @@ expression of every node, wherever it stands.
 from collections.abc import Iterator, Mapping
 
 from gateway.errors import Code, Unbounded
+from gateway.functions.range import Bounds
+from gateway.functions.table import function_of
 from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark
 from gateway.plan.node import Node, nodes
 from gateway.plan.relations import Filter, Project, Window
 from gateway.plan.scalars import Call, Ref, Scalar, Shift, walk
 from gateway.plan.types import TIMES, is_number
-from gateway.ranges.expressions import ARITHMETIC, NUMERIC, bounds_of, stamped
-from gateway.ranges.range import Bounds
+from gateway.ranges.expressions import bounds_of, stamped
 from gateway.ranges.relations import inside
 
 
@@ -61,7 +62,7 @@ def _operands(scalar: Scalar) -> tuple[Scalar, ...]:
     """The numbers and times that an operation computes with."""
     if isinstance(scalar, Shift):
         return (scalar.moved,)
-    if isinstance(scalar, Call) and scalar.function in ARITHMETIC | NUMERIC:
+    if isinstance(scalar, Call) and function_of(scalar).computes:
         return tuple(one for one in scalar.parts if _has_range(one))
     return ()
 
