@@ -33,7 +33,7 @@ from gateway.plan.joins import Mark
 from gateway.plan.labels import Protected
 from gateway.plan.node import Node, is_unit
 from gateway.plan.relations import Filter
-from gateway.plan.scalars import Ref, Scalar, StagedMember, walk
+from gateway.plan.scalars import Ref, Scalar, StagedMember, column_ids
 
 
 class Queries(Protocol):
@@ -141,12 +141,14 @@ class Inner:
             _check_nulls(what, item, filtering=filtering)
             conditions.append(compared("=", what, item))
         mine = {one.id for one in inside.plan.fields}
-        own = [one for one in conditions if _ids(one) <= mine]
+        own = [one for one in conditions if column_ids(one) <= mine]
         inner = inside.plan
         kept = together(own)
         if kept is not None:
             inner = Filter(inner, kept)
-        return self._marked(inner, together([one for one in conditions if not _ids(one) <= mine]))
+        return self._marked(
+            inner, together([one for one in conditions if not column_ids(one) <= mine])
+        )
 
     def _mark_rows(self, rows: Rows, what: Scalar | None, *, filtering: bool) -> Scalar:
         if what is None:
@@ -238,10 +240,6 @@ def _check_nulls(what: Scalar, item: Scalar, *, filtering: bool) -> None:
             "NOT IN or a computed IN over columns that may be NULL",
             "write it as EXISTS or NOT EXISTS",
         )
-
-
-def _ids(scalar: Scalar) -> set[str]:
-    return {one.field.id for one in walk(scalar) if isinstance(one, Ref)}
 
 
 def _used(node: exp.Expression) -> list[str]:

@@ -10,7 +10,7 @@ from typing import Final
 from gateway.catalog.types import Family
 from gateway.catalog.values import Value
 from gateway.lru_cache import Remembered
-from gateway.plan.scalars import Case, Literal, Ref, Scalar
+from gateway.plan.scalars import Case, Literal, Ref, Scalar, column_ids
 from gateway.plan.sql_text import text
 from gateway.regions.axis import Axis
 from gateway.regions.axis import Kind as AxisKind
@@ -26,7 +26,6 @@ from gateway.regions.cells import (
     union,
 )
 from gateway.regions.monotone import Unsolved, solved
-from gateway.regions.normal_form import refs_of
 from gateway.regions.predicate import truth_of
 from gateway.regions.region import Region, TooLarge
 from gateway.regions.tabulate import Classes, placed, tabulated, weight
@@ -148,7 +147,7 @@ def cut_by(
     scalar: Scalar, values: Values | None, bases: Bases
 ) -> tuple[Axis | None, tuple[Cells, ...] | None]:
     """The axis that a key cuts and the cells of its values. The expression is normal, over bases."""
-    names = refs_of(scalar)
+    names = column_ids(scalar)
     if len(names) != 1:
         return None, None
     base = bases[next(iter(names))]

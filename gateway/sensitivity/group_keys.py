@@ -13,7 +13,7 @@ from gateway.plan.joins import Join, Mark
 from gateway.plan.labels import Protected
 from gateway.plan.node import nodes
 from gateway.plan.relations import Constant, Filter, Project, Scan
-from gateway.plan.scalars import Literal, Ref, Scalar, walk
+from gateway.plan.scalars import Literal, Ref, Scalar, column_ids, walk
 from gateway.ranges.enumerate import listed
 from gateway.ranges.range import NOTHING, Bounds
 from gateway.sensitivity.analysis import Enumerated
@@ -41,7 +41,7 @@ _REMEMBERED: Final[Remembered[_Listing, Enumerated | None]] = Remembered(_MOST_R
 def enumerated(plan: Aggregate, columns: Mapping[str, Bounds], most: int) -> Enumerated | None:
     """All groups there can be, sorted, NULL last; None when they are not known or more than `most`."""
     keys = tuple(key for _, key in plan.keys)
-    read = {one.field.id for key in keys for one in walk(key) if isinstance(one, Ref)}
+    read = column_ids(*keys)
     known = frozenset(
         # an expression that is always NULL is told by identity, not by its bounds
         (name, found, found is NOTHING)
