@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from gateway.binding.binder import Joined, Leaf, Tree, leaves
 from gateway.binding.expressions import Scalars, compared
 from gateway.binding.relation import Rows
 from gateway.binding.scope import Scope, Visible, distinct_aliases, unknown_column
-from gateway.binding.sources import Joined, Leaf, Tree, leaves
 from gateway.binding.staging import Staging
 from gateway.binding.text.identifiers import fold
 from gateway.catalog.tables import Table
