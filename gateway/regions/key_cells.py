@@ -9,7 +9,7 @@ from typing import Final
 
 from gateway.catalog.types import Family
 from gateway.catalog.values import Value
-from gateway.lru_cache import Remembered
+from gateway.lru_cache import LruCache
 from gateway.plan.scalars import Case, Literal, Ref, Scalar, column_ids
 from gateway.plan.sql_text import text
 from gateway.regions.axis import Axis
@@ -35,7 +35,7 @@ _Values = tuple[Value | None, ...]
 _Key = tuple[str, str, Axis, _Values]
 _Found = tuple[Cells, ...] | None
 _MOST_REMEMBERED: Final = 16_000_000
-_REMEMBERED: Final[Remembered[_Key, _Found]] = Remembered(
+_REMEMBERED: Final[LruCache[_Key, _Found]] = LruCache(
     _MOST_REMEMBERED, lambda key, found: 200 * len(key[3]) + weight(key[0], found or ())
 )
 

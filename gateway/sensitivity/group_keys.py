@@ -6,7 +6,7 @@ from math import prod
 from typing import Final
 
 from gateway.catalog.values import Value
-from gateway.lru_cache import Remembered
+from gateway.lru_cache import LruCache
 from gateway.plan.fields import Tie
 from gateway.plan.grouping import Aggregate
 from gateway.plan.joins import Join, Mark
@@ -35,7 +35,7 @@ def _bytes(listing: _Listing, found: Enumerated | None) -> int:
 
 
 # enumerations follow from policies and questions alone, and the same questions come again and again
-_REMEMBERED: Final[Remembered[_Listing, Enumerated | None]] = Remembered(_MOST_REMEMBERED, _bytes)
+_REMEMBERED: Final[LruCache[_Listing, Enumerated | None]] = LruCache(_MOST_REMEMBERED, _bytes)
 
 
 def enumerated(plan: Aggregate, columns: Mapping[str, Bounds], most: int) -> Enumerated | None:
