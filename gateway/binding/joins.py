@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from gateway.binding.binder import Joined, Leaf, Tree, leaves
 from gateway.binding.expressions import Scalars, compared
 from gateway.binding.relation import Rows
 from gateway.binding.scope import Scope, Visible, distinct_aliases, unknown_column
-from gateway.binding.sources import Joined, Leaf, Tree, leaves
 from gateway.binding.staging import Staging
 from gateway.binding.text.identifiers import fold
 from gateway.catalog.tables import Table
@@ -19,7 +19,7 @@ from gateway.plan.fields import Field
 from gateway.plan.joins import Join
 from gateway.plan.labels import Protected
 from gateway.plan.node import Node
-from gateway.plan.scalars import Call, Ref, Scalar, walk
+from gateway.plan.scalars import Call, Ref, Scalar, column_ids
 from gateway.plan.types import BOOLEAN
 
 
@@ -133,7 +133,7 @@ class Joining:
                 bound = scalars.condition(part)
             except Refusal:
                 continue  # it speaks of a table that comes later; WHERE will bind it
-            ids = {one.field.id for one in walk(bound) if isinstance(one, Ref)}
+            ids = column_ids(bound)
             if ids & mine and ids & theirs:
                 self._pending.remove(part)
                 taken.append(bound)

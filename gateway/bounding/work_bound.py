@@ -16,7 +16,6 @@ from operator import itemgetter
 from typing import Final, TypeAlias
 
 from gateway.bounding.bound_joins import MOST_PAIRS
-from gateway.bounding.drop_unused_columns import read_by
 from gateway.bounding.operand_copies import copies, needs_ranges
 from gateway.bounding.person_pairs import is_paired, is_tried_by_pairs, pairs_of
 from gateway.bounding.row_bytes import (
@@ -40,7 +39,17 @@ from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
-from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, StagedMember, walk
+from gateway.plan.scalars import (
+    Call,
+    Case,
+    Cast,
+    Literal,
+    Ref,
+    Scalar,
+    StagedMember,
+    column_ids,
+    walk,
+)
 from gateway.plan.sql_text import text as text_of
 from gateway.ranges.relations import Range, ranges_of
 
@@ -96,9 +105,9 @@ def check_bounded_work(plan: Aggregate, rows: Node) -> None:
     made, pairs = _Expression(columns, _ranges(rows)), pairs_of(rows)
     for scalar, times in _expressions(plan):
         # a column that no measurement needs has been dropped, and is not computed
-        if read_by((scalar,)) <= columns.keys():
+        if column_ids(scalar) <= columns.keys():
             spent.append((made.of(scalar).time * times * (PAIRED if pairs else 1), scalar))
-    grouped = [one for one in _grouped(plan) if read_by((one,)) <= columns.keys()]
+    grouped = [one for one in _grouped(plan) if column_ids(one) <= columns.keys()]
     _require_small(wide((one.type, made.of(one).size) for one in grouped), pairs)
     _require_short(spent)
 

@@ -14,7 +14,7 @@ from gateway.functions.calendar import DAY
 from gateway.functions.exact_values import NotComputed, number
 from gateway.functions.table import function_of
 from gateway.functions.thresholds import Unsolved
-from gateway.lru_cache import Remembered
+from gateway.lru_cache import LruCache
 from gateway.plan.fields import Field
 from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, walk
 from gateway.plan.sql_text import text
@@ -50,10 +50,10 @@ def weight(text: str, held: Iterable[Cells]) -> int:
 
 # What an expression is in each cell follows from its text, the type of its column and the axis alone. Two readings
 # of one column in two datasets that are called alike differ in their axes or in their types.
-_TABULATED: Final[Remembered[_Key, Classes | None]] = Remembered(
+_TABULATED: Final[LruCache[_Key, Classes | None]] = LruCache(
     _MOST_REMEMBERED, lambda key, found: weight(key[0], (found or {}).values())
 )
-_COMPARED: Final[Remembered[_Key, Truths | None]] = Remembered(
+_COMPARED: Final[LruCache[_Key, Truths | None]] = LruCache(
     _MOST_REMEMBERED, lambda key, found: weight(key[0], found or ())
 )
 

@@ -17,7 +17,7 @@ from typing import Final
 from gateway.budget.account import Currency
 from gateway.catalog.tables import Dataset
 from gateway.engines.staged_rows import StagedRows
-from gateway.lru_cache import Remembered
+from gateway.lru_cache import LruCache
 from gateway.noise.allocation import Shares, slots_of
 from gateway.pricing.price import AnalyzedStatement
 from gateway.regions.declarations import declarations
@@ -183,7 +183,7 @@ class _Scope:
 
 
 # An analysis is of one dataset under one policy. It is kept beside its scope, so no other analysis has its identity.
-_SCOPES: Final[Remembered[tuple[int, Currency], tuple[Analysis, _Scope]]] = Remembered(
+_SCOPES: Final[LruCache[tuple[int, Currency], tuple[Analysis, _Scope]]] = LruCache(
     1_024, lambda _, __: 1
 )
 

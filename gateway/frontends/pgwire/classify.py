@@ -4,7 +4,6 @@ INVARIANT: a text that may touch the source is a question. Being wrong about one
 the twin has no row of the source, and no right to read its empty tables.
 """
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -26,6 +25,7 @@ from gateway.binding.text.temp_tables import (
 )
 from gateway.catalog.tables import Dataset
 from gateway.errors import Code, LimitExceeded, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.lru_cache import LruCache
 
 _NOTHING: Final[Mapping[str, Kept]] = MappingProxyType({})
 _MOST: Final = 500
@@ -101,7 +101,7 @@ class Statements:
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
-        self._known: OrderedDict[bytes, Script | Refusal] = OrderedDict()
+        self._known: LruCache[bytes, Script | Refusal] = LruCache(_MOST)
         self._kept: Mapping[str, Kept] = {}
 
     def script(self, text: bytes, kept: Mapping[str, Kept] = _NOTHING) -> Script | Refusal:
@@ -109,14 +109,9 @@ class Statements:
         if kept is not self._kept:
             self._kept = kept
             self._known.clear()
-        found = self._known.get(text)
-        if found is None:
-            found = self._read(text)
-            if len(text) <= _LONGEST:
-                self._known[text] = found
-                if len(self._known) > _MOST:
-                    self._known.popitem(last=False)
-        return found
+        if len(text) > _LONGEST:
+            return self._read(text)
+        return self._known.get(text, lambda: self._read(text))
 
     def _read(self, text: bytes) -> Script | Refusal:
         try:
