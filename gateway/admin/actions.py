@@ -5,43 +5,13 @@ from datetime import datetime
 
 from gateway.auth import issue
 from gateway.auth.issue import KeyCreated, KeyOrder, KeyRevoked, LoginFailed, RecordFailure
-from gateway.budget.account import Account, Ledger, Limits
-from gateway.budget.limits import (
-    AccountOpened,
-    Act,
-    LedgerOpened,
-    LimitsSet,
-    open_account,
-    open_ledger,
-    set_limits,
-)
+from gateway.budget.account import Limits
+from gateway.budget.limits import AccountOpened, Act, LedgerOpened, LimitsSet, set_limits
 from gateway.release_cache.event_log import refresh
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
 from gateway.trail.append import Trail
 from gateway.trail.record import ActRecord, Kind
-
-
-def declare_ledger(
-    journal: Journal, trail: Trail, ledger: Ledger, limits: Limits, *, actor: str, now: datetime
-) -> None:
-    """Make sure the ledger is open with these limits."""
-    journal.commit(
-        lambda draft: record_acts(
-            draft, trail, actor, open_ledger(draft, ledger, limits, actor=actor, now=now)
-        )
-    )
-
-
-def declare_account(
-    journal: Journal, trail: Trail, account: Account, *, actor: str, now: datetime
-) -> None:
-    """Make sure the account is open with these limits."""
-    journal.commit(
-        lambda draft: record_acts(
-            draft, trail, actor, open_account(draft, account, actor=actor, now=now)
-        )
-    )
 
 
 def grant(

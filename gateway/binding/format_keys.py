@@ -19,7 +19,6 @@ from sqlglot import exp
 
 from gateway.binding import constants
 from gateway.binding.expressions import Scalars
-from gateway.binding.functions import FUNCTIONS
 from gateway.binding.text.identifiers import name_of_function
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
@@ -107,11 +106,6 @@ def _unit(pattern: str) -> str | None:
     shows.discard("quarter")  # the month says it
     depth = len(shows)
     return _CHAIN[depth - 1] if depth and shows == set(_CHAIN[:depth]) else None
-
-
-def groups_nothing(name: str) -> bool:
-    """Whether a function is unknown to the source and so has no bucket."""
-    return name not in FUNCTIONS
 
 
 _TO: Final = exp.DataType.Type.TIMESTAMPTZ

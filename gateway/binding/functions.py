@@ -20,7 +20,6 @@ from gateway.plan.types import (
     NUMERIC,
     TEXT,
     TIMES,
-    TIMESTAMP,
     common,
     is_number,
     plain,
@@ -34,8 +33,6 @@ _WHOLE: Final[Families] = frozenset({Family.WHOLE})
 _TEXT: Final[Families] = frozenset({Family.TEXT})
 _TIME: Final[Families] = TIMES
 _ANY: Final[Families] = frozenset(Family)
-
-MOMENTS: Final = MappingProxyType({"current_date": DATE, "localtimestamp": TIMESTAMP})
 
 TRUNCATED: Final = frozenset(
     {"year", "quarter", "month", "week", "day", "hour", "minute", "second"}
