@@ -24,7 +24,7 @@ from pathlib import Path
 import psycopg
 
 from gateway.admin.actions import record_acts
-from gateway.app import Ground, open_ground
+from gateway.admin.instance import Ground, open_ground
 from gateway.budget.account import Account, Currency, Ledger, Limits
 from gateway.budget.charge import ChargeRequest, Measurement
 from gateway.budget.limits import open_account, open_ledger

@@ -24,9 +24,11 @@ from psycopg import sql
 from pydantic import SecretStr
 from sqlalchemy import Connection, Engine, create_engine, text
 
-from gateway.admin.actions import create_key, grant, recording_failures, revoke_key
+from gateway.admin.actions import grant
+from gateway.admin.instance import Ground, open_ground
+from gateway.admin.key_actions import create_key, recording_failures, revoke_key
 from gateway.admin.restore import Restored, restore
-from gateway.app import Ground, open_ground, rest_doors
+from gateway.app import rest_doors
 from gateway.auth.issue import KeyOrder, LoginFailed
 from gateway.auth.keys import ApiKey
 from gateway.budget.account import Account, Currency, Every, Ledger, Limits, Window

@@ -18,7 +18,8 @@ from fix_state import AUDIT_SECRET, StateServer, settings_on
 from pydantic import SecretStr
 from sqlalchemy import URL
 
-from gateway.app import Ground, open_asking, open_ground, open_policies
+from gateway.admin.instance import Ground, open_ground
+from gateway.app import open_asking, open_policies
 from gateway.binding.bound import Cut
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
 from gateway.datasets.bind_question import Question, Understood, understand
