@@ -23,8 +23,8 @@ from typing import Any, Final
 import httpx
 
 import gateway
-from gateway.admin.actions import create_key
-from gateway.app import open_ground, operator_name
+from gateway.admin.instance import open_ground, operator_name
+from gateway.admin.key_actions import create_key
 from gateway.auth.issue import KeyOrder
 from gateway.cli.serve import serve
 from gateway.config import SettingsApart

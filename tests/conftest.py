@@ -10,10 +10,10 @@ from hypothesis import settings
 
 pytest_plugins = (
     "fix_state",  # first: others import from it, and pytest rewrites only what is not imported yet
+    "fix_ledger",  # as above
     "fix_embedded",
     "fix_gateway",
     "fix_identity",
-    "fix_ledger",
     "fix_journal",
     "fix_sample",
     "fix_twin",

@@ -17,7 +17,6 @@ from gateway.catalog.tables import Table
 from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.plan.fields import Field
 from gateway.plan.joins import Join
-from gateway.plan.labels import Protected
 from gateway.plan.node import Node
 from gateway.plan.scalars import Call, Ref, Scalar, column_ids
 from gateway.plan.types import BOOLEAN
@@ -180,10 +179,6 @@ def _groups(tree: Tree) -> list[Joined]:
 
 def protected_tree(tree: Tree | None) -> bool:
     return tree is not None and any(leaf.source.protected for leaf in leaves(tree))
-
-
-def is_protected(plan: Node) -> bool:
-    return isinstance(plan.label, Protected)
 
 
 def conjunct_nodes(where: exp.Expression | None) -> list[exp.Expression]:

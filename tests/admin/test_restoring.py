@@ -15,7 +15,8 @@ from fix_gateway import ALICE, BOB, CHEMIST, CLINIC, LABS, TEAM, House, limits
 from fix_state import AUDIT_SECRET
 
 from gateway.admin import restore as restoring
-from gateway.app import door, open_ground
+from gateway.admin.instance import open_ground
+from gateway.app import door
 from gateway.budget.account import Account, Every, Limits, Window
 from gateway.errors import BudgetExhausted, Code, OperatorError, Unauthenticated
 from gateway.state.anchor import Anchor

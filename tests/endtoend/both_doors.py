@@ -17,11 +17,10 @@ from endtoend.reuse.clinics import AUDIT, SUBJECTS, policy
 from fix_gateway import Client
 from sqlalchemy import URL
 
-from gateway.admin.actions import create_key
+from gateway.admin.instance import Ground, open_ground
+from gateway.admin.key_actions import create_key
 from gateway.app import (
-    Ground,
     open_asking,
-    open_ground,
     open_policies,
     open_twin_of,
     question_door,

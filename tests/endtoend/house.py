@@ -17,7 +17,8 @@ from engines.sources import insert_in_duckdb
 from psycopg import sql
 from sqlalchemy import URL
 
-from gateway.app import Ground, open_asking, open_ground, open_policies, open_twin_of
+from gateway.admin.instance import Ground, open_ground
+from gateway.app import open_asking, open_policies, open_twin_of
 from gateway.config import SettingsApart
 from gateway.errors import Refusal
 from gateway.events import Crashed, Event

@@ -22,7 +22,8 @@ from privacy.streams_asked import WHO, Asked
 from pydantic import SecretStr
 from sqlalchemy import URL
 
-from gateway.app import open_asking, open_ground, open_policies
+from gateway.admin.instance import open_ground
+from gateway.app import open_asking, open_policies
 from gateway.errors import Refusal
 from gateway.exact import ExactHistogram, ExactTable
 from gateway.noise.add_noise import NoisyTable, add_noise, with_choices

@@ -63,16 +63,6 @@ class _Files:
     problems: list[OperatorError] = field(default_factory=list)
 
 
-def load_policies(
-    directory: Path, environment: Mapping[str, str] | None = os.environ
-) -> LoadedPolicies:
-    """Everything in the directory, or the first of the problems."""
-    reading = read_policies(directory, environment)
-    if reading.loaded is None:
-        raise reading.problems[0]
-    return reading.loaded
-
-
 def read_policies(directory: Path, environment: Mapping[str, str] | None = os.environ) -> Reading:
     """Everything in the directory, or all of the problems."""
     try:

@@ -15,7 +15,8 @@ from endtoend.house import Environment, clinic_in_duckdb, clinic_in_postgresql, 
 from endtoend.reuse.clinics import AUDIT, SUBJECTS, Said, policy
 from sqlalchemy import URL
 
-from gateway.app import Ground, open_asking, open_ground, open_policies, open_twin_of
+from gateway.admin.instance import Ground, open_ground
+from gateway.app import open_asking, open_policies, open_twin_of
 from gateway.budget.report import Standing
 from gateway.config import SettingsApart
 from gateway.errors import Refusal
