@@ -40,7 +40,7 @@ _MIGRATION_LOCK = 0x6761_7465_0001
 def head_revision() -> str:
     head = ScriptDirectory.from_config(_config()).get_current_head()
     if head is None:
-        raise OperatorError(Code.STATE_VERSION, "this installation carries no migrations")
+        raise OperatorError(Code.STATE_VERSION, "this installation contains no migrations")
     return head
 
 
