@@ -60,8 +60,8 @@ def _grant(arguments: argparse.Namespace) -> int:
         if account is None:
             raise OperatorError(
                 Code.ARGUMENT_INVALID,
-                f"there is no account `{arguments.account}`",
-                "`gateway budget show` lists them",
+                f"account `{arguments.account}` does not exist",
+                "`gateway budget show` lists all accounts",
             )
         limits = _limits(arguments, account.limits)
         grant(

@@ -66,7 +66,9 @@ def open_door(arguments: argparse.Namespace) -> Iterator[tuple[QuestionDoor, Sub
         subject = policies.value.subjects.get(arguments.subject)
         if subject is None:
             raise OperatorError(
-                Code.SUBJECT_UNKNOWN, f"`{arguments.subject}`", "subjects stand in subjects.yaml"
+                Code.SUBJECT_UNKNOWN,
+                f"`{arguments.subject}`",
+                "subjects are declared in subjects.yaml",
             )
         with open_questions(ground, policies, twin, "cli", warn) as door:
             yield door, subject

@@ -135,7 +135,9 @@ def _check_digits(name: str, arguments: Sequence[Scalar]) -> None:
     kind = arguments[0].type
     if len(arguments) > 1 and kind.family is Family.FLOAT:
         raise SyntaxRefused(
-            Code.TYPE_MISMATCH, f"`{name}` of {kind} to a number of digits", "cast to numeric"
+            Code.TYPE_MISMATCH,
+            f"`{name}` does not accept {kind} together with a number of digits",
+            "cast the value to numeric",
         )
 
 

@@ -45,9 +45,7 @@ def _check_growth(name: str, arguments: Sequence[Scalar]) -> None:
     old, new = arguments[1], arguments[2]
     known = isinstance(old, Literal) and isinstance(new, Literal)
     if not known or len(str(new.value)) > len(str(old.value)):  # type: ignore[union-attr]
-        raise UnsupportedSql(
-            Code.FUNCTION_UNSUPPORTED, f"`{name}` that makes a text longer than it was"
-        )
+        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{name}` must not make a text longer")
 
 
 LOWER: Final = Function(
