@@ -472,7 +472,6 @@ def test_audit_export_is_quiet_when_its_reader_leaves(typed: Typed) -> None:
         assert _read_one_line(typed.house, ("export",)).startswith("{")
 
 
-@pytest.mark.slow
 def test_audit_export_waits_for_its_reader_when_that_is_slow(typed: Typed) -> None:
     """Whoever pages through an export may take longer than a question may idle."""
     with typed.house.open() as clerk:

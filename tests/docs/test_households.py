@@ -6,7 +6,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from docs.checks import ROOT
-from endtoend.house import AskedGateway, a_gateway
+from endtoend.clinic_gateway import AskedGateway, a_gateway
 from fix_policy import loaded_policies
 
 from gateway.admin.open_accounts import ledger_of, limits_of

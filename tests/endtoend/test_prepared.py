@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
-from endtoend.changing import DATASET, PERSONS, Changing, changing
-from endtoend.house import dsn
+from endtoend.changing_source import DATASET, PERSONS, Changing, changing
+from endtoend.clinic_gateway import dsn
 
 from gateway.engines import versions
 from gateway.errors import BackendUnavailable, Code, InternalError, Refusal

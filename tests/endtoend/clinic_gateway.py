@@ -11,8 +11,8 @@ from pathlib import Path
 
 import duckdb
 import psycopg
-from endtoend.people import TABLES, Row, rows
-from endtoend.policies import SUBJECTS
+from endtoend.clinic_policy import SUBJECTS
+from endtoend.clinic_rows import TABLES, Row, rows
 from engines.sources import insert_in_duckdb
 from psycopg import sql
 from sqlalchemy import URL

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import psycopg
-from endtoend.reuse.places import Opened, Place
+from endtoend.reuse.datasets import Opened, Place
 from fix_gateway import Client
 
 from gateway.admin.key_actions import create_key

@@ -17,7 +17,7 @@ one, with their conditions as they were written.
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from binding.rewritten import Change, measure_with, scalar_with, window_with
+from binding.replaced_columns import Change, measure_with, scalar_with, window_with
 
 from gateway.plan.fields import Field, column_id
 from gateway.plan.grouping import Aggregate, PerUnit

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Final
 
 import sqlglot
-from endtoend.plain import Result
+from endtoend.plain_postgresql import Result
 from sqlglot import exp
 
 from gateway.requests.request import Answer

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 from binding.clinic import CLINIC
 from noise.streams import Stream
-from privacy.covered import narrower
+from privacy.interval_coverage import narrower
 from scipy.stats import binom
 
 from gateway.binding.bind import bind

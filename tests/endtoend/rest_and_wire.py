@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import httpx
 import psycopg
-from endtoend.house import clinic_in_duckdb, shown
+from endtoend.clinic_gateway import clinic_in_duckdb, shown
 from endtoend.reuse.clinics import AUDIT, SUBJECTS, policy
 from fix_gateway import Client
 from sqlalchemy import URL

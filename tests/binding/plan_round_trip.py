@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from binding.clinic import CLINIC
-from binding.normal import normal
-from binding.rendering import rendered
+from binding.normal_form import normal
+from binding.plan_sql import rendered
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Release, Stage, Step

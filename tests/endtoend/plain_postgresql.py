@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import psycopg
-from endtoend.house import dsn
+from endtoend.clinic_gateway import dsn
 from sqlalchemy import URL
 
 _TYPE_NAMES = b"SELECT pg_catalog.format_type($1::oid, $2::int4)"

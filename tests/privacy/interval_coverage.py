@@ -11,7 +11,7 @@ from fractions import Fraction
 from math import sqrt
 
 from noise.streams import Stream
-from sensitivity.asked import analysed
+from sensitivity.analyses import analysed
 
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.allocation import Noise, Priced, priced

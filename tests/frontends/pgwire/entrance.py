@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from fix_identity import Door
+from fix_auth import Door
 from fix_state import AUDIT_SECRET
 from sqlalchemy import Engine
 

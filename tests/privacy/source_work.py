@@ -20,7 +20,7 @@ from typing import Any, Final, Protocol
 import duckdb
 import psycopg
 import pyarrow as pa
-from property.asked import bounded, statement
+from property.bounded_releases import bounded, statement
 from property.stores import SALT
 from sqlalchemy import Select, create_engine
 

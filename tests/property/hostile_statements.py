@@ -3,7 +3,7 @@
 from functools import cache
 from typing import Final
 
-from property.asked import Asked, statement
+from property.bounded_releases import Asked, statement
 
 _STATEMENTS: Final = (
     # ties, and orders that are not said

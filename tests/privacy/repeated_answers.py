@@ -12,10 +12,10 @@ from engines.sources import in_duckdb
 from fix_state import StateServer
 from noise.streams import Stream
 from privacy.claims import Claim, Concentrated, Pure
-from privacy.distinguishing import Answers, Feature, Loss, loss
+from privacy.distinguisher import Answers, Feature, Loss, loss
 from privacy.line import Line, Prepared, open_line, prepared
-from privacy.neighbouring import SUBJECTS, statements
-from privacy.neighbouring import policy as policy_of
+from privacy.neighbour_clinics import SUBJECTS, statements
+from privacy.neighbour_clinics import policy as policy_of
 from privacy.planted import Broken
 from privacy.shapes import Shape
 from sqlalchemy import URL

@@ -3,7 +3,7 @@
 Questions are answered by a stub that knows the rows of plain PostgreSQL, so both have to say the same: kinds of messages
 in their order, rows, tags, SQLSTATEs, and how the transaction stands.
 
-`python -m frontends.pgwire.modelled SECONDS [SEED]` from `tests/` goes on until something differs.
+`python -m frontends.pgwire.conversations SECONDS [SEED]` from `tests/` goes on until something differs.
 """
 
 import os

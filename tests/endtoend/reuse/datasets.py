@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Final
 
-from endtoend.house import Environment, clinic_in_duckdb, clinic_in_postgresql, shown
+from endtoend.clinic_gateway import Environment, clinic_in_duckdb, clinic_in_postgresql, shown
 from endtoend.reuse.clinics import AUDIT, SUBJECTS, Said, policy
 from sqlalchemy import URL
 

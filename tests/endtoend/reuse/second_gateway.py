@@ -1,6 +1,6 @@
 """Another gateway on the same state: for each statement that it reads it says what it was answered.
 
-`python -m endtoend.reuse.another HOME DATASET`; the sources are in the environment.
+`python -m endtoend.reuse.second_gateway HOME DATASET`; the sources are in the environment.
 """
 
 import json

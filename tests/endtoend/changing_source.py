@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import psycopg
 import pytest
-from endtoend.house import AskedGateway, a_gateway, clinic_in_postgresql, dsn, shown
-from endtoend.policies import policy
+from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_postgresql, dsn, shown
+from endtoend.clinic_policy import policy
 from psycopg import sql
 from sqlalchemy import URL
 

@@ -1,6 +1,6 @@
 """Fuzzing the decoder and the entrance: random bytes, and streams of real messages that were broken up.
 
-`python -m frontends.pgwire.fuzzing SECONDS [SEED]` from `tests/`. Anything but messages or Malformed is raised with
+`python -m frontends.pgwire.fuzz SECONDS [SEED]` from `tests/`. Anything but messages or Malformed is raised with
 its seed, and so is a conversation that lets somebody in.
 """
 

@@ -12,10 +12,10 @@ from typing import Final
 
 import psycopg
 from binding.clinic import CLINIC
-from fix_identity import Door
+from fix_auth import Door
 from fix_twin import as_gateway
-from frontends.pgwire.at_the_door import logins_of
-from frontends.pgwire.modelled import TABLES
+from frontends.pgwire.conversations import TABLES
+from frontends.pgwire.entrance import logins_of
 from frontends.pgwire.packets import message
 
 from gateway.binding.bound import Sql

@@ -11,7 +11,7 @@ from math import isfinite
 from typing import Any
 
 from privacy.claims import Claim, Concentrated, Pure
-from privacy.distinguishing import Feature
+from privacy.distinguisher import Feature
 
 _ROWS = 30
 # when an answer was made is not promised to be hidden; its length hangs on released values

@@ -6,8 +6,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Final, TypeAlias
 
-from property.asked import Asked, bounded, undropped
-from property.counted import Counts, counts_of, fully_moved, too_far
+from property.bounded_releases import Asked, bounded, undropped
+from property.histogram_moves import Counts, counts_of, fully_moved, too_far
 from property.moves import Groups, excesses, groups_of, moves
 from property.stores import SourceRaised, Store
 

@@ -1,6 +1,7 @@
 """Whether SQL for the twin gives the same each time."""
 
 import pytest
+from laws import for_each
 
 from gateway.binding.bound import Sql
 from gateway.binding.provenance.effort import is_steady
@@ -33,7 +34,7 @@ def test_sql_is_steady_when_its_functions_are_known(text: str) -> None:
     assert is_steady(Sql("", text))
 
 
-@pytest.mark.parametrize("text", UNSTEADY)
+@for_each("text", UNSTEADY)
 def test_sql_is_not_steady_when_it_may_give_something_else_next_time(text: str) -> None:
     """Chance, clocks, who asks, and what is not on the list, in the body or in a CTE before it."""
     assert not is_steady(Sql("", text))

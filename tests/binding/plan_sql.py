@@ -7,7 +7,7 @@ a release as the SELECT of its plan, a stage as the query that it runs, a table 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from binding.rewritten import measure_with, scalar_with, window_with
+from binding.replaced_columns import measure_with, scalar_with, window_with
 
 from gateway.binding.bound import Empty, Fetch, Release, Stage, Step
 from gateway.plan.fields import Field
