@@ -321,7 +321,7 @@ def test_path_that_climbs_out_is_refused(policies: Path, tmp_path: Path) -> None
 def test_what_is_no_file_is_refused(policies: Path, tmp_path: Path) -> None:
     """Nothing, a directory, a pipe nobody writes to and a loop of links are refused at once."""
     path = policies / "x.yaml"
-    assert "there is no such file" in unreadable(policies)
+    assert "the file does not exist" in unreadable(policies)
     path.mkdir()
     assert "directory" in unreadable(policies)
     path.rmdir()

@@ -32,7 +32,7 @@ def test_accuracy_is_read_exactly(said: dict[str, str], meant: Accuracy) -> None
         ({"confidence": "0.9"}, "either `margin` or `relative`"),
         ({"margin": "1", "relative": "1", "floor": "1"}, "either `margin` or `relative`"),
         ({"relative": "0.1"}, "`relative` needs `floor`"),
-        ({"margin": "1", "floor": "1"}, "`floor` goes with `relative`"),
+        ({"margin": "1", "floor": "1"}, "`floor` can only be given with `relative`"),
         *(({"margin": one}, "`margin` must be") for one in ("0", "-1", "x", "", "nan", "1e99")),
         ({"relative": "0", "floor": "1"}, "`relative` must be more than 0"),
         ({"relative": "1", "floor": "0"}, "`floor` must be more than 0"),
@@ -40,7 +40,7 @@ def test_accuracy_is_read_exactly(said: dict[str, str], meant: Accuracy) -> None
             ({"margin": "1", "confidence": one}, "`confidence` must be from 0.5 to 0.9999")
             for one in ("0", "0.4999", "0.99991", "1", "95")
         ),
-        ({"margin": "1", "rows": "0"}, "`rows` must be 1 at least"),
+        ({"margin": "1", "rows": "0"}, "`rows` must be at least 1"),
         ({"margin": "1", "rows": "1.5"}, "`rows` must be a whole number"),
     ],
 )
