@@ -65,5 +65,5 @@ def test_accuracy_is_said_in_words() -> None:
     relative = Accuracy.parse({"relative": "0.05", "floor": "1e3", "rows": "7"})
     assert str(Accuracy.parse({"margin": "30"})) == "a margin of 30 at a confidence of 0.95"
     assert str(relative) == (
-        "a relative error of 0.05 from 1000 on at a confidence of 0.95 for groups of 7 rows"
+        "a relative error of 0.05 for values of at least 1000 at a confidence of 0.95 for groups of 7 rows"
     )
