@@ -253,7 +253,7 @@ def test_question_has_to_fit_as_if_nothing_had_been_there(crowd: Opened) -> None
         refused.append((caught.value.code, caught.value.detail, caught.value.hint))
     assert refused[0] == refused[1]
     # needs and what is left stay exact
-    assert "epsilon 0.0005 left for ever, the question takes 0.001" in str(refused[0][1])
+    assert "epsilon 0.0005 left for its lifetime, the query needs 0.001" in str(refused[0][1])
 
 
 def _gave(place: Place, account: str) -> Fraction:
