@@ -10,6 +10,7 @@ import pytest
 from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
 from endtoend.clinic_policy import policy
 from endtoend.clinic_rows import rows
+from fix_servers import SharedServers
 from queries import analyzed
 
 from gateway.budget.account import cost_on_path
@@ -39,7 +40,9 @@ _ACCURACIES = (
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
+def gateway(
+    tmp_path_factory: pytest.TempPathFactory, servers: SharedServers
+) -> Iterator[AskedGateway]:
     """Groups are listed in `laplace` and `gaussian`, and found in `found`; questions may cost 1000."""
     folder = tmp_path_factory.mktemp("accuracy")
     policies = {
@@ -52,7 +55,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
     environment = {
         name.upper(): shown(clinic_in_duckdb(folder / f"{name}.duckdb")) for name in policies
     }
-    with a_gateway(policies, environment) as opened:
+    with a_gateway(policies, environment, servers) as opened:
         yield opened
 
 
