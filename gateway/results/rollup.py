@@ -161,7 +161,7 @@ def _wholes(
         formula = level.formulas[place]
         if measure.type.family is not Family.WHOLE or not isinstance(formula, Linear):
             continue
-        if all(one < len(part.measured) for one, _ in formula.weights):  # otherwise it is measured here
+        if all(one < len(part.measured) for one, _ in formula.weights):  # else it is measured here
             found[place] = _added_up(wholes_of(part, formula), groups)
     return found
 
