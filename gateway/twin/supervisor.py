@@ -67,7 +67,7 @@ class Supervisor:
     def _keep(self) -> None:
         try:
             life: Life | None = self._begin()
-        except BaseException as error:  # raised again where the caller can handle it
+        except BaseException as error:  # noqa: BLE001  # raised again where the caller can handle it
             self._publish(None, error)
             return
         while life is not None:

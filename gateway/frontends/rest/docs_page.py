@@ -164,7 +164,7 @@ _HEADERS: Final = {
 
 
 class DocumentedApp(FastAPI):
-    """Puts the examples in when all else is written: FastAPI leaves out what is null in them."""
+    """Adds the examples last: FastAPI leaves out their null values."""
 
     def openapi(self) -> dict[str, Any]:
         document = super().openapi()
