@@ -19,7 +19,8 @@ from answers_data import write_policies
 from sqlalchemy import URL
 
 from gateway import pipeline
-from gateway.app import open_asking, open_ground, open_policies, open_twin_of
+from gateway.admin.instance import open_ground
+from gateway.app import open_asking, open_policies, open_twin_of
 from gateway.cancellation import Cancel
 from gateway.config import SettingsApart
 from gateway.policy.subjects import Subject

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine
 
-from gateway.admin.actions import record_acts, record_refresh, record_revocation
+from gateway.admin.actions import record_acts, record_refresh
+from gateway.admin.key_actions import record_revocation
 from gateway.auth.anchor_facts import anchored_revocations, revocations_of, revoke_again
 from gateway.auth.issue import KeyRevoked
 from gateway.budget.anchor_facts import anchored_facts
@@ -35,8 +36,8 @@ from gateway.state.connections import engine_for
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
 from gateway.state.logins import StateUrls
-from gateway.state.migrate import require_head
 from gateway.state.open import anchor_usable, open_anchor, reach_state, reachable, upgrade_state
+from gateway.state.schema import require_head
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
 from gateway.trail.record import ActRecord, Kind
@@ -119,7 +120,7 @@ def _require_intact(connection: Connection, key: ChainKey, what: str) -> None:
         raise OperatorError(
             Code.TRAIL_BROKEN,
             f"{what} does not verify: {verdict.problem}",
-            "restore a backup, or empty the state: what was spent is then charged as a whole",
+            "restore a backup, or empty the state: the whole spending is then charged at once",
         )
 
 

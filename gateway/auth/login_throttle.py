@@ -18,7 +18,6 @@ same.
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,6 +28,7 @@ from typing import Final
 from gateway.auth.issue import Claim, LoginFailed, RecordFailure
 from gateway.errors import BackendUnavailable, Code, LimitExceeded, Refusal, Unauthenticated
 from gateway.events import Emit, LoginRefused, silent
+from gateway.lru_cache import LruCache
 
 _MOST_REMEMBERED: Final = 10_000
 _LONGEST_NAME: Final = 128
@@ -69,9 +69,9 @@ class Throttle:
         self._limits = limits
         self._clock = clock
         self._lock = threading.Lock()
-        self._addresses: OrderedDict[str, _Window] = OrderedDict()
-        self._names: OrderedDict[str, _Window] = OrderedDict()
-        self._together: OrderedDict[str, _Window] = OrderedDict()
+        self._addresses: LruCache[str, _Window] = LruCache(_MOST_REMEMBERED)
+        self._names: LruCache[str, _Window] = LruCache(_MOST_REMEMBERED)
+        self._together: LruCache[str, _Window] = LruCache(1)
 
     def failed(self, address: str, name: str | None) -> Failure:
         """Count a failure from `address` with the claimed `name`."""
@@ -88,15 +88,13 @@ class Throttle:
             return Failure.COUNTED
         return Failure.ONE_TOO_MANY if worst == 1 else Failure.THROTTLED
 
-    def _count(self, windows: OrderedDict[str, _Window], who: str) -> int:
+    def _count(self, windows: LruCache[str, _Window], who: str) -> int:
         now = self._clock()
-        window = windows.pop(who, None)
+        window = windows.find(who)
         if window is None or now - window.began >= self._limits.window_s:
             window = _Window(now)
-        windows[who] = window
+            windows.put(who, window)
         window.failures += 1
-        if len(windows) > _MOST_REMEMBERED:
-            windows.popitem(last=False)
         return window.failures
 
 
@@ -142,7 +140,7 @@ class TurningAway:
         self._tell(failure, LoginFailed(front_end, address, None, Code.NO_CREDENTIALS))
         return Unauthenticated(
             Code.NO_CREDENTIALS,
-            hint="send `Authorization: Bearer <API key>`, or log in with the key",
+            hint="send the header `Authorization: Bearer <API key>`, or give the key as the password",
         )
 
     def with_bad_credential(self, *, address: str, front_end: str, claimed: str | None) -> Refusal:

@@ -47,6 +47,6 @@ def require_not_less(connection: Connection, facts: Mapping[str, Fact]) -> None:
         if balance.spent < gave[0] or balance.delta_spent < gave[1]:
             raise OperatorError(
                 Code.STATE_BEHIND_ANCHOR,
-                f"the ledger says that `{account}` gave {balance.spent}, the anchor has seen {gave[0]}",
+                f"in the ledger `{account}` has spent {balance.spent}, in the anchor {gave[0]}",
                 "see `gateway audit verify`; restore the newest backup with `gateway db restore FILE`",
             )

@@ -33,7 +33,7 @@ def path_of(draft: Draft, name: str) -> list[Account]:
     while up is not None:
         account = find_account(draft, up)
         if account is None:
-            raise NotPermitted(Code.ACCOUNT_UNKNOWN, f"there is no account `{up}`")
+            raise NotPermitted(Code.ACCOUNT_UNKNOWN, f"account `{up}` does not exist")
         path.append(account)
         up = account.parent
     return path

@@ -153,7 +153,7 @@ def earlier_charge(draft: Draft, subject: str, once: Idempotency) -> Receipt | N
         return None
     digest, receipt = known
     if digest != once.request_digest:
-        raise SyntaxRefused(Code.IDEMPOTENCY_MISMATCH, hint="use a new key for a new question")
+        raise SyntaxRefused(Code.IDEMPOTENCY_MISMATCH, hint="use a new key for a new query")
     return replace(receipt, repeated=True, price_taken=Epsilon.zero())
 
 

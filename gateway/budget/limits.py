@@ -84,7 +84,7 @@ def open_account(draft: Draft, account: Account, *, actor: str, now: datetime) -
             raise OperatorError(
                 Code.LEDGER_CHANGED,
                 f"`{account.name}` is below `{known.parent}` of `{known.ledger}`"
-                " and cannot be moved: what it spent stays where it was spent",
+                " and cannot be moved, because its spending cannot be moved",
             )
         return set_limits(draft, account.name, account.limits, actor=actor, now=now)
     if account.parent is not None:
@@ -113,7 +113,9 @@ def set_limits(draft: Draft, name: str, limits: Limits, *, actor: str, now: date
     account = find_account(draft, name)
     if account is None:
         raise OperatorError(
-            Code.ARGUMENT_INVALID, f"there is no account `{name}`", "see `gateway budget show`"
+            Code.ARGUMENT_INVALID,
+            f"account `{name}` does not exist",
+            "`gateway budget show` lists all accounts",
         )
     if account.limits == limits:
         return []
@@ -179,5 +181,5 @@ def _changed(known: Ledger, wanted: Ledger) -> OperatorError:
         Code.LEDGER_CHANGED,
         f"ledger `{known.name}` is open for unit `{known.unit}` in currency `{known.currency}`,"
         f" not for `{wanted.name}` with unit `{wanted.unit}` in `{wanted.currency}`",
-        "what was spent cannot be carried over; keep the name, unit and mechanism it was opened with",
+        "spending cannot be moved to another ledger; keep the name, unit and mechanism",
     )

@@ -8,7 +8,7 @@ from collections import Counter
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
-_HOST_BITS: Final = 64  # of an IPv6 address: within one network of this size, one client can choose addresses
+_HOST_BITS: Final = 64  # of an IPv6 address: one client may have a whole network of this size
 
 
 class Admission:

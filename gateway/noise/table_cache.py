@@ -5,10 +5,9 @@ Prices and queries repeat, so scales do. The decision changes the time of a draw
 distribution. The scales follow from queries and policies, never from data.
 """
 
-import threading
-from collections import OrderedDict
 from typing import Final
 
+from gateway.lru_cache import LruCache
 from gateway.noise.decay_weights import Decay
 
 _MOST: Final = 1_024
@@ -18,16 +17,11 @@ class AskedAgain:
     """Remembers the distributions that were drawn from last."""
 
     def __init__(self, most: int = _MOST) -> None:
-        self._most = most
-        self._lock = threading.Lock()
-        self._seen: OrderedDict[Decay, None] = OrderedDict()
+        self._seen: LruCache[Decay, bool] = LruCache(most)
 
     def __call__(self, decay: Decay) -> bool:
         """True if this distribution was used before."""
-        with self._lock:
-            before = decay in self._seen
-            self._seen[decay] = None
-            self._seen.move_to_end(decay)
-            if len(self._seen) > self._most:
-                self._seen.popitem(last=False)
-            return before
+        before = self._seen.find(decay) is not None
+        if not before:
+            self._seen.put(decay, True)
+        return before

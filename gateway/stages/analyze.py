@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 
 from gateway.binding.bound import Cut
-from gateway.bounding.fold_current_time import fold_moments
+from gateway.bounding.fold_current_time import fold_moments, reads_time
 from gateway.bounding.work_bound import check_work
 from gateway.budget.account import Currency
 from gateway.datasets.dataset import Serving
@@ -69,7 +69,9 @@ def analyze_query(bound: BoundQuery) -> AnalyzedQuery:
     """The analysis, or the refusal of what cannot be bounded."""
     cut = _cut_of(bound)
     require_zone_does_not_matter(cut, bound.request.zone)
-    releases = analyze_releases(cut, bound.dataset, bound.question.asked_at)
+    releases = tuple(
+        _analyze_once(one.plan, bound.dataset, bound.question.asked_at) for one in cut.releases
+    )
     known = _constants_of_text(cut, bound.session, bound.policy.sizes.result_rows)
     statement = AnalyzedStatement(bound.request, bound.understood, releases, known)
     return AnalyzedQuery(bound, statement)
@@ -84,6 +86,17 @@ def _cut_of(bound: BoundQuery) -> Cut:
 def analyze_releases(cut: Cut, dataset: Sold, now: datetime) -> tuple[Rolled, ...]:
     """What each release measures in each of its grouping sets, and how far one unit moves it."""
     return tuple(_analyze(release.plan, dataset, now) for release in cut.releases)
+
+
+def _analyze_once(plan: Aggregate, dataset: Serving, now: datetime) -> Rolled:
+    """The analysis of a plan that was bound before is remembered, unless it depends on the time.
+
+    INVARIANT: it depends on the plan and on the policy of the dataset alone. The plan itself is kept beside it, so no
+    other plan has its identity.
+    """
+    if reads_time(plan):
+        return _analyze(plan, dataset, now)
+    return dataset.analyses.get(id(plan), lambda: (plan, _analyze(plan, dataset, now)))[1]
 
 
 def _analyze(plan: Aggregate, dataset: Sold, now: datetime) -> Rolled:

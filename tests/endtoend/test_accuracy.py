@@ -7,9 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
-from endtoend.people import rows
-from endtoend.policies import policy
+from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.clinic_policy import policy
+from endtoend.clinic_rows import rows
 from queries import analyzed
 
 from gateway.budget.account import cost_on_path

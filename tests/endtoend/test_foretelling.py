@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pytest
-from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
-from endtoend.policies import policy
+from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.clinic_policy import policy
+from fix_policy import loaded_policies
 
 from gateway.admin.explain_cost import foretold
 from gateway.datasets.bind_question import Question, understand
 from gateway.datasets.view import Views
-from gateway.policy.files.load import LoadedPolicies, load_policies
+from gateway.policy.files.load import LoadedPolicies
 from gateway.requests.request import Request
 from gateway.trail.append import utc_now
 
@@ -40,7 +41,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
         name.upper(): shown(clinic_in_duckdb(folder / f"{name}.duckdb")) for name in policies
     }
     with a_gateway(policies, environment) as gateway:
-        yield Both(gateway, load_policies(gateway.home / "policies", environment))
+        yield Both(gateway, loaded_policies(gateway.home / "policies", environment))
 
 
 @pytest.mark.parametrize("dataset", _DATASETS)

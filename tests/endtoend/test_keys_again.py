@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pytest
-from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
-from endtoend.policies import policy
+from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.clinic_policy import policy
 from sqlalchemy import func, select
 
 from gateway.errors import Code, Refusal

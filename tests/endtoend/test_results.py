@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
-from endtoend.policies import policy
+from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.clinic_policy import policy
 
 from gateway.errors import Code, Refusal
 from gateway.requests.request import Answer, Request

@@ -7,9 +7,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
-from endtoend.changing import DATASET, PERSONS, changing
-from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
-from endtoend.policies import policy
+from endtoend.changing_source import DATASET, PERSONS, changing
+from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.clinic_policy import policy
 
 from gateway.app import rest_doors, roster_of
 from gateway.computation import Computation, Ended

@@ -19,7 +19,8 @@ from pydantic import SecretStr
 from queries import analyzed, executed
 from sqlalchemy import URL
 
-from gateway.app import Ground, open_asking, open_ground, open_policies
+from gateway.admin.instance import Ground, open_ground
+from gateway.app import open_asking, open_policies
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
 from gateway.engines.sql.group_keys import Key
 from gateway.engines.staged_rows import StagedRows

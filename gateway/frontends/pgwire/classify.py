@@ -4,7 +4,6 @@ INVARIANT: a text that may read the source is a query. A text that is wrongly ta
 no row of the source, and no right to read its empty tables.
 """
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -26,6 +25,7 @@ from gateway.binding.text.temp_tables import (
 )
 from gateway.catalog.tables import Dataset
 from gateway.errors import Code, LimitExceeded, Refusal, SyntaxRefused, UnsupportedSql
+from gateway.lru_cache import LruCache
 
 _NOTHING: Final[Mapping[str, Kept]] = MappingProxyType({})
 _MOST: Final = 500
@@ -101,7 +101,7 @@ class Statements:
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
-        self._known: OrderedDict[bytes, Script | Refusal] = OrderedDict()
+        self._known: LruCache[bytes, Script | Refusal] = LruCache(_MOST)
         self._kept: Mapping[str, Kept] = {}
 
     def script(self, text: bytes, kept: Mapping[str, Kept] = _NOTHING) -> Script | Refusal:
@@ -111,20 +111,17 @@ class Statements:
         if kept is not self._kept:
             self._kept = kept
             self._known.clear()
-        found = self._known.get(text)
-        if found is None:
-            found = self._read(text)
-            if len(text) <= _LONGEST:
-                self._known[text] = found
-                if len(self._known) > _MOST:
-                    self._known.popitem(last=False)
-        return found
+        if len(text) > _LONGEST:
+            return self._read(text)
+        return self._known.get(text, lambda: self._read(text))
 
     def _read(self, text: bytes) -> Script | Refusal:
         try:
             parts = split(_decoded(text))
             if len(parts) > _MOST_STATEMENTS:
-                raise LimitExceeded(Code.SQL_TOO_LARGE, f"more than {_MOST_STATEMENTS} statements")
+                raise LimitExceeded(
+                    Code.SQL_TOO_LARGE, f"the text has more than {_MOST_STATEMENTS} statements"
+                )
             return tuple(self._part(one) for one in parts)
         except Refusal as refusal:
             return refusal.with_traceback(None)
@@ -158,8 +155,8 @@ class Statements:
                 return statement
             raise UnsupportedSql(
                 Code.STATEMENT_UNSUPPORTED,
-                f"what is kept as `{read}` together with tables of the dataset",
-                "keep another answer, and join the two",
+                f"the temporary table `{read}` cannot be combined with tables of the dataset",
+                "save the other result as a temporary table too, and join both",
             )
         query = with_kept(statement.query, {name: self._kept[name] for name in names})
         text = f"{statement.head}{query}{statement.tail}"
@@ -175,10 +172,12 @@ class Statements:
     def _keeping(self, one: Keep) -> KeepingOne:
         if one.name in self._tables():
             raise UnsupportedSql(
-                Code.STATEMENT_UNSUPPORTED, f"`{one.name}` is a table", "choose another name"
+                Code.STATEMENT_UNSUPPORTED,
+                f"`{one.name}` is a table of the dataset",
+                "choose another name",
             )
         if not one.with_data:
-            raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "`WITH NO DATA`")
+            raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "`WITH NO DATA` is not supported")
         statement = self._with_kept(classify(one.query))
         plain = is_chatter(statement.query, self._dataset)
         text = as_chatter(statement).text if plain else askable(statement.query)
@@ -199,8 +198,7 @@ class Statements:
         if one.count and not is_chatter(arguments, self._dataset):
             raise UnsupportedSql(
                 Code.STATEMENT_UNSUPPORTED,
-                "an argument of EXECUTE that is more than a value",
-                "write constants",
+                "the arguments of EXECUTE must be constants",
             )
         with_calls = chatter(arguments).removeprefix("SELECT ")
         in_quotes = one.name.replace('"', '""')

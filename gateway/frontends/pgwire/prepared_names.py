@@ -7,12 +7,12 @@ INVARIANT: no name outlives its statement on the twin: a name that the twin forg
 is used again.
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable
 from typing import Final
 
 from gateway.frontends.pgwire.classify import Asking, Preparing
 from gateway.frontends.pgwire.portals import Prepared
+from gateway.lru_cache import LruCache
 
 _MOST: Final = 500  # texts of PREPARE; beyond that, the oldest can no longer be executed
 _ALL_GONE: Final = frozenset({b"DEALLOCATE ALL", b"DISCARD ALL"})
@@ -25,7 +25,7 @@ class Recalled:
     def __init__(self) -> None:
         self.stale = False
         self._by_name: dict[bytes, Prepared] = {}
-        self._by_text: OrderedDict[bytes, Asking] = OrderedDict()
+        self._by_text: LruCache[bytes, Asking] = LruCache(_MOST)
 
     def get(self, name: bytes) -> Prepared | None:
         return self._by_name.get(name)
@@ -39,12 +39,9 @@ class Recalled:
     def told(self, one: Preparing) -> bytes:
         """The text of a PREPARE for the twin: no two queries have the same text."""
         text = one.text
-        while self._by_text.get(text, one.asking) != one.asking:
+        while (known := self._by_text.peek(text)) is not None and known != one.asking:
             text += b" "
-        self._by_text[text] = one.asking
-        self._by_text.move_to_end(text)
-        if len(self._by_text) > _MOST:
-            self._by_text.popitem(last=False)
+        self._by_text.put(text, one.asking)
         return text
 
     def done(self, tag: bytes) -> None:
@@ -68,8 +65,8 @@ class Recalled:
             before = self._by_name.get(name)
             if before is not None and text == _text_of(before):
                 found[name] = before
-            elif by_sql and text in self._by_text:
-                found[name] = Prepared(self._by_text[text])
+            elif by_sql and (asking := self._by_text.peek(text)) is not None:
+                found[name] = Prepared(asking)
         self._by_name, self.stale = found, False
 
 

@@ -142,9 +142,7 @@ class Session:
         # several statements in one Parse: the twin reports PostgreSQL's error
         sent = messages.Parse(parse.name, b";".join(texts), parse.types)
         self._send(sent.write(), Debt(Due.PARSED, undo=undo))
-        if (
-            before is not None or not plain
-        ):  # the answer to this says what the name stands for
+        if before is not None or not plain:  # the answer to this says what the name stands for
             self._begin(standing.settled(self.talk))
 
     def _unparsed(self, name: bytes, refusal: Refusal) -> Work:

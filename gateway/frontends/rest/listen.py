@@ -37,7 +37,7 @@ class _Server(uvicorn.Server):
         self._admission = Admission(MOST_CONNECTIONS, MOST_OF_ADDRESS)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """uvicorn's start, with a protocol and a TLS handshake that have deadlines."""
+        """Start as uvicorn does, with a protocol and a TLS handshake that have deadlines."""
         loop, context = asyncio.get_running_loop(), self.config.ssl
 
         def protocol() -> TimedProtocol:

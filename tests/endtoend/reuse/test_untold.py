@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import pytest
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.places import (
+from endtoend.reuse.datasets import (
     PURE,
     QUIET,
     QUIET_AUDITED,
@@ -23,7 +23,7 @@ from endtoend.reuse.places import (
     opened,
 )
 from endtoend.reuse.test_at_once import Held
-from endtoend.reuse.worlds import World, world
+from endtoend.reuse.two_gateways import World, world
 
 from gateway.admin.actions import grant
 from gateway.budget.account import Limits
