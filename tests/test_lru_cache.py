@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sensitivity.asked import analysed, dataset, keys_of, plan_of, whole
+from sensitivity.analyses import analysed, dataset, keys_of, plan_of, whole
 
 from gateway.catalog.domains import Values
+from gateway.functions.range import NOTHING, Bounds, bounds
 from gateway.lru_cache import LruCache
 from gateway.plan.grouping import Aggregate
-from gateway.ranges.range import NOTHING, Bounds, bounds
 from gateway.ranges.relations import inside
 from gateway.sensitivity.analysis import Enumerated
 from gateway.sensitivity.group_keys import _enumerated, enumerated

@@ -93,7 +93,7 @@ def create(draft: Draft, order: KeyOrder, known: Callable[[str], bool]) -> KeyCr
         raise OperatorError(
             Code.SUBJECT_UNKNOWN,
             f"`{order.subject}`",
-            "only who stands in subjects.yaml gets a key",
+            "add the subject to subjects.yaml first",
         )
     salt = _salt_of(draft, order.subject)
     if salt is None:
@@ -132,10 +132,10 @@ def revoke(draft: Draft, id_or_key: str, *, actor: str, at: datetime) -> KeyRevo
     key_id = _id_from(id_or_key)
     issued = draft.recall(("api key", key_id), lambda connection: _issued(connection, key_id))
     if issued is None:
-        raise OperatorError(Code.KEY_UNKNOWN, f"`{key_id}`", "see `gateway key list`")
+        raise OperatorError(Code.KEY_UNKNOWN, f"`{key_id}`", "`gateway key list` shows all keys")
     if issued.revoked_at is not None:
         since = issued.revoked_at.isoformat(timespec="seconds")
-        raise OperatorError(Code.ARGUMENT_INVALID, f"key `{key_id}` was revoked before: {since}")
+        raise OperatorError(Code.ARGUMENT_INVALID, f"key `{key_id}` is already revoked: {since}")
     draft.insert(key_revocations, {"id": key_id, "at": at.isoformat(), "actor": actor})
     draft.remember(("api key", key_id), _Issued(issued.subject, at))
     draft.state_fact(f"{REVOKED}{key_id}", {"at": at.isoformat(), "actor": actor})
@@ -150,8 +150,8 @@ def _id_from(text: str) -> str:
     if not is_key_id(text):
         raise OperatorError(
             Code.KEY_UNKNOWN,
-            "this is not a key's id",
-            "an id has 12 characters: see `gateway key list`",
+            "this is not the id of a key",
+            "an id has 12 characters; `gateway key list` shows them",
         )
     return text
 

@@ -81,12 +81,14 @@ def parse_duration(text: str) -> timedelta:
         raise OperatorError(
             Code.ARGUMENT_INVALID,
             f"`{text[:40]}` is not a duration",
-            "a whole number and a unit: `30m`, `12h`, `90d` or `4w`",
+            "write a whole number and a unit, such as `30m`, `12h`, `90d` or `4w`",
         )
     number, unit = match.groups()
     duration = int(number) * _UNITS[unit]
     if duration > LONGEST:
         raise OperatorError(
-            Code.ARGUMENT_INVALID, f"`{text}` is longer than ten years", "leave it out: no expiry"
+            Code.ARGUMENT_INVALID,
+            f"`{text}` is longer than ten years",
+            "leave it out for a key that does not expire",
         )
     return duration

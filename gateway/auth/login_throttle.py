@@ -142,7 +142,7 @@ class TurningAway:
         self._tell(failure, LoginFailed(front_end, address, None, Code.NO_CREDENTIALS))
         return Unauthenticated(
             Code.NO_CREDENTIALS,
-            hint="send `Authorization: Bearer <API key>`, or log in with the key",
+            hint="send the header `Authorization: Bearer <API key>`, or give the key as the password",
         )
 
     def with_bad_credential(self, *, address: str, front_end: str, claimed: str | None) -> Refusal:

@@ -64,12 +64,12 @@ class Challenge:
         """What the client's last message proves, or a refusal."""
         match = _FINAL.fullmatch(_text(client_final))
         if match is None:
-            raise _malformed("the final message is not understood")
+            raise _malformed("the final message is malformed")
         proof = _decoded(match["proof"])
         if len(proof) != _PROOF_BYTES or _decoded(match["binding"]) != self.gs2_header.encode():
-            raise _malformed("the proof or the channel binding is not the expected one")
+            raise _malformed("the proof or the channel binding is wrong")
         if match["nonce"] != self.nonce:
-            raise _malformed("the nonce is not the one of this conversation")
+            raise _malformed("the nonce belongs to another exchange")
         said = f"{self.client_first_bare},{self.message.decode()},{match['unproved']}".encode()
         proved = [
             verifier
@@ -92,11 +92,11 @@ def challenge(
     """Answer the client's first message."""
     match = _FIRST.fullmatch(_text(client_first))
     if match is None:
-        raise _malformed("the first message is not understood")
+        raise _malformed("the first message is malformed")
     if match["binding"].startswith("p"):
-        raise _malformed("channel binding is not offered")
+        raise _malformed("channel binding is not supported")
     if match["authzid"]:
-        raise _malformed("nobody may act under another name")
+        raise _malformed("an authorization identity is not supported")
     nonce = match["nonce"] + new_nonce()
     salt = verifiers.salt
     message = f"r={nonce},s={base64.b64encode(salt.salt).decode()},i={salt.iterations}"

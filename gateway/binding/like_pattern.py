@@ -19,11 +19,11 @@ def like_pattern(node: exp.Expression) -> tuple[exp.Expression, str]:
     written = constants.string(node.expression)
     pattern = None if written is None or escape is None else with_escape(written, escape)
     if pattern is None:
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a LIKE pattern that is not a plain string")
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a LIKE pattern must be a string constant")
     if not read_pattern(pattern).is_bounded:
         raise UnsupportedSql(
             Code.PATTERN_UNBOUNDED,
-            f"the pattern `{pattern[:80]}`",
+            f"the pattern `{pattern[:80]}` could take too long to match",
             f"between two `%` write plain characters, or one piece of at most {LONGEST_BLANKED} with `_` in it",
         )
     return node, pattern

@@ -47,6 +47,16 @@ def folded(scalar: Scalar, now: datetime) -> Scalar:
     return transform(scalar, fold)
 
 
+def reads_time(plan: Node) -> bool:
+    """Whether the plan reads the current date or time, so that its analysis depends on when it is asked."""
+    return any(
+        isinstance(one, Moment)
+        for node in nodes(plan)
+        for scalar in node.scalars
+        for one in walk(scalar)
+    )
+
+
 # these look at moments and at nothing of them
 _OF_MOMENTS = frozenset({"=", "<>", "<", "<=", ">", ">=", "in", "not in", "is null", "is not null"})
 

@@ -1,7 +1,7 @@
 """One dataset as it is served now: its policy, what may be seen of it, its source, and what that proves.
 
 What a question rests on is what the catalog said when it was prepared, and it is held while the question runs: see
-`source_access`. What was said last is remembered here, for what asks nothing of the source: rehearsals and estimates.
+`source_access`. What was said last is remembered here, for what asks nothing of the source: quotes and estimates.
 """
 
 import threading
@@ -24,10 +24,13 @@ from gateway.engines.staged_rows import StagedRows
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import SourceFailed
 from gateway.lru_cache import LruCache
+from gateway.plan.grouping import Aggregate
 from gateway.policy.policy import Policy
 from gateway.sensitivity.analysis import Analysis
+from gateway.sensitivity.grouping_sets import Rolled
 
 _MOST_BOUNDED: Final = 128
+_MOST_ANALYSES: Final = 512
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,10 @@ class BoundedReleases:
         return found[2]
 
 
+def _remember() -> LruCache[int, tuple[Aggregate, Rolled]]:
+    return LruCache(_MOST_ANALYSES, lambda _, __: 1)
+
+
 @dataclass(frozen=True)
 class Serving:
     """What answering questions about one dataset needs."""
@@ -98,9 +105,10 @@ class Serving:
     proofs: Proofs
     currency: Currency
     bounded: BoundedReleases = field(default_factory=BoundedReleases)
+    analyses: LruCache[int, tuple[Aggregate, Rolled]] = field(default_factory=_remember)
 
-    def rehearse(self, analyses: Iterable[Analysis], cut: Cut, now: datetime) -> None:
-        """Refuse what the source cannot compute, before it is charged; of the source its catalog is asked."""
+    def render(self, analyses: Iterable[Analysis], cut: Cut, now: datetime) -> None:
+        """Refuse what the source cannot compute, by what its catalog said last: for an estimate."""
         nothing = placeholders(cut)
         there = self.proofs.now()
         for one in analyses:

@@ -6,27 +6,39 @@ INVARIANT: a view depends on the dataset and on which rules apply alone, never o
 what these decide besides is in the terms of each decision.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
+from gateway.binding.bound import Bound, Cut
 from gateway.binding.statement_cache import Remembered
 from gateway.catalog.tables import Dataset
 from gateway.lru_cache import LruCache
 from gateway.policy.applicable import Applying
-from gateway.policy.decide import require_permits, visible_by
+from gateway.policy.decide import Rows, require_permits, visible_by
 from gateway.policy.policy import Policy
 from gateway.twin import VisibleTables, visible_tables
 
 _MOST: Final = 256
+_MOST_PERMITTED: Final = 512
+
+PermittedKey: TypeAlias = tuple[int, tuple[tuple[str, Rows], ...]]
 
 
 @dataclass(frozen=True)
 class View:
-    """The part of a dataset that may be seen, as it is bound against and as the twin shows it."""
+    """The part of a dataset that may be seen, as it is bound against and as the twin shows it.
+
+    `permitted` are bound statements over the rows that a subject may read, by the statement and these rows. Each keeps
+    the statement that it was made from, so no other statement has its identity.
+    """
 
     dataset: Dataset
     shown: VisibleTables
     statements: Remembered
+    permitted: LruCache[PermittedKey, tuple[Bound, Cut]] = field(
+        default_factory=lambda: LruCache(_MOST_PERMITTED, lambda _, __: 1),
+        compare=False,
+    )
 
 
 class Views:

@@ -25,7 +25,7 @@ def tls_context(settings: Settings, *protocols: str) -> ssl.SSLContext | None:
             Code.SETTING_INVALID,
             f"GATEWAY_TLS_CERT `{settings.tls_cert}` and GATEWAY_TLS_KEY `{settings.tls_key}`"
             f" cannot be used: {error.strerror or error}",
-            "both are PEM files that belong together; the key has no password",
+            "both must be PEM files of one key pair, and the key must have no password",
         ) from None
     # a client's wish to negotiate anew costs the server more than the client
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION

@@ -50,9 +50,9 @@ class Workers:
                 future.cancel()
                 return future
             if self._places[subject] >= self._most_of_one:
-                raise _too_many(f"{self._most_of_one} of your questions are under way")
+                raise _too_many(f"{self._most_of_one} of your queries are already running")
             if self._places.total() >= self._most:
-                raise _too_many(f"{self._most} questions are under way")
+                raise _too_many(f"{self._most} queries are already running")
             self._places[subject] += 1
             self._waiting.setdefault(subject, deque()).append((future, work))
             self._wake_thread()
@@ -149,4 +149,4 @@ class Workers:
 
 
 def _too_many(detail: str) -> LimitExceeded:
-    return LimitExceeded(Code.TOO_MANY_QUESTIONS, detail, "wait until one is answered")
+    return LimitExceeded(Code.TOO_MANY_QUESTIONS, detail, "wait until one has finished")

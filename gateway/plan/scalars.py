@@ -72,7 +72,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function or an operator of the allow-list in `gateway.binding.functions`."""
+    """A function or an operator of the allow-list in `gateway.functions.table`."""
 
     function: str
     parts: tuple["Scalar", ...]

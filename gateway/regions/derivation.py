@@ -10,6 +10,7 @@ from typing import Final
 from gateway.catalog.domains import Anything
 from gateway.digest import digest
 from gateway.engines.staged_rows import StagedRows
+from gateway.functions.range import Bounds
 from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Field
@@ -25,7 +26,6 @@ from gateway.plan.scalars import (
     walk,
 )
 from gateway.plan.sql_text import text
-from gateway.ranges.range import Bounds
 from gateway.regions.axis import Axis
 from gateway.regions.base_columns import Base
 from gateway.regions.grid import axis_of

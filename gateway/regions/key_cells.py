@@ -9,6 +9,7 @@ from typing import Final
 
 from gateway.catalog.types import Family
 from gateway.catalog.values import Value
+from gateway.functions.thresholds import Unsolved
 from gateway.lru_cache import LruCache
 from gateway.plan.scalars import Case, Literal, Ref, Scalar, column_ids
 from gateway.plan.sql_text import text
@@ -25,7 +26,7 @@ from gateway.regions.cells import (
     nothing,
     union,
 )
-from gateway.regions.monotone import Unsolved, solved
+from gateway.regions.monotone import solved
 from gateway.regions.predicate import truth_of
 from gateway.regions.region import Region, TooLarge
 from gateway.regions.tabulate import Classes, placed, tabulated, weight

@@ -10,6 +10,8 @@ from types import MappingProxyType
 from typing import Final
 
 from gateway.catalog.types import Family
+from gateway.functions.calendar import months_later
+from gateway.functions.exact_values import NotComputed
 from gateway.plan.scalars import (
     Call,
     Cast,
@@ -25,8 +27,7 @@ from gateway.plan.scalars import (
 )
 from gateway.plan.sql_text import text
 from gateway.plan.types import BOOLEAN
-from gateway.ranges.calendar import months_later
-from gateway.ranges.evaluate import NotComputed, evaluated
+from gateway.ranges.evaluate import evaluated
 
 MIRRORED: Final = MappingProxyType(
     {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}

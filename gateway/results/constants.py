@@ -213,5 +213,7 @@ def _value(text: str | None, of: ColumnType) -> Value | None:
         return read_value(text, of)
     except ValueUnfit:
         raise UnsupportedSql(
-            Code.CLAUSE_UNSUPPORTED, f"a subquery's value that is no {of} of ours", "cast it"
+            Code.CLAUSE_UNSUPPORTED,
+            f"the value of a subquery is not a supported {of}",
+            "cast it to another type",
         ) from None

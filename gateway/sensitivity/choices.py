@@ -14,8 +14,8 @@ from typing import Final, TypeAlias
 
 from gateway.catalog.types import Family
 from gateway.catalog.values import Value
+from gateway.functions.calendar import days_of, microseconds_of
 from gateway.plan.scalars import Change, Scalar
-from gateway.ranges.calendar import days_of, microseconds_of
 from gateway.sensitivity.buckets import Buckets
 from gateway.sensitivity.ranks import Aim, Beside, Highest, Level, Lowest, spread
 

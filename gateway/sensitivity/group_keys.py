@@ -6,6 +6,7 @@ from math import prod
 from typing import Final
 
 from gateway.catalog.values import Value
+from gateway.functions.range import NOTHING, Bounds
 from gateway.lru_cache import LruCache
 from gateway.plan.fields import Tie
 from gateway.plan.grouping import Aggregate
@@ -15,7 +16,6 @@ from gateway.plan.node import nodes
 from gateway.plan.relations import Constant, Filter, Project, Scan
 from gateway.plan.scalars import Literal, Ref, Scalar, column_ids, walk
 from gateway.ranges.enumerate import listed
-from gateway.ranges.range import NOTHING, Bounds
 from gateway.sensitivity.analysis import Enumerated
 
 _MOST_REMEMBERED: Final = 32_000_000

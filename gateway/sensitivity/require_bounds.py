@@ -7,11 +7,12 @@ expression of every node, wherever it stands.
 from collections.abc import Mapping
 
 from gateway.errors import Code, Unbounded
+from gateway.functions.range import Bounds
+from gateway.functions.table import function_of
 from gateway.plan.node import Node, nodes
 from gateway.plan.scalars import Call, Ref, Scalar, Shift, walk
 from gateway.plan.types import TIMES, is_number
-from gateway.ranges.expressions import ARITHMETIC, NUMERIC, bounds_of, stamped
-from gateway.ranges.range import Bounds
+from gateway.ranges.expressions import bounds_of, stamped
 from gateway.ranges.relations import inside
 
 
@@ -32,14 +33,14 @@ def no_bound(what: Scalar, columns: Mapping[str, Bounds], where: str) -> Unbound
     if culprit is None:
         return Unbounded(
             Code.NO_BOUND,
-            f"the values of an expression in {where}",
-            "clamp the divisor or the result with GREATEST and LEAST",
+            f"an expression in {where} has no bounds",
+            "clamp its divisor or its result with GREATEST and LEAST",
         )
     names = ", ".join(f"`{one}`" for one in sorted(map(str, culprit.field.origins)))
     shown = names or f"`{culprit.field.id}`"
     return Unbounded(
         Code.NO_BOUND,
-        f"the values of {shown} in {where}",
+        f"{shown} in {where} has no declared bounds",
         f"declare `domain: {{between: [...]}}` for {shown},"
         " or clamp it: GREATEST(LEAST(column, 100), 0)",
     )
@@ -57,7 +58,7 @@ def _operands(scalar: Scalar) -> tuple[Scalar, ...]:
     """The numbers and times that an operation computes with."""
     if isinstance(scalar, Shift):
         return (scalar.moved,)
-    if isinstance(scalar, Call) and scalar.function in ARITHMETIC | NUMERIC:
+    if isinstance(scalar, Call) and function_of(scalar).computes:
         return tuple(one for one in scalar.parts if _has_range(one))
     return ()
 

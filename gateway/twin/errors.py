@@ -111,7 +111,7 @@ def gone() -> TwinRefused:
 
 
 def not_running() -> TwinRefused:
-    return TwinRefused("57P03", "the twin does not run", "try again")
+    return TwinRefused("57P03", "the twin is not running", "try again")
 
 
 def _field(result: PGresult, field: DiagnosticField) -> str:

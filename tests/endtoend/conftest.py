@@ -7,9 +7,15 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, clinic_in_postgresql, shown
-from endtoend.plain import plain_connection
-from endtoend.policies import policy
+from endtoend.clinic_gateway import (
+    AskedGateway,
+    a_gateway,
+    clinic_in_duckdb,
+    clinic_in_postgresql,
+    shown,
+)
+from endtoend.clinic_policy import policy
+from endtoend.plain_postgresql import plain_connection
 from sqlalchemy import URL
 
 from gateway.postgres_server import Lease

@@ -14,11 +14,11 @@ from fractions import Fraction
 import psycopg
 import pytest
 from binding.cases import Case as BoundCase
-from binding.corpus import accepted
+from binding.cases import accepted
 from endtoend.cases import ROOM, Case, cases
-from endtoend.house import AskedGateway
-from endtoend.normal import differences, is_ordered, without_empty_groups
-from endtoend.plain import Result, plain_result
+from endtoend.clinic_gateway import AskedGateway
+from endtoend.plain_postgresql import Result, plain_result
+from endtoend.same_answer import differences, is_ordered, without_empty_groups
 
 from gateway.binding.aggregates import AGGREGATES, REFUSED
 from gateway.errors import Code, Refusal

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from endtoend.changing import DATASET, PERSONS, SWAP, WITHOUT_KEY, Changing, changing
-from endtoend.policies import policy
+from endtoend.changing_source import DATASET, PERSONS, SWAP, WITHOUT_KEY, Changing, changing
+from endtoend.clinic_policy import policy
 from engines.sources import connections_of
 from sqlalchemy import event
 

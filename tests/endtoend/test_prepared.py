@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
-from endtoend.changing import DATASET, PERSONS, Changing, changing
-from endtoend.house import dsn
+from endtoend.changing_source import DATASET, PERSONS, Changing, changing
+from endtoend.clinic_gateway import dsn
 
 from gateway.engines import versions
 from gateway.errors import BackendUnavailable, Code, InternalError, Refusal
@@ -126,8 +126,8 @@ def test_connections_are_given_back_however_questions_end(
     assert clinic.lent() == 0
     for stage in (
         "gateway.stages.execute.add_noise",
-        "gateway.stages.quote._contents",
-        "gateway.stages.quote._paid",
+        "gateway.stages.charge._load_contents",
+        "gateway.stages.charge._cost",
     ):
         with monkeypatch.context() as patch:
             patch.setattr(stage, _broken)

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
-from endtoend.policies import policy
+from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.clinic_policy import policy
 
 from gateway.errors import Code, Refusal
 from gateway.requests.request import Answer, Request
@@ -229,9 +229,9 @@ class Waited:
 
 
 def _waiting(gateway: AskedGateway, waited: Waited) -> AskedGateway:
-    house = gateway.asking.house
+    house = gateway.asking.services
     pace = Pace(lambda: waited.now, waited.wait)
-    return replace(gateway, asking=replace(gateway.asking, house=replace(house, pace=pace)))
+    return replace(gateway, asking=replace(gateway.asking, services=replace(house, pace=pace)))
 
 
 _COUNT = "SELECT COUNT(*) FROM patients"

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from endtoend.both_doors import AUDITED, AskedDataset, BothDoors, both_doors
+from endtoend.rest_and_wire import AUDITED, AskedDataset, BothDoors, both_doors
 from endtoend.reuse.clinics import PRICE
 from psycopg import errors
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
-from endtoend.changing import DATASET, PERSONS, changing
-from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
-from endtoend.policies import policy
+from endtoend.changing_source import DATASET, PERSONS, changing
+from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.clinic_policy import policy
 
 from gateway.app import rest_doors, roster_of
 from gateway.computation import Computation, Ended
@@ -131,7 +131,7 @@ def test_three_real_timeouts_suspend_and_their_charges_stay(sample_server: Lease
         before = clinic.charges()
         clinic.run(f"{slow}; ALTER TABLE patients ENABLE ROW LEVEL SECURITY")
         asking, alice = clinic.gateway.asking, clinic.gateway.subjects["alice"]
-        hurried = replace(asking, house=replace(asking.house, limit_s=1.0))
+        hurried = replace(asking, services=replace(asking.services, limit_s=1.0))
         told: list[Code] = []
         for year in (1951, 1952, 1953, 1954):
             text = f"SELECT COUNT(*) FROM patients WHERE birth_year > {year}"

@@ -118,7 +118,9 @@ class Statements:
         try:
             parts = split(_decoded(text))
             if len(parts) > _MOST_STATEMENTS:
-                raise LimitExceeded(Code.SQL_TOO_LARGE, f"more than {_MOST_STATEMENTS} statements")
+                raise LimitExceeded(
+                    Code.SQL_TOO_LARGE, f"the text has more than {_MOST_STATEMENTS} statements"
+                )
             return tuple(self._part(one) for one in parts)
         except Refusal as refusal:
             return refusal.with_traceback(None)
@@ -152,8 +154,8 @@ class Statements:
                 return statement
             raise UnsupportedSql(
                 Code.STATEMENT_UNSUPPORTED,
-                f"what is kept as `{read}` together with tables of the dataset",
-                "keep another answer, and join the two",
+                f"the temporary table `{read}` cannot be combined with tables of the dataset",
+                "save the other result as a temporary table too, and join both",
             )
         query = with_kept(statement.query, {name: self._kept[name] for name in names})
         text = f"{statement.head}{query}{statement.tail}"
@@ -169,10 +171,12 @@ class Statements:
     def _keeping(self, one: Keep) -> KeepingOne:
         if one.name in self._tables():
             raise UnsupportedSql(
-                Code.STATEMENT_UNSUPPORTED, f"`{one.name}` is a table", "choose another name"
+                Code.STATEMENT_UNSUPPORTED,
+                f"`{one.name}` is a table of the dataset",
+                "choose another name",
             )
         if not one.with_data:
-            raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "`WITH NO DATA`")
+            raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "`WITH NO DATA` is not supported")
         statement = self._with_kept(classify(one.query))
         plain = is_chatter(statement.query, self._dataset)
         text = as_chatter(statement).text if plain else askable(statement.query)
@@ -193,8 +197,7 @@ class Statements:
         if one.count and not is_chatter(arguments, self._dataset):
             raise UnsupportedSql(
                 Code.STATEMENT_UNSUPPORTED,
-                "an argument of EXECUTE that is more than a value",
-                "write constants",
+                "the arguments of EXECUTE must be constants",
             )
         with_calls = chatter(arguments).removeprefix("SELECT ")
         text = f"EXECUTE {in_quotes(one.name)}{with_calls}"

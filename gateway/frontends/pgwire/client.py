@@ -97,7 +97,10 @@ class Client(asyncio.Protocol):
         self._address = str(peer[0]) if peer else "unknown"
         self._enters = self._house.begins_to_enter(self._address)
         if not self._house.came(self) or not self._enters:
-            self._refuse(LimitExceeded(Code.TOO_MANY_CONNECTIONS, "", "close one"), _TOO_MANY)
+            self._refuse(
+                LimitExceeded(Code.TOO_MANY_CONNECTIONS, "", "close a connection and try again"),
+                _TOO_MANY,
+            )
             return
         tls = self._house.tls is not None
         self._conversation = entering(self._house.logins, address=self._address, tls=tls)
@@ -284,7 +287,7 @@ class Client(asyncio.Protocol):
         """Who it is by now: keys are revoked, and subjects change, while connections last."""
         subject = self._house.logins.still_valid(who.name, who.key_id)
         if subject is None:
-            raise Unauthenticated(Code.BAD_CREDENTIALS, "the key is not valid any more")
+            raise Unauthenticated(Code.BAD_CREDENTIALS, "the key has expired or was revoked")
         return subject
 
     def _cancel(self) -> None:
@@ -300,14 +303,16 @@ class Client(asyncio.Protocol):
                 self._drop()
         elif self._connection.idle and at - self._connection.last_heard > idle_s:
             self._connection.stop(
-                SourceStopped(Code.SOURCE_CANCELLED, "nothing was heard"), "57P05"
+                SourceStopped(Code.SOURCE_CANCELLED, "the client sent nothing in time"), "57P05"
             )
         else:
             self._connection.look_at_clock(at)
 
     def stop(self, *, only_idle: bool) -> None:
         """The gateway ends."""
-        refusal = SourceStopped(Code.SOURCE_CANCELLED, "the gateway stops", "connect again later")
+        refusal = SourceStopped(
+            Code.SOURCE_CANCELLED, "the gateway is stopping", "connect again later"
+        )
         if self._connection is None:
             self._drop()
         elif self._connection.idle or not only_idle:

@@ -28,7 +28,9 @@ from gateway.twin import TwinRefused
 
 PROTOCOL_VIOLATION: Final = "08P01"
 NO_FUNCTION_CALLS: Final = UnsupportedSql(
-    Code.STATEMENT_UNSUPPORTED, "function calls by number", "write SELECT and the function"
+    Code.STATEMENT_UNSUPPORTED,
+    "the FunctionCall message is not supported",
+    "call the function in a SELECT",
 )
 _SUCCESS: Final = "00000"
 _HEADER: Final = 5  # of a message: its letter and its length

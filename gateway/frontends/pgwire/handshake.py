@@ -130,11 +130,11 @@ class Incoming:
         """The body of the next message, which has to be of this kind."""
         yield from self._until(1)
         if self.rest[0] != kind:
-            raise Malformed("another message than the one that is waited for")
+            raise Malformed("the message is not the expected one")
         yield from self._until(HEADER)
         length = int.from_bytes(self.rest[1:HEADER])
         if not _LENGTH_BYTES <= length <= longest:
-            raise Malformed(f"a message of more than {longest} bytes, or of less than none")
+            raise Malformed(f"the length of the message is not from 0 to {longest} bytes")
         yield from self._until(length + 1)
         return self._take(length + 1)[HEADER:]
 
@@ -251,7 +251,7 @@ def _first_packet(
             return packet, secure
         if packet is Wish.TLS and tls:
             if incoming.rest:
-                raise Malformed("bytes that are not encrypted, after the request for TLS")
+                raise Malformed("unencrypted bytes follow the request for TLS")
             yield StartTls(_YES)
             secure, wishes = True, frozenset()
         else:
@@ -273,8 +273,8 @@ def _asked(startup: Startup) -> _Asked:
     if not name:
         refusal = Unauthenticated(
             Code.NO_CREDENTIALS,
-            "the start-up names no user",
-            "log in as a subject, with an API key",
+            "the startup message names no user",
+            "log in as a subject with an API key",
         )
         line = "no PostgreSQL user name specified in startup packet"
         raise _Told(error_message(refusal, Severity.FATAL, message=line))
@@ -302,10 +302,10 @@ def _with_password(
     if not secure:
         refusal = Unauthenticated(
             Code.NO_CREDENTIALS,
-            "`gateway.login=token` without TLS",
+            "`gateway.login=token` needs TLS",
             "connect with sslmode=require, or log in with an API key, which needs no TLS",
         )
-        line = "a password as it is may be sent inside TLS alone"
+        line = "a plain password may only be sent over TLS"
         raise _Told(error_message(refusal, Severity.FATAL, message=line))
     yield Send(sasl.ASK_FOR_PASSWORD)
     shown = sasl.read_password((yield from incoming.message(PASSWORD, _LONGEST_PASSWORD)))

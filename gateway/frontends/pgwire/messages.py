@@ -22,9 +22,7 @@ COPY_OUT, DATA_ROW, EMPTY_QUERY, ERROR, NO_DATA, NOTICE, NOTIFICATION = b"HDIEnN
 PARAMETER_DESCRIPTION, PARAMETER_STATUS, PARSE_COMPLETE, PORTAL_SUSPENDED = b"tS1s"
 NEGOTIATE, READY, ROW_DESCRIPTION = b"vZT"
 
-PARSED: Final = framed(PARSE_COMPLETE, b"")
 BOUND: Final = framed(BIND_COMPLETE, b"")
-CLOSED: Final = framed(CLOSE_COMPLETE, b"")
 FLUSHING: Final = framed(FLUSH, b"")
 SYNCING: Final = framed(SYNC, b"")
 
@@ -125,12 +123,6 @@ class Bind:
                 parts += [len(one).to_bytes(4), one]
         parts.append(_int16s(self.results))
         return framed(BIND, b"".join(parts))
-
-    def format_of(self, place: int) -> int:
-        """The format of one value."""
-        if not self.formats:
-            return TEXT
-        return self.formats[place if len(self.formats) > 1 else 0]
 
 
 @dataclass(frozen=True, slots=True)

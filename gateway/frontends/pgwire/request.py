@@ -33,7 +33,7 @@ def request_of(ask: Ask, dataset: str, address: str) -> Request:
     except UnitError as error:
         raise SyntaxRefused(
             Code.BAD_REQUEST,
-            f"a setting of the session: {error}",
+            f"a session setting is not valid: {error}",
             _HINT,
         ) from None
     return Request(
@@ -58,7 +58,7 @@ def fresh_of(text: str) -> bool:
     """Read a boolean as PostgreSQL reads those of its own settings."""
     word = text.lower()
     if word not in _ON | _OFF:
-        raise UnitError("`gateway.fresh` is `on` or `off`")
+        raise UnitError("`gateway.fresh` must be `on` or `off`")
     return word in _ON
 
 
@@ -73,5 +73,7 @@ def accuracy_of(text: str) -> Accuracy:
     known = set(Accuracy.__dataclass_fields__)
     if place < len(text) or not said or not set(said) <= known:
         names = ", ".join(f"`{name}`" for name in Accuracy.__dataclass_fields__)
-        raise UnitError(f"`gateway.accuracy` is pairs such as `margin=30`, of {names}")
+        raise UnitError(
+            f"`gateway.accuracy` must be pairs such as `margin=30`, with the names {names}"
+        )
     return Accuracy.parse(said)

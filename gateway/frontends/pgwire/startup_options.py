@@ -91,10 +91,10 @@ def _assignments(text: str) -> Iterator[tuple[str, str]]:
         elif word.startswith("-c"):
             assigned = word[2:] or next(words, "")
         else:
-            raise _refused(f"`{_told(word)}` in `options`", "write `-c name=value`")
+            raise _refused(f"`{_told(word)}` in `options` is not valid", "write `-c name=value`")
         name, equals, value = assigned.partition("=")
         if not equals or not name:
-            raise _refused(f"`{_told(name)}` in `options` without a value", "write `-c name=value`")
+            raise _refused(f"`{_told(name)}` in `options` has no value", "write `-c name=value`")
         yield name.replace("-", "_"), value
 
 
@@ -102,7 +102,7 @@ def _encoding(value: str) -> str:
     said = "".join(letter for letter in value.lower() if letter.isascii() and letter.isalnum())
     if said not in _UTF8:
         raise _refused(
-            f"`client_encoding` is `{_told(value)}`",
+            f"`client_encoding` must be UTF8, not `{_told(value)}`",
             "set client_encoding, or PGCLIENTENCODING, to UTF8",
         )
     return "UTF8"
@@ -111,7 +111,7 @@ def _encoding(value: str) -> str:
 def _require_no_replication(value: str) -> None:
     if value and value.lower() not in _OFF:
         raise UnsupportedSql(
-            Code.STATEMENT_UNSUPPORTED, "`replication`", "connect without it: nothing is replicated"
+            Code.STATEMENT_UNSUPPORTED, "`replication` is not supported", "connect without it"
         )
 
 

@@ -138,7 +138,9 @@ def _kept(talk: Talk, keeping: Keeping, part: KeepingOne, ask: Ask, end: bytes) 
         return (yield from _there_already(talk, keep, end))
     if len(keeping.answers) >= MOST_ANSWERS:
         full = LimitExceeded(
-            Code.TWIN_LIMIT, f"more than {MOST_ANSWERS} answers are kept", "DROP TABLE one"
+            Code.TWIN_LIMIT,
+            f"the session already has {MOST_ANSWERS} temporary tables",
+            "drop one with DROP TABLE",
         )
         return (yield from refused(talk, full, simple=end == messages.SYNCING))
     sent = Parse(OWN, part.text_of_query).write() + _BIND.write()
@@ -190,12 +192,12 @@ def _rows(
     if size > room:
         return LimitExceeded(
             Code.TWIN_LIMIT,
-            "an answer that is too large to be kept",
-            "keep fewer rows, or DROP TABLE others",
+            "the result is too large for a temporary table",
+            "save fewer rows, or drop other temporary tables",
         )
     rows = list(messages.read_rows(bytes(came)))
     if len(rows) > MOST_ROWS:
-        return LimitExceeded(Code.TWIN_LIMIT, f"an answer of more than {MOST_ROWS} rows")
+        return LimitExceeded(Code.TWIN_LIMIT, f"the result has more than {MOST_ROWS} rows")
     return _Came(*_columns(described), rows, size)
 
 
@@ -212,11 +214,15 @@ def _columns(described: bytes) -> tuple[tuple[str, ...], tuple[tuple[int, int], 
 def _fault(keep: Keep, came: _Came) -> Refusal | None:
     names = _names(keep, came)
     if len(keep.columns) > len(came.names):
-        return SyntaxRefused(Code.SQL_SYNTAX, "more names than columns")
+        return SyntaxRefused(Code.SQL_SYNTAX, "the statement has more column names than columns")
     if len(set(names)) < len(names):
-        return SyntaxRefused(Code.SQL_SYNTAX, "two columns of one name", "give each a name: … AS n")
+        return SyntaxRefused(
+            Code.SQL_SYNTAX,
+            "two columns have the same name",
+            "give each column its own name with AS",
+        )
     if not names:
-        return UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "an answer without columns")
+        return UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "the result has no columns")
     return None
 
 

@@ -32,5 +32,7 @@ def require_role(subject: Subject, *roles: str) -> None:
     if subject.role not in roles:
         wanted = " or ".join(f"`{role}`" for role in roles)
         raise NotPermitted(
-            Code.ROLE_REQUIRED, f"this endpoint is for the role {wanted}", "ask an administrator"
+            Code.ROLE_REQUIRED,
+            f"this endpoint needs the role {wanted}",
+            "ask an administrator for it",
         )

@@ -46,7 +46,7 @@ class UnderWay:
 
         def unless_gone() -> T:
             if gone.is_set():  # while it waited for a thread
-                raise Refusal(Code.SOURCE_CANCELLED, "the client went away")
+                raise Refusal(Code.SOURCE_CANCELLED, "the client closed the connection")
             return work(gone)
 
         under_way = self._workers.submit(subject, unless_gone)

@@ -61,5 +61,5 @@ def _liking(of: Format, wishes: list[tuple[str, float]]) -> tuple[float, int]:
 def _none(accept: str) -> SyntaxRefused:
     known = ", ".join(f"`{one.value}`" for one in Format)
     return SyntaxRefused(
-        Code.NO_SUCH_FORMAT, f"`Accept: {accept[:100]}`", f"answers come as {known}"
+        Code.NO_SUCH_FORMAT, f"`Accept: {accept[:100]}`", f"supported formats are {known}"
     )

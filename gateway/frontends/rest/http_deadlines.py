@@ -53,8 +53,8 @@ class TimedProtocol(H11Protocol):
             self._end(
                 LimitExceeded(
                     Code.TOO_MANY_CONNECTIONS,
-                    "as many connections are open as may be",
-                    "close one, or keep one open for several requests",
+                    "the limit of open connections is reached",
+                    "close a connection, or reuse one for several requests",
                 )
             )
         self._look()
@@ -107,7 +107,7 @@ class TimedProtocol(H11Protocol):
         self._end(
             LimitExceeded(
                 Code.REQUEST_TOO_SLOW,
-                f"{self._awaited.value} did not come within {seconds:g} seconds",
+                f"{self._awaited.value} did not arrive within {seconds:g} seconds",
                 "send the whole request at once",
             )
         )

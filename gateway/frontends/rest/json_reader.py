@@ -46,7 +46,7 @@ def parse_body(body: bytes) -> dict[str, Json]:
     except _Odd as odd:
         raise malformed(str(odd)) from None
     except RecursionError:
-        raise malformed("the body nests too deep") from None
+        raise malformed("the body is too deeply nested") from None
     if not isinstance(read, dict):
         raise malformed("the body is not a JSON object")
     return read
@@ -70,7 +70,7 @@ def _read(text: str) -> Json:
         object_pairs_hook=_object,
     )
     if _has_half_a_pair(text, read):
-        raise _Odd("the body holds half of a Unicode surrogate pair")
+        raise _Odd("the body contains half of a Unicode surrogate pair")
     return read
 
 
@@ -88,7 +88,7 @@ def _object(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for key, value in pairs:
         if key in found:
-            raise _Odd(f"the key {shown(key)} is there twice")
+            raise _Odd(f"the key {shown(key)} is given twice")
         found[key] = value
     return found
 
@@ -129,11 +129,11 @@ async def receive_body(request: Request) -> bytes:
             if len(received) > LARGEST:
                 raise _too_large()
     except ClientDisconnect:
-        raise malformed("the body ended before it was whole") from None
+        raise malformed("the body is incomplete") from None
     return bytes(received)
 
 
 def _too_large() -> LimitExceeded:
     return LimitExceeded(
-        Code.REQUEST_TOO_LARGE, f"a body may have at most {LARGEST} bytes", "send less"
+        Code.REQUEST_TOO_LARGE, f"the body may have at most {LARGEST} bytes", "send a smaller body"
     )

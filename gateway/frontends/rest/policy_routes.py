@@ -31,5 +31,5 @@ def add_policies(app: FastAPI, doors: Doors) -> None:
 
 def _door(doors: Doors) -> PolicyDoor:
     if doors.policies is None:
-        raise BackendUnavailable(Code.STATE_UNAVAILABLE, "no policies are open")
+        raise BackendUnavailable(Code.STATE_UNAVAILABLE, "no policies are loaded")
     return doors.policies

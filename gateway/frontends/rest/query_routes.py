@@ -176,5 +176,5 @@ def _answers(shape: type[BaseModel] | UnionType) -> dict[int | str, dict[str, An
 
 def _door(doors: Doors) -> QuestionDoor:
     if doors.questions is None:
-        raise BackendUnavailable(Code.STATE_UNAVAILABLE, "no dataset is open for questions")
+        raise BackendUnavailable(Code.STATE_UNAVAILABLE, "no dataset is loaded")
     return doors.questions

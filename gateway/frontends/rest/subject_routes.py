@@ -59,7 +59,9 @@ def _changed(
         datasets = change(name, dataset, actor)
     except OperatorError as error:
         what = (
-            error.detail if error.code is Code.ARGUMENT_INVALID else f"there is no subject `{name}`"
+            error.detail
+            if error.code is Code.ARGUMENT_INVALID
+            else f"subject `{name}` does not exist"
         )
         raise SyntaxRefused(Code.BAD_REQUEST, what, error.hint) from error
     return {"subject": name, "changed": bool(datasets), "datasets": list(datasets)}
@@ -67,5 +69,5 @@ def _changed(
 
 def _door(doors: Doors) -> SubjectDoor:
     if doors.subjects is None:
-        raise BackendUnavailable(Code.STATE_UNAVAILABLE, "no policies are open")
+        raise BackendUnavailable(Code.STATE_UNAVAILABLE, "no policies are loaded")
     return doors.subjects

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.places import POSTGRESQL, ZCDP, Opened, Place, opened
+from endtoend.reuse.datasets import POSTGRESQL, ZCDP, Opened, Place, opened
 
 from gateway.postgres_server import Lease
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import pytest
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.places import (
+from endtoend.reuse.datasets import (
     PURE,
     QUIET,
     QUIET_AUDITED,
@@ -23,7 +23,7 @@ from endtoend.reuse.places import (
     opened,
 )
 from endtoend.reuse.test_at_once import Held
-from endtoend.reuse.worlds import World, world
+from endtoend.reuse.two_gateways import World, world
 
 from gateway.admin.actions import grant
 from gateway.budget.account import Limits
@@ -225,7 +225,7 @@ def test_nobody_waits_for_what_somebody_else_buys_at_this_moment(crowd: Opened) 
     """Waiting would tell that it is asked: it is measured twice instead."""
     place = crowd.place(QUIET)
     held = Held()
-    slow = replace(place.asking, house=replace(place.asking.house, entropy=held))
+    slow = replace(place.asking, services=replace(place.asking.services, entropy=held))
     with ThreadPoolExecutor(1) as pool:
         theirs = pool.submit(
             slow.answer, place.subject("dave"), place.request(_SUM), threading.Event()
