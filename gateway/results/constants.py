@@ -18,11 +18,12 @@ from gateway.binding.describe import columns_of
 from gateway.binding.text.identifiers import in_quotes
 from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value, ValueUnfit, read_value
-from gateway.columnar.texts import Row, Rows, Texts
+from gateway.columnar.texts import Row, Rows, Texts, array_text
 from gateway.engines.staged_rows import StagedRows
 from gateway.errors import Code, UnsupportedSql
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate
+from gateway.plan.sql_text import text_literal
 from gateway.results.rollup import NoisyLevel, NoisyRelease
 from gateway.results.rounding import NOWHERE, ends_of, recoded
 from gateway.results.value_texts import cell_text, interval_texts, key_texts
@@ -158,7 +159,7 @@ def filled(sql: Sql, constants: Mapping[str, Constant]) -> Filled:
     for name, constant in constants.items():
         places = range(len(parameters), len(parameters) + len(constant.columns))
         shown[in_quotes(name)] = _opened(constant, [f"${place + 1}" for place in places])
-        parameters += [_array(texts) for texts in constant.texts]
+        parameters += [array_text(texts) for texts in constant.texts]
     return Filled(sql.text(shown), tuple(parameters))
 
 
@@ -171,7 +172,9 @@ def with_literals(sql: Sql, constants: Mapping[str, Constant]) -> str:
     which a quote is no part of another character.
     """
     shown = {
-        in_quotes(name): _opened(constant, [_literal(_array(texts)) for texts in constant.texts])
+        in_quotes(name): _opened(
+            constant, [text_literal(array_text(texts)) for texts in constant.texts]
+        )
         for name, constant in constants.items()
     }
     return sql.text(shown)
@@ -200,15 +203,6 @@ def _opened(constant: Constant, arrays: Sequence[str]) -> str:
     )
     names = ", ".join(f"c{place}" for place in places)
     return f"SELECT {items} FROM unnest({opened}) AS t({names})"  # noqa: S608 - names of ours, no value
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _array(texts: Column) -> str:
-    """The texts as PostgreSQL writes an array."""
-    return "{" + ",".join(one.array() for one in Texts.of(texts).blocks) + "}"
 
 
 def _value(text: str | None, of: ColumnType) -> Value | None:

@@ -17,7 +17,7 @@ from psycopg import OperationalError
 from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-from gateway.columnar.texts import Packing, Rows
+from gateway.columnar.texts import Packing, Rows, array_text
 from gateway.events import Crashed, Emit, silent
 from gateway.twin.errors import TwinRefused, gone
 from gateway.twin.exchange import answers
@@ -236,7 +236,9 @@ class TwinSession:
         known = {one: self._type_names[one] for one in types if one in self._type_names}
         if missing := sorted({one for one in types if one not in known}):
             oids, modifiers = zip(*missing, strict=True)
-            rows = self.run(_NAMES_OF_TYPES, [_array(oids), _array(modifiers)])
+            rows = self.run(
+                _NAMES_OF_TYPES, [array_text(map(str, oids)), array_text(map(str, modifiers))]
+            )
             for one, (name,) in zip(missing, rows, strict=True):
                 known[one] = name or "???"
                 if one[0] < _FIRST_OWN_OID:
@@ -271,7 +273,3 @@ def _encoded(text: str) -> bytes:
 def _decoded(text: bytes) -> str:
     with _in_utf8():
         return text.decode()
-
-
-def _array(numbers: Sequence[int]) -> str:
-    return "{" + ",".join(map(str, numbers)) + "}"

@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 from gateway.binding.catalog_queries import as_chatter, chatter, is_chatter, without_database
 from gateway.binding.extensions import askable
 from gateway.binding.text.classify import Kind, Statement, classify, split
+from gateway.binding.text.identifiers import in_quotes
 from gateway.binding.text.lexer import lexemes
 from gateway.binding.text.prepared import Execute, Prepare, named, require_one
 from gateway.binding.text.temp_tables import (
@@ -201,8 +202,7 @@ class Statements:
                 "the arguments of EXECUTE must be constants",
             )
         with_calls = chatter(arguments).removeprefix("SELECT ")
-        in_quotes = one.name.replace('"', '""')
-        text = f'EXECUTE "{in_quotes}"{with_calls}'
+        text = f"EXECUTE {in_quotes(one.name)}{with_calls}"
         return Calling(one.name.encode(), with_calls.encode(), one.count, text.encode())
 
 

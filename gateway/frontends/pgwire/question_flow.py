@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from gateway.binding.text.classify import Kind, Statement, cursor_of, needs_transaction
+from gateway.columnar.texts import array_text
 from gateway.errors import Refusal
 from gateway.frontends.pgwire import messages
 from gateway.frontends.pgwire.classify import Asking, ByName, Plain, Script
@@ -283,7 +284,7 @@ def ready_to_run(talk: Talk, ask: Ask, outcome: Handed | Estimate) -> Filled | N
     """The statement for the twin; None means the client's text."""
     statement = ask.asking.statement
     if isinstance(outcome, Estimate):
-        return Filled(_PLAN, (_array(plan_lines(outcome)),))
+        return Filled(_PLAN, (array_text(plan_lines(outcome)),))
     if ask.settings.get("client_min_messages") not in _ABOVE_NOTICES:
         for line in outcome.notices:
             talk.to_client += notice_message(line)
@@ -363,8 +364,3 @@ def next_message() -> Generator[Ask | None, Given | None, tuple[int, bytes]]:
     if not isinstance(given, tuple):
         raise Malformed("an answer where a message was expected")
     return given
-
-
-def _array(texts: Sequence[str]) -> str:
-    escaped = (one.replace("\\", "\\\\").replace('"', '\\"') for one in texts)
-    return "{" + ",".join(f'"{one}"' for one in escaped) + "}"

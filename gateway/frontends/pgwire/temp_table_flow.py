@@ -9,11 +9,12 @@ privilege is granted for it, and no other session can see that it exists. INVARI
 transaction that created it is rolled back; all tables of a connection together have a size limit.
 """
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Final
 
 from gateway.binding.text.temp_tables import GiveUp, Keep, Kept
+from gateway.columnar.texts import array_bytes
 from gateway.errors import Code, LimitExceeded, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.frontends.pgwire import messages
 from gateway.frontends.pgwire.classify import GivingUp, KeepingOne
@@ -241,7 +242,7 @@ def _stored(talk: Talk, keeping: Keeping, keep: Keep, came: _Came, end: bytes) -
     )
     one = Kept(keeping.next_number(), columns, came.size)
     for place, setting in enumerate(one.settings()):
-        literal = _array(row[place] for row in came.rows).replace(b"'", b"''")
+        literal = array_bytes(row[place] for row in came.rows).replace(b"'", b"''")
         talk.to_twin += asked_once(
             Parse(OWN, b"SET %s = '%s'" % (setting.encode(), literal)), _BIND
         )
@@ -282,17 +283,6 @@ def _error(talk: Talk, sqlstate: str, line: str, end: bytes) -> Work:
 
 def _complete(tag: str) -> bytes:
     return framed(messages.COMMAND_COMPLETE, tag.encode() + b"\0")
-
-
-def _array(texts: Iterable[bytes | None]) -> bytes:
-    """The texts as PostgreSQL writes an array."""
-    return b"{" + b",".join(map(_element, texts)) + b"}"
-
-
-def _element(text: bytes | None) -> bytes:
-    if text is None:
-        return b"NULL"
-    return b'"' + text.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + b'"'
 
 
 def _ended(talk: Talk, end: bytes) -> Generator[Ask | None, Given | None, None]:

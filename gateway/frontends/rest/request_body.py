@@ -5,7 +5,6 @@ A body has a price or a wanted accuracy.
 INVARIANT: a price is read as the decimal that was written, and is more than zero.
 """
 
-import hashlib
 import json
 from dataclasses import astuple
 from typing import Annotated, Any, Final
@@ -13,6 +12,7 @@ from typing import Annotated, Any, Final
 from fastapi import Request as HttpRequest
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
+from gateway.digest import digest
 from gateway.frontends.rest.json_reader import Json, Number, malformed, shown
 from gateway.requests.request import Accuracy, Request
 from gateway.units import Epsilon, UnitError
@@ -195,7 +195,7 @@ def digest_of(body: QueryBody) -> str:
         "params": body.params or [],
         "fresh": body.fresh,
     }
-    return hashlib.sha256(json.dumps(meant, sort_keys=True).encode()).hexdigest()
+    return digest(json.dumps(meant, sort_keys=True))
 
 
 def _first_problem(error: ValidationError) -> str:
