@@ -22,7 +22,7 @@ help:
 	@echo "make test      run the tests"
 	@echo "make test-unit run the tests that start neither a server nor a process"
 	@echo "make e2e       run real clients against the gateway: psql, drivers, data frames, BI tools"
-	@echo "make check     lint, types, import contracts"
+	@echo "make check     lint, types, import contracts, layout and names"
 	@echo "make bench     measure: the ledger, binding, the twin, the noise, answers, formats, the wire"
 	@echo "make fuzz      throw broken SQL at the way in, for a minute"
 	@echo "make privacy   try to tell neighbouring databases apart and to reconstruct one, for some minutes"
@@ -53,6 +53,7 @@ check: $(VENV)/test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/pytest tests/test_layout.py
 
 format: $(VENV)/test
 	$(BIN)/ruff check --fix-only .

@@ -16,10 +16,10 @@ from samples import Samples, draws
 
 pytest_plugins = (
     "fix_state",  # first: others import from it, and pytest rewrites only what is not imported yet
+    "fix_ledger",  # as above
     "fix_postgres_server",
     "fix_gateway",
     "fix_auth",
-    "fix_ledger",
     "fix_journal",
     "fix_sample",
     "fix_twin",
@@ -74,6 +74,13 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    with unit_guard.watching(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    # not while it is torn down: that ends fixtures of others, too
     with unit_guard.watching(item):
         return (yield)

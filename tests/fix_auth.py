@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.actions import create_key, recording_failures, revoke_key
+from gateway.admin.key_actions import create_key, recording_failures, revoke_key
 from gateway.auth.authenticator import KeyAuthenticator
 from gateway.auth.issue import KeyOrder
 from gateway.auth.login_throttle import FailureLimits, TurningAway

@@ -9,7 +9,8 @@ import pytest
 from fix_state import AUDIT_SECRET, StateServer
 from pydantic import SecretStr
 
-from gateway.app import Ground, open_ground, open_twin_of
+from gateway.admin.instance import Ground, open_ground
+from gateway.app import open_twin_of
 from gateway.config import SettingsApart, prepare_home
 from gateway.events import Emit, silent
 from gateway.twin import Twin

@@ -13,7 +13,7 @@ from gateway.datasets.view import Views
 from gateway.errors import Code, NotPermitted
 from gateway.plan.uses import Use
 from gateway.policy.applicable import Circumstances, applying
-from gateway.policy.decide import Decision, decide_by
+from gateway.policy.decide import Decision, decide
 from gateway.policy.policy import Policy
 from gateway.twin import Twin, VisibleTables
 
@@ -30,8 +30,8 @@ def _decision(case: Case, policy: Policy) -> Decision:
     bound = bind_case(case)
     rules = applying(policy, ALICE, Circumstances("rest", None, 12, 1))
     if isinstance(bound, Passing):
-        return decide_by(rules, policy.dataset, None, (), ())
-    return decide_by(rules, policy.dataset, None, bound.tables, bound.uses)
+        return decide(rules, policy.dataset, None, (), ())
+    return decide(rules, policy.dataset, None, bound.tables, bound.uses)
 
 
 @for_each("case", CASES)

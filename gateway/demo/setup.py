@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from gateway.admin.actions import create_key
-from gateway.app import Ground, open_policies, operator_name
+from gateway.admin.instance import Ground, operator_name
+from gateway.admin.key_actions import create_key
+from gateway.app import open_policies
 from gateway.auth.issue import KeyOrder
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
@@ -117,7 +118,7 @@ def _lock(held: int, places: Places) -> None:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise OperatorError(
-            Code.HOME_UNUSABLE, f"another demo runs in `{places.directory}`", "stop it first"
+            Code.HOME_UNUSABLE, f"another demo is running in `{places.directory}`", "stop it first"
         ) from None
 
 
@@ -125,5 +126,5 @@ def _unusable(places: Places, error: OSError) -> OperatorError:
     return OperatorError(
         Code.HOME_UNUSABLE,
         f"`{places.directory}`: {error.strerror or error}",
-        "run it where you may write",
+        "run the demo in a directory that you may write to",
     )

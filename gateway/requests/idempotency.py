@@ -61,7 +61,7 @@ class Kept:
         self._hold(answer, subject)
         if self._state is None or self._seal is None:
             return
-        written = _short_text(answer)
+        written = answer_text(answer)
         if written is None:
             return
         mac = self._seal.answer(answer.query_id, subject, written)
@@ -96,7 +96,7 @@ class Kept:
 
     def _forged(self, query_id: str) -> BackendUnavailable:
         self._emit(StateForged(f"the answer that is kept of question `{query_id}` was changed"))
-        hint = "the operator's log says what; `gateway audit verify` finds it"
+        hint = "the operator's log has the details; `gateway audit verify` finds the row"
         return BackendUnavailable(Code.EARLIER_FORGED, hint=hint)
 
     def ended(self, query_id: str) -> bool:
@@ -124,13 +124,11 @@ def _reached(state: Engine) -> Iterator[Connection]:
         yield connection
 
 
-def answer_text(answer: Answer) -> str:
-    """An answer as it is kept: what was released, and what it cost."""
-    return "".join(_parts(answer))
+def answer_text(answer: Answer) -> str | None:
+    """What was released and what it cost, as it is kept; None where it is too long.
 
-
-def _short_text(answer: Answer) -> str | None:
-    """The same, or None where it is too long; no more of it is written than it takes to tell."""
+    No more of it is written than it takes to tell.
+    """
     parts, length = [], 0
     for part in _parts(answer):
         parts.append(part)

@@ -22,8 +22,8 @@ from fix_gateway import (
     gateway,
     limits,
 )
+from fix_ledger import declare_ledger
 
-from gateway.admin.actions import declare_ledger
 from gateway.auth.keys import parse_key
 from gateway.budget.account import Currency, Ledger
 from gateway.errors import BudgetExhausted
@@ -277,7 +277,7 @@ def test_data_refreshed_begins_a_new_epoch_of_the_dataset_it_names(typed: Typed)
     """The act is in the trail with who did it, and in the log of that dataset alone."""
     with_books(typed)
     out = typed.done("data", "refreshed", "--dataset", "labs")
-    assert out == "labs: nothing that was measured before is given again\n"
+    assert out == "labs: earlier answers will not be reused\n"
     typed.done("data", "refreshed", "--dataset", "labs")
     events = typed.house.rows("SELECT dataset, ordinal, kind, release FROM asked_events")
     assert sorted(events) == [("labs", 1, "refreshed", None), ("labs", 2, "refreshed", None)]
@@ -294,11 +294,11 @@ def test_data_refreshed_means_the_only_dataset_when_none_is_named(typed: Typed) 
     assert "GW815" in typed.run("data", "refreshed").err
     with typed.house.open() as clerk:
         ledger = Ledger(CLINIC, "postgresql://source", "patient", Currency.PURE)
-        declare_ledger(clerk.journal, clerk.trail, ledger, limits("1"), actor="dave", now=clerk.now)
+        declare_ledger(clerk.journal, clerk.trail, ledger, limits("1"), clerk.now)
     assert typed.done("data", "refreshed").startswith("clinic: ")
     with typed.house.open() as clerk:
         ledger = Ledger("dataset:labs", "postgresql://labs", "patient", Currency.PURE)
-        declare_ledger(clerk.journal, clerk.trail, ledger, limits("1"), actor="dave", now=clerk.now)
+        declare_ledger(clerk.journal, clerk.trail, ledger, limits("1"), clerk.now)
     done = typed.run("data", "refreshed")
     assert (done.code, done.out) == (2, "")
     assert "--dataset, one of clinic, labs" in done.err

@@ -14,7 +14,7 @@ from fix_gateway import House, Serving, environment
 from fix_postgres_server import gone
 from sqlalchemy import URL
 
-from gateway.app import open_ground
+from gateway.admin.instance import open_ground
 from gateway.trail.record import Kind
 from gateway.trail.search import Wanted, latest
 

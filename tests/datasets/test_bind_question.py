@@ -17,7 +17,7 @@ from gateway.plan.print import explain
 from gateway.plan.relations import Filter, Scan
 from gateway.plan.uses import Operation, Use
 from gateway.policy.applicable import Circumstances, applying
-from gateway.policy.decide import decide_by
+from gateway.policy.decide import decide
 from gateway.policy.policy import Policy
 from gateway.policy.row_filters import with_rows
 from gateway.policy.subjects import Subject
@@ -62,7 +62,7 @@ def test_row_rule_stands_above_every_scan_wherever_it_is(case: Case) -> None:
     if not isinstance(bound, Cut):
         return
     rules = applying(NORTH, ALICE, Circumstances("rest", None, 12, 1))
-    decision = decide_by(rules, NORTH.dataset, None, bound.tables, bound.uses)
+    decision = decide(rules, NORTH.dataset, None, bound.tables, bound.uses)
     for release in bound.releases:
         plan = with_rows(release.plan, NORTH.dataset, decision.terms.rows)
         guarded = {id(node.child) for node in nodes(plan) if isinstance(node, Filter)}

@@ -7,16 +7,18 @@ import duckdb
 import pytest
 from docs.checks import ROOT
 from endtoend.clinic_gateway import AskedGateway, a_gateway
+from fix_policy import loaded_policies
 from fix_servers import SharedServers
 
 from gateway.admin.open_accounts import ledger_of, limits_of
 from gateway.budget.account import Currency
 from gateway.budget.group_privacy import for_several
 from gateway.errors import Code, Refusal
-from gateway.policy.files.load import load_policies
 from gateway.requests.request import Answer
 from gateway.sample.clinic import Clinic
 from gateway.sample.duckdb_loader import load_into_duckdb
+
+pytestmark = pytest.mark.gateway
 
 POLICY = (ROOT / "docs" / "examples" / "households.yaml").read_text()
 _PEOPLE, _SIZE = 2_000, 3
@@ -73,7 +75,7 @@ def test_rows_of_a_household_meet_on_the_household(gateway: AskedGateway) -> Non
 
 def test_several_households_have_the_epsilon_that_the_example_says(gateway: AskedGateway) -> None:
     """The comment in the file is what is computed for the file's budget."""
-    loaded = load_policies(gateway.home / "policies", {"HOUSEHOLDS_URL": "duckdb:////x.duckdb"})
+    loaded = loaded_policies(gateway.home / "policies", {"HOUSEHOLDS_URL": "duckdb:////x.duckdb"})
     policy = loaded.policies["households"]
     assert ledger_of(policy).currency is Currency.PURE
     found = for_several(limits_of(policy.privacy.budget), Currency.PURE, None)

@@ -7,9 +7,10 @@ from fractions import Fraction
 from math import floor
 from pathlib import Path
 
+from charges import charge_question
+from fix_ledger import declare_account, declare_ledger
 from sqlalchemy import Engine
 
-from gateway.admin.actions import declare_account, declare_ledger
 from gateway.admin.open_accounts import limits_of
 from gateway.budget.account import Account, Currency, Ledger, Limits, cost_on_path
 from gateway.budget.charge import ChargeRequest, Measurement
@@ -18,7 +19,6 @@ from gateway.budget.report import standings
 from gateway.errors import Refusal
 from gateway.policy.account_limits import entitlement
 from gateway.policy.files.load import read_policies
-from gateway.stages.charge import charge_question
 from gateway.state.journal import Journal
 from gateway.trail.append import Trail
 from gateway.trail.record import Asked
@@ -58,10 +58,10 @@ class Clinic:
 
     def open_accounts(self) -> None:
         ledger = Ledger("dataset:clinic", "the clinic", "patient", self.currency)
-        declare_ledger(self.journal, self.trail, ledger, LIMITS, actor="dave", now=MAY)
+        declare_ledger(self.journal, self.trail, ledger, LIMITS, MAY)
         for name in ("alice", "bob"):
             account = Account(f"analyst:{name}@clinic", ledger.name, ledger.name, ANALYST_LIMITS)
-            declare_account(self.journal, self.trail, account, actor="dave", now=MAY)
+            declare_account(self.journal, self.trail, account, MAY)
 
     def ask(self, who: str, price: str, now: datetime) -> None:
         self.asked += 1

@@ -17,7 +17,7 @@ from sqlalchemy import URL
 from gateway.budget.charge import Receipt
 from gateway.errors import Refusal
 from gateway.postgres_server import Lease
-from gateway.stages.charge import charge_question
+from gateway.stages.charge import charge_query
 from gateway.trail.record import Kind
 from gateway.trail.search import Wanted, latest
 
@@ -84,12 +84,12 @@ class Changing:
         """`act` happens after each charge within the block, before the source is asked."""
 
         def charged(*given: Any, **named: Any) -> Receipt:  # noqa: ANN401 - whatever the stage takes
-            receipt = charge_question(*given, **named)
+            receipt = charge_query(*given, **named)
             act()
             return receipt
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("gateway.stages.quote.charge_question", charged)
+            patch.setattr("gateway.stages.charge.charge_query", charged)
             yield
 
     def lent(self) -> int:

@@ -18,7 +18,8 @@ from fix_servers import SharedServers, ground_and_twin
 from psycopg import sql
 from sqlalchemy import URL
 
-from gateway.app import Ground, open_asking, open_policies
+from gateway.admin.instance import Ground
+from gateway.app import open_asking, open_policies
 from gateway.errors import Refusal
 from gateway.events import Crashed, Event
 from gateway.policy.subjects import Subject

@@ -18,9 +18,9 @@ from fix_gateway import Client
 from fix_servers import SharedServers, ground_and_twin
 from sqlalchemy import URL
 
-from gateway.admin.actions import create_key
+from gateway.admin.instance import Ground
+from gateway.admin.key_actions import create_key
 from gateway.app import (
-    Ground,
     open_asking,
     open_policies,
     question_door,

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import pytest
 from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
 from endtoend.clinic_policy import policy
+from fix_policy import loaded_policies
 from fix_servers import SharedServers
 
 from gateway.admin.explain_cost import foretold
 from gateway.datasets.bind_question import Question, understand
 from gateway.datasets.view import Views
-from gateway.policy.files.load import LoadedPolicies, load_policies
+from gateway.policy.files.load import LoadedPolicies
 from gateway.requests.request import Request
 from gateway.trail.append import utc_now
 
@@ -41,7 +42,7 @@ def both(tmp_path_factory: pytest.TempPathFactory, servers: SharedServers) -> It
         name.upper(): shown(clinic_in_duckdb(folder / f"{name}.duckdb")) for name in policies
     }
     with a_gateway(policies, environment, servers) as gateway:
-        yield Both(gateway, load_policies(gateway.home / "policies", environment))
+        yield Both(gateway, loaded_policies(gateway.home / "policies", environment))
 
 
 @pytest.mark.parametrize("dataset", _DATASETS)
@@ -68,7 +69,7 @@ def test_price_and_margins_are_those_of_a_running_gateway(
     """Nothing was spent or granted, so the ledger knows no more than the policies."""
     alice, rules = both.loaded.subjects["alice"], both.loaded.policies[dataset]
     question = Question(sql, alice, "rest", utc_now())
-    understood = understand(question, Views(rules), both.gateway.asking.house.twin.borrowed)
+    understood = understand(question, Views(rules), both.gateway.asking.services.twin.borrowed)
     found = foretold(question, understood, rules, both.loaded)
     said = both.gateway.asking.estimate(alice, Request(sql, dataset=dataset))
     assert (found.price, found.delta) == (said.price, said.delta)
@@ -83,7 +84,7 @@ def test_noise_is_that_of_the_answer(both: Both, dataset: str) -> None:
     sql = "SELECT region, COUNT(*) AS n FROM patients GROUP BY region"
     alice, rules = both.loaded.subjects["alice"], both.loaded.policies[dataset]
     question = Question(sql, alice, "rest", utc_now())
-    understood = understand(question, Views(rules), both.gateway.asking.house.twin.borrowed)
+    understood = understand(question, Views(rules), both.gateway.asking.services.twin.borrowed)
     found = foretold(question, understood, rules, both.loaded)
     answer = both.gateway.answer(sql, dataset)
     assert found.columns == answer.columns

@@ -49,11 +49,11 @@ def _charges(gateway: AskedGateway) -> int:
 def _elsewhere(gateway: AskedGateway, entropy: Entropy = SYSTEM_ENTROPY) -> Asking:
     """Another process on the same state, or this one after a restart: it remembers nothing."""
     house = replace(
-        gateway.asking.house,
+        gateway.asking.services,
         kept=Kept(gateway.ground.engine, gateway.ground.trail.seal),
         entropy=entropy,
     )
-    return replace(gateway.asking, house=house)
+    return replace(gateway.asking, services=house)
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,9 @@ def test_key_is_refused_when_the_gateway_died_between_charge_and_answer(
         return False
 
     asking = _elsewhere(gateway, Doing(_killed))
-    house = replace(asking.house, pace=Pace(wait=wait), now=lambda: late[0])
+    house = replace(asking.services, pace=Pace(wait=wait), now=lambda: late[0])
     with pytest.raises(Refusal) as caught:
-        _ask(gateway, replace(asking, house=house), "died")
+        _ask(gateway, replace(asking, services=house), "died")
     assert caught.value.code is Code.IDEMPOTENCY_MISMATCH
     assert (
         len(waits) == 2
@@ -159,8 +159,8 @@ def test_second_question_waits_for_the_first_answer_when_both_come_at_once(
     try:
         assert drawing.wait(60)
         asking = _elsewhere(gateway, Doing(_killed))
-        house = replace(asking.house, pace=Pace(wait=wait))
-        again = _ask(gateway, replace(asking, house=house), "twice")
+        house = replace(asking.services, pace=Pace(wait=wait))
+        again = _ask(gateway, replace(asking, services=house), "twice")
     finally:
         waiting.set()
         first.join()

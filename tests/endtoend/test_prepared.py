@@ -127,8 +127,8 @@ def test_connections_are_given_back_however_questions_end(
     assert clinic.lent() == 0
     for stage in (
         "gateway.stages.execute.add_noise",
-        "gateway.stages.quote._contents",
-        "gateway.stages.quote._paid",
+        "gateway.stages.charge._load_contents",
+        "gateway.stages.charge._cost",
     ):
         with monkeypatch.context() as patch:
             patch.setattr(stage, _broken)

@@ -232,9 +232,9 @@ class Waited:
 
 
 def _waiting(gateway: AskedGateway, waited: Waited) -> AskedGateway:
-    house = gateway.asking.house
+    house = gateway.asking.services
     pace = Pace(lambda: waited.now, waited.wait)
-    return replace(gateway, asking=replace(gateway.asking, house=replace(house, pace=pace)))
+    return replace(gateway, asking=replace(gateway.asking, services=replace(house, pace=pace)))
 
 
 _COUNT = "SELECT COUNT(*) FROM patients"

@@ -134,7 +134,7 @@ def test_three_real_timeouts_suspend_and_their_charges_stay(
         before = clinic.charges()
         clinic.run(f"{slow}; ALTER TABLE patients ENABLE ROW LEVEL SECURITY")
         asking, alice = clinic.gateway.asking, clinic.gateway.subjects["alice"]
-        hurried = replace(asking, house=replace(asking.house, limit_s=1.0))
+        hurried = replace(asking, services=replace(asking.services, limit_s=1.0))
         told: list[Code] = []
         for year in (1951, 1952, 1953, 1954):
             text = f"SELECT COUNT(*) FROM patients WHERE birth_year > {year}"

@@ -11,21 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import draws
 
-from gateway.catalog.tables import ColumnRef
+from gateway.catalog.tables import ColumnRef, Dataset
 from gateway.errors import Code, NotPermitted
-from gateway.policy.applicable import Circumstances, purpose_of
+from gateway.policy.applicable import Circumstances, applying, purpose_of
 from gateway.policy.decide import (
     ColumnUse,
     Decision,
     TableUse,
     Use,
-    decide,
     permitted,
     permitted_tables,
-    visible_dataset,
+    visible_by,
 )
+from gateway.policy.decide import decide as decide_with
 from gateway.policy.policy import Effect, Operation, Policy, Rule
 from gateway.policy.row_rules import BoundRows, BoundTest
+from gateway.policy.subjects import Subject
 from gateway.units import Epsilon
 
 SUBJECTS = people(
@@ -52,6 +53,23 @@ REGION = use("patients.region", Operation.GROUP_BY)
 INCOME = use("patients.income", Operation.AGGREGATE)
 
 
+def decide(
+    policy: Policy,
+    subject: Subject,
+    circumstances: Circumstances,
+    tables: Iterable[str],
+    uses: Iterable[ColumnUse],
+) -> Decision:
+    """As the gateway decides: the purpose first, then the rules that apply."""
+    purpose = purpose_of(subject, circumstances.purpose)
+    rules = applying(policy, subject, circumstances)
+    return decide_with(rules, policy.dataset, purpose, tables, uses)
+
+
+def visible(policy: Policy, subject: Subject) -> Dataset:
+    return visible_by(applying(policy, subject, NOON), policy.dataset)
+
+
 def code(
     policy: Policy, tables: Iterable[str] = (), uses: Iterable[ColumnUse] = (), **more: object
 ) -> Code | tuple[str, ...]:
@@ -74,7 +92,7 @@ def test_nothing_is_permitted_without_rules() -> None:
             assert code(policy, uses=[one], subject=subject) is Code.DATASET_NOT_PERMITTED
         assert code(policy, subject=subject) is Code.DATASET_NOT_PERMITTED
         assert permitted(policy, subject, NOON) == {}
-        assert visible_dataset(policy, subject, NOON).tables == ()
+        assert visible(policy, subject).tables == ()
 
 
 def every_column(policy: Policy) -> Iterator[tuple[str, str, Operation]]:
@@ -88,7 +106,7 @@ def test_table_alone_permits_counting_persons_and_no_column() -> None:
     policy = with_rules(READS)
     assert code(policy, ["patients", "visits"]) == ("reads",)
     assert code(policy, ["patients"], [REGION]) is Code.COLUMN_UNKNOWN
-    seen = visible_dataset(policy, ALICE, NOON)
+    seen = visible(policy, ALICE)
     assert [[column.name for column in table.columns] for table in seen.tables] == [
         ["patient_id"],
         ["patient_id"],
@@ -103,7 +121,7 @@ def test_column_is_permitted_for_the_operations_that_are_named() -> None:
     with pytest.raises(NotPermitted) as refused:
         decide(policy, ALICE, NOON, ["patients"], [use("patients.region", Operation.FILTER)])
     assert refused.value.code is Code.OPERATION_NOT_PERMITTED
-    assert refused.value.detail == "`patients.region` may not be filtered on"
+    assert refused.value.detail == "column `patients.region` may not be filtered on"
     assert refused.value.hint == "it may be aggregated or grouped by"
 
 

@@ -24,7 +24,7 @@ from gateway.catalog.values import Value
 from gateway.errors import Refusal
 from gateway.noise.entropy import Entropy
 from gateway.requests.request import Answer
-from gateway.stages.execute import Executed
+from gateway.stages.execute import Released
 from gateway.twin import Twin
 
 FOR_THRESHOLDS = 1e-9  # a little more than a statement takes for them of the policy's 1e-6
@@ -110,7 +110,7 @@ def _asked(ready: Prepared, stream: Entropy, *, finishing: bool) -> dict[Feature
         return {**numbers, ("refused", refusal.code, refusal.detail): 1.0}
 
 
-def of_releases(done: Executed) -> dict[Feature, float]:
+def of_releases(done: Released) -> dict[Feature, float]:
     """Every released integer and choice by its release, group and place; a group without any is there or not."""
     found: dict[Feature, float] = {}
     for name, release in done.noisy.items():

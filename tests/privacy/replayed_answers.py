@@ -22,7 +22,8 @@ from privacy.streams_asked import WHO, Asked
 from pydantic import SecretStr
 from sqlalchemy import URL
 
-from gateway.app import open_asking, open_ground, open_policies
+from gateway.admin.instance import open_ground
+from gateway.app import open_asking, open_policies
 from gateway.errors import Refusal
 from gateway.exact import ExactHistogram, ExactTable
 from gateway.noise.add_noise import NoisyTable, add_noise, with_choices
@@ -169,8 +170,8 @@ def _asked(asking: Asking, subjects: Mapping[str, Subject], stream: Sequence[Ask
     simulated = Stream("simulated intervals")
     for one in stream:
         now += timedelta(minutes=one.minutes)
-        house = replace(asking.house, now=partial(_at, now), entropy=simulated)
-        here = replace(asking, house=house)
+        house = replace(asking.services, now=partial(_at, now), entropy=simulated)
+        here = replace(asking, services=house)
         price = None if one.epsilon is None else Epsilon.parse(one.epsilon)
         request = Request(one.sql, dataset=one.dataset, epsilon=price, fresh=one.fresh)
         try:

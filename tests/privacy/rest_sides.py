@@ -25,8 +25,9 @@ from property.schemas import a_database
 from pydantic import SecretStr
 from sqlalchemy import URL
 
-from gateway.admin.actions import create_key
-from gateway.app import Ground, open_ground, open_policies, open_questions, rest_doors
+from gateway.admin.instance import Ground, open_ground
+from gateway.admin.key_actions import create_key
+from gateway.app import open_policies, open_questions, rest_doors
 from gateway.auth.issue import KeyOrder
 from gateway.config import Settings
 from gateway.events import Event

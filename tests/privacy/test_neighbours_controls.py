@@ -194,8 +194,8 @@ def test_rank_over_ties_is_noticed_where_row_number_should_be(
 ) -> None:
     """Keys that tie have one rank: a unit is then in as many groups as it likes."""
     monkeypatch.setattr(_Rendering, "_order", lambda _self, keys: [keys[0].is_(None)])
-    for module in ("release", "capped"):
-        monkeypatch.setattr(f"gateway.engines.{module}.func", _Ranking())
+    for module in ("release", "group_limits"):
+        monkeypatch.setattr(f"gateway.engines.sql.{module}.func", _Ranking())
     assert all(_problems(worlds, GROUPS))
 
 

@@ -14,7 +14,6 @@ from binding.clinic import CLINIC
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Stage
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
-from gateway.bounding.map_scalars import in_node
 from gateway.catalog.tables import Dataset
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
@@ -23,7 +22,7 @@ from gateway.engines.staged_rows import StagedRows
 from gateway.errors import Refusal
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import nodes
-from gateway.plan.scalars import Scalar, StagedValue, walk
+from gateway.plan.scalars import StagedValue, walk
 from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.analyze import analyse
 
@@ -57,15 +56,13 @@ class Asked:
 
     def _single(self) -> set[str]:
         """The stages of which one value is wanted."""
-        found: set[str] = set()
-
-        def note(scalar: Scalar) -> Scalar:
-            found.update(one.constant for one in walk(scalar) if isinstance(one, StagedValue))
-            return scalar
-
-        for node in nodes(self.plan):
-            in_node(node, note)
-        return found
+        return {
+            one.constant
+            for node in nodes(self.plan)
+            for scalar in node.scalars
+            for one in walk(scalar)
+            if isinstance(one, StagedValue)
+        }
 
 
 @cache

@@ -12,7 +12,6 @@ from property.moves import Groups, excesses, groups_of, moves
 from property.stores import SourceRaised, Store
 
 from gateway.bounding.bounded_release import BoundedRelease
-from gateway.bounding.map_scalars import in_node
 from gateway.catalog.types import Family
 from gateway.engines.staged_rows import StagedRows
 from gateway.errors import UnsupportedSql
@@ -191,15 +190,7 @@ def is_comparable(release: BoundedRelease) -> bool:
 
 def _parts(rows: Node) -> list[Scalar]:
     """Every expression of a relation."""
-    found: list[Scalar] = []
-
-    def note(scalar: Scalar) -> Scalar:
-        found.append(scalar)
-        return scalar
-
-    for node in nodes(rows):
-        in_node(node, note)
-    return found
+    return [scalar for node in nodes(rows) for scalar in node.scalars]
 
 
 def _lattices(quantity: Quantity) -> list[tuple[Scalar, Lattice]]:

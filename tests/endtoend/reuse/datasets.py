@@ -16,7 +16,8 @@ from endtoend.reuse.clinics import AUDIT, SUBJECTS, Said, policy
 from fix_servers import SharedServers, ground_and_twin
 from sqlalchemy import URL
 
-from gateway.app import Ground, open_asking, open_policies
+from gateway.admin.instance import Ground
+from gateway.app import open_asking, open_policies
 from gateway.budget.report import Standing
 from gateway.errors import Refusal
 from gateway.events import Crashed, Event
@@ -72,8 +73,8 @@ class Place:
 
     @property
     def asking(self) -> Asking:
-        house = replace(self.opened.asking.house, now=lambda: self.clock)
-        return replace(self.opened.asking, house=house)
+        house = replace(self.opened.asking.services, now=lambda: self.clock)
+        return replace(self.opened.asking, services=house)
 
     def subject(self, name: str) -> Subject:
         return self.opened.policies.value.subjects[name]

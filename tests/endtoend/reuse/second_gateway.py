@@ -10,7 +10,8 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
-from gateway.app import open_asking, open_ground, open_policies, open_twin_of
+from gateway.admin.instance import open_ground
+from gateway.app import open_asking, open_policies, open_twin_of
 from gateway.config import SettingsApart
 from gateway.requests.request import Request
 

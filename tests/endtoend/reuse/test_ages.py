@@ -14,7 +14,7 @@ from psycopg import sql
 from gateway.budget.charge import Receipt
 from gateway.errors import Refusal
 from gateway.requests.request import Reused
-from gateway.stages.charge import charge_question
+from gateway.stages.charge import charge_query
 
 _PRICE = Fraction(PRICE)
 _SUM = "SELECT SUM(income) FROM patients"
@@ -111,12 +111,12 @@ def test_answer_that_was_lost_is_bought_anew(few: Opened, monkeypatch: pytest.Mo
     place = few.place(POSTGRESQL)
 
     def charged(*given: Any, **named: Any) -> Receipt:  # noqa: ANN401 - whatever the stage takes
-        receipt = charge_question(*given, **named)
+        receipt = charge_query(*given, **named)
         _rename(few, place, "patients", "gone")
         return receipt
 
     with monkeypatch.context() as patch:
-        patch.setattr("gateway.stages.quote.charge_question", charged)
+        patch.setattr("gateway.stages.charge.charge_query", charged)
         with pytest.raises(Refusal):
             place.ask(_SUM)
     _rename(few, place, "gone", "patients")

@@ -79,7 +79,7 @@ def test_question_is_paid_once_when_it_comes_again_while_it_is_worked_on(place: 
     """The first is charged and has no noise yet: the second waits for it, or finds it, and pays nothing."""
     held = Held()
     asking = place.asking
-    slow = replace(asking, house=replace(asking.house, entropy=held))
+    slow = replace(asking, services=replace(asking.services, entropy=held))
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(
             slow.answer, place.subject("alice"), place.request(_SUM), threading.Event()

@@ -230,7 +230,7 @@ def test_nobody_waits_for_what_somebody_else_buys_at_this_moment(crowd: Opened) 
     """Waiting would tell that it is asked: it is measured twice instead."""
     place = crowd.place(QUIET)
     held = Held()
-    slow = replace(place.asking, house=replace(place.asking.house, entropy=held))
+    slow = replace(place.asking, services=replace(place.asking.services, entropy=held))
     with ThreadPoolExecutor(1) as pool:
         theirs = pool.submit(
             slow.answer, place.subject("dave"), place.request(_SUM), threading.Event()
@@ -258,7 +258,7 @@ def test_question_has_to_fit_as_if_nothing_had_been_there(crowd: Opened) -> None
         refused.append((caught.value.code, caught.value.detail, caught.value.hint))
     assert refused[0] == refused[1]
     # needs and what is left stay exact
-    assert "epsilon 0.0005 left for ever, the question takes 0.001" in str(refused[0][1])
+    assert "epsilon 0.0005 left for its lifetime, the query needs 0.001" in str(refused[0][1])
 
 
 def _gave(place: Place, account: str) -> Fraction:

@@ -18,7 +18,7 @@ import psycopg
 from endtoend.reuse.datasets import Opened, Place
 from fix_gateway import Client
 
-from gateway.admin.actions import create_key
+from gateway.admin.key_actions import create_key
 from gateway.app import question_door, rest_doors, serving_wire
 from gateway.auth.issue import KeyOrder
 from gateway.frontends.rest.app import create_app
@@ -138,12 +138,12 @@ def world(opened: Opened, kind: str) -> Iterator[World]:
     place, chance, ground = opened.place(kind), Chance(), opened.ground
     place.clock = NOON
     house = replace(
-        opened.asking.house,
+        opened.asking.services,
         now=lambda: place.clock,
         trail=Trail(ground.key, lambda: place.clock),
         entropy=chance,
     )
-    asking = replace(opened.asking, house=house)
+    asking = replace(opened.asking, services=house)
     order = KeyOrder("alice", "os:op", datetime.now(UTC))
     create_key(ground.journal, ground.trail, order, lambda _: True)
     doors = rest_doors(ground, Metrics(), policies=opened.policies, questions=question_door(asking))

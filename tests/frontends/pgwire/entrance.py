@@ -7,7 +7,7 @@ from fix_auth import Door
 from fix_state import AUDIT_SECRET
 from sqlalchemy import Engine
 
-from gateway.admin.actions import recording_failures
+from gateway.admin.key_actions import recording_failures
 from gateway.auth.login_throttle import FailureLimits, TurningAway
 from gateway.auth.scram_login import Logins, logins_on
 from gateway.auth.verifiers import mock_secret

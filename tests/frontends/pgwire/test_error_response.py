@@ -51,7 +51,7 @@ def test_every_code_has_its_fields(code: Code, severity: Severity) -> None:
 def test_refusal_without_detail_still_tells_its_code() -> None:
     """DETAIL is never without the code, and a hint that is not there is no field."""
     fields = error_of(error_message(NotPermitted(Code.PURPOSE_NOT_PERMITTED)))
-    assert fields["D"] == "GW204: the purpose is not one of yours"
+    assert fields["D"] == "GW204: you may not query for this purpose"
     assert set(fields) == {"S", "V", "C", "M", "D"}
 
 
@@ -63,7 +63,7 @@ def test_word_of_the_twin_is_told_in_its_own_words() -> None:
         "V": "ERROR",
         "C": "42P01",
         "M": 'relation "x" does not exist',
-        "D": "GW603: the statement names what you may not use",
+        "D": "GW603: the statement uses an object that you may not use",
         "H": "look again",
         "P": "15",
     }

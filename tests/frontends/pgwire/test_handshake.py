@@ -270,7 +270,7 @@ def test_failures_of_all_doors_count_together(door: Door) -> None:
         codes.append(error_of(come(logins, "alice", "guess")[1])["D"][:5])
     assert codes == ["GW702"] * 4 + ["GW703"] * 2
     last = error_of(come(logins, "alice", "guess")[1])
-    assert (last["C"], last["M"]) == ("53300", "too many failed log-ins from here")
+    assert (last["C"], last["M"]) == ("53300", "too many failed log-ins")
     assert isinstance(come(logins, "alice", good)[0].outcome, Entered)
     assert [one["about"]["front_end"] for one in door.recorded("login_refused")] == [
         *("rest", "pgwire") * 2,

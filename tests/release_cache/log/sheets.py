@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import partial
 
+from charges import charge_question, record_fate
 from fix_ledger import ALICE, BOB, CLINIC, NOON, Bank, asked, question
 
 from gateway.admin.actions import refresh_data
@@ -21,7 +22,7 @@ from gateway.release_cache.entry import Content, KeptSlot, Sheet
 from gateway.release_cache.event_log import append, append_always, keep_content
 from gateway.release_cache.events import Answered, Bought, Event, Lost, Told
 from gateway.release_cache.serialization import content_text
-from gateway.stages.charge import Moved, charge_question, record_fate
+from gateway.stages.quote import Moved
 from gateway.state.draft import Draft
 from gateway.trail.record import Kind as Fate
 from gateway.trail.record import QuestionRecord

@@ -8,7 +8,7 @@ in a database (division by zero, roots of negatives, overflow) is NULL and needs
 from fractions import Fraction
 from math import ceil, exp, floor, isqrt, log, log10, trunc
 
-from gateway.ranges.range import NOTHING, OPEN, Bounds, Range, bounds, common_step
+from gateway.functions.range import NOTHING, OPEN, Bounds, Range, bounds, common_step
 
 _HALF = Fraction(1, 2)
 _SLACK = Fraction(1, 10**9)

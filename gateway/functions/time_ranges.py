@@ -6,7 +6,7 @@ from math import ceil, floor
 from types import MappingProxyType
 from typing import Final
 
-from gateway.ranges.calendar import (
+from gateway.functions.calendar import (
     DAY,
     Civil,
     civil,
@@ -16,7 +16,7 @@ from gateway.ranges.calendar import (
     months_later,
     truncated,
 )
-from gateway.ranges.range import OPEN, Bounds, Range, bounds, common_divisor
+from gateway.functions.range import OPEN, Bounds, Range, bounds, common_divisor
 
 NOW: Final = bounds(days_from(Civil(1970, 1, 1)), days_from(Civil(2999, 12, 31)), 1)
 """When a question can be asked, in days."""
