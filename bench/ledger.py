@@ -23,13 +23,17 @@ from pathlib import Path
 
 import psycopg
 
-from gateway.admin.actions import declare_account, declare_ledger
-from gateway.app import Ground, open_ground
+from gateway.admin.actions import record_acts
+from gateway.admin.instance import Ground, open_ground
 from gateway.budget.account import Account, Currency, Ledger, Limits
 from gateway.budget.charge import ChargeRequest, Measurement
+from gateway.budget.limits import open_account, open_ledger
 from gateway.config import SettingsApart
+from gateway.events import silent
 from gateway.postgres_server import discard_home, open_server
-from gateway.stages.charge import charge_question
+from gateway.stages.charge import charge_query
+from gateway.stages.record import QueryRecord
+from gateway.state.draft import Draft
 from gateway.state.logins import embedded_urls
 from gateway.trail.record import Asked
 from gateway.units import Delta, Epsilon
@@ -136,7 +140,11 @@ def charge_once(ground: Ground) -> None:
         Measurement("sum", "laplace", half, Delta.zero()),
     )
     request = ChargeRequest(query_id, "alice", _ACCOUNT, _PRICE, measurements)
-    charge_question(ground.journal, ground.trail, asked, request, datetime.now(UTC))
+    now = datetime.now(UTC)
+    record = QueryRecord(
+        asked, journal=ground.journal, trail=ground.trail, emit=silent, now=lambda: now
+    )
+    charge_query(ground.journal, record, request, now)
 
 
 @contextmanager
@@ -146,11 +154,16 @@ def bench_ground(home: Path) -> Iterator[Ground]:
     with open_ground(SettingsApart(home=home / "home")) as ground:
         journal, trail = ground.journal, ground.trail
         ledger = Ledger("dataset:bench", "bench", "patient", Currency.PURE)
-        declare_ledger(journal, trail, ledger, _LIMITS, actor="bench", now=now)
         parents = {"team:oncology@bench": ledger.name, _ACCOUNT: "team:oncology@bench"}
-        for name, parent in parents.items():
-            account = Account(name, ledger.name, parent, _LIMITS)
-            declare_account(journal, trail, account, actor="bench", now=now)
+
+        def opened(draft: Draft) -> None:
+            acts = open_ledger(draft, ledger, _LIMITS, actor="bench", now=now)
+            for name, parent in parents.items():
+                account = Account(name, ledger.name, parent, _LIMITS)
+                acts += open_account(draft, account, actor="bench", now=now)
+            record_acts(draft, trail, "bench", acts)
+
+        journal.commit(opened)
         yield ground
 
 

@@ -13,7 +13,8 @@ from typing import Final
 
 import duckdb
 
-from gateway.app import open_asking, open_ground, open_policies, open_twin_of
+from gateway.admin.instance import open_ground
+from gateway.app import open_asking, open_policies, open_twin_of
 from gateway.cancellation import Cancel
 from gateway.config import SettingsApart
 from gateway.requests.request import Request

@@ -1,132 +1,48 @@
 """The composition root: settings in, a wired gateway out. The only place that constructs things."""
 
 import os
-import pwd
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from socket import socket
 from threading import Thread
 from time import sleep
 from typing import Any, Final
 
-from sqlalchemy import Engine
-
-from gateway.admin.actions import recording_failures
+from gateway.admin.instance import Ground, operator_name
 from gateway.admin.reload_policies import current_policies, policy_door
 from gateway.admin.subject_list import Roster
-from gateway.auth.anchor_facts import anchored_revocations
 from gateway.auth.authenticator import KeyAuthenticator
-from gateway.auth.login_throttle import TurningAway
 from gateway.auth.lookup import reading_state
 from gateway.auth.scram_login import Logins, logins_on
 from gateway.auth.verifiers import mock_secret
-from gateway.budget.anchor_facts import anchored_facts, require_not_less
 from gateway.budget.report import Standing, standings, standings_of
 from gateway.budget.shared_accounts import as_told
 from gateway.config import Settings, prepare_home
 from gateway.datasets.registry import Served
 from gateway.datasets.system_tables import OwnRows
 from gateway.datasets.wire_session import Rooms
-from gateway.errors import BackendUnavailable, Code, OperatorError, Refusal
-from gateway.events import AnchorBegun, Emit, StateOpened, silent
+from gateway.errors import BackendUnavailable, Code, Refusal
+from gateway.events import Emit, silent
 from gateway.frontends.pgwire.gateway_api import WireDoor
 from gateway.frontends.pgwire.handshake import FRONT_END as WIRE
 from gateway.frontends.pgwire.server import WireServer
 from gateway.frontends.rest.gateway_api import Doors, QuestionDoor, SubjectDoor
 from gateway.frontends.tls import POSTGRESQL, tls_context
-from gateway.frontends.workers import Workers
 from gateway.policy.in_force import Cause, CurrentPolicies
 from gateway.policy.subjects import Subject, load_subjects
 from gateway.query_service import Asking
 from gateway.release_cache.cache import Books
-from gateway.release_cache.event_log import anchored_epochs
 from gateway.requests.idempotency import Kept
-from gateway.stages.services import House
-from gateway.state.anchor import GENESIS, Anchor, Anchored
-from gateway.state.anchor_check import last_position, require_not_behind
-from gateway.state.connections import Lines
-from gateway.state.journal import Journal
-from gateway.state.open import open_state
+from gateway.stages.services import Services
+from gateway.state.anchor_check import require_not_behind
 from gateway.telemetry.metrics import Metrics
-from gateway.trail.append import Trail, utc_now
-from gateway.trail.audit_key import load_audit_key
-from gateway.trail.chain import ChainKey
-from gateway.trail.restorations import anchored_restoration
+from gateway.trail.append import utc_now
 from gateway.trail.search import Wanted, latest
-from gateway.trail.verify import Verdict, fits_head, verify
+from gateway.trail.verify import Verdict
 from gateway.twin import Twin, start_twin
 
 _RECORD_S: Final = 0.5
-
-
-@dataclass(frozen=True)
-class Ground:
-    """What every command stands on: the open state and the trail that is written to it."""
-
-    settings: Settings
-    engine: Engine
-    journal: Journal
-    anchor: Anchor
-    trail: Trail
-    lines: Lines
-    key: ChainKey = field(repr=False)
-    turning_away: TurningAway = field(repr=False)  # one for all doors: failures count together
-    workers: Workers = field(repr=False)  # likewise: a subject's questions count together
-
-    def verify_trail(self) -> Verdict:
-        """Verify in one snapshot that is at least as new as what the anchor says."""
-        anchored = self.anchor.read()
-        with self.engine.connect() as connection:
-            snapshot = connection.execution_options(isolation_level="REPEATABLE READ")
-            return verify(snapshot, self.key, anchored)
-
-    def require_ledger_kept(self) -> None:
-        """Refuse to answer from a ledger that says less than its anchor, whatever its trail says."""
-        anchored = self.anchor.read()
-        if anchored is not None:
-            with self.engine.connect() as connection:
-                require_not_less(connection, anchored.facts)
-
-
-@contextmanager
-def open_ground(settings: Settings, emit: Emit = silent) -> Iterator[Ground]:
-    """Open the state, and refuse it when key, anchor or schema do not fit."""
-    prepare_home(settings)
-    key = load_audit_key(settings)
-    with open_state(settings, key.secret, emit) as state:
-        with state.engine.connect() as connection:
-            if not fits_head(connection, key):
-                raise OperatorError(
-                    Code.AUDIT_KEY_MISMATCH,
-                    "the last trail record was chained with another key",
-                    "start with the audit key of this state: GATEWAY_AUDIT_KEY_FILE",
-                )
-            position = last_position(connection)
-            if state.anchor.read() is None and position != GENESIS:
-                facts = {
-                    **anchored_facts(connection, position.seq),
-                    **anchored_revocations(connection, position.seq),
-                    **anchored_restoration(connection, position.seq),
-                    **anchored_epochs(connection, position.seq),
-                }
-                state.anchor.begin(Anchored(position, facts))
-                emit(AnchorBegun(position.seq))
-        where = "embedded" if settings.state_url is None else "external"
-        emit(StateOpened(where, position.seq))
-        trail = Trail(key)
-        with closing(Workers(settings.workers)) as workers:
-            yield Ground(
-                settings,
-                state.engine,
-                state.journal,
-                state.anchor,
-                trail,
-                state.lines,
-                key,
-                TurningAway(recording_failures(state.journal, trail), emit),
-                workers,
-            )
 
 
 @contextmanager
@@ -192,7 +108,7 @@ def open_asking(
     served = Served(lambda: policies.value, ground.engine, emit)
     own = OwnRows(accounts_of, records, served)
     limit_s = ground.settings.statement_timeout
-    house = House(
+    services = Services(
         ground.journal,
         ground.trail,
         twin,
@@ -202,9 +118,9 @@ def open_asking(
         emit,
         limit_s=limit_s,
         kept=Kept(ground.engine, ground.trail.seal, emit),
-        grid=lambda: policies.value.longest_grid_ms,
+        longest_grid=lambda: policies.value.longest_grid_ms,
     )
-    return Asking(house, own, served, front_end)
+    return Asking(services, own, served, front_end)
 
 
 def giving_up(ground: Ground, asking: Asking) -> Callable[[], None]:
@@ -228,7 +144,7 @@ def read_ahead(asking: Asking, datasets: Iterable[str]) -> Thread:
     def read() -> None:
         for dataset in datasets:
             with suppress(Refusal):  # where the state cannot be reached, whoever asks is told
-                asking.house.books[dataset].refresh()
+                asking.services.books[dataset].refresh()
 
     reading = Thread(target=read, name="reading-ahead", daemon=True)
     reading.start()
@@ -252,22 +168,22 @@ def question_door(asking: Asking) -> QuestionDoor:
         accounts=asking.accounts,
         datasets=asking.datasets,
         queries=asking.queries,
-        require_ready=asking.house.books.require_as_written,
+        require_ready=asking.services.books.require_as_written,
     )
 
 
 def wire_door(asking: Asking, emit: Emit = silent) -> WireDoor:
     """What the PostgreSQL wire may ask: of the same datasets, by the same pipeline."""
     mine = replace(asking, front_end=WIRE)
-    house = mine.house
-    rooms = Rooms(mine.served, house.twin, house.now, WIRE)
+    services = mine.services
+    rooms = Rooms(mine.served, services.twin, services.now, WIRE)
     return WireDoor(
         enter=rooms.enter,
         require_same=rooms.require_same,
         release=mine.release,
         estimate=mine.estimate,
         emit=emit,
-        limit_s=house.limit_s,
+        limit_s=services.limit_s,
     )
 
 
@@ -379,12 +295,3 @@ def _own_accounts(
     with reading_state(), ground.engine.connect() as connection:
         found = standings_of(connection, utc_now(), subject.name)
     return as_told(found, subject, {} if policies is None else policies.value.policies)
-
-
-def operator_name() -> str:
-    """Who works at the command line, for the trail."""
-    uid = os.geteuid()
-    try:
-        return f"os:{pwd.getpwuid(uid).pw_name}"
-    except KeyError:
-        return f"os:{uid}"

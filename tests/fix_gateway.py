@@ -17,22 +17,19 @@ from typing import Any, Self
 
 import httpx
 import pytest
+from charges import charge_question, record_fate
 from fastapi import FastAPI
+from fix_ledger import declare_account, declare_ledger
 from fix_state import AUDIT_SECRET, StateServer, settings_on
 from psycopg import sql
 from pydantic import SecretStr
 from sqlalchemy import Connection, Engine, create_engine, text
 
-from gateway.admin.actions import (
-    create_key,
-    declare_account,
-    declare_ledger,
-    grant,
-    recording_failures,
-    revoke_key,
-)
+from gateway.admin.actions import grant
+from gateway.admin.instance import Ground, open_ground
+from gateway.admin.key_actions import create_key, recording_failures, revoke_key
 from gateway.admin.restore import Restored, restore
-from gateway.app import Ground, open_ground, rest_doors
+from gateway.app import rest_doors
 from gateway.auth.issue import KeyOrder, LoginFailed
 from gateway.auth.keys import ApiKey
 from gateway.budget.account import Account, Currency, Every, Ledger, Limits, Window
@@ -42,7 +39,6 @@ from gateway.config import Settings
 from gateway.errors import BudgetExhausted, Code
 from gateway.events import Event
 from gateway.frontends.rest.app import create_app
-from gateway.stages.charge import charge_question, record_fate
 from gateway.stages.suspension import EVERYWHERE, Stop, count, resume
 from gateway.state.anchor import Anchored
 from gateway.state.backup import write_backup
@@ -81,9 +77,7 @@ class Clerk:
         """Two ledgers, one in each currency, with teams and analysts below them."""
         for name, currency in ((CLINIC, Currency.PURE), (LABS, Currency.ZCDP)):
             ledger = Ledger(name, f"postgresql://source/{name}", "patient", currency)
-            declare_ledger(
-                self.journal, self.trail, ledger, limits("10"), actor="dave", now=self.now
-            )
+            declare_ledger(self.journal, self.trail, ledger, limits("10"), self.now)
         month = Window(Every.MONTH, Epsilon.parse("1.5"))
         for account in (
             Account(TEAM, CLINIC, CLINIC, limits("4")),
@@ -94,7 +88,7 @@ class Clerk:
             self.declare(account)
 
     def declare(self, account: Account) -> None:
-        declare_account(self.journal, self.trail, account, actor="dave", now=self.now)
+        declare_account(self.journal, self.trail, account, self.now)
 
     def ask(
         self,

@@ -15,15 +15,16 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from charges import charge_question
 from fix_state import AUDIT_SECRET
 from sqlalchemy import Engine, text
 
-from gateway.admin.actions import declare_account, declare_ledger, grant
+from gateway.admin.actions import grant, record_acts
 from gateway.budget.account import Account, Currency, Every, Ledger, Limits, Window
 from gateway.budget.charge import ChargeRequest, Idempotency, Measurement, Receipt
+from gateway.budget.limits import open_account, open_ledger
 from gateway.budget.report import Standing, standings
 from gateway.errors import BudgetExhausted, Refusal
-from gateway.stages.charge import charge_question
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
 from gateway.state.open import State
@@ -72,6 +73,26 @@ def question(
     return ChargeRequest(query_id, subject, account, epsilon(price), (measurement,), once)
 
 
+def declare_ledger(
+    journal: Journal, trail: Trail, ledger: Ledger, cap: Limits, now: datetime
+) -> None:
+    """Open a ledger with these limits, as dave."""
+    journal.commit(
+        lambda draft: record_acts(
+            draft, trail, "dave", open_ledger(draft, ledger, cap, actor="dave", now=now)
+        )
+    )
+
+
+def declare_account(journal: Journal, trail: Trail, account: Account, now: datetime) -> None:
+    """Open an account, as dave."""
+    journal.commit(
+        lambda draft: record_acts(
+            draft, trail, "dave", open_account(draft, account, actor="dave", now=now)
+        )
+    )
+
+
 def asked(request: ChargeRequest) -> Asked:
     return Asked(
         request.query_id, request.subject, "clinic", "SELECT count(*)", "rest", "127.0.0.1"
@@ -92,13 +113,13 @@ class Bank:
         self, cap: Limits, currency: Currency = Currency.PURE, name: str = CLINIC
     ) -> None:
         ledger = clinic(currency, name)
-        declare_ledger(self.journal, self.trail, ledger, cap, actor="dave", now=self.now)
+        declare_ledger(self.journal, self.trail, ledger, cap, self.now)
 
     def open_account(
         self, name: str, cap: Limits, parent: str = CLINIC, ledger: str = CLINIC
     ) -> None:
         account = Account(name, ledger, parent, cap)
-        declare_account(self.journal, self.trail, account, actor="dave", now=self.now)
+        declare_account(self.journal, self.trail, account, self.now)
 
     def set_limits(self, name: str, cap: Limits) -> None:
         grant(self.journal, self.trail, name, cap, actor="dave", now=self.now)

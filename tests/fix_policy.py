@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from gateway.errors import Code, OperatorError
-from gateway.policy.files.load import LoadedPolicies
+from gateway.policy.files.load import LoadedPolicies, read_policies
 from gateway.policy.files.parse import in_order, read_policy
 from gateway.policy.policy import Policy
 from gateway.policy.problems import Complaints, PolicyError
@@ -103,3 +103,11 @@ def people(text: str) -> Mapping[str, Subject]:
 def loaded(policy: Policy, subjects: str, digest: str = "00") -> LoadedPolicies:
     """One policy and some subjects, as if they had been loaded."""
     return LoadedPolicies({policy.name: policy}, people(subjects), digest, (FILE,))
+
+
+def loaded_policies(directory: Path, environment: Mapping[str, str]) -> LoadedPolicies:
+    """Everything in the directory, or the first of the problems."""
+    reading = read_policies(directory, environment)
+    if reading.loaded is None:
+        raise reading.problems[0]
+    return reading.loaded

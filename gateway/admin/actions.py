@@ -1,47 +1,15 @@
-"""Acts of administrators on budgets, keys and data, each written with its trail record in one transaction."""
+"""Acts of administrators on budgets and data, each written with its trail record in one transaction."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 
-from gateway.auth import issue
-from gateway.auth.issue import KeyCreated, KeyOrder, KeyRevoked, LoginFailed, RecordFailure
-from gateway.budget.account import Account, Ledger, Limits
-from gateway.budget.limits import (
-    AccountOpened,
-    Act,
-    LedgerOpened,
-    LimitsSet,
-    open_account,
-    open_ledger,
-    set_limits,
-)
+from gateway.budget.account import Limits
+from gateway.budget.limits import AccountOpened, Act, LedgerOpened, LimitsSet, set_limits
 from gateway.release_cache.event_log import refresh
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
 from gateway.trail.append import Trail
 from gateway.trail.record import ActRecord, Kind
-
-
-def declare_ledger(
-    journal: Journal, trail: Trail, ledger: Ledger, limits: Limits, *, actor: str, now: datetime
-) -> None:
-    """Make sure the ledger is open with these limits."""
-    journal.commit(
-        lambda draft: record_acts(
-            draft, trail, actor, open_ledger(draft, ledger, limits, actor=actor, now=now)
-        )
-    )
-
-
-def declare_account(
-    journal: Journal, trail: Trail, account: Account, *, actor: str, now: datetime
-) -> None:
-    """Make sure the account is open with these limits."""
-    journal.commit(
-        lambda draft: record_acts(
-            draft, trail, actor, open_account(draft, account, actor=actor, now=now)
-        )
-    )
 
 
 def grant(
@@ -95,58 +63,3 @@ def refresh_data(journal: Journal, trail: Trail, dataset: str, *, actor: str, no
 
 def record_refresh(draft: Draft, trail: Trail, dataset: str, actor: str) -> None:
     trail.append(draft, ActRecord(Kind.DATA_REFRESHED, actor, dataset=dataset))
-
-
-def create_key(
-    journal: Journal, trail: Trail, order: KeyOrder, known: Callable[[str], bool]
-) -> KeyCreated:
-    """Make a key; `order.key.reveal()` may be shown once, after this returns."""
-
-    def step(draft: Draft) -> KeyCreated:
-        created = issue.create(draft, order, known)
-        expires = created.expires_at.isoformat() if created.expires_at else None
-        about = {
-            "key": created.key_id,
-            "expires_at": expires,
-            "fingerprint": created.fingerprint,
-        }
-        trail.append(
-            draft, ActRecord(Kind.KEY_CREATED, created.actor, about, subject=created.subject)
-        )
-        return created
-
-    return journal.commit(step)
-
-
-def revoke_key(
-    journal: Journal, trail: Trail, key_id: str, *, actor: str, now: datetime
-) -> KeyRevoked:
-    """Make a key invalid for ever."""
-
-    def step(draft: Draft) -> KeyRevoked:
-        revoked = issue.revoke(draft, key_id, actor=actor, at=now)
-        record_revocation(draft, trail, revoked)
-        return revoked
-
-    return journal.commit(step)
-
-
-def record_revocation(draft: Draft, trail: Trail, revoked: KeyRevoked) -> None:
-    about = {"key": revoked.key_id}
-    trail.append(draft, ActRecord(Kind.KEY_REVOKED, revoked.actor, about, subject=revoked.subject))
-
-
-def recording_failures(journal: Journal, trail: Trail) -> RecordFailure:
-    """How a front door writes down whom it turned away."""
-
-    def record(failed: LoginFailed) -> None:
-        about = {
-            "front_end": failed.front_end,
-            "address": failed.address,
-            "claimed": failed.claimed,
-            "code": failed.code,
-        }
-        act = ActRecord(Kind.LOGIN_REFUSED, "nobody", about)
-        journal.commit(lambda draft: trail.append(draft, act))
-
-    return record

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine
 
-from gateway.admin.actions import record_acts, record_refresh, record_revocation
+from gateway.admin.actions import record_acts, record_refresh
+from gateway.admin.key_actions import record_revocation
 from gateway.auth.anchor_facts import anchored_revocations, revocations_of, revoke_again
 from gateway.auth.issue import KeyRevoked
 from gateway.budget.anchor_facts import anchored_facts
@@ -27,7 +28,7 @@ from gateway.budget.restore_gap import charge_gap
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
 from gateway.release_cache.event_log import anchored_epochs, refresh_again
-from gateway.stages.charge import taken
+from gateway.stages.record import withdrawal_lines
 from gateway.state.anchor import Anchor, Anchored, Fact
 from gateway.state.anchor_check import hold_state_alone, is_behind, last_position
 from gateway.state.backup import Backup, open_backup, replace_state
@@ -35,8 +36,8 @@ from gateway.state.connections import engine_for
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
 from gateway.state.logins import StateUrls
-from gateway.state.migrate import require_head
 from gateway.state.open import anchor_usable, open_anchor, reach_state, reachable, upgrade_state
+from gateway.state.schema import require_head
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
 from gateway.trail.record import ActRecord, Kind
@@ -177,7 +178,9 @@ def _fill(draft: Draft, lacking: _Lacking, order: _Order) -> Restored:
         "anchor_head": None if anchored is None else anchored.position.mac,
         "charge": charge,
     }
-    record = ActRecord(Kind.RESTORED, order.actor, about, taken=taken(filled.withdrawals))
+    record = ActRecord(
+        Kind.RESTORED, order.actor, about, taken=withdrawal_lines(filled.withdrawals)
+    )
     trail.append(draft, record)
     seen = None if anchored is None else anchored.position.seq
     charged = tuple(one for one in filled.withdrawals if one.amount or one.delta)

@@ -13,13 +13,13 @@ from gateway.binding import constants
 from gateway.binding.arrays import as_list
 from gateway.binding.calls import call, extract, invoke, numbers_only, text_only
 from gateway.binding.constants import Span
-from gateway.binding.functions import arithmetic
 from gateway.binding.like_pattern import like_pattern
 from gateway.binding.scope import Visible, spelled
 from gateway.binding.text.dialect import check_brackets
 from gateway.binding.text.identifiers import name_of_function
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
+from gateway.functions.signature import operator_type
 from gateway.plan.fields import Tie
 from gateway.plan.scalars import Call, Case, Cast, Literal, Moment, Ref, Scalar, Shift
 from gateway.plan.types import BOOLEAN, DATE, TEXT, TIMESTAMP, common, is_number, plain
@@ -316,7 +316,7 @@ class Scalars:
         if left_span is not None and operator == "+":
             return self._shift(node.expression, left_span)
         left, right = self.pair(node.this, node.expression)
-        kind = arithmetic(operator, left.type, right.type)
+        kind = operator_type(operator, left.type, right.type)
         if kind is None:
             raise SyntaxRefused(
                 Code.TYPE_MISMATCH,

@@ -19,16 +19,17 @@ from sqlglot import exp
 
 from gateway.binding import constants
 from gateway.binding.expressions import Scalars
-from gateway.binding.functions import FUNCTIONS
 from gateway.binding.text.identifiers import name_of_function
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
+from gateway.functions.table import function_of
+from gateway.functions.times import call_date_trunc
 from gateway.plan.grouping import PerUnit
 from gateway.plan.joins import UnionAll
 from gateway.plan.node import Node, nodes
 from gateway.plan.relations import Project
-from gateway.plan.scalars import Call, Literal, Ref, Scalar, Shift
-from gateway.plan.types import DATE, TEXT, TIMESTAMP
+from gateway.plan.scalars import Call, Ref, Scalar, Shift
+from gateway.plan.types import DATE, TIMESTAMP
 
 
 class Bucket(NamedTuple):
@@ -83,8 +84,7 @@ def bucket(node: exp.Expression, scalars: Scalars) -> Bucket | None:
     def show(column: exp.Expression) -> exp.Expression:
         return exp.Anonymous(this="to_char", expressions=[column, shown.copy()])
 
-    part = Literal(unit, TEXT)
-    return Bucket(Call("date_trunc", (part, what), TIMESTAMP, what.nullable), show)
+    return Bucket(call_date_trunc(unit, what), show)
 
 
 def _unit(pattern: str) -> str | None:
@@ -111,11 +111,6 @@ def _unit(pattern: str) -> str | None:
     return _CHAIN[depth - 1] if depth and shows == set(_CHAIN[:depth]) else None
 
 
-def groups_nothing(name: str) -> bool:
-    """Whether a function is unknown to the source and so has no bucket."""
-    return name not in FUNCTIONS
-
-
 _TO: Final = exp.DataType.Type.TIMESTAMPTZ
 _LOCAL: Final = exp.DataType.Type.TIMESTAMP
 
@@ -130,11 +125,8 @@ def is_zoned(scalar: Scalar, below: Node) -> bool:
     if isinstance(scalar, Shift):
         # by days and months PostgreSQL moves the local time; by hours it moves what the zone makes of it
         return scalar.microseconds == 0 and is_zoned(scalar.moved, below)
-    return (
-        isinstance(scalar, Call)
-        and scalar.function == "date_trunc"
-        and scalar.parts[1].type == DATE
-    )
+    looked = function_of(scalar).time_part if isinstance(scalar, Call) else None
+    return looked is not None and looked.is_zoned and scalar.parts[1].type == DATE
 
 
 def _maker(column: str, below: Node) -> tuple[Scalar, Node] | None:

@@ -7,19 +7,18 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from gateway.binding.binder import Joined, Leaf, Tree, leaves
 from gateway.binding.expressions import Scalars, compared
 from gateway.binding.relation import Rows
 from gateway.binding.scope import Scope, Visible, distinct_aliases, unknown_column
-from gateway.binding.sources import Joined, Leaf, Tree, leaves
 from gateway.binding.staging import Staging
 from gateway.binding.text.identifiers import fold
 from gateway.catalog.tables import Table
 from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.plan.fields import Field
 from gateway.plan.joins import Join
-from gateway.plan.labels import Protected
 from gateway.plan.node import Node
-from gateway.plan.scalars import Call, Ref, Scalar, walk
+from gateway.plan.scalars import Call, Ref, Scalar, column_ids
 from gateway.plan.types import BOOLEAN
 
 
@@ -135,7 +134,7 @@ class Joining:
                 bound = scalars.condition(part)
             except Refusal:
                 continue  # it speaks of a table that comes later; WHERE will bind it
-            ids = {one.field.id for one in walk(bound) if isinstance(one, Ref)}
+            ids = column_ids(bound)
             if ids & mine and ids & theirs:
                 self._pending.remove(part)
                 taken.append(bound)
@@ -184,10 +183,6 @@ def _groups(tree: Tree) -> list[Joined]:
 
 def protected_tree(tree: Tree | None) -> bool:
     return tree is not None and any(leaf.source.protected for leaf in leaves(tree))
-
-
-def is_protected(plan: Node) -> bool:
-    return isinstance(plan.label, Protected)
 
 
 def conjunct_nodes(where: exp.Expression | None) -> list[exp.Expression]:

@@ -6,13 +6,12 @@ Protected ones.
 """
 
 from dataclasses import replace
-from typing import Protocol
 
 from sqlglot import exp
 
 from gateway.binding.aggregates import Measures
-from gateway.binding.ctes import Defined, Environment
-from gateway.binding.cut import Cutting
+from gateway.binding.binder import Binder, Tree
+from gateway.binding.ctes import Environment
 from gateway.binding.expressions import Scalars
 from gateway.binding.finishing import Finishing, Key
 from gateway.binding.format_keys import bucket, is_zoned, zoned
@@ -22,7 +21,6 @@ from gateway.binding.relation import Free, Relation, Rows, person_rows
 from gateway.binding.same_expression import identity
 from gateway.binding.scope import Scope, Visible
 from gateway.binding.select_list import Item, group_keys, has_aggregate, has_window, items_of
-from gateway.binding.sources import Tree
 from gateway.binding.staging import Staging
 from gateway.binding.subqueries import Inner
 from gateway.binding.top_k import counted, counts_rows, how_many, selected
@@ -35,27 +33,11 @@ from gateway.plan.relations import Filter, Project, Window
 from gateway.plan.scalars import Literal, Ref, Scalar
 
 
-class Queries(Protocol):
-    cutting: Cutting
-
-    def defined(self, cte: Defined) -> Relation: ...
-
-    def query(
-        self, node: exp.Expression, around: Environment, outer: Scope | None, alias: str
-    ) -> Relation: ...
-
-    def select(
-        self, node: exp.Select, around: Environment, outer: Scope | None, tree: Tree | None
-    ) -> Relation: ...
-
-    def is_root(self, node: exp.Expression) -> bool: ...
-
-
 class Persons:
     """Binds one SELECT whose FROM has rows of persons in it."""
 
     def __init__(
-        self, queries: Queries, node: exp.Select, around: Environment, outer: Scope | None
+        self, queries: Binder, node: exp.Select, around: Environment, outer: Scope | None
     ) -> None:
         self.queries = queries
         self.around = around

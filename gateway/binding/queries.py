@@ -2,6 +2,7 @@
 
 from sqlglot import exp
 
+from gateway.binding.binder import Tree
 from gateway.binding.ctes import Defined, Environment
 from gateway.binding.cut import Cutting
 from gateway.binding.free_select import FreeSelect, values
@@ -9,7 +10,7 @@ from gateway.binding.joins import person_value, protected_tree
 from gateway.binding.protected_select import Persons
 from gateway.binding.relation import Free, Relation, Rows, person_rows
 from gateway.binding.scope import Scope
-from gateway.binding.sources import Sources, Tree
+from gateway.binding.sources import Sources
 from gateway.binding.text.identifiers import fold
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql

@@ -4,6 +4,7 @@ PostgreSQL's rules: a bare name in GROUP BY is an input column before it is an o
 in ORDER BY is an output name first; any larger expression sees input columns alone.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -171,20 +172,30 @@ def _ordinal(node: exp.Literal, items: list[Item]) -> exp.Expression:
     return inner
 
 
-def has_aggregate(node: exp.Expression) -> bool:
-    """Whether an aggregate of this query is in the expression; window calls are none themselves."""
+def contains(node: exp.Expression, test: Callable[[exp.Expression], bool]) -> bool:
+    """Whether anything in the expression passes the test; queries in it are not looked into.
+
+    Of a window call the function itself is not tested, but what it is given and what its window is made of.
+    """
     stack = [node]
     while stack:
         one = stack.pop()
         if isinstance(one, _QUERIES):
             continue
-        if isinstance(one, exp.Window):
-            stack += _inside_window(one)
-            continue
-        if is_aggregate(one):
+        if test(one):
             return True
-        stack += list(one.iter_expressions())
+        stack += _inside_window(one) if isinstance(one, exp.Window) else one.iter_expressions()
     return False
+
+
+def has_aggregate(node: exp.Expression) -> bool:
+    """Whether an aggregate of this query is in the expression; window calls are none themselves."""
+    return contains(node, is_aggregate)
+
+
+def has_window(node: exp.Expression) -> bool:
+    """Whether a window call of this query is in the expression."""
+    return contains(node, lambda one: isinstance(one, exp.Window))
 
 
 def _inside_window(window: exp.Window) -> list[exp.Expression]:
@@ -197,15 +208,3 @@ def _inside_window(window: exp.Window) -> list[exp.Expression]:
     parts += list(window.args.get("partition_by") or [])
     order = window.args.get("order")
     return [*parts, order] if order is not None else parts
-
-
-def has_window(node: exp.Expression) -> bool:
-    stack = [node]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, _QUERIES):
-            continue
-        if isinstance(one, exp.Window):
-            return True
-        stack += list(one.iter_expressions())
-    return False

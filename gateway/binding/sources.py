@@ -4,14 +4,13 @@ INVARIANT: a relation is one of the catalog, a CTE of the statement, one that ev
 refused. Hidden and unknown ones are refused with the same words.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Final, Protocol, TypeAlias
+from dataclasses import replace
+from typing import Final
 
 from sqlglot import exp
 
+from gateway.binding.binder import Binder, Joined, Leaf, Tree
 from gateway.binding.ctes import Defined, Environment
-from gateway.binding.cut import Cutting
 from gateway.binding.relation import Free, Relation, Rows
 from gateway.binding.scope import Scope, Source, Visible
 from gateway.binding.text.identifiers import fold, name_of_function, quoted
@@ -31,54 +30,10 @@ _SECRET: Final = frozenset(
 )
 
 
-@dataclass(slots=True)
-class Leaf:
-    """One relation of a FROM. `of` is what it was bound to; None: the twin alone knows it."""
-
-    source: Source
-    node: exp.Expression
-    of: Table | Relation | None
-    scan: Scan | Project | None = None
-    cte: Defined | None = None
-
-
-@dataclass(slots=True)
-class Joined:
-    """Relations that are joined from left to right; `brackets` where they stand in brackets."""
-
-    first: "Tree"
-    joins: list[tuple[exp.Join, "Tree"]]
-    brackets: bool = False
-
-
-Tree: TypeAlias = Leaf | Joined
-
-
-class Queries(Protocol):
-    """Binds the queries in FROM."""
-
-    cutting: Cutting
-
-    def query(
-        self, node: exp.Expression, around: Environment, outer: Scope | None, alias: str
-    ) -> Relation: ...
-
-    def defined(self, cte: Defined) -> Relation: ...
-
-
-def leaves(tree: Tree) -> Iterator[Leaf]:
-    if isinstance(tree, Leaf):
-        yield tree
-        return
-    yield from leaves(tree.first)
-    for _, one in tree.joins:
-        yield from leaves(one)
-
-
 class Sources:
     """Reads one FROM."""
 
-    def __init__(self, queries: Queries, around: Environment, outer: Scope | None) -> None:
+    def __init__(self, queries: Binder, around: Environment, outer: Scope | None) -> None:
         self._queries = queries
         self._around = around
         self._outer = outer

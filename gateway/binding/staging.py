@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from gateway.binding.binder import Leaf
 from gateway.binding.bound import Sql
 from gateway.binding.ctes import Environment
 from gateway.binding.cut import Cutting
@@ -17,7 +18,6 @@ from gateway.binding.format_keys import staged
 from gateway.binding.guards import can_raise, with_guards
 from gateway.binding.provenance.trace import with_ends
 from gateway.binding.relation import Free
-from gateway.binding.sources import Leaf
 from gateway.binding.text.dialect import DIALECT
 from gateway.binding.text.identifiers import quoted
 from gateway.catalog.system_tables import is_own

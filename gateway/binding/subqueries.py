@@ -7,12 +7,10 @@ INVARIANT: a mark is made by `Mark`, which asks for an equality of both unit key
 around are seen by the conditions of EXISTS and IN alone, one level out.
 """
 
-from typing import Protocol
-
 from sqlglot import exp
 
-from gateway.binding.ctes import Defined, Environment
-from gateway.binding.cut import Cutting
+from gateway.binding.binder import Binder, Leaf, SelectRows, Tree, leaves
+from gateway.binding.ctes import Environment
 from gateway.binding.expressions import Scalars, compared
 from gateway.binding.joins import (
     Joining,
@@ -23,51 +21,23 @@ from gateway.binding.joins import (
     whole_row,
 )
 from gateway.binding.provenance.unions import merged_columns
-from gateway.binding.relation import Relation, Rows
+from gateway.binding.relation import Rows
 from gateway.binding.scope import Scope, Visible, unknown_column
 from gateway.binding.select_list import has_aggregate, has_window, items_of
-from gateway.binding.sources import Leaf, Sources, Tree, leaves
+from gateway.binding.sources import Sources
 from gateway.binding.staging import Staging
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.plan.joins import Mark
 from gateway.plan.labels import Protected
 from gateway.plan.node import Node, is_unit
 from gateway.plan.relations import Filter
-from gateway.plan.scalars import Ref, Scalar, StagedMember, walk
-
-
-class Queries(Protocol):
-    cutting: Cutting
-
-    def defined(self, cte: Defined) -> Relation: ...
-
-    def query(
-        self, node: exp.Expression, around: Environment, outer: Scope | None, alias: str
-    ) -> Relation: ...
-
-    def select(
-        self, node: exp.Select, around: Environment, outer: Scope | None, tree: Tree | None
-    ) -> Relation: ...
-
-
-class Outside(Protocol):
-    """The rows around the query."""
-
-    plan: Node
-    scope: Scope
-    scalars: Scalars
-    around: Environment
-
-    @property
-    def queries(self) -> "Queries": ...
-
-    def lookup(self, column: exp.Column) -> Visible: ...
+from gateway.plan.scalars import Ref, Scalar, StagedMember, column_ids
 
 
 class Inner:
     """Binds the subqueries of one SELECT."""
 
-    def __init__(self, rows: Outside) -> None:
+    def __init__(self, rows: SelectRows) -> None:
         self._rows = rows
 
     def exists(self, node: exp.Exists) -> Scalar:
@@ -141,12 +111,14 @@ class Inner:
             _check_nulls(what, item, filtering=filtering)
             conditions.append(compared("=", what, item))
         mine = {one.id for one in inside.plan.fields}
-        own = [one for one in conditions if _ids(one) <= mine]
+        own = [one for one in conditions if column_ids(one) <= mine]
         inner = inside.plan
         kept = together(own)
         if kept is not None:
             inner = Filter(inner, kept)
-        return self._marked(inner, together([one for one in conditions if not _ids(one) <= mine]))
+        return self._marked(
+            inner, together([one for one in conditions if not column_ids(one) <= mine])
+        )
 
     def _mark_rows(self, rows: Rows, what: Scalar | None, *, filtering: bool) -> Scalar:
         if what is None:
@@ -175,7 +147,7 @@ class Inner:
 class _Inside:
     """The rows of an EXISTS: names are sought here first, then one level out."""
 
-    def __init__(self, rows: Outside, plan: Node, scope: Scope) -> None:
+    def __init__(self, rows: SelectRows, plan: Node, scope: Scope) -> None:
         self._rows = rows
         self.plan = plan
         self.scope = scope
@@ -183,7 +155,7 @@ class _Inside:
         self.around = rows.around
 
     @property
-    def queries(self) -> Queries:
+    def queries(self) -> Binder:
         return self._rows.queries
 
     def lookup(self, column: exp.Column) -> Visible:
@@ -241,10 +213,6 @@ def _check_nulls(what: Scalar, item: Scalar, *, filtering: bool) -> None:
             "NOT IN and computed IN are not supported over columns that may be NULL",
             "use EXISTS or NOT EXISTS",
         )
-
-
-def _ids(scalar: Scalar) -> set[str]:
-    return {one.field.id for one in walk(scalar) if isinstance(one, Ref)}
 
 
 def _used(node: exp.Expression) -> list[str]:

@@ -9,10 +9,10 @@ from typing import Final
 from sqlglot import exp
 
 from gateway.binding.expressions import Scalars
-from gateway.binding.functions import mean_type, sum_type
 from gateway.binding.text.identifiers import name_of_function
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
+from gateway.functions.signature import mean_type, sum_type
 from gateway.plan.aggregates import WindowCall
 from gateway.plan.fields import Tie
 from gateway.plan.scalars import Literal, Ref, Scalar

@@ -27,7 +27,7 @@ from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Filter, Project, Window
 from gateway.plan.rewrite import rebuilt
-from gateway.plan.scalars import Call, Literal, Ref, Scalar, walk
+from gateway.plan.scalars import Call, Literal, Ref, Scalar, column_ids
 from gateway.plan.types import BIGINT, BOOLEAN
 
 MOST_MET: Final = 256
@@ -126,8 +126,7 @@ def is_looked_up(part: Scalar, node: Mark) -> bool:
     sides = [{one.id for one in side.fields} for side in node.below]
 
     def is_of_one(scalar: Scalar) -> bool:
-        ids = {one.field.id for one in walk(scalar) if isinstance(one, Ref)}
-        return any(ids <= side for side in sides)
+        return any(column_ids(scalar) <= side for side in sides)
 
     equal = isinstance(part, Call) and part.function == "="
     return is_of_one(part) or (equal and all(is_of_one(one) for one in part.parts))

@@ -1,7 +1,7 @@
 """The work bound: how long one row of a person can keep a source busy, told from the plan before anything is charged.
 
 Takes a release, gives the nanoseconds that all its expressions take for one row at most, or the refusal. Sizes come from
-what is enforced (`max_length` of a column, the digits of a type), costs from `cost_classes`, and how often an engine may
+what is enforced (`max_length` of a column, the digits of a type), costs from `functions/costs`, and how often an engine may
 compute an operand from `copies`; columns that are computed below are counted wherever they are read, since a database
 may put their expression there. What the stages of bounding add is counted on the rows as they are rendered.
 
@@ -16,8 +16,6 @@ from operator import itemgetter
 from typing import Final, TypeAlias
 
 from gateway.bounding.bound_joins import MOST_PAIRS
-from gateway.bounding.cost_classes import MOMENT, NUMBER, STEP, Size, cost_of, cost_of_cast
-from gateway.bounding.drop_unused_columns import read_by
 from gateway.bounding.operand_copies import copies, needs_ranges
 from gateway.bounding.person_pairs import is_paired, is_tried_by_pairs, pairs_of
 from gateway.bounding.row_bytes import (
@@ -28,17 +26,30 @@ from gateway.bounding.row_bytes import (
     time_of_order,
     wide,
 )
-from gateway.bounding.value_sizes import largest, size_of, size_of_literal, size_of_type
+from gateway.bounding.value_sizes import size_of, size_of_literal
 from gateway.catalog.domains import Values
 from gateway.catalog.tables import Column
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, UnsupportedSql
+from gateway.functions.costs import MOMENT, NUMBER, STEP, cost_of_cast
+from gateway.functions.result_sizes import Size, largest, size_of_type
+from gateway.functions.table import function_of
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
-from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, StagedMember, walk
+from gateway.plan.scalars import (
+    Call,
+    Case,
+    Cast,
+    Literal,
+    Ref,
+    Scalar,
+    StagedMember,
+    column_ids,
+    walk,
+)
 from gateway.plan.sql_text import text as text_of
 from gateway.ranges.relations import Range, ranges_of
 
@@ -94,9 +105,9 @@ def check_bounded_work(plan: Aggregate, rows: Node) -> None:
     made, pairs = _Expression(columns, _ranges(rows)), pairs_of(rows)
     for scalar, times in _expressions(plan):
         # a column that no measurement needs has been dropped, and is not computed
-        if read_by((scalar,)) <= columns.keys():
+        if column_ids(scalar) <= columns.keys():
             spent.append((made.of(scalar).time * times * (PAIRED if pairs else 1), scalar))
-    grouped = [one for one in _grouped(plan) if read_by((one,)) <= columns.keys()]
+    grouped = [one for one in _grouped(plan) if column_ids(one) <= columns.keys()]
     _require_small(wide((one.type, made.of(one).size) for one in grouped), pairs)
     _require_short(spent)
 
@@ -165,7 +176,7 @@ class _Expression:
 def _own(scalar: Scalar, sizes: list[Size]) -> int:
     match scalar:
         case Call():
-            return cost_of(scalar, sizes)
+            return function_of(scalar).cost(scalar, sizes)
         case Cast():
             return cost_of_cast(scalar.what, sizes[0], scalar.type.family)
         case Case():

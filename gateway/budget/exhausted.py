@@ -1,7 +1,7 @@
-"""Say why a charge does not fit: which account, what it needs, what is left, when to come back.
+"""Refusals of an exhausted budget: which account, what the query needs, what is left, when to try again.
 
-All of it is in epsilon, the unit in which people plan: an amount in the ledger's currency is worth
-its share of the account's cap.
+All amounts are in epsilon, the unit in which people plan: an amount in the ledger's currency is worth its share
+of the account's cap.
 """
 
 from datetime import datetime
@@ -15,7 +15,7 @@ _FREE = "repeating an answered query is free"
 
 
 def in_epsilon(account: Account, currency: Currency, amount: Fraction) -> Fraction:
-    """What `amount` of the currency is worth on this account."""
+    """The epsilon that `amount` of the currency is worth on this account."""
     cap = account.limits.cost(currency).value
     return account.limits.epsilon.value * amount / cap if cap else Fraction(0)
 

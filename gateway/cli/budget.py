@@ -5,11 +5,12 @@ import json
 from dataclasses import replace
 
 from gateway.admin.actions import grant
-from gateway.app import open_ground, operator_name
+from gateway.admin.instance import open_ground, operator_name
 from gateway.budget.account import Every, Limits, Window
 from gateway.budget.balances import load_account
 from gateway.budget.report import standings
-from gateway.cli.output import print_table, settings_from, warn
+from gateway.cli.output import print_table, warn
+from gateway.cli.settings import settings_from
 from gateway.errors import Code, OperatorError
 from gateway.requests.json_accounts import account_json
 from gateway.trail.append import utc_now

@@ -3,10 +3,11 @@
 import argparse
 
 from gateway.admin.actions import refresh_data
-from gateway.app import Ground, open_ground, operator_name
+from gateway.admin.instance import Ground, open_ground, operator_name
 from gateway.budget.account_names import ledger_name
 from gateway.budget.balances import load_accounts
-from gateway.cli.output import settings_from, warn
+from gateway.cli.output import warn
+from gateway.cli.settings import settings_from
 from gateway.errors import Code, OperatorError
 from gateway.trail.append import utc_now
 

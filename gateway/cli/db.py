@@ -3,16 +3,17 @@
 import argparse
 from pathlib import Path
 
+from gateway.admin.instance import open_ground, operator_name
 from gateway.admin.restore import restore
-from gateway.app import open_ground, operator_name
 from gateway.budget.account import ratio
 from gateway.budget.limits import AccountOpened, Act, LedgerOpened, LimitsSet
-from gateway.cli.output import settings_from, warn
+from gateway.cli.output import warn
+from gateway.cli.settings import settings_from
 from gateway.config import Settings, prepare_home
 from gateway.state.backup import write_backup
 from gateway.state.connections import engine_for
-from gateway.state.migrate import current_revision, head_revision
 from gateway.state.open import reach_state, reachable, upgrade_state
+from gateway.state.schema import HEAD, current_revision
 from gateway.trail.append import utc_now
 from gateway.trail.audit_key import load_audit_key
 
@@ -28,7 +29,7 @@ def _upgrade(settings: Settings, arguments: argparse.Namespace) -> int:
     del arguments
     with reach_state(settings) as urls:
         upgrade_state(urls)
-    print(f"the state is at revision {head_revision()}")
+    print(f"the state is at revision {HEAD}")
     return 0
 
 
@@ -37,9 +38,7 @@ def _current(settings: Settings, arguments: argparse.Namespace) -> int:
     with reach_state(settings) as urls:
         engine = engine_for(urls.application)
         with reachable(urls.application), engine.connect() as connection:
-            print(
-                f"{current_revision(connection) or 'empty'} (this gateway needs {head_revision()})"
-            )
+            print(f"{current_revision(connection) or 'empty'} (this gateway needs {HEAD})")
         engine.dispose()
     return 0
 

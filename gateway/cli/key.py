@@ -4,12 +4,13 @@ import argparse
 import json
 from datetime import datetime
 
-from gateway.admin.actions import create_key, revoke_key
-from gateway.app import Ground, open_ground, operator_name
+from gateway.admin.instance import Ground, open_ground, operator_name
+from gateway.admin.key_actions import create_key, revoke_key
 from gateway.auth.issue import KeyOrder
 from gateway.auth.keys import parse_duration
 from gateway.auth.lookup import KnownKey, list_keys
-from gateway.cli.output import print_table, settings_from, warn
+from gateway.cli.output import print_table, warn
+from gateway.cli.settings import settings_from
 from gateway.policy.subjects import load_subjects
 from gateway.trail.append import utc_now
 

@@ -3,19 +3,14 @@
 What a command has to say beside its output: warnings, on standard error.
 
 How a failed command ends: one clear line, its hint, and an exit code.
-
-Settings from the environment and the options that were typed.
 """
 
-import argparse
 import errno
 import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from gateway.cli.parser import SETTING_OPTIONS
-from gateway.config import Settings, load_settings
 from gateway.errors import Code, GatewayError, OperatorError
 from gateway.events import Event, Level
 
@@ -92,7 +87,3 @@ def plain(text: str, *, keep_newline: bool = False) -> str:
         else "\N{REPLACEMENT CHARACTER}"
         for sign in text
     )
-
-
-def settings_from(arguments: argparse.Namespace) -> Settings:
-    return load_settings(**{name: getattr(arguments, name, None) for name in SETTING_OPTIONS})

@@ -11,10 +11,12 @@ from types import FrameType
 from typing import Any, Final
 
 from gateway.admin.explain import twin_for_a_while
+from gateway.admin.instance import open_ground, operator_name
 from gateway.admin.reload_policies import current_policies
-from gateway.app import open_ground, open_questions, operator_name
+from gateway.app import open_questions
 from gateway.cancellation import Cancel
-from gateway.cli.output import plain, print_table, settings_from, warn
+from gateway.cli.output import plain, print_table, warn
+from gateway.cli.settings import settings_from
 from gateway.errors import Code, OperatorError
 from gateway.frontends.rest.gateway_api import QuestionDoor
 from gateway.frontends.rest.response import told_json

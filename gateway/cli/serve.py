@@ -4,11 +4,11 @@ import argparse
 from contextlib import closing
 
 from gateway import __version__
+from gateway.admin.instance import open_ground
 from gateway.admin.reload_policies import kept_current
 from gateway.app import (
     giving_up,
     open_asking,
-    open_ground,
     open_policies,
     open_twin_of,
     question_door,
@@ -16,7 +16,7 @@ from gateway.app import (
     rest_doors,
     serving_wire,
 )
-from gateway.cli.output import settings_from
+from gateway.cli.settings import settings_from
 from gateway.config import Settings
 from gateway.events import Started, Stopping
 from gateway.frontends.rest.app import create_app

@@ -4,8 +4,10 @@ import argparse
 import json
 from typing import Any
 
-from gateway.app import Ground, open_ground, operator_name, roster_of
-from gateway.cli.output import plain, print_table, settings_from, warn
+from gateway.admin.instance import Ground, open_ground, operator_name
+from gateway.app import roster_of
+from gateway.cli.output import plain, print_table, warn
+from gateway.cli.settings import settings_from
 from gateway.policy.subjects import load_subjects
 
 

@@ -22,7 +22,7 @@ from gateway.binding.text.parameters import Given, literals
 from gateway.binding.top_k import can_select
 from gateway.datasets.view import View, Views
 from gateway.policy.applicable import Applying, Circumstances, applying, purpose_of
-from gateway.policy.decide import Decision, decide_by
+from gateway.policy.decide import Decision, decide
 from gateway.policy.policy import Policy
 from gateway.policy.row_filters import with_rows
 from gateway.policy.subjects import Subject
@@ -110,9 +110,13 @@ def decided(
     """The bound statement with the decision on it."""
     purpose = purpose_of(question.subject, question.purpose)
     if isinstance(bound, Passing):
-        return Understood(bound, decide_by(rules, policy.dataset, purpose, (), ()), rules, view)
-    decision = decide_by(rules, policy.dataset, purpose, bound.tables, bound.uses)
-    return Understood(_permitted(bound, decision, policy), decision, rules, view)
+        return Understood(bound, decide(rules, policy.dataset, purpose, (), ()), rules, view)
+    decision = decide(rules, policy.dataset, purpose, bound.tables, bound.uses)
+    rows = tuple(sorted(decision.terms.rows.items()))
+    _, permitted = view.permitted.get(
+        (id(bound), rows), lambda: (bound, _permitted(bound, decision, policy))
+    )
+    return Understood(permitted, decision, rules, view)
 
 
 def _permitted(cut: Cut, decision: Decision, policy: Policy) -> Cut:

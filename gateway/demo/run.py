@@ -9,10 +9,10 @@ from http.client import HTTPException
 from pathlib import Path
 from socket import socket
 
+from gateway.admin.instance import open_ground
 from gateway.app import (
     giving_up,
     open_asking,
-    open_ground,
     open_twin_of,
     question_door,
     rest_doors,

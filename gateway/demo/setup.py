@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from gateway.admin.actions import create_key
-from gateway.app import Ground, open_policies, operator_name
+from gateway.admin.instance import Ground, operator_name
+from gateway.admin.key_actions import create_key
+from gateway.app import open_policies
 from gateway.auth.issue import KeyOrder
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from gateway.catalog.tables import ColumnRef, Dataset, visible
 from gateway.errors import Code, NotPermitted
-from gateway.policy.applicable import Applying, Circumstances, applying, purpose_of
+from gateway.policy.applicable import Applying, Circumstances, applying
 from gateway.policy.policy import Budget, Operation, Policy, Rule, smallest
 from gateway.policy.row_rules import BoundRows
 from gateway.policy.subjects import Subject
@@ -82,26 +82,13 @@ class Decision:
 
 
 def decide(
-    policy: Policy,
-    subject: Subject,
-    circumstances: Circumstances,
-    tables: Iterable[str],
-    uses: Iterable[FoundUse],
-) -> Decision:
-    """The decision on a statement that reads these tables and uses columns so, or the refusal."""
-    purpose_of(subject, circumstances.purpose)
-    rules = applying(policy, subject, circumstances)
-    return decide_by(rules, policy.dataset, circumstances.purpose, tables, uses)
-
-
-def decide_by(
     rules: Applying,
     dataset: Dataset,
     purpose: str | None,
     tables: Iterable[str],
     uses: Iterable[FoundUse],
 ) -> Decision:
-    """The decision that the rules make which apply."""
+    """The decision of the rules that apply on a statement that uses tables and columns so, or the refusal."""
     require_permits(rules, dataset)
     granting: dict[Use, tuple[Rule, ...]] = {}
     columns = {ColumnUse(use.column, Operation(use.operation)) for use in uses}
@@ -141,11 +128,6 @@ def permitted_tables(
         for table in policy.dataset.tables
         if _allowed(policy.dataset, rules, TableUse(table.name))
     )
-
-
-def visible_dataset(policy: Policy, subject: Subject, circumstances: Circumstances) -> Dataset:
-    """The dataset as the subject may see it: what can be used in some way, and no more."""
-    return visible_by(applying(policy, subject, circumstances), policy.dataset)
 
 
 def permitted_by(rules: Applying, dataset: Dataset) -> Mapping[ColumnRef, frozenset[Operation]]:

@@ -22,7 +22,7 @@ from gateway.intervals.expected_error import Ahead, Error, error_of
 from gateway.intervals.margins import exact_margin, near_margin
 from gateway.noise.combined_noise import AnyNoise
 from gateway.plan.formulas import Each
-from gateway.pricing.price import Sold, Spending, limits_on_path, noise_at
+from gateway.pricing.price import AnalyzedStatement, Sold, limits_on_path, noise_at
 from gateway.requests.request import Accuracy, Estimate
 from gateway.results.rollup import PricedRelease
 from gateway.sensitivity.grouping_sets import Level
@@ -83,23 +83,25 @@ class Trial:
         return None if found is None else _price(found)
 
 
-def at_accuracy(journal: Journal, serving: Sold, subject: str, spending: Spending) -> Spending:
+def at_accuracy(
+    journal: Journal, serving: Sold, subject: str, statement: AnalyzedStatement
+) -> AnalyzedStatement:
     """The statement at the price that its accuracy takes; as it is, where none was asked for or nothing is measured."""
-    accuracy = spending.request.accuracy
+    accuracy = statement.request.accuracy
     if accuracy is None:
-        return spending
-    if spending.request.epsilon is not None:
+        return statement
+    if statement.request.epsilon is not None:
         raise SyntaxRefused(
             Code.BAD_REQUEST, "`epsilon` and `accuracy` are both given", "give only one of them"
         )
-    if not spending.measures:
-        return spending
+    if not statement.measures:
+        return statement
     limits = limits_on_path(journal, serving, subject)
-    place, promises = _promises(spending, accuracy)
+    place, promises = _promises(statement, accuracy)
 
     def noise(price: Epsilon) -> PricedRelease:
         cost = cost_on_path(price, serving.currency, limits)
-        return noise_at(serving, spending, cost)[place]
+        return noise_at(serving, statement, cost)[place]
 
     price = Trial(accuracy, promises, noise).cheapest()
     if price is None:
@@ -113,17 +115,17 @@ def at_accuracy(journal: Journal, serving: Sold, subject: str, spending: Spendin
             f"{accuracy} needs an `epsilon` of {price}, but a query may cost at most {highest}",
             "request less accuracy, or fewer aggregates in one query",
         )
-    return replace(spending, request=replace(spending.request, epsilon=price))
+    return replace(statement, request=replace(statement.request, epsilon=price))
 
 
 def with_margins(
-    estimate: Estimate, spending: Spending, releases: Sequence[PricedRelease]
+    estimate: Estimate, statement: AnalyzedStatement, releases: Sequence[PricedRelease]
 ) -> Estimate:
     """The estimate, with the margin of each column at the confidence that was asked for."""
-    accuracy = spending.request.accuracy
-    if accuracy is None or not spending.measures:
+    accuracy = statement.request.accuracy
+    if accuracy is None or not statement.measures:
         return estimate
-    place, promises = _promises(spending, accuracy)
+    place, promises = _promises(statement, accuracy)
     margins: dict[int, float] = {}
     for one in promises:
         ahead = _ahead(releases[place], one.level, accuracy, exact_margin)
@@ -141,16 +143,16 @@ def _ahead(release: PricedRelease, level: Level, accuracy: Accuracy, margin: Mar
     return Ahead(release.noises(level), choices, accuracy.confidence, accuracy.rows, margin)
 
 
-def _promises(spending: Spending, accuracy: Accuracy) -> tuple[int, tuple[Promise, ...]]:
+def _promises(statement: AnalyzedStatement, accuracy: Accuracy) -> tuple[int, tuple[Promise, ...]]:
     """Of which release the rows are, and every noisy column in every grouping set; or what is missing for it."""
-    bound = spending.understood.bound
+    bound = statement.understood.bound
     if not isinstance(bound, Cut) or bound.traced is None or bound.traced.others:
         raise _refused(
             "the accuracy of the result cannot be predicted, because its rows combine several aggregations"
         )
     cells = bound.traced.cells
     place = [step.name for step in bound.releases].index(cells.name)
-    release = spending.releases[place]
+    release = statement.releases[place]
     promises: list[Promise] = []
     columns = zip(bound.result or (), cells.forms, cells.noisy, strict=True)
     for number, (column, form, noisy) in enumerate(columns):

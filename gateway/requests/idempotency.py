@@ -61,7 +61,7 @@ class Kept:
         self._hold(answer, subject)
         if self._state is None or self._seal is None:
             return
-        written = _short_text(answer)
+        written = answer_text(answer)
         if written is None:
             return
         mac = self._seal.answer(answer.query_id, subject, written)
@@ -124,13 +124,11 @@ def _reached(state: Engine) -> Iterator[Connection]:
         yield connection
 
 
-def answer_text(answer: Answer) -> str:
-    """An answer as it is kept: what was released, and what it cost."""
-    return "".join(_parts(answer))
+def answer_text(answer: Answer) -> str | None:
+    """What was released and what it cost, as it is kept; None where it is too long.
 
-
-def _short_text(answer: Answer) -> str | None:
-    """The same, or None where it is too long; no more of it is written than it takes to tell."""
+    No more of it is written than it takes to tell.
+    """
     parts, length = [], 0
     for part in _parts(answer):
         parts.append(part)

@@ -10,13 +10,13 @@ from typing import Final
 
 from gateway.catalog.values import Value
 from gateway.errors import Code, Unbounded, UnsupportedSql
+from gateway.functions.range import Bounds
 from gateway.plan.aggregates import Measure
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Literal
 from gateway.ranges.enumerate import listed
 from gateway.ranges.expressions import bounds_of
 from gateway.ranges.narrowing import narrowed_by
-from gateway.ranges.range import Bounds
 from gateway.sensitivity.analysis import Enumerated
 from gateway.sensitivity.buckets import MOST_BUCKETS, buckets_of
 from gateway.sensitivity.choices import (

@@ -8,7 +8,6 @@ from gateway.binding.bound import Cut
 from gateway.bounding.fold_current_time import reads_zone
 from gateway.errors import Code, UnsupportedSql
 
-UTC_NAME: Final = "UTC"
 _AS_UTC: Final = frozenset(
     {"utc", "etc/utc", "uct", "etc/uct", "zulu", "etc/zulu", "universal", "etc/universal"}
     | {"gmt", "etc/gmt", "gmt0", "etc/gmt0", "greenwich", "etc/greenwich"}

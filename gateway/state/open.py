@@ -16,7 +16,7 @@ from gateway.state.anchor import Anchor
 from gateway.state.connections import Lines, engine_for
 from gateway.state.journal import Journal
 from gateway.state.logins import StateUrls, embedded_urls
-from gateway.state.migrate import require_head, upgrade
+from gateway.state.schema import require_head, upgrade
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from fix_state import AUDIT_SECRET
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from gateway.app import open_ground
+from gateway.admin.instance import open_ground
 from gateway.errors import Code, OperatorError
 from gateway.state import backup as backup_module
 from gateway.state.backup import open_backup, write_backup
-from gateway.state.migrate import head_revision
+from gateway.state.schema import HEAD
 from gateway.trail.append import utc_now
 
 Members = dict[str, bytes]
@@ -131,7 +131,7 @@ def test_backup_of_an_older_gateway_is_restored_into_this_ones_schema(
     assert house.rows("SELECT * FROM charges AS row ORDER BY row")[: len(charges)] == charges
     for name in later:
         assert house.rows(f"SELECT * FROM {name}") == []
-    assert house.rows("SELECT version_num FROM alembic_version") == [(head_revision(),)]
+    assert house.rows("SELECT version_num FROM alembic_version") == [(HEAD,)]
     with house.open() as clerk:
         clerk.live()
 

@@ -15,7 +15,8 @@ from fix_gateway import ALICE, BOB, CHEMIST, CLINIC, LABS, TEAM, House, limits
 from fix_state import AUDIT_SECRET
 
 from gateway.admin import restore as restoring
-from gateway.app import door, open_ground
+from gateway.admin.instance import open_ground
+from gateway.app import door
 from gateway.budget.account import Account, Every, Limits, Window
 from gateway.errors import BudgetExhausted, Code, OperatorError, Unauthenticated
 from gateway.state.anchor import Anchor
@@ -327,7 +328,7 @@ def test_restore_keeps_the_old_anchor_aside_each_time(house: House) -> None:
 
 _CUT = """
 import os, signal, sys
-from gateway import restoring
+from gateway.admin import restore as restoring
 from gateway.cli import main
 from gateway.state.anchor import Anchor
 
@@ -342,7 +343,6 @@ main(["db", "restore", *sys.argv[2:]])
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("moment", "lost", "again"),
     [

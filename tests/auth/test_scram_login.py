@@ -3,10 +3,10 @@
 from datetime import timedelta
 
 import pytest
-from fix_identity import Door
+from fix_auth import Door
 from fix_state import AUDIT_SECRET
 
-from gateway.admin.actions import recording_failures
+from gateway.admin.key_actions import recording_failures
 from gateway.auth.issue import Claim
 from gateway.auth.keys import new_key
 from gateway.auth.login_throttle import TurningAway

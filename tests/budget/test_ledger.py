@@ -4,6 +4,7 @@ import re
 from fractions import Fraction
 
 import pytest
+from charges import charge_question
 from fix_ledger import (
     ALICE,
     BOB,
@@ -24,7 +25,6 @@ from hypothesis import strategies as st
 from gateway.budget.account import Currency, Every
 from gateway.budget.charge import ChargeRequest, Measurement
 from gateway.errors import BudgetExhausted, Code, NotPermitted
-from gateway.stages.charge import charge_question
 from gateway.units import Delta, Epsilon
 
 _FITS = [

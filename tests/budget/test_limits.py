@@ -11,13 +11,13 @@ from fix_ledger import (
     Bank,
     ask_until_refused,
     audit,
+    declare_ledger,
     limits,
     open_tree,
     question,
     refused,
 )
 
-from gateway.admin.actions import declare_ledger
 from gateway.budget.account import Currency, Ledger
 from gateway.budget.charge import ChargeRequest, Measurement
 from gateway.errors import Code, OperatorError
@@ -111,7 +111,7 @@ def test_ledger_keeps_source_unit_and_currency_for_ever(
     bank.ask(1)
     ledger = Ledger(name, source, unit, currency)
     with pytest.raises(OperatorError) as caught:
-        declare_ledger(bank.journal, bank.trail, ledger, limits(9), actor="dave", now=bank.now)
+        declare_ledger(bank.journal, bank.trail, ledger, limits(9), bank.now)
     assert caught.value.code is Code.LEDGER_CHANGED
     assert refused(bank, "0.1").code is Code.BUDGET_EXHAUSTED
 

@@ -22,8 +22,8 @@ from fix_gateway import (
     gateway,
     limits,
 )
+from fix_ledger import declare_ledger
 
-from gateway.admin.actions import declare_ledger
 from gateway.auth.keys import parse_key
 from gateway.budget.account import Currency, Ledger
 from gateway.errors import BudgetExhausted
@@ -294,11 +294,11 @@ def test_data_refreshed_means_the_only_dataset_when_none_is_named(typed: Typed) 
     assert "GW815" in typed.run("data", "refreshed").err
     with typed.house.open() as clerk:
         ledger = Ledger(CLINIC, "postgresql://source", "patient", Currency.PURE)
-        declare_ledger(clerk.journal, clerk.trail, ledger, limits("1"), actor="dave", now=clerk.now)
+        declare_ledger(clerk.journal, clerk.trail, ledger, limits("1"), clerk.now)
     assert typed.done("data", "refreshed").startswith("clinic: ")
     with typed.house.open() as clerk:
         ledger = Ledger("dataset:labs", "postgresql://labs", "patient", Currency.PURE)
-        declare_ledger(clerk.journal, clerk.trail, ledger, limits("1"), actor="dave", now=clerk.now)
+        declare_ledger(clerk.journal, clerk.trail, ledger, limits("1"), clerk.now)
     done = typed.run("data", "refreshed")
     assert (done.code, done.out) == (2, "")
     assert "--dataset, one of clinic, labs" in done.err
@@ -472,7 +472,6 @@ def test_audit_export_is_quiet_when_its_reader_leaves(typed: Typed) -> None:
         assert _read_one_line(typed.house, ("export",)).startswith("{")
 
 
-@pytest.mark.slow
 def test_audit_export_waits_for_its_reader_when_that_is_slow(typed: Typed) -> None:
     """Whoever pages through an export may take longer than a question may idle."""
     with typed.house.open() as clerk:

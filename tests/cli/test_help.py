@@ -152,7 +152,22 @@ def test_help_loads_nothing_it_does_not_need() -> None:
         "except SystemExit: pass\n"
         "print(sorted({'sqlalchemy', 'psycopg', 'fastapi', 'pydantic'} & set(sys.modules)))"
     )
+    assert _printed(script) == "[]"
+
+
+@pytest.mark.parametrize("command", ["key", "budget", "audit", "data"])
+def test_command_that_asks_nothing_loads_nothing_that_answers(command: str) -> None:
+    """To make a key takes the state, and neither a source, nor the web framework, nor migrations."""
+    heavy = {"alembic", "cel", "duckdb", "fastapi", "prometheus_client", "sqlglot", "uvicorn"}
+    script = (
+        f"import sys\nimport gateway.cli.{command}\nprint(sorted({heavy!r} & set(sys.modules)))"
+    )
+    assert _printed(script) == "[]"
+
+
+def _printed(script: str) -> str:
+    """The last line that a script prints in a Python of its own."""
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, timeout=30, check=True
     )
-    assert done.stdout.splitlines()[-1] == "[]"
+    return done.stdout.splitlines()[-1]

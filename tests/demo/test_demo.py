@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from demo.demos import ROOT, Ground, Serving, alive, in_order
-from fix_embedded import twin_server
+from fix_postgres_server import twin_server
 
 from gateway.errors import Code
 from gateway.policy.yaml import parse_yaml

@@ -4,8 +4,8 @@ import pytest
 from docs.checks import ROOT
 from docs.markdown import code, rows, sections
 from docs.walk import table, traced
-from endtoend.house import a_gateway, clinic_in_duckdb, shown
-from endtoend.policies import policy
+from endtoend.clinic_gateway import a_gateway, clinic_in_duckdb, shown
+from endtoend.clinic_policy import policy
 
 _PAGE = ROOT / "docs" / "architecture.md"
 _BEGIN, _END = "<!-- walk: written by --update-cases -->\n", "<!-- end of the walk -->\n"

@@ -6,13 +6,14 @@ from pathlib import Path
 import duckdb
 import pytest
 from docs.checks import ROOT
-from endtoend.house import AskedGateway, a_gateway
+from endtoend.clinic_gateway import AskedGateway, a_gateway
+from fix_policy import loaded_policies
+from fix_servers import SharedServers
 
 from gateway.admin.open_accounts import ledger_of, limits_of
 from gateway.budget.account import Currency
 from gateway.budget.group_privacy import for_several
 from gateway.errors import Code, Refusal
-from gateway.policy.files.load import load_policies
 from gateway.requests.request import Answer
 from gateway.sample.clinic import Clinic
 from gateway.sample.duckdb_loader import load_into_duckdb
@@ -25,7 +26,9 @@ _FAR = 20
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
+def gateway(
+    tmp_path_factory: pytest.TempPathFactory, servers: SharedServers
+) -> Iterator[AskedGateway]:
     file: Path = tmp_path_factory.mktemp("households") / "clinic.duckdb"
     load_into_duckdb(Clinic(_PEOPLE, 6 * _PEOPLE), file)
     with duckdb.connect(str(file)) as connection:
@@ -35,7 +38,9 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
             )
             connection.execute(f"DROP TABLE {table}")
             connection.execute(f"ALTER TABLE made RENAME TO {table}")
-    with a_gateway({"households": POLICY}, {"HOUSEHOLDS_URL": f"duckdb:///{file}"}) as opened:
+    with a_gateway(
+        {"households": POLICY}, {"HOUSEHOLDS_URL": f"duckdb:///{file}"}, servers
+    ) as opened:
         yield opened
 
 
@@ -68,7 +73,7 @@ def test_rows_of_a_household_meet_on_the_household(gateway: AskedGateway) -> Non
 
 def test_several_households_have_the_epsilon_that_the_example_says(gateway: AskedGateway) -> None:
     """The comment in the file is what is computed for the file's budget."""
-    loaded = load_policies(gateway.home / "policies", {"HOUSEHOLDS_URL": "duckdb:////x.duckdb"})
+    loaded = loaded_policies(gateway.home / "policies", {"HOUSEHOLDS_URL": "duckdb:////x.duckdb"})
     policy = loaded.policies["households"]
     assert ledger_of(policy).currency is Currency.PURE
     found = for_several(limits_of(policy.privacy.budget), Currency.PURE, None)

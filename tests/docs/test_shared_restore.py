@@ -7,8 +7,8 @@ import pytest
 from fix_gateway import ALICE, KEY, Clerk
 from fix_state import AUDIT_SECRET, StateServer, settings_on
 
+from gateway.admin.instance import open_ground
 from gateway.admin.restore import restore
-from gateway.app import open_ground
 from gateway.budget.report import standings
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError

@@ -7,17 +7,16 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
-from endtoend.people import rows
-from endtoend.policies import policy
+from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.clinic_policy import policy
+from endtoend.clinic_rows import rows
+from fix_servers import SharedServers
+from queries import analyzed
 
-from gateway.binding.bound import Cut
 from gateway.budget.account import cost_on_path
-from gateway.datasets.bind_question import understand
 from gateway.errors import Code, SyntaxRefused
-from gateway.pipeline import analysed, asked
 from gateway.pricing.accuracy import with_margins
-from gateway.pricing.price import Spending, bought, estimated, limits_on_path
+from gateway.pricing.price import bought, estimated, limits_on_path
 from gateway.requests.request import Accuracy, Answer, Estimate, Request
 from gateway.trail.search import every
 from gateway.units import Epsilon
@@ -41,7 +40,9 @@ _ACCURACIES = (
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
+def gateway(
+    tmp_path_factory: pytest.TempPathFactory, servers: SharedServers
+) -> Iterator[AskedGateway]:
     """Groups are listed in `laplace` and `gaussian`, and found in `found`; questions may cost 1000."""
     folder = tmp_path_factory.mktemp("accuracy")
     policies = {
@@ -54,7 +55,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
     environment = {
         name.upper(): shown(clinic_in_duckdb(folder / f"{name}.duckdb")) for name in policies
     }
-    with a_gateway(policies, environment) as opened:
+    with a_gateway(policies, environment, servers) as opened:
         yield opened
 
 
@@ -111,13 +112,10 @@ def _promised(estimate: Estimate) -> list[float]:
 
 def _at(gateway: AskedGateway, request: Request, price: Epsilon) -> Estimate:
     """What the formulas come to at a price that was not found by them."""
-    house, alice = gateway.asking.house, gateway.subjects["alice"]
-    question, serving = asked(house, alice, request, "rest", house.now())
-    understood = understand(question, serving.views, house.twin.borrowed)
-    assert isinstance(understood.bound, Cut)
-    releases = analysed(understood.bound, serving, house.now())
-    spending = Spending(replace(request, epsilon=price), understood, releases)
-    limits = limits_on_path(house.journal, serving, "alice")
+    services, alice = gateway.asking.services, gateway.subjects["alice"]
+    query = analyzed(services, alice, replace(request, epsilon=price), services.now())
+    serving, spending = query.dataset, query.statement
+    limits = limits_on_path(services.journal, serving, "alice")
     cost = cost_on_path(price, serving.currency, limits)
     bought_ = bought(serving, spending, cost)
     return with_margins(estimated(serving, spending, bought_), spending, bought_)

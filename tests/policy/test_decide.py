@@ -10,21 +10,22 @@ from fix_policy import BASE, people, read, with_rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.catalog.tables import ColumnRef
+from gateway.catalog.tables import ColumnRef, Dataset
 from gateway.errors import Code, NotPermitted
-from gateway.policy.applicable import Circumstances, purpose_of
+from gateway.policy.applicable import Circumstances, applying, purpose_of
 from gateway.policy.decide import (
     ColumnUse,
     Decision,
     TableUse,
     Use,
-    decide,
     permitted,
     permitted_tables,
-    visible_dataset,
+    visible_by,
 )
+from gateway.policy.decide import decide as decide_with
 from gateway.policy.policy import Effect, Operation, Policy, Rule
 from gateway.policy.row_rules import BoundRows, BoundTest
+from gateway.policy.subjects import Subject
 from gateway.units import Epsilon
 
 SUBJECTS = people(
@@ -51,6 +52,23 @@ REGION = use("patients.region", Operation.GROUP_BY)
 INCOME = use("patients.income", Operation.AGGREGATE)
 
 
+def decide(
+    policy: Policy,
+    subject: Subject,
+    circumstances: Circumstances,
+    tables: Iterable[str],
+    uses: Iterable[ColumnUse],
+) -> Decision:
+    """As the gateway decides: the purpose first, then the rules that apply."""
+    purpose = purpose_of(subject, circumstances.purpose)
+    rules = applying(policy, subject, circumstances)
+    return decide_with(rules, policy.dataset, purpose, tables, uses)
+
+
+def visible(policy: Policy, subject: Subject) -> Dataset:
+    return visible_by(applying(policy, subject, NOON), policy.dataset)
+
+
 def code(
     policy: Policy, tables: Iterable[str] = (), uses: Iterable[ColumnUse] = (), **more: object
 ) -> Code | tuple[str, ...]:
@@ -73,7 +91,7 @@ def test_nothing_is_permitted_without_rules() -> None:
             assert code(policy, uses=[one], subject=subject) is Code.DATASET_NOT_PERMITTED
         assert code(policy, subject=subject) is Code.DATASET_NOT_PERMITTED
         assert permitted(policy, subject, NOON) == {}
-        assert visible_dataset(policy, subject, NOON).tables == ()
+        assert visible(policy, subject).tables == ()
 
 
 def every_column(policy: Policy) -> Iterator[tuple[str, str, Operation]]:
@@ -87,7 +105,7 @@ def test_table_alone_permits_counting_persons_and_no_column() -> None:
     policy = with_rules(READS)
     assert code(policy, ["patients", "visits"]) == ("reads",)
     assert code(policy, ["patients"], [REGION]) is Code.COLUMN_UNKNOWN
-    seen = visible_dataset(policy, ALICE, NOON)
+    seen = visible(policy, ALICE)
     assert [[column.name for column in table.columns] for table in seen.tables] == [
         ["patient_id"],
         ["patient_id"],

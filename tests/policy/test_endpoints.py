@@ -14,8 +14,9 @@ from fix_policy import BASE
 from fix_state import settings_on
 from pydantic import SecretStr
 
-from gateway.admin.actions import create_key
-from gateway.app import open_ground, open_policies, rest_doors
+from gateway.admin.instance import open_ground
+from gateway.admin.key_actions import create_key
+from gateway.app import open_policies, rest_doors
 from gateway.auth.issue import KeyOrder
 from gateway.frontends.rest.app import create_app
 from gateway.state.logins import StateUrls

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from laws import for_each
 
 from gateway.errors import Code, OperatorError
 from gateway.policy.subjects import Subject, load_subjects
@@ -109,7 +110,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("text", "place", "said"), REFUSED.values(), ids=REFUSED.keys())
+@for_each(("text", "place", "said"), REFUSED.values(), ids=REFUSED.keys())
 def test_subjects_file_is_refused_where_it_is_wrong(
     directory: Path, text: str, place: str, said: str
 ) -> None:

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import pytest
+from laws import for_each
 
 from gateway.requests.request import Accuracy
 from gateway.units import UnitError
@@ -25,7 +26,7 @@ def test_accuracy_is_read_exactly(said: dict[str, str], meant: Accuracy) -> None
     assert Accuracy.parse(said) == meant
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("said", "why"),
     [
         ({}, "either `margin` or `relative`"),

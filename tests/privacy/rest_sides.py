@@ -20,13 +20,14 @@ from pathlib import Path
 from engines.sources import in_duckdb, in_postgresql
 from fix_gateway import no_gateway
 from fix_state import AUDIT_SECRET, StateServer, settings_on
-from privacy.neighbouring import SUBJECTS, policy, statements
-from property.places import a_database
+from privacy.neighbour_clinics import SUBJECTS, policy, statements
+from property.schemas import a_database
 from pydantic import SecretStr
 from sqlalchemy import URL
 
-from gateway.admin.actions import create_key
-from gateway.app import Ground, open_ground, open_policies, open_questions, rest_doors
+from gateway.admin.instance import Ground, open_ground
+from gateway.admin.key_actions import create_key
+from gateway.app import open_policies, open_questions, rest_doors
 from gateway.auth.issue import KeyOrder
 from gateway.config import Settings
 from gateway.events import Event

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import psycopg
 import pytest
+from charges import record_fate
 from fix_ledger import BOTH, Bank, limits, open_tree
 from fix_state import AUDIT_SECRET, StateServer, dsn_of
 from psycopg import errors
@@ -16,7 +17,6 @@ from gateway.errors import BackendUnavailable, Code
 from gateway.events import Event, StateForged
 from gateway.requests.idempotency import LONGEST_TEXT, Kept, answer_of, answer_text
 from gateway.requests.request import Answer, AnswerColumn, Reused
-from gateway.stages.charge import record_fate
 from gateway.state.logins import StateUrls
 from gateway.state.tables import kept_answers
 from gateway.trail.append import Trail
@@ -113,13 +113,19 @@ def _age(server: StateServer, bank: Bank, query_id: str, hours: float) -> None:
         )
 
 
+def again(answer: Answer) -> Answer:
+    written = answer_text(answer)
+    assert written is not None
+    return answer_of(written)
+
+
 def test_answer_is_the_same_when_it_was_written_and_read() -> None:
     """Every field comes back, floats to their last bit; the sample differs from the defaults in each."""
-    assert answer_of(answer_text(FULL)) == FULL
+    assert again(FULL) == FULL
     without = replace(FULL, rho=None, notices=())
-    assert answer_of(answer_text(without)) == without
+    assert again(without) == without
     for way in (None, *Reused):
-        assert answer_of(answer_text(replace(FULL, reused=way))).reused is way
+        assert again(replace(FULL, reused=way)).reused is way
     blank = Answer("", (), (), (), Epsilon.zero(), Epsilon.zero(), None, Delta.zero())
     assert [
         one.name for one in fields(Answer) if getattr(FULL, one.name) == getattr(blank, one.name)

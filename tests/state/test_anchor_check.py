@@ -10,7 +10,7 @@ from fix_ledger import ALICE, Bank, limits
 from fix_state import AUDIT_SECRET, StateServer, settings_on
 from psycopg import sql
 
-from gateway.app import open_ground
+from gateway.admin.instance import open_ground
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
 from gateway.state.anchor import Anchor

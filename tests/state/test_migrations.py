@@ -16,13 +16,8 @@ from sqlalchemy.exc import ProgrammingError
 from gateway.errors import Code, OperatorError
 from gateway.state.connections import engine_for
 from gateway.state.logins import StateUrls
-from gateway.state.migrate import (
-    current_revision,
-    downgrade_on,
-    head_revision,
-    require_head,
-    upgrade,
-)
+from gateway.state.migrate import downgrade_on
+from gateway.state.schema import HEAD, current_revision, require_head, upgrade
 from gateway.state.tables import METADATA
 
 _CONSTRAINTS = """
@@ -119,7 +114,7 @@ def test_migrations_go_back_to_nothing_and_come_again(owner: Engine) -> None:
     upgrade(owner, application_login=APPLICATION)
     with owner.connect() as connection:
         assert everything(connection) == first
-        assert current_revision(connection) == head_revision()
+        assert current_revision(connection) == HEAD
 
 
 def test_upgrade_that_fails_leaves_nothing_behind(owner: Engine) -> None:
@@ -196,4 +191,4 @@ def test_revisions_are_numbered_without_gaps() -> None:
     """One line of revisions, 0001 and on."""
     numbers = [int(path.name[:4]) for path in revisions()]
     assert numbers == list(range(1, len(numbers) + 1))
-    assert head_revision() == f"{len(numbers):04}"
+    assert f"{len(numbers):04}" == HEAD

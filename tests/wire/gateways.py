@@ -19,11 +19,12 @@ from fractions import Fraction
 from pathlib import Path
 
 import psycopg
-from endtoend.policies import PRICE, SUBJECTS, policy
+from endtoend.clinic_policy import PRICE, SUBJECTS, policy
 from frontends.certificates import write_pair
 
-from gateway.admin.actions import create_key
-from gateway.app import Ground, open_asking, open_ground, open_policies, open_twin_of, serving_wire
+from gateway.admin.instance import Ground, open_ground
+from gateway.admin.key_actions import create_key
+from gateway.app import open_asking, open_policies, open_twin_of, serving_wire
 from gateway.auth.issue import KeyOrder
 from gateway.config import SettingsApart
 from gateway.events import Crashed, Emit, Event

@@ -4,8 +4,6 @@ from typing import Final
 
 from sqlglot import exp
 
-from gateway.errors import Code, SyntaxRefused
-
 _UPPER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 
 _OF_TYPE: Final = {
@@ -116,10 +114,3 @@ def _of_type(to: exp.Expression) -> str | None:
 def name_of_function(call: exp.Anonymous) -> str:
     """A function's name; with a schema it is written as a path and never gets here."""
     return _function(call)
-
-
-def check_length(name: str) -> str:
-    """PostgreSQL cuts names at 63 bytes, which can make two of them one."""
-    if len(name.encode()) > 63:  # noqa: PLR2004 - NAMEDATALEN - 1
-        raise SyntaxRefused(Code.NAME_AMBIGUOUS, f"the name `{name[:20]}…` is too long")
-    return name

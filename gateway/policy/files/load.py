@@ -6,7 +6,6 @@ has an equal hash, whatever the comments and the order of keys.
 The policies that paths on the command line mean: directories as a whole, files by themselves.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from gateway.digest import digest
 from gateway.errors import Code, OperatorError
 from gateway.policy.files.consistency import tables_apart, unfamiliar_names
 from gateway.policy.files.parse import in_order, read_policy
@@ -61,16 +61,6 @@ class _Files:
     complaints: dict[str, Complaints] = field(default_factory=dict)
     policies: dict[str, Policy] = field(default_factory=dict)
     problems: list[OperatorError] = field(default_factory=list)
-
-
-def load_policies(
-    directory: Path, environment: Mapping[str, str] | None = os.environ
-) -> LoadedPolicies:
-    """Everything in the directory, or the first of the problems."""
-    reading = read_policies(directory, environment)
-    if reading.loaded is None:
-        raise reading.problems[0]
-    return reading.loaded
 
 
 def read_policies(directory: Path, environment: Mapping[str, str] | None = os.environ) -> Reading:
@@ -181,7 +171,7 @@ def _digest(files: _Files, subjects: Fields | None) -> str:
         "subjects": None if subjects is None else subjects.plain(),
     }
     text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return digest(text)
 
 
 def read_paths(

@@ -9,10 +9,10 @@ from typing import Any
 import psycopg
 import pytest
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.places import AUDITED, PURE, Opened, Place
+from endtoend.reuse.datasets import AUDITED, PURE, Opened, Place
 from fix_gateway import Client
 
-from gateway.admin.actions import create_key
+from gateway.admin.key_actions import create_key
 from gateway.app import question_door, rest_doors, serving_wire
 from gateway.auth.issue import KeyOrder
 from gateway.frontends.rest.app import create_app

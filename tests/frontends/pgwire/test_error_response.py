@@ -4,6 +4,7 @@ import re
 
 import pytest
 from frontends.pgwire.packets import error_of, told
+from laws import for_each
 
 from gateway.errors import (
     SQLSTATE,
@@ -30,8 +31,8 @@ from gateway.frontends.pgwire.framing import Malformed
 from gateway.twin import TwinRefused
 
 
-@pytest.mark.parametrize("severity", list(Severity))
-@pytest.mark.parametrize("code", list(Code))
+@for_each("severity", list(Severity))
+@for_each("code", list(Code))
 def test_every_code_has_its_fields(code: Code, severity: Severity) -> None:
     """The table is total: severity, SQLSTATE, a title in one line, a detail with the code, and the hint."""
     refusal = Refusal(code, "about `x`", "do y")

@@ -7,8 +7,8 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
-from fix_identity import Door
-from frontends.pgwire.at_the_door import HERE, Wire, logins_of, turning_away_of, wire
+from fix_auth import Door
+from frontends.pgwire.entrance import HERE, Wire, logins_of, turning_away_of, wire
 from frontends.pgwire.packets import (
     SSL_REQUEST,
     V32,

@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import pytest
 from fix_gateway import Client
-from frontends.rest.questioning import ESTIMATE, Asking, Behind, refused
+from frontends.rest.stub_questions import ESTIMATE, Asking, Behind, refused
+from laws import for_each
 
 from gateway.frontends.rest.schemas import EstimateShape
 from gateway.requests.answer_json import estimate_json
@@ -21,8 +22,8 @@ def asking() -> Iterator[Asking]:
         yield Asking(behind, client)
 
 
-@pytest.mark.parametrize("path", ["/v1/query", "/v1/estimate"])
-@pytest.mark.parametrize(
+@for_each("path", ["/v1/query", "/v1/estimate"])
+@for_each(
     ("written", "meant"),
     [
         ('{"margin": 30}', Accuracy(Fraction(30))),
@@ -43,7 +44,7 @@ def test_accuracy_is_handed_on_exactly(
     assert request.epsilon is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("written", "said"),
     [
         *((one, "must be an object") for one in ("30", '"5%"', "[30]", "true")),

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from fix_gateway import Client
-from frontends.rest.questioning import COUNT, Asking, Behind, refused
+from frontends.rest.stub_questions import COUNT, Asking, Behind, refused
 from hypothesis import given
 from hypothesis import strategies as st
 

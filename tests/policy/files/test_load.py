@@ -1,12 +1,13 @@
 """All files of a directory, all or nothing, and named by a hash."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from fix_policy import BASE, ENVIRONMENT
+from fix_policy import BASE, ENVIRONMENT, loaded_policies
 
 from gateway.errors import Code, OperatorError
-from gateway.policy.files.load import LoadedPolicies, Reading, load_policies, read_policies
+from gateway.policy.files.load import LoadedPolicies, Reading, read_policies
 
 SUBJECTS = "alice: {role: researcher, region: north}\nbob: {}\n"
 LABS = BASE.replace("dataset: clinic", "dataset: labs").replace("unit: patient", "unit: sample")
@@ -21,8 +22,8 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def load(place: Path) -> LoadedPolicies:
-    return load_policies(place, ELSEWHERE)
+def load(place: Path, environment: Mapping[str, str] = ELSEWHERE) -> LoadedPolicies:
+    return loaded_policies(place, environment)
 
 
 def reading(place: Path) -> Reading:
@@ -137,12 +138,12 @@ def test_hash_names_the_content(place: Path) -> None:
         (place / "clinic.yaml").write_text(BASE.replace(old, new))
         assert load(place).digest != first.digest
     (place / "clinic.yaml").write_text(BASE)
-    other = load_policies(place, {"CLINIC_URL": "duckdb:////data/other.duckdb"})
+    other = load(place, {"CLINIC_URL": "duckdb:////data/other.duckdb"})
     assert other.digest != first.digest
     (place / "subjects.yaml").write_text(SUBJECTS.replace("north", "south"))
     assert load(place).digest != first.digest
     urls = [f"postgresql://u:{password}@host/clinic" for password in ("one", "two")]
-    digests = {load_policies(place, {"CLINIC_URL": url}).digest for url in urls}
+    digests = {load(place, {"CLINIC_URL": url}).digest for url in urls}
     assert len(digests) == 1
 
 

@@ -17,8 +17,9 @@ from privacy.reconstruction.people import SUBJECTS, Bools, People, in_duckdb, po
 from privacy.reconstruction.subsets import Subset, subsets
 from pydantic import SecretStr
 
-from gateway.admin.actions import create_key
-from gateway.app import Ground, open_ground, open_policies, open_questions, rest_doors
+from gateway.admin.instance import Ground, open_ground
+from gateway.admin.key_actions import create_key
+from gateway.app import open_policies, open_questions, rest_doors
 from gateway.auth.issue import KeyOrder
 from gateway.frontends.rest.app import create_app
 from gateway.frontends.rest.listen import Stop, bind, serve_until

@@ -1,0 +1,66 @@
+"""API keys made and revoked, and log-ins that were refused, each written with its trail record in one transaction."""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from gateway.auth import issue
+from gateway.auth.issue import KeyCreated, KeyOrder, KeyRevoked, LoginFailed, RecordFailure
+from gateway.state.draft import Draft
+from gateway.state.journal import Journal
+from gateway.trail.append import Trail
+from gateway.trail.record import ActRecord, Kind
+
+
+def create_key(
+    journal: Journal, trail: Trail, order: KeyOrder, known: Callable[[str], bool]
+) -> KeyCreated:
+    """Make a key; `order.key.reveal()` may be shown once, after this returns."""
+
+    def step(draft: Draft) -> KeyCreated:
+        created = issue.create(draft, order, known)
+        expires = created.expires_at.isoformat() if created.expires_at else None
+        about = {
+            "key": created.key_id,
+            "expires_at": expires,
+            "fingerprint": created.fingerprint,
+        }
+        trail.append(
+            draft, ActRecord(Kind.KEY_CREATED, created.actor, about, subject=created.subject)
+        )
+        return created
+
+    return journal.commit(step)
+
+
+def revoke_key(
+    journal: Journal, trail: Trail, key_id: str, *, actor: str, now: datetime
+) -> KeyRevoked:
+    """Make a key invalid for ever."""
+
+    def step(draft: Draft) -> KeyRevoked:
+        revoked = issue.revoke(draft, key_id, actor=actor, at=now)
+        record_revocation(draft, trail, revoked)
+        return revoked
+
+    return journal.commit(step)
+
+
+def record_revocation(draft: Draft, trail: Trail, revoked: KeyRevoked) -> None:
+    about = {"key": revoked.key_id}
+    trail.append(draft, ActRecord(Kind.KEY_REVOKED, revoked.actor, about, subject=revoked.subject))
+
+
+def recording_failures(journal: Journal, trail: Trail) -> RecordFailure:
+    """How a front door writes down whom it turned away."""
+
+    def record(failed: LoginFailed) -> None:
+        about = {
+            "front_end": failed.front_end,
+            "address": failed.address,
+            "claimed": failed.claimed,
+            "code": failed.code,
+        }
+        act = ActRecord(Kind.LOGIN_REFUSED, "nobody", about)
+        journal.commit(lambda draft: trail.append(draft, act))
+
+    return record

@@ -1,0 +1,89 @@
+"""The schema of the state: the revision that a database has, the one that this version needs, and the grants.
+
+What the application's login may do with the state: insert and read, and nothing else.
+
+INVARIANT: no grant here lets the application update, delete or truncate an append-only table; of an expiring
+one it can remove what is old, by a function that looks at the age itself.
+"""
+
+from typing import Final
+
+from sqlalchemy import Connection, Engine, inspect, text
+
+from gateway.errors import Code, OperatorError
+from gateway.state.tables import EXPIRING, FORGET, METADATA, UPDATABLE
+
+HEAD: Final = "0005"
+"""The newest of `migrations/versions`, which are numbered; a test holds it against them."""
+
+_KNOWN: Final = frozenset(f"{number:04}" for number in range(1, int(HEAD) + 1))
+# Two gateways that start at once must not migrate at once; the number only has to be ours.
+_MIGRATION_LOCK: Final = 0x6761_7465_0001
+
+
+def grant_application(connection: Connection, login: str) -> None:
+    """Give `login` exactly its rights, taking away whatever else it was granted before."""
+    role = connection.dialect.identifier_preparer.quote(login)
+    connection.execute(text(f"GRANT USAGE ON SCHEMA public TO {role}"))
+    connection.execute(text(f"GRANT SELECT ON alembic_version TO {role}"))
+    there = set(inspect(connection).get_table_names())  # a backup may be of an older schema
+    for table in METADATA.sorted_tables:
+        if table.name not in there:
+            continue
+        connection.execute(text(f"REVOKE ALL ON {table.name} FROM {role}"))
+        connection.execute(text(f"GRANT SELECT, INSERT ON {table.name} TO {role}"))
+    for table in UPDATABLE:
+        connection.execute(text(f"GRANT UPDATE ON {table.name} TO {role}"))
+    if there.issuperset(table.name for table in EXPIRING):
+        connection.execute(text(f"GRANT EXECUTE ON FUNCTION {FORGET}(integer) TO {role}"))
+
+
+def current_revision(connection: Connection) -> str | None:
+    """The schema the database is at; None when it is empty."""
+    if not inspect(connection).has_table("alembic_version"):
+        return None
+    found: str | None = connection.execute(
+        text("SELECT version_num FROM alembic_version")
+    ).scalar_one_or_none()
+    return found
+
+
+def upgrade(owner: Engine, *, application_login: str, revision: str = HEAD) -> None:
+    """Migrate as the owner and grant the application its rights, in one transaction."""
+    with owner.begin() as connection:
+        upgrade_on(connection, application_login=application_login, revision=revision)
+
+
+def upgrade_on(connection: Connection, *, application_login: str, revision: str = HEAD) -> None:
+    """Migrate within the caller's transaction."""
+    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
+    at = current_revision(connection)
+    if at is not None and at not in _KNOWN:
+        raise _version_error(at)
+    if at != HEAD:
+        # Alembic is loaded where there is something to migrate: every command opens the state
+        from gateway.state.migrate import migrate  # noqa: PLC0415
+
+        migrate(connection, revision)
+    grant_application(connection, application_login)
+
+
+def require_head(connection: Connection) -> None:
+    """Refuse to work on a schema this version does not know."""
+    at = current_revision(connection)
+    if at != HEAD:
+        raise _version_error(at)
+
+
+def _version_error(at: str | None) -> OperatorError:
+    if at is not None and at not in _KNOWN:
+        return OperatorError(
+            Code.STATE_VERSION,
+            f"the state is at revision `{at}`, this gateway knows up to `{HEAD}`",
+            "run the newer gateway that wrote it",
+        )
+    return OperatorError(
+        Code.STATE_VERSION,
+        f"the state is at revision `{at or 'empty'}`, this gateway needs `{HEAD}`",
+        "run `gateway db upgrade`",
+    )
