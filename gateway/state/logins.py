@@ -90,7 +90,7 @@ def _passwords(path: Path) -> dict[str, str]:
             json.dump({login: secrets.token_urlsafe(32) for login in (OWNER, APPLICATION)}, handle)
             handle.flush()
             os.fsync(handle.fileno())
-        with suppress(FileExistsError):  # another gateway starts at the same time: its passwords count
+        with suppress(FileExistsError):  # another gateway starts too: its passwords count
             path.hardlink_to(fresh)
         fresh.unlink()
     passwords: dict[str, str] = json.loads(path.read_text())
