@@ -48,9 +48,7 @@ class Asked:
     address: str
     purpose: str | None = None
     attributes: Mapping[str, Json] = field(default_factory=dict)
-    copied: tuple[
-        str, ...
-    ] = ()  # releases of others whose draws were copied instead of drawn anew
+    copied: tuple[str, ...] = ()  # releases whose draws were copied
 
 
 @dataclass(frozen=True)
