@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from gateway.json_form import Json, NotSaid, sequence, string, whole
 from gateway.regions.axis import FIRST, LAST, Axis, Kind
 
 Range: TypeAlias = tuple[int, int]
@@ -258,3 +259,20 @@ def without_null(cells: Cells) -> Cells:
 def weightless(part: Cells, whole: Cells | None) -> bool:
     """Whether a part of the whole is NULL alone, where the whole is more than that."""
     return only_null(part) and (whole is None or not only_null(whole))
+
+
+def cells_json(cells: Cells) -> Json:
+    if isinstance(cells, Steps):
+        ends = [end for one in cells.ranges for end in one]
+        return ["steps", ends, cells.null]
+    return ["names", sorted(cells.values), cells.rest, cells.null]
+
+
+def cells_of_json(said: Json) -> Cells:
+    kind, held, *flags = sequence(said)
+    if kind == "steps":
+        ends = [whole(one) for one in sequence(held)]
+        return Steps(tuple(zip(ends[::2], ends[1::2], strict=True)), flags[0] is True)
+    if kind != "names":
+        raise NotSaid
+    return Names(frozenset(map(string, sequence(held))), flags[0] is True, flags[1] is True)
