@@ -23,6 +23,7 @@ pytest_plugins = (
     "fix_journal",
     "fix_sample",
     "fix_twin",
+    "fix_servers",
 )
 
 

@@ -13,7 +13,7 @@ from gateway.binding import constants
 from gateway.binding.arrays import as_list
 from gateway.binding.calls import call, extract, invoke, numbers_only, text_only
 from gateway.binding.constants import Span
-from gateway.binding.like_pattern import like_pattern
+from gateway.binding.expression_checks import check_cast, like_pattern, unsupported_expression
 from gateway.binding.scope import Visible, spelled
 from gateway.binding.text.dialect import check_brackets
 from gateway.binding.text.identifiers import name_of_function
@@ -150,7 +150,7 @@ class Scalars:
             return self._like(node)
         if type(node) in _ARITHMETIC:
             return self._arithmetic(node)
-        raise _unsupported(node)
+        raise unsupported_expression(node)
 
     def pair(self, left: exp.Expression, right: exp.Expression) -> tuple[Scalar, Scalar]:
         """Two expressions that meet; a constant without a type takes the type of the other."""
@@ -199,7 +199,7 @@ class Scalars:
         elif isinstance(right, exp.Null):
             inner, word = self.bind(node.this), "null"
         else:
-            raise _unsupported(node)
+            raise unsupported_expression(node)
         if word == "null" and isinstance(inner, Ref) and inner.field.tie is Tie.ALWAYS:
             # rows without a unit are dropped at the scan, so this asks nothing
             return Literal(negated, BOOLEAN)
@@ -265,7 +265,7 @@ class Scalars:
             return what
         if isinstance(what, Literal) and (same := constants.retyped(what, kind)) is not None:
             return same
-        _check_cast(what.type, kind)
+        check_cast(what.type, kind)
         return Cast(what, kind)
 
     def _call(self, node: exp.Anonymous) -> Scalar:
@@ -300,7 +300,7 @@ class Scalars:
     def _like(self, node: exp.Expression) -> Scalar:
         node, pattern = like_pattern(node)
         if type(node) not in _PATTERNS:
-            raise _unsupported(node)
+            raise unsupported_expression(node)
         word = _PATTERNS[type(node)]
         if node.args.get("negate"):
             word = f"not {word}"
@@ -378,34 +378,3 @@ def _minus(inner: Scalar) -> Scalar:
 def _untyped(node: exp.Expression, kind: ColumnType) -> Literal:
     text = constants.bare_string(node)
     return constants.null(plain(kind)) if text is None else constants.typed(text, plain(kind))
-
-
-def _check_cast(of: ColumnType, to: ColumnType) -> None:
-    number, text = is_number(of), of.family is Family.TEXT
-    fine = (
-        (number and (is_number(to) or to.family is Family.TEXT))
-        or (text and (to.family is Family.TEXT or is_number(to) or to == DATE))
-        or (of.family is Family.BOOLEAN and to.kind.value in {"integer", "text"})
-        or ({of, to} <= {DATE, TIMESTAMP})
-        or (of == DATE and to.family is Family.TEXT)
-    )
-    if not fine:
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"a cast from {of} to {to} is not supported")
-
-
-def _unsupported(node: exp.Expression) -> Exception:
-    if isinstance(node, (exp.Dot, exp.Star, exp.Tuple)):
-        return NotAggregate(
-            Code.PERSON_AS_VALUE,
-            "a whole row cannot be used as a value",
-            "name its columns one by one",
-        )
-    if isinstance(node, exp.Window):
-        return UnsupportedSql(
-            Code.CLAUSE_UNSUPPORTED, "window functions are not allowed in this place"
-        )
-    return UnsupportedSql(
-        Code.CLAUSE_UNSUPPORTED,
-        f"`{type(node).__name__.lower()}` is not supported over protected rows",
-        "apply it to the result of the aggregate",
-    )

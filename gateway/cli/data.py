@@ -6,8 +6,8 @@ from gateway.admin.actions import refresh_data
 from gateway.admin.instance import Ground, open_ground, operator_name
 from gateway.budget.account_names import ledger_name
 from gateway.budget.balances import load_accounts
+from gateway.cli.arguments import settings_from
 from gateway.cli.output import warn
-from gateway.cli.settings import settings_from
 from gateway.errors import Code, OperatorError
 from gateway.trail.append import utc_now
 

@@ -1,7 +1,7 @@
-"""What a refusal of the auditor says: the questions it clashes with, and how to ask for more people.
+"""Refusals of the auditor: the earlier queries that clash, and how to ask for more people.
 
-INVARIANT: said are texts of the question, names of columns, ids of questions and what the policy sets; no size, released
-or not.
+INVARIANT: a text contains texts of the query, column names, query ids and settings of the policy; no size,
+released or not.
 """
 
 import re
@@ -21,7 +21,9 @@ THIS: Final = ""  # the query id of the other parts of the question itself
 
 
 def unreadable(condition: str) -> OverlapRefused:
-    """What stands for another answer in it is of no use to anybody who reads it."""
+    """The refusal of an opaque condition. Placeholders of other answers in it are left out, because no reader
+    can use them.
+    """
     shown = _STAGED.sub("another answer", condition)
     return OverlapRefused(
         Code.UNREADABLE_CONDITION,
@@ -39,7 +41,7 @@ def small(query_id: str, rules: Auditing) -> OverlapRefused:
 
 
 def earlier_unreadable(tables: frozenset[str]) -> OverlapRefused:
-    """Of a question about tables of which something was told that cannot be read."""
+    """The refusal of a query about tables for which an earlier release cannot be read."""
     shown = ", ".join(f"`{one}`" for one in sorted(tables))
     return OverlapRefused(
         Code.EARLIER_UNREADABLE,
@@ -49,7 +51,7 @@ def earlier_unreadable(tables: frozenset[str]) -> OverlapRefused:
 
 
 def not_compared() -> OverlapRefused:
-    """Of a question that could not be held against the earlier ones."""
+    """The refusal of a query that could not be compared with the earlier ones."""
     return OverlapRefused(
         Code.NOT_COMPARED,
         "",
@@ -58,7 +60,7 @@ def not_compared() -> OverlapRefused:
 
 
 def differencing(clashes: Sequence[Clash], axes: Axes, *, several: bool = False) -> OverlapRefused:
-    """Of answers that would single people out together with the new one."""
+    """The refusal of a query that would isolate people together with these earlier answers."""
     named = _named([one.entry.query_id for one in clashes])
     how = "combined with the answers to" if several else "combined with the answer to"
     return OverlapRefused(
@@ -69,7 +71,7 @@ def differencing(clashes: Sequence[Clash], axes: Axes, *, several: bool = False)
 
 
 def _named(ids: Sequence[str]) -> str:
-    """Up to three questions."""
+    """Up to three query ids."""
     distinct = list(dict.fromkeys(ids))[:MOST_NAMED]
     shown = sorted(f"`{one}`" if one != THIS else "another part of the query" for one in distinct)
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

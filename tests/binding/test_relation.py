@@ -15,7 +15,7 @@ _ROWS = [
     for case in every()
     if case.expected == Code.PERSON_ROWS and "RECURSIVE" not in case.sql.upper()
 ]
-_BEGINS = "ask for an aggregate, such as "
+_BEGINS = "use an aggregate, such as "
 
 
 @for_each("case", _ROWS, ids=lambda case: case.name)

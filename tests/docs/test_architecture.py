@@ -6,6 +6,7 @@ from docs.markdown import code, rows, sections
 from docs.walk import table, traced
 from endtoend.clinic_gateway import a_gateway, clinic_in_duckdb, shown
 from endtoend.clinic_policy import policy
+from fix_servers import SharedServers
 
 _PAGE = ROOT / "docs" / "architecture.md"
 _BEGIN, _END = "<!-- walk: written by --update-cases -->\n", "<!-- end of the walk -->\n"
@@ -16,11 +17,11 @@ _UPDATE = "run `.venv/bin/pytest tests/docs/test_architecture.py --update-cases`
 
 
 @pytest.fixture(scope="module")
-def walk(tmp_path_factory: pytest.TempPathFactory) -> str:
+def walk(tmp_path_factory: pytest.TempPathFactory, servers: SharedServers) -> str:
     """The walk of `_QUERY` through a gateway that has just started."""
     source = clinic_in_duckdb(tmp_path_factory.mktemp("walk") / "clinic.duckdb")
     policies = {"clinic": policy("clinic", "SOURCE", "laplace", groups=1)}
-    with a_gateway(policies, {"SOURCE": shown(source)}) as gateway, traced() as calls:
+    with a_gateway(policies, {"SOURCE": shown(source)}, servers) as gateway, traced() as calls:
         gateway.answer(_QUERY, "clinic")
     return table(calls)
 

@@ -8,6 +8,7 @@ import pytest
 from docs.checks import ROOT
 from endtoend.clinic_gateway import AskedGateway, a_gateway
 from fix_policy import loaded_policies
+from fix_servers import SharedServers
 
 from gateway.admin.open_accounts import ledger_of, limits_of
 from gateway.budget.account import Currency
@@ -25,7 +26,9 @@ _FAR = 20
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
+def gateway(
+    tmp_path_factory: pytest.TempPathFactory, servers: SharedServers
+) -> Iterator[AskedGateway]:
     file: Path = tmp_path_factory.mktemp("households") / "clinic.duckdb"
     load_into_duckdb(Clinic(_PEOPLE, 6 * _PEOPLE), file)
     with duckdb.connect(str(file)) as connection:
@@ -35,7 +38,9 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
             )
             connection.execute(f"DROP TABLE {table}")
             connection.execute(f"ALTER TABLE made RENAME TO {table}")
-    with a_gateway({"households": POLICY}, {"HOUSEHOLDS_URL": f"duckdb:///{file}"}) as opened:
+    with a_gateway(
+        {"households": POLICY}, {"HOUSEHOLDS_URL": f"duckdb:///{file}"}, servers
+    ) as opened:
         yield opened
 
 

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_postgresql, dsn, shown
 from endtoend.clinic_policy import policy
+from fix_servers import SharedServers
 from psycopg import sql
 from sqlalchemy import URL
 
@@ -98,7 +99,9 @@ class Changing:
 
 
 @contextmanager
-def changing(server: Lease, make: Callable[[str], str] | None = None) -> Iterator[Changing]:
+def changing(
+    server: Lease, servers: SharedServers, make: Callable[[str], str] | None = None
+) -> Iterator[Changing]:
     """`make` gives the policy's text for the name of the variable with the source's URL."""
     login, password = f"reader_{token_hex(4)}", token_hex(8)
     with ExitStack() as stack:
@@ -115,7 +118,9 @@ def changing(server: Lease, make: Callable[[str], str] | None = None) -> Iterato
             stack.callback(_forget, url, login)
         text = (make or _policy)("SOURCE")
         reading = url.set(username=login, password=password)
-        opened = stack.enter_context(a_gateway({DATASET: text}, {"SOURCE": shown(reading)}))
+        opened = stack.enter_context(
+            a_gateway({DATASET: text}, {"SOURCE": shown(reading)}, servers)
+        )
         yield Changing(opened, url, login)
 
 

@@ -14,12 +14,12 @@ import psycopg
 from endtoend.clinic_policy import SUBJECTS
 from endtoend.clinic_rows import TABLES, Row, rows
 from engines.sources import insert_in_duckdb
+from fix_servers import SharedServers, ground_and_twin
 from psycopg import sql
 from sqlalchemy import URL
 
-from gateway.admin.instance import Ground, open_ground
-from gateway.app import open_asking, open_policies, open_twin_of
-from gateway.config import SettingsApart
+from gateway.admin.instance import Ground
+from gateway.app import open_asking, open_policies
 from gateway.errors import Refusal
 from gateway.events import Crashed, Event
 from gateway.policy.subjects import Subject
@@ -61,8 +61,10 @@ class AskedGateway:
 
 
 @contextmanager
-def a_gateway(policies: Mapping[str, str], environment: Environment) -> Iterator[AskedGateway]:
-    """A gateway with these policies, gone afterwards."""
+def a_gateway(
+    policies: Mapping[str, str], environment: Environment, servers: SharedServers | None = None
+) -> Iterator[AskedGateway]:
+    """A gateway with these policies, gone afterwards; on servers of its own where it is given none."""
     home = Path(tempfile.mkdtemp(prefix="gw-test-"))
     home.chmod(0o711)
     try:
@@ -71,9 +73,8 @@ def a_gateway(policies: Mapping[str, str], environment: Environment) -> Iterator
         (folder / "subjects.yaml").write_text(SUBJECTS)
         for name, text in policies.items():
             (folder / f"{name}.yaml").write_text(text)
-        settings = SettingsApart(home=home / "state", policies=folder)
         events: list[Event] = []
-        with open_ground(settings, events.append) as ground, open_twin_of(settings) as twin:
+        with ground_and_twin(servers, home / "state", folder, events.append) as (ground, twin):
             current = open_policies(ground, environment=environment)
             twin.wait_until_started()
             with closing(open_asking(ground, current, twin, "rest", events.append)) as asking:

@@ -1,8 +1,11 @@
-"""Policies under which noise is nothing and no bound bites; and one under which the budget ends.
+"""The policy of the small clinic, in the three forms that tests ask of it.
 
-Nothing is ever refused for what was asked before, nor answered from it: every question is measured.
+`policy` is one under which noise is nothing and no bound bites, or under which the budget ends: nothing is refused for
+what was asked before, nor answered from it. `endtoend.reuse.clinics` lets answers be reused, `wire_more.running` has
+the clinic of the demo.
 """
 
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 # so dear that a draw other than 0 has a probability below e^-1000, whatever is measured
@@ -19,7 +22,7 @@ source: ${@SOURCE@}
 privacy:
   unit: patient
   budget: {epsilon: @BUDGET@, delta: 1e-6}
-  per_query: {default: @PRICE@, min: 1e-9, max: @PRICE@}
+  per_query: {default: @PRICE@, min: 1e-9, max: @MOST@}
   mechanism: @MECHANISM@
 tables:
   patients:
@@ -34,8 +37,8 @@ tables:
       name: {type: text, class: sensitive}
   visits:
     unit_key: patient_id
-    rows_per_unit: 16
-    groups_per_unit: 16
+    rows_per_unit: @ROWS@
+    groups_per_unit: @ROWS@
     columns:
       visit_id: {type: bigint, class: identifier}
       patient_id: {type: bigint, class: identifier, joins: patients.patient_id}
@@ -60,10 +63,28 @@ access:
     use: {aggregate: ["*"], group_by: ["*"], filter: ["*"], join: ["*"]}
     rows: {patients: "region = subject.region"}
     budget: {epsilon: @BUDGET@}
-audit: {min_units: 1, narrow_cells: 0, opaque_predicates: allow}
-reuse: {max_age: 0d}
+audit: @AUDIT@
+reuse: @REUSE@
 limits: {enumerated_groups: @GROUPS@, result_rows: 100000}
 """
+NO_AUDIT: Final = "{min_units: 1, narrow_cells: 0, opaque_predicates: allow}"
+NO_REUSE: Final = "{max_age: 0d}"
+
+
+def clinic_policy(values: Mapping[str, str], without: Iterable[str] = ()) -> str:
+    """The policy's text with these values, without some of its columns and tables."""
+    lines = [
+        line
+        for line in _POLICY.splitlines(keepends=True)
+        if not any(line.lstrip().startswith(f"{name}:") for name in without)
+    ]
+    text = "".join(lines)
+    for name in without:
+        text = text.replace(f", {name}]", "]")
+    given = {"ROWS": "16", "AUDIT": NO_AUDIT, "REUSE": NO_REUSE, **values}
+    for name, value in {"MOST": given["PRICE"], **given}.items():
+        text = text.replace(f"@{name}@", value)
+    return text
 
 
 def policy(
@@ -78,7 +99,4 @@ def policy(
         "PRICE": price,
         "BUDGET": budget or "1e34",
     }
-    text = _POLICY
-    for name, value in said.items():
-        text = text.replace(f"@{name}@", value)
-    return text
+    return clinic_policy(said)

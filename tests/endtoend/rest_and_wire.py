@@ -15,20 +15,19 @@ import psycopg
 from endtoend.clinic_gateway import clinic_in_duckdb, shown
 from endtoend.reuse.clinics import AUDIT, SUBJECTS, policy
 from fix_gateway import Client
+from fix_servers import SharedServers, ground_and_twin
 from sqlalchemy import URL
 
-from gateway.admin.instance import Ground, open_ground
+from gateway.admin.instance import Ground
 from gateway.admin.key_actions import create_key
 from gateway.app import (
     open_asking,
     open_policies,
-    open_twin_of,
     question_door,
     rest_doors,
     serving_wire,
 )
 from gateway.auth.issue import KeyOrder
-from gateway.config import SettingsApart
 from gateway.events import Crashed, Event
 from gateway.frontends.rest.app import create_app
 from gateway.telemetry.metrics import Metrics, both
@@ -108,26 +107,24 @@ class AskedDataset:
 
 
 @contextmanager
-def both_doors() -> Iterator[BothDoors]:
+def both_doors(servers: SharedServers | None = None) -> Iterator[BothDoors]:
     """The gateway with all of its datasets, gone afterwards."""
     home = Path(tempfile.mkdtemp(prefix="gw-test-"))
     home.chmod(0o711)
     try:
-        yield from _served(home)
+        yield from _served(home, servers)
     finally:
         shutil.rmtree(home)
 
 
-def _served(home: Path) -> Iterator[BothDoors]:
+def _served(home: Path, servers: SharedServers | None) -> Iterator[BothDoors]:
     names = {kind: [f"{kind}{number}" for number in range(many)] for kind, many in _MANY.items()}
     environment = _written(home, names)
-    settings = SettingsApart(home=home / "state", policies=home / "policies")
     events: list[Event] = []
     metrics = Metrics()
     emit = both(events.append, metrics.count)
     with (
-        open_ground(settings, emit) as ground,
-        open_twin_of(settings, emit) as twin,
+        ground_and_twin(servers, home / "state", home / "policies", emit) as (ground, twin),
         socket.create_server((HOST, 0)) as listener,
     ):
         policies = open_policies(ground, emit, environment)

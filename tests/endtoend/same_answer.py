@@ -6,7 +6,6 @@ Numbers with decimals are compared as numbers, `numeric` to 12 significant digit
 them; two sums of cents below a billion differ by more, so these are compared exactly), floating ones to 9.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -14,13 +13,12 @@ from typing import Final
 
 import sqlglot
 from endtoend.plain_postgresql import Result
+from same_rows import Row, row_differences
 from sqlglot import exp
 
 from gateway.requests.request import Answer
 
-Row = tuple[str | None, ...]
 _DIGITS: Final = {"numeric": 12, "double precision": 9, "real": 5}
-_NEAR: Final = 6
 
 
 def differences(
@@ -33,12 +31,7 @@ def differences(
     if len(answer.rows) != len(plain.rows):
         return [f"{_few(answer.rows)} and not {_few(plain.rows)}"]
     many = [_digits(of, digits) for _, of in columns]
-    pairs = zip(
-        _lined_up(answer.rows, many, ordered=ordered),
-        _lined_up(plain.rows, many, ordered=ordered),
-        strict=True,
-    )
-    return [f"{ours} and not {theirs}" for ours, theirs in pairs if not _same(ours, theirs, many)]
+    return row_differences(answer.rows, plain.rows, many, ordered=ordered)
 
 
 def is_ordered(text: str) -> bool:
@@ -51,37 +44,6 @@ def _digits(of: str, most: int | None) -> int | None:
     """To how many digits a type is compared; None when it is compared as text."""
     known = _DIGITS.get(of.partition("(")[0])
     return known if known is None or most is None else min(known, most)
-
-
-def _lined_up(rows: Sequence[Row], digits: Sequence[int | None], *, ordered: bool) -> Sequence[Row]:
-    if ordered:
-        return rows
-    return sorted(rows, key=lambda row: [_near(*cell) for cell in zip(row, digits, strict=True)])
-
-
-def _near(cell: str | None, digits: int | None) -> tuple[int, float, str]:
-    """Numbers that are the same by `_same_number` come to lie at the same place."""
-    if cell is None:
-        return (0, 0.0, "")
-    if digits is None:
-        return (1, 0.0, cell)
-    return (1, float(f"{float(cell):.{_NEAR}g}") + 0.0, "")
-
-
-def _same(ours: Row, theirs: Row, digits: Sequence[int | None]) -> bool:
-    return all(
-        one == other
-        if many is None or one is None or other is None
-        else _same_number(one, other, many)
-        for one, other, many in zip(ours, theirs, digits, strict=True)
-    )
-
-
-def _same_number(one: str, other: str, digits: int) -> bool:
-    if not (math.isfinite(float(one)) and math.isfinite(float(other))):
-        return one == other
-    left, right = Fraction(one), Fraction(other)
-    return abs(left - right) * int(10**digits) <= max(abs(left), abs(right))
 
 
 def _few(rows: Sequence[Row]) -> str:

@@ -106,7 +106,7 @@ REFUSED = {
     "many attributes": ("a: {" + ",".join(f"x{n}: y" for n in range(65)) + "}", "1:1", "more than"),
     "many subjects": ("".join(f"u{n}: {{}}\n" for n in range(10_001)), "1:1", "more than"),
     "list as the root": ("[alice]", "1:1", "must be a mapping"),
-    "twice": ("a: {}\na: {}", "2:1", "stands in line 1"),
+    "twice": ("a: {}\na: {}", "2:1", "is already in line 1"),
 }
 
 

@@ -94,7 +94,7 @@ def test_refusal_has_its_fields(refusals: Any, about: str) -> None:  # noqa: ANN
     told = refusals[about]
     assert (told["name"], told["severity"], told["code"]) == ("error", "ERROR", "42501")
     assert told["message"] == "individual rows are never returned"
-    assert told["detail"] == "GW110: the result would have a row for each person"
+    assert told["detail"] == "GW110: the query would return one row for each protected row"
     assert told["hint"].startswith("ask for an aggregate")
 
 

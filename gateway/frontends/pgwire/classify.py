@@ -1,7 +1,7 @@
-"""What a text asks for, as far as the wire has to know: what runs on the twin as it is, and what is a question.
+"""Classification of a client's statements: those that run on the twin unchanged, and queries for the pipeline.
 
-INVARIANT: a text that may touch the source is a question. Being wrong about one that is taken as plain costs an error:
-the twin has no row of the source, and no right to read its empty tables.
+INVARIANT: a text that may read the source is a query. A text that is wrongly taken as plain fails: the twin has
+no row of the source, and no right to read its empty tables.
 """
 
 from collections.abc import Mapping
@@ -42,14 +42,14 @@ _STANDS_FOR: Final = b"RESET gateway.kept"
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """The twin answers it."""
+    """A statement that the twin answers."""
 
     text: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The pipeline answers it; `described` is what the twin is told of it, for names and types."""
+    """A query that the pipeline answers; the twin gets `described`, for names and types."""
 
     statement: Statement
     described: bytes
@@ -57,7 +57,7 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Preparing:
-    """A question that gets a name; `text` is what the twin is told."""
+    """A PREPARE of a query; `text` is what the twin gets."""
 
     asking: Asking
     text: bytes
@@ -65,7 +65,7 @@ class Preparing:
 
 @dataclass(frozen=True, slots=True)
 class Calling:
-    """What has this name is to run, whatever it is."""
+    """An EXECUTE of a prepared statement of any kind."""
 
     name: bytes
     arguments: bytes
@@ -75,7 +75,7 @@ class Calling:
 
 @dataclass(frozen=True, slots=True)
 class KeepingOne:
-    """An answer that is to be kept; `plain` is one of the twin's. `text` stands for it where nothing is run."""
+    """A CREATE TEMP TABLE AS; `plain` if the twin computes it. `text` stands for it where nothing is run."""
 
     what: Keep
     inner: Asking
@@ -86,7 +86,7 @@ class KeepingOne:
 
 @dataclass(frozen=True, slots=True)
 class GivingUp:
-    """Answers that are not to be kept any more."""
+    """A DROP TABLE of temporary tables."""
 
     what: GiveUp
     text: bytes = _STANDS_FOR
@@ -98,7 +98,7 @@ Script: TypeAlias = tuple[Part, ...]
 
 
 class Statements:
-    """Reads the texts of one connection, and remembers the last ones."""
+    """Classifies the texts of one connection, with a cache of the last ones."""
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
@@ -106,7 +106,9 @@ class Statements:
         self._kept: Mapping[str, Kept] = {}
 
     def script(self, text: bytes, kept: Mapping[str, Kept] = _NOTHING) -> Script | Refusal:
-        """The statements of a text, each read; or why it is refused as a whole. `kept` has names of its own."""
+        """The statements of a text, each classified, or the refusal of the whole text. `kept` are temporary
+        tables.
+        """
         if kept is not self._kept:
             self._kept = kept
             self._known.clear()
@@ -144,7 +146,7 @@ class Statements:
         return Asking(statement, described.encode())
 
     def _with_kept(self, statement: Statement) -> Statement:
-        """The statement with what is kept under the names in it."""
+        """The statement with the temporary tables that it names."""
         names = named_in(statement.query, self._kept)
         if not names:
             return statement
@@ -205,7 +207,7 @@ class Statements:
 
 
 def _shown(sql: str) -> str:
-    """`SHOW gateway.budget` is a short way to write a query."""
+    """The query behind `SHOW gateway.budget`."""
     words = sql.lower().split()
     return _SHOWS_BUDGET if words == ["show", "gateway.budget"] else sql
 

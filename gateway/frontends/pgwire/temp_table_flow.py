@@ -1,13 +1,12 @@
-"""CREATE TEMP TABLE … AS and SELECT … INTO TEMP: an answer is asked for once, and read for nothing from then on.
+"""CREATE TEMP TABLE … AS and SELECT … INTO TEMP: a query is asked once, and its answer can be read free of
+charge.
 
-Its rows come as texts, and go back to the twin as settings of the client's own session (see `gateway.binding.text.temp_tables`).
+Its rows come as texts, and go back to the twin as settings of the client's own session (see
+`gateway.binding.text.temp_tables`). The temporary tables of a connection follow its transactions.
 
-INVARIANT: what is kept was released, and paid for, or came from the twin, which has nothing else; no right is given for
-it, and no other session can see that it is there.
-
-The answers that a connection keeps under names, as far as its transactions stand.
-
-INVARIANT: what a transaction kept is gone when it is undone; all answers of a connection together have a limit.
+INVARIANT: a stored answer was released and charged, or came from the twin, which has no other data; no
+privilege is granted for it, and no other session can see that it exists. INVARIANT: a table is dropped when the
+transaction that created it is rolled back; all tables of a connection together have a size limit.
 """
 
 from collections.abc import Generator
@@ -53,7 +52,7 @@ _IDLE: Final = ord("I")
 
 
 class Keeping:
-    """By their names; a dictionary is never changed, but another one takes its place."""
+    """The temporary tables of a connection, by name; a dictionary is replaced, never changed."""
 
     def __init__(self) -> None:
         self.answers: dict[str, Kept] = {}
@@ -66,7 +65,7 @@ class Keeping:
         return self._number
 
     def room(self) -> int:
-        """How many bytes more there may be; what is undone later counts up to then."""
+        """The number of bytes still allowed; tables count until their rollback."""
         return MOST_BYTES - sum(one.size for one in self.answers.values())
 
     def keep(self, name: str, one: Kept) -> None:
@@ -76,7 +75,7 @@ class Keeping:
         self.answers = {name: one for name, one in self.answers.items() if name not in names}
 
     def heard(self, kind: int, raw: bytes) -> None:
-        """What the twin says of statements and transactions."""
+        """Follow the twin's messages about statements and transactions."""
         if kind == messages.ERROR:
             self._undone = True
         elif kind == messages.COMMAND_COMPLETE:
@@ -171,7 +170,7 @@ def _there_already(talk: Talk, keep: Keep, end: bytes) -> Work:
 def _rows(
     talk: Talk, sent: bytes, room: int, end: bytes
 ) -> Generator[Ask | None, Given | None, _Came | Refusal | None]:
-    """What a statement gives, described; None when there was an error, which is told."""
+    """The rows of a statement with their description; None after an error, which the client was told."""
     closing = b"".join(Named(what, OWN).write(messages.CLOSE) for what in (b"P", b"S"))
     talk.to_twin += _LEFTOVER + sent + Named(b"P", OWN).write(messages.DESCRIBE)
     talk.to_twin += Execute(OWN, MOST_ROWS + 1).write() + closing + end
@@ -231,7 +230,7 @@ def _names(keep: Keep, came: _Came) -> tuple[str, ...]:
 
 
 def _stored(talk: Talk, keeping: Keeping, keep: Keep, came: _Came, end: bytes) -> Work:
-    """The rows as settings; the name means them from then on."""
+    """Store the rows as settings, and give them the name."""
     types = ", ".join(f"pg_catalog.format_type({of}, {modifier})" for of, modifier in came.types)
     talk.to_twin += asked_once(Parse(OWN, f"SELECT {types}".encode()), _BIND) + end
     named = yield from one_row(talk)

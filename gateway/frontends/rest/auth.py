@@ -1,4 +1,4 @@
-"""Who is calling: the bearer key of the request, and the role an endpoint asks for."""
+"""REST authentication: the bearer key of a request, and the role that an endpoint requires."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -15,7 +15,7 @@ _bearer = HTTPBearer(auto_error=False, description="an API key: `gateway key cre
 
 
 def caller(authenticator: Authenticator[Subject]) -> Callable[..., Subject]:
-    """The dependency that gives an endpoint its subject."""
+    """The FastAPI dependency that returns an endpoint's subject."""
 
     def authenticated(
         request: Request,

@@ -1,7 +1,7 @@
-"""A JSON body, read as it was written: no number becomes a float, and nothing is left to interpretation.
+"""JSON reader with exact numbers: no number becomes a float, and ambiguous documents are refused.
 
-INVARIANT: a number stays the text it was sent as; `0.1` is never a double.
-INVARIANT: no more of a body is held than may be sent.
+INVARIANT: a number stays the text it was sent as; `0.1` is never a double. INVARIANT: no more of a body is
+buffered than the size limit.
 """
 
 import json
@@ -31,11 +31,11 @@ Json: TypeAlias = "bool | str | Number | list[Json] | dict[str, Json] | None"
 
 
 class _Odd(ValueError):
-    """JSON to the letter perhaps, but not to be relied on."""
+    """Valid JSON that readers could understand differently."""
 
 
 def parse_body(body: bytes) -> dict[str, Json]:
-    """The object that was sent, or one refusal that says what is wrong with it."""
+    """The object in the body, or a refusal that says what is wrong with it."""
     try:
         read = _read(body.decode())
     except UnicodeDecodeError:
@@ -57,7 +57,7 @@ def malformed(detail: str, hint: str = _HINT) -> SyntaxRefused:
 
 
 def shown(text: str) -> str:
-    """What somebody sent, short enough to be said back."""
+    """The client's text, short enough for a message."""
     return f"`{text[:_MOST_SHOWN]}…`" if len(text) > _MOST_SHOWN else f"`{text}`"
 
 
@@ -94,7 +94,9 @@ def _object(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
 
 
 def _has_half_a_pair(text: str, read: Json) -> bool:
-    r"""Only `\ud800` and its like lead to one, since the text itself was UTF-8."""
+    r"""True if a text has half of a surrogate pair; only escapes such as `\ud800` make one, because the body was
+    UTF-8.
+    """
     if "\\u" not in text:
         return False
     waiting = [read]
@@ -118,7 +120,7 @@ def _is_whole(text: str) -> bool:
 
 
 async def receive_body(request: Request) -> bytes:
-    """All of it, as far as it may reach."""
+    """The whole body, up to the size limit."""
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and (len(declared) > len(str(LARGEST)) or int(declared) > LARGEST):
         raise _too_large()

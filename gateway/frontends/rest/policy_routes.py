@@ -1,4 +1,4 @@
-"""Endpoints for administrators: check the policy files, and put what they say in force."""
+"""Policy endpoints for administrators: check the policy files, and put them in force."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any

@@ -1,8 +1,8 @@
-"""What a body of `/v1/query` and `/v1/estimate` may say, and the request it makes.
+"""Request body of `/v1/query` and `/v1/estimate`, and the pipeline request made from it.
 
-INVARIANT: a price is read as the decimal it was written as, and is more than nothing.
+A body has a price or a wanted accuracy.
 
-What a body may say of the accuracy that it wants, instead of a price.
+INVARIANT: a price is read as the decimal that was written, and is more than zero.
 """
 
 import json
@@ -88,7 +88,7 @@ def _price(value: Any) -> Epsilon | None:  # noqa: ANN401  # whatever was sent
 
 
 def _parameter(value: Any) -> str | None:  # noqa: ANN401  # see above
-    """As PostgreSQL reads it: a text or nothing."""
+    """A parameter as PostgreSQL reads it: a text or NULL."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -116,7 +116,7 @@ Parameter = Annotated[
 
 
 class QueryBody(BaseModel):
-    """A question. `epsilon` is the price of the whole statement; default and cap are the policy's."""
+    """A query. `epsilon` is the price of the whole statement; default and cap are the policy's."""
 
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
@@ -141,7 +141,7 @@ class QueryBody(BaseModel):
 
 
 def body_of(read: dict[str, Json]) -> QueryBody:
-    """The question, or one refusal that names the field."""
+    """The query, or one refusal that names the wrong field."""
     try:
         body = QueryBody.model_validate(read)
     except ValidationError as error:
@@ -152,7 +152,7 @@ def body_of(read: dict[str, Json]) -> QueryBody:
 
 
 def request_of(body: QueryBody, http: HttpRequest) -> Request:
-    """The request as the pipeline takes it."""
+    """The request for the pipeline."""
     key = idempotency_key(http)
     return Request(
         sql=body.sql,
@@ -184,7 +184,7 @@ def idempotency_key(http: HttpRequest) -> str | None:
 
 
 def digest_of(body: QueryBody) -> str:
-    """The same for bodies that mean the same, however they were written."""
+    """A digest that is equal for bodies of equal meaning, however they are written."""
     meant = {
         "sql": body.sql,
         "dataset": body.dataset,

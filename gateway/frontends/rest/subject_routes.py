@@ -1,4 +1,4 @@
-"""Endpoints for administrators: whose questions are suspended, to suspend somebody, and to lift it."""
+"""Subject endpoints for administrators: list suspended subjects, suspend, and resume."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ _TAGS: list[Any] = ["subjects"]  # FastAPI's own type
 
 
 class Scope(BaseModel):
-    """Which dataset is meant; without one, all of them."""
+    """The dataset; without one, all of them."""
 
     model_config = ConfigDict(extra="forbid")
 

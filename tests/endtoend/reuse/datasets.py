@@ -13,12 +13,12 @@ from typing import Final
 
 from endtoend.clinic_gateway import Environment, clinic_in_duckdb, clinic_in_postgresql, shown
 from endtoend.reuse.clinics import AUDIT, SUBJECTS, Said, policy
+from fix_servers import SharedServers, ground_and_twin
 from sqlalchemy import URL
 
-from gateway.admin.instance import Ground, open_ground
-from gateway.app import open_asking, open_policies, open_twin_of
+from gateway.admin.instance import Ground
+from gateway.app import open_asking, open_policies
 from gateway.budget.report import Standing
-from gateway.config import SettingsApart
 from gateway.errors import Refusal
 from gateway.events import Crashed, Event
 from gateway.policy.in_force import Cause, CurrentPolicies
@@ -134,7 +134,7 @@ class Place:
 
 
 @contextmanager
-def opened(server: Lease, **many: int) -> Iterator[Opened]:
+def opened(server: Lease, servers: SharedServers | None = None, **many: int) -> Iterator[Opened]:
     """A gateway with so many datasets of each kind, gone afterwards."""
     home = Path(tempfile.mkdtemp(prefix="gw-test-"))
     home.chmod(0o711)
@@ -142,13 +142,16 @@ def opened(server: Lease, **many: int) -> Iterator[Opened]:
         with ExitStack() as sources:
             names = {kind: _names(kind, number) for kind, number in many.items()}
             urls = _sources(sources, server, home, names)
-            yield from _opened(home, names, urls)
+            yield from _opened(servers, home, names, urls)
     finally:
         shutil.rmtree(home)
 
 
 def _opened(
-    home: Path, names: Mapping[str, list[str]], urls: Mapping[str, URL]
+    servers: SharedServers | None,
+    home: Path,
+    names: Mapping[str, list[str]],
+    urls: Mapping[str, URL],
 ) -> Iterator[Opened]:
     folder = home / "policies"
     folder.mkdir()
@@ -157,9 +160,8 @@ def _opened(
         for name in datasets:
             (folder / f"{name}.yaml").write_text(_policy(kind, name))
     environment = {name.upper(): shown(url) for name, url in urls.items()}
-    settings = SettingsApart(home=home / "state", policies=folder)
     events: list[Event] = []
-    with open_ground(settings, events.append) as ground, open_twin_of(settings) as twin:
+    with ground_and_twin(servers, home / "state", folder, events.append) as (ground, twin):
         current = open_policies(ground, environment=environment)
         twin.wait_until_started()
         with closing(open_asking(ground, current, twin, "rest", events.append)) as asking:

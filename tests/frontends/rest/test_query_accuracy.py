@@ -48,10 +48,10 @@ def test_accuracy_is_handed_on_exactly(
     ("written", "said"),
     [
         *((one, "must be an object") for one in ("30", '"5%"', "[30]", "true")),
-        ('{"margin": 30, "delta": 1}', "there is no `delta` in it"),
+        ('{"margin": 30, "delta": 1}', "`delta` is not a key of it"),
         *((f'{{"margin": {one}}}', "`margin` must be") for one in ("true", "[1]", "0", "-1", '"x"')),
-        ("{}", "say either `margin` or `relative`"),
-        ('{"margin": null}', "say either `margin` or `relative`"),
+        ("{}", "give either `margin` or `relative`"),
+        ('{"margin": null}', "give either `margin` or `relative`"),
         ('{"relative": 0.1}', "`relative` needs `floor`"),
         ('{"margin": 1, "confidence": 95}', "`confidence` must be from 0.5 to 0.9999"),
         ('{"margin": 1, "rows": 0.5}', "`rows` must be a whole number"),
@@ -73,7 +73,7 @@ def test_query_is_refused_when_it_says_price_and_accuracy(asking: Asking, path: 
     """One follows from the other."""
     body = {"sql": "SELECT 1", "epsilon": 1, "accuracy": {"margin": 30}}
     said = refused(asking.post(path, body), 400, "GW705")
-    assert said["detail"] == "`epsilon` and `accuracy` are both there"
+    assert said["detail"] == "`epsilon` and `accuracy` are both given"
     assert asking.behind.asked + asking.behind.estimated == []
 
 
