@@ -11,7 +11,7 @@ none, so a residual is not made wide by it. A set of NULL alone is one cell.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
@@ -77,7 +77,7 @@ def minus(one: Cells, other: Cells) -> Cells:
     """What of `one` is not in `other`."""
     null = one.null and not other.null
     if isinstance(one, Steps) and isinstance(other, Steps):
-        return Steps(_met(one.ranges, _gaps(other.ranges)), null)
+        return Steps(_met(one.ranges, gaps(other.ranges)), null)
     if not isinstance(one, Names) or not isinstance(other, Names):
         raise Unlike
     kept = intersection(one, Names(other.values, rest=not other.rest))
@@ -209,7 +209,8 @@ def _met(one: tuple[Range, ...], other: tuple[Range, ...]) -> tuple[Range, ...]:
     return tuple(made)
 
 
-def _gaps(ranges: tuple[Range, ...]) -> tuple[Range, ...]:
+def gaps(ranges: Sequence[Range]) -> tuple[Range, ...]:
+    """What is not in the ranges, which are sorted and disjoint."""
     made: list[Range] = []
     start = FIRST
     for first, last in ranges:
