@@ -74,6 +74,7 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    # while it runs: fixtures of other tests may be torn down before and after it
     with unit_guard.watching(item):
         return (yield)

@@ -9,7 +9,7 @@ from docs.markdown import prose, sections
 from docs.sql_limits import LIMITS
 
 from gateway.binding import aggregates as measures
-from gateway.binding import calls, constants, expression_checks, windows
+from gateway.binding import calls, constants, expression_checks, expressions, windows
 from gateway.binding import constants as intervals
 from gateway.binding import extensions as ends
 from gateway.binding import extensions as spellings

@@ -8,6 +8,8 @@ from endtoend.clinic_gateway import a_gateway, clinic_in_duckdb, shown
 from endtoend.clinic_policy import policy
 from fix_servers import SharedServers
 
+pytestmark = pytest.mark.gateway
+
 _PAGE = ROOT / "docs" / "architecture.md"
 _BEGIN, _END = "<!-- walk: written by --update-cases -->\n", "<!-- end of the walk -->\n"
 _QUERY = "SELECT region, COUNT(*) FROM patients GROUP BY region"

@@ -18,6 +18,8 @@ from gateway.requests.request import Answer
 from gateway.sample.clinic import Clinic
 from gateway.sample.duckdb_loader import load_into_duckdb
 
+pytestmark = pytest.mark.gateway
+
 POLICY = (ROOT / "docs" / "examples" / "households.yaml").read_text()
 _PEOPLE, _SIZE = 2_000, 3
 _HOUSEHOLDS = _PEOPLE // _SIZE + 1  # the last one has two people

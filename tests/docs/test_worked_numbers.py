@@ -12,6 +12,8 @@ from gateway.budget.account import Currency
 from gateway.state.open import State
 from gateway.trail.append import Trail
 
+pytestmark = pytest.mark.server
+
 TEXT = (ROOT / "docs" / "budget.md").read_text()
 
 
