@@ -13,6 +13,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from gateway.catalog.types import ColumnType, Family, Kind
+from gateway.json_form import Json, NotSaid, sequence, string
 
 Value: TypeAlias = bool | int | Fraction | str | date | datetime | UUID
 
@@ -123,3 +124,39 @@ _READERS: Mapping[Family, Callable[[str, ColumnType], Value]] = MappingProxyType
         Family.UUID: _uuid,
     }
 )
+
+
+def value_json(value: Value | None) -> Json:
+    """With its type, so that a number and the text of a number stay apart."""
+    match value:
+        case None | bool() | str():
+            return value
+        case int():
+            return ["int", str(value)]
+        case Fraction():
+            return ["fraction", str(value)]
+        case datetime():
+            return ["time", value.isoformat()]
+        case date():
+            return ["date", value.isoformat()]
+        case UUID():
+            return ["uuid", str(value)]
+
+
+def value_of_json(said: Json) -> Value | None:
+    if said is None or isinstance(said, bool | str):
+        return said
+    kind, written = map(string, sequence(said))
+    match kind:
+        case "int":
+            return int(written)
+        case "fraction":
+            return Fraction(written)
+        case "time":
+            return datetime.fromisoformat(written)
+        case "date":
+            return date.fromisoformat(written)
+        case "uuid":
+            return UUID(written)
+        case _:
+            raise NotSaid

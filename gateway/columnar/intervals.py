@@ -6,12 +6,14 @@ from typing import Self, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from gateway.columnar.texts import Elements
+
 Interval: TypeAlias = "tuple[float, float] | None"
 Floats: TypeAlias = NDArray[np.float64]
 Truths: TypeAlias = NDArray[np.bool_]
 
 
-class Ends(Sequence[Interval]):
+class Ends(Elements[Interval]):
     """A column of intervals, with None where there is none; the arrays are never changed."""
 
     __slots__ = ("high", "low", "there")
@@ -86,17 +88,8 @@ class Ends(Sequence[Interval]):
             return self.part(place)
         return (float(self.low[place]), float(self.high[place])) if self.there[place] else None
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
 
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"Ends({list(self)!r})"
-
-
-class EndsRows(Sequence[tuple[Interval, ...]]):
+class EndsRows(Elements[tuple[Interval, ...]]):
     """The intervals of a table, None for a column that has none: equal to the tuple of its rows."""
 
     __slots__ = ("_many", "columns")
@@ -142,12 +135,6 @@ class EndsRows(Sequence[tuple[Interval, ...]]):
             return tuple(self)[place]
         at = range(self._many)[place]
         return tuple(None if one is None else one[at] for one in self.columns)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
 
     def __repr__(self) -> str:
         return repr(tuple(self))

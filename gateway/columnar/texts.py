@@ -7,7 +7,7 @@ text.
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Final, Self, TypeAlias, overload
+from typing import Final, Self, TypeAlias, TypeVar, overload
 
 BLOCK: Final = 2048
 """The rows of a block; the last one of a column may have fewer."""
@@ -83,7 +83,25 @@ def _escape(text: bytes) -> bytes:
     return text.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
 
 
-class Texts(Sequence[Text]):
+Item_co = TypeVar("Item_co", covariant=True)
+
+
+class Elements(Sequence[Item_co]):
+    """A sequence that is equal to every other of the same elements."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({list(self)!r})"
+
+
+class Texts(Elements[Text]):
     """A column: a sequence like any other, which is best read block by block."""
 
     __slots__ = ("_many", "blocks")
@@ -131,17 +149,8 @@ class Texts(Sequence[Text]):
         block, within = divmod(range(self._many)[place], BLOCK)
         return self.blocks[block].texts()[within]
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
 
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"Texts({list(self)!r})"
-
-
-class Rows(Sequence[Row]):
+class Rows(Elements[Row]):
     """A table: equal to the tuple of its rows."""
 
     __slots__ = ("_many", "columns")
@@ -193,12 +202,6 @@ class Rows(Sequence[Row]):
         if isinstance(place, slice):
             return tuple(self)[place]
         return tuple(one[range(self._many)[place]] for one in self.columns)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
 
     def __repr__(self) -> str:
         return repr(tuple(self))

@@ -53,6 +53,7 @@ class Kept:
         self._seal = seal
         self._emit = emit
         self._lock = Lock()
+        # the newest stay, not those asked for last: a client that repeats a key drives out no other's answer
         self._answers: OrderedDict[str, tuple[str, Answer]] = OrderedDict()
         self._cells = 0
 

@@ -15,8 +15,8 @@ import hmac
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
+from gateway.json_form import Json
 from gateway.state.anchor import Position
 
 
@@ -33,8 +33,6 @@ class ChainKey:
         message = b"|".join((b"gateway trail v1", b"%d" % seq, before.mac.encode(), text))
         return Position(seq, hmac.digest(self.secret, message, hashlib.sha256).hex())
 
-
-Json: TypeAlias = str | int | bool | Sequence["Json"] | Mapping[str, "Json"] | None
 
 _ENCODE = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode
 _DELETE = "\x7f"  # the one unprintable ASCII character that json leaves alone

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from gateway.trail.chain import Json
+from gateway.json_form import Json
 
 WHOLE: Final = "*"  # the cell that is meant where a record of what was taken names none
 
