@@ -23,28 +23,27 @@ from gateway.admin.instance import open_ground
 from gateway.app import open_asking, open_policies, open_twin_of
 from gateway.cancellation import Cancel
 from gateway.config import SettingsApart
-from gateway.datasets import dataset as serving
 from gateway.policy.subjects import Subject
 from gateway.query_service import Asking
 from gateway.requests.request import Answer, Request
+from gateway.stages import charge, prepare, source_access
 from gateway.stages import execute as executing
-from gateway.stages import quote as buying
-from gateway.stages import source_access
 
 _LIMIT_S = 600.0
 # the stages of an answer, by where the pipeline finds them
 _STAGES = {
-    "understand": (pipeline, "understand"),
-    "analyse": (pipeline, "analysed"),
-    "rehearse": (serving.Serving, "rehearse"),
-    "charge": (buying, "charge_question"),
+    "bind": (pipeline, "bind_query"),
+    "analyze": (pipeline, "analyze_query"),
+    "quote": (pipeline, "quote_query"),
+    "rehearse": (prepare, "rehearse"),
+    "charge": (charge, "charge_query"),
     "prepare": (source_access.SourceAccess, "prepare"),
     "source": (source_access.SourceAccess, "run"),
     "noise": (executing, "add_noise"),
     "histograms": (source_access.SourceAccess, "count"),
     "choices": (executing, "with_choices"),
     "release as text": (executing, "released"),
-    "finish": (pipeline, "finished"),
+    "finish": (pipeline, "finish_query"),
 }
 
 

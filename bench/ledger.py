@@ -29,8 +29,10 @@ from gateway.budget.account import Account, Currency, Ledger, Limits
 from gateway.budget.charge import ChargeRequest, Measurement
 from gateway.budget.limits import open_account, open_ledger
 from gateway.config import SettingsApart
+from gateway.events import silent
 from gateway.postgres_server import discard_home, open_server
-from gateway.stages.charge import charge_question
+from gateway.stages.charge import charge_query
+from gateway.stages.record import QueryRecord
 from gateway.state.draft import Draft
 from gateway.state.logins import embedded_urls
 from gateway.trail.record import Asked
@@ -138,7 +140,11 @@ def charge_once(ground: Ground) -> None:
         Measurement("sum", "laplace", half, Delta.zero()),
     )
     request = ChargeRequest(query_id, "alice", _ACCOUNT, _PRICE, measurements)
-    charge_question(ground.journal, ground.trail, asked, request, datetime.now(UTC))
+    now = datetime.now(UTC)
+    record = QueryRecord(
+        asked, journal=ground.journal, trail=ground.trail, emit=silent, now=lambda: now
+    )
+    charge_query(ground.journal, record, request, now)
 
 
 @contextmanager

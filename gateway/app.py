@@ -34,7 +34,7 @@ from gateway.policy.subjects import Subject, load_subjects
 from gateway.query_service import Asking
 from gateway.release_cache.cache import Books
 from gateway.requests.idempotency import Kept
-from gateway.stages.services import House
+from gateway.stages.services import Services
 from gateway.state.anchor_check import require_not_behind
 from gateway.telemetry.metrics import Metrics
 from gateway.trail.append import utc_now
@@ -108,7 +108,7 @@ def open_asking(
     served = Served(lambda: policies.value, ground.engine, emit)
     own = OwnRows(accounts_of, records, served)
     limit_s = ground.settings.statement_timeout
-    house = House(
+    services = Services(
         ground.journal,
         ground.trail,
         twin,
@@ -118,9 +118,9 @@ def open_asking(
         emit,
         limit_s=limit_s,
         kept=Kept(ground.engine, ground.trail.seal, emit),
-        grid=lambda: policies.value.longest_grid_ms,
+        longest_grid=lambda: policies.value.longest_grid_ms,
     )
-    return Asking(house, own, served, front_end)
+    return Asking(services, own, served, front_end)
 
 
 def giving_up(ground: Ground, asking: Asking) -> Callable[[], None]:
@@ -144,7 +144,7 @@ def read_ahead(asking: Asking, datasets: Iterable[str]) -> Thread:
     def read() -> None:
         for dataset in datasets:
             with suppress(Refusal):  # where the state cannot be reached, whoever asks is told
-                asking.house.books[dataset].refresh()
+                asking.services.books[dataset].refresh()
 
     reading = Thread(target=read, name="reading-ahead", daemon=True)
     reading.start()
@@ -168,22 +168,22 @@ def question_door(asking: Asking) -> QuestionDoor:
         accounts=asking.accounts,
         datasets=asking.datasets,
         queries=asking.queries,
-        require_ready=asking.house.books.require_as_written,
+        require_ready=asking.services.books.require_as_written,
     )
 
 
 def wire_door(asking: Asking, emit: Emit = silent) -> WireDoor:
     """What the PostgreSQL wire may ask: of the same datasets, by the same pipeline."""
     mine = replace(asking, front_end=WIRE)
-    house = mine.house
-    rooms = Rooms(mine.served, house.twin, house.now, WIRE)
+    services = mine.services
+    rooms = Rooms(mine.served, services.twin, services.now, WIRE)
     return WireDoor(
         enter=rooms.enter,
         require_same=rooms.require_same,
         release=mine.release,
         estimate=mine.estimate,
         emit=emit,
-        limit_s=house.limit_s,
+        limit_s=services.limit_s,
     )
 
 

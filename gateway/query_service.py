@@ -15,28 +15,28 @@ from gateway.pipeline import answer, estimate, release
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Answer, Estimate, PastQuestion, Request
 from gateway.stages.deferred import Handed
-from gateway.stages.services import House
+from gateway.stages.services import Services
 
 
 @dataclass(frozen=True)
 class Asking:
     """Answers the questions that come in by one front end."""
 
-    house: House
+    services: Services
     own: OwnRows
     served: Served
     front_end: str
 
     def answer(self, subject: Subject, request: Request, cancelled: threading.Event) -> Answer:
         self._require_serving()
-        return answer(self.house, subject, request, self.front_end, cancelled)
+        return answer(self.services, subject, request, self.front_end, cancelled)
 
     def release(self, subject: Subject, request: Request, cancelled: threading.Event) -> Handed:
         self._require_serving()
-        return release(self.house, subject, request, self.front_end, cancelled)
+        return release(self.services, subject, request, self.front_end, cancelled)
 
     def estimate(self, subject: Subject, request: Request) -> Estimate:
-        return estimate(self.house, subject, request, self.front_end)
+        return estimate(self.services, subject, request, self.front_end)
 
     def accounts(self, subject: Subject, dataset: str | None) -> Sequence[Standing]:
         """The accounts on the path of the subject's questions, from the subject's own upwards.
@@ -45,8 +45,8 @@ class Asking:
         """
         datasets = self.served.all() if dataset is None else (dataset,)
         names = [analyst_account(subject.name, one) for one in datasets]
-        now = self.house.now()
-        found = self.house.journal.commit(lambda draft: standings_on_paths(draft, now, names))
+        now = self.services.now()
+        found = self.services.journal.read(lambda draft: standings_on_paths(draft, now, names))
         policies = {name: one.policy for name, one in self.served.all().items()}
         return as_told(found, subject, policies)
 
@@ -55,13 +55,13 @@ class Asking:
 
     def stop(self) -> None:
         """End every wait for a source or a point of the grid: whoever waits is told that the gateway stops."""
-        self.house.pace.stopping.set()
+        self.services.pace.stopping.set()
         self.served.stop()
 
     def _require_serving(self) -> None:
         """Refuse what waited for a thread until the gateway stopped; it is no question yet."""
-        if self.house.pace.stopping.is_set():
-            raise SourceStopped(Code.SOURCE_CANCELLED, "the gateway stops", "ask again later")
+        if self.services.pace.stopping.is_set():
+            raise SourceStopped(Code.SOURCE_CANCELLED, "the gateway is stopping", "try again later")
 
     def close(self) -> None:
         """The same, and let go of the sources."""

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from fractions import Fraction
 
+from charges import charge_question
 from fix_ledger import ALICE, Amount, Bank, BooksError, asked, question
 from sqlalchemy import Connection, Engine, text
 
 from gateway.budget.charge import ChargeRequest, Idempotency, Owed, Receipt
-from gateway.stages.charge import charge_question
 from gateway.state.journal import Journal
 from gateway.trail.append import Trail
 from gateway.units import Epsilon

@@ -17,6 +17,7 @@ from typing import Any, Self
 
 import httpx
 import pytest
+from charges import charge_question, record_fate
 from fastapi import FastAPI
 from fix_ledger import declare_account, declare_ledger
 from fix_state import AUDIT_SECRET, StateServer, settings_on
@@ -38,7 +39,6 @@ from gateway.config import Settings
 from gateway.errors import BudgetExhausted, Code
 from gateway.events import Event
 from gateway.frontends.rest.app import create_app
-from gateway.stages.charge import charge_question, record_fate
 from gateway.stages.suspension import EVERYWHERE, Stop, count, resume
 from gateway.state.anchor import Anchored
 from gateway.state.backup import write_backup

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+from charges import charge_question
 from fix_state import AUDIT_SECRET
 from sqlalchemy import Engine, text
 
@@ -24,7 +25,6 @@ from gateway.budget.charge import ChargeRequest, Idempotency, Measurement, Recei
 from gateway.budget.limits import open_account, open_ledger
 from gateway.budget.report import Standing, standings
 from gateway.errors import BudgetExhausted, Refusal
-from gateway.stages.charge import charge_question
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
 from gateway.state.open import State

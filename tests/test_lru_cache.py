@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sensitivity.asked import analysed, dataset, keys_of, plan_of, whole
+from sensitivity.analyses import analysed, dataset, keys_of, plan_of, whole
 
 from gateway.catalog.domains import Values
-from gateway.lru_cache import Remembered
+from gateway.functions.range import NOTHING, Bounds, bounds
+from gateway.lru_cache import LruCache
 from gateway.plan.grouping import Aggregate
-from gateway.ranges.range import NOTHING, Bounds, bounds
 from gateway.ranges.relations import inside
 from gateway.sensitivity.analysis import Enumerated
 from gateway.sensitivity.group_keys import _enumerated, enumerated
@@ -35,7 +35,7 @@ def test_memory_gives_what_would_be_computed_whatever_was_asked_before(
     asked: list[int], most: int
 ) -> None:
     """And never holds more than it may."""
-    memory: Remembered[int, int] = Remembered(most, lambda key, found: 1 + (key + found) % 5)
+    memory: LruCache[int, int] = LruCache(most, lambda key, found: 1 + (key + found) % 5)
     square = Square()
     for one in asked:
         assert memory.get(one, lambda one=one: square.of(one)) == one * one  # type: ignore[misc]
@@ -47,7 +47,7 @@ def test_memory_gives_what_would_be_computed_whatever_was_asked_before(
 
 def test_memory_lets_go_of_what_was_not_used_for_longest() -> None:
     """A question that comes again and again stays; a result of None is one, too."""
-    memory: Remembered[int, int | None] = Remembered(4, lambda _key, _found: 1)
+    memory: LruCache[int, int | None] = LruCache(4, lambda _key, _found: 1)
     square = Square()
 
     def ask(number: int) -> None:
@@ -62,7 +62,7 @@ def test_memory_lets_go_of_what_was_not_used_for_longest() -> None:
 
 def test_memory_does_not_hold_what_is_too_large_for_it() -> None:
     """One large result does not drive out all others."""
-    memory: Remembered[int, int] = Remembered(8, lambda key, _found: key)
+    memory: LruCache[int, int] = LruCache(8, lambda key, _found: key)
     square = Square()
     for number in (1, 2, 3, 1, 2, 3):
         memory.get(number, lambda number=number: square.of(number))  # type: ignore[misc]
@@ -71,7 +71,7 @@ def test_memory_does_not_hold_what_is_too_large_for_it() -> None:
 
 def test_memory_is_whole_when_several_threads_ask() -> None:
     """Whoever is second gets a right result, and its weight is counted once."""
-    memory: Remembered[int, int] = Remembered(40, lambda _key, _found: 1)
+    memory: LruCache[int, int] = LruCache(40, lambda _key, _found: 1)
     start = threading.Barrier(4)
     wrong: list[int] = []
 
@@ -90,6 +90,55 @@ def test_memory_is_whole_when_several_threads_ask() -> None:
         one.join()
     assert not wrong
     assert memory._weighs == len(memory._there) == 40
+
+
+def test_cache_holds_one_entry_as_large_as_it_is_told_it_may_be() -> None:
+    """With `largest` one entry may fill the cache; what weighs more is not kept, and drives out nothing."""
+    cache: LruCache[str, int] = LruCache(120, lambda _key, weight: weight, largest=120)
+    for name in ("a", "b"):
+        cache.put(name, 40)
+    cache.put("too large", 121)
+    assert cache.find("a") == 40
+    cache.put("c", 60)
+    assert cache.find("b") is None
+    assert (cache.find("a"), cache.find("c"), cache.find("too large")) == (40, 60, None)
+
+
+def test_cache_weighs_a_value_anew_when_it_is_replaced() -> None:
+    """The weight of the value before is given back, and what replaces it is the one used last."""
+    cache: LruCache[str, int] = LruCache(10, lambda _key, weight: weight, largest=10)
+    for name, weight in (("a", 6), ("b", 3), ("a", 2), ("c", 5)):
+        cache.put(name, weight)
+    assert (cache._weighs, list(cache)) == (10, ["b", "a", "c"])
+    cache.put("a", 11)
+    assert (cache._weighs, list(cache), "a" in cache) == (8, ["b", "c"], False)
+    cache.clear()
+    assert (cache._weighs, len(cache), cache.values()) == (0, 0, ())
+
+
+def test_cache_counts_a_value_as_used_when_it_is_found_and_not_when_it_is_peeked_at() -> None:
+    """So whoever only looks decides nothing about what stays."""
+    cache: LruCache[str, int] = LruCache(2)
+    cache.put("a", 1)
+    cache.put("b", 2)
+    assert (cache.peek("a"), cache.peek("z")) == (1, None)
+    cache.put("c", 3)
+    assert "a" not in cache
+    assert cache.find("b") == 2
+    cache.put("d", 4)
+    assert cache.values() == (2, 4)
+
+
+def test_cache_keeps_nothing_when_computing_fails() -> None:
+    """A refusal reaches whoever asked, and the next one computes again."""
+    cache: LruCache[str, int] = LruCache(4)
+
+    def fail() -> int:
+        raise ValueError("refused")
+
+    with pytest.raises(ValueError, match="refused"):
+        cache.get("a", fail)
+    assert cache.get("a", lambda: 1) == 1
 
 
 QUESTIONS = [

@@ -16,15 +16,15 @@ from gateway.budget.account_names import analyst_account
 from gateway.budget.group_privacy import Several, for_several
 from gateway.datasets.bind_question import Question, Understood
 from gateway.noise.allocation import Priced
-from gateway.pipeline import analysed
 from gateway.policy.files.load import LoadedPolicies
 from gateway.policy.policy import Policy
-from gateway.pricing.price import Spending, bought, estimated, price_of
+from gateway.pricing.price import AnalyzedStatement, bought, estimated, price_of
 from gateway.regions.scope import Ground, asides_of, ground_of
 from gateway.requests.request import AnswerColumn, Request
 from gateway.results.columns import answer_columns
 from gateway.results.rollup import NoisyRelease
 from gateway.sensitivity.analysis import Enumerated
+from gateway.stages.analyze import analyze_releases
 from gateway.units import Delta, Epsilon
 
 
@@ -70,19 +70,19 @@ def foretold(
         margins = (None,) * len(columns)
         return Foretold(offered.currency, Epsilon.zero(), None, Delta.zero(), columns, margins, ())
     request = Request(question.sql, policy.name, question.purpose)
-    analyses = analysed(bound, offered, question.asked_at)
-    spending = Spending(request, understood, analyses)
+    analyses = analyze_releases(bound, offered, question.asked_at)
+    statement = AnalyzedStatement(request, understood, analyses)
     cost = None
-    if spending.measures:
+    if statement.measures:
         path = path_limits(question.subject.name, policy, loaded)
         cost = cost_on_path(price_of(offered, request), offered.currency, path)
-    releases = bought(offered, spending, cost)
+    releases = bought(offered, statement, cost)
     constants = _constants(bound)
-    grounds = _grounds(spending, constants)
+    grounds = _grounds(statement, constants)
     nothing = {
         step.name: NoisyRelease(one, ()) for step, one in zip(bound.releases, releases, strict=True)
     }
-    said = estimated(offered, spending, releases)
+    said = estimated(offered, statement, releases)
     return Foretold(
         offered.currency,
         said.price,
@@ -98,7 +98,7 @@ def foretold(
         grounds,
         tuple(
             asides_of(one.plan, ground, constants)
-            for one, ground in zip(spending.analyses, grounds, strict=True)
+            for one, ground in zip(statement.analyses, grounds, strict=True)
         ),
     )
 
@@ -111,11 +111,11 @@ def _constants(cut: Cut) -> Mapping[str, str]:
     }
 
 
-def _grounds(spending: Spending, constants: Mapping[str, str]) -> tuple[Ground, ...]:
+def _grounds(statement: AnalyzedStatement, constants: Mapping[str, str]) -> tuple[Ground, ...]:
     """Of each part of each release."""
     return tuple(
         ground_of(one.plan, one.groups if isinstance(one.groups, Enumerated) else None, constants)
-        for one in spending.analyses
+        for one in statement.analyses
     )
 
 

@@ -28,7 +28,7 @@ from gateway.budget.restore_gap import charge_gap
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
 from gateway.release_cache.event_log import anchored_epochs, refresh_again
-from gateway.stages.charge import taken
+from gateway.stages.record import withdrawal_lines
 from gateway.state.anchor import Anchor, Anchored, Fact
 from gateway.state.anchor_check import hold_state_alone, is_behind, last_position
 from gateway.state.backup import Backup, open_backup, replace_state
@@ -120,7 +120,7 @@ def _require_intact(connection: Connection, key: ChainKey, what: str) -> None:
         raise OperatorError(
             Code.TRAIL_BROKEN,
             f"{what} does not verify: {verdict.problem}",
-            "restore a backup, or empty the state: what was spent is then charged as a whole",
+            "restore a backup, or empty the state: the whole spending is then charged at once",
         )
 
 
@@ -178,7 +178,9 @@ def _fill(draft: Draft, lacking: _Lacking, order: _Order) -> Restored:
         "anchor_head": None if anchored is None else anchored.position.mac,
         "charge": charge,
     }
-    record = ActRecord(Kind.RESTORED, order.actor, about, taken=taken(filled.withdrawals))
+    record = ActRecord(
+        Kind.RESTORED, order.actor, about, taken=withdrawal_lines(filled.withdrawals)
+    )
     trail.append(draft, record)
     seen = None if anchored is None else anchored.position.seq
     charged = tuple(one for one in filled.withdrawals if one.amount or one.delta)

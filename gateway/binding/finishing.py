@@ -7,21 +7,19 @@ of the rows is left in it; a name that is neither grouped nor aggregated is refu
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Protocol
 
 from sqlglot import exp
 
 from gateway.binding.aggregates import Measures, is_aggregate, one_by_one
-from gateway.binding.ctes import Environment
-from gateway.binding.cut import Cutting
+from gateway.binding.binder import SelectRows
 from gateway.binding.expressions import Scalars
 from gateway.binding.extensions import has_end, is_end, output
 from gateway.binding.format_keys import is_zoned, local, zoned
 from gateway.binding.free_select import may_multiply
 from gateway.binding.joins import not_grouped
-from gateway.binding.relation import Free, Relation
+from gateway.binding.relation import Free
 from gateway.binding.same_expression import chain, identity, kind_of
-from gateway.binding.scope import Scope, Visible
+from gateway.binding.scope import Visible
 from gateway.binding.select_list import Item
 from gateway.binding.text.identifiers import fold, name_of_function, quoted
 from gateway.catalog.types import ColumnType
@@ -29,7 +27,6 @@ from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Field
 from gateway.plan.grouping import Aggregate
-from gateway.plan.node import Node
 from gateway.plan.scalars import Scalar
 from gateway.plan.types import DOUBLE
 
@@ -47,32 +44,12 @@ class Key:
     show: Callable[[exp.Expression], exp.Expression] | None = None
 
 
-class Queries(Protocol):
-    cutting: Cutting
-
-    def query(
-        self, node: exp.Expression, around: Environment, outer: Scope | None, alias: str
-    ) -> Relation: ...
-
-
-class Rows(Protocol):
-    """The rows below: what names mean there."""
-
-    scope: Scope
-    scalars: Scalars
-    around: Environment
-    plan: Node
-
-    @property
-    def queries(self) -> Queries: ...
-
-    def lookup(self, column: exp.Column) -> Visible: ...
-
-
 class Finishing:
     """Rewrites one SELECT."""
 
-    def __init__(self, rows: Rows, keys: list[Key], select: exp.Select, *, several: bool) -> None:
+    def __init__(
+        self, rows: SelectRows, keys: list[Key], select: exp.Select, *, several: bool
+    ) -> None:
         """`several`: the keys are grouped in several sets, and the release has columns that tell them apart."""
         self._rows = rows
         self._keys = keys
@@ -238,7 +215,9 @@ class Finishing:
         """Which of these keys are not among those of the row's grouping set, as bits: the last is worth 1."""
         marks = [self._mark(one) for one in node.expressions]
         if not 0 < len(marks) < _MOST_MARKS:
-            raise SyntaxRefused(Code.TYPE_MISMATCH, f"`grouping` with {len(marks)} arguments")
+            raise SyntaxRefused(
+                Code.TYPE_MISMATCH, f"`grouping` does not accept {len(marks)} arguments"
+            )
         if not self._several:
             return exp.Cast(this=exp.Literal.number(0), to=exp.DataType.build("int"))
         parts = [
@@ -252,7 +231,7 @@ class Finishing:
         for place, key in enumerate(self._keys):
             if mine is not None and key.identity == mine:
                 return exp.Column(this=quoted(f"g{place + 1}"), table=quoted(_HERE))
-        raise SyntaxRefused(Code.NOT_GROUPED, "`grouping` of what is not among the keys")
+        raise SyntaxRefused(Code.NOT_GROUPED, "the arguments of `grouping` must be grouping keys")
 
     def _measure(self, node: exp.Expression) -> exp.Expression:
         several = one_by_one(node)
@@ -293,7 +272,7 @@ class Finishing:
         if not isinstance(relation, Free):
             raise NotAggregate(
                 Code.PERSON_AS_VALUE,
-                "a subquery hands on rows of persons",
+                "a subquery would return protected rows",
                 "aggregate in the subquery",
             )
         return relation.query

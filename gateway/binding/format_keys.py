@@ -22,12 +22,14 @@ from gateway.binding.expressions import Scalars
 from gateway.binding.text.identifiers import name_of_function
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
+from gateway.functions.table import function_of
+from gateway.functions.times import call_date_trunc
 from gateway.plan.grouping import PerUnit
 from gateway.plan.joins import UnionAll
 from gateway.plan.node import Node, nodes
 from gateway.plan.relations import Project
-from gateway.plan.scalars import Call, Literal, Ref, Scalar, Shift
-from gateway.plan.types import DATE, TEXT, TIMESTAMP
+from gateway.plan.scalars import Call, Ref, Scalar, Shift
+from gateway.plan.types import DATE, TIMESTAMP
 
 
 class Bucket(NamedTuple):
@@ -65,23 +67,24 @@ def bucket(node: exp.Expression, scalars: Scalars) -> Bucket | None:
     if not isinstance(node, exp.Anonymous) or name_of_function(node) != "to_char":
         return None
     if len(node.expressions) != 2:  # noqa: PLR2004 - value and format
-        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`to_char` with {len(node.expressions)} arguments")
+        raise SyntaxRefused(
+            Code.TYPE_MISMATCH, f"`to_char` does not accept {len(node.expressions)} arguments"
+        )
     what = scalars.bind(node.expressions[0])
     pattern = constants.string(node.expressions[1])
     unit = None if pattern is None else _unit(pattern)
     if unit is None or what.type not in {DATE, TIMESTAMP}:
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED,
-            "`to_char` with a format that does not tell all groups apart",
-            "begin with the year, as in 'YYYY-MM', or group by extract(month from …)",
+            "the format of `to_char` gives several groups the same text",
+            "begin the format with the year, as in 'YYYY-MM', or group by extract(month from …)",
         )
     shown = node.expressions[1]
 
     def show(column: exp.Expression) -> exp.Expression:
         return exp.Anonymous(this="to_char", expressions=[column, shown.copy()])
 
-    part = Literal(unit, TEXT)
-    return Bucket(Call("date_trunc", (part, what), TIMESTAMP, what.nullable), show)
+    return Bucket(call_date_trunc(unit, what), show)
 
 
 def _unit(pattern: str) -> str | None:
@@ -122,11 +125,8 @@ def is_zoned(scalar: Scalar, below: Node) -> bool:
     if isinstance(scalar, Shift):
         # by days and months PostgreSQL moves the local time; by hours it moves what the zone makes of it
         return scalar.microseconds == 0 and is_zoned(scalar.moved, below)
-    return (
-        isinstance(scalar, Call)
-        and scalar.function == "date_trunc"
-        and scalar.parts[1].type == DATE
-    )
+    looked = function_of(scalar).time_part if isinstance(scalar, Call) else None
+    return looked is not None and looked.is_zoned and scalar.parts[1].type == DATE
 
 
 def _maker(column: str, below: Node) -> tuple[Scalar, Node] | None:

@@ -6,26 +6,25 @@ that would hand on rows of persons is refused.
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Protocol
 
 from sqlglot import exp
 
 from gateway.binding.aggregates import AGGREGATES, Measures, is_aggregate
+from gateway.binding.binder import Binder, Leaf, Tree, leaves
 from gateway.binding.constants import column_type
 from gateway.binding.ctes import Environment
-from gateway.binding.cut import Cutting
 from gateway.binding.expressions import Scalars
 from gateway.binding.extensions import ENDS, is_end
-from gateway.binding.functions import FUNCTIONS
 from gateway.binding.joins import person_value
 from gateway.binding.provenance.unions import merged_columns
-from gateway.binding.relation import Free, Relation
+from gateway.binding.relation import Free
 from gateway.binding.scope import Scope, Source, Visible, spelled
-from gateway.binding.sources import Leaf, Tree, leaves, replaced_table
+from gateway.binding.sources import replaced_table
 from gateway.binding.text.identifiers import fold, name_of_function, result_name
 from gateway.catalog.tables import Table
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Refusal, UnsupportedSql
+from gateway.functions.table import CALLED
 from gateway.plan.fields import Field
 from gateway.plan.scalars import Scalar, StagedValue
 from gateway.plan.types import BOOLEAN, DOUBLE, common, plain
@@ -34,19 +33,11 @@ _WHOLE = re.compile(r"[0-9]{1,1000}")
 _QUERIES = (exp.Select, exp.SetOperation, exp.Values)
 
 
-class Queries(Protocol):
-    cutting: Cutting
-
-    def query(
-        self, node: exp.Expression, around: Environment, outer: Scope | None, alias: str
-    ) -> Relation: ...
-
-
 class FreeSelect:
     """Rewrites one SELECT in place."""
 
     def __init__(
-        self, queries: Queries, node: exp.Select, around: Environment, outer: Scope | None
+        self, queries: Binder, node: exp.Select, around: Environment, outer: Scope | None
     ) -> None:
         self._queries = queries
         self._node = node
@@ -137,7 +128,8 @@ def values(node: exp.Values, outer: Scope | None = None) -> Free:
     for row in rows:
         for query in (one for part in row for one in _own_queries(part)):
             raise UnsupportedSql(
-                Code.CLAUSE_UNSUPPORTED, f"a subquery in VALUES ({type(query).__name__.lower()})"
+                Code.CLAUSE_UNSUPPORTED,
+                f"a subquery in VALUES is not supported ({type(query).__name__.lower()})",
             )
     width = len(rows[0])
     empty = Scope([])
@@ -171,7 +163,7 @@ def _written_value(node: exp.Expression) -> tuple[bool, str | int] | None:
 
 def may_multiply(node: exp.Expression) -> bool:
     """Whether a function in the list could give several rows; those that are known give one."""
-    known = FUNCTIONS.keys() | AGGREGATES | ENDS.keys() | {"to_char", "date_trunc", "date_part"}
+    known = CALLED | AGGREGATES | ENDS.keys() | {"to_char", "date_part"}
     return any(name_of_function(one) not in known for one in node.find_all(exp.Anonymous))
 
 
@@ -297,8 +289,8 @@ def _check_outside(column: exp.Column, scope: Scope) -> None:
         if around.protected and around.here(column) is not None:
             raise UnsupportedSql(
                 Code.CORRELATED,
-                f"`{spelled(column)}` comes from the query around it",
-                "join on it instead",
+                f"`{spelled(column)}` is a column of the outer query",
+                "write a join instead",
             )
         if around.may_have(column):
             return

@@ -6,13 +6,12 @@ Protected ones.
 """
 
 from dataclasses import replace
-from typing import Protocol
 
 from sqlglot import exp
 
 from gateway.binding.aggregates import Measures
-from gateway.binding.ctes import Defined, Environment
-from gateway.binding.cut import Cutting
+from gateway.binding.binder import Binder, Tree
+from gateway.binding.ctes import Environment
 from gateway.binding.expressions import Scalars
 from gateway.binding.finishing import Finishing, Key
 from gateway.binding.format_keys import bucket, is_zoned, zoned
@@ -22,7 +21,6 @@ from gateway.binding.relation import Free, Relation, Rows, person_rows
 from gateway.binding.same_expression import identity
 from gateway.binding.scope import Scope, Visible
 from gateway.binding.select_list import Item, group_keys, has_aggregate, has_window, items_of
-from gateway.binding.sources import Tree
 from gateway.binding.staging import Staging
 from gateway.binding.subqueries import Inner
 from gateway.binding.top_k import counted, counts_rows, how_many, selected
@@ -35,27 +33,11 @@ from gateway.plan.relations import Filter, Project, Window
 from gateway.plan.scalars import Literal, Ref, Scalar
 
 
-class Queries(Protocol):
-    cutting: Cutting
-
-    def defined(self, cte: Defined) -> Relation: ...
-
-    def query(
-        self, node: exp.Expression, around: Environment, outer: Scope | None, alias: str
-    ) -> Relation: ...
-
-    def select(
-        self, node: exp.Select, around: Environment, outer: Scope | None, tree: Tree | None
-    ) -> Relation: ...
-
-    def is_root(self, node: exp.Expression) -> bool: ...
-
-
 class Persons:
     """Binds one SELECT whose FROM has rows of persons in it."""
 
     def __init__(
-        self, queries: Queries, node: exp.Select, around: Environment, outer: Scope | None
+        self, queries: Binder, node: exp.Select, around: Environment, outer: Scope | None
     ) -> None:
         self.queries = queries
         self.around = around
@@ -123,7 +105,9 @@ class Persons:
     def _distinct(self, items: list[Item], distinct: exp.Distinct, alias: str) -> Relation:
         if distinct.args.get("on") is not None:
             raise UnsupportedSql(
-                Code.ORDER_OF_PERSONS, "DISTINCT ON rows of persons", "group by it and aggregate"
+                Code.ORDER_OF_PERSONS,
+                "DISTINCT ON is not supported over protected rows",
+                "use GROUP BY and an aggregate",
             )
         found = [self._key(place, item.node) for place, item in enumerate(items)]
         if any(_is_person(key.scalar) and not is_unit(key.scalar) for key in found):
@@ -134,7 +118,10 @@ class Persons:
                 raise person_rows(self.plan)
             self._no_order()
             if any(key.show is not None for key in found):
-                raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a formatted key beside the unit")
+                raise UnsupportedSql(
+                    Code.CLAUSE_UNSUPPORTED,
+                    "formatted keys are not supported in a GROUP BY with the unit key",
+                )
             bound = tuple((name, key.scalar) for name, key in zip(names, found, strict=True))
             return Rows(PerUnit(self.plan, alias, bound, ()), names)
         keys: list[Key] = []
@@ -152,7 +139,7 @@ class Persons:
         if any(is_unit(key.scalar) for key in keys):
             if sets != [tuple(range(len(keys)))]:
                 raise UnsupportedSql(
-                    Code.CLAUSE_UNSUPPORTED, "grouping sets with the unit among the keys"
+                    Code.CLAUSE_UNSUPPORTED, "grouping sets must not contain the unit key"
                 )
             if self.queries.is_root(self._node):
                 raise person_rows(self.plan)
@@ -197,14 +184,14 @@ class Persons:
         if node.args.get("distinct") is not None or any(key.show is not None for key in keys):
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
-                "DISTINCT or formatted keys beside a grouping by person",
-                "nest it in a subquery",
+                "DISTINCT and formatted keys are not supported in a GROUP BY with the unit key",
+                "move the GROUP BY into a subquery",
             )
         if any(has_window(item.node) for item in items):
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
-                "a window function over a grouping",
-                "nest it in a subquery",
+                "a window function is not supported in a GROUP BY with the unit key",
+                "move the GROUP BY into a subquery",
             )
         having = node.args.get("having")
         grouping = Grouping(self.lookup, self._inner, self._ungrouped, keys)
@@ -237,12 +224,14 @@ class Persons:
             for key in keys
         ]
         if len(sets) > 1 and any(isinstance(key.scalar, Literal) for key in keys):
-            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a constant among grouping sets")
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, "constants are not supported in grouping sets"
+            )
         finishing = Finishing(self, keys, node or self._node, several=len(sets) > 1)
         query = finishing.query(items)
         if not keys and not finishing.measures:
             raise UnsupportedSql(
-                Code.CLAUSE_UNSUPPORTED, "a grouping without keys and without aggregates"
+                Code.CLAUSE_UNSUPPORTED, "GROUP BY needs at least one key or aggregate"
             )
         plan = Aggregate(
             self.plan,
@@ -265,8 +254,8 @@ class Persons:
             if self._node.args.get(slot) is not None:
                 raise UnsupportedSql(
                     Code.ORDER_OF_PERSONS,
-                    f"{'ORDER BY' if slot == 'order' else slot.upper()} over rows of persons",
-                    "aggregate first; ORDER BY and LIMIT are free above that",
+                    f"{'ORDER BY' if slot == 'order' else slot.upper()} is not supported over protected rows",
+                    "aggregate first; ORDER BY and LIMIT are allowed on the aggregated result",
                 )
 
 
@@ -276,5 +265,7 @@ def _is_person(scalar: Scalar) -> bool:
 
 def not_in_where() -> Refusal:
     return SyntaxRefused(
-        Code.NOT_GROUPED, "an aggregate in WHERE", "use HAVING, or aggregate in a subquery"
+        Code.NOT_GROUPED,
+        "aggregates are not allowed in WHERE",
+        "use HAVING, or aggregate in a subquery",
     )

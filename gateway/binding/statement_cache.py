@@ -4,10 +4,8 @@ INVARIANT: what is remembered depends on the text, the parameters and the datase
 what binding would give. A dataset is told by the very object: another one, though equal, starts anew.
 """
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from copy import copy
-from threading import Lock
 from typing import Final, TypeAlias
 
 from gateway.binding.bind import bind
@@ -16,6 +14,7 @@ from gateway.binding.describe import Describe
 from gateway.binding.text.parameters import Given
 from gateway.catalog.tables import Dataset
 from gateway.errors import Reason, Refusal
+from gateway.lru_cache import LruCache
 
 _MOST: Final = 1_000
 _OF_THE_MOMENT: Final = frozenset(
@@ -31,9 +30,7 @@ class Remembered:
 
     def __init__(self, dataset: Dataset, most: int = _MOST) -> None:
         self._dataset = dataset
-        self._most = most
-        self._lock = Lock()
-        self._known: OrderedDict[_Key, Bound | Refusal] = OrderedDict()
+        self._known: LruCache[_Key, Bound | Refusal] = LruCache(most)
 
     def bind(
         self,
@@ -43,17 +40,11 @@ class Remembered:
     ) -> Bound:
         """As `gateway.binding.bind.bind`; refusals that depend on the text alone are remembered too."""
         key = (sql, tuple(parameters), describe is not None)
-        with self._lock:
-            found = self._known.get(key)
-            if found is not None:
-                self._known.move_to_end(key)
+        found = self._known.find(key)
         if found is None:
             found = self._fresh(sql, key[1], describe)
             if len(sql) <= _LONGEST and not _passes_over(found):
-                with self._lock:
-                    self._known[key] = found
-                    while len(self._known) > self._most:
-                        self._known.popitem(last=False)
+                self._known.put(key, found)
         if isinstance(found, Refusal):
             raise copy(found)  # its traceback would be shared, too
         return found

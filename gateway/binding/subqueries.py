@@ -7,12 +7,10 @@ INVARIANT: a mark is made by `Mark`, which asks for an equality of both unit key
 around are seen by the conditions of EXISTS and IN alone, one level out.
 """
 
-from typing import Protocol
-
 from sqlglot import exp
 
-from gateway.binding.ctes import Defined, Environment
-from gateway.binding.cut import Cutting
+from gateway.binding.binder import Binder, Leaf, SelectRows, Tree, leaves
+from gateway.binding.ctes import Environment
 from gateway.binding.expressions import Scalars, compared
 from gateway.binding.joins import (
     Joining,
@@ -23,51 +21,23 @@ from gateway.binding.joins import (
     whole_row,
 )
 from gateway.binding.provenance.unions import merged_columns
-from gateway.binding.relation import Relation, Rows
+from gateway.binding.relation import Rows
 from gateway.binding.scope import Scope, Visible, unknown_column
 from gateway.binding.select_list import has_aggregate, has_window, items_of
-from gateway.binding.sources import Leaf, Sources, Tree, leaves
+from gateway.binding.sources import Sources
 from gateway.binding.staging import Staging
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.plan.joins import Mark
 from gateway.plan.labels import Protected
 from gateway.plan.node import Node, is_unit
 from gateway.plan.relations import Filter
-from gateway.plan.scalars import Ref, Scalar, StagedMember, walk
-
-
-class Queries(Protocol):
-    cutting: Cutting
-
-    def defined(self, cte: Defined) -> Relation: ...
-
-    def query(
-        self, node: exp.Expression, around: Environment, outer: Scope | None, alias: str
-    ) -> Relation: ...
-
-    def select(
-        self, node: exp.Select, around: Environment, outer: Scope | None, tree: Tree | None
-    ) -> Relation: ...
-
-
-class Outside(Protocol):
-    """The rows around the query."""
-
-    plan: Node
-    scope: Scope
-    scalars: Scalars
-    around: Environment
-
-    @property
-    def queries(self) -> "Queries": ...
-
-    def lookup(self, column: exp.Column) -> Visible: ...
+from gateway.plan.scalars import Ref, Scalar, StagedMember, column_ids
 
 
 class Inner:
     """Binds the subqueries of one SELECT."""
 
-    def __init__(self, rows: Outside) -> None:
+    def __init__(self, rows: SelectRows) -> None:
         self._rows = rows
 
     def exists(self, node: exp.Exists) -> Scalar:
@@ -76,7 +46,7 @@ class Inner:
     def member(self, node: exp.In, *, filtering: bool) -> Scalar:
         if isinstance(node.this, exp.Tuple):
             raise UnsupportedSql(
-                Code.CLAUSE_UNSUPPORTED, "IN of several columns", "write it as EXISTS"
+                Code.CLAUSE_UNSUPPORTED, "IN with several columns is not supported", "use EXISTS"
             )
         query = node.args["query"]
         inner = query.this if isinstance(query, exp.Subquery) else query
@@ -87,7 +57,7 @@ class Inner:
         if isinstance(relation, Rows):
             raise NotAggregate(
                 Code.PERSON_AS_VALUE,
-                "a subquery hands on a value of single persons",
+                "the subquery would return values of individual persons",
                 "aggregate in the subquery",
             )
         return self._staging().value(relation)
@@ -136,23 +106,25 @@ class Inner:
         if what is not None:
             items = items_of(query, joining.scope)
             if len(items) != 1:
-                raise SyntaxRefused(Code.SQL_SYNTAX, "IN needs a query with one column")
+                raise SyntaxRefused(Code.SQL_SYNTAX, "the subquery of IN must return one column")
             item = scalars.bind(items[0].node)
             _check_nulls(what, item, filtering=filtering)
             conditions.append(compared("=", what, item))
         mine = {one.id for one in inside.plan.fields}
-        own = [one for one in conditions if _ids(one) <= mine]
+        own = [one for one in conditions if column_ids(one) <= mine]
         inner = inside.plan
         kept = together(own)
         if kept is not None:
             inner = Filter(inner, kept)
-        return self._marked(inner, together([one for one in conditions if not _ids(one) <= mine]))
+        return self._marked(
+            inner, together([one for one in conditions if not column_ids(one) <= mine])
+        )
 
     def _mark_rows(self, rows: Rows, what: Scalar | None, *, filtering: bool) -> Scalar:
         if what is None:
             return self._marked(rows.plan, None)
         if len(rows.names) != 1:
-            raise SyntaxRefused(Code.SQL_SYNTAX, "IN needs a query with one column")
+            raise SyntaxRefused(Code.SQL_SYNTAX, "the subquery of IN must return one column")
         item = Ref(rows.plan.fields[0])
         _check_nulls(what, item, filtering=filtering)
         return self._marked(rows.plan, compared("=", what, item))
@@ -161,7 +133,9 @@ class Inner:
         rows = self._rows
         # what the outer side looks like may have changed while the inner was bound
         if not isinstance(rows.plan.label, Protected):
-            raise UnsupportedSql(Code.CORRELATED, "a subquery within a public subquery")
+            raise UnsupportedSql(
+                Code.CORRELATED, "a subquery inside a correlated subquery is not supported"
+            )
         name = rows.queries.cutting.alias("mark")
         rows.plan = Mark(rows.plan, inner, condition, name)
         return Ref(rows.plan.fields[-1])
@@ -173,7 +147,7 @@ class Inner:
 class _Inside:
     """The rows of an EXISTS: names are sought here first, then one level out."""
 
-    def __init__(self, rows: Outside, plan: Node, scope: Scope) -> None:
+    def __init__(self, rows: SelectRows, plan: Node, scope: Scope) -> None:
         self._rows = rows
         self.plan = plan
         self.scope = scope
@@ -181,7 +155,7 @@ class _Inside:
         self.around = rows.around
 
     @property
-    def queries(self) -> Queries:
+    def queries(self) -> Binder:
         return self._rows.queries
 
     def lookup(self, column: exp.Column) -> Visible:
@@ -195,7 +169,8 @@ class _Inside:
             for scope in self._rows.scope.around():
                 if scope.here(column) is not None:
                     raise UnsupportedSql(
-                        Code.CORRELATED, f"`{column.name[:63]}` comes from two levels out"
+                        Code.CORRELATED,
+                        f"`{column.name[:63]}` is a column of a query two levels out",
                     )
             raise unknown_column(column)
         return self._rows.lookup(column)
@@ -235,13 +210,9 @@ def _check_nulls(what: Scalar, item: Scalar, *, filtering: bool) -> None:
     if what.nullable or item.nullable:
         raise UnsupportedSql(
             Code.CLAUSE_UNSUPPORTED,
-            "NOT IN or a computed IN over columns that may be NULL",
-            "write it as EXISTS or NOT EXISTS",
+            "NOT IN and computed IN are not supported over columns that may be NULL",
+            "use EXISTS or NOT EXISTS",
         )
-
-
-def _ids(scalar: Scalar) -> set[str]:
-    return {one.field.id for one in walk(scalar) if isinstance(one, Ref)}
 
 
 def _used(node: exp.Expression) -> list[str]:

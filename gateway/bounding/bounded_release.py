@@ -18,18 +18,17 @@ from typing import Final, TypeAlias
 
 from gateway.bounding.bound_joins import bound_joins
 from gateway.bounding.complete_window_order import complete_window_order
-from gateway.bounding.drop_unused_columns import drop_unused, read_by
+from gateway.bounding.drop_unused_columns import drop_unused
 from gateway.bounding.fold_current_time import fold_moments, folded
 from gateway.bounding.licences import Licences, ProvenTable
-from gateway.bounding.map_scalars import in_histogram, in_quantity, of_histogram, of_quantity
 from gateway.bounding.work_bound import check_bounded_work
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.rewrite import with_columns
-from gateway.plan.scalars import Scalar
+from gateway.plan.scalars import Scalar, column_ids
 from gateway.sensitivity.analysis import Analysis, Enumerated, Thresholded
-from gateway.sensitivity.choices import Histogram
+from gateway.sensitivity.choices import Histogram, histogram_scalars, map_histogram
 from gateway.sensitivity.group_weights import Weights
-from gateway.sensitivity.measurement import Measurement
+from gateway.sensitivity.measurement import Measurement, map_quantity, scalars_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +85,13 @@ def bound_release(
     licences = Licences(proven)
     scalars = [key for _, key in plan.keys]
     for one in analysis.measurements:
-        scalars += of_quantity(one.quantity)
+        scalars += scalars_of(one.quantity)
     for histogram in analysis.histograms:
-        scalars += of_histogram(histogram)
+        scalars += histogram_scalars(histogram)
     rows = plan.child
+    around = Around(now, licences, column_ids(*scalars))
     for rule in RULES:
-        rows = rule(rows, Around(now, licences, read_by(scalars)))
+        rows = rule(rows, around)
     check_bounded_work(plan, rows)
     there = {one.id: one for one in rows.fields}
 
@@ -103,14 +103,15 @@ def bound_release(
         rows=rows,
         keys=tuple(again(key) for _, key in plan.keys),
         measurements=tuple(
-            replace(one, quantity=in_quantity(one.quantity, again)) for one in analysis.measurements
+            replace(one, quantity=map_quantity(one.quantity, again))
+            for one in analysis.measurements
         ),
         rows_per_unit=analysis.rows,
         by_unit=by_unit,
         groups_per_unit=_cap(analysis) if by_unit else None,
         least_units=analysis.groups.least if isinstance(analysis.groups, Thresholded) else None,
         weights=analysis.weights,
-        histograms=tuple(in_histogram(one, again) for one in analysis.histograms),
+        histograms=tuple(map_histogram(one, again) for one in analysis.histograms),
     )
 
 

@@ -3,7 +3,6 @@
 Rows that agree in all columns that are read may then be taken for each other: no window order needs more.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 from gateway.plan.grouping import PerUnit
@@ -11,17 +10,10 @@ from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.rewrite import rebuilt
-from gateway.plan.scalars import Ref, Scalar, walk
+from gateway.plan.scalars import column_ids
 
 
-def read_by(scalars: Iterable[Scalar]) -> frozenset[str]:
-    """The columns that expressions read."""
-    return frozenset(
-        one.field.id for scalar in scalars for one in walk(scalar) if isinstance(one, Ref)
-    )
-
-
-def drop_unused(  # noqa: C901, PLR0911 - one answer for each kind of node
+def drop_unused(  # noqa: PLR0911 - one answer for each kind of node
     plan: Node, wanted: frozenset[str]
 ) -> Node:
     """The plan with the wanted columns, and those that deciding on rows needs."""
@@ -30,8 +22,8 @@ def drop_unused(  # noqa: C901, PLR0911 - one answer for each kind of node
             return _scan(plan, wanted)
         case Constant():
             return plan
-        case Filter():
-            return _over(plan, wanted | read_by((plan.condition,)))
+        case Filter() | Join() | Mark():
+            return _over(plan, wanted | column_ids(*plan.scalars))
         case Project():
             items = tuple(
                 (name, one)
@@ -41,19 +33,13 @@ def drop_unused(  # noqa: C901, PLR0911 - one answer for each kind of node
             if len({name for name, _ in plan.items}) != len(plan.items):
                 items = plan.items  # their ids tell them apart, and depend on all of them
             kept = Project(plan.child, plan.alias, items)
-            return _over(kept, read_by(one for _, one in items))
+            return _over(kept, column_ids(*kept.scalars))
         case Window():
             calls = tuple((name, one) for name, one in plan.items if name in wanted)
             if not calls:
                 return drop_unused(plan.child, wanted)
-            read = [
-                part
-                for _, one in calls
-                for part in (*one.arguments, *one.partition, *(by for by, _ in one.order))
-            ]
-            return _over(Window(plan.child, calls), wanted | read_by(read))
-        case Join() | Mark():
-            return _over(plan, wanted | read_by([plan.condition] if plan.condition else []))
+            kept_calls = Window(plan.child, calls)
+            return _over(kept_calls, wanted | column_ids(*kept_calls.scalars))
         case UnionAll():
             # columns go by place: both sides keep all of theirs
             below = tuple(
@@ -90,7 +76,4 @@ def _per_unit(node: PerUnit, wanted: frozenset[str]) -> Node:
     if len(set(names)) != len(names):
         measures = node.measures
     kept = PerUnit(node.child, node.alias, node.keys, measures)
-    read = [one for _, one in node.keys]
-    for _, measure in measures:
-        read += [*measure.arguments, *(() if measure.where is None else (measure.where,))]
-    return _over(kept, read_by(read))
+    return _over(kept, column_ids(*kept.scalars))

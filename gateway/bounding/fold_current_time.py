@@ -8,20 +8,24 @@ of it, a text without an offset read as one, and days added to it depend on the 
 INVARIANT: where the answer could differ between two zones, the plan is said to read them.
 """
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from gateway.bounding.map_scalars import in_node, inside_out
 from gateway.catalog.types import Kind
 from gateway.catalog.values import Value
 from gateway.plan.node import BrokenPlan, Node, nodes
-from gateway.plan.rewrite import rewritten
-from gateway.plan.scalars import Call, Cast, Literal, Moment, Scalar, Shift, walk
+from gateway.plan.rewrite import map_scalars, rewritten
+from gateway.plan.scalars import Call, Cast, Literal, Moment, Scalar, Shift, transform, walk
 
 
 def fold_moments(plan: Node, now: datetime) -> Node:
     """The plan without moments."""
-    return rewritten(plan, lambda node: in_node(node, lambda one: folded(one, now)))
+
+    def fold(node: Node) -> Node:
+        if not any(isinstance(part, Moment) for one in node.scalars for part in walk(one)):
+            return node
+        return map_scalars(node, lambda one: folded(one, now))
+
+    return rewritten(plan, fold)
 
 
 def folded(scalar: Scalar, now: datetime) -> Scalar:
@@ -40,7 +44,17 @@ def folded(scalar: Scalar, now: datetime) -> Scalar:
             raise BrokenPlan("a moment of a type that has no time")
         return Literal(value, one.type)
 
-    return inside_out(scalar, fold)
+    return transform(scalar, fold)
+
+
+def reads_time(plan: Node) -> bool:
+    """Whether the plan reads the current date or time, so that its analysis depends on when it is asked."""
+    return any(
+        isinstance(one, Moment)
+        for node in nodes(plan)
+        for scalar in node.scalars
+        for one in walk(scalar)
+    )
 
 
 # these look at moments and at nothing of them
@@ -49,7 +63,7 @@ _OF_MOMENTS = frozenset({"=", "<>", "<", "<=", ">", ">=", "in", "not in", "is nu
 
 def reads_zone(plan: Node) -> bool:
     """Whether a day, an hour or a text of a time with a zone is made or read anywhere."""
-    return any(in_zone(scalar) for scalar in _scalars(plan))
+    return any(in_zone(scalar) for node in nodes(plan) for scalar in node.scalars)
 
 
 def in_zone(scalar: Scalar) -> bool:
@@ -72,15 +86,3 @@ def _reads(scalar: Scalar) -> bool:
 
 def _is_zoned(scalar: Scalar) -> bool:
     return scalar.type.kind is Kind.TIMESTAMPTZ
-
-
-def _scalars(plan: Node) -> Iterator[Scalar]:
-    found: list[Scalar] = []
-
-    def seen(scalar: Scalar) -> Scalar:
-        found.append(scalar)
-        return scalar
-
-    for node in nodes(plan):
-        in_node(node, seen)
-    yield from found

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
-from gateway.bounding.cost_classes import Size
 from gateway.catalog.types import ColumnType, Family
+from gateway.functions.result_sizes import Size
 
 BYTES_OF_A_CHARACTER: Final = 4
 _OVERHEAD: Final = 16  # of a value, in bytes

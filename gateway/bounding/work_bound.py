@@ -1,7 +1,7 @@
 """The work bound: how long one row of a person can keep a source busy, told from the plan before anything is charged.
 
 Takes a release, gives the nanoseconds that all its expressions take for one row at most, or the refusal. Sizes come from
-what is enforced (`max_length` of a column, the digits of a type), costs from `cost_classes`, and how often an engine may
+what is enforced (`max_length` of a column, the digits of a type), costs from `functions/costs`, and how often an engine may
 compute an operand from `copies`; columns that are computed below are counted wherever they are read, since a database
 may put their expression there. What the stages of bounding add is counted on the rows as they are rendered.
 
@@ -16,8 +16,6 @@ from operator import itemgetter
 from typing import Final, TypeAlias
 
 from gateway.bounding.bound_joins import MOST_PAIRS
-from gateway.bounding.cost_classes import MOMENT, NUMBER, STEP, Size, cost_of, cost_of_cast
-from gateway.bounding.drop_unused_columns import read_by
 from gateway.bounding.operand_copies import copies, needs_ranges
 from gateway.bounding.person_pairs import is_paired, is_tried_by_pairs, pairs_of
 from gateway.bounding.row_bytes import (
@@ -28,17 +26,30 @@ from gateway.bounding.row_bytes import (
     time_of_order,
     wide,
 )
-from gateway.bounding.value_sizes import largest, size_of, size_of_literal, size_of_type
+from gateway.bounding.value_sizes import size_of, size_of_literal
 from gateway.catalog.domains import Values
 from gateway.catalog.tables import Column
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, UnsupportedSql
+from gateway.functions.costs import MOMENT, NUMBER, STEP, cost_of_cast
+from gateway.functions.result_sizes import Size, largest, size_of_type
+from gateway.functions.table import function_of
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
-from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, StagedMember, walk
+from gateway.plan.scalars import (
+    Call,
+    Case,
+    Cast,
+    Literal,
+    Ref,
+    Scalar,
+    StagedMember,
+    column_ids,
+    walk,
+)
 from gateway.plan.sql_text import text as text_of
 from gateway.ranges.relations import Range, ranges_of
 
@@ -94,9 +105,9 @@ def check_bounded_work(plan: Aggregate, rows: Node) -> None:
     made, pairs = _Expression(columns, _ranges(rows)), pairs_of(rows)
     for scalar, times in _expressions(plan):
         # a column that no measurement needs has been dropped, and is not computed
-        if read_by((scalar,)) <= columns.keys():
+        if column_ids(scalar) <= columns.keys():
             spent.append((made.of(scalar).time * times * (PAIRED if pairs else 1), scalar))
-    grouped = [one for one in _grouped(plan) if read_by((one,)) <= columns.keys()]
+    grouped = [one for one in _grouped(plan) if column_ids(one) <= columns.keys()]
     _require_small(wide((one.type, made.of(one).size) for one in grouped), pairs)
     _require_short(spent)
 
@@ -113,8 +124,8 @@ def _require_small(row: Wide, pairs: int) -> None:
     if held > MOST_HELD:
         raise UnsupportedSql(
             Code.WORK_OF_A_ROW,
-            f"the pairs of rows of one person could take {held // 2**20} MiB, more than {MOST_HELD // 2**20}",
-            "aggregate for each person before the join, read fewer columns above it,"
+            f"the pairs of rows of one person could take up to {held // 2**20} MiB, more than the limit of {MOST_HELD // 2**20}",
+            "aggregate by the unit key before the join, read fewer columns above it,"
             " or declare a shorter `max_length` or a list of values for the texts in it",
         )
 
@@ -122,16 +133,16 @@ def _require_small(row: Wide, pairs: int) -> None:
 def _too_long(time: int, worst: Scalar | WindowCall | None) -> UnsupportedSql:
     return UnsupportedSql(
         Code.WORK_OF_A_ROW,
-        f"one row could take {time // 1_000} µs, more than {MOST_WORK // 1_000};"
-        f" the most of it {_shown(worst)}",
+        f"one row could take up to {time // 1_000} µs, more than the limit of {MOST_WORK // 1_000};"
+        f" most of it for {_shown(worst)}",
         "declare a shorter `max_length` or a list of values for the texts in it, read fewer columns above a join or"
-        " window, aggregate for each person first, or ask in parts",
+        " window, aggregate by the unit key first, or split the query",
     )
 
 
 def _shown(worst: Scalar | WindowCall | None) -> str:
     if worst is None:
-        return "the columns that are read above a join or a window"
+        return "columns that are carried through a join or a window"
     return f"`{(str(worst) if isinstance(worst, WindowCall) else text_of(worst))[:80]}`"
 
 
@@ -165,7 +176,7 @@ class _Expression:
 def _own(scalar: Scalar, sizes: list[Size]) -> int:
     match scalar:
         case Call():
-            return cost_of(scalar, sizes)
+            return function_of(scalar).cost(scalar, sizes)
         case Cast():
             return cost_of_cast(scalar.what, sizes[0], scalar.type.family)
         case Case():

@@ -112,7 +112,11 @@ def decided(
     if isinstance(bound, Passing):
         return Understood(bound, decide(rules, policy.dataset, purpose, (), ()), rules, view)
     decision = decide(rules, policy.dataset, purpose, bound.tables, bound.uses)
-    return Understood(_permitted(bound, decision, policy), decision, rules, view)
+    rows = tuple(sorted(decision.terms.rows.items()))
+    _, permitted = view.permitted.get(
+        (id(bound), rows), lambda: (bound, _permitted(bound, decision, policy))
+    )
+    return Understood(permitted, decision, rules, view)
 
 
 def _permitted(cut: Cut, decision: Decision, policy: Policy) -> Cut:

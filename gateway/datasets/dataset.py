@@ -1,11 +1,10 @@
 """One dataset as it is served now: its policy, what may be seen of it, its source, and what that proves.
 
 What a question rests on is what the catalog said when it was prepared, and it is held while the question runs: see
-`source_access`. What was said last is remembered here, for what asks nothing of the source: rehearsals and estimates.
+`source_access`. What was said last is remembered here, for what asks nothing of the source: quotes and estimates.
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -24,10 +23,14 @@ from gateway.engines.source import Source
 from gateway.engines.staged_rows import StagedRows
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import SourceFailed
+from gateway.lru_cache import LruCache
+from gateway.plan.grouping import Aggregate
 from gateway.policy.policy import Policy
 from gateway.sensitivity.analysis import Analysis
+from gateway.sensitivity.grouping_sets import Rolled
 
 _MOST_BOUNDED: Final = 128
+_MOST_ANALYSES: Final = 512
 
 
 @dataclass(frozen=True)
@@ -72,27 +75,24 @@ class BoundedReleases:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: OrderedDict[
+        # what a release is known by is kept beside it, so that no other object has these ids
+        self._known: LruCache[
             tuple[int, int, datetime], tuple[Analysis, Mapping[str, Proven], BoundedRelease]
-        ] = OrderedDict()
+        ] = LruCache(_MOST_BOUNDED)
 
     def find(
         self, analysis: Analysis, now: datetime, proven: Mapping[str, Proven]
     ) -> BoundedRelease:
         """The release, bounded by what is proven."""
         key = (id(analysis), id(proven), now)
-        with self._lock:
-            known = self._known.get(key)
-        if known is not None:
-            return known[2]
-        made = bound_release(analysis, now=now, proven=proven)
-        with self._lock:
-            # what it is known by is kept beside it, so that no other object has these ids
-            self._known[key] = (analysis, proven, made)
-            if len(self._known) > _MOST_BOUNDED:
-                self._known.popitem(last=False)
-        return made
+        found = self._known.get(
+            key, lambda: (analysis, proven, bound_release(analysis, now=now, proven=proven))
+        )
+        return found[2]
+
+
+def _remember() -> LruCache[int, tuple[Aggregate, Rolled]]:
+    return LruCache(_MOST_ANALYSES, lambda _, __: 1)
 
 
 @dataclass(frozen=True)
@@ -105,9 +105,10 @@ class Serving:
     proofs: Proofs
     currency: Currency
     bounded: BoundedReleases = field(default_factory=BoundedReleases)
+    analyses: LruCache[int, tuple[Aggregate, Rolled]] = field(default_factory=_remember)
 
-    def rehearse(self, analyses: Iterable[Analysis], cut: Cut, now: datetime) -> None:
-        """Refuse what the source cannot compute, before it is charged; of the source its catalog is asked."""
+    def render(self, analyses: Iterable[Analysis], cut: Cut, now: datetime) -> None:
+        """Refuse what the source cannot compute, by what its catalog said last: for an estimate."""
         nothing = placeholders(cut)
         there = self.proofs.now()
         for one in analyses:

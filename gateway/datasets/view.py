@@ -6,28 +6,39 @@ INVARIANT: a view depends on the dataset and on which rules apply alone, never o
 what these decide besides is in the terms of each decision.
 """
 
-from collections import OrderedDict
-from dataclasses import dataclass
-from threading import Lock
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
 
+from gateway.binding.bound import Bound, Cut
 from gateway.binding.statement_cache import Remembered
 from gateway.catalog.tables import Dataset
+from gateway.lru_cache import LruCache
 from gateway.policy.applicable import Applying
-from gateway.policy.decide import require_permits, visible_by
+from gateway.policy.decide import Rows, require_permits, visible_by
 from gateway.policy.policy import Policy
 from gateway.twin import VisibleTables, visible_tables
 
 _MOST: Final = 256
+_MOST_PERMITTED: Final = 512
+
+PermittedKey: TypeAlias = tuple[int, tuple[tuple[str, Rows], ...]]
 
 
 @dataclass(frozen=True)
 class View:
-    """The part of a dataset that may be seen, as it is bound against and as the twin shows it."""
+    """The part of a dataset that may be seen, as it is bound against and as the twin shows it.
+
+    `permitted` are bound statements over the rows that a subject may read, by the statement and these rows. Each keeps
+    the statement that it was made from, so no other statement has its identity.
+    """
 
     dataset: Dataset
     shown: VisibleTables
     statements: Remembered
+    permitted: LruCache[PermittedKey, tuple[Bound, Cut]] = field(
+        default_factory=lambda: LruCache(_MOST_PERMITTED, lambda _, __: 1),
+        compare=False,
+    )
 
 
 class Views:
@@ -35,8 +46,7 @@ class Views:
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self._lock = Lock()
-        self._known: OrderedDict[tuple[frozenset[str], frozenset[str]], View] = OrderedDict()
+        self._known: LruCache[tuple[frozenset[str], frozenset[str]], View] = LruCache(_MOST)
 
     def of(self, rules: Applying) -> View:
         """What these rules show; a refusal for whom none permits anything."""
@@ -45,21 +55,14 @@ class Views:
             frozenset(rule.id for rule in rules.permits),
             frozenset(rule.id for rule in rules.forbids),
         )
-        with self._lock:
-            view = self._known.get(key)
-            if view is not None:
-                self._known.move_to_end(key)
-                return view
-        dataset = visible_by(rules, self.policy.dataset)
-        view = View(dataset, visible_tables(dataset), Remembered(dataset))
-        with self._lock:
-            view = self._known.setdefault(key, view)
-            while len(self._known) > _MOST:
-                self._known.popitem(last=False)
-        return view
+
+        def make() -> View:
+            dataset = visible_by(rules, self.policy.dataset)
+            return View(dataset, visible_tables(dataset), Remembered(dataset))
+
+        return self._known.get(key, make)
 
     @property
     def shown(self) -> frozenset[VisibleTables]:
         """All sets of tables that some view shows now."""
-        with self._lock:
-            return frozenset(view.shown for view in self._known.values())
+        return frozenset(view.shown for view in self._known.values())

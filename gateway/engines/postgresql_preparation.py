@@ -11,7 +11,6 @@ second noise for one charge: noise is drawn from the table that is returned, onc
 """
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -43,6 +42,7 @@ from gateway.engines.sharding import in_parts, let_go, one_snapshot
 from gateway.engines.timeout import Stopped, Watch, Watchdog
 from gateway.engines.versions import require_version
 from gateway.errors import BackendUnavailable, Code
+from gateway.lru_cache import LruCache
 
 _TRIES: Final = 3
 _ROWS_AT_ONCE: Final = 4096
@@ -84,7 +84,10 @@ class PostgresqlDatabase:
         self._lock = threading.Lock()
         self._connects = 0
         self._known: _Known | None = None
-        self._dressed: OrderedDict[tuple[int, int], tuple[Statement, Statement]] = OrderedDict()
+        # the statement is kept beside it, so that its id stays its own
+        self._dressed: LruCache[tuple[int, int], tuple[Statement, Statement]] = LruCache(
+            _MOST_DRESSED
+        )
         connections.on_connect(self._connected)
         connections.on_execute(parse_only)
 
@@ -146,18 +149,8 @@ class PostgresqlDatabase:
 
         One statement may be a part of questions about different numbers of tables.
         """
-        with self._lock:
-            there = self._dressed.get((id(statement), many))
-            if there is not None:
-                self._dressed.move_to_end((id(statement), many))
-                return there[1]
-        made = held(statement, many)
-        with self._lock:
-            # the statement is kept beside it, so that its id stays its own
-            self._dressed[id(statement), many] = (statement, made)
-            if len(self._dressed) > _MOST_DRESSED:
-                self._dressed.popitem(last=False)
-        return made
+        key = (id(statement), many)
+        return self._dressed.get(key, lambda: (statement, held(statement, many)))[1]
 
     def _read(self, connection: Connection, tables: Sequence[str]) -> _Known:
         """Names and types are as of now in some of what is read: so the digests are the same before and after."""

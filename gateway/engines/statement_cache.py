@@ -1,7 +1,5 @@
 """Statements that were written before: of equal releases, word for word."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -9,6 +7,7 @@ from sqlalchemy import Select
 
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.engines.sql.shard_filter import Part
+from gateway.lru_cache import LruCache
 
 _MOST: Final = 256
 
@@ -21,29 +20,13 @@ class Rendered:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[str, Part | None], Select[Any]] = OrderedDict()
-        self._texts: OrderedDict[int, tuple[BoundedRelease, str]] = OrderedDict()
+        self._known: LruCache[tuple[str, Part | None], Select[Any]] = LruCache(_MOST)
+        # the release is kept beside its text, so that its id stays its own
+        self._texts: LruCache[int, tuple[BoundedRelease, str]] = LruCache(_MOST)
 
     def find(
         self, release: BoundedRelease, part: Part | None, render: Callable[[], Select[Any]]
     ) -> Select[Any]:
         """The statement of this release, rendered if it has to be; a refusal is not remembered."""
-        with self._lock:
-            text = self._texts.get(id(release))
-        key = (repr(release) if text is None else text[1], part)
-        with self._lock:
-            # the release is kept beside its text, so that its id stays its own
-            self._texts[id(release)] = (release, key[0])
-            if len(self._texts) > _MOST:
-                self._texts.popitem(last=False)
-            found = self._known.get(key)
-            if found is not None:
-                self._known.move_to_end(key)
-                return found
-        made = render()
-        with self._lock:
-            self._known[key] = made
-            if len(self._known) > _MOST:
-                self._known.popitem(last=False)
-        return made
+        _, text = self._texts.get(id(release), lambda: (release, repr(release)))
+        return self._known.get((text, part), render)

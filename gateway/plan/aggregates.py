@@ -1,11 +1,12 @@
 """One aggregate function over rows, as a value."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gateway.catalog.tables import ColumnRef
 from gateway.catalog.types import ColumnType
 from gateway.plan.fields import Tie
-from gateway.plan.scalars import Ref, Scalar, origins
+from gateway.plan.node import is_unit
+from gateway.plan.scalars import Change, Ref, Scalar, origins
 from gateway.plan.sql_text import text
 from gateway.plan.types import is_number
 
@@ -61,10 +62,22 @@ class Measure:
         return is_number(self.type) and self.function not in _FREQUENT
 
     @property
+    def scalars(self) -> tuple[Scalar, ...]:
+        """The expressions over rows that it reads; `fraction` is a constant."""
+        return self.arguments if self.where is None else (*self.arguments, self.where)
+
+    def map_scalars(self, change: Change) -> "Measure":
+        """The aggregate with `change` of each of these."""
+        return replace(
+            self,
+            arguments=tuple(map(change, self.arguments)),
+            where=None if self.where is None else change(self.where),
+        )
+
+    @property
     def origins(self) -> frozenset[ColumnRef]:
         """The source columns its value tells of."""
-        inside = self.arguments if self.where is None else (*self.arguments, self.where)
-        return origins(*inside)
+        return origins(*self.scalars)
 
     def __str__(self) -> str:
         inner = ", ".join(text(one) for one in self.arguments) or (
@@ -79,10 +92,6 @@ class Measure:
         if self.where is not None:
             shown = f"{shown} filter (where {text(self.where)})"
         return f"{shown} with its {' and '.join(ends)} end" if ends else shown
-
-
-def _is_unit(scalar: Scalar) -> bool:
-    return isinstance(scalar, Ref) and scalar.field.tie is Tie.ALWAYS
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +110,23 @@ class WindowCall:
     type: ColumnType
 
     @property
+    def scalars(self) -> tuple[Scalar, ...]:
+        """The expressions that it reads."""
+        return (*self.arguments, *self.partition, *(one for one, _ in self.order))
+
+    def map_scalars(self, change: Change) -> "WindowCall":
+        """The window function with `change` of each of these."""
+        return replace(
+            self,
+            arguments=tuple(map(change, self.arguments)),
+            partition=tuple(map(change, self.partition)),
+            order=tuple((change(one), down) for one, down in self.order),
+        )
+
+    @property
     def origins(self) -> frozenset[ColumnRef]:
         # the unit itself is no use: the rows of the window are those of one unit anyway
-        parted = (one for one in self.partition if not _is_unit(one))
+        parted = (one for one in self.partition if not is_unit(one))
         return origins(*self.arguments, *parted, *(one for one, _ in self.order))
 
     def __str__(self) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from gateway.errors import Code, Unbounded
 from gateway.plan.aggregates import Measure
@@ -12,6 +13,7 @@ from gateway.plan.node import (
     BrokenPlan,
     Claims,
     Node,
+    OverOne,
     is_unit,
     made,
     need_columns,
@@ -23,23 +25,23 @@ from gateway.plan.types import INTEGER
 
 
 @dataclass(frozen=True)
-class PerUnit:
+class PerUnit(OverOne):
     """GROUP BY or DISTINCT with the unit among the keys: one or more rows of each person, of that
     person's rows alone.
     """
 
-    child: "Node"
+    child: Node
     alias: str
     keys: tuple[tuple[str, Scalar], ...]
     measures: tuple[tuple[str, Measure], ...]
+    claims: ClassVar[Claims] = NO_CLAIMS
     fields: tuple[Field, ...] = field(init=False)
     size: int = field(init=False, compare=False)
     label: Label = field(init=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", size_over(self.below))
-        need_columns(self.child, [scalar for _, scalar in self.keys])
-        need_columns(self.child, [part for _, one in self.measures for part in _parts(one)])
+        need_columns(self)
         label = self.child.label
         if not isinstance(label, Protected) or not any(is_unit(key) for _, key in self.keys):
             raise BrokenPlan("a grouping by unit without the unit")
@@ -58,16 +60,12 @@ class PerUnit:
         object.__setattr__(self, "label", replace(label, rows=1) if alone else label)
 
     @property
-    def claims(self) -> Claims:
-        return NO_CLAIMS
-
-    @property
-    def below(self) -> tuple["Node", ...]:
-        return (self.child,)
+    def scalars(self) -> tuple[Scalar, ...]:
+        return _scalars(self.keys, self.measures)
 
 
 @dataclass(frozen=True)
-class Aggregate:
+class Aggregate(OverOne):
     """Where noise is added and the ledger is charged: what comes out is Released.
 
     `sets` are the grouping sets as places of keys; one set with all keys is a plain GROUP BY. Of several sets the
@@ -75,7 +73,7 @@ class Aggregate:
     1 where the key is not among those of the row's set.
     """
 
-    child: "Node"
+    child: Node
     keys: tuple[tuple[str, Scalar], ...]
     measures: tuple[tuple[str, Measure], ...]
     sets: tuple[tuple[int, ...], ...]
@@ -84,8 +82,7 @@ class Aggregate:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", size_over(self.below))
-        need_columns(self.child, [scalar for _, scalar in self.keys])
-        need_columns(self.child, [part for _, one in self.measures for part in _parts(one)])
+        need_columns(self)
         label = self.child.label
         if not isinstance(label, Protected):
             raise BrokenPlan("a release of rows without persons")
@@ -94,8 +91,8 @@ class Aggregate:
         if label.rows is None:
             raise Unbounded(
                 Code.FAN_OUT,
-                "a row of a person meets any number of other rows",
-                "join on columns that are unique on the other side, or aggregate that side first",
+                "a protected row can match any number of other rows",
+                "join on columns that are unique in the other table, or aggregate that table first",
             )
         partial = any(len(one) < len(self.keys) for one in self.sets)
         fields = (
@@ -125,8 +122,8 @@ class Aggregate:
         return frozenset({frozenset((*(name for name, _ in self.keys), *self.marks))})
 
     @property
-    def below(self) -> tuple["Node", ...]:
-        return (self.child,)
+    def scalars(self) -> tuple[Scalar, ...]:
+        return _scalars(self.keys, self.measures)
 
 
 def can_be_bounded(plan: Aggregate, places: Collection[int]) -> bool:
@@ -148,5 +145,10 @@ def with_limits(plan: Aggregate, places: Collection[int], ends: Collection[str])
     return replace(plan, measures=measures)
 
 
-def _parts(measure: Measure) -> tuple[Scalar, ...]:
-    return (*measure.arguments, *(() if measure.where is None else (measure.where,)))
+def _scalars(
+    keys: tuple[tuple[str, Scalar], ...], measures: tuple[tuple[str, Measure], ...]
+) -> tuple[Scalar, ...]:
+    return (
+        *(key for _, key in keys),
+        *(scalar for _, measure in measures for scalar in measure.scalars),
+    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from gateway.catalog.domains import Anything
 from gateway.catalog.tables import ColumnRef
@@ -10,10 +11,10 @@ from gateway.plan.fields import Field, Tie, column_id
 from gateway.plan.labels import Label, Protected, of_join
 from gateway.plan.narrowing import conjuncts, narrowed
 from gateway.plan.node import (
-    NO_CLAIMS,
     BrokenPlan,
-    Claims,
     Node,
+    OverTwo,
+    SameRows,
     need_boolean,
     need_columns,
     nodes,
@@ -26,11 +27,11 @@ from gateway.plan.types import BOOLEAN, common
 
 
 @dataclass(frozen=True)
-class Join:
+class Join(OverTwo):
     """An inner join, or a left join that keeps the rows of `left`."""
 
-    left: "Node"
-    right: "Node"
+    left: Node
+    right: Node
     condition: Scalar | None
     outer: bool = False
     fields: tuple[Field, ...] = field(init=False)
@@ -41,15 +42,15 @@ class Join:
         object.__setattr__(self, "size", size_over(self.below))
         if self.condition is not None:
             need_boolean(self.condition)
-            need_columns(self, (self.condition,), among=(*self.left.fields, *self.right.fields))
+            need_columns(self)
         ids = [one.id for one in (*self.left.fields, *self.right.fields)]
         if len(set(ids)) != len(ids):
             raise BrokenPlan("two columns of a join have one id")
         if self.outer and not isinstance(self.left.label, Protected):
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
-                "an outer join that keeps public rows beside rows of persons",
-                "put the table with rows of persons on the side that is kept, or use an inner join",
+                "the outer join would keep public rows without a protected row",
+                "put the protected table on the preserved side, or use an inner join",
             )
         on_unit = bool(unit_equalities(self.condition, self.left, self.right))
         label = of_join(self.left.label, self.right.label, on_unit=on_unit)
@@ -106,23 +107,19 @@ class Join:
         return ()
 
     @property
-    def claims(self) -> Claims:
-        return NO_CLAIMS
-
-    @property
-    def below(self) -> tuple["Node", ...]:
-        return (self.left, self.right)
+    def scalars(self) -> tuple[Scalar, ...]:
+        return () if self.condition is None else (self.condition,)
 
 
 @dataclass(frozen=True)
-class Mark:
+class Mark(SameRows):
     """Every row of `child`, with a column that says whether a row of `inner` goes with it.
 
     This is EXISTS and IN: it never multiplies rows, and is never NULL.
     """
 
-    child: "Node"
-    inner: "Node"
+    child: Node
+    inner: Node
     condition: Scalar | None
     id: str
     fields: tuple[Field, ...] = field(init=False)
@@ -132,7 +129,7 @@ class Mark:
         object.__setattr__(self, "size", size_over(self.below))
         if self.condition is not None:
             need_boolean(self.condition)
-            need_columns(self, (self.condition,), among=(*self.child.fields, *self.inner.fields))
+            need_columns(self)
         inner = self.inner.label
         on_unit = unit_equalities(self.condition, self.child, self.inner)
         mine = self.child.label
@@ -141,7 +138,7 @@ class Mark:
         if isinstance(inner, Protected) and (inner.unit != mine.unit or not on_unit):
             raise UnsupportedSql(
                 Code.UNIT_EQUALITY,
-                "EXISTS or IN over rows of persons that may be other persons",
+                "EXISTS or IN reads protected rows without comparing unit keys",
                 "add an equality of both unit keys to its WHERE clause",
             )
         tells = relation_origins(self.inner)
@@ -150,26 +147,23 @@ class Mark:
         object.__setattr__(self, "fields", (*self.child.fields, marked))
 
     @property
-    def label(self) -> Label:
-        return self.child.label
-
-    @property
-    def claims(self) -> Claims:
-        return self.child.claims
-
-    @property
-    def below(self) -> tuple["Node", ...]:
+    def below(self) -> tuple[Node, ...]:
         return (self.child, self.inner)
+
+    @property
+    def scalars(self) -> tuple[Scalar, ...]:
+        return () if self.condition is None else (self.condition,)
 
 
 @dataclass(frozen=True)
-class UnionAll:
+class UnionAll(OverTwo):
     """The rows of two protected relations of one unit, one after the other."""
 
-    left: "Node"
-    right: "Node"
+    left: Node
+    right: Node
     alias: str
     names: tuple[str, ...]
+    scalars: ClassVar[tuple[Scalar, ...]] = ()
     fields: tuple[Field, ...] = field(init=False)
     size: int = field(init=False, compare=False)
     label: Label = field(init=False)
@@ -180,8 +174,8 @@ class UnionAll:
         if not isinstance(left, Protected) or not isinstance(right, Protected):
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
-                "UNION ALL of rows of persons with other rows",
-                "aggregate the rows of persons first",
+                "UNION ALL cannot combine protected rows with other rows",
+                "aggregate the protected rows first",
             )
         if left.unit != right.unit:
             raise BrokenPlan("two units in one dataset")
@@ -203,7 +197,7 @@ class UnionAll:
         kind = common(one.type, other.type)
         if kind is None:
             raise SyntaxRefused(
-                Code.TYPE_MISMATCH, f"UNION of the types {one.type} and {other.type}"
+                Code.TYPE_MISMATCH, f"UNION types {one.type} and {other.type} cannot be matched"
             )
         ties = {one.tie, other.tie}
         weakest = Tie.NONE if Tie.NONE in ties else Tie.SOMETIMES
@@ -215,14 +209,6 @@ class UnionAll:
             one.origins | other.origins,
             Tie.ALWAYS if ties == {Tie.ALWAYS} else weakest,
         )
-
-    @property
-    def claims(self) -> Claims:
-        return NO_CLAIMS
-
-    @property
-    def below(self) -> tuple["Node", ...]:
-        return (self.left, self.right)
 
 
 def relation_origins(plan: Node) -> frozenset[ColumnRef]:

@@ -5,9 +5,9 @@ it raises the refusal. The unit of a protected row is not one of `fields`: it ri
 from the scan to the release, and nothing an analyst writes can drop it or put another in its place.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final, Protocol, TypeAlias
+from typing import ClassVar, Final, Protocol, TypeAlias
 
 from gateway.catalog.types import Family
 from gateway.errors import Code, LimitExceeded, SyntaxRefused
@@ -47,7 +47,46 @@ class Node(Protocol):
     def below(self) -> tuple["Node", ...]: ...
 
     @property
+    def scalars(self) -> tuple[Scalar, ...]:
+        """Its own expressions, which read the columns below; see `gateway.plan.rewrite.map_node`."""
+        ...
+
+    @property
     def size(self) -> int: ...
+
+
+class OverOne:
+    """A node that reads one relation."""
+
+    child: Node
+
+    @property
+    def below(self) -> tuple[Node, ...]:
+        return (self.child,)
+
+
+class SameRows(OverOne):
+    """A node that has rows of its child as they are: their label and their claims hold."""
+
+    @property
+    def label(self) -> Label:
+        return self.child.label
+
+    @property
+    def claims(self) -> Claims:
+        return self.child.claims
+
+
+class OverTwo:
+    """A node that puts two relations together; nothing is claimed of its rows."""
+
+    left: Node
+    right: Node
+    claims: ClassVar[Claims] = NO_CLAIMS
+
+    @property
+    def below(self) -> tuple[Node, ...]:
+        return (self.left, self.right)
 
 
 def nodes(plan: Node) -> Iterator[Node]:
@@ -66,7 +105,7 @@ def size_over(below: tuple[Node, ...]) -> int:
     size = 1 + sum(one.size for one in below)
     if size > MOST_NODES:
         raise LimitExceeded(
-            Code.SQL_TOO_LARGE, "the statement joins and nests too many relations of persons"
+            Code.SQL_TOO_LARGE, "the statement joins or nests too many protected tables"
         )
     return size
 
@@ -84,7 +123,7 @@ def made(name: str, scalar: Scalar) -> Field:
         inside = [one.field.texts for one in walk(scalar) if isinstance(one, Ref)]
         texts = max(1, sum(inside))
         if texts > MOST_TEXTS:
-            raise LimitExceeded(Code.SQL_TOO_LARGE, "a text that is put together again and again")
+            raise LimitExceeded(Code.SQL_TOO_LARGE, "the statement builds a text in too many steps")
     tells = origins(scalar)
     return Field(name, scalar.type, scalar.domain, scalar.nullable, tells, tie, texts)
 
@@ -96,20 +135,17 @@ def need_boolean(condition: Scalar) -> None:
         )
 
 
-def need_columns(
-    child: Node, scalars: Sequence[Scalar], among: tuple[Field, ...] | None = None
-) -> None:
+def need_columns(node: Node) -> None:
     """A plan reads what is below it and nothing else."""
-    there = {one.id: one for one in (child.fields if among is None else among)}
-    stack = list(scalars)
-    while stack:
-        one = stack.pop()
-        if isinstance(one, Ref):
+    there = {one.id: one for child in node.below for one in child.fields}
+    for scalar in node.scalars:
+        for one in walk(scalar):
+            if not isinstance(one, Ref):
+                continue
             column = there.get(one.field.id)
             # another tie than the column has would be a unit from nowhere; other origins, a use unseen
             if column is None or (column.tie, column.origins) != (one.field.tie, one.field.origins):
                 raise BrokenPlan("an expression reads a column that is not there")
-        stack.extend(one.parts)
 
 
 def with_own_ids(fields: tuple[Field, ...]) -> tuple[Field, ...]:

@@ -1,6 +1,7 @@
 """Nodes that read one relation or none: scans, constants, filters, projections, windows."""
 
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from gateway.catalog.tables import Column, ColumnRef, Table
 from gateway.catalog.types import Family
@@ -14,6 +15,7 @@ from gateway.plan.node import (
     BrokenPlan,
     Claims,
     Node,
+    SameRows,
     is_unit,
     made,
     need_boolean,
@@ -31,6 +33,9 @@ class Scan:
     table: Table
     alias: str
     unit: str
+    below: ClassVar[tuple[Node, ...]] = ()
+    scalars: ClassVar[tuple[Scalar, ...]] = ()
+    claims: ClassVar[Claims] = NO_CLAIMS
     fields: tuple[Field, ...] = field(init=False)
     size: int = field(init=False, compare=False)
     label: Label = field(init=False)
@@ -63,14 +68,6 @@ class Scan:
             tie=Tie.ALWAYS if ties else Tie.NONE,
         )
 
-    @property
-    def claims(self) -> Claims:
-        return NO_CLAIMS
-
-    @property
-    def below(self) -> tuple["Node", ...]:
-        return ()
-
 
 @dataclass(frozen=True)
 class Constant:
@@ -85,6 +82,8 @@ class Constant:
     label: Public | Released
     claims: Claims = NO_CLAIMS
     one_for: tuple[str, ...] | None = None
+    below: ClassVar[tuple[Node, ...]] = ()
+    scalars: ClassVar[tuple[Scalar, ...]] = ()
     size: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -94,16 +93,12 @@ class Constant:
         if self.one_for is not None and not {one.id for one in self.fields} >= set(self.one_for):
             raise BrokenPlan("a constant relation without a column that its rows differ in")
 
-    @property
-    def below(self) -> tuple["Node", ...]:
-        return ()
-
 
 @dataclass(frozen=True)
-class Filter:
+class Filter(SameRows):
     """The rows for which the condition is true."""
 
-    child: "Node"
+    child: Node
     condition: Scalar
     fields: tuple[Field, ...] = field(init=False)
     size: int = field(init=False, compare=False)
@@ -111,27 +106,19 @@ class Filter:
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", size_over(self.below))
         need_boolean(self.condition)
-        need_columns(self.child, (self.condition,))
+        need_columns(self)
         object.__setattr__(self, "fields", narrowed(self.child.fields, self.condition))
 
     @property
-    def label(self) -> Label:
-        return self.child.label
-
-    @property
-    def claims(self) -> Claims:
-        return self.child.claims
-
-    @property
-    def below(self) -> tuple["Node", ...]:
-        return (self.child,)
+    def scalars(self) -> tuple[Scalar, ...]:
+        return (self.condition,)
 
 
 @dataclass(frozen=True)
-class Project:
+class Project(SameRows):
     """New columns from old ones. A bare reference hands on its tie; an expression never makes one."""
 
-    child: "Node"
+    child: Node
     alias: str
     items: tuple[tuple[str, Scalar], ...]
     fields: tuple[Field, ...] = field(init=False)
@@ -139,13 +126,9 @@ class Project:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", size_over(self.below))
-        need_columns(self.child, [scalar for _, scalar in self.items])
+        need_columns(self)
         named = tuple(made(column_id(self.alias, name), scalar) for name, scalar in self.items)
         object.__setattr__(self, "fields", with_own_ids(named))
-
-    @property
-    def label(self) -> Label:
-        return self.child.label
 
     @property
     def claims(self) -> Claims:
@@ -159,43 +142,33 @@ class Project:
         )
 
     @property
-    def below(self) -> tuple["Node", ...]:
-        return (self.child,)
+    def scalars(self) -> tuple[Scalar, ...]:
+        return tuple(scalar for _, scalar in self.items)
 
 
 @dataclass(frozen=True)
-class Window:
+class Window(SameRows):
     """Every row of `child` with window functions over the rows of the same person."""
 
-    child: "Node"
+    child: Node
     items: tuple[tuple[str, WindowCall], ...]
     fields: tuple[Field, ...] = field(init=False)
     size: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", size_over(self.below))
+        need_columns(self)
         added = []
         for name, call in self.items:
-            need_columns(
-                self.child, (*call.arguments, *call.partition, *(one for one, _ in call.order))
-            )
             if not any(is_unit(key) for key in call.partition):
                 raise UnsupportedSql(
                     Code.ORDER_OF_PERSONS,
-                    f"the window function `{call.function}` over rows of different persons",
+                    f"the window of `{call.function}` contains rows of different persons",
                     "add the unit key to PARTITION BY, or aggregate first",
                 )
             added.append(Field(name, call.type, origins=call.origins))
         object.__setattr__(self, "fields", (*self.child.fields, *added))
 
     @property
-    def label(self) -> Label:
-        return self.child.label
-
-    @property
-    def claims(self) -> Claims:
-        return self.child.claims
-
-    @property
-    def below(self) -> tuple["Node", ...]:
-        return (self.child,)
+    def scalars(self) -> tuple[Scalar, ...]:
+        return tuple(scalar for _, call in self.items for scalar in call.scalars)

@@ -4,8 +4,9 @@ INVARIANT: every node knows its type, whether it can be NULL, and the source col
 expression made of others tells of all of theirs.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar, TypeAlias
 
 from gateway.catalog.domains import Anything, Domain, Interval, Values
@@ -71,7 +72,7 @@ class Moment:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function or an operator of the allow-list in `gateway.binding.functions`."""
+    """A function or an operator of the allow-list in `gateway.functions.table`."""
 
     function: str
     parts: tuple["Scalar", ...]
@@ -174,6 +175,37 @@ class StagedMember:
 
 
 Scalar: TypeAlias = Ref | Literal | Moment | Call | Shift | Cast | Case | StagedValue | StagedMember
+
+
+Change: TypeAlias = Callable[[Scalar], Scalar]
+
+
+def map_parts(scalar: Scalar, change: Change) -> Scalar:
+    """The expression with `change` of each of its parts, in their order; what has no parts is returned as it is."""
+    match scalar:
+        case Call():
+            return replace(scalar, parts=tuple(map(change, scalar.parts)))
+        case Shift():
+            return replace(scalar, moved=change(scalar.moved))
+        case Cast() | StagedMember():
+            return replace(scalar, what=change(scalar.what))
+        case Case():
+            branches = tuple((change(when), change(then)) for when, then in scalar.branches)
+            return replace(scalar, branches=branches, otherwise=change(scalar.otherwise))
+        case _:
+            return scalar
+
+
+def transform(scalar: Scalar, change: Change) -> Scalar:
+    """The expression with `change` of everything in it, from the innermost parts outwards."""
+    return change(map_parts(scalar, partial(transform, change=change)))
+
+
+def column_ids(*scalars: Scalar) -> frozenset[str]:
+    """The ids of the columns that the expressions read."""
+    return frozenset(
+        one.field.id for scalar in scalars for one in walk(scalar) if isinstance(one, Ref)
+    )
 
 
 def walk(scalar: Scalar) -> Iterator[Scalar]:

@@ -15,7 +15,7 @@ from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark, beyond_unit
 from gateway.plan.node import Node, is_unit, nodes
 from gateway.plan.relations import Constant, Filter, Scan, Window
-from gateway.plan.scalars import Ref, Scalar, origins
+from gateway.plan.scalars import column_ids, origins
 
 
 class Operation(StrEnum):
@@ -93,17 +93,6 @@ def _of_join(node: Join) -> Iterator[tuple[Operation, frozenset[ColumnRef]]]:
     # joining what was released is choosing among values, as IN does
     released = any(isinstance(side, Constant) for side in node.below)
     for part in beyond_unit(node.condition, node.left, node.right):
-        sides = sum(_reads(part, side) for side in node.below)
-        one_table = sides < len(node.below)
+        read = column_ids(part)
+        one_table = any(read.isdisjoint(one.id for one in side.fields) for side in node.below)
         yield (Operation.FILTER if released or one_table else Operation.JOIN), origins(part)
-
-
-def _reads(scalar: Scalar, side: Node) -> bool:
-    ids = {one.id for one in side.fields}
-    stack: list[Scalar] = [scalar]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, Ref) and one.field.id in ids:
-            return True
-        stack.extend(one.parts)
-    return False

@@ -47,7 +47,7 @@ class Sold(Protocol):
 
 
 @dataclass(frozen=True)
-class Spending:
+class AnalyzedStatement:
     """A statement that is permitted, and what its releases measure; `known` are constants that are in its text."""
 
     request: Request
@@ -75,16 +75,16 @@ def price_of(serving: Sold, request: Request) -> Epsilon:
     privacy = serving.policy.privacy
     price = privacy.default_price if request.epsilon is None else request.epsilon
     if not price:
-        raise SyntaxRefused(Code.BAD_REQUEST, "`epsilon` is above 0")
+        raise SyntaxRefused(Code.BAD_REQUEST, "`epsilon` must be more than 0")
     if price < privacy.lowest_price:
         raise SyntaxRefused(
             Code.BAD_REQUEST,
-            f"`epsilon` is {price}, and a question costs {privacy.lowest_price} at least",
+            f"`epsilon` is {price}, but a query costs at least {privacy.lowest_price}",
         )
     if price > privacy.highest_price:
         raise SyntaxRefused(
             Code.BAD_REQUEST,
-            f"`epsilon` is {price}, and a question may cost {privacy.highest_price} at most",
+            f"`epsilon` is {price}, but a query may cost at most {privacy.highest_price}",
         )
     return price
 
@@ -95,8 +95,8 @@ def require_worth(serving: Sold, price: Epsilon, part: Fraction) -> None:
     if part and price * part < lowest:
         raise SyntaxRefused(
             Code.BAD_REQUEST,
-            f"an earlier answer would be topped up for less than {lowest}, the least that is sold",
-            "ask at a higher `epsilon`, or at none: then the earlier answer is given",
+            f"improving the earlier answer would cost less than {lowest}, the lowest price",
+            "use a higher `epsilon`, or leave it out to get the earlier answer",
         )
 
 
@@ -108,7 +108,7 @@ def bought_part(shares: Iterable[Shares]) -> Fraction:
 def charge_request(  # noqa: PLR0913 - what is bought, and what of it was there
     asked: Asked,
     serving: Sold,
-    spending: Spending,
+    statement: AnalyzedStatement,
     shares: Sequence[Shares],
     *,
     owed: tuple[Owed, ...] = (),
@@ -117,9 +117,9 @@ def charge_request(  # noqa: PLR0913 - what is bought, and what of it was there
 ) -> ChargeRequest:
     """What is bought of a statement as one charge; what accounts owe for what was there, and hold of what is bought."""
     whole = bought_part(shares)
-    each = delta_of_each(serving, spending)
+    each = delta_of_each(serving, statement)
     measurements = []
-    for (name, analysis), part in zip(_named(spending.releases), shares, strict=True):
+    for (name, analysis), part in zip(_named(statement.releases), shares, strict=True):
         hidden = isinstance(analysis.groups, Thresholded)
         for number, share in enumerate(part.slots):
             if share is not None:
@@ -134,12 +134,12 @@ def charge_request(  # noqa: PLR0913 - what is bought, and what of it was there
                 measurements.append(
                     Measurement(f"{name}.{number + 1}", "exponential", share / whole, none)
                 )
-    once = spending.request.idempotency
+    once = statement.request.idempotency
     return ChargeRequest(
         asked.query_id,
         asked.subject,
         analyst_account(asked.subject, serving.policy.name),
-        price_of(serving, spending.request) * whole,
+        price_of(serving, statement.request) * whole,
         tuple(measurements),
         None if once is None else Idempotency(*once),
         owed=owed,
@@ -148,16 +148,18 @@ def charge_request(  # noqa: PLR0913 - what is bought, and what of it was there
     )
 
 
-def bought(serving: Sold, spending: Spending, cost: Fraction | None) -> tuple[PricedRelease, ...]:
+def bought(
+    serving: Sold, statement: AnalyzedStatement, cost: Fraction | None
+) -> tuple[PricedRelease, ...]:
     """The noise that a price would pay for, where nothing is there yet."""
     if cost is None:
-        return by_release(spending, [Priced(one, ()) for one in spending.analyses])
-    delta = _delta(serving, spending)
-    return by_release(spending, priced(spending.analyses, _NOISE[serving.currency], cost, delta))
+        return by_release(statement, [Priced(one, ()) for one in statement.analyses])
+    delta = _delta(serving, statement)
+    return by_release(statement, priced(statement.analyses, _NOISE[serving.currency], cost, delta))
 
 
 def purchases(
-    serving: Sold, spending: Spending, shares: Sequence[Shares], cost: Fraction
+    serving: Sold, statement: AnalyzedStatement, shares: Sequence[Shares], cost: Fraction
 ) -> tuple[Priced | None, ...]:
     """The noise of what is bought for `cost`; None of the parts of which nothing is bought."""
     whole = bought_part(shares)
@@ -166,22 +168,22 @@ def purchases(
     costs = [one.part(cost / whole) for one in shares]
     hidden = sum(
         isinstance(each.groups, Thresholded) and bool(one.cost)
-        for each, one in zip(spending.analyses, shares, strict=True)
+        for each, one in zip(statement.analyses, shares, strict=True)
     )
-    delta = delta_of_each(serving, spending) * hidden
-    return purchased(spending.analyses, costs, _NOISE[serving.currency], cost, delta)
+    delta = delta_of_each(serving, statement) * hidden
+    return purchased(statement.analyses, costs, _NOISE[serving.currency], cost, delta)
 
 
-def noise_at(serving: Sold, spending: Spending, cost: Fraction) -> tuple[PricedRelease, ...]:
+def noise_at(
+    serving: Sold, statement: AnalyzedStatement, cost: Fraction
+) -> tuple[PricedRelease, ...]:
     """The noise that so much would buy, without the thresholds, which do not change it: to try a price."""
-    return by_release(spending, unshown(spending.analyses, _NOISE[serving.currency], cost))
+    return by_release(statement, unshown(statement.analyses, _NOISE[serving.currency], cost))
 
 
 def accounts_on_path(journal: Journal, serving: Sold, subject: str) -> Sequence[Account]:
-    """The accounts that a question of this subject is charged to, from the analyst's own up; nothing is written."""
-    return journal.commit(
-        lambda draft: path_of(draft, analyst_account(subject, serving.policy.name))
-    )
+    """The accounts that a query of this subject is charged to, from the analyst's own up to the ledger's."""
+    return journal.read(lambda draft: path_of(draft, analyst_account(subject, serving.policy.name)))
 
 
 def limits_on_path(journal: Journal, serving: Sold, subject: str) -> list[Limits]:
@@ -191,16 +193,16 @@ def limits_on_path(journal: Journal, serving: Sold, subject: str) -> list[Limits
 
 def estimated(
     serving: Sold,
-    spending: Spending | None,
+    statement: AnalyzedStatement | None,
     releases: Sequence[PricedRelease],
     price: Epsilon | None = None,
 ) -> Estimate:
     """The price and the margins that can be told beforehand; `price` where it is less than that of the whole."""
-    if spending is None:
+    if statement is None:
         return Estimate(Epsilon.zero(), Delta.zero(), ())
-    bound = spending.understood.bound
+    bound = statement.understood.bound
     if price is None:
-        price = price_of(serving, spending.request) if spending.measures else Epsilon.zero()
+        price = price_of(serving, statement.request) if statement.measures else Epsilon.zero()
     margins: list[float | None] = [None] * len(bound.result or ())
     ranks: list[int | None] = [None] * len(bound.result or ())
     if isinstance(bound, Cut) and bound.traced is not None:
@@ -216,7 +218,7 @@ def estimated(
         for one, margin, missed in zip(bound.result or (), margins, ranks, strict=True)
     )
     notices = in_ranges(one.rolled for one in releases)
-    return Estimate(price, Delta(_delta(serving, spending)), columns, notices)
+    return Estimate(price, Delta(_delta(serving, statement)), columns, notices)
 
 
 def spread_of_part(part: Priced) -> Fraction:
@@ -232,11 +234,11 @@ def spread_of_part(part: Priced) -> Fraction:
     return min(found, default=UNSEEN)
 
 
-def by_release(spending: Spending, parts: Sequence[Priced]) -> tuple[PricedRelease, ...]:
+def by_release(statement: AnalyzedStatement, parts: Sequence[Priced]) -> tuple[PricedRelease, ...]:
     """The parts of all releases, release by release."""
     waiting = iter(parts)
     return tuple(
-        PricedRelease(one, tuple(next(waiting) for _ in one.parts)) for one in spending.releases
+        PricedRelease(one, tuple(next(waiting) for _ in one.parts)) for one in statement.releases
     )
 
 
@@ -264,31 +266,31 @@ def _wider(one: N | None, other: N | None) -> N | None:
     return other if one is None or (other is not None and other > one) else one
 
 
-def delta_of_each(serving: Sold, spending: Spending) -> Fraction:
+def delta_of_each(serving: Sold, statement: AnalyzedStatement) -> Fraction:
     """What each release with a threshold takes of delta.
 
     INVARIANT: of the delta for thresholds a release takes no larger part than its price is of the dataset's epsilon.
     So delta is not used up before epsilon is, and nobody uses up more of it than their epsilon is of everybody's.
     """
-    if not spending.thresholded:
+    if not statement.thresholded:
         return Fraction(0)
     budget = serving.policy.privacy.budget
-    kept = spending.understood.decision.terms.budget.delta.value / 2
+    kept = statement.understood.decision.terms.budget.delta.value / 2
     if not kept:
         raise BudgetExhausted(
             Code.THRESHOLDS_EXHAUSTED,
-            "the dataset keeps no delta for groups that are found in the data",
-            "group by columns whose domain is declared",
+            "the dataset has no delta for groups that are found in the data",
+            "group by columns with a declared domain",
         )
-    hidden = [one for one in spending.analyses if isinstance(one.groups, Thresholded)]
+    hidden = [one for one in statement.analyses if isinstance(one.groups, Thresholded)]
     least = min(map(slots_of, ([one] for one in hidden)))
-    price = price_of(serving, spending.request).value * least / slots_of(spending.analyses)
+    price = price_of(serving, statement.request).value * least / slots_of(statement.analyses)
     most = Fraction(1, _THRESHOLDED_STATEMENTS * len(hidden))
     if not budget.epsilon:
         return kept * most  # nothing can be charged, and only an estimate comes this far
     return kept * min(most, price / budget.epsilon.value)
 
 
-def _delta(serving: Sold, spending: Spending) -> Fraction:
+def _delta(serving: Sold, statement: AnalyzedStatement) -> Fraction:
     """What the statement takes of the delta that is kept for thresholds."""
-    return delta_of_each(serving, spending) * spending.thresholded
+    return delta_of_each(serving, statement) * statement.thresholded

@@ -10,13 +10,16 @@ Whether an expression can be NULL, somewhat finer than its operators say: sums o
 
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
-from fractions import Fraction
-from math import ceil, floor
 from typing import Final, TypeAlias
 
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
+from gateway.functions.exact_values import NotComputed
+from gateway.functions.function import Gaps
+from gateway.functions.range import OPEN, Bounds
+from gateway.functions.table import function_of
+from gateway.functions.times import whole_numbers
 from gateway.plan.scalars import (
     Call,
     Case,
@@ -30,16 +33,8 @@ from gateway.plan.scalars import (
     walk,
 )
 from gateway.plan.types import NUMBERS
-from gateway.ranges.calendar import beginnings, moment_at
-from gateway.ranges.evaluate import NotComputed, evaluated
+from gateway.ranges.evaluate import evaluated
 from gateway.ranges.expressions import bounds_of, of_type, of_value, stamped
-from gateway.ranges.range import OPEN, Bounds, Range
-
-_KEEPING: Final = frozenset(
-    {"+", "-", "*", "negate", "abs", "sign", "floor", "ceil", "ceiling", "round", "trunc"}
-    | {"width_bucket", "extract", "date_trunc", "and", "or", "not"}
-)
-_DIVIDING: Final = frozenset({"/", "%", "mod"})
 
 
 def can_be_null(  # noqa: PLR0911 - one answer for each kind of expression
@@ -49,8 +44,9 @@ def can_be_null(  # noqa: PLR0911 - one answer for each kind of expression
     if not scalar.nullable:
         return False
     match scalar:
-        case Call(function, parts) if function in _KEEPING | _DIVIDING:
-            if function in _DIVIDING and not _never_zero(parts[1]):
+        case Call(_, parts):
+            gaps = function_of(scalar).gaps
+            if gaps is Gaps.UNKNOWN or (gaps is Gaps.ZERO_DIVISOR and not _never_zero(parts[1])):
                 return True
             return any(can_be_null(one, columns) for one in parts) or not _fits(scalar, columns)
         case Cast(what) if what.type.family in NUMBERS and scalar.type.family in NUMBERS:
@@ -87,13 +83,6 @@ MOST_VALUES: Final = 20_000
 _FEW_VALUES: Final = 400
 Listed: TypeAlias = frozenset[Value | None]
 
-_COUNTING: Final = frozenset({"floor", "ceil", "ceiling", "width_bucket"})
-_BY_DAY: Final = frozenset(
-    {"year", "quarter", "month", "week", "day", "dow", "isodow", "doy", "isoyear", "decade"}
-    | {"century"}
-)
-_SECONDS: Final = {"hour": 3600, "minute": 60}
-
 
 def listed(scalar: Scalar, columns: Mapping[str, Bounds]) -> Listed | None:
     """Every value the expression can have, None for NULL; None when they cannot be listed."""
@@ -104,7 +93,7 @@ def listed(scalar: Scalar, columns: Mapping[str, Bounds]) -> Listed | None:
         return found
     if isinstance(scalar, Case):
         return _together(scalar.results, scalar.type, columns)
-    if scalar.function == "coalesce":
+    if function_of(scalar).is_one_of:
         made = _together(scalar.parts, scalar.type, columns)
         return made if made is None or scalar.nullable else made - {None}
     return None
@@ -179,36 +168,26 @@ def _atoms(
 
 def _parts(scalar: Scalar, columns: Mapping[str, Bounds]) -> Listed | None:
     """The values of a part that takes few: a whole number, a field of a time, the beginning of a period."""
-    if not isinstance(scalar, Call) or scalar.function not in {"extract", "date_trunc"}:
+    looked = function_of(scalar).time_part if isinstance(scalar, Call) else None
+    if looked is None or not isinstance(scalar, Call):
         return _whole_numbers(scalar, columns)
     part, of = scalar.parts
     range_ = bounds_of(scalar, columns).range
     if not isinstance(part, Literal) or range_ is None or stamped(of, columns).range is None:
         return None
-    if scalar.function == "extract":
-        return None if range_.step != 1 else _numbers(scalar, range_, columns)
-    found = beginnings(str(part.value), int(range_.low), int(range_.high), MOST_VALUES)
-    return None if found is None else _with_null(map(moment_at, found), scalar, columns)
+    found = looked.values(scalar, range_, MOST_VALUES)
+    return None if found is None else _with_null(found, scalar, columns)
 
 
 def _whole_numbers(scalar: Scalar, columns: Mapping[str, Bounds]) -> Listed | None:
-    counting = isinstance(scalar, Call) and (
-        scalar.function in _COUNTING
-        or (scalar.function in {"round", "trunc"} and len(scalar.parts) == 1)
-    )
+    counts = function_of(scalar).counts if isinstance(scalar, Call) else None
+    counting = isinstance(scalar, Call) and counts is not None and counts(scalar)
     cast = isinstance(scalar, Cast) and scalar.type.family is Family.WHOLE
     if not counting and not cast:
         return None
     range_ = bounds_of(scalar, columns).range
-    return None if range_ is None else _numbers(scalar, range_, columns)
-
-
-def _numbers(scalar: Scalar, range_: Range, columns: Mapping[str, Bounds]) -> Listed | None:
-    step = range_.step if range_.step and range_.step.denominator == 1 else Fraction(1)
-    first, last = ceil(range_.low / step), floor(range_.high / step)
-    if last - first >= MOST_VALUES:
-        return None
-    return _with_null((int(place * step) for place in range(first, last + 1)), scalar, columns)
+    found = None if range_ is None else whole_numbers(range_, MOST_VALUES)
+    return None if found is None else _with_null(found, scalar, columns)
 
 
 def _with_null(values: Iterable[Value], scalar: Scalar, columns: Mapping[str, Bounds]) -> Listed:
@@ -276,13 +255,11 @@ def _seconds_apart(column: Ref, whole: Scalar | None) -> int | None:
 def _granularity(reader: Scalar) -> int | None:
     if isinstance(reader, Cast):
         return 86_400 if reader.type.family is Family.DATE else None
-    if not isinstance(reader, Call) or reader.function not in {"extract", "date_trunc"}:
+    looked = function_of(reader).time_part if isinstance(reader, Call) else None
+    if looked is None or not isinstance(reader, Call):
         return None
-    part = reader.parts[0]
-    word = part.value if isinstance(part, Literal) else None
-    if word in _BY_DAY:
-        return 86_400
-    return _SECONDS.get(word) if isinstance(word, str) else None
+    period = looked.period(reader)
+    return None if period is None else period // 1_000_000
 
 
 def _moments(domain: Interval, every: int) -> Iterable[Value] | None:

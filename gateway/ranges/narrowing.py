@@ -8,8 +8,8 @@ from types import MappingProxyType
 from typing import Final
 
 from gateway.catalog.types import Family
+from gateway.functions.range import Bounds, both, hull
 from gateway.plan.scalars import Call, Ref, Scalar
-from gateway.ranges.range import Bounds, both, hull
 
 Columns = Mapping[str, Bounds]
 Of = Callable[[Scalar, Columns], Bounds]

@@ -19,19 +19,8 @@ from fractions import Fraction
 from gateway.catalog.domains import Anything, Domain, Interval, Values
 from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value
-from gateway.plan.aggregates import Measure, WindowCall
-from gateway.plan.fields import Field
-from gateway.plan.grouping import Aggregate, PerUnit
-from gateway.plan.joins import Join, Mark, UnionAll
-from gateway.plan.labels import Label, Protected
-from gateway.plan.node import BrokenPlan, Node
-from gateway.plan.relations import Constant, Filter, Project, Scan, Window
-from gateway.plan.scalars import Scalar
-from gateway.plan.types import is_number
-from gateway.ranges.calendar import DAY
-from gateway.ranges.expressions import STAGED_REACH, bounds_of, of_type, of_value
-from gateway.ranges.narrowing import narrowed_by
-from gateway.ranges.range import (
+from gateway.functions.calendar import DAY
+from gateway.functions.range import (
     NOTHING,
     OPEN,
     Bounds,
@@ -42,6 +31,17 @@ from gateway.ranges.range import (
     hull,
     of_range,
 )
+from gateway.plan.aggregates import Measure, WindowCall
+from gateway.plan.fields import Field
+from gateway.plan.grouping import Aggregate, PerUnit
+from gateway.plan.joins import Join, Mark, UnionAll
+from gateway.plan.labels import Label, Protected
+from gateway.plan.node import BrokenPlan, Node
+from gateway.plan.relations import Constant, Filter, Project, Scan, Window
+from gateway.plan.scalars import Scalar
+from gateway.plan.types import is_number
+from gateway.ranges.expressions import STAGED_REACH, bounds_of, of_type, of_value
+from gateway.ranges.narrowing import narrowed_by
 
 
 def derived_range(function: str, argument: Range | None, rows: int | None) -> Range | None:

@@ -8,35 +8,22 @@ from dataclasses import replace
 from typing import Final
 
 from gateway.catalog.types import Family
+from gateway.functions.table import function_of
 from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar
 from gateway.plan.types import BOOLEAN
 
 MOST_RESULTS: Final = 64
 _NUMBERS: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
-_COMPUTED: Final = frozenset({"+", "-", "*", "/", "%", "negate", "is null", "is not null"})
 
 
-def as_choice(scalar: Scalar) -> Scalar:  # noqa: PLR0911 - one answer for each kind of expression
+def as_choice(scalar: Scalar) -> Scalar:
     """The expression as a CASE, where it is one in other words; else as it is."""
     match scalar:
         case Cast(what, kind) if what.type.family is Family.BOOLEAN and kind.family in _NUMBERS:
             return of_condition(what, scalar)
-        case Call("nullif", (one, other)):
-            same = Call("=", (one, other), BOOLEAN)
-            return Case(((same, Literal(None, scalar.type)),), one, scalar.type)
-        case Call("coalesce", (*first, last)):
-            there = tuple((_is_there(one), one) for one in first)
-            return Case(there, last, scalar.type)
-        case Call("abs", (one,)):
-            below = Call("<", (one, Literal(0, one.type)), BOOLEAN)
-            return Case(((below, Call("negate", (one,), one.type)),), one, scalar.type)
-        case Call("greatest" | "least", (one, Literal(value) as other)) if value is not None:
-            operator = ">=" if scalar.function == "greatest" else "<="
-            missing = Call("is null", (one,), BOOLEAN, nullable=False)
-            chosen = Call(operator, (one, other), BOOLEAN)
-            return Case(((missing, other), (chosen, one)), other, scalar.type)
-        case Call("greatest" | "least", (Literal() as one, other)):
-            return as_choice(replace(scalar, parts=(other, one)))
+        case Call():
+            as_case = function_of(scalar).as_case
+            return scalar if as_case is None else as_case(scalar)
         case _:
             return scalar
 
@@ -54,7 +41,7 @@ def distributed(scalar: Scalar) -> Scalar:
         inner = distributed(as_choice(scalar.what))
         if isinstance(inner, Case) and inner.type.family in _NUMBERS:
             return _each(inner, scalar, lambda one: replace(scalar, what=one))
-    if isinstance(scalar, Call) and scalar.function in _COMPUTED:
+    if isinstance(scalar, Call) and function_of(scalar).is_distributed:
         parts = [distributed(as_choice(one)) for one in scalar.parts]
         places = [place for place, one in enumerate(parts) if isinstance(one, Case)]
         others = [one for one in parts if not isinstance(one, Case)]
@@ -73,7 +60,3 @@ def distributed(scalar: Scalar) -> Scalar:
 def _each(case: Case, like: Scalar, change: Callable[[Scalar], Scalar]) -> Case:
     branches = tuple((when, change(then)) for when, then in case.branches)
     return Case(branches, change(case.otherwise), like.type)
-
-
-def _is_there(one: Scalar) -> Call:
-    return Call("is not null", (one,), BOOLEAN, nullable=False)

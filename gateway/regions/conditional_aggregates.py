@@ -16,10 +16,9 @@ from typing import Final
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.plan.affine import Affinity, results_of
 from gateway.plan.aggregates import Measure
-from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar
+from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, column_ids
 from gateway.plan.types import BOOLEAN
 from gateway.regions.choices import as_choice, of_condition
-from gateway.regions.normal_form import refs_of
 from gateway.regions.predicate import opaque
 from gateway.regions.region import EVERYTHING, Region, TooLarge, exactly
 from gateway.regions.resolved_plan import Followed
@@ -106,7 +105,7 @@ def _arms(part: Scalar, followed: Followed) -> Iterator[Region]:
                 ]:
                     yield _joined(here, one)
         return
-    names = refs_of(part)
+    names = column_ids(part)
     base = followed.bases[next(iter(names))] if len(names) == 1 else None
     if base is None or base.axis is None:
         return

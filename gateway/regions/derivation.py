@@ -8,33 +8,32 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gateway.catalog.domains import Anything
+from gateway.digest import digest
 from gateway.engines.staged_rows import StagedRows
+from gateway.functions.range import Bounds
 from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Field
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import (
-    Call,
-    Case,
-    Cast,
     Moment,
     Ref,
     Scalar,
-    Shift,
     StagedMember,
     StagedValue,
+    column_ids,
+    map_parts,
     walk,
 )
 from gateway.plan.sql_text import text
-from gateway.ranges.range import Bounds
 from gateway.regions.axis import Axis
 from gateway.regions.base_columns import Base
 from gateway.regions.grid import axis_of
-from gateway.regions.names import digest, region_text, shortened
-from gateway.regions.normal_form import normal, refs_of
+from gateway.regions.names import region_text, shortened
+from gateway.regions.normal_form import normal
 from gateway.regions.predicate import region_of
 from gateway.regions.region import Region
-from gateway.regions.relation import Relation, parts
+from gateway.regions.relation import Relation
 from gateway.regions.staged_constants import member_of, value_of
 
 _MOST_PARTS: Final = 400
@@ -68,39 +67,28 @@ class Derivation:
         """The normal expression over bases."""
         return normal(self._resolved(scalar, columns))
 
-    def _resolved(  # noqa: PLR0911 - one answer for each kind of expression
-        self, scalar: Scalar, columns: Mapping[str, Scalar]
-    ) -> Scalar:
+    def _resolved(self, scalar: Scalar, columns: Mapping[str, Scalar]) -> Scalar:
         def again(one: Scalar) -> Scalar:
             return self._resolved(one, columns)
 
         match scalar:
             case Ref(there):
                 return columns[there.id]
-            case Call():
-                return replace(scalar, parts=tuple(again(one) for one in scalar.parts))
-            case Shift():
-                return replace(scalar, moved=again(scalar.moved))
-            case Cast():
-                return replace(scalar, what=again(scalar.what))
             case StagedMember(what):
                 return member_of(scalar, again(what), self.known, self.constants)
             case StagedValue():
                 return value_of(scalar, self.known, self.constants)
-            case Case():
-                branches = tuple((again(when), again(then)) for when, then in scalar.branches)
-                return replace(scalar, branches=branches, otherwise=again(scalar.otherwise))
             case Moment():
                 raise BrokenPlan("a moment that is not folded: tomorrow it is another")
             case _:
-                return scalar
+                return map_parts(scalar, again)
 
     def whole(self, scalar: Scalar) -> Scalar:
         """What is put together again and again gets a name instead: it would double with every step."""
         parts = list(walk(scalar))
         if len(parts) <= _MOST_PARTS:
             return scalar
-        return self.made(f"expression #{digest(text(scalar))[:32]}", scalar, refs_of(scalar))
+        return self.made(f"expression #{digest(text(scalar))[:32]}", scalar, column_ids(scalar))
 
     def base(self, base: Base) -> Ref:
         self.bases[base.field.id] = base
@@ -130,10 +118,10 @@ class Derivation:
 
     def choice_of(self, measure: Measure, columns: Mapping[str, Scalar]) -> Scalar | None:
         """What the aggregate is told of that was chosen by a condition; None where nothing was."""
-        given = [self.resolved(one, columns) for one in parts(measure)]
+        given = [self.resolved(one, columns) for one in measure.scalars]
         if self.affinity.is_choice(measure):
             return given[0]
-        reached = self.made_of(each for one in given for each in refs_of(one))
+        reached = self.made_of(each for one in given for each in column_ids(one))
         chosen = sorted(reached & self._chosen)
         return Ref(self.bases[chosen[0]].field) if chosen else None
 
@@ -149,12 +137,7 @@ class Derivation:
 
     def measure(self, measure: Measure, columns: Mapping[str, Scalar]) -> Measure:
         """An aggregate over bases."""
-        where = measure.where
-        return replace(
-            measure,
-            arguments=tuple(self.resolved(one, columns) for one in measure.arguments),
-            where=None if where is None else self.resolved(where, columns),
-        )
+        return measure.map_scalars(lambda one: self.resolved(one, columns))
 
     def with_bases(self, relation: Relation) -> Relation:
         """The relation with every base as a column, for what is over bases already."""

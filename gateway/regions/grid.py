@@ -6,7 +6,7 @@ would cut through a cell, that is said, never rounded.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from fractions import Fraction
 from math import ceil, floor
 from typing import Final
@@ -16,9 +16,10 @@ from gateway.catalog.domains import Anything, Domain, Interval, Values
 from gateway.catalog.tables import ColumnRef
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
+from gateway.functions.calendar import moment_at
+from gateway.functions.exact_values import number
+from gateway.functions.range import Bounds
 from gateway.plan.sql_text import decimal
-from gateway.ranges.calendar import days_of, microseconds_of, moment_at
-from gateway.ranges.range import Bounds
 from gateway.regions.axis import FIRST, LAST, Axis
 from gateway.regions.axis import Kind as AxisKind
 
@@ -79,19 +80,6 @@ def is_told(bound: Fraction, kind: ColumnType) -> bool:
     if kind.kind is Kind.REAL:
         return bound.denominator == 1 and abs(bound) < _LARGEST_REAL
     return abs(bound) < _LARGEST_DOUBLE
-
-
-def number(value: Value) -> Fraction | None:
-    """A number as it is, a date in days, a timestamp in microseconds."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | Fraction):
-        return Fraction(value)
-    if isinstance(value, datetime):
-        return Fraction(microseconds_of(value))
-    if isinstance(value, date):
-        return Fraction(days_of(value))
-    return None
 
 
 def name_of(value: Value) -> str:

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gateway.plan.narrowing import conjuncts
-from gateway.plan.scalars import Call, Case, Cast, Ref, Scalar, Shift
+from gateway.plan.scalars import Call, Case, Ref, Scalar, StagedMember, column_ids, map_parts
 from gateway.plan.types import BOOLEAN
 from gateway.regions.base_columns import Base
 from gateway.regions.cells import Cells, Names
-from gateway.regions.normal_form import normal, refs_of
+from gateway.regions.normal_form import normal
 from gateway.regions.predicate import opaque, region_of
 from gateway.regions.region import Region
 from gateway.regions.relation import Relation, links_of_both, without_repeated
@@ -51,30 +51,21 @@ class Partners:
         if not region_of(found.conditions, bases).is_nothing:
             return found
         # who counts those that have none has learned how many have one
-        near = [one for one in whole.conditions if not refs_of(one) & self.near.keys()]
+        near = [one for one in whole.conditions if not column_ids(one) & self.near.keys()]
         return replace(found, conditions=(*met.conditions, *near))
 
-    def _near_of(self, scalar: Scalar) -> Scalar:  # noqa: PLR0911 - one answer for each kind
+    def _near_of(self, scalar: Scalar) -> Scalar:
         """The expression where every row has its partner."""
         match scalar:
             case Ref(there):
                 near = self.near.get(there.id)
                 return scalar if near is None else self._near_of(near)
-            case Call():
-                return replace(scalar, parts=tuple(map(self._near_of, scalar.parts)))
-            case Shift():
-                return replace(scalar, moved=self._near_of(scalar.moved))
-            case Cast():
-                return replace(scalar, what=self._near_of(scalar.what))
-            case Case(branches):
-                if len(branches) == 1 and refs_of(branches[0][0]) <= self.there:
-                    return self._near_of(branches[0][1])
-                again = [(self._near_of(when), self._near_of(then)) for when, then in branches]
-                return replace(
-                    scalar, branches=tuple(again), otherwise=self._near_of(scalar.otherwise)
-                )
-            case _:
+            case Case(((when, then),)) if column_ids(when) <= self.there:
+                return self._near_of(then)
+            case StagedMember():
                 return scalar
+            case _:
+                return map_parts(scalar, self._near_of)
 
     def without_partner(
         self, whole: Relation, bases: Mapping[str, Base]

@@ -24,6 +24,8 @@ from typing import Final
 from gateway.catalog.domains import Values
 from gateway.catalog.tables import Column, ColumnRef
 from gateway.catalog.types import Family
+from gateway.functions.function import Nulls
+from gateway.functions.table import function_of
 from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark
 from gateway.plan.node import Node, nodes
@@ -31,15 +33,6 @@ from gateway.plan.relations import Filter, Project, Scan, Window
 from gateway.plan.scalars import Call, Case, Ref, Scalar, walk
 from gateway.regions.base_columns import single
 
-# NULL where an operand is; of AND and OR, as three-valued logic has it
-_STRICT: Final = frozenset(
-    {"and", "or", "not", "in", "=", "<>", "<", "<=", ">", ">=", "+", "-", "*", "/", "%", "^", "||"}
-    | {"like", "ilike", "not like", "not ilike", "negate", "abs", "sign", "floor", "ceil"}
-    | {"ceiling", "round", "trunc", "sqrt", "ln", "log", "exp", "power", "mod", "width_bucket"}
-    | {"lower", "upper", "length", "char_length", "left", "right", "substr", "btrim", "ltrim"}
-    | {"rtrim", "replace", "position", "strpos", "split_part", "starts_with", "make_date"}
-    | {"extract", "date_trunc", "age_in"}
-)
 # of these a source may have values that are none here: NaN, infinity
 _WITH_OTHERS: Final = frozenset({Family.EXACT, Family.FLOAT, Family.DATE, Family.TIMESTAMP})
 
@@ -116,9 +109,10 @@ def _is_made_of(scalar: Scalar, columns: frozenset[ColumnRef]) -> bool:
 
 
 def _is_strict(scalar: Scalar) -> bool:
-    return not isinstance(scalar, Case) and not (
-        isinstance(scalar, Call) and scalar.function not in _STRICT
-    )
+    """Whether it is NULL or keeps its value when a column it reads becomes NULL."""
+    if isinstance(scalar, Call):
+        return function_of(scalar).nulls is not Nulls.OWN
+    return not isinstance(scalar, Case)
 
 
 def _reads(scalar: Scalar, columns: frozenset[ColumnRef]) -> bool:

@@ -9,8 +9,9 @@ from typing import Final
 
 from gateway.catalog.types import Family
 from gateway.catalog.values import Value
-from gateway.lru_cache import Remembered
-from gateway.plan.scalars import Case, Literal, Ref, Scalar
+from gateway.functions.thresholds import Unsolved
+from gateway.lru_cache import LruCache
+from gateway.plan.scalars import Case, Literal, Ref, Scalar, column_ids
 from gateway.plan.sql_text import text
 from gateway.regions.axis import Axis
 from gateway.regions.axis import Kind as AxisKind
@@ -25,8 +26,7 @@ from gateway.regions.cells import (
     nothing,
     union,
 )
-from gateway.regions.monotone import Unsolved, solved
-from gateway.regions.normal_form import refs_of
+from gateway.regions.monotone import solved
 from gateway.regions.predicate import truth_of
 from gateway.regions.region import Region, TooLarge
 from gateway.regions.tabulate import Classes, placed, tabulated, weight
@@ -36,7 +36,7 @@ _Values = tuple[Value | None, ...]
 _Key = tuple[str, str, Axis, _Values]
 _Found = tuple[Cells, ...] | None
 _MOST_REMEMBERED: Final = 16_000_000
-_REMEMBERED: Final[Remembered[_Key, _Found]] = Remembered(
+_REMEMBERED: Final[LruCache[_Key, _Found]] = LruCache(
     _MOST_REMEMBERED, lambda key, found: 200 * len(key[3]) + weight(key[0], found or ())
 )
 
@@ -148,7 +148,7 @@ def cut_by(
     scalar: Scalar, values: Values | None, bases: Bases
 ) -> tuple[Axis | None, tuple[Cells, ...] | None]:
     """The axis that a key cuts and the cells of its values. The expression is normal, over bases."""
-    names = refs_of(scalar)
+    names = column_ids(scalar)
     if len(names) != 1:
         return None, None
     base = bases[next(iter(names))]

@@ -14,6 +14,7 @@ from typing import Final
 
 from gateway.catalog.domains import Anything
 from gateway.catalog.tables import ColumnRef
+from gateway.digest import digest
 from gateway.engines.staged_rows import StagedRows
 from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Measure
@@ -24,14 +25,7 @@ from gateway.plan.labels import Protected
 from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import BrokenPlan, Node, is_unit
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
-from gateway.plan.scalars import (
-    Call,
-    Case,
-    Literal,
-    Ref,
-    Scalar,
-    walk,
-)
+from gateway.plan.scalars import Call, Case, Literal, Ref, Scalar, column_ids
 from gateway.plan.sql_text import text
 from gateway.plan.types import BOOLEAN
 from gateway.ranges.relations import columns_of
@@ -40,8 +34,8 @@ from gateway.regions.base_columns import Base, bases_of, single
 from gateway.regions.derivation import Derivation
 from gateway.regions.grid import axis_of
 from gateway.regions.join_partners import Partners
-from gateway.regions.names import digest, shortened
-from gateway.regions.normal_form import conjunction, normal, refs_of
+from gateway.regions.names import shortened
+from gateway.regions.normal_form import conjunction, normal
 from gateway.regions.relation import (
     OUTER,
     Atom,
@@ -52,7 +46,6 @@ from gateway.regions.relation import (
     is_small,
     links_of_both,
     over_bases,
-    parts,
     ungrouped,
     without_repeated,
 )
@@ -179,8 +172,8 @@ class Lineage(Derivation):
         links: set[str] = set()
         conditions: list[Scalar] = []
         for part in conjuncts(condition):
-            read = {one.field.id for one in walk(part) if isinstance(one, Ref)}
-            if frozenset(read) in same and is_equality(part):
+            read = column_ids(part)
+            if read in same and is_equality(part):
                 conditions += (
                     made
                     for one in sorted(read & missing.keys())
@@ -189,7 +182,7 @@ class Lineage(Derivation):
                 continue
             made = self.resolved(part, columns)
             # what is chosen by values that were released, or given, is a condition
-            told = all(self.bases[one].axis is not None for one in refs_of(made))
+            told = all(self.bases[one].axis is not None for one in column_ids(made))
             if told and is_equality(part) and all(read & side for side in sides):
                 links.add(text(made))
             else:
@@ -229,9 +222,9 @@ class Lineage(Derivation):
         """A column of the side that may be missing; `missing`: then it is NULL."""
         name = f"{text(scalar)} of {said}"
         self.partners.near[shortened(name)] = scalar
-        self.made_from[shortened(name)] = refs_of(scalar)
+        self.made_from[shortened(name)] = column_ids(scalar)
         if not isinstance(scalar, Ref) or (axis := self.bases[scalar.field.id].axis) is None:
-            return self.made(name, scalar, refs_of(scalar))
+            return self.made(name, scalar, column_ids(scalar))
         base = self.bases[scalar.field.id]
         nullable = missing or base.field.nullable
         kept = replace(base.field, id=shortened(name), nullable=nullable)
@@ -244,7 +237,7 @@ class Lineage(Derivation):
 
         What is computed of the rows of one person does not depend on such: persons are left out as a whole.
         """
-        whole = [one for one in relation.conditions if refs_of(one) <= self._singles]
+        whole = [one for one in relation.conditions if column_ids(one) <= self._singles]
         rest = tuple(one for one in relation.conditions if one not in whole)
         return replace(relation, conditions=rest), tuple(whole)
 
@@ -254,7 +247,7 @@ class Lineage(Derivation):
         over = self.text(self._parted(below)[0])
         columns = dict(below.columns)
         # the order of a window is completed by all columns
-        every = {one for each in below.columns.values() for one in refs_of(each)}
+        every = {one for each in below.columns.values() for one in column_ids(each)}
         for name, call in node.items:
             ordered = call.order or call.frame or call.function not in _UNORDERED
             beside = f" in the order of #{digest(' '.join(sorted(every)))[:16]}" if ordered else ""
@@ -265,7 +258,7 @@ class Lineage(Derivation):
             given = tuple(self.resolved(one, below.columns) for one in call.arguments)
             order = (self.resolved(one, below.columns) for one, _ in call.order)
             self.made_from[made.field.id] = frozenset(
-                each for one in (*given, *order) for each in refs_of(one)
+                each for one in (*given, *order) for each in column_ids(one)
             )
             if call.function in _UNORDERED:
                 self.measures[made.field.id] = Measure(call.function, given, call.type)
@@ -288,7 +281,7 @@ class Lineage(Derivation):
             columns[next(fields).id] = self.whole(made)
         for one, (_, measure) in zip(fields, node.measures, strict=True):
             kept = self.measure(measure, below.columns)
-            read = {each for part in parts(kept) for each in refs_of(part)}
+            read = {each for part in kept.scalars for each in column_ids(part)}
             name = f"{kept} of ({grouped})"
             limits = counted_rows(kept, bounds.get(one.id))
             there = kept.function != "count"
@@ -337,7 +330,7 @@ class Lineage(Derivation):
         beside = f" and {' and '.join(on)}" if on else ""
         name = shortened(f"exists ({self.text(inner)}{beside})")
         region = self.region(inner)
-        read = {each for one in (*inner.conditions, *conditions) for each in refs_of(one)}
+        read = {each for one in (*inner.conditions, *conditions) for each in column_ids(one)}
         uses = frozenset(each for one in read for each in self.bases[one].uses)
         kept = Field(name, BOOLEAN, nullable=False)
         quasi = any(self.bases[one].quasi for one in read) and bool(on or is_small(region))
@@ -360,7 +353,7 @@ class Lineage(Derivation):
         for place, one in enumerate(node.fields):
             pair = [there.columns[side.fields[place].id] for _, there, side in sides]
             name = f"{' else '.join(map(text, pair))} of ({said})"
-            read = {each for part in pair for each in refs_of(part)}
+            read = {each for part in pair for each in column_ids(part)}
             columns[one.id] = self.made(name, Ref(one), read)
         every = [{each for atom in side.atoms for each in atom.reaches} for side in (left, right)]
         return Relation(columns, (Atom(f"({said})", None, frozenset(every[0] & every[1])),))

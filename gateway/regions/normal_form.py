@@ -10,9 +10,10 @@ from types import MappingProxyType
 from typing import Final
 
 from gateway.catalog.types import Family
+from gateway.functions.calendar import months_later
+from gateway.functions.exact_values import NotComputed
 from gateway.plan.scalars import (
     Call,
-    Case,
     Cast,
     Literal,
     Moment,
@@ -21,12 +22,12 @@ from gateway.plan.scalars import (
     Shift,
     StagedMember,
     StagedValue,
+    map_parts,
     walk,
 )
 from gateway.plan.sql_text import text
 from gateway.plan.types import BOOLEAN
-from gateway.ranges.calendar import months_later
-from gateway.ranges.evaluate import NotComputed, evaluated
+from gateway.ranges.evaluate import evaluated
 
 MIRRORED: Final = MappingProxyType(
     {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -67,20 +68,9 @@ def normal(scalar: Scalar) -> Scalar:
         case Cast(what, kind):
             inner = normal(what)
             made = inner if inner.type == kind else Cast(inner, kind)
-        case Shift():
-            made = replace(scalar, moved=normal(scalar.moved))
-        case Case():
-            branches = tuple((normal(when), normal(then)) for when, then in scalar.branches)
-            made = Case(branches, normal(scalar.otherwise), scalar.type)
-        case StagedMember():
-            made = replace(scalar, what=normal(scalar.what))
         case _:
-            return scalar
+            made = map_parts(scalar, normal)
     return _folded(made)
-
-
-def refs_of(scalar: Scalar) -> frozenset[str]:
-    return frozenset(one.field.id for one in walk(scalar) if isinstance(one, Ref))
 
 
 def conjunction(conditions: Iterable[Scalar]) -> Scalar:

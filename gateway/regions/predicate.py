@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gateway.catalog.types import Family
-from gateway.plan.scalars import Call, Case, Literal, Scalar
+from gateway.plan.scalars import Call, Case, Literal, Scalar, column_ids
 from gateway.plan.sql_text import text
 from gateway.plan.types import BOOLEAN
 from gateway.regions.axis import Axis, Kind
@@ -17,7 +17,7 @@ from gateway.regions.base_columns import Base, Bases
 from gateway.regions.cells import Names
 from gateway.regions.choices import as_choice, distributed
 from gateway.regions.names import shortened
-from gateway.regions.normal_form import MIRRORED, OPPOSITE, conjunction, normal, refs_of
+from gateway.regions.normal_form import MIRRORED, OPPOSITE, conjunction, normal
 from gateway.regions.region import EVERYTHING, NOTHING, Region, TooLarge, along, exactly
 from gateway.regions.tabulate import compared
 
@@ -53,7 +53,7 @@ def region_of(conditions: Iterable[Scalar], bases: Bases) -> Region:
     Where very many of them are about several things, these are one that nobody reads.
     """
     given = {text(one): one for one in conditions}
-    crossing = {said: one for said, one in given.items() if len(refs_of(one)) > 1}
+    crossing = {said: one for said, one in given.items() if len(column_ids(one)) > 1}
     found = EVERYTHING
     if len(crossing) > MOST_CROSSING:
         found = opaque(conjunction(crossing.values()), bases)
@@ -80,7 +80,7 @@ def truth_of(scalar: Scalar, bases: Bases) -> Truth:
 def _require_few(scalar: Scalar) -> None:
     """INVARIANT: how many parts there are is counted before any of them is read."""
     if isinstance(scalar, Call) and scalar.function in {"and", "or"}:
-        if sum(len(refs_of(one)) > 1 for one in scalar.parts) > MOST_CROSSING:
+        if sum(len(column_ids(one)) > 1 for one in scalar.parts) > MOST_CROSSING:
             raise TooLarge
         if len(scalar.parts) > MOST_PARTS:
             raise TooLarge
@@ -127,7 +127,7 @@ def _equal(membership: Call, member: Scalar) -> Scalar:
 
 def _over_one(scalar: Scalar, bases: Bases) -> Truth | None:
     """A condition over one thing that has an axis."""
-    names = refs_of(scalar)
+    names = column_ids(scalar)
     if len(names) != 1:
         return None
     base = bases[next(iter(names))]
@@ -208,7 +208,7 @@ def _pushed(comparison: Call, bases: Bases) -> Truth | None:
 
 def opaque(scalar: Scalar, bases: Bases) -> Region:
     """Rows that depend on the expression in a way that nobody reads."""
-    axis = unread_axis(text(scalar), (bases[one] for one in sorted(refs_of(scalar))))
+    axis = unread_axis(text(scalar), (bases[one] for one in sorted(column_ids(scalar))))
     return along(axis, Names(frozenset({"true"})))
 
 
@@ -219,7 +219,7 @@ def _unread(scalar: Scalar, bases: Bases) -> Truth:
     if isinstance(scalar, Call) and scalar.function in _NEGATIVE:
         # a condition and its opposite are about one axis
         return _turned(_unread(replace(scalar, function=OPPOSITE[scalar.function]), bases))
-    there = [bases[one] for one in refs_of(scalar)]
+    there = [bases[one] for one in column_ids(scalar)]
     axis = unread_axis(text(scalar), there)
     held, apart = (along(axis, Names(frozenset({one}))) for one in ("true", "false"))
     return Truth(held, apart)

@@ -1,14 +1,14 @@
 """Relations as they are followed down: what is joined, what every column is, which conditions hold."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
+from gateway.functions.range import Bounds
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.node import is_unit
-from gateway.plan.scalars import Call, Ref, Scalar
-from gateway.ranges.range import Bounds
+from gateway.plan.scalars import Call, Change, Ref, Scalar
 from gateway.regions.cells import size
 from gateway.regions.region import Region
 
@@ -91,10 +91,6 @@ def always_met(left: Relation, right: Relation) -> bool:
     )
 
 
-def parts(measure: Measure) -> tuple[Scalar, ...]:
-    return (*measure.arguments, *(() if measure.where is None else (measure.where,)))
-
-
 def counted_rows(measure: Measure, bounds: Bounds | None) -> Bounds | None:
     """Of a person whose rows were grouped there is a row: that is no condition."""
     plain = measure.function == "count" and not measure.arguments and measure.where is None
@@ -121,11 +117,7 @@ def ungrouped(relation: Relation, rows: Mapping[str, Relation]) -> Relation:
     return found
 
 
-def over_bases(call: WindowCall, resolved: Callable[[Scalar], Scalar]) -> WindowCall:
+def over_bases(call: WindowCall, resolved: Change) -> WindowCall:
     """A window function over bases; that it looks at one person goes without saying."""
-    return replace(
-        call,
-        arguments=tuple(map(resolved, call.arguments)),
-        partition=tuple(resolved(one) for one in call.partition if not is_unit(one)),
-        order=tuple((resolved(one), down) for one, down in call.order),
-    )
+    partition = tuple(one for one in call.partition if not is_unit(one))
+    return replace(call, partition=partition).map_scalars(resolved)

@@ -1,12 +1,11 @@
 """A relation followed down to its tables, remembered for as long as the same plan is asked about."""
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from threading import Lock
-from typing import Final
+from typing import Final, TypeAlias
 
 from gateway.engines.staged_rows import StagedRows
+from gateway.lru_cache import LruCache
 from gateway.plan.aggregates import Measure
 from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import Node, nodes
@@ -91,28 +90,26 @@ def follow(
     plan: Node, constants: Mapping[str, str], known: Mapping[str, StagedRows] | None = None
 ) -> Followed:
     """What the relation is. A plan is asked about several times in a row: for its ground and for its aggregates."""
-    there = known or {}
-    with _LOCK:
-        for node, named, values, found in _KEPT:
-            if node is plan and named == constants and values == there:
-                return found
-    lineage = Lineage.over(plan, constants, there)
-    relation = lineage.of(plan)
-    protected = (one.table for one in nodes(plan) if isinstance(one, Scan))
-    tables = frozenset(one.name for one in protected if not one.public)
-    made = Followed(lineage, relation, lineage.region(relation), tables)
-    with _LOCK:
-        _KEPT.append((plan, dict(constants), dict(there), made))
-    return made
+    there = dict(known or {})
+    ids = frozenset((name, id(rows)) for name, rows in there.items())
+    key = (id(plan), frozenset(constants.items()), ids)
+
+    def resolve() -> _Resolved:
+        lineage = Lineage.over(plan, constants, there)
+        relation = lineage.of(plan)
+        protected = (one.table for one in nodes(plan) if isinstance(one, Scan))
+        tables = frozenset(one.name for one in protected if not one.public)
+        return plan, there, Followed(lineage, relation, lineage.region(relation), tables)
+
+    return _KEPT.get(key, resolve)[2]
 
 
-_LOCK: Final = Lock()
-_KEPT: Final[deque[tuple[Node, dict[str, str], dict[str, StagedRows], Followed]]] = deque(
-    maxlen=_MOST_KEPT
-)
+_Resolved: TypeAlias = tuple[Node, Mapping[str, StagedRows], Followed]
+"""The plan and the rows are kept beside what was made of them, so that their ids stay their own."""
+_Key: TypeAlias = tuple[int, frozenset[tuple[str, str]], frozenset[tuple[str, int]]]
+_KEPT: Final[LruCache[_Key, _Resolved]] = LruCache(_MOST_KEPT)
 
 
 def forget() -> None:
     """As if nothing had been asked yet."""
-    with _LOCK:
-        _KEPT.clear()
+    _KEPT.clear()

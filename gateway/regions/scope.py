@@ -12,7 +12,7 @@ from gateway.engines.staged_rows import StagedRows
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import Node
-from gateway.plan.scalars import Scalar
+from gateway.plan.scalars import Scalar, column_ids
 from gateway.plan.sql_text import text
 from gateway.regions.axis import Axis
 from gateway.regions.cells import Cells
@@ -34,9 +34,7 @@ from gateway.regions.json import (
     value_of_json,
 )
 from gateway.regions.key_cells import cut_by, values_at
-from gateway.regions.normal_form import refs_of
 from gateway.regions.region import Region
-from gateway.regions.relation import parts
 from gateway.regions.resolved_plan import Followed, follow
 from gateway.sensitivity.analysis import Enumerated
 
@@ -122,7 +120,10 @@ def asides_of(
     followed = follow(plan.child, constants, known)
     measures = [measure for _, measure in plan.measures]
     read = followed.lineage.made_of(
-        each for one in measures for part in parts(one) for each in refs_of(followed.resolved(part))
+        each
+        for one in measures
+        for part in one.scalars
+        for each in column_ids(followed.resolved(part))
     )
     made = followed.lineage.measures
     by_person = [made[one] for one in made.keys() & read if one not in followed.lineage.window_rows]

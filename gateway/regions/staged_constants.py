@@ -16,13 +16,12 @@ from gateway.plan.relations import Constant
 from gateway.plan.scalars import (
     Call,
     Case,
-    Cast,
     Literal,
     Ref,
     Scalar,
-    Shift,
     StagedMember,
     StagedValue,
+    transform,
 )
 from gateway.plan.types import BOOLEAN
 from gateway.regions.normal_form import normal
@@ -115,7 +114,7 @@ def matched(condition: Scalar, beside: Relation, rows: StagedRows, constant: Con
     ids = [one.field.id for one in beside.columns.values() if isinstance(one, Ref)]
     types = [one.type for one in constant.fields]
     whens = tuple(
-        normal(_with(condition, dict(zip(ids, _literals(row, types), strict=True))))
+        normal(_with_values(condition, dict(zip(ids, _literals(row, types), strict=True))))
         for row in rows.rows
     )
     columns = tuple(
@@ -133,19 +132,8 @@ def _literals(row: Sequence[Value | None], types: Sequence[ColumnType]) -> list[
     return [Literal(value, of) for value, of in zip(row, types, strict=True)]
 
 
-def _with(scalar: Scalar, given: dict[str, Literal]) -> Scalar:
+def _with_values(scalar: Scalar, given: Mapping[str, Literal]) -> Scalar:
     """The expression with these values in the place of names."""
-    match scalar:
-        case Ref(there):
-            return given.get(there.id, scalar)
-        case Call():
-            return replace(scalar, parts=tuple(_with(one, given) for one in scalar.parts))
-        case Shift():
-            return replace(scalar, moved=_with(scalar.moved, given))
-        case Cast() | StagedMember():
-            return replace(scalar, what=_with(scalar.what, given))
-        case Case():
-            branches = tuple((_with(one, given), _with(two, given)) for one, two in scalar.branches)
-            return replace(scalar, branches=branches, otherwise=_with(scalar.otherwise, given))
-        case _:
-            return scalar
+    return transform(
+        scalar, lambda one: given.get(one.field.id, one) if isinstance(one, Ref) else one
+    )

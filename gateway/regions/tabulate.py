@@ -10,12 +10,15 @@ from typing import Final, TypeAlias
 
 from gateway.catalog.types import Family, Kind
 from gateway.catalog.values import Value
-from gateway.lru_cache import Remembered
+from gateway.functions.calendar import DAY
+from gateway.functions.exact_values import NotComputed, number
+from gateway.functions.table import function_of
+from gateway.functions.thresholds import Unsolved
+from gateway.lru_cache import LruCache
 from gateway.plan.fields import Field
 from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, walk
 from gateway.plan.sql_text import text
-from gateway.ranges.calendar import DAY
-from gateway.ranges.evaluate import NotComputed, evaluated
+from gateway.ranges.evaluate import evaluated
 from gateway.regions.axis import FIRST, LAST, Axis
 from gateway.regions.axis import Kind as AxisKind
 from gateway.regions.cells import Cells, Names, Steps, clipped, everything, merged, minus, nothing
@@ -26,10 +29,9 @@ from gateway.regions.grid import (
     grid_of,
     is_told,
     name_of,
-    number,
     value_at,
 )
-from gateway.regions.monotone import Unsolved, solved
+from gateway.regions.monotone import solved
 
 Classes: TypeAlias = dict[Value | None, Cells]
 Truths: TypeAlias = tuple[Cells, Cells]
@@ -38,11 +40,6 @@ _Key = tuple[str, str, Axis]
 COMPARING: Final = frozenset({"=", "<>", "<", "<=", ">", ">="})
 _MOST_WORK: Final = 400_000  # parts of the expression, times the cells in which it is computed
 _MOST_REMEMBERED: Final = 16_000_000
-_DAILY: Final = frozenset(
-    {"year", "quarter", "month", "week", "day", "dow", "isodow", "doy", "isoyear", "decade"}
-    | {"century"}
-)
-_LENGTHS: Final = {"hour": DAY // 24, "minute": DAY // 1440}
 
 
 def weight(text: str, held: Iterable[Cells]) -> int:
@@ -53,10 +50,10 @@ def weight(text: str, held: Iterable[Cells]) -> int:
 
 # What an expression is in each cell follows from its text, the type of its column and the axis alone. Two readings
 # of one column in two datasets that are called alike differ in their axes or in their types.
-_TABULATED: Final[Remembered[_Key, Classes | None]] = Remembered(
+_TABULATED: Final[LruCache[_Key, Classes | None]] = LruCache(
     _MOST_REMEMBERED, lambda key, found: weight(key[0], (found or {}).values())
 )
-_COMPARED: Final[Remembered[_Key, Truths | None]] = Remembered(
+_COMPARED: Final[LruCache[_Key, Truths | None]] = LruCache(
     _MOST_REMEMBERED, lambda key, found: weight(key[0], found or ())
 )
 
@@ -157,11 +154,8 @@ def _looked_at(scalar: Scalar, column: Ref) -> int | None:
 def _granularity(reader: Scalar) -> int | None:
     if isinstance(reader, Cast):
         return DAY if reader.type.family is Family.DATE else None
-    if not isinstance(reader, Call) or reader.function not in {"extract", "date_trunc"}:
-        return None
-    part = reader.parts[0]
-    word = part.value if isinstance(part, Literal) else None
-    return DAY if word in _DAILY else _LENGTHS.get(str(word))
+    looked = function_of(reader).time_part if isinstance(reader, Call) else None
+    return looked.period(reader) if looked is not None and isinstance(reader, Call) else None
 
 
 def _by_ends(  # noqa: PLR0911 - one answer for each kind of condition

@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.lru_cache import Remembered
+from gateway.lru_cache import LruCache
 from gateway.regions.axis import Axis
 from gateway.regions.cells import (
     Cells,
@@ -116,7 +116,7 @@ class _Same:
 
 
 # the entry holds on to the key, so that no other object gets its place in memory
-_REMEMBERED: Final[Remembered[_Same, Pieces]] = Remembered(
+_REMEMBERED: Final[LruCache[_Same, Pieces]] = LruCache(
     _MOST_REMEMBERED, lambda _, found: 1_000 + _PIECE * len(found.cells)
 )
 

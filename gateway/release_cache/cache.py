@@ -11,7 +11,6 @@ Parts that many sheets have alike are kept once: the same tables, keys and price
 with two keys and three measures take 21 MB so, and 112 MB without it; they are read in two thirds of the time.
 """
 
-from collections import OrderedDict
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from sqlalchemy import Engine
 
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import Emit, StateForged, silent
+from gateway.lru_cache import LruCache
 from gateway.overlap.history import History
 from gateway.regions.region import Box, Region
 from gateway.regions.scope import Ground, GroupKey
@@ -94,37 +94,6 @@ MOST_CELLS: Final = 4_000_000
 _EMPTY: Final = 16  # what an entry takes besides its cells, in cells
 
 
-class Contents:
-    """Safe among threads; what it lets go of is in the state."""
-
-    def __init__(self, most_cells: int = MOST_CELLS) -> None:
-        self._most_cells = most_cells
-        self._lock = Lock()
-        self._kept: OrderedDict[str, Content] = OrderedDict()
-        self._cells = 0
-
-    def find(self, release: str) -> Content | None:
-        with self._lock:
-            found = self._kept.get(release)
-            if found is not None:
-                self._kept.move_to_end(release)
-            return found
-
-    def keep(self, release: str, content: Content) -> None:
-        """Hold on to it, and let go of what nobody asked for the longest. One that is too large is not kept."""
-        cells = _cells(content)
-        if cells > self._most_cells:
-            return
-        with self._lock:
-            if release in self._kept:
-                return
-            self._kept[release] = content
-            self._cells += cells
-            while self._cells > self._most_cells:
-                _, gone = self._kept.popitem(last=False)
-                self._cells -= _cells(gone)
-
-
 def _cells(content: Content) -> int:
     keys = len(content.keys) * max(1, len(content.keys[0])) if content.keys else 0
     return _EMPTY + keys + sum(map(len, content.columns)) + sum(map(len, content.chosen))
@@ -168,7 +137,10 @@ class Book:
         self._pending: dict[str, Sheet] = {}
         self._known = Known()
         self._histories = Histories()
-        self._contents = Contents(most_cells)
+        # what it lets go of is in the state
+        self._contents: LruCache[str, Content] = LruCache(
+            most_cells, lambda _release, content: _cells(content), largest=most_cells
+        )
 
     def refresh(self) -> Seen:
         """Read what is new. What the book says afterwards is as of the event that is returned, or newer."""
@@ -286,7 +258,7 @@ class Book:
                 text = load_content(self._engine, self._seal, release)
             if text is not None:
                 found = content_of_text(text)
-                self._contents.keep(release, found)
+                self._contents.put(release, found)
         return found
 
     def pending(self, release: str) -> bool:
@@ -357,7 +329,7 @@ class Book:
         self._seen = Seen(happened.ordinal, epoch)
 
 
-_SEE_LOG: Final = "the operator's log says what; `gateway audit verify` finds it"
+_SEE_LOG: Final = "the operator's log has the details; `gateway audit verify` finds the row"
 
 
 class Books:

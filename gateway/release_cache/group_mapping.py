@@ -18,7 +18,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from gateway.catalog.values import Value
-from gateway.lru_cache import Remembered
+from gateway.lru_cache import LruCache
 from gateway.regions.cells import (
     Cells,
     Steps,
@@ -97,7 +97,7 @@ def _weight(key: tuple[Ground, Ground], found: Places | None) -> int:
     return 1_000 + texts + rows + 400 * (values + len(cells) + named)
 
 
-_REMEMBERED: Final[Remembered[tuple[Ground, Ground], Places | None]] = Remembered(
+_REMEMBERED: Final[LruCache[tuple[Ground, Ground], Places | None]] = LruCache(
     _MOST_REMEMBERED, _weight
 )
 

@@ -12,7 +12,14 @@ from itertools import islice
 from gateway.noise.allocation import Priced, Shares
 from gateway.noise.combined_noise import AnyNoise, combined
 from gateway.noise.drawn_choices import Bought
-from gateway.pricing.price import Sold, Spending, by_release, delta_of_each, price_of, purchases
+from gateway.pricing.price import (
+    AnalyzedStatement,
+    Sold,
+    by_release,
+    delta_of_each,
+    price_of,
+    purchases,
+)
 from gateway.release_cache.assemble import Errand, ErrandRelease
 from gateway.release_cache.entry import KeptChoice, KeptSlot, Sheet
 from gateway.release_cache.matching import Match
@@ -33,10 +40,10 @@ class Ordering:
 
 
 def ordered(
-    serving: Sold, spending: Spending, plan: Planned, cost: Fraction, ordering: Ordering
+    serving: Sold, statement: AnalyzedStatement, plan: Planned, cost: Fraction, ordering: Ordering
 ) -> tuple[ErrandRelease, ...]:
     """What there is to do, release by release; `cost` is what is bought of the plan, in the ledger's currency."""
-    bought = purchases(serving, spending, plan.shares, cost)
+    bought = purchases(serving, statement, plan.shares, cost)
     whole = plan.bought
     errands = []
     for part, purchase in zip(plan.parts, bought, strict=True):
@@ -44,15 +51,15 @@ def ordered(
         made = _Making(part, purchase, costs)
         sheet = None
         if purchase is not None:
-            delta = delta_of_each(serving, spending) if _is_hidden(part) else Fraction(0)
-            sheet = made.sheet(ordering, price_of(serving, spending.request), delta)
+            delta = delta_of_each(serving, statement) if _is_hidden(part) else Fraction(0)
+            sheet = made.sheet(ordering, price_of(serving, statement.request), delta)
         errands.append(
             Errand(part.name, made.whole, purchase, costs, part.slots, part.choices, sheet)
         )
     waiting = iter(errands)
     return tuple(
         ErrandRelease(priced, tuple(next(waiting) for _ in priced.parts))
-        for priced in by_release(spending, [one.whole for one in errands])
+        for priced in by_release(statement, [one.whole for one in errands])
     )
 
 

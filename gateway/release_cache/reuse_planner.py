@@ -12,12 +12,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
 from itertools import count
+from typing import Final
 
 from gateway.budget.account import Currency
 from gateway.catalog.tables import Dataset
 from gateway.engines.staged_rows import StagedRows
+from gateway.lru_cache import LruCache
 from gateway.noise.allocation import Shares, slots_of
-from gateway.pricing.price import Spending
+from gateway.pricing.price import AnalyzedStatement
 from gateway.regions.declarations import declarations
 from gateway.regions.scope import Ground, asides_of, ground_of
 from gateway.release_cache.cache import Book
@@ -166,9 +168,24 @@ class Planned:
         return bool(self.bought) and any(True for part in self.parts for _ in part.taken)
 
 
-def planned(spending: Spending, around: Circumstances) -> Planned:
+def planned(statement: AnalyzedStatement, around: Circumstances) -> Planned:
     """What of the statement is bought; everything, where nothing may be taken."""
-    return _Planning(around, Fraction(1, max(slots_of(spending.analyses), 1))).all(spending)
+    return _Planning(around, Fraction(1, max(slots_of(statement.analyses), 1))).all(statement)
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """What a part is about, for the cache (`wanted`) and for the auditor (`compared`)."""
+
+    wanted: Wanted
+    asides: tuple[Ground, ...]
+    compared: tuple[Ground, ...]
+
+
+# An analysis is of one dataset under one policy. It is kept beside its scope, so no other analysis has its identity.
+_SCOPES: Final[LruCache[tuple[int, Currency], tuple[Analysis, _Scope]]] = LruCache(
+    1_024, lambda _, __: 1
+)
 
 
 @dataclass
@@ -183,34 +200,58 @@ class _Planning:
     awaited: bool = False
     parts: list[PlannedPart] = field(default_factory=list)
 
-    def all(self, spending: Spending) -> Planned:
+    def all(self, statement: AnalyzedStatement) -> Planned:
         constants = self.around.constants
-        for place, release in enumerate(spending.releases):
+        for place, release in enumerate(statement.releases):
             content = constants.before(place)
             first = len(self.parts)
             for number, analysis in enumerate(release.parts, 1):
-                groups = analysis.groups
-                listed = groups if isinstance(groups, Enumerated) else None
-                ground = ground_of(analysis.plan, listed, content)
-                asides = asides_of(analysis.plan, ground, content)
-                compared = (ground, *asides)
-                folded = ground_of(analysis.plan, listed, content, spending.known)
-                if folded != ground:
-                    # for the auditor alone: how often a row is joined with a constant is not in it
-                    beside = asides_of(analysis.plan, folded, content, spending.known)
-                    asides = compared = (folded, *beside)
-                wanted = wanted_of(
-                    analysis,
-                    ground,
-                    currency=self.around.currency,
-                    declarations=declarations(analysis.plan, self.around.dataset),
-                    constants=content,
-                )
+                scope = self._scope(analysis, content, statement.known)
                 name = f"{self.around.query_id}.r{place + 1}.{number}"
-                part = self._part(name, wanted, asides)
-                self.parts.append(replace(part, compared=compared))
+                part = self._part(name, scope.wanted, scope.asides)
+                self.parts.append(replace(part, compared=scope.compared))
             constants.told(place, repr([one.tells for one in self.parts[first:]]))
         return Planned(tuple(self.parts), self.awaited)
+
+    def _scope(
+        self,
+        analysis: Analysis,
+        content: Mapping[str, str],
+        known: Mapping[str, StagedRows],
+    ) -> _Scope:
+        """What a part is about; remembered if no other step of the statement has to do with it."""
+        if content or known:
+            return self._read_scope(analysis, content, known)
+        found = _SCOPES.get(
+            (id(analysis), self.around.currency),
+            lambda: (analysis, self._read_scope(analysis, content, known)),
+        )
+        return found[1]
+
+    def _read_scope(
+        self,
+        analysis: Analysis,
+        content: Mapping[str, str],
+        known: Mapping[str, StagedRows],
+    ) -> _Scope:
+        groups = analysis.groups
+        listed = groups if isinstance(groups, Enumerated) else None
+        ground = ground_of(analysis.plan, listed, content)
+        asides = asides_of(analysis.plan, ground, content)
+        compared = (ground, *asides)
+        folded = ground_of(analysis.plan, listed, content, known) if known else ground
+        if folded != ground:
+            # for the auditor alone: how often a row is joined with a constant is not in it
+            beside = asides_of(analysis.plan, folded, content, known)
+            asides = compared = (folded, *beside)
+        wanted = wanted_of(
+            analysis,
+            ground,
+            currency=self.around.currency,
+            declarations=declarations(analysis.plan, self.around.dataset),
+            constants=content,
+        )
+        return _Scope(wanted, asides, compared)
 
     def _part(self, name: str, wanted: Wanted, asides: tuple[Ground, ...]) -> PlannedPart:
         around = self.around

@@ -10,12 +10,12 @@ from fractions import Fraction
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.types import Family
 from gateway.errors import Code, UnsupportedSql
+from gateway.functions.range import Bounds
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Tie
 from gateway.plan.scalars import Literal, Ref, Scalar
 from gateway.ranges.expressions import bounds_of
 from gateway.ranges.narrowing import narrowed_by
-from gateway.ranges.range import Bounds
 from gateway.sensitivity.formulas import SPREADS, Formula, Linear, Quotient
 from gateway.sensitivity.lattice import lattice_of
 from gateway.sensitivity.measurement import (
@@ -107,7 +107,7 @@ class Measuring:
         if measure.function != "count":
             raise UnsupportedSql(
                 Code.NOT_ANSWERED_YET,
-                f"`{measure.function}`",
+                f"`{measure.function}` is not supported here",
                 "use COUNT, SUM, AVG, STDDEV or CORR",
             )
         if not measure.distinct:

@@ -6,7 +6,7 @@ INVARIANT: candidates depend on declared domains and on limits of ours, never on
 whole numbers ≥ 0 to the counts of a group, in sum at most R, in at most G groups: `spread` rests on it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import Enum
 from fractions import Fraction
@@ -14,8 +14,8 @@ from typing import Final, TypeAlias
 
 from gateway.catalog.types import Family
 from gateway.catalog.values import Value
-from gateway.plan.scalars import Scalar
-from gateway.ranges.calendar import days_of, microseconds_of
+from gateway.functions.calendar import days_of, microseconds_of
+from gateway.plan.scalars import Change, Scalar
 from gateway.sensitivity.buckets import Buckets
 from gateway.sensitivity.ranks import Aim, Beside, Highest, Level, Lowest, spread
 
@@ -78,6 +78,17 @@ class Listed:
 
 
 Histogram: TypeAlias = Binned | Listed
+
+
+def histogram_scalars(histogram: Histogram) -> tuple[Scalar, ...]:
+    """The expressions that a histogram reads."""
+    return (histogram.value, *(() if histogram.where is None else (histogram.where,)))
+
+
+def map_histogram(histogram: Histogram, change: Change) -> Histogram:
+    """The histogram with `change` of each of these."""
+    where = None if histogram.where is None else change(histogram.where)
+    return replace(histogram, value=change(histogram.value), where=where)
 
 
 class End(Enum):

@@ -6,16 +6,16 @@ from math import prod
 from typing import Final
 
 from gateway.catalog.values import Value
-from gateway.lru_cache import Remembered
+from gateway.functions.range import NOTHING, Bounds
+from gateway.lru_cache import LruCache
 from gateway.plan.fields import Tie
 from gateway.plan.grouping import Aggregate
 from gateway.plan.joins import Join, Mark
 from gateway.plan.labels import Protected
 from gateway.plan.node import nodes
 from gateway.plan.relations import Constant, Filter, Project, Scan
-from gateway.plan.scalars import Literal, Ref, Scalar, walk
+from gateway.plan.scalars import Literal, Ref, Scalar, column_ids, walk
 from gateway.ranges.enumerate import listed
-from gateway.ranges.range import NOTHING, Bounds
 from gateway.sensitivity.analysis import Enumerated
 
 _MOST_REMEMBERED: Final = 32_000_000
@@ -35,13 +35,13 @@ def _bytes(listing: _Listing, found: Enumerated | None) -> int:
 
 
 # enumerations follow from policies and questions alone, and the same questions come again and again
-_REMEMBERED: Final[Remembered[_Listing, Enumerated | None]] = Remembered(_MOST_REMEMBERED, _bytes)
+_REMEMBERED: Final[LruCache[_Listing, Enumerated | None]] = LruCache(_MOST_REMEMBERED, _bytes)
 
 
 def enumerated(plan: Aggregate, columns: Mapping[str, Bounds], most: int) -> Enumerated | None:
     """All groups there can be, sorted, NULL last; None when they are not known or more than `most`."""
     keys = tuple(key for _, key in plan.keys)
-    read = {one.field.id for key in keys for one in walk(key) if isinstance(one, Ref)}
+    read = column_ids(*keys)
     known = frozenset(
         # an expression that is always NULL is told by identity, not by its bounds
         (name, found, found is NOTHING)

@@ -7,11 +7,11 @@ INVARIANT: `most` bounds what one unit adds to or takes from one group, after bo
 the unit is in at most G groups.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TypeAlias
 
-from gateway.plan.scalars import Scalar
+from gateway.plan.scalars import Change, Scalar
 from gateway.sensitivity.lattice import Lattice
 
 
@@ -106,6 +106,34 @@ def nearest(number: int, unit: int) -> int:
 
 
 Quantity: TypeAlias = Rows | Units | Different | Total | Squares | Products
+
+
+def scalars_of(quantity: Quantity) -> tuple[Scalar, ...]:
+    """The expressions that a quantity reads."""
+    where = () if quantity.where is None else (quantity.where,)
+    match quantity:
+        case Rows():
+            return (*quantity.present, *where)
+        case Units():
+            return where
+        case Different() | Total() | Squares():
+            return (quantity.value, *where)
+        case Products(one=one, other=other):
+            return (one, other, *where)
+
+
+def map_quantity(quantity: Quantity, change: Change) -> Quantity:
+    """The quantity with `change` of each of these."""
+    where = None if quantity.where is None else change(quantity.where)
+    match quantity:
+        case Rows():
+            return Rows(tuple(map(change, quantity.present)), where)
+        case Units():
+            return Units(where)
+        case Different() | Total() | Squares():
+            return replace(quantity, value=change(quantity.value), where=where)
+        case Products(one=one, other=other):
+            return replace(quantity, one=change(one), other=change(other), where=where)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,29 +4,26 @@ INVARIANT: where an expression of a plan computes, its operands have ranges. `ch
 expression of every node, wherever it stands.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from gateway.errors import Code, Unbounded
-from gateway.plan.grouping import Aggregate, PerUnit
-from gateway.plan.joins import Join, Mark
+from gateway.functions.range import Bounds
+from gateway.functions.table import function_of
 from gateway.plan.node import Node, nodes
-from gateway.plan.relations import Filter, Project, Window
 from gateway.plan.scalars import Call, Ref, Scalar, Shift, walk
 from gateway.plan.types import TIMES, is_number
-from gateway.ranges.expressions import ARITHMETIC, NUMERIC, bounds_of, stamped
-from gateway.ranges.range import Bounds
+from gateway.ranges.expressions import bounds_of, stamped
 from gateway.ranges.relations import inside
 
 
 def check_operands(plan: Node) -> None:
     """Refuse a plan that computes with what nothing bounds."""
     for node in nodes(plan):
-        scalars = tuple(_scalars(node))
-        if not any(_operands(one) for scalar in scalars for one in walk(scalar)):
+        if not any(_operands(one) for scalar in node.scalars for one in walk(scalar)):
             continue
         # not narrowed: a database may compute before it filters
         columns = inside(node, narrowed=False)
-        for scalar in scalars:
+        for scalar in node.scalars:
             _check(scalar, columns)
 
 
@@ -36,14 +33,14 @@ def no_bound(what: Scalar, columns: Mapping[str, Bounds], where: str) -> Unbound
     if culprit is None:
         return Unbounded(
             Code.NO_BOUND,
-            f"the values of an expression in {where}",
-            "clamp the divisor or the result with GREATEST and LEAST",
+            f"an expression in {where} has no bounds",
+            "clamp its divisor or its result with GREATEST and LEAST",
         )
     names = ", ".join(f"`{one}`" for one in sorted(map(str, culprit.field.origins)))
     shown = names or f"`{culprit.field.id}`"
     return Unbounded(
         Code.NO_BOUND,
-        f"the values of {shown} in {where}",
+        f"{shown} in {where} has no declared bounds",
         f"declare `domain: {{between: [...]}}` for {shown},"
         " or clamp it: GREATEST(LEAST(column, 100), 0)",
     )
@@ -61,7 +58,7 @@ def _operands(scalar: Scalar) -> tuple[Scalar, ...]:
     """The numbers and times that an operation computes with."""
     if isinstance(scalar, Shift):
         return (scalar.moved,)
-    if isinstance(scalar, Call) and scalar.function in ARITHMETIC | NUMERIC:
+    if isinstance(scalar, Call) and function_of(scalar).computes:
         return tuple(one for one in scalar.parts if _has_range(one))
     return ()
 
@@ -76,26 +73,3 @@ def _culprit(what: Scalar, columns: Mapping[str, Bounds]) -> Ref | None:
         if isinstance(one, Ref) and bounds_of(one, columns).range is None:
             return one
     return None
-
-
-def _scalars(node: Node) -> Iterator[Scalar]:
-    """The node's own expressions."""
-    match node:
-        case Filter():
-            yield node.condition
-        case Join() | Mark():
-            if node.condition is not None:
-                yield node.condition
-        case Project():
-            yield from (scalar for _, scalar in node.items)
-        case Window():
-            for _, call in node.items:
-                yield from (*call.arguments, *call.partition, *(one for one, _ in call.order))
-        case PerUnit() | Aggregate():
-            yield from (key for _, key in node.keys)
-            for _, measure in node.measures:
-                yield from measure.arguments
-                if measure.where is not None:
-                    yield measure.where
-        case _:
-            return

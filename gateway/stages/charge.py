@@ -1,131 +1,175 @@
-"""The charge stage: take the price and record it, in one transaction, before anything runs.
+"""The charge: take the price and record it, in one transaction, before the source computes.
 
-INVARIANT: when `charge_question` returns, the charge and its trail record are durable and anchored;
-when it raises, nothing was taken, except that an unreachable state or anchor may have kept a charge
-that nobody will be answered for.
-INVARIANT: what the question was planned on is still so when it is charged, or nothing is taken: see `Moved`.
-INVARIANT: a refusal is recorded before it is told. If the record cannot be written, the question is
-refused for that reason instead.
+INVARIANT: when `charge_query` returns, the charge and its trail record are durable and anchored. When it raises, nothing
+was taken, except that an unreachable state or anchor may have kept a charge that no client is answered for.
+INVARIANT: the state that a quote was made on is still the newest when it is charged, or nothing is written: see `Moved`.
 """
 
-from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+from typing import TypeAlias
 
-from gateway.budget.account import ratio
-from gateway.budget.charge import ChargeRequest, Entry, Receipt, Withdrawal, measured
-from gateway.budget.ledger import charge
-from gateway.errors import Refusal
+from gateway.budget.account import Currency
+from gateway.budget.charge import ChargeRequest, Idempotency, Receipt
+from gateway.budget.ledger import charge, earlier_charge
+from gateway.errors import BackendUnavailable, Code, Refusal
+from gateway.pricing.price import charge_request
+from gateway.release_cache.cache import Book
+from gateway.release_cache.entry import Content, Sheet
+from gateway.release_cache.event_log import append
+from gateway.release_cache.shared_draws import copies_of, held_by_others
+from gateway.stages.analyze import AnalyzedQuery
+from gateway.stages.cost import NOTHING_PAID, Paid, reuse_notices
+from gateway.stages.quote import Moved, QueryPlan, Quote
+from gateway.stages.record import QueryRecord
 from gateway.stages.suspension import require_active
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
-from gateway.trail.append import Trail
-from gateway.trail.record import Asked, Kind, QuestionRecord, Taken, TakenFrom
+from gateway.units import Delta
+
+Note: TypeAlias = Callable[[Draft, Receipt], bool]
 
 
-class Moved(Exception):
-    """Somebody was answered meanwhile: what the question was planned on is not how things stand any more."""
+class AlreadyCharged(Exception):
+    """The idempotency key of the query was charged before."""
+
+    def __init__(self, receipt: Receipt) -> None:
+        super().__init__(receipt.query_id)
+        self.receipt = receipt
 
 
-def nothing_moved(_: Draft, __: Receipt) -> bool:
-    """For a question that was planned on nothing."""
+@dataclass(frozen=True)
+class Bill:
+    """A quote that is charged: it may run now. `contents` are the cached integers that it takes."""
+
+    quote: Quote
+    cost: Paid
+    contents: Mapping[str, Content]
+
+
+def require_new_key(query: AnalyzedQuery, journal: Journal) -> None:
+    """A query whose idempotency key was charged before is answered by what it was answered then."""
+    once = query.statement.request.idempotency
+    if once is None:
+        return
+    key, subject = Idempotency(*once), query.subject.name
+    earlier = journal.read(lambda draft: earlier_charge(draft, subject, key))
+    if earlier is not None:
+        raise AlreadyCharged(earlier)
+
+
+def charge_quote(
+    query: AnalyzedQuery, quote: Quote, record: QueryRecord, book: Book, journal: Journal
+) -> Bill:
+    """Charge a quote and note what it buys; `Moved` if the log does not end any more where the quote was made."""
+    plan = quote.plan
+    if plan is None:
+        return Bill(quote, NOTHING_PAID, {})
+    contents = _load_contents(book, quote.taken)
+    dataset, asked = query.policy.name, record.asked
+
+    def note(draft: Draft) -> bool:
+        return append(
+            draft,
+            dataset,
+            plan.seen.ordinal,
+            quote.events,
+            plan.now,
+            subject=asked.subject,
+            query_id=asked.query_id,
+        )
+
+    def note_charge(draft: Draft, receipt: Receipt) -> bool:
+        return receipt.cost == plan.cost and note(draft)
+
+    def note_cached(draft: Draft) -> None:
+        require_active(draft, asked.subject, dataset)
+        if not note(draft):
+            raise Moved
+        record.write_cached(draft)
+
+    receipt = None
+    if quote.charges:
+        request = charge_request(
+            asked,
+            query.dataset,
+            query.statement,
+            plan.parts.shares,
+            owed=plan.debts.owed,
+            touched=quote.touched,
+            held=held_by_others(quote.releases, book),
+        )
+        copied = tuple(one.sheet.release for one in copies_of(quote.releases))
+        receipt = charge_query(journal, record, request, plan.now, note_charge, copied=copied)
+        if receipt.repeated:
+            raise AlreadyCharged(receipt)
+    elif quote.events:
+        journal.commit(note_cached)
+        record.set_cached()
+    record.is_cached = not plan.parts.bought
+    return Bill(quote, _cost(query, quote, plan, receipt), contents)
+
+
+def note_nothing(_: Draft, __: Receipt) -> bool:
+    """For a charge that rests on no earlier answer."""
     return True
 
 
-def charge_question(  # noqa: PLR0917 - a charge and everything it stands with
+def charge_query(
     journal: Journal,
-    trail: Trail,
-    asked: Asked,
+    record: QueryRecord,
     request: ChargeRequest,
     now: datetime,
-    noted: Callable[[Draft, Receipt], bool] = nothing_moved,
+    note: Note = note_nothing,
+    *,
+    copied: tuple[str, ...] = (),
 ) -> Receipt:
-    """Charge `request` for the question `asked`, or raise the recorded refusal.
+    """Charge the query of this record, or raise the refusal.
 
-    `noted` writes down, in the same transaction, what is bought; where it says no, nothing is written at all, and
-    `Moved` is raised.
+    `note` writes what was quoted in the same transaction; if it returns False, nothing is written and `Moved` is raised.
     """
+    asked = record.asked
     if (asked.query_id, asked.subject) != (request.query_id, request.subject):
-        raise ValueError("the charge belongs to another question")
+        raise ValueError("the charge belongs to another query")
 
     def step(draft: Draft) -> Receipt | Refusal:
         try:
             require_active(draft, asked.subject, asked.dataset)
             receipt = charge(draft, request, now)
         except Refusal as refusal:
-            trail.append(draft, _refused(asked, request, refusal))
             return refusal
         if not receipt.repeated:
-            if not noted(draft, receipt):
+            if not note(draft, receipt):
                 raise Moved
-            trail.append(draft, _charged(asked, request, receipt))
+            record.write_charge(draft, request, receipt, copied)
         return receipt
 
-    outcome = journal.commit(step)
+    with record.charging():
+        outcome = journal.commit(step)
     if isinstance(outcome, Refusal):
+        record.refuse_charge(request)
         raise outcome
     return outcome
 
 
-def record_fate(
-    journal: Journal,
-    trail: Trail,
-    record: QuestionRecord,
-    kept: Iterable[Callable[[Draft], None]] = (),
-    counted: Callable[[Draft], bool] = lambda _: False,
-) -> bool:
-    """Record what became of a question, and what it leaves behind; the answer leaves only after this returns.
-
-    `counted` counts a question that was stopped: whether its subject is suspended by that.
-    """
-
-    def step(draft: Draft) -> bool:
-        for keep in kept:
-            keep(draft)
-        trail.append(draft, record)
-        return counted(draft)
-
-    return journal.commit(step)
+def _cost(query: AnalyzedQuery, quote: Quote, plan: QueryPlan, receipt: Receipt | None) -> Paid:
+    cost = Paid(plan.price, reused=quote.reused)
+    if receipt is not None:
+        own = [one for one in receipt.withdrawals if one.account == plan.path[0]]
+        amount, delta = next(((one.amount, one.delta) for one in own), (None, Fraction(0)))
+        rho = amount if query.dataset.currency is Currency.ZCDP else None
+        cost = Paid(plan.price, receipt.price_taken, rho, Delta(delta), quote.reused)
+    return cost.with_notices(reuse_notices(cost, quote.since, partly=quote.partly))
 
 
-def taken(withdrawals: Iterable[Withdrawal]) -> tuple[Taken, ...]:
-    """Withdrawals as the trail says them; verification holds the ledger against exactly this."""
-    return tuple(
-        Taken(*_line(each.account, line))
-        if line is each
-        else TakenFrom(*_line(each.account, line), line.cell)
-        for each in withdrawals
-        for line in each.entries
-    )
-
-
-def _charged(asked: Asked, request: ChargeRequest, receipt: Receipt) -> QuestionRecord:
-    return QuestionRecord(
-        Kind.CHARGED,
-        asked,
-        price=request.price.ratio,
-        price_taken=receipt.price_taken.ratio,
-        measurements=tuple(measured(one) for one in request.measurements),
-        taken=taken(receipt.withdrawals),
-    )
-
-
-def _refused(asked: Asked, request: ChargeRequest, refusal: Refusal) -> QuestionRecord:
-    return QuestionRecord(
-        Kind.REFUSED,
-        asked,
-        code=refusal.code,
-        because=(refusal.title, refusal.detail),
-        price=request.price.ratio,
-        measurements=tuple(measured(one) for one in request.measurements),
-    )
-
-
-def _line(account: str, line: Withdrawal | Entry) -> tuple[str, str, str, str, str, str]:
-    return (
-        account,
-        line.after.at.astimezone(UTC).isoformat(timespec="microseconds"),
-        ratio(line.amount),
-        ratio(line.delta),
-        line.after.spent_text,
-        line.after.delta_text,
-    )
+def _load_contents(book: Book, entries: Iterable[Sheet]) -> Mapping[str, Content]:
+    """The cached integers that are taken; they are read before anything is charged for them."""
+    found = {}
+    for entry in entries:
+        content = book.content(entry.release)
+        if content is None:
+            raise BackendUnavailable(Code.STATE_UNAVAILABLE, hint="try again in a moment")
+        found[entry.release] = content
+    return found

@@ -6,12 +6,11 @@ INVARIANT: what is handed on was released: SQL over constants, and the constants
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gateway.binding.bound import Cut, Sql
-from gateway.datasets.bind_question import Understood
+from gateway.binding.bound import Sql
 from gateway.results.columns import in_ranges
-from gateway.results.constants import UNDEFINED, Constant, Filled, filled, with_literals
-from gateway.stages.cost import Paid
-from gateway.stages.execute import Executed
+from gateway.results.constants import UNDEFINED, Constant, Filled, filled, finish, with_literals
+from gateway.stages.execute import Released
+from gateway.twin.errors import TwinRefused
 
 
 @dataclass(frozen=True)
@@ -36,17 +35,25 @@ class Handed:
     notices: tuple[str, ...] = ()
 
 
-def handed(
-    understood: Understood, paid: Paid, done: Executed | None, *, undefined: bool = False
-) -> Handed:
-    """What there is to run: with guards where it is known to be `undefined` without."""
-    cut = understood.bound
-    if not isinstance(cut, Cut) or done is None:
-        return Handed(None)
-    sql = cut.finishing.guarded if undefined else None
+def defer_query(done: Released) -> Handed:
+    """What there is to run: with guards if the finishing has no value without them."""
+    query, undefined = done.query, _is_undefined(done)
+    sql = query.cut.finishing.guarded if undefined else None
     notices = (
-        *paid.notices,
+        *done.bill.cost.notices,
         *in_ranges(one.priced.rolled for one in done.noisy.values()),
         *((UNDEFINED,) if undefined or done.undefined else ()),
     )
-    return Handed(Finishing(sql or cut.finishing, done.constants), notices)
+    return Handed(Finishing(sql or query.cut.finishing, done.constants), notices)
+
+
+def _is_undefined(done: Released) -> bool:
+    """Whether the finishing needs its guards; the connection that runs it is told of every other error."""
+    query = done.query
+    if query.cut.finishing.guarded is None:
+        return False
+    with query.session() as twin:
+        try:
+            return finish(query.cut.finishing, done.constants, twin, query.most_rows).undefined
+        except TwinRefused:
+            return False

@@ -2,43 +2,36 @@
 
 import threading
 
-from gateway.binding.bound import Cut, Passing
+from gateway.binding.bound import Passing
 from gateway.binding.text.classify import Kind, Statement
 from gateway.columnar.intervals import EndsRows
-from gateway.datasets.bind_question import Question, Understood
-from gateway.datasets.dataset import Serving
-from gateway.errors import Code, Refusal, UnsupportedSql
-from gateway.plan.node import BrokenPlan
+from gateway.errors import Code, UnsupportedSql
+from gateway.noise.entropy import Entropy
 from gateway.requests.request import Answer
 from gateway.results.columns import answer_columns, answer_intervals, in_ranges
 from gateway.results.constants import UNDEFINED, finish, run_finishing
 from gateway.results.simulation import Left, Simulating, with_simulated
 from gateway.results.suppression import without_small
-from gateway.stages.cost import Paid
-from gateway.stages.execute import Executed
-from gateway.stages.services import House
+from gateway.stages.bind import BoundQuery
+from gateway.stages.execute import Released
 from gateway.units import Delta, Epsilon
 
 
-def finished(  # noqa: PLR0913, PLR0917 - everything that an answer says
-    house: House,
+def finish_query(
+    done: Released,
     query_id: str,
-    question: Question,
-    serving: Serving,
-    understood: Understood,
-    paid: Paid,
-    done: Executed,
+    *,
+    entropy: Entropy,
     cancelled: threading.Event,
+    limit_s: float,
 ) -> Answer:
-    """The finishing, run over what was released; and again where intervals need it."""
-    cut = understood.bound
-    if not isinstance(cut, Cut):
-        raise BrokenPlan("only a statement that was cut is finished")
+    """Run the finishing over what was released, and again over simulated noise where intervals need that."""
+    query, cost = done.query, done.bill.cost
+    cut, most = query.cut, query.most_rows
     sql = cut.finishing if cut.traced is None else cut.traced.finishing
-    most = serving.policy.sizes.result_rows
-    with house.twin.borrowed(question.subject.name, understood.view.shown) as twin:
-        done_with = finish(sql, done.constants, twin, most)
-        rows = done_with.rows
+    with query.session() as twin:
+        result = finish(sql, done.constants, twin, most)
+        rows = result.rows
         simulated = with_simulated(
             cut,
             rows,
@@ -46,9 +39,9 @@ def finished(  # noqa: PLR0913, PLR0917 - everything that an answer says
             Left(done.constants, done.noisy, done.small),
             Simulating(
                 lambda constants: tuple(run_finishing(sql, constants, twin, most)),
-                house.entropy,
+                entropy,
                 cancelled,
-                house.limit_s,
+                limit_s,
             ),
         )
     intervals = without_small(cut, rows, simulated.intervals, done.small)
@@ -58,38 +51,36 @@ def finished(  # noqa: PLR0913, PLR0917 - everything that an answer says
         columns=answer_columns(cut, done.noisy),
         rows=rows.first(len(rows.columns) - numbers),
         intervals=intervals,
-        price=paid.price,
-        charged=paid.charged,
-        rho=paid.rho,
-        delta=paid.delta,
+        price=cost.price,
+        charged=cost.charged,
+        rho=cost.rho,
+        delta=cost.delta,
         notices=(
-            *paid.notices,
+            *cost.notices,
             *in_ranges(one.priced.rolled for one in done.noisy.values()),
             *simulated.notices,
-            *((UNDEFINED,) if done_with.undefined or done.undefined else ()),
+            *((UNDEFINED,) if result.undefined or done.undefined else ()),
         ),
-        reused=paid.reused,
+        reused=cost.reused,
     )
 
 
-def about_a_connection(statement: Statement) -> Refusal:
-    """What is said to a cursor, a COPY or an EXPLAIN where no connection is."""
+def require_query(statement: Statement) -> None:
+    """Refuse a cursor, a COPY or an EXPLAIN that comes without a connection of its own."""
+    if statement.kind is Kind.QUERY:
+        return
     price = statement.kind is Kind.EXPLAIN
-    return UnsupportedSql(
+    raise UnsupportedSql(
         Code.STATEMENT_UNSUPPORTED,
-        "a statement about a connection, where there is none",
-        "ask for an estimate: it tells the price, and nothing runs" if price else "send a query",
+        "this statement needs a connection to the PostgreSQL interface",
+        "request an estimate; it shows the price and runs nothing" if price else "send a query",
     )
 
 
-def pass_through(
-    house: House, query_id: str, question: Question, understood: Understood, passing: Passing
-) -> Answer:
+def pass_through(query: BoundQuery, passing: Passing, query_id: str) -> Answer:
     """A statement that touches no table of the source runs on the twin as it is."""
-    if passing.statement.kind is not Kind.QUERY:
-        raise about_a_connection(passing.statement)
-    with house.twin.borrowed(question.subject.name, understood.view.shown) as twin:
-        rows = twin.run(passing.statement.text, question.values)
+    with query.session() as twin:
+        rows = twin.run(passing.statement.text, query.question.values)
     columns = answer_columns(passing, {})
     return Answer(
         query_id=query_id,

@@ -1,44 +1,74 @@
-"""What becomes of a question, and its record: written before anybody is told.
+"""The record of one query: the only writer of what became of it.
 
-INVARIANT: every question ends in one record of its fate: answered, refused or failed. Where the record cannot
-be written, that is what the analyst is told, and nothing else.
-INVARIANT: a charged question whose source was stopped while it computed counts in that record's transaction.
-INVARIANT: of our own bugs an opaque id goes out; what happened goes to the operator's log.
+A query is answered, answered from the cache, refused or failed. Stages tell the record how far the query came, and
+the record writes the trail's line before the client hears of the outcome.
+
+INVARIANT: each query ends in one record of its outcome. Where it cannot be written, the client is told that instead.
+A cached answer that tells its reader something new is recorded with the event that says so; if it then fails, a second
+record says that.
+INVARIANT: what was measured is durable before an answer leaves, so that nothing is measured again for the next query.
+What was charged and not measured is written as lost, so that no query waits for it.
+INVARIANT: a charged query whose source was stopped while it computed counts in the transaction of its record.
+INVARIANT: a client sees an opaque number in the place of an internal error; the log of the operator has the error.
 """
 
 import secrets
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import UTC
+from enum import Enum
+from typing import Final
 
+from gateway.budget.account import ratio
+from gateway.budget.charge import ChargeRequest, Entry, Receipt, Withdrawal, measured
 from gateway.errors import GatewayError, InternalError, OperatorError, Refusal
-from gateway.events import Crashed, QuestionEnded, SubjectSuspended
+from gateway.events import Crashed, Emit, QuestionEnded, SubjectSuspended
 from gateway.policy.decide import Decision
 from gateway.policy.policy import Policy
 from gateway.policy.subjects import Subject
+from gateway.release_cache.entry import Content
+from gateway.release_cache.event_log import append_always, keep_content
+from gateway.release_cache.events import Answered, Event, Lost
+from gateway.release_cache.group_sizes import Counts
+from gateway.release_cache.serialization import content_text
 from gateway.requests.request import Request
-from gateway.stages.charge import record_fate
-from gateway.stages.services import House
 from gateway.stages.suspension import Stop, count, is_counted
 from gateway.state.draft import Draft
-from gateway.trail.record import Asked, Kind, QuestionRecord
+from gateway.state.journal import Journal
+from gateway.trail.append import Clock, Trail
+from gateway.trail.record import Asked, Kind, QuestionRecord, Taken, TakenFrom
 
-_LONGEST_SQL = 65_536
+_LONGEST_SQL: Final = 65_536
 
 
-class Fate:
-    """One question on its way."""
+class Progress(Enum):
+    """How far a query came, as far as its record is concerned."""
 
-    def __init__(self, asked: Asked, *, told: bool) -> None:
+    ASKED = "asked"
+    CHARGING = "charging"  # whether the charge is durable is not known
+    CHARGED = "charged"
+    REUSED = "reused"  # nothing was charged, and the record of the cached answer is durable
+
+
+class QueryRecord:
+    """One query on its way through the stages."""
+
+    def __init__(
+        self, asked: Asked, *, journal: Journal, trail: Trail, emit: Emit, now: Clock
+    ) -> None:
         self.asked = asked
-        self.charged = False
-        self.reused = False
-        self._told = told
-        self._counted = not told
-        self._recorded = False
-        self._kept: list[Callable[[Draft], None]] = []
+        self.is_cached = False
+        self._journal = journal
+        self._trail = trail
+        self.emit = emit
+        self._now = now
+        self._progress = Progress.ASKED
+        self._refused: ChargeRequest | None = None
+        self._contents: dict[str, str] = {}
+        self._events: list[Event] = []
         self._began = time.monotonic_ns()
         self._most_stops = 1
 
@@ -46,73 +76,150 @@ class Fate:
     def query_id(self) -> str:
         return self.asked.query_id
 
-    def concerns(self, policy: Policy) -> None:
-        """Which dataset it is about, when that is known."""
+    def set_dataset(self, policy: Policy) -> None:
         self.asked = replace(self.asked, dataset=policy.name)
         self._most_stops = policy.timeouts_per_day
 
-    def decided(self, decision: Decision) -> None:
-        """What the decision was made by."""
+    def set_decision(self, decision: Decision) -> None:
         self.asked = replace(
             self.asked,
             purpose=decision.terms.purpose,
             attributes={**self.asked.attributes, "because": list(decision.because)},
         )
 
-    def recorded_as_reused(self) -> None:
-        """The record of an answer that was there is written; of what fails after it there is one more."""
-        self._recorded = True
-
-    def keeps(self, what: Callable[[Draft], None]) -> None:
-        """Write this down together with the record of the fate, whatever that is."""
-        self._kept.append(what)
-
     @contextmanager
     def charging(self) -> Iterator[None]:
-        """The charge stage records its own refusals."""
+        """A charge happens inside. If the state cannot be reached, the charge may be durable: nothing is recorded then."""
+        before, self._progress = self._progress, Progress.CHARGING
         try:
             yield
         except Refusal:
-            self._told = True
             raise
-        self.charged = True
+        except BaseException:
+            self._progress = before  # the journal wrote nothing
+            raise
+        self._progress = Progress.CHARGED
 
-    def ended(self, house: House, refusal: Refusal | None) -> None:
-        """Write the record, unless the charge stage did; then it is counted."""
-        kind = Kind.REUSED if self.reused or self._recorded else Kind.ANSWERED
+    def write_charge(
+        self, draft: Draft, request: ChargeRequest, receipt: Receipt, copied: Iterable[str] = ()
+    ) -> None:
+        """The trail's line of a charge; `copied` are the releases whose draws are handed on."""
+        self._trail.append(
+            draft,
+            QuestionRecord(
+                Kind.CHARGED,
+                replace(self.asked, copied=tuple(copied)),
+                price=request.price.ratio,
+                price_taken=receipt.price_taken.ratio,
+                measurements=tuple(measured(one) for one in request.measurements),
+                taken=withdrawal_lines(receipt.withdrawals),
+            ),
+        )
+
+    def refuse_charge(self, request: ChargeRequest) -> None:
+        """The ledger refused the charge: the record names what was not paid for."""
+        self._progress, self._refused = Progress.ASKED, request
+
+    def write_cached(self, draft: Draft) -> None:
+        """The trail's line of a cached answer, in the transaction that notes who is told of it."""
+        self._trail.append(draft, QuestionRecord(Kind.REUSED, self.asked))
+
+    def set_cached(self) -> None:
+        """What `write_cached` wrote is durable."""
+        self._progress = Progress.REUSED
+
+    @contextmanager
+    def measuring(self, releases: Iterable[str]) -> Iterator[None]:
+        """These are measured inside; those that `keep` did not get are lost."""
+        try:
+            yield
+        finally:
+            self._events += [Lost(one) for one in releases if one not in self._contents]
+
+    def keep(self, release: str, content: Content, counts: Counts | None) -> None:
+        """What was measured for a release, and how many units are in each group as far as that tells."""
+        self._contents[release] = content_text(content)
+        sizes = Answered(release, None)
+        if counts is not None:
+            sizes = Answered(
+                release, counts.units, counts.slot, counts.variance, whole=counts.whole
+            )
+        self._events.append(sizes)
+
+    def end(self, refusal: Refusal | None) -> None:
+        """Write the outcome; then count it."""
+        kind = Kind.REUSED if self.is_cached or self._progress is Progress.REUSED else Kind.ANSWERED
         if refusal is not None:
-            kind = Kind.FAILED if self.charged or self._recorded else Kind.REFUSED
-        if not self._told and not (self._recorded and refusal is None):
-            self._write(house, kind, refusal)
-        if self._counted:
-            house.emit(QuestionEnded(kind.value, "" if refusal is None else refusal.code.value))
+            paid = self._progress in {Progress.CHARGED, Progress.REUSED}
+            kind = Kind.FAILED if paid else Kind.REFUSED
+        written = self._progress is Progress.REUSED and refusal is None
+        if not written and self._progress is not Progress.CHARGING:
+            self._write(kind, refusal)
+        self.emit(QuestionEnded(kind.value, "" if refusal is None else refusal.code.value))
 
-    def _write(self, house: House, kind: Kind, refusal: Refusal | None) -> None:
-        counted = self.charged and is_counted(refusal)
+    def _write(self, kind: Kind, refusal: Refusal | None) -> None:
+        counted = self._progress is Progress.CHARGED and is_counted(refusal)
+        unpaid = self._refused
         record = QuestionRecord(
             kind,
             self.asked,
             code=None if refusal is None else refusal.code,
             because=() if refusal is None else (refusal.title, refusal.detail),
+            price=None if unpaid is None else unpaid.price.ratio,
+            measurements=() if unpaid is None else tuple(map(measured, unpaid.measurements)),
             duration_us=(time.monotonic_ns() - self._began) // 1_000,
             counted=counted,
         )
         asked = self.asked
         stop = Stop(asked.subject, asked.dataset, asked.query_id, self._most_stops)
 
-        def counting(draft: Draft) -> bool:
-            return counted and count(draft, house.trail, stop, house.now())
+        def step(draft: Draft) -> bool:
+            for release, text in self._contents.items():
+                keep_content(draft, release, text, self._now())
+            if self._events:
+                append_always(
+                    draft,
+                    asked.dataset,
+                    self._events,
+                    self._now(),
+                    subject=asked.subject,
+                    query_id=asked.query_id,
+                )
+            self._trail.append(draft, record)
+            return counted and count(draft, self._trail, stop, self._now())
 
-        if record_fate(house.journal, house.trail, record, self._kept, counting):
-            house.emit(SubjectSuspended(asked.dataset))
+        if self._journal.commit(step):
+            self.emit(SubjectSuspended(asked.dataset))
+
+
+class EstimateRecord(QueryRecord):
+    """An estimate releases nothing and charges nothing: it leaves no record."""
+
+    def end(self, refusal: Refusal | None) -> None:
+        del refusal
 
 
 @contextmanager
-def recorded(
-    house: House, subject: Subject, request: Request, front_end: str, *, estimate: bool = False
-) -> Iterator[Fate]:
-    """The way of one question, from its number to the record of its end; an estimate has no fate."""
-    asked = Asked(
+def recording(record: QueryRecord) -> Iterator[None]:
+    """A query is answered inside; every way out is recorded, and only then seen by the client."""
+    try:
+        yield
+    except Refusal as refusal:
+        record.end(refusal)
+        refusal.query_id = record.query_id
+        raise
+    except Exception as error:  # noqa: BLE001  # the last line of defence of every query
+        internal, crash = _hide(error)
+        record.emit(crash)
+        record.end(internal)
+        internal.query_id = record.query_id
+        raise internal from None
+    record.end(None)
+
+
+def asked_by(subject: Subject, request: Request, front_end: str) -> Asked:
+    """The query as the trail names it, with a number of its own."""
+    return Asked(
         query_id=secrets.token_hex(12),
         subject=subject.name,
         dataset=request.dataset or "",
@@ -121,24 +228,32 @@ def recorded(
         address=request.address,
         purpose=request.purpose,
     )
-    fate = Fate(asked, told=estimate)
-    try:
-        yield fate
-    except Refusal as refusal:
-        fate.ended(house, refusal)
-        refusal.query_id = fate.query_id
-        raise
-    except Exception as error:  # noqa: BLE001  # the last line of defence of every question
-        internal = _incident(house, error)
-        fate.ended(house, internal)
-        internal.query_id = fate.query_id
-        raise internal from None
-    fate.ended(house, None)
 
 
-def _incident(house: House, error: Exception) -> InternalError:
-    """A bug, or a state that cannot be reached where nobody expected it."""
+def _hide(error: Exception) -> tuple[InternalError, Crashed]:
+    """What the client sees of a bug, and what the operator sees."""
     incident = secrets.token_hex(8)
-    told = str(error) if isinstance(error, (GatewayError, OperatorError)) else ""
-    house.emit(Crashed(incident, f"{told}\n{traceback.format_exc()}"))
-    return InternalError(incident)
+    message = str(error) if isinstance(error, (GatewayError, OperatorError)) else ""
+    return InternalError(incident), Crashed(incident, f"{message}\n{traceback.format_exc()}")
+
+
+def withdrawal_lines(withdrawals: Iterable[Withdrawal]) -> tuple[Taken, ...]:
+    """Withdrawals as the trail says them; verification compares the ledger with exactly these."""
+    return tuple(
+        Taken(*_line(each.account, line))
+        if line is each
+        else TakenFrom(*_line(each.account, line), line.cell)
+        for each in withdrawals
+        for line in each.entries
+    )
+
+
+def _line(account: str, line: Withdrawal | Entry) -> tuple[str, str, str, str, str, str]:
+    return (
+        account,
+        line.after.at.astimezone(UTC).isoformat(timespec="microseconds"),
+        ratio(line.amount),
+        ratio(line.delta),
+        line.after.spent_text,
+        line.after.delta_text,
+    )

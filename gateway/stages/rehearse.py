@@ -20,7 +20,7 @@ from gateway.binding.describe import columns_of
 from gateway.catalog.types import Family
 from gateway.catalog.values import Value
 from gateway.columnar.texts import Texts
-from gateway.lru_cache import Remembered
+from gateway.lru_cache import LruCache
 from gateway.results.constants import Constant, Runner, filled, run_finishing
 from gateway.results.value_texts import key_text
 from gateway.sensitivity.analysis import Enumerated
@@ -48,7 +48,7 @@ Borrow: TypeAlias = Callable[[], AbstractContextManager[Runner]]
 
 
 # what passed passes again: nothing but the text, the rows that were made up and the limit decides on it
-_PASSED: Final[Remembered[bytes, bool]] = Remembered(_MOST_REMEMBERED, lambda key, _: len(key))
+_PASSED: Final[LruCache[bytes, bool]] = LruCache(_MOST_REMEMBERED, lambda key, _: len(key))
 
 
 def rehearse(cut: Cut, analyses: Sequence[Rolled], borrow: Borrow, most_rows: int) -> None:

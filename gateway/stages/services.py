@@ -1,4 +1,7 @@
-"""What an answer needs of the gateway, as a handful of values and functions."""
+"""What the pipeline takes from a running gateway: one value, which `gateway.app` builds.
+
+Only `gateway.pipeline` reads it. A stage gets the parts that it needs as arguments.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,8 +20,8 @@ from gateway.state.journal import Journal
 from gateway.trail.append import Clock, Trail, utc_now
 from gateway.twin import Twin
 
-FindServing: TypeAlias = Callable[[Question, str | None], Serving]
-OwnRows: TypeAlias = Callable[[Subject, str], StagedRows]
+FindDataset: TypeAlias = Callable[[Question, str | None], Serving]
+SystemRows: TypeAlias = Callable[[Subject, str], StagedRows]
 
 
 def no_grid() -> int | None:
@@ -27,23 +30,23 @@ def no_grid() -> int | None:
 
 
 @dataclass(frozen=True)
-class House:
-    """`serving` finds the dataset of a question, `own` reads the gateway's own tables for a subject.
+class Services:
+    """`find_dataset` finds the dataset of a query, `system_rows` reads the gateway's own tables for a subject.
 
-    `grid` is the longest reply grid of the policies in force, for questions of which it is not known yet whose
-    they are. `entropy` is the operating system's; a test brings its own.
+    `longest_grid` is the longest reply grid of the policies in force: it holds until the dataset of a query is known.
+    `entropy` is the operating system's; tests bring their own.
     """
 
     journal: Journal
     trail: Trail
     twin: Twin
-    serving: FindServing
-    own: OwnRows
+    find_dataset: FindDataset
+    system_rows: SystemRows
     books: Books
     emit: Emit
     limit_s: float
     kept: Kept = field(default_factory=Kept)
     now: Clock = utc_now
-    grid: Callable[[], int | None] = no_grid
+    longest_grid: Callable[[], int | None] = no_grid
     pace: Pace = field(default_factory=Pace)
     entropy: Entropy = SYSTEM_ENTROPY

@@ -31,7 +31,7 @@ from gateway.state.anchor import Anchor, Position
 from gateway.state.anchor_check import hold_state, last_position, require_not_behind
 from gateway.state.commit_queue import Outcome, Step, Ticket, Tickets, Told
 from gateway.state.connections import Watchdog
-from gateway.state.draft import WRITERS_LOCK, Driver, Memory, write_rows
+from gateway.state.draft import WRITERS_LOCK, Draft, Driver, Memory, write_rows
 from gateway.state.tables import trail_records
 
 _ATTEMPTS: Final = 6
@@ -83,6 +83,20 @@ class Journal:
         What the step raises is raised here, and nothing of that step is written.
         """
         return self._tickets.serve(step)
+
+    def read(self, step: Step[Outcome]) -> Outcome:
+        """Run a step that writes nothing: it sees everything that was durable when it was called.
+
+        A step that writes is an error, and none of what it wrote is made durable.
+        """
+
+        def reading(draft: Draft) -> Outcome:
+            found = step(draft)
+            if draft.rows or draft.facts:
+                raise ValueError("a step that reads has written")
+            return found
+
+        return self._tickets.serve(reading)
 
     def close(self) -> None:
         with self._writing:

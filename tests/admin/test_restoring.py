@@ -328,7 +328,7 @@ def test_restore_keeps_the_old_anchor_aside_each_time(house: House) -> None:
 
 _CUT = """
 import os, signal, sys
-from gateway import restoring
+from gateway.admin import restore as restoring
 from gateway.cli import main
 from gateway.state.anchor import Anchor
 
@@ -343,7 +343,6 @@ main(["db", "restore", *sys.argv[2:]])
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("moment", "lost", "again"),
     [

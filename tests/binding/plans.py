@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from gateway.binding.calls import call
 from gateway.binding.expressions import compared
-from gateway.binding.functions import arithmetic, mean_type, sum_type
 from gateway.catalog.types import ColumnType, Family
+from gateway.functions.signature import mean_type, operator_type, sum_type
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.fields import Field, Tie
 from gateway.plan.grouping import Aggregate, PerUnit
@@ -199,7 +199,7 @@ class Plans:
             case 2:
                 operator = "+-*/"[self._pick(4)]
                 left, right = self.number(fields, depth - 1), self.number(fields, depth - 1)
-                kind = arithmetic(operator, left.type, right.type)
+                kind = operator_type(operator, left.type, right.type)
                 assert kind is not None
                 return Call(operator, (left, right), kind)
             case 3:

@@ -3,19 +3,22 @@
 import re
 
 import pytest
-from binding.corpus import Slot, accepted, calls, refused, shown
+from binding.cases import accepted, refused
+from binding.corpus import Slot, calls, shown
+from laws import for_each
 from sqlglot import exp
 
 from gateway.binding import aggregates as measures
 from gateway.binding import constants as intervals
 from gateway.binding import format_keys as formats
 from gateway.binding import windows
-from gateway.binding.functions import AGED, EXTRACTED, FUNCTIONS, TRUNCATED
 from gateway.binding.text import allowlist as shapes
 from gateway.binding.text import classify as statement
 from gateway.binding.text import session_settings
 from gateway.binding.text.classify import Kind, classify
 from gateway.errors import REASON, Code, Reason
+from gateway.functions.table import SIGNATURES
+from gateway.functions.times import AGED, EXTRACTED, TRUNCATED
 
 UNSHOWN: dict[Slot, str] = {
     (exp.Parameter, ""): "a golden case has no values for parameters; `test_bind.py` has",
@@ -48,13 +51,13 @@ def test_every_part_of_sql_that_is_let_through_has_an_accepted_case() -> None:
     assert UNSHOWN.keys() <= wanted
 
 
-@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@for_each("name", sorted(SIGNATURES))
 def test_every_function_has_an_accepted_case(name: str) -> None:
     """Every function over rows is in the plan of an accepted case."""
     assert f"{name}(" in PLANS
 
 
-@pytest.mark.parametrize("name", sorted(measures._PLAIN | measures._ORDERED))
+@for_each("name", sorted(measures._PLAIN | measures._ORDERED))
 def test_every_aggregate_has_an_accepted_case(name: str) -> None:
     """Every aggregate is released in an accepted case."""
     assert re.search(rf"\bm[0-9]+ = {name}\(", PLANS)
@@ -109,7 +112,7 @@ def _is_set(name: str) -> bool:
 def test_every_acting_function_name_is_refused_on_the_twin() -> None:
     """What acts is on no list of functions that are understood."""
     acting = shapes._ACTING | set(shapes._ACTING_PREFIXES)
-    assert not [name for name in (*FUNCTIONS, *calls()) if name in acting]
+    assert not [name for name in (*SIGNATURES, *calls()) if name in acting]
 
 
 MUST_BE_REFUSED = {
@@ -188,7 +191,7 @@ MUST_BE_REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", MUST_BE_REFUSED)
+@for_each("what", MUST_BE_REFUSED)
 def test_everything_that_must_be_refused_has_a_refused_case(what: str) -> None:
     """Each way to take more than aggregates, or to do something, is shown to be refused."""
     wanted = re.compile(MUST_BE_REFUSED[what], re.IGNORECASE)

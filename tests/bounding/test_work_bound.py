@@ -5,23 +5,16 @@ from fractions import Fraction
 from typing import Final
 
 import pytest
-from property.asked import NOW, golden, statement
+from laws import for_each
+from property.bounded_releases import NOW, golden, statement
 
-from gateway.binding.expressions import _ARITHMETIC, _COMPARISONS, _PATTERNS
-from gateway.binding.functions import FUNCTIONS
 from gateway.bounding.bound_joins import MOST_PAIRS
 from gateway.bounding.bounded_release import bound_release
 from gateway.bounding.complete_window_order import complete_window_order
-from gateway.bounding.cost_classes import CLASSES
 from gateway.bounding.work_bound import MOST_HELD, MOST_WORK, check_work
 from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
-from gateway.engines.sql import choices as scalars_choices
-from gateway.engines.sql import numbers as scalars_numbers
-from gateway.engines.sql import text as scalars_text
-from gateway.engines.sql import times as scalars_times
-from gateway.engines.sql.expressions import _TRUTHS
 from gateway.errors import Code, Refusal
 from gateway.plan.node import nodes
 from gateway.plan.relations import Window
@@ -81,17 +74,6 @@ def chained(*made: str) -> str:
         f"SELECT count(*) FROM ({numbered}) a JOIN notes v ON v.p = a.p JOIN notes w ON w.p = a.p"
         f" WHERE {wanted} AND a.rn > 0"
     )
-
-
-def test_every_function_that_binds_has_a_cost_class() -> None:
-    """What is understood over rows has a cost, and what has a cost is understood."""
-    bound = {*FUNCTIONS, *_COMPARISONS.values(), *_ARITHMETIC.values(), *_TRUTHS}
-    bound |= {f"{no}{word}" for word in _PATTERNS.values() for no in ("", "not ")}
-    bound |= {"and", "or", "not", "in", "||", "negate", "extract", "age_in", "date_trunc"}
-    rendered = {"and", "or", "not", "in", *_TRUTHS}
-    for room in (scalars_choices, scalars_numbers, scalars_text, scalars_times):
-        rendered |= room.FUNCTIONS
-    assert bound == rendered == set(CLASSES)
 
 
 def test_golden_statements_stay_within_the_work_of_a_row() -> None:
@@ -168,7 +150,7 @@ def test_the_breaking_pattern_is_accepted_in_its_linear_form() -> None:
     assert said(f"SELECT count(*) FROM notes WHERE {case} LIKE '%a%a%a%_b'") is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("condition", "code"),
     [
         ("position(s IN t) > 0", Code.WORK_OF_A_ROW),

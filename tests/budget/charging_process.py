@@ -10,12 +10,12 @@ import threading
 from fractions import Fraction
 from pathlib import Path
 
+from charges import charge_question
 from fix_ledger import NOON, asked, question
 
 from gateway.config import Settings
 from gateway.errors import BudgetExhausted
 from gateway.events import Committed, Event
-from gateway.stages.charge import charge_question
 from gateway.state.open import State, open_state
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey

@@ -5,6 +5,7 @@ from fractions import Fraction
 from functools import partial
 
 import pytest
+from charges import charge_question
 from fix_ledger import (
     ALICE,
     BOB,
@@ -27,7 +28,6 @@ from hypothesis import strategies as st
 from gateway.budget.account import Currency, Every
 from gateway.budget.charge import Receipt
 from gateway.errors import Code
-from gateway.stages.charge import charge_question
 from gateway.units import Epsilon
 
 _BOUNDARIES = [

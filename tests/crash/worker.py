@@ -19,11 +19,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from charges import charge_question
 from fix_ledger import ALICE, NOON, asked, question
 
 from gateway.config import Settings
 from gateway.errors import Refusal
-from gateway.stages.charge import charge_question
 from gateway.state import anchor, journal
 from gateway.state.open import State, open_state
 from gateway.trail.append import Trail

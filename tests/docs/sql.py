@@ -9,9 +9,8 @@ from docs.markdown import prose, sections
 from docs.sql_limits import LIMITS
 
 from gateway.binding import aggregates as measures
-from gateway.binding import constants, functions, windows
+from gateway.binding import calls, constants, expression_checks, expressions, windows
 from gateway.binding import constants as intervals
-from gateway.binding import expressions as scalars
 from gateway.binding import extensions as ends
 from gateway.binding import extensions as spellings
 from gateway.binding import format_keys as formats
@@ -23,6 +22,9 @@ from gateway.binding.text import session_settings
 from gateway.catalog.system_tables import OWN_TABLES, SCHEMA
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.errors import TITLE, Code, Reason, Refusal, UnsupportedSql
+from gateway.functions import times
+from gateway.functions.signature import Signature
+from gateway.functions.table import SIGNATURES
 from gateway.plan.types import NUMBERS
 from gateway.twin import TwinRefused
 
@@ -126,7 +128,7 @@ def _differ(said: Iterable[object], known: Iterable[object], what: str) -> list[
     ]
 
 
-def signature(of: functions.Function) -> tuple[str, str]:
+def signature(of: Signature) -> tuple[str, str]:
     """What a function takes, and how many, as the document writes it."""
     places = range(of.most if of.most <= _MANY else 1)
     kinds = [
@@ -143,17 +145,17 @@ def signature(of: functions.Function) -> tuple[str, str]:
 def function_table(text: str) -> list[str]:
     """Each function with what it takes."""
     said = [(name, *row[1:3]) for row in table(text, "function") for name in words(row[0])]
-    known = [(name, *signature(one)) for name, one in functions.FUNCTIONS.items()]
+    known = [(name, *signature(one)) for name, one in SIGNATURES.items()]
     return _differ(said, known, "function")
 
 
 LISTS: Final[dict[str, Callable[[], Iterable[str]]]] = {
-    "comparisons": scalars._COMPARISONS.values,
-    "arithmetic": scalars._ARITHMETIC.values,
-    "patterns": scalars._PATTERNS.values,
-    "fields of `extract` and `date_part`": lambda: functions.EXTRACTED,
-    "fields of `extract(… from age(…))`": lambda: functions.AGED,
-    "parts of `date_trunc`": lambda: functions.TRUNCATED,
+    "comparisons": expressions._COMPARISONS.values,
+    "arithmetic": expressions._ARITHMETIC.values,
+    "patterns": expressions._PATTERNS.values,
+    "fields of `extract` and `date_part`": lambda: times.EXTRACTED,
+    "fields of `extract(… from age(…))`": lambda: times.AGED,
+    "parts of `date_trunc`": lambda: times.TRUNCATED,
     "units of an interval": lambda: intervals._UNITS,
     "what a `to_char` key may show": lambda: {*formats._SHOWS, "Month", "Mon"},
     "types of a cast": lambda: set(constants.TYPE_NAMES.values()) - {Kind.CHAR},
@@ -187,7 +189,7 @@ def hints(text: str) -> list[str]:
     said = [(name, row[1]) for row in table(text, "instead of") for name in words(row[0])]
     return _differ(
         [(name, hint.replace("`", "")) for name, hint in said],
-        functions.INSTEAD.items(),
+        calls.INSTEAD.items(),
         "hint",
     )
 
@@ -213,7 +215,7 @@ def casts(text: str) -> list[str]:
 
 def _can_cast(of: ColumnType, to: ColumnType) -> bool:
     try:
-        scalars._check_cast(of, to)
+        expression_checks.check_cast(of, to)
     except UnsupportedSql:
         return False
     return True

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from gateway.binding import calls, constants, windows
+from gateway.binding import constants, windows
 from gateway.binding import constants as intervals
 from gateway.binding import expressions as scalars
 from gateway.binding import select_list as items
@@ -11,6 +11,7 @@ from gateway.binding.text import allowlist as shapes
 from gateway.binding.text import classify as statement
 from gateway.binding.text import limits
 from gateway.errors import Code
+from gateway.functions import numbers, signature
 from gateway.plan import node
 
 _DIGITS: Final = 40  # in the expression that reads numbers, gateway/catalog/values.py
@@ -122,13 +123,13 @@ LIMITS: Final = {
     "relations of persons and steps over them": Limit(node.MOST_NODES, _scans, _BIG),
     "texts put together in one column": Limit(node.MOST_TEXTS, _texts, _BIG),
     "characters of a constant in a function": Limit(
-        calls._LONGEST_TEXT, lambda n: f"{_COUNT}btrim(name, '{'x' * n}') = ''", _FUNCTION
+        signature.LONGEST_CONSTANT, lambda n: f"{_COUNT}btrim(name, '{'x' * n}') = ''", _FUNCTION
     ),
     "a place or length in a text function": Limit(
-        calls._LARGEST_PLACE, lambda n: f"{_COUNT}left(name, {n}) = ''", _FUNCTION
+        signature.LARGEST_PLACE, lambda n: f"{_COUNT}left(name, {n}) = ''", _FUNCTION
     ),
     "the exponent of `power`": Limit(
-        calls._LARGEST_POWER, lambda n: f"SELECT sum(power(income, {n})) FROM patients", _FUNCTION
+        numbers._LARGEST_POWER, lambda n: f"SELECT sum(power(income, {n})) FROM patients", _FUNCTION
     ),
     "characters of a number": Limit(
         constants._LONGEST_NUMBER,

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pytest
-from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
-from endtoend.policies import policy
+from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.clinic_policy import policy
+from fix_servers import SharedServers
 from sqlalchemy import func, select
 
 from gateway.errors import Code, Refusal
@@ -26,10 +27,12 @@ _COUNT = "SELECT COUNT(*), AVG(income) FROM patients"
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
+def gateway(
+    tmp_path_factory: pytest.TempPathFactory, servers: SharedServers
+) -> Iterator[AskedGateway]:
     file = tmp_path_factory.mktemp("keys") / "noisy.duckdb"
     one = policy("noisy", "SOURCE", "laplace", groups=1, price="1e-6", budget="1")
-    with a_gateway({"noisy": one}, {"SOURCE": shown(clinic_in_duckdb(file))}) as opened:
+    with a_gateway({"noisy": one}, {"SOURCE": shown(clinic_in_duckdb(file))}, servers) as opened:
         yield opened
 
 
@@ -46,11 +49,11 @@ def _charges(gateway: AskedGateway) -> int:
 def _elsewhere(gateway: AskedGateway, entropy: Entropy = SYSTEM_ENTROPY) -> Asking:
     """Another process on the same state, or this one after a restart: it remembers nothing."""
     house = replace(
-        gateway.asking.house,
+        gateway.asking.services,
         kept=Kept(gateway.ground.engine, gateway.ground.trail.seal),
         entropy=entropy,
     )
-    return replace(gateway.asking, house=house)
+    return replace(gateway.asking, services=house)
 
 
 @dataclass(frozen=True)
@@ -108,9 +111,9 @@ def test_key_is_refused_when_the_gateway_died_between_charge_and_answer(
         return False
 
     asking = _elsewhere(gateway, Doing(_killed))
-    house = replace(asking.house, pace=Pace(wait=wait), now=lambda: late[0])
+    house = replace(asking.services, pace=Pace(wait=wait), now=lambda: late[0])
     with pytest.raises(Refusal) as caught:
-        _ask(gateway, replace(asking, house=house), "died")
+        _ask(gateway, replace(asking, services=house), "died")
     assert caught.value.code is Code.IDEMPOTENCY_MISMATCH
     assert (
         len(waits) == 2
@@ -156,8 +159,8 @@ def test_second_question_waits_for_the_first_answer_when_both_come_at_once(
     try:
         assert drawing.wait(60)
         asking = _elsewhere(gateway, Doing(_killed))
-        house = replace(asking.house, pace=Pace(wait=wait))
-        again = _ask(gateway, replace(asking, house=house), "twice")
+        house = replace(asking.services, pace=Pace(wait=wait))
+        again = _ask(gateway, replace(asking, services=house), "twice")
     finally:
         waiting.set()
         first.join()

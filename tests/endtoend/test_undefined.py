@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from endtoend.house import AskedGateway
+from endtoend.clinic_gateway import AskedGateway
 
-from gateway import pipeline
 from gateway.errors import Refusal
 from gateway.requests.request import Request
 from gateway.results.constants import UNDEFINED, finish
 from gateway.stages import finish as answering
+from gateway.stages import prepare
 from gateway.trail.record import Kind
 from gateway.trail.search import Wanted, latest
 
@@ -118,7 +118,7 @@ def test_quotient_is_paid_for_and_lost_when_guards_and_rehearsal_are_missing(
         return right(type(sql)(sql.ctes, sql.body, sql.recursive), *others)
 
     monkeypatch.setattr(answering, "finish", unguarded)
-    monkeypatch.setattr(pipeline, "rehearse", lambda *_: None)
+    monkeypatch.setattr(prepare, "rehearse", lambda *_: None)
     before = _last(gateway)
     with pytest.raises(Refusal, match="division by zero"):
         gateway.answer(_by_group("SUM(income) / COUNT(*)"), "listed")

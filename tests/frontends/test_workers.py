@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import closing
-from time import sleep
+from time import monotonic, sleep
 
 import pytest
 
@@ -36,6 +36,13 @@ class _Held:
             assert self._said.acquire(timeout=_PATIENCE_S)
 
 
+def _wait_for_idle(workers: Workers, many: int) -> None:
+    until = monotonic() + _PATIENCE_S
+    while workers._idle != many:
+        assert monotonic() < until, f"{workers._idle} threads are idle, not {many}"
+        sleep(0.001)
+
+
 @pytest.fixture
 def held() -> Iterator[_Held]:
     held = _Held()
@@ -64,13 +71,11 @@ def test_no_question_waits_while_a_thread_may_still_be_made(held: _Held) -> None
         before.go.set()
         for one in three:
             one.result(_PATIENCE_S)
+        _wait_for_idle(workers, 3)  # else a fourth thread is made for what comes next
         for _ in range(2):
             held.submit(workers, "mallory")
         held.wait_for(2)
-        for _ in range(_PATIENCE_S * 1_000):
-            if workers._idle == 1:
-                break
-            sleep(0.001)
+        _wait_for_idle(workers, 1)
         assert len(workers._threads) == 3
         with workers._changed:  # the idle thread cannot run before both are there
             held.submit(workers, "alice")

@@ -14,8 +14,8 @@ GENERATORS = {"random", "secrets", "uuid", "scipy", "opendp"}
 # What draws or bounds; `reach` and `mechanism` may use floats to say something to people, or to look
 # somewhere first.
 DECIDING = (
-    *("entropy", "bernoulli", "discrete_laplace", "discrete_gaussian", "enclosure", "decay"),
-    *("inversion", "staircase", "threshold"),
+    *("entropy", "bernoulli", "discrete_laplace", "discrete_gaussian", "enclosure"),
+    *("decay_weights", "vector_sampler", "threshold"),
 )
 FLOATING = {"float", "float64", "float32", "exp", "expm1", "log", "log1p", "sqrt", "pow", "fsum"}
 

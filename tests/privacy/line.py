@@ -16,32 +16,30 @@ from pathlib import Path
 
 from fix_state import AUDIT_SECRET, StateServer, settings_on
 from pydantic import SecretStr
+from queries import analyzed, executed
 from sqlalchemy import URL
 
 from gateway.admin.instance import Ground, open_ground
 from gateway.app import open_asking, open_policies
-from gateway.binding.bound import Cut
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
-from gateway.datasets.bind_question import Question, Understood, understand
 from gateway.engines.sql.group_keys import Key
 from gateway.engines.staged_rows import StagedRows
 from gateway.events import Event
 from gateway.exact import ExactHistogram, ExactTable
 from gateway.noise.allocation import Priced, Shares, slots_of
 from gateway.noise.entropy import Entropy
-from gateway.pipeline import analysed, asked
 from gateway.policy.subjects import Subject
-from gateway.pricing.price import Spending, bought
+from gateway.pricing.price import AnalyzedStatement, bought
 from gateway.query_service import Asking
 from gateway.release_cache.assemble import Errand, ErrandRelease
 from gateway.requests.request import Answer, Request
 from gateway.results.rollup import PricedRelease
 from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.choices import Histogram
-from gateway.stages.cost import Paid
-from gateway.stages.execute import Bill, Executed, executed
-from gateway.stages.finish import finished
-from gateway.stages.services import House
+from gateway.stages.analyze import AnalyzedQuery
+from gateway.stages.execute import Released
+from gateway.stages.finish import finish_query
+from gateway.stages.services import Services
 from gateway.stages.source_access import SourceAccess
 from gateway.trail.search import every
 from gateway.twin import Twin
@@ -142,26 +140,23 @@ class Remembering(SourceAccess):
 class Prepared:
     """A statement that was paid for, ready to be executed again and again."""
 
-    house: House
-    question: Question
+    services: Services
+    query: AnalyzedQuery
     access: Remembering
-    understood: Understood
     bounded: tuple[PricedRelease, ...]
 
-    def execute(self, entropy: Entropy) -> Executed:
-        return executed(
-            replace(self.house, entropy=entropy),
-            self.question,
-            self.access.serving,
-            self.understood,
-            Bill(Paid(), tuple(map(_all_bought, self.bounded))),
-            self.access,
-            lambda *_: None,
-        )
+    def execute(self, entropy: Entropy) -> Released:
+        releases = tuple(map(_all_bought, self.bounded))
+        return executed(self.services, self.query, releases, self.access, entropy)
 
-    def finish(self, done: Executed) -> Answer:
-        there = self.house, "q", self.question, self.access.serving, self.understood
-        return finished(*there, Paid(), done, threading.Event())
+    def finish(self, done: Released) -> Answer:
+        return finish_query(
+            done,
+            "q",
+            entropy=self.services.entropy,
+            cancelled=threading.Event(),
+            limit_s=self.services.limit_s,
+        )
 
 
 def _all_bought(release: PricedRelease) -> ErrandRelease:
@@ -184,29 +179,26 @@ def prepared(
     planted: Callable[[BoundedRelease], BoundedRelease] | None = None,
 ) -> Prepared:
     """The statement with the noise that `price`, in the ledger's currency, buys; with a bug, if one is given."""
-    house = line.asking.house
+    services = line.asking.services
     request = Request(sql)
-    question, serving = asked(house, subject, request, "rest", NOON)
-    understood = understand(question, serving.views, house.twin.borrowed)
-    assert isinstance(understood.bound, Cut)
-    spending = Spending(request, understood, analysed(understood.bound, serving, NOON))
-    releases = bought(serving, spending, price)
+    query = analyzed(services, subject, request, NOON)
+    releases = bought(query.dataset, query.statement, price)
     if bug is not None:
         releases = tuple(replace(one, parts=tuple(map(bug, one.parts))) for one in releases)
     access = Remembering(
-        serving,
+        query.dataset,
         subject.name,
-        understood.bound,
+        query.cut,
         NOON,
-        house.limit_s,
+        services.limit_s,
         threading.Event(),
         bought=tuple(part for one in releases for part in one.parts),
         planted=planted,
     )
-    return Prepared(house, question, access, understood, releases)
+    return Prepared(services, query, access, releases)
 
 
-def whole_shares(spending: Spending) -> tuple[Shares, ...]:
+def whole_shares(spending: AnalyzedStatement) -> tuple[Shares, ...]:
     """Of the price of a statement of which nothing is there yet: equal parts for all that is measured and chosen."""
     each = Fraction(1, max(slots_of(spending.analyses), 1))
     return tuple(

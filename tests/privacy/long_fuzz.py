@@ -24,7 +24,7 @@ from privacy.fuzzer.tally import Tally
 from privacy.fuzzer.trial import bench, shown, trials
 from privacy.fuzzer.worlds import Server
 
-from gateway.stages.services import House
+from gateway.stages.services import Services
 
 STATEMENTS: Final = 60
 """Of one catalog."""
@@ -51,28 +51,28 @@ class Post:
     def work(self) -> None:
         """Catalog after catalog."""
         with own_ground(f"w{self.number}") as (server, line):
-            house = line.asking.house
+            services = line.asking.services
             if self.number == 0:
-                self._controls(server, house)
+                self._controls(server, services)
             until, seed = monotonic() + self.seconds, self.first + self.number
             self.told.put(("", Tally()))
             while monotonic() < until:
-                self.told.put((f"catalog {seed}", self._catalog(server, house, seed, until)))
+                self.told.put((f"catalog {seed}", self._catalog(server, services, seed, until)))
                 seed += self.processes
         self.told.put(("done", None))
 
-    def _controls(self, server: Server, house: House) -> None:
+    def _controls(self, server: Server, services: Services) -> None:
         """Bugs that have to be found."""
         for name in PLANTS:
-            if found_with(server, house, name, catalogs=60, planted=True) is None:
+            if found_with(server, services, name, catalogs=60, planted=True) is None:
                 self.told.put((f"the planted bug is not found: {name}", Tally(problems=1)))
-        if not swap_found(server, house, catalogs=20, planted=True):
+        if not swap_found(server, services, catalogs=20, planted=True):
             self.told.put(("the planted bug is not found: a swapped table", Tally(problems=1)))
 
-    def _catalog(self, server: Server, house: House, seed: int, until: float) -> Tally:
+    def _catalog(self, server: Server, services: Services, seed: int, until: float) -> Tally:
         tally = Tally()
         self.at.value = f"{seed}/0".encode()
-        for place, (made, outcome) in enumerate(trials(server, house, str(seed), STATEMENTS), 1):
+        for place, (made, outcome) in enumerate(trials(server, services, str(seed), STATEMENTS), 1):
             self.at.value = f"{seed}/{place}".encode()
             tally.note(outcome)
             tally.longest_s = max(tally.longest_s, *(one.longest_s for one in made.every))
@@ -81,11 +81,11 @@ class Post:
             if monotonic() > until:
                 return tally
         if seed % _SWAPPED == 0:
-            self._swaps(server, house, seed, tally)
+            self._swaps(server, services, seed, tally)
         return tally
 
-    def _swaps(self, server: Server, house: House, seed: int, tally: Tally) -> None:
-        with bench(server, house, str(seed)) as made:
+    def _swaps(self, server: Server, services: Services, seed: int, tally: Tally) -> None:
+        with bench(server, services, str(seed)) as made:
             for number in range(STATEMENTS // 4):
                 said = sentence(made.catalog, f"{seed}/{number}")
                 problems = problems_of_a_swap(made, server.writer, said)

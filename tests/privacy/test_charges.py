@@ -15,21 +15,19 @@ from engines.sources import in_duckdb, in_postgresql
 from fix_sample import plain
 from fix_state import StateServer
 from privacy.line import NOON, Line, open_line, whole_shares
-from privacy.neighbouring import SUBJECTS, statements
-from privacy.neighbouring import policy as policy_of
+from privacy.neighbour_clinics import SUBJECTS, statements
+from privacy.neighbour_clinics import policy as policy_of
 from privacy.shapes import REFUSED, SHAPES, Shape
+from queries import analyzed
 from sqlalchemy import URL
 
-from gateway.binding.bound import Cut
 from gateway.budget.account import Currency, cost_on_path
 from gateway.budget.charge import Receipt
-from gateway.datasets.bind_question import understand
 from gateway.errors import Code, Refusal, SourceStopped
 from gateway.noise.allocation import cost_of
-from gateway.pipeline import analysed, asked
-from gateway.pricing.price import Spending, bought, charge_request, limits_on_path
+from gateway.pricing.price import bought, charge_request, limits_on_path
 from gateway.requests.request import Request
-from gateway.stages.charge import charge_question
+from gateway.stages.charge import charge_query
 from gateway.trail.record import Asked
 from gateway.twin import Twin
 from gateway.units import Epsilon
@@ -73,12 +71,10 @@ def test_noise_costs_what_is_charged_for_it_whatever_is_asked(line: Line, shape:
     """Recomputed from the noise alone, at a random price, for the account that is charged: cost and delta agree."""
     sql = shape.sql
     price = Epsilon(Fraction(random.Random(sql).randrange(1, 10**6), 10**5))  # noqa: S311 - a test's own choice
-    house, request = line.asking.house, Request(sql, epsilon=price)
-    question, serving = asked(house, line.alice, request, "rest", NOON)
-    understood = understand(question, serving.views, house.twin.borrowed)
-    assert isinstance(understood.bound, Cut)
-    spending = Spending(request, understood, analysed(understood.bound, serving, NOON))
-    limits = limits_on_path(house.journal, serving, "alice")
+    services, request = line.asking.services, Request(sql, epsilon=price)
+    query = analyzed(services, line.alice, request, NOON)
+    serving, spending = query.dataset, query.statement
+    limits = limits_on_path(services.journal, serving, "alice")
     cost = cost_on_path(price, serving.currency, limits)
     asked_now = Asked("q", "alice", "clinic", sql, "rest", "")
     wanted = charge_request(asked_now, serving, spending, whole_shares(spending))
@@ -197,12 +193,12 @@ def _gone_after_the_charge(source: URL) -> Iterator[None]:
     """The table is there when the question is prepared, and gone when its rows are asked for."""
 
     def charged(*given: Any, **named: Any) -> Receipt:  # noqa: ANN401 - whatever the stage takes
-        receipt = charge_question(*given, **named)
+        receipt = charge_query(*given, **named)
         _rename(source, "visits", "gone")
         return receipt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("gateway.stages.quote.charge_question", charged)
+        patch.setattr("gateway.stages.charge.charge_query", charged)
         yield
 
 

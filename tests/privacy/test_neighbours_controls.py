@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
-from property.asked import Asked, bounded, statement, undropped
-from property.checked import Findings, check, kind_of
+from property.bounded_releases import Asked, bounded, statement, undropped
 from property.moves import excesses, groups_of
-from property.people import Row, World
-from property.places import a_database
+from property.neighbour_check import Findings, check, kind_of
+from property.schemas import a_database
+from property.small_worlds import Row, World
 from property.stores import Store, in_duckdb, in_postgresql
 from sqlalchemy import func
 
@@ -194,8 +194,8 @@ def test_rank_over_ties_is_noticed_where_row_number_should_be(
 ) -> None:
     """Keys that tie have one rank: a unit is then in as many groups as it likes."""
     monkeypatch.setattr(_Rendering, "_order", lambda _self, keys: [keys[0].is_(None)])
-    for module in ("release", "capped"):
-        monkeypatch.setattr(f"gateway.engines.{module}.func", _Ranking())
+    for module in ("release", "group_limits"):
+        monkeypatch.setattr(f"gateway.engines.sql.{module}.func", _Ranking())
     assert all(_problems(worlds, GROUPS))
 
 

@@ -7,14 +7,12 @@ import pytest
 from engines.sources import in_duckdb
 from fix_state import StateServer
 from privacy.line import NOON, Line, open_line, whole_shares
-from privacy.neighbouring import SUBJECTS, statements
-from privacy.neighbouring import policy as policy_of
+from privacy.neighbour_clinics import SUBJECTS, statements
+from privacy.neighbour_clinics import policy as policy_of
+from queries import analyzed
 
-from gateway.binding.bound import Cut
 from gateway.budget.charge import ChargeRequest
-from gateway.datasets.bind_question import understand
-from gateway.pipeline import analysed, asked
-from gateway.pricing.price import Spending, charge_request
+from gateway.pricing.price import charge_request
 from gateway.requests.request import Request
 from gateway.trail.record import Asked
 from gateway.twin import Twin
@@ -38,13 +36,10 @@ def line(
 
 
 def _charged(line: Line, sql: str) -> ChargeRequest:
-    house, request = line.asking.house, Request(sql)
-    question, serving = asked(house, line.alice, request, "rest", NOON)
-    understood = understand(question, serving.views, house.twin.borrowed)
-    assert isinstance(understood.bound, Cut)
-    spending = Spending(request, understood, analysed(understood.bound, serving, NOON))
+    services, request = line.asking.services, Request(sql)
+    query = analyzed(services, line.alice, request, NOON)
     asked_now = Asked("q", "alice", "clinic", sql, "rest", "")
-    return charge_request(asked_now, serving, spending, whole_shares(spending))
+    return charge_request(asked_now, query.dataset, query.statement, whole_shares(query.statement))
 
 
 def _names(charge: ChargeRequest) -> list[str]:

@@ -7,19 +7,19 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sensitivity.asked import dataset, ends, plan_of, span, whole
+from sensitivity.analyses import dataset, ends, plan_of, span, whole
 from sensitivity.reference import computed, conditions, expressions, holds
 
+from gateway.functions import range_arithmetic as arithmetic
+from gateway.functions.range import Bounds, bounds, of_range
+from gateway.functions.range_arithmetic import divide
 from gateway.plan.fields import Field
 from gateway.plan.node import Node
 from gateway.plan.relations import Project
 from gateway.plan.scalars import Call, Case, Literal, Ref, Scalar
 from gateway.plan.types import BOOLEAN, DOUBLE, INTEGER, NUMERIC
-from gateway.ranges import arithmetic
-from gateway.ranges.arithmetic import divide
 from gateway.ranges.expressions import bounds_of
 from gateway.ranges.narrowing import narrowed_by
-from gateway.ranges.range import Bounds, bounds, of_range
 from gateway.ranges.relations import Range, derived_range, range_of, ranges_of
 
 _HUNDREDTH = Fraction(1, 100)

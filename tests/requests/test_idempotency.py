@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import psycopg
 import pytest
+from charges import record_fate
 from fix_ledger import BOTH, Bank, limits, open_tree
 from fix_state import AUDIT_SECRET, StateServer, dsn_of
 from psycopg import errors
@@ -16,7 +17,6 @@ from gateway.errors import BackendUnavailable, Code
 from gateway.events import Event, StateForged
 from gateway.requests.idempotency import LONGEST_TEXT, Kept, answer_of, answer_text
 from gateway.requests.request import Answer, AnswerColumn, Reused
-from gateway.stages.charge import record_fate
 from gateway.state.logins import StateUrls
 from gateway.state.tables import kept_answers
 from gateway.trail.append import Trail

@@ -20,10 +20,10 @@ from sqlglot import exp
 
 from gateway.binding.aggregates import AGGREGATES
 from gateway.binding.bound import Sql
-from gateway.binding.functions import FUNCTIONS
 from gateway.binding.select_list import has_aggregate
 from gateway.binding.text.dialect import DIALECT
 from gateway.binding.text.identifiers import fold, name_of_function
+from gateway.functions.table import CALLED
 
 Effort: TypeAlias = tuple[tuple[str, ...], ...]
 
@@ -32,7 +32,7 @@ _LONGEST: Final = 6  # relations beside each other
 _ONE: Final[Effort] = ((),)
 _QUERIES: Final = (exp.Select, exp.SetOperation, exp.Values)
 KNOWN: Final = (
-    (FUNCTIONS.keys() - {"replace", "concat"})
+    (CALLED - {"replace", "concat"})
     | (AGGREGATES - {"string_agg", "array_agg", "json_agg", "jsonb_agg", "xmlagg"})
     | {"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead"}
     | {
@@ -47,7 +47,7 @@ KNOWN: Final = (
         "tan",
         "atan",
     }
-    | {"pi", "degrees", "radians", "to_char", "date_trunc", "date_part", "grouping", "now"}
+    | {"pi", "degrees", "radians", "to_char", "date_part", "grouping", "now"}
 )
 
 

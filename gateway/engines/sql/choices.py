@@ -1,6 +1,7 @@
 """Comparing values, and choosing one of several: what meets is brought into one type first."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from sqlalchemy import case, cast, func
@@ -9,41 +10,44 @@ from sqlalchemy.types import TIMESTAMP
 from gateway.catalog.types import Family
 from gateway.engines.sql.interfaces import Sql
 from gateway.engines.sql.number_types import as_number, common_number
-from gateway.engines.sql.pieces import TEXT, Rendering, binary, test
+from gateway.engines.sql.pieces import TEXT, Render, Rendering, binary, test
 from gateway.plan.scalars import Call, Case, Literal, Scalar
 from gateway.plan.types import NUMBERS, TIMES
 
-_COMPARED: Final = {
-    "=": "=",
-    "<>": "<>",
-    "<": "<",
-    "<=": "<=",
-    ">": ">",
-    ">=": ">=",
-    "is distinct from": "IS DISTINCT FROM",
-    "is not distinct from": "IS NOT DISTINCT FROM",
-}
-FUNCTIONS: Final = frozenset({*_COMPARED, "coalesce", "greatest", "least", "nullif"})
+
+def compared(operator: str) -> Render:
+    def render(rendering: Rendering, call: Call) -> Sql:
+        left, right = met(rendering, call.parts)
+        return test(left, operator, right)
+
+    return render
 
 
-def call_of(rendering: Rendering, call: Call) -> Sql | None:
-    name, parts = call.function, call.parts
-    if name in _COMPARED:
-        left, right = met(rendering, parts)
-        return test(left, _COMPARED[name], right)
-    if name == "nullif":
-        left, right = met(rendering, parts)
-        return func.nullif(left, right, type_=left.type)
-    if len(parts) == 1:
-        return rendering.sql(parts[0])
-    given = met(rendering, parts)
-    match name:
-        case "coalesce":
-            return func.coalesce(*given, type_=given[0].type)
-        case "greatest":
-            return func.greatest(*given, type_=given[0].type)
-        case _:
-            return func.least(*given, type_=given[0].type)
+def _first_not_null(rendering: Rendering, call: Call) -> Sql:
+    given = met(rendering, call.parts)
+    return func.coalesce(*given, type_=given[0].type)
+
+
+def _greatest(rendering: Rendering, call: Call) -> Sql:
+    given = met(rendering, call.parts)
+    return func.greatest(*given, type_=given[0].type)
+
+
+def _least(rendering: Rendering, call: Call) -> Sql:
+    given = met(rendering, call.parts)
+    return func.least(*given, type_=given[0].type)
+
+
+def _null_if(rendering: Rendering, call: Call) -> Sql:
+    left, right = met(rendering, call.parts)
+    return func.nullif(left, right, type_=left.type)
+
+
+def _of_several(render: Render) -> Render:
+    """What is chosen of one argument is that one."""
+    return lambda rendering, call: (
+        rendering.sql(call.parts[0]) if len(call.parts) == 1 else render(rendering, call)
+    )
 
 
 def case_of(rendering: Rendering, scalar: Case) -> Sql:
@@ -76,3 +80,17 @@ def met(rendering: Rendering, scalars: Sequence[Scalar]) -> list[Sql]:
 def _plain(rendering: Rendering, scalar: Scalar) -> Sql:
     made = rendering.sql(scalar)
     return made if isinstance(scalar, Literal) else cast(made, TEXT)
+
+
+RENDERINGS: Final[Mapping[str, Render]] = MappingProxyType(
+    {
+        **{name: compared(name) for name in ("=", "<>", "<", "<=", ">", ">=")},
+        "is distinct from": compared("IS DISTINCT FROM"),
+        "is not distinct from": compared("IS NOT DISTINCT FROM"),
+        "in": among,
+        "coalesce": _of_several(_first_not_null),
+        "greatest": _of_several(_greatest),
+        "least": _of_several(_least),
+        "nullif": _null_if,
+    }
+)

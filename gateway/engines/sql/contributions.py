@@ -21,7 +21,6 @@ from typing import Any, Final, TypeAlias, TypeVar
 from sqlalchemy import BigInteger, Integer, Label, and_, case, cast, func, literal_column, null
 
 from gateway.bounding.bounded_release import BoundedRelease
-from gateway.bounding.map_scalars import of_quantity
 from gateway.engines.sql.interfaces import Dialect, Expressions, Sql
 from gateway.engines.sql.partial_select import Related
 from gateway.engines.sql.per_unit import integer
@@ -38,6 +37,7 @@ from gateway.sensitivity.measurement import (
     Squares,
     Total,
     Units,
+    scalars_of,
 )
 
 _ZERO: Final[Sql] = literal_column("0")
@@ -199,7 +199,7 @@ class Measured:
                 moved = self._moved(_from_low(quantity))
                 # counts more than the distances only where a column that cannot be NULL is: |s| <= n·d holds
                 every = quantity.where is None and not any(
-                    one.nullable for one in of_quantity(quantity)
+                    one.nullable for one in scalars_of(quantity)
                 )
                 n = func.count() if every else func.count(moved)
                 s = self._distances(quantity, n)

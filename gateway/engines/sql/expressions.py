@@ -5,38 +5,31 @@ lists; where PostgreSQL raises this gives NULL. Nothing depends on settings, col
 order of rows. An arithmetic operand without a range is a bug of ours: the calculus refuses it before.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final
 
 from sqlalchemy import (
     ARRAY,
-    Boolean,
     Text,
-    and_,
     bindparam,
     cast,
     false,
     func,
-    literal_column,
-    or_,
     select,
 )
-from sqlalchemy import not_ as sql_not
 from sqlalchemy.sql import visitors
-from sqlalchemy.sql.elements import Grouping
 
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import Family
 from gateway.engines.sql import casts as scalars_casts
 from gateway.engines.sql import choices as scalars_choices
-from gateway.engines.sql import numbers as scalars_numbers
-from gateway.engines.sql import text as scalars_text
 from gateway.engines.sql import times as scalars_times
 from gateway.engines.sql.clamp import enforced, finite, lattice
 from gateway.engines.sql.constants import sql_type, written
 from gateway.engines.sql.group_keys import key
 from gateway.engines.sql.interfaces import Dialect, Sql
-from gateway.engines.sql.pieces import TEXT, Rendering, constant
+from gateway.engines.sql.pieces import TEXT, constant
+from gateway.engines.sql.renderings import render_call
 from gateway.engines.staged_rows import StagedRows, within_length
 from gateway.errors import Code, LimitExceeded
 from gateway.plan.fields import Field, Tie
@@ -59,22 +52,6 @@ from gateway.sensitivity.measurement import Total
 
 _MOST_PARTS: Final = 20_000
 _LONGEST_LIST: Final = 50
-_TRUTHS: Final = {
-    "is null": ("IS", "NULL"),
-    "is not null": ("IS NOT", "NULL"),
-    "is unknown": ("IS", "NULL"),
-    "is not unknown": ("IS NOT", "NULL"),
-    "is true": ("IS", "TRUE"),
-    "is false": ("IS", "FALSE"),
-    "is not true": ("IS NOT", "TRUE"),
-    "is not false": ("IS NOT", "FALSE"),
-}
-_ROOMS: Final[tuple[tuple[frozenset[str], Callable[[Rendering, Call], Sql | None]], ...]] = (
-    (scalars_choices.FUNCTIONS, scalars_choices.call_of),
-    (scalars_numbers.FUNCTIONS, scalars_numbers.call_of),
-    (scalars_text.FUNCTIONS, scalars_text.call_of),
-    (scalars_times.FUNCTIONS, scalars_times.call_of),
-)
 
 __all__ = ["Scalars", "TotalScalars", "enforced"]
 
@@ -142,7 +119,7 @@ class Scalars:
             case StagedMember():
                 return self._member(scalar)
             case Call():
-                return self._call(scalar)
+                return render_call(self, scalar)
             case Moment():
                 raise BrokenPlan("a moment that was not folded")
 
@@ -184,29 +161,6 @@ class Scalars:
         left, right = scalars_choices.met(inner, both)
         return left.in_(select(right))
 
-    def _call(self, call: Call) -> Sql:
-        name, parts = call.function, call.parts
-        if name in _TRUTHS:
-            operator, truth = _TRUTHS[name]
-            what = Grouping(self.sql(parts[0]))
-            said: Sql = what.op(operator, return_type=Boolean())(literal_column(truth))
-            return said
-        match name:
-            case "and":
-                return and_(*(self.sql(one) for one in parts)).self_group()
-            case "or":
-                return or_(*(self.sql(one) for one in parts)).self_group()
-            case "not":
-                negated: Sql = sql_not(self.sql(parts[0]).self_group())
-                return negated
-            case "in":
-                return scalars_choices.among(self, call)
-        for functions, call_of in _ROOMS:
-            made = call_of(self, call) if name in functions else None
-            if made is not None:
-                return made
-        raise BrokenPlan(f"no rendering of {name}")
-
 
 class TotalScalars:
     """What relations are rendered with."""
@@ -231,6 +185,6 @@ def _need_short(sql: Sql) -> None:
         if count > _MOST_PARTS:
             raise LimitExceeded(
                 Code.SQL_TOO_LARGE,
-                "an expression of too many parts",
-                "compute it in steps, or above",
+                "an expression has too many parts",
+                "split it over subqueries, or compute it from the aggregates",
             )

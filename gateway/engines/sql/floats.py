@@ -4,6 +4,7 @@ PostgreSQL raises where a product or quotient of doubles is too large or vanishe
 here; what would vanish is zero. Guards are left out where the ranges prove that they cannot be needed.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
@@ -15,7 +16,9 @@ from gateway.engines.sql.number_types import as_double, as_number, need_range, r
 from gateway.engines.sql.pieces import (
     DOUBLE,
     EXACT,
+    Render,
     Rendering,
+    Type,
     between,
     double,
     exact,
@@ -65,7 +68,7 @@ def _need_below(size: Fraction) -> None:
     if size > LARGEST:
         raise Unbounded(
             Code.FUNCTION_UNSUPPORTED,
-            "a number that can be larger than 1e300",
+            "a number can be larger than 1e300",
             "clamp it with LEAST and GREATEST",
         )
 
@@ -107,28 +110,58 @@ def _divided(left: Sql, right: Sql, below: Sql) -> Sql:
     return case((too_large, null()), (vanishes, zero), else_=infix(left, "/", below, DOUBLE))
 
 
-def real_function(rendering: Rendering, call: Call) -> Sql:
-    name = call.function
+@dataclass(frozen=True, slots=True)
+class _Real:
+    """The operands of a function of real numbers, decimals where the result is one."""
+
+    operands: list[Sql]
+    ranges: list[Range]
+    exactly: bool
+
+    @property
+    def kind(self) -> Type:
+        return EXACT if self.exactly else DOUBLE
+
+    @property
+    def zero(self) -> Sql:
+        return exact(0) if self.exactly else double(0.0)
+
+
+def _real(rendering: Rendering, call: Call) -> _Real:
     exactly = call.type.family is Family.EXACT and rendering.dialect == "postgresql"
-    kind = EXACT if exactly else DOUBLE
-    given = [as_number(rendering, one, kind) for one in call.parts]
     ranges = [need_range(rendering, one) for one in call.parts]
-    zero = exact(0) if exactly else double(0.0)
-    x = given[0]
-    match name:
-        case "sqrt":
-            made = func.sqrt(x, type_=kind)
-            return made if ranges[0].low >= 0 else only(test(x, ">=", zero), made)
-        case "ln" | "log":
-            # log of a double is the natural logarithm in some dialects: of base ten is meant
-            named = func.ln if name == "ln" else func.log10 if not exactly else func.log
-            made = named(x, type_=kind)
-            return made if ranges[0].low > 0 else only(test(x, ">", zero), made)
-        case "exp":
-            return _exponential(x, ranges[0], exactly=exactly)
-        case _:
-            doubles = [as_double(rendering, one) for one in call.parts]
-            return _power(call, given, doubles, exactly=exactly)
+    kind = EXACT if exactly else DOUBLE
+    return _Real([as_number(rendering, one, kind) for one in call.parts], ranges, exactly)
+
+
+def square_root(rendering: Rendering, call: Call) -> Sql:
+    real = _real(rendering, call)
+    made = func.sqrt(real.operands[0], type_=real.kind)
+    there = test(real.operands[0], ">=", real.zero)
+    return made if real.ranges[0].low >= 0 else only(there, made)
+
+
+def logarithm(*, ten: bool) -> Render:
+    def render(rendering: Rendering, call: Call) -> Sql:
+        real = _real(rendering, call)
+        # log of a double is the natural logarithm in some dialects: of base ten is meant
+        named = func.ln if not ten else func.log if real.exactly else func.log10
+        made: Sql = named(real.operands[0], type_=real.kind)
+        there = test(real.operands[0], ">", real.zero)
+        return made if real.ranges[0].low > 0 else only(there, made)
+
+    return render
+
+
+def exponential(rendering: Rendering, call: Call) -> Sql:
+    real = _real(rendering, call)
+    return _exponential(real.operands[0], real.ranges[0], exactly=real.exactly)
+
+
+def power(rendering: Rendering, call: Call) -> Sql:
+    real = _real(rendering, call)
+    doubles = [as_double(rendering, one) for one in call.parts]
+    return _power(call, real.operands, doubles, exactly=real.exactly)
 
 
 def _exponential(x: Sql, found: Range, *, exactly: bool) -> Sql:

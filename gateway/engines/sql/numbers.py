@@ -4,14 +4,15 @@ Whole numbers are computed in BIGINT where the ranges leave room, in a wider typ
 they have for the analyst. Floats are in `scalars_floats`.
 """
 
+from collections.abc import Mapping
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Final
 
 from sqlalchemy import Numeric, func, try_cast
 
 from gateway.catalog.types import Family
 from gateway.engines.sql import floats as scalars_floats
-from gateway.engines.sql import rounding as scalars_rounding
 from gateway.engines.sql.interfaces import Sql
 from gateway.engines.sql.number_types import (
     as_double,
@@ -26,6 +27,7 @@ from gateway.engines.sql.pieces import (
     DOUBLE,
     EXACT,
     WHOLE,
+    Render,
     Rendering,
     Type,
     double,
@@ -36,36 +38,30 @@ from gateway.engines.sql.pieces import (
     test,
     whole,
 )
+from gateway.engines.sql.rounding import rounded, width_bucket
 from gateway.plan.scalars import Call, Scalar
-from gateway.plan.types import is_number
 from gateway.ranges.relations import Range
 
-_INFIX: Final = frozenset({"+", "-", "*", "/", "%"})
-_REAL: Final = frozenset({"sqrt", "ln", "log", "exp", "power", "^"})
-_ROUNDED: Final = frozenset({"abs", "sign", "floor", "ceil", "ceiling", "round", "trunc"})
-FUNCTIONS: Final = _INFIX | _REAL | _ROUNDED | {"negate", "mod", "width_bucket"}
+
+def arithmetic(name: str) -> Render:
+    """Of numbers."""
+
+    def render(rendering: Rendering, call: Call) -> Sql:
+        for one in call.parts:
+            need_range(rendering, one)
+        family = call.type.family
+        if family is Family.FLOAT:
+            return scalars_floats.arithmetic(rendering, name, call.parts)
+        if family is Family.WHOLE:
+            return _whole(rendering, name, call)
+        return _exact(rendering, name, call)
+
+    return render
 
 
-def call_of(rendering: Rendering, call: Call) -> Sql | None:  # noqa: PLR0911 - by kind of function
-    name, parts = call.function, call.parts
-    if not all(is_number(one.type) for one in parts):
-        return None  # dates
-    for one in parts:
-        need_range(rendering, one)
-    family = call.type.family
-    if name in _REAL:
-        return scalars_floats.real_function(rendering, call)
-    if name == "width_bucket":
-        return scalars_rounding.width_bucket(rendering, call)
-    if name in _ROUNDED and not (name == "abs" and family is Family.WHOLE):
-        return scalars_rounding.rounded(rendering, call)
-    if name == "mod":
-        name = "%"
-    if family is Family.FLOAT:
-        return scalars_floats.arithmetic(rendering, name, parts)
-    if family is Family.WHOLE:
-        return _whole(rendering, name, call)
-    return _exact(rendering, name, call)
+def absolute(rendering: Rendering, call: Call) -> Sql:
+    whole_number = call.type.family is Family.WHOLE
+    return (arithmetic("abs") if whole_number else rounded("abs"))(rendering, call)
 
 
 def _whole(rendering: Rendering, name: str, call: Call) -> Sql:
@@ -149,3 +145,28 @@ def _inexact(rendering: Rendering, name: str, parts: tuple[Scalar, ...]) -> Sql:
         left, right = (as_double(rendering, one) for one in parts)
         return only(test(right, "<>", double(0.0)), infix(left, "%", right, DOUBLE))
     return scalars_floats.arithmetic(rendering, name, parts)
+
+
+RENDERINGS: Final[Mapping[str, Render]] = MappingProxyType(
+    {
+        "*": arithmetic("*"),
+        "/": arithmetic("/"),
+        "%": arithmetic("%"),
+        "mod": arithmetic("%"),
+        "negate": arithmetic("negate"),
+        "abs": absolute,
+        "sign": rounded("sign"),
+        "floor": rounded("floor"),
+        "ceil": rounded("ceil"),
+        "ceiling": rounded("ceil"),
+        "round": rounded("round"),
+        "trunc": rounded("trunc"),
+        "sqrt": scalars_floats.square_root,
+        "ln": scalars_floats.logarithm(ten=False),
+        "log": scalars_floats.logarithm(ten=True),
+        "exp": scalars_floats.exponential,
+        "power": scalars_floats.power,
+        "^": scalars_floats.power,
+        "width_bucket": width_bucket,
+    }
+)

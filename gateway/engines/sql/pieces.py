@@ -4,10 +4,11 @@ INVARIANT: a value is bound as data, never written into the text; every operator
 a NULL has a type, so that no comparison with it is taken for `IS NULL`.
 """
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from sqlalchemy import (
     BIGINT,
@@ -32,7 +33,7 @@ from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.engines.sql.constants import sql_type
 from gateway.engines.sql.interfaces import Dialect, Sql
-from gateway.plan.scalars import Scalar
+from gateway.plan.scalars import Call, Scalar
 from gateway.plan.sql_text import decimal
 from gateway.ranges.relations import Range
 
@@ -57,6 +58,10 @@ class Rendering(Protocol):
     def sql(self, scalar: Scalar, /) -> Sql: ...
 
     def range(self, scalar: Scalar) -> Range | None: ...
+
+
+Render: TypeAlias = Callable[[Rendering, Call], Sql]
+"""The SQL of a call."""
 
 
 class Huge(UserDefinedType[int]):

@@ -14,6 +14,7 @@ from gateway.engines.sql.pieces import (
     EXACT,
     HUGE,
     WHOLE,
+    Render,
     Rendering,
     Type,
     double,
@@ -31,21 +32,24 @@ _MOST_SHOWN: Final = 15
 _LARGEST_UNIT: Final = 300
 _LARGEST_COUNT: Final = 2**31 - 1
 _MOST: Final = 10**37
-_PLAIN: Final = {"ceiling": "ceil"}
 
 
-def rounded(rendering: Rendering, call: Call) -> Sql:
-    name = _PLAIN.get(call.function, call.function)
-    what = call.parts[0]
-    if len(call.parts) > 1:
-        return _to_places(rendering, name, what, _places(call.parts[1]))
-    if call.type.family is Family.FLOAT:
-        return _float(rendering, name, as_double(rendering, what))
-    if rendering.dialect == "postgresql":
-        named = getattr(func, name)
-        made: Sql = named(as_number(rendering, what, EXACT), type_=EXACT)
-        return made
-    return _decimal(rendering, name, what)
+def rounded(name: str) -> Render:
+    def render(rendering: Rendering, call: Call) -> Sql:
+        what = call.parts[0]
+        for one in call.parts:
+            need_range(rendering, one)
+        if len(call.parts) > 1:
+            return _to_places(rendering, name, what, _places(call.parts[1]))
+        if call.type.family is Family.FLOAT:
+            return _float(rendering, name, as_double(rendering, what))
+        if rendering.dialect == "postgresql":
+            named = getattr(func, name)
+            made: Sql = named(as_number(rendering, what, EXACT), type_=EXACT)
+            return made
+        return _decimal(rendering, name, what)
+
+    return render
 
 
 def _places(scalar: Scalar) -> int:
@@ -114,6 +118,8 @@ def _double_to_places(name: str, value: Sql, places: int) -> Sql:
 def width_bucket(rendering: Rendering, call: Call) -> Sql:
     """In which of `count` buckets of one width a number is; bounds and count are constants."""
     what, *rest = call.parts
+    for one in call.parts:
+        need_range(rendering, one)
     low, high, count = (one.value if isinstance(one, Literal) else None for one in rest)
     if not (_is_number(low) and _is_number(high) and isinstance(count, int)):
         return null_of(WHOLE)

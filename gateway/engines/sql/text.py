@@ -1,36 +1,23 @@
 """Functions of text. Letters are folded from A to Z alone, so that no collation and no locale has a say.
 
 INVARIANT: no text is longer than its parts together, and these are bounded where they are read; how long an expression
-can get is refused before it runs (`gateway.bounding.value_sizes`).
+can get is refused before it runs (`gateway.functions.result_sizes`).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Final
+from typing import Final, TypeAlias
 
 from sqlalchemy import Integer, Text, cast, func, literal
 
 from gateway.catalog.types import Family
 from gateway.engines.sql.interfaces import Sql
 from gateway.engines.sql.like import is_like
-from gateway.engines.sql.pieces import TEXT, WHOLE, Rendering, binary, null_of
+from gateway.engines.sql.pieces import TEXT, WHOLE, Render, Rendering, binary, null_of
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Call, Literal, Scalar
 
 _UPPER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-_TRIMS: Final = frozenset({"btrim", "ltrim", "rtrim"})
-_JOINED: Final = frozenset({"||", "concat"})
-_PATTERNS: Final = frozenset({"like", "ilike", "not like", "not ilike"})
-
-
-def call_of(rendering: Rendering, call: Call) -> Sql | None:
-    name, parts = call.function, call.parts
-    if name in _JOINED:
-        return _joined(rendering, name, parts)
-    texts = [_text(rendering, one) for one in parts if one.type.family is Family.TEXT]
-    if name in _PATTERNS:
-        return _like(rendering, name, texts[0], _word(parts[1]))
-    return _OTHERS[name](rendering, texts, parts)
 
 
 def folded(rendering: Rendering, text: Sql, *, upper: bool = False) -> Sql:
@@ -66,19 +53,26 @@ def _count(number: int) -> Sql:
     return cast(literal(number), Integer())
 
 
-def _like(rendering: Rendering, name: str, text: Sql, pattern: str) -> Sql:
-    if "ilike" in name:
-        text = folded(rendering, text)
-        pattern = "".join(one.lower() if one in _UPPER else one for one in pattern)
-    found = is_like(rendering.dialect, text, pattern)
-    return ~found.self_group() if name.startswith("not") else found
+def like(*, negated: bool = False, folding: bool = False) -> Render:
+    def render(rendering: Rendering, call: Call) -> Sql:
+        text, pattern = _text(rendering, call.parts[0]), _word(call.parts[1])
+        if folding:
+            text = folded(rendering, text)
+            pattern = "".join(one.lower() if one in _UPPER else one for one in pattern)
+        found = is_like(rendering.dialect, text, pattern)
+        return ~found.self_group() if negated else found
+
+    return render
 
 
-def _joined(rendering: Rendering, name: str, parts: tuple[Scalar, ...]) -> Sql:
-    given = [_text(rendering, one) for one in parts]
-    if name == "concat":
-        return func.concat(*given, type_=TEXT)
-    return func.concat(*given, type_=TEXT) if len(given) == 1 else _chained(given)
+def _concatenated(rendering: Rendering, call: Call) -> Sql:
+    return func.concat(*(_text(rendering, one) for one in call.parts), type_=TEXT)
+
+
+def _joined(rendering: Rendering, call: Call) -> Sql:
+    if len(call.parts) == 1:
+        return _concatenated(rendering, call)
+    return _chained([_text(rendering, one) for one in call.parts])
 
 
 def _chained(given: list[Sql]) -> Sql:
@@ -121,28 +115,61 @@ def _place(inside: Sql, what: Sql) -> Sql:
     return func.strpos(inside, what, type_=WHOLE)
 
 
-_Rendered = Callable[[Rendering, list[Sql], tuple[Scalar, ...]], Sql]
-_OTHERS: Final[MappingProxyType[str, _Rendered]] = MappingProxyType(
+_Rendered: TypeAlias = Callable[[Rendering, list[Sql], tuple[Scalar, ...]], Sql]
+
+
+def _of_texts(render: _Rendered) -> Render:
+    """Of the operands that are texts, in the order of their bytes, beside all as they are."""
+    return lambda rendering, call: render(
+        rendering,
+        [_text(rendering, one) for one in call.parts if one.type.family is Family.TEXT],
+        call.parts,
+    )
+
+
+def _folded(*, upper: bool) -> _Rendered:
+    return lambda rendering, texts, _: folded(rendering, texts[0], upper=upper)
+
+
+def _length(_: Rendering, texts: list[Sql], __: tuple[Scalar, ...]) -> Sql:
+    return func.length(texts[0], type_=WHOLE)
+
+
+def _left(_: Rendering, texts: list[Sql], parts: tuple[Scalar, ...]) -> Sql:
+    return func.left(texts[0], _count(_number(parts[1])), type_=TEXT)
+
+
+def _right(_: Rendering, texts: list[Sql], parts: tuple[Scalar, ...]) -> Sql:
+    return func.right(texts[0], _count(_number(parts[1])), type_=TEXT)
+
+
+def _replaced(_: Rendering, texts: list[Sql], parts: tuple[Scalar, ...]) -> Sql:
+    old, new = (_bound(_word(one)) for one in parts[1:])
+    return func.replace(texts[0], old, new, type_=TEXT)
+
+
+RENDERINGS: Final[Mapping[str, Render]] = MappingProxyType(
     {
-        "lower": lambda rendering, texts, _: folded(rendering, texts[0]),
-        "upper": lambda rendering, texts, _: folded(rendering, texts[0], upper=True),
-        "length": lambda _, texts, __: func.length(texts[0], type_=WHOLE),
-        "char_length": lambda _, texts, __: func.length(texts[0], type_=WHOLE),
-        "left": lambda _, texts, parts: func.left(texts[0], _count(_number(parts[1])), type_=TEXT),
-        "right": lambda _, texts, parts: func.right(
-            texts[0], _count(_number(parts[1])), type_=TEXT
-        ),
-        "substr": _cut,
-        "btrim": _trimmed("btrim", "trim"),
-        "ltrim": _trimmed("ltrim", "ltrim"),
-        "rtrim": _trimmed("rtrim", "rtrim"),
-        "replace": lambda _, texts, parts: func.replace(
-            texts[0], _bound(_word(parts[1])), _bound(_word(parts[2])), type_=TEXT
-        ),
-        "position": lambda _, texts, __: _place(texts[1], texts[0]),
-        "strpos": lambda _, texts, __: _place(texts[0], texts[1]),
-        "split_part": _split,
-        "starts_with": lambda _, texts, __: func.starts_with(texts[0], texts[1]),
+        "lower": _of_texts(_folded(upper=False)),
+        "upper": _of_texts(_folded(upper=True)),
+        "length": _of_texts(_length),
+        "char_length": _of_texts(_length),
+        "left": _of_texts(_left),
+        "right": _of_texts(_right),
+        "substr": _of_texts(_cut),
+        "btrim": _of_texts(_trimmed("btrim", "trim")),
+        "ltrim": _of_texts(_trimmed("ltrim", "ltrim")),
+        "rtrim": _of_texts(_trimmed("rtrim", "rtrim")),
+        "replace": _of_texts(_replaced),
+        "position": _of_texts(lambda _, texts, __: _place(texts[1], texts[0])),
+        "strpos": _of_texts(lambda _, texts, __: _place(texts[0], texts[1])),
+        "split_part": _of_texts(_split),
+        "starts_with": _of_texts(lambda _, texts, __: func.starts_with(texts[0], texts[1])),
+        "||": _joined,
+        "concat": _concatenated,
+        "like": like(),
+        "not like": like(negated=True),
+        "ilike": like(folding=True),
+        "not ilike": like(negated=True, folding=True),
     }
 )
-FUNCTIONS: Final = _JOINED | _PATTERNS | frozenset(_OTHERS)

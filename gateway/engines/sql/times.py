@@ -4,7 +4,9 @@ INVARIANT: every date and timestamp here is within the calendar; an operation th
 nothing is infinite, and nothing is out of the range of a database.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime, timedelta
+from types import MappingProxyType
 from typing import Final
 
 from sqlalchemy import Date, Integer, Interval, Numeric, Text, cast, func, literal
@@ -17,6 +19,7 @@ from gateway.engines.sql.number_types import as_number, need_range
 from gateway.engines.sql.pieces import (
     EXACT,
     WHOLE,
+    Render,
     Rendering,
     Type,
     between,
@@ -40,25 +43,22 @@ _LAST_DAY: Final = (date.max - EPOCH).days
 _MONTHS: Final = 12
 _LAST_YEAR: Final = 9999
 _FRACTIONS: Final = frozenset({"second", "epoch"})
-FUNCTIONS: Final = frozenset({"+", "-", "extract", "age_in", "date_trunc", "make_date"})
 
 
-def call_of(rendering: Rendering, call: Call) -> Sql | None:
-    name, parts = call.function, call.parts
-    match name:
-        case "extract":
-            return _extracted(rendering, _word(parts[0]), stamp(rendering, parts[1]))
-        case "age_in":
-            later, earlier = (stamp(rendering, one) for one in parts[1:])
-            age = func.age(later, earlier, type_=Interval())
-            return cast(sql_extract(_word(parts[0]), age), _number_type(rendering.dialect))
-        case "date_trunc":
-            field = cast(literal(_word(parts[0]), Text()), Text())
-            return func.date_trunc(field, stamp(rendering, parts[1]), type_=STAMP)
-        case "make_date":
-            return _made(rendering, parts)
-        case _:
-            return _moved(rendering, name, parts)
+def _extract(rendering: Rendering, call: Call) -> Sql:
+    field, moment = call.parts
+    return _extracted(rendering, _word(field), stamp(rendering, moment))
+
+
+def _age(rendering: Rendering, call: Call) -> Sql:
+    later, earlier = (stamp(rendering, one) for one in call.parts[1:])
+    age = func.age(later, earlier, type_=Interval())
+    return cast(sql_extract(_word(call.parts[0]), age), _number_type(rendering.dialect))
+
+
+def _truncated(rendering: Rendering, call: Call) -> Sql:
+    field = cast(literal(_word(call.parts[0]), Text()), Text())
+    return func.date_trunc(field, stamp(rendering, call.parts[1]), type_=STAMP)
 
 
 def _number_type(dialect: Dialect) -> Type:
@@ -109,8 +109,12 @@ def _extracted(rendering: Rendering, field: str, moment: Sql) -> Sql:
     return infix(many, "*", cast(literal("0.000001"), Numeric(7, 6)), Numeric(25, 6))
 
 
-def _moved(rendering: Rendering, name: str, parts: tuple[Scalar, ...]) -> Sql:
+def moved(name: str) -> Render:
     """Dates and whole days."""
+    return lambda rendering, call: _moved(rendering, name, call.parts)
+
+
+def _moved(rendering: Rendering, name: str, parts: tuple[Scalar, ...]) -> Sql:
     left, right = parts
     if left.type.family is Family.DATE and right.type.family is Family.DATE:
         return infix(day_number(rendering, left), "-", day_number(rendering, right), WHOLE)
@@ -194,11 +198,11 @@ def _up_to(dialect: Dialect, moment: Sql, end: datetime, *, forward: bool) -> Sq
     return func.nullif(kept, beyond, type_=STAMP)
 
 
-def _made(rendering: Rendering, parts: tuple[Scalar, ...]) -> Sql:
+def _made(rendering: Rendering, call: Call) -> Sql:
     """A date that the calendar has, else NULL."""
-    for one in parts:
+    for one in call.parts:
         need_range(rendering, one)
-    given = [rendering.sql(one) for one in parts]
+    given = [rendering.sql(one) for one in call.parts]
     year = _part(given[0], 1, _LAST_YEAR)
     month = _part(given[1], 1, _MONTHS)
     first = func.make_date(year, month, _count(1), type_=DAY)
@@ -229,3 +233,8 @@ def in_calendar(value: Sql, *, zoned: bool | None) -> Sql:
         last = (last - timedelta(days=1)).replace(tzinfo=UTC)
     kind = TIMESTAMP(timezone=zoned)
     return between(value, *(cast(literal(one, kind), kind) for one in (first, last)))
+
+
+RENDERINGS: Final[Mapping[str, Render]] = MappingProxyType(
+    {"extract": _extract, "age_in": _age, "date_trunc": _truncated, "make_date": _made}
+)

@@ -5,16 +5,16 @@ from typing import Any
 
 import psycopg
 import pytest
-from endtoend.house import dsn
+from endtoend.clinic_gateway import dsn
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.places import POSTGRESQL, PURE, Opened, Place
+from endtoend.reuse.datasets import POSTGRESQL, PURE, Opened, Place
 from fix_gateway import gateway, no_gateway
 from psycopg import sql
 
 from gateway.budget.charge import Receipt
 from gateway.errors import Refusal
 from gateway.requests.request import Reused
-from gateway.stages.charge import charge_question
+from gateway.stages.charge import charge_query
 
 _PRICE = Fraction(PRICE)
 _SUM = "SELECT SUM(income) FROM patients"
@@ -111,12 +111,12 @@ def test_answer_that_was_lost_is_bought_anew(few: Opened, monkeypatch: pytest.Mo
     place = few.place(POSTGRESQL)
 
     def charged(*given: Any, **named: Any) -> Receipt:  # noqa: ANN401 - whatever the stage takes
-        receipt = charge_question(*given, **named)
+        receipt = charge_query(*given, **named)
         _rename(few, place, "patients", "gone")
         return receipt
 
     with monkeypatch.context() as patch:
-        patch.setattr("gateway.stages.quote.charge_question", charged)
+        patch.setattr("gateway.stages.charge.charge_query", charged)
         with pytest.raises(Refusal):
             place.ask(_SUM)
     _rename(few, place, "gone", "patients")

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import IO, Any
 
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.places import POSTGRESQL, Opened, Place
+from endtoend.reuse.datasets import POSTGRESQL, Opened, Place
 
 from gateway.noise.entropy import SYSTEM_ENTROPY
 from gateway.requests.request import Answer
@@ -79,7 +79,7 @@ def test_question_is_paid_once_when_it_comes_again_while_it_is_worked_on(place: 
     """The first is charged and has no noise yet: the second waits for it, or finds it, and pays nothing."""
     held = Held()
     asking = place.asking
-    slow = replace(asking, house=replace(asking.house, entropy=held))
+    slow = replace(asking, services=replace(asking.services, entropy=held))
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(
             slow.answer, place.subject("alice"), place.request(_SUM), threading.Event()
@@ -123,7 +123,13 @@ def _another(houses: Opened, place: Place) -> Iterator[Another]:
         **houses.environment,
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }
-    command = [sys.executable, "-m", "endtoend.reuse.another", str(houses.home), place.dataset]
+    command = [
+        sys.executable,
+        "-m",
+        "endtoend.reuse.second_gateway",
+        str(houses.home),
+        place.dataset,
+    ]
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

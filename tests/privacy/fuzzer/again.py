@@ -17,8 +17,8 @@ def main(seeds: list[str]) -> int:
     wrong = 0
     with own_ground("again") as (server, line):
         for seed in seeds:
-            house = line.asking.house
-            with bench(server, house, seed.rpartition("/")[0]) as made:
+            services = line.asking.services
+            with bench(server, services, seed.rpartition("/")[0]) as made:
                 name = seed.rstrip(VARIANT)
                 said = sentence(made.catalog, name)
                 outcome = made.try_sentence(name, said)
@@ -27,7 +27,7 @@ def main(seeds: list[str]) -> int:
                 catalog = made.catalog
             wrong += bool(outcome.found.problems)
             if outcome.found.problems and name == seed:
-                catalog, outcome = reduced(server, house, made, said, seed)
+                catalog, outcome = reduced(server, services, made, said, seed)
             print(shown(catalog, outcome))  # noqa: T201 - this is what it is for
     return wrong
 

@@ -16,7 +16,7 @@ from property.moves import Groups
 
 from gateway.binding.bound import Cut
 from gateway.datasets.dataset import Serving
-from gateway.pricing.price import Spending
+from gateway.pricing.price import AnalyzedStatement
 from gateway.regions.declarations import declarations
 from gateway.regions.scope import ground_of
 from gateway.release_cache.input_ids import Constants
@@ -48,7 +48,7 @@ class Identities:
 
 
 def wanted_by(
-    serving: Serving, cut: Cut, spending: Spending, query_id: str
+    serving: Serving, cut: Cut, spending: AnalyzedStatement, query_id: str
 ) -> Mapping[int, Wanted]:
     """What tells the parts of a statement apart from those of others, by the ids of their analyses."""
     constants = Constants(cut, query_id)

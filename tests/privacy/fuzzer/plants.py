@@ -26,7 +26,7 @@ from gateway.engines.preparation import Chunks
 from gateway.plan import narrowing
 from gateway.plan.joins import Join
 from gateway.plan.relations import Constant
-from gateway.stages.services import House
+from gateway.stages.services import Services
 
 
 @contextmanager
@@ -127,13 +127,13 @@ PLANTS: Final = {
 
 
 def found_with(
-    server: Server, house: House, name: str, *, catalogs: int, planted: bool
+    server: Server, services: Services, name: str, *, catalogs: int, planted: bool
 ) -> Outcome | None:
     """The first statement that shows the bug; None where none of so many catalogs has one."""
     one = PLANTS[name]
     fitting = (str(seed) for seed in count(1) if one.may_hold(catalog(str(seed))))
     for seed in islice(fitting, catalogs):
-        with one.plant() if planted else nullcontext(), bench(server, house, seed) as made:
+        with one.plant() if planted else nullcontext(), bench(server, services, seed) as made:
             for number in range(_STATEMENTS):
                 said = sentence(made.catalog, f"{seed}/{number}")
                 if one.may_show(said):
@@ -143,11 +143,11 @@ def found_with(
     return None
 
 
-def swap_found(server: Server, house: House, *, catalogs: int, planted: bool) -> list[str]:
+def swap_found(server: Server, services: Services, *, catalogs: int, planted: bool) -> list[str]:
     """What is wrong after a table was swapped on a kept connection, in the first catalog in which anything is."""
     fitting = (str(seed) for seed in count(1) if _is_keyed(catalog(str(seed))))
     for seed in islice(fitting, catalogs):
-        with kept() if planted else nullcontext(), bench(server, house, seed) as made:
+        with kept() if planted else nullcontext(), bench(server, services, seed) as made:
             said = [sentence(made.catalog, f"{seed}/{number}") for number in range(_SWAPPED)]
             for one in said:
                 if " people " in one.sql:

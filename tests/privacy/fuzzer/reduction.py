@@ -7,32 +7,34 @@ from privacy.fuzzer.catalogs import Catalog
 from privacy.fuzzer.statements import Sentence
 from privacy.fuzzer.trial import Bench, Outcome, bench_of
 from privacy.fuzzer.worlds import Server
-from property.people import Row
+from property.small_worlds import Row
 
-from gateway.stages.services import House
+from gateway.stages.services import Services
 
 Rows = Mapping[str, Sequence[Row]]
 
 
 def reduced(
-    server: Server, house: House, made: Bench, said: Sentence, seed: str
+    server: Server, services: Services, made: Bench, said: Sentence, seed: str
 ) -> tuple[Catalog, Outcome]:
     """The catalog with as few rows as still show a problem, and the problem."""
-    catalog, outcome = made.catalog, _tried(server, house, made.catalog, said, seed)
+    catalog, outcome = made.catalog, _tried(server, services, made.catalog, said, seed)
     smaller = True
     while smaller:
         smaller = False
         for rows in _smaller(catalog.rows):
             one = replace(catalog, rows=rows)
-            found = _tried(server, house, one, said, seed)
+            found = _tried(server, services, one, said, seed)
             if found.found.problems:
                 catalog, outcome, smaller = one, found, True
                 break
     return catalog, outcome
 
 
-def _tried(server: Server, house: House, catalog: Catalog, said: Sentence, seed: str) -> Outcome:
-    with bench_of(server, house, catalog) as made:
+def _tried(
+    server: Server, services: Services, catalog: Catalog, said: Sentence, seed: str
+) -> Outcome:
+    with bench_of(server, services, catalog) as made:
         return made.try_sentence(seed, said)
 
 

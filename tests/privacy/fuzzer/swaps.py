@@ -13,14 +13,13 @@ import psycopg
 from privacy.fuzzer.statements import Sentence
 from privacy.fuzzer.trial import NOON, PRICE, Bench
 from property.moves import Groups, excesses, groups_of
+from queries import analyzed
 
 from gateway.binding.bound import Cut, Release, Stage
-from gateway.datasets.bind_question import Question, understand
 from gateway.datasets.dataset import Serving
 from gateway.errors import Code, Refusal
 from gateway.noise.allocation import Priced
-from gateway.pipeline import analysed
-from gateway.pricing.price import Spending, bought
+from gateway.pricing.price import bought
 from gateway.requests.request import Request
 from gateway.sensitivity.analysis import Enumerated
 from gateway.stages.source_access import SourceAccess
@@ -88,20 +87,18 @@ class _Asked:
 
     @classmethod
     def of(cls, made: Bench, said: Sentence) -> "_Asked | None":
-        question = Question(said.sql, made.subjects["alice"], "rest", NOON, None, said.values)
-        understood = understand(question, made.views, made.house.twin.borrowed)
-        cut, serving = understood.bound, made.serving()
-        if not isinstance(cut, Cut) or any(isinstance(one, Stage) for one in cut.steps):
+        serving = made.serving()
+        request = Request(said.sql, parameters=said.values)
+        query = analyzed(made.services, made.subjects["alice"], request, NOON, lambda *_: serving)
+        cut = query.cut
+        if any(isinstance(one, Stage) for one in cut.steps) or not query.statement.measures:
             return None
-        spending = Spending(Request(said.sql), understood, analysed(cut, serving, NOON))
-        if not spending.measures:
-            return None
-        parts = [part for one in bought(serving, spending, PRICE) for part in one.parts]
+        parts = [part for one in bought(serving, query.statement, PRICE) for part in one.parts]
         alike = all(isinstance(one.analysis.groups, Enumerated) for one in parts)
         measured = all(one.analysis.measurements for one in parts)
         if not (alike and measured and any(isinstance(one, Release) for one in cut.steps)):
             return None
-        return cls(serving, cut, parts, made.house.limit_s)
+        return cls(serving, cut, parts, made.services.limit_s)
 
     def answers(self) -> list[Groups]:
         """As the source answers now, on the connection that was kept."""

@@ -16,27 +16,23 @@ from privacy.fuzzer.everywhere import Broken, Everywhere, Found
 from privacy.fuzzer.identities import Identities, variant, wanted_by
 from privacy.fuzzer.statements import Sentence, sentence
 from privacy.fuzzer.worlds import Server, Worlds, worlds_in
+from queries import analyzed, executed
 
-from gateway.binding.bound import Cut
 from gateway.budget.account import Currency
-from gateway.datasets.bind_question import Question, understand
 from gateway.datasets.dataset import Proofs, Serving
 from gateway.datasets.view import Views
 from gateway.errors import Code, Refusal
 from gateway.noise.allocation import Shares
 from gateway.noise.mechanism import DiscreteLaplace
-from gateway.pipeline import analysed
 from gateway.policy.policy import Mechanism
 from gateway.policy.subjects import Subject
-from gateway.pricing.price import Spending, bought
+from gateway.pricing.price import bought
 from gateway.release_cache.assemble import Errand, ErrandRelease
 from gateway.requests.request import Request
 from gateway.results.constants import finish
 from gateway.results.rollup import PricedRelease
-from gateway.stages.cost import Paid
-from gateway.stages.execute import Bill, executed
-from gateway.stages.finish import finished
-from gateway.stages.services import House
+from gateway.stages.finish import finish_query
+from gateway.stages.services import Services
 
 NOON: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
 _NONE: Final = DiscreteLaplace(Fraction(1, 4096))
@@ -68,10 +64,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Bench:
-    """A catalog in all its worlds, and the house that answers about it."""
+    """A catalog in all its worlds, and the services that answers about it."""
 
     catalog: Catalog
-    house: House
+    services: Services
     views: Views
     every: tuple[Worlds, Worlds]
     subjects: Mapping[str, Subject]
@@ -108,41 +104,42 @@ class Bench:
 
     def _answered(self, outcome: Outcome) -> None:
         said, serving = outcome.sentence, self.serving()
-        house = replace(self.house, entropy=Stream(outcome.seed))
         number = int.from_bytes(sha256(outcome.seed.encode()).digest()[:4])
         subject = self.subjects[said.subject]
-        question = Question(said.sql, subject, "rest", NOON, None, said.values)
-        understood = understand(question, self.views, house.twin.borrowed)
-        cut = understood.bound
-        if not isinstance(cut, Cut):
-            return
-        spending = Spending(Request(said.sql), understood, analysed(cut, serving, NOON))
-        price = PRICE if spending.measures else None
-        bill = Bill(Paid(), tuple(map(_silent, bought(serving, spending, price))))
+        request = Request(said.sql, parameters=said.values)
+        query = analyzed(self.services, subject, request, NOON, lambda *_: serving)
+        cut, statement = query.cut, query.statement
+        price = PRICE if statement.measures else None
+        releases = tuple(map(_silent, bought(serving, statement, price)))
         never = threading.Event()
         with Everywhere(
             serving,
             subject.name,
             cut,
             NOON,
-            house.limit_s,
+            self.services.limit_s,
             never,
             every=self.every,
             units=self.catalog.units,
             found=outcome.found,
             nobody=number % _NOBODY == 0,
             sql=said.sql,
-            wanted=wanted_by(serving, cut, spending, outcome.seed) if self.catalog.holds else {},
+            wanted=wanted_by(serving, cut, statement, outcome.seed) if self.catalog.holds else {},
             identities=self.identities,
         ) as access:
-            access.prepare(part for one in bill.releases for part in one.priced.parts)
-            done = executed(house, question, serving, understood, bill, access, lambda *_: None)
+            access.prepare(part for one in releases for part in one.priced.parts)
+            done = executed(self.services, query, releases, access, Stream(outcome.seed))
         if number % _SIMULATED == 0:
-            finished(house, "q", question, serving, understood, Paid(), done, never)
+            finish_query(
+                done,
+                "q",
+                entropy=Stream(outcome.seed),
+                cancelled=never,
+                limit_s=self.services.limit_s,
+            )
             return
-        most = serving.policy.sizes.result_rows
-        with house.twin.borrowed(subject.name, understood.view.shown) as twin:
-            finish(cut.finishing, done.constants, twin, most)
+        with query.session() as twin:
+            finish(cut.finishing, done.constants, twin, query.most_rows)
 
 
 def _silent(release: PricedRelease) -> ErrandRelease:
@@ -161,29 +158,29 @@ def _silent(release: PricedRelease) -> ErrandRelease:
 
 
 @contextmanager
-def bench(server: Server, house: House, seed: str) -> Iterator[Bench]:
+def bench(server: Server, services: Services, seed: str) -> Iterator[Bench]:
     """The catalog of this seed, ready to be asked."""
-    with bench_of(server, house, catalog(seed)) as made:
+    with bench_of(server, services, catalog(seed)) as made:
         yield made
 
 
 @contextmanager
-def bench_of(server: Server, house: House, made: Catalog) -> Iterator[Bench]:
+def bench_of(server: Server, services: Services, made: Catalog) -> Iterator[Bench]:
     """A catalog, ready to be asked."""
     with worlds_in(server, made) as every:
         views = Views(made.policy)
         try:
-            yield Bench(made, house, views, every, people(SUBJECTS))
+            yield Bench(made, services, views, every, people(SUBJECTS))
         finally:
             for shown in views.shown:
-                house.twin.forget(shown)
+                services.twin.forget(shown)
 
 
 def trials(
-    server: Server, house: House, seed: str, statements: int
+    server: Server, services: Services, seed: str, statements: int
 ) -> Iterator[tuple[Bench, Outcome]]:
     """So many statements of one catalog."""
-    with bench(server, house, seed) as made:
+    with bench(server, services, seed) as made:
         for number in range(statements):
             name = f"{seed}/{number}"
             said = sentence(made.catalog, name)

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 from fix_ledger import ALICE, BOB, CLINIC, NOON, Bank, limits
-from release_cache.log.made import ACCOUNTS, ALWAYS, Desk, content, ground, sheet, slot
+from release_cache.log.sheets import ACCOUNTS, ALWAYS, Desk, content, ground, sheet, slot
 
-from gateway.release_cache.cache import Book, Books, Contents, Seen
+from gateway.release_cache.cache import Book, Books, Seen
 from gateway.release_cache.events import Told
 
 
@@ -127,20 +127,6 @@ def test_book_has_the_content_when_it_is_there(desk: Desk, book: Book) -> None:
         Book(desk.bank.engine, desk.bank.trail.seal, "clinic", most_cells=1).content(one.release)
         == expected
     )
-
-
-def test_contents_let_go_of_what_nobody_asked_for_the_longest() -> None:
-    """Memory is bounded by cells; what is too large is not kept at all."""
-    contents = Contents(most_cells=120)
-    for name in ("a", "b"):
-        contents.keep(name, content(*range(20)))
-    contents.keep("too large", content(*range(100)))
-    assert contents.find("a") is not None
-    contents.keep("c", content(*range(20)))
-    assert contents.find("b") is None
-    assert contents.find("a") is not None
-    assert contents.find("c") is not None
-    assert contents.find("too large") is None
 
 
 def test_group_knows_what_its_members_bought_and_were_told(desk: Desk, book: Book) -> None:

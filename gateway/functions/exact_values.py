@@ -1,0 +1,116 @@
+"""The value of a call, exactly: the formulas that the rows of the table name.
+
+Takes a call with the values of its operands and gives the one value that every source gives.
+
+INVARIANT: what is not known to be the same everywhere is `NotComputed`, never a guess. NULL is None.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Final, TypeAlias
+
+from gateway.catalog.types import ColumnType, Family
+from gateway.catalog.values import Value
+from gateway.functions.calendar import days_of, microseconds_of
+from gateway.plan.scalars import Call, Scalar
+
+_MOST_DIGITS: Final = 10**30
+_EXACT_FLOAT: Final = 2**40
+
+
+class NotComputed(Exception):
+    """Nobody has argued that the value is the same everywhere."""
+
+
+Known: TypeAlias = Value | None
+Evaluate: TypeAlias = Callable[[Call, Sequence[Known]], Known]
+Number: TypeAlias = int | Fraction
+
+
+def typed(value: Known, kind: ColumnType) -> Known:
+    """The value as the catalog has values of the type; what does not fit is for others to say."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int | Fraction):
+        if abs(Fraction(value)) > _MOST_DIGITS:
+            raise NotComputed
+        if kind.family is not Family.WHOLE:
+            return Fraction(value)
+        bound = kind.bound
+        if value != int(value) or (bound is not None and not -bound <= value < bound):
+            raise NotComputed
+        return int(value)
+    return value
+
+
+def met(value: Known, one: Scalar, among: Scalar) -> Known:
+    """A value that stands where values of another type stand."""
+    if value is not None and one.type.family is not among.type.family:
+        numbers = {Family.WHOLE, Family.EXACT}
+        if not {one.type.family, among.type.family} <= numbers:
+            raise NotComputed
+    return value
+
+
+def all_met(call: Call, values: Sequence[Known]) -> list[Known]:
+    """The operands, as values of the type of the first."""
+    first = call.parts[0]
+    return [met(value, one, first) for value, one in zip(values, call.parts, strict=True)]
+
+
+def stamp(value: Known) -> datetime:
+    """A date or timestamp as a timestamp."""
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - without a zone
+    raise NotComputed
+
+
+def number(value: Value) -> Fraction | None:
+    """A number as it is, a date in days, a timestamp in microseconds."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | Fraction):
+        return Fraction(value)
+    if isinstance(value, datetime):
+        return Fraction(microseconds_of(value))
+    if isinstance(value, date):
+        return Fraction(days_of(value))
+    return None
+
+
+def of_numbers(compute: Callable[..., Number]) -> Evaluate:
+    """Arithmetic, where it is exact: whole floats are added and multiplied exactly, others are rounded."""
+
+    def evaluate(call: Call, values: Sequence[Known]) -> Known:
+        floats = any(one.type.family is Family.FLOAT for one in call.parts)
+        if floats and not all(map(_is_whole, values)):
+            raise NotComputed
+        numbers = [one for one in values if isinstance(one, int | Fraction)]
+        if len(numbers) != len(values) or any(isinstance(one, bool) for one in values):
+            raise NotComputed
+        return typed(compute(*numbers), call.type)
+
+    return evaluate
+
+
+def of_whole_numbers(compute: Callable[[Fraction, Fraction], Number]) -> Evaluate:
+    """Division, which is exact for whole numbers alone."""
+    exactly = of_numbers(lambda left, right: compute(Fraction(left), Fraction(right)))
+
+    def evaluate(call: Call, values: Sequence[Known]) -> Known:
+        if not values[1] or any(one.type.family is not Family.WHOLE for one in call.parts):
+            raise NotComputed
+        return exactly(call, values)
+
+    return evaluate
+
+
+def _is_whole(value: Known) -> bool:
+    return (
+        isinstance(value, int | Fraction)
+        and value == int(value)
+        and abs(Fraction(value)) < _EXACT_FLOAT
+    )

@@ -1,0 +1,378 @@
+"""Arithmetic and the functions of numbers, a row for each."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from fractions import Fraction
+from math import ceil, floor, trunc
+from typing import Final
+
+from gateway.catalog.types import Family
+from gateway.errors import Code, SyntaxRefused
+from gateway.functions import copy_counts as copies
+from gateway.functions import costs, grains, range_arithmetic, result_sizes
+from gateway.functions.exact_values import (
+    Evaluate,
+    Known,
+    NotComputed,
+    Number,
+    of_numbers,
+    of_whole_numbers,
+    typed,
+)
+from gateway.functions.function import Function, Gaps, Nulls, Operands, RangeOf, computed
+from gateway.functions.range import OPEN, Bounds, Range
+from gateway.functions.signature import (
+    NUMBER,
+    ONE_NUMBER,
+    REAL,
+    TO_INTEGER,
+    WHOLE,
+    Nullable,
+    Signature,
+    common_type,
+    exact_or_double,
+    first_type,
+    rounded_type,
+)
+from gateway.functions.thresholds import (
+    Monotone,
+    Threshold,
+    alone,
+    exact_dividend,
+    of_bucket,
+    of_quotient,
+    with_constant,
+)
+from gateway.plan.scalars import Call, Case, Literal, Scalar
+from gateway.plan.types import BOOLEAN
+
+_LARGEST_POWER: Final = 16
+
+
+def _moved_or(compute: Evaluate, sign: int) -> Evaluate:
+    """Of dates and whole days, else of numbers."""
+
+    def evaluate(call: Call, values: Sequence[Known]) -> Known:
+        if not any(isinstance(one, date) for one in values):
+            return compute(call, values)
+        return typed(_moved(values[0], values[1], sign), call.type)
+
+    return evaluate
+
+
+def _moved(left: Known, right: Known, sign: int) -> Known:
+    if isinstance(left, datetime) or isinstance(right, datetime):
+        raise NotComputed
+    try:
+        if isinstance(left, date) and isinstance(right, date) and sign < 0:
+            return (left - right).days
+        if isinstance(left, date) and isinstance(right, int):
+            return left + timedelta(days=sign * right)
+        if isinstance(right, date) and isinstance(left, int) and sign > 0:
+            return right + timedelta(days=left)
+    except OverflowError as error:
+        raise NotComputed from error
+    raise NotComputed
+
+
+def _difference(_: Call, given: Sequence[Range], __: Operands) -> Bounds:
+    negative = range_arithmetic.negate(given[1]).range
+    return OPEN if negative is None else range_arithmetic.add(given[0], negative)
+
+
+def _quotient(call: Call, given: Sequence[Range], operands: Operands) -> Bounds:
+    whole = all(one.type.family is Family.WHOLE for one in call.parts)
+    return range_arithmetic.divide(given[0], given[1], operands.grain(1), whole=whole)
+
+
+def _remainder(_: Call, given: Sequence[Range], operands: Operands) -> Bounds:
+    found = [operands.grain(place) for place in (0, 1)]
+    whole = all(one is not None and one.denominator == 1 for one in found)
+    return range_arithmetic.remainder(given[0], given[1], whole=whole)
+
+
+def _to_places(of: Callable[[Range, int], Bounds]) -> RangeOf:
+    """To so many digits behind the point, which are a constant."""
+
+    def find(_: Call, given: Sequence[Range], __: Operands) -> Bounds:
+        if len(given) == 1:
+            return of(given[0], 0)
+        return of(given[0], int(given[1].low)) if given[1].low == given[1].high else OPEN
+
+    return computed(find)
+
+
+def _modulo(first: Fraction, second: Fraction) -> Number:
+    return first - second * trunc(first / second)
+
+
+def _truncated(call: Call, values: Sequence[Known]) -> Known:
+    if len(values) > 1:
+        raise NotComputed
+    return of_numbers(trunc)(call, values)
+
+
+def _sign(value: Number) -> int:
+    return (value > 0) - (value < 0)
+
+
+def _bucket(*given: Number) -> int:
+    value, low, high, count = map(Fraction, given)
+    if low >= high or count < 1:
+        raise NotComputed
+    if value < low:
+        return 0
+    return min(floor((value - low) / (high - low) * count) + 1, int(count) + 1)
+
+
+def _abs_as_case(call: Call) -> Scalar:
+    (one,) = call.parts
+    below = Call("<", (one, Literal(0, one.type)), BOOLEAN)
+    return Case(((below, Call("negate", (one,), one.type)),), one, call.type)
+
+
+def _check_digits(name: str, arguments: Sequence[Scalar]) -> None:
+    kind = arguments[0].type
+    if len(arguments) > 1 and kind.family is Family.FLOAT:
+        raise SyntaxRefused(
+            Code.TYPE_MISMATCH,
+            f"`{name}` does not accept {kind} together with a number of digits",
+            "cast the value to numeric",
+        )
+
+
+def _is_alone(call: Call) -> bool:
+    return len(call.parts) == 1
+
+
+def _always(_: Call) -> bool:
+    return True
+
+
+PLUS: Final = Function(
+    name="+",
+    signature=None,
+    nulls=Nulls.STRICT,
+    gaps=Gaps.NONE,
+    computes=True,
+    range=computed(lambda _, given, __: range_arithmetic.add(given[0], given[1])),
+    grain=grains.shared,
+    evaluate=_moved_or(of_numbers(lambda left, right: left + right), 1),
+    monotone=Monotone(
+        with_constant(lambda by, test: test.moved(-by), lambda by, test: test.moved(-by))
+    ),
+    is_distributed=True,
+    cost=costs.addition,
+    size=result_sizes.number,
+    copies=copies.arithmetic(),
+)
+MINUS: Final = replace(
+    PLUS,
+    name="-",
+    range=computed(_difference),
+    evaluate=_moved_or(of_numbers(lambda left, right: left - right), -1),
+    monotone=Monotone(
+        with_constant(
+            lambda by, test: test.moved(by),
+            lambda by, test: test.moved(-by).scaled(Fraction(-1)),
+        )
+    ),
+)
+TIMES: Final = replace(
+    PLUS,
+    name="*",
+    range=computed(lambda _, given, __: range_arithmetic.multiply(given[0], given[1])),
+    grain=grains.product,
+    evaluate=of_numbers(lambda left, right: left * right),
+    monotone=Monotone(
+        with_constant(lambda by, test: test.scaled(by), lambda by, test: test.scaled(by))
+    ),
+    cost=costs.multiplication,
+    size=result_sizes.product,
+    copies=copies.arithmetic(copies.product),
+)
+DIVIDED: Final = replace(
+    TIMES,
+    name="/",
+    gaps=Gaps.ZERO_DIVISOR,
+    range=computed(_quotient),
+    grain=None,
+    evaluate=of_whole_numbers(lambda left, right: trunc(left / right)),
+    monotone=Monotone(of_quotient, exact_dividend),
+    size=result_sizes.quotient,
+    copies=copies.arithmetic(copies.quotient),
+)
+REMAINDER: Final = replace(
+    DIVIDED,
+    name="%",
+    range=computed(_remainder),
+    grain=grains.shared,
+    evaluate=of_whole_numbers(_modulo),
+    monotone=None,
+    size=result_sizes.number,
+    copies=copies.arithmetic(copies.remainder),
+)
+MOD: Final = replace(
+    REMAINDER,
+    name="mod",
+    signature=Signature((WHOLE | {Family.EXACT},) * 2, common_type, 2, 2, same_type=True),
+    is_distributed=False,
+)
+NEGATE: Final = replace(
+    PLUS,
+    name="negate",
+    range=computed(lambda _, given, __: range_arithmetic.negate(given[0])),
+    evaluate=of_numbers(lambda value: -value),
+    monotone=Monotone(alone(lambda test: test.scaled(Fraction(-1)))),
+)
+ABS: Final = Function(
+    name="abs",
+    signature=Signature((NUMBER,), first_type, nullable=Nullable.WITH_FIRST),
+    nulls=Nulls.STRICT,
+    gaps=Gaps.NONE,
+    computes=True,
+    range=computed(lambda _, given, __: range_arithmetic.absolute(given[0])),
+    grain=grains.shared,
+    evaluate=of_numbers(lambda value: abs(Fraction(value))),
+    as_case=_abs_as_case,
+    cost=costs.multiplication,
+    size=result_sizes.number,
+    copies=copies.arithmetic(),
+)
+SIGN: Final = Function(
+    name="sign",
+    signature=ONE_NUMBER,
+    nulls=Nulls.STRICT,
+    gaps=Gaps.NONE,
+    computes=True,
+    range=computed(lambda _, given, __: range_arithmetic.sign(given[0])),
+    grain=grains.whole,
+    evaluate=of_numbers(_sign),
+    cost=costs.multiplication,
+    size=result_sizes.number,
+    copies=copies.once,
+)
+FLOOR: Final = replace(
+    SIGN,
+    name="floor",
+    range=computed(lambda _, given, __: range_arithmetic.floored(given[0])),
+    evaluate=of_numbers(floor),
+    monotone=Monotone(alone(Threshold.of_floor), lambda _: 0),
+    counts=_always,
+)
+CEIL: Final = replace(
+    FLOOR,
+    name="ceil",
+    range=computed(lambda _, given, __: range_arithmetic.ceiled(given[0])),
+    evaluate=of_numbers(ceil),
+    monotone=Monotone(alone(Threshold.of_ceiling), lambda _: 0),
+)
+CEILING: Final = replace(CEIL, name="ceiling")
+ROUND: Final = replace(
+    SIGN,
+    name="round",
+    signature=Signature(
+        (NUMBER, WHOLE),
+        rounded_type,
+        1,
+        2,
+        frozenset({1}),
+        smallest=None,
+        largest=None,
+        check=_check_digits,
+    ),
+    range=_to_places(range_arithmetic.rounded),
+    grain=grains.whole_alone,
+    evaluate=None,  # of two numbers that are as near, databases take either
+    counts=_is_alone,
+    size=result_sizes.rounded,
+)
+TRUNC: Final = replace(
+    ROUND,
+    name="trunc",
+    signature=Signature((NUMBER, WHOLE), rounded_type, 1, 2, frozenset({1}), check=_check_digits),
+    range=_to_places(range_arithmetic.cut_off),
+    evaluate=_truncated,
+)
+SQRT: Final = Function(
+    name="sqrt",
+    signature=REAL,
+    nulls=Nulls.STRICT,
+    computes=True,
+    range=computed(lambda _, given, __: range_arithmetic.root(given[0])),
+    cost=costs.of_decimals(costs.root),
+    size=result_sizes.real,
+    copies=copies.each(2),
+)
+LN: Final = replace(
+    SQRT,
+    name="ln",
+    range=computed(
+        lambda _, given, operands: range_arithmetic.logarithm(
+            given[0], operands.grain(0), ten=False
+        )
+    ),
+    cost=costs.of_decimals(costs.logarithm(1)),
+)
+LOG: Final = replace(
+    LN,
+    name="log",
+    range=computed(
+        lambda _, given, operands: range_arithmetic.logarithm(given[0], operands.grain(0), ten=True)
+    ),
+    cost=costs.of_decimals(costs.logarithm(2)),
+)
+EXP: Final = replace(
+    SQRT,
+    name="exp",
+    range=computed(lambda _, given, __: range_arithmetic.exponential(given[0])),
+    cost=costs.of_decimals(costs.exponential),
+    copies=copies.each(4),
+)
+POWER: Final = replace(
+    SQRT,
+    name="power",
+    signature=Signature(
+        (NUMBER, NUMBER),
+        exact_or_double,
+        2,
+        2,
+        frozenset({1}),
+        smallest=-_LARGEST_POWER,
+        largest=_LARGEST_POWER,
+    ),
+    range=computed(
+        lambda _, given, operands: range_arithmetic.power(given[0], given[1], operands.grain(0))
+    ),
+    cost=costs.of_decimals(costs.power),
+    copies=copies.each(11, 13),
+)
+RAISED: Final = replace(POWER, name="^", signature=None)
+WIDTH_BUCKET: Final = Function(
+    name="width_bucket",
+    signature=Signature(
+        (NUMBER, NUMBER, NUMBER, WHOLE),
+        TO_INTEGER,
+        4,
+        4,
+        frozenset({1, 2, 3}),
+        smallest=None,
+        largest=None,
+    ),
+    nulls=Nulls.STRICT,
+    gaps=Gaps.NONE,
+    computes=True,
+    range=computed(lambda _, given, __: range_arithmetic.bucket(given[0], *given[1:])),
+    evaluate=of_numbers(_bucket),
+    monotone=Monotone(of_bucket),
+    counts=_always,
+    cost=costs.multiplication,
+    size=result_sizes.typed,
+    copies=copies.all_of_them(4),
+)
+
+NUMBERS: Final = (
+    *(PLUS, MINUS, TIMES, DIVIDED, REMAINDER, MOD, NEGATE, ABS, SIGN, FLOOR, CEIL, CEILING, ROUND),
+    *(TRUNC, SQRT, LN, LOG, EXP, POWER, RAISED, WIDTH_BUCKET),
+)

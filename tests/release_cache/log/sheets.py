@@ -1,0 +1,164 @@
+"""Sheets to buy, and a dataset whose questions are charged, noted and answered as the gateway does it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from fractions import Fraction
+from functools import partial
+
+from charges import charge_question, record_fate
+from fix_ledger import ALICE, BOB, CLINIC, NOON, Bank, asked, question
+
+from gateway.admin.actions import refresh_data
+from gateway.budget.charge import Receipt
+from gateway.catalog.tables import ColumnRef
+from gateway.noise.mechanism import DiscreteLaplace
+from gateway.regions.axis import Axis, Kind
+from gateway.regions.cells import Steps
+from gateway.regions.region import Box, Region
+from gateway.regions.scope import Ground
+from gateway.release_cache.cache import Book
+from gateway.release_cache.entry import Content, KeptSlot, Sheet
+from gateway.release_cache.event_log import append, append_always, keep_content
+from gateway.release_cache.events import Answered, Bought, Event, Lost, Told
+from gateway.release_cache.serialization import content_text
+from gateway.stages.quote import Moved
+from gateway.state.draft import Draft
+from gateway.trail.record import Kind as Fate
+from gateway.trail.record import QuestionRecord
+from gateway.units import Epsilon
+
+DATASET = "clinic"
+ALWAYS = datetime.min.replace(tzinfo=NOON.tzinfo)
+ACCOUNTS = {"alice": frozenset({ALICE, CLINIC}), "bob": frozenset({BOB, CLINIC})}
+YEARS = Axis(
+    "patients.birth_year",
+    Kind.STEPS,
+    low=1920,
+    high=2020,
+    size=101,
+    nullable=False,
+    readable=True,
+    quasi=True,
+    column=ColumnRef("patients", "birth_year"),
+)
+
+
+def ground(first: int = 1950, last: int = 1959, shape: str = "patients") -> Ground:
+    """Patients who were born in these years."""
+    box = Box(((YEARS.name, Steps(((first, last),))),))
+    return Ground(shape, frozenset({"patients"}), Region((YEARS,), (box,)), (), ())
+
+
+def slot(scale: int = 20, name: str = "units") -> KeptSlot:
+    return KeptSlot(name, (DiscreteLaplace(Fraction(scale)),), Fraction(1, scale), 1)
+
+
+def sheet(
+    number: int,
+    about: Ground | None = None,
+    *,
+    at: datetime = NOON,
+    epoch: int = 0,
+    slots: Sequence[KeptSlot] = (slot(),),
+) -> Sheet:
+    return Sheet(
+        release=f"q-{number}.r1.1",
+        query_id=f"q-{number}",
+        at=at,
+        epoch=epoch,
+        ground=about or ground(),
+        bounding="R1",
+        additive=True,
+        plain=True,
+        listed=True,
+        slots=tuple(slots),
+        choices=(),
+        asked_at=Epsilon(Fraction(1, 20)),
+    )
+
+
+def content(*numbers: int) -> Content:
+    """One column of them, in as many groups."""
+    return Content(tuple((f"group {place}",) for place in range(len(numbers))), (numbers,))
+
+
+@dataclass
+class Desk:
+    """Where questions about one dataset are charged, in one process."""
+
+    bank: Bank
+    dataset: str = DATASET
+    minutes: int = 0
+    price: Fraction = field(default_factory=lambda: Fraction(1, 1000))
+
+    def book(self) -> Book:
+        return Book(self.bank.engine, self.bank.trail.seal, self.dataset)
+
+    def write(
+        self, seen: int, events: Sequence[Event], number: int, subject: str = "alice"
+    ) -> bool:
+        """Charge question `number`, and note these events with it; False when it was planned on less."""
+        query_id = f"q-{number}"
+        account = ALICE if subject == "alice" else BOB
+        request = question(self.price, account, query_id=query_id, subject=subject)
+
+        def noted(draft: Draft, _: Receipt) -> bool:
+            return append(
+                draft,
+                self.dataset,
+                seen,
+                events,
+                self.bank.now,
+                subject=subject,
+                query_id=query_id,
+            )
+
+        try:
+            charge_question(
+                self.bank.journal, self.bank.trail, asked(request), request, self.bank.now, noted
+            )
+        except Moved:
+            return False
+        return True
+
+    def buy(self, seen: int, bought: Sheet, subject: str = "alice") -> bool:
+        number = int(bought.query_id.removeprefix("q-"))
+        return self.write(seen, [Bought(bought, ACCOUNTS[subject])], number, subject)
+
+    def tell(self, seen: int, told: Told, number: int, subject: str = "bob") -> bool:
+        return self.write(seen, [told], number, subject)
+
+    def answer(self, answered: Sheet, *numbers: int, slot: int | None = None) -> None:
+        """Noisy integers come, with the trail's record of the answer."""
+        release, now = answered.release, self.bank.now
+        kept = [
+            partial(keep_content, release=release, text=content_text(content(*numbers)), now=now),
+            partial(
+                append_always,
+                dataset=self.dataset,
+                events=[Answered(release, numbers, slot, Fraction(2), whole=True)],
+                now=now,
+            ),
+        ]
+        self._end(answered, Fate.ANSWERED, kept)
+
+    def lose(self, lost: Sheet) -> None:
+        """The source fails."""
+        event = partial(
+            append_always, dataset=self.dataset, events=[Lost(lost.release)], now=self.bank.now
+        )
+        self._end(lost, Fate.FAILED, [event])
+
+    def refresh(self) -> int:
+        bank = self.bank
+        return refresh_data(bank.journal, bank.trail, self.dataset, actor="dave", now=bank.now)
+
+    def pass_minutes(self, minutes: int) -> datetime:
+        self.bank.now += timedelta(minutes=minutes)
+        return self.bank.now
+
+    def _end(self, ended: Sheet, fate: Fate, kept: Sequence[partial[None]]) -> None:
+        request = question(self.price, query_id=ended.query_id)
+        record = QuestionRecord(fate, asked(request))
+        record_fate(self.bank.journal, self.bank.trail, record, kept)
