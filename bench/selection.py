@@ -17,7 +17,7 @@ import opendp.prelude as dp
 from numpy.typing import NDArray
 
 from gateway.noise.entropy import SYSTEM_ENTROPY
-from gateway.noise.selection import PureSelection, Selection, choose_several
+from gateway.noise.selection import PureSelection, Selection
 
 GROUPS = 50
 CANDIDATES = 6_000
@@ -54,7 +54,9 @@ def main() -> None:
 
 def _ours(choice: Selection | PureSelection, scores: list[Scores], count: int) -> None:
     for one in scores:
-        choose_several(choice, one, count, SYSTEM_ENTROPY)
+        left = one
+        for _ in range(count):
+            left = np.delete(left, choice.choose(left, SYSTEM_ENTROPY))
 
 
 def _theirs(

@@ -17,8 +17,6 @@ from functools import lru_cache
 from math import isqrt
 from typing import TypeAlias
 
-import numpy as np
-
 from gateway.noise.enclosure import decay_bounds
 from gateway.noise.entropy import Entropy
 from gateway.noise.exponential import Scores, choose, proposal
@@ -98,19 +96,6 @@ def selection_within(rho: Fraction, spread: int) -> Selection:
     return Selection(_scale(_root(8 * rho), spread))
 
 
-def choose_several(choice: Choice, scores: Scores, count: int, entropy: Entropy) -> list[int]:
-    """That many different candidates, the best first: each is drawn among those left, at its own price."""
-    if not 0 < count <= len(scores):
-        raise ValueError("at least one is chosen, and at most as many as there are")
-    left = list(range(len(scores)))
-    chosen = []
-    for _ in range(count):
-        place = choice.choose(scores, entropy)
-        chosen.append(left.pop(place))
-        scores = _without(scores, place)
-    return chosen
-
-
 def _scale(eta: Fraction, spread: int) -> Fraction:
     _check(eta, "a price")
     _check(Fraction(spread), "a spread")
@@ -144,12 +129,6 @@ def _root(value: Fraction) -> Fraction:
     shift = max(0, 2 * _BITS + value.denominator.bit_length() - value.numerator.bit_length())
     shift += shift % 2
     return Fraction(isqrt((value.numerator << shift) // value.denominator), 1 << shift // 2)
-
-
-def _without(scores: Scores, place: int) -> Scores:
-    if isinstance(scores, np.ndarray):
-        return np.delete(scores, place)
-    return [*scores[:place], *scores[place + 1 :]]
 
 
 def _check(value: Fraction, what: str) -> None:
