@@ -75,7 +75,9 @@ def invoke(  # noqa: PLR0911 - one answer for each function with a reading of it
     if name == "date_part" and len(arguments) == 2:  # noqa: PLR2004 - field and source
         part = constants.string(arguments[0])
         if part is None:
-            raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, "`date_part` of a computed field")
+            raise UnsupportedSql(
+                Code.FUNCTION_UNSUPPORTED, "the field of `date_part` must be a constant"
+            )
         return Cast(extract(part.lower(), arguments[1], binding), DOUBLE)
     if name in AGGREGATES:
         raise SyntaxRefused(Code.NOT_GROUPED, f"the aggregate `{name}` is not allowed here")
@@ -83,8 +85,8 @@ def invoke(  # noqa: PLR0911 - one answer for each function with a reading of it
     if signature is None:
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED,
-            f"`{name[:40]}` over rows of persons",
-            INSTEAD.get(name, "compute it above the aggregate"),
+            f"`{name[:40]}` is not supported over protected rows",
+            INSTEAD.get(name, "apply it to the result of the aggregate"),
         )
     if signature.same_type:
         return call(name, binding.together(arguments))
@@ -108,11 +110,13 @@ def extract(part: str, of: exp.Expression, binding: Binding) -> Scalar:
         return _age(part, inner.expressions, binding)
     what = binding.bind(of)
     if part not in EXTRACTED:
-        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`extract` of `{part[:20]}`")
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED, f"`extract` does not support the field `{part[:20]}`"
+        )
     if what.type not in {DATE, TIMESTAMP}:
-        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`extract` from {what.type}")
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`extract` does not accept {what.type}")
     if what.type == DATE and part not in OF_DATES:
-        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`extract` of `{part}` from a date")
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`extract` cannot take `{part}` from a date")
     return call_extract(part, what)
 
 
@@ -120,25 +124,27 @@ def _age(part: str, arguments: list[exp.Expression], binding: Binding) -> Scalar
     if part not in AGED or len(arguments) != 2:  # noqa: PLR2004 - from and to
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED,
-            "`age` in this form",
+            "this form of `age` is not supported",
             "write extract(year from age(later, earlier))",
         )
     later, earlier = binding.together(arguments)
     for one in (later, earlier):
         if one.type not in {DATE, TIMESTAMP}:
-            raise SyntaxRefused(Code.TYPE_MISMATCH, f"`age` of {one.type}")
+            raise SyntaxRefused(Code.TYPE_MISMATCH, f"`age` does not accept {one.type}")
     return call_age(part, later, earlier)
 
 
 def _truncated(arguments: list[exp.Expression], binding: Binding) -> Scalar:
     if len(arguments) != 2:  # noqa: PLR2004 - a third would be a time zone
-        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, "`date_trunc` in this form")
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED, "this form of `date_trunc` is not supported"
+        )
     part = constants.string(arguments[0])
     if part is None or part.lower() not in TRUNCATED:
-        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, "`date_trunc` to this part")
+        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, "`date_trunc` does not support this field")
     what = binding.bind(arguments[1])
     if what.type.family not in TIMES or what.type not in {DATE, TIMESTAMP}:
-        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`date_trunc` of {what.type}")
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`date_trunc` does not accept {what.type}")
     # of a date PostgreSQL gives a timestamptz by the session's time zone; the twin casts it there
     return call_date_trunc(part.lower(), what)
 
@@ -150,7 +156,7 @@ def _read(name: str, arguments: list[exp.Expression]) -> Scalar:
     if spelling is None or spelling.fullmatch(texts[0]) is None:
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED,
-            f"`{name}` in this form",
+            f"this form of `{name}` is not supported",
             "write TIMESTAMP '2024-01-31 12:00:00'",
         )
     # the moment's local time, as with `now()`: the zone is the one in which it is compared
@@ -162,19 +168,19 @@ def _date(argument: exp.Expression, binding: Binding) -> Scalar:
     text = constants.bare_string(argument)
     what = binding.bind(argument) if text is None else constants.typed(text, DATE)
     if what.type not in {DATE, TIMESTAMP}:
-        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`date` of {what.type}")
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`date` does not accept {what.type}")
     return what if what.type == DATE else Cast(what, DATE)
 
 
 def numbers_only(scalar: Scalar) -> Scalar:
     if not is_number(scalar.type):
-        raise SyntaxRefused(Code.TYPE_MISMATCH, f"arithmetic with {scalar.type}")
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"arithmetic does not accept {scalar.type}")
     return scalar
 
 
 def text_only(scalar: Scalar) -> Scalar:
     if scalar.type.family is not Family.TEXT:
         raise SyntaxRefused(
-            Code.TYPE_MISMATCH, f"text is expected, not {scalar.type}", "cast it to text"
+            Code.TYPE_MISMATCH, f"a text is expected, not {scalar.type}", "cast the value to text"
         )
     return scalar

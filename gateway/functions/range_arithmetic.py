@@ -135,15 +135,15 @@ def sign(x: Range) -> Bounds:
     return bounds((x.low > 0) - (x.low < 0), (x.high > 0) - (x.high < 0), 1)
 
 
-def floored(x: Range) -> Bounds:
+def floor_range(x: Range) -> Bounds:
     return bounds(floor(x.low), floor(x.high), _whole_step(x))
 
 
-def ceiled(x: Range) -> Bounds:
+def ceiling_range(x: Range) -> Bounds:
     return bounds(ceil(x.low), ceil(x.high), _whole_step(x))
 
 
-def rounded(x: Range, places: int) -> Bounds:
+def rounding(x: Range, places: int) -> Bounds:
     """To the nearest multiple; of two that are as near, databases take either."""
     if places > _MOST_PLACES:
         return bounds(x.low - 1, x.high + 1)
@@ -157,7 +157,7 @@ def rounded(x: Range, places: int) -> Bounds:
     return bounds(ceil(x.low / unit - _HALF) * unit, floor(x.high / unit + _HALF) * unit, unit)
 
 
-def cut_off(x: Range, places: int) -> Bounds:
+def truncation(x: Range, places: int) -> Bounds:
     """Towards zero."""
     if abs(places) > _MOST_PLACES:
         return bounds(min(x.low, Fraction(0)), max(x.high, Fraction(0)))

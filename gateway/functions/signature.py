@@ -84,14 +84,18 @@ class Signature:
 def check_arguments(name: str, signature: Signature, arguments: Sequence[Scalar]) -> None:
     """Refuse a call whose arguments the signature does not allow."""
     if not signature.least <= len(arguments) <= signature.most:
-        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` with {len(arguments)} arguments")
+        raise SyntaxRefused(
+            Code.TYPE_MISMATCH, f"`{name}` does not accept {len(arguments)} arguments"
+        )
     for place, argument in enumerate(arguments):
         _check_argument(name, signature, place, argument)
     if signature.same_type:
         first, *others = (argument.type for argument in arguments)
         for other in others:
             if common(plain(first), plain(other)) is None:
-                raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` of {first} and {other}")
+                raise SyntaxRefused(
+                    Code.TYPE_MISMATCH, f"`{name}` does not accept {first} together with {other}"
+                )
     if signature.check is not None:
         signature.check(name, arguments)
 
@@ -99,18 +103,20 @@ def check_arguments(name: str, signature: Signature, arguments: Sequence[Scalar]
 def _check_argument(name: str, signature: Signature, place: int, argument: Scalar) -> None:
     allowed = signature.arguments[min(place, len(signature.arguments) - 1)]
     if argument.type.family not in allowed:
-        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` of {argument.type}")
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` does not accept {argument.type}")
     if place not in signature.literal:
         return
     if not isinstance(argument, Literal) or argument.value is None:
         raise UnsupportedSql(
-            Code.FUNCTION_UNSUPPORTED, f"`{name}` with a computed argument {place + 1}"
+            Code.FUNCTION_UNSUPPORTED, f"argument {place + 1} of `{name}` must be a constant"
         )
     value = argument.value
     if isinstance(value, str) and len(value) > LONGEST_CONSTANT:
-        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{name}` with a very long text")
+        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"a text argument of `{name}` is too long")
     if isinstance(value, int | Fraction) and not _is_within(value, signature):
-        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{name}` with the number {value}")
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED, f"`{name}` does not accept the number {value}"
+        )
 
 
 def _is_within(value: int | Fraction, signature: Signature) -> bool:

@@ -45,9 +45,7 @@ def _check_growth(name: str, arguments: Sequence[Scalar]) -> None:
     old, new = arguments[1], arguments[2]
     known = isinstance(old, Literal) and isinstance(new, Literal)
     if not known or len(str(new.value)) > len(str(old.value)):  # type: ignore[union-attr]
-        raise UnsupportedSql(
-            Code.FUNCTION_UNSUPPORTED, f"`{name}` that makes a text longer than it was"
-        )
+        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{name}` must not make a text longer")
 
 
 LOWER: Final = Function(
@@ -57,8 +55,8 @@ LOWER: Final = Function(
     computes=False,
     range=no_range,
     evaluate=_of_ascii(str.lower),
-    cost=costs.linear(8),
-    size=result_sizes.kept,
+    cost=costs.per_character(8),
+    size=result_sizes.first_text,
     copies=copies.once,
 )
 UPPER: Final = replace(LOWER, name="upper", evaluate=_of_ascii(str.upper))
@@ -68,8 +66,8 @@ LENGTH: Final = Function(
     nulls=Nulls.STRICT,
     computes=False,
     range=_place,
-    cost=costs.linear(3),
-    size=result_sizes.typed,
+    cost=costs.per_character(3),
+    size=result_sizes.type_size,
     copies=copies.once,
 )
 CHAR_LENGTH: Final = replace(LENGTH, name="char_length", signature=Signature((TEXTS,), TO_INTEGER))
@@ -81,8 +79,8 @@ LEFT: Final = Function(
     nulls=Nulls.STRICT,
     computes=False,
     range=no_range,
-    cost=costs.linear(6),
-    size=result_sizes.cut_to(1),
+    cost=costs.per_character(6),
+    size=result_sizes.text_up_to(1),
     copies=copies.once,
 )
 RIGHT: Final = replace(LEFT, name="right")
@@ -90,7 +88,7 @@ SUBSTR: Final = replace(
     LEFT,
     name="substr",
     signature=Signature((TEXTS, WHOLE), TO_TEXT, 2, 3, frozenset({1, 2})),
-    size=result_sizes.cut_to(2),
+    size=result_sizes.text_up_to(2),
 )
 BTRIM: Final = Function(
     name="btrim",
@@ -99,7 +97,7 @@ BTRIM: Final = Function(
     computes=False,
     range=no_range,
     cost=costs.trim,
-    size=result_sizes.kept,
+    size=result_sizes.first_text,
     copies=copies.once,
 )
 LTRIM: Final = replace(BTRIM, name="ltrim")
@@ -122,7 +120,7 @@ POSITION: Final = Function(
     computes=False,
     range=_place,
     cost=costs.search(needle=0, text=1),
-    size=result_sizes.typed,
+    size=result_sizes.type_size,
     copies=copies.once,
 )
 STRPOS: Final = replace(POSITION, name="strpos", cost=costs.search(needle=1, text=0))
@@ -131,7 +129,7 @@ STARTS_WITH: Final = replace(
     name="starts_with",
     signature=Signature((TEXTS,), TO_BOOLEAN, 2, 2),
     range=no_range,
-    cost=costs.linear(2),
+    cost=costs.per_character(2),
 )
 JOINED: Final = Function(
     name="||",
@@ -139,8 +137,8 @@ JOINED: Final = Function(
     nulls=Nulls.STRICT,
     computes=False,
     range=no_range,
-    cost=costs.linear(2),
-    size=result_sizes.joined,
+    cost=costs.per_character(2),
+    size=result_sizes.total_length,
     copies=copies.once,
 )
 CONCAT: Final = replace(
@@ -156,7 +154,7 @@ LIKE: Final = Function(
     computes=False,
     range=no_range,
     cost=costs.pattern(folded=False),
-    size=result_sizes.typed,
+    size=result_sizes.type_size,
     copies=copies.pattern,
 )
 NOT_LIKE: Final = replace(LIKE, name="not like")

@@ -41,10 +41,10 @@ class Threshold:
     def inclusive(self) -> bool:
         return self.operator.endswith("=")
 
-    def moved(self, by: Fraction) -> "Threshold":
+    def plus(self, by: Fraction) -> "Threshold":
         return Threshold(self.operator, self.bound + by)
 
-    def scaled(self, by: Fraction) -> "Threshold":
+    def divided_by(self, by: Fraction) -> "Threshold":
         if not by:
             raise Unsolved
         operator = self.operator if by > 0 else _MIRRORED[self.operator]
@@ -97,7 +97,7 @@ class Monotone:
     """The operand with which alone it is NULL; None: it can be NULL beside."""
 
 
-def alone(change: Callable[[Threshold], Threshold]) -> Solve:
+def of_operand(change: Callable[[Threshold], Threshold]) -> Solve:
     """Of the only operand."""
     return lambda _, test, __: (0, change(test))
 
