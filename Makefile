@@ -12,15 +12,19 @@ VENV := .venv
 E2E := .venv-e2e
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
-export PYTHONDONTWRITEBYTECODE = 1
+# compiled once for all processes of all runs, and beside no source
+export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/pycache
+# what has statistics: `make privacy` runs these with all of their draws
+STATISTICS := $(addprefix tests/,binding budget engines noise overlap privacy regions release_cache results sensitivity)
 
-.PHONY: help demo test e2e check format coverage bench fuzz privacy clean
+.PHONY: help demo test test-unit e2e check format coverage bench fuzz privacy clean
 
 help:
 	@echo "make demo      run the gateway on a sample clinic and show it around"
 	@echo "make test      run the tests"
+	@echo "make test-unit run the tests that start neither a server nor a process"
 	@echo "make e2e       run real clients against the gateway: psql, drivers, data frames, BI tools"
-	@echo "make check     lint, types, import contracts"
+	@echo "make check     lint, types, import contracts, layout and names"
 	@echo "make bench     measure: the ledger, binding, the twin, the noise, answers, formats, the wire"
 	@echo "make fuzz      throw broken SQL at the way in, for a minute"
 	@echo "make privacy   try to tell neighbouring databases apart and to reconstruct one, for some minutes"
@@ -33,6 +37,9 @@ demo: $(VENV)/runtime
 
 test: $(VENV)/test
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+
+test-unit: $(VENV)/test
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m unit
 
 # psql by apt where root asks; pip's clients in an environment of their own; the others where install.sh puts them
 e2e: $(VENV)/test $(E2E)/installed
@@ -48,6 +55,7 @@ check: $(VENV)/test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/pytest tests/test_layout.py
 
 format: $(VENV)/test
 	$(BIN)/ruff check --fix-only .
@@ -62,9 +70,10 @@ bench: $(VENV)/test
 
 fuzz: $(VENV)/test
 	cd tests && ../$(BIN)/python -m binding.fuzz $(SECONDS)
-	cd tests && ../$(BIN)/python -m frontends.pgwire.fuzzing $(SECONDS)
+	cd tests && ../$(BIN)/python -m frontends.pgwire.fuzz $(SECONDS)
 
 privacy: $(VENV)/test
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal --full-samples $(STATISTICS)
 	cd tests && ../$(BIN)/python -m privacy.long_corpus
 	cd tests && ../$(BIN)/python -m privacy.long_neighbours $(SECONDS)
 	cd tests && ../$(BIN)/python -m privacy.long_work && ../$(BIN)/python -m privacy.long_work 200

@@ -16,7 +16,7 @@ sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from binding.clinic import CLINIC
-from fix_understanding import EVERYTHING, question
+from fix_permissions import EVERYTHING, question
 
 from gateway.binding.bind import bind
 from gateway.datasets.bind_question import Borrow, Question, understand

@@ -10,23 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple
 
-
-class Reason(StrEnum):
-    """The outcome classes users program against, in order of precedence."""
-
-    UNAUTHENTICATED = "unauthenticated"
-    LIMIT_EXCEEDED = "limit_exceeded"
-    SYNTAX_ERROR = "syntax_error"
-    NOT_PERMITTED = "not_permitted"
-    UNSUPPORTED_SQL = "unsupported_sql"
-    NOT_AGGREGATE = "not_aggregate"
-    UNBOUNDED = "unbounded"
-    OVERLAP = "overlap"
-    BUDGET_EXHAUSTED = "budget_exhausted"
-    TIMEOUT = "timeout"
-    BACKEND_UNAVAILABLE = "backend_unavailable"
-    INTERNAL = "internal"
-    OPERATION = "operation"  # never seen by an analyst: see OperatorError
+from gateway.error_reasons import Reason
 
 
 class Code(StrEnum):
@@ -128,53 +112,66 @@ class _Row(NamedTuple):
 
 _ROWS: Mapping[Code, _Row] = MappingProxyType(
     {
-        Code.SQL_SYNTAX: _Row(Reason.SYNTAX_ERROR, 400, "42601", "the SQL text cannot be read"),
+        Code.SQL_SYNTAX: _Row(Reason.SYNTAX_ERROR, 400, "42601", "syntax error in the SQL text"),
         Code.SEVERAL_STATEMENTS: _Row(
-            Reason.SYNTAX_ERROR, 400, "42601", "one statement is expected here"
+            Reason.SYNTAX_ERROR, 400, "42601", "only one statement is allowed here"
         ),
         Code.SQL_TOO_LARGE: _Row(
-            Reason.LIMIT_EXCEEDED, 413, "54000", "the SQL text is too long or nests too deep"
+            Reason.LIMIT_EXCEEDED, 413, "54000", "the SQL text is too long or too deeply nested"
         ),
         Code.STATEMENT_UNSUPPORTED: _Row(
-            Reason.UNSUPPORTED_SQL, 422, "0A000", "statements of this kind are not supported"
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "this kind of statement is not supported"
         ),
         Code.CLAUSE_UNSUPPORTED: _Row(
-            Reason.UNSUPPORTED_SQL, 422, "0A000", "this part of SQL is not supported"
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "this clause or expression is not supported"
         ),
         Code.FUNCTION_UNSUPPORTED: _Row(
             Reason.UNSUPPORTED_SQL, 422, "0A000", "this function is not supported here"
         ),
         Code.RELATION_UNKNOWN: _Row(
-            Reason.NOT_PERMITTED, 403, "42P01", "there is no such table that you may use"
+            Reason.NOT_PERMITTED, 403, "42P01", "the table does not exist, or you may not use it"
         ),
         Code.COLUMN_UNKNOWN: _Row(
-            Reason.NOT_PERMITTED, 403, "42703", "there is no such column that you may use"
+            Reason.NOT_PERMITTED, 403, "42703", "the column does not exist, or you may not use it"
         ),
         Code.NAME_AMBIGUOUS: _Row(
-            Reason.SYNTAX_ERROR, 400, "42601", "a name has more than one meaning"
+            Reason.SYNTAX_ERROR, 400, "42601", "the name is ambiguous or too long"
         ),
-        Code.PERSON_ROWS: _Row(Reason.NOT_AGGREGATE, 403, "42501", "rows of persons do not leave"),
+        Code.PERSON_ROWS: _Row(
+            Reason.NOT_AGGREGATE, 403, "42501", "individual rows are never returned"
+        ),
         Code.UNIT_EQUALITY: _Row(
-            Reason.UNSUPPORTED_SQL, 422, "0A000", "rows of persons meet only on the person"
+            Reason.UNSUPPORTED_SQL,
+            422,
+            "0A000",
+            "two protected tables can only be joined on the unit key",
         ),
         Code.ORDER_OF_PERSONS: _Row(
-            Reason.UNSUPPORTED_SQL, 422, "0A000", "rows of different persons are not put in order"
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "rows of different persons cannot be ordered"
         ),
         Code.CORRELATED: _Row(
-            Reason.UNSUPPORTED_SQL, 422, "0A000", "a subquery depends on the row around it"
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "this correlated subquery is not supported"
         ),
         Code.NOT_GROUPED: _Row(
-            Reason.SYNTAX_ERROR, 400, "42601", "a column is neither grouped nor aggregated"
+            Reason.SYNTAX_ERROR, 400, "42601", "invalid grouping or misplaced aggregate"
         ),
-        Code.TYPE_MISMATCH: _Row(Reason.SYNTAX_ERROR, 400, "42601", "the types do not fit"),
+        Code.TYPE_MISMATCH: _Row(
+            Reason.SYNTAX_ERROR,
+            400,
+            "42601",
+            "the data types or the number of arguments do not match",
+        ),
         Code.FAN_OUT: _Row(
-            Reason.UNBOUNDED, 422, "0A000", "a join multiplies the rows of a person"
+            Reason.UNBOUNDED,
+            422,
+            "0A000",
+            "the join multiplies the rows of a person without a bound",
         ),
         Code.TEXT_DRIFTS: _Row(
-            Reason.UNSUPPORTED_SQL, 422, "0A000", "the text would not keep its exact meaning"
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "the statement cannot be translated exactly"
         ),
         Code.PERSON_AS_VALUE: _Row(
-            Reason.NOT_AGGREGATE, 403, "42501", "values of single persons do not leave"
+            Reason.NOT_AGGREGATE, 403, "42501", "values of individual persons are never returned"
         ),
         Code.PATTERN_UNBOUNDED: _Row(
             Reason.UNSUPPORTED_SQL, 422, "0A000", "this LIKE pattern is not supported"
@@ -183,73 +180,74 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
             Reason.NOT_PERMITTED, 403, "42501", "the policy does not permit this use of a column"
         ),
         Code.PURPOSE_NOT_PERMITTED: _Row(
-            Reason.NOT_PERMITTED, 403, "42501", "the purpose is not one of yours"
+            Reason.NOT_PERMITTED, 403, "42501", "you may not query for this purpose"
         ),
         Code.DATASET_NOT_PERMITTED: _Row(
-            Reason.NOT_PERMITTED, 403, "42501", "there is no such dataset, or not for you"
+            Reason.NOT_PERMITTED,
+            403,
+            "42501",
+            "the dataset does not exist, or you may not query it",
         ),
         Code.SUBJECT_SUSPENDED: _Row(
-            Reason.NOT_PERMITTED, 403, "42501", "your questions are suspended"
+            Reason.NOT_PERMITTED, 403, "42501", "your queries are suspended"
         ),
-        Code.NO_BOUND: _Row(
-            Reason.UNBOUNDED, 422, "0A000", "nothing bounds the values that are computed with"
-        ),
+        Code.NO_BOUND: _Row(Reason.UNBOUNDED, 422, "0A000", "the values have no declared bounds"),
         Code.NOT_ANSWERED_YET: _Row(
-            Reason.UNSUPPORTED_SQL, 422, "0A000", "this is understood, but not answered yet"
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "this query is valid, but not supported"
         ),
         Code.WORK_OF_A_ROW: _Row(
-            Reason.UNSUPPORTED_SQL, 422, "0A000", "one row could take longer than a row may"
+            Reason.UNSUPPORTED_SQL, 422, "0A000", "processing one row could take too long"
         ),
         Code.DIFFERENCING: _Row(
             Reason.OVERLAP,
             403,
             "42501",
-            "differencing risk: earlier answers would single people out",
+            "differencing risk: with earlier answers, this would isolate a few people",
         ),
         Code.UNREADABLE_CONDITION: _Row(
             Reason.OVERLAP,
             403,
             "42501",
-            "a condition that cannot be compared with earlier questions",
+            "the condition cannot be compared with earlier queries",
         ),
         Code.SMALL_GROUP: _Row(
             Reason.OVERLAP,
             403,
             "42501",
-            "this is about fewer people than the policy lets ask about",
+            "the query selects fewer people than the policy allows",
         ),
         Code.EARLIER_UNREADABLE: _Row(
             Reason.OVERLAP,
             403,
             "42501",
-            "an earlier answer cannot be read, so this question cannot be compared with it",
+            "an earlier answer cannot be read, so this query cannot be compared with it",
         ),
         Code.NOT_COMPARED: _Row(
             Reason.OVERLAP,
             403,
             "42501",
-            "this question could not be compared with earlier ones",
+            "this query could not be compared with earlier ones",
         ),
         Code.BUDGET_EXHAUSTED: _Row(
-            Reason.BUDGET_EXHAUSTED, 429, "53400", "the privacy budget does not cover this question"
+            Reason.BUDGET_EXHAUSTED, 429, "53400", "the privacy budget does not cover this query"
         ),
         Code.WINDOW_EXHAUSTED: _Row(
             Reason.BUDGET_EXHAUSTED,
             429,
             "53400",
-            "the budget of this period does not cover this question",
+            "the budget of this period does not cover this query",
         ),
         Code.THRESHOLDS_EXHAUSTED: _Row(
             Reason.BUDGET_EXHAUSTED,
             429,
             "53400",
-            "the delta kept for thresholds does not cover this question",
+            "the delta reserved for group thresholds does not cover this query",
         ),
         Code.ACCOUNT_UNKNOWN: _Row(
-            Reason.NOT_PERMITTED, 403, "42501", "no budget account is open for this question"
+            Reason.NOT_PERMITTED, 403, "42501", "no budget account is open for this query"
         ),
         Code.IDEMPOTENCY_MISMATCH: _Row(
-            Reason.SYNTAX_ERROR, 400, "22023", "this idempotency key was used for another question"
+            Reason.SYNTAX_ERROR, 400, "22023", "this idempotency key cannot be used again"
         ),
         Code.STATE_UNAVAILABLE: _Row(
             Reason.BACKEND_UNAVAILABLE, 503, "58000", "the gateway's state cannot be reached"
@@ -258,45 +256,48 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
             Reason.BACKEND_UNAVAILABLE, 503, "58000", "the gateway's anchor cannot be written"
         ),
         Code.TWIN_NOT_PERMITTED: _Row(
-            Reason.NOT_PERMITTED, 403, "42501", "the statement names what you may not use"
+            Reason.NOT_PERMITTED, 403, "42501", "the statement uses an object that you may not use"
         ),
         Code.TWIN_SYNTAX: _Row(
-            Reason.SYNTAX_ERROR, 400, "42601", "the statement is not valid for PostgreSQL"
+            Reason.SYNTAX_ERROR, 400, "42601", "the statement is not valid in PostgreSQL"
         ),
         Code.TWIN_UNSUPPORTED: _Row(
-            Reason.UNSUPPORTED_SQL, 422, "0A000", "the statement needs what PostgreSQL lacks here"
+            Reason.UNSUPPORTED_SQL,
+            422,
+            "0A000",
+            "the statement uses a PostgreSQL feature that is disabled here",
         ),
         Code.TWIN_LIMIT: _Row(
-            Reason.LIMIT_EXCEEDED, 413, "54000", "the statement needs more than it may have"
+            Reason.LIMIT_EXCEEDED, 413, "54000", "the statement exceeds a resource limit"
         ),
         Code.TWIN_TIMEOUT: _Row(Reason.TIMEOUT, 504, "57014", "the statement took too long"),
         Code.TWIN_UNAVAILABLE: _Row(
             Reason.BACKEND_UNAVAILABLE, 503, "58000", "the gateway's twin cannot be reached"
         ),
         Code.EARLIER_FORGED: _Row(
-            Reason.BACKEND_UNAVAILABLE, 503, "58000", "what was answered before does not verify"
+            Reason.BACKEND_UNAVAILABLE, 503, "58000", "a stored answer failed its integrity check"
         ),
         Code.SOURCE_TIMEOUT: _Row(
-            Reason.TIMEOUT, 504, "57014", "the source took longer than a statement may take"
+            Reason.TIMEOUT, 504, "57014", "the source exceeded the time limit of a statement"
         ),
         Code.SOURCE_CANCELLED: _Row(Reason.TIMEOUT, 504, "57014", "the statement was cancelled"),
         Code.SOURCE_UNAVAILABLE: _Row(
             Reason.BACKEND_UNAVAILABLE, 503, "58000", "the source cannot be reached"
         ),
         Code.TABLE_TOO_LARGE: _Row(
-            Reason.LIMIT_EXCEEDED, 413, "54000", "a public table is too large to be read"
+            Reason.LIMIT_EXCEEDED, 413, "54000", "a public table is too large to read"
         ),
         Code.ASKED_AT_ONCE: _Row(
             Reason.BACKEND_UNAVAILABLE,
             503,
             "58000",
-            "too many questions about this dataset at once",
+            "too many queries to this dataset at the same time",
         ),
         Code.SOURCE_SCHEMA: _Row(
             Reason.BACKEND_UNAVAILABLE,
             503,
             "58000",
-            "the source's tables are not as the policy declares them",
+            "the source's tables differ from the policy",
         ),
         Code.SOURCE_PRIVILEGE: _Row(
             Reason.BACKEND_UNAVAILABLE, 503, "58000", "the gateway may not read the source's tables"
@@ -305,7 +306,7 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
             Reason.BACKEND_UNAVAILABLE,
             503,
             "58000",
-            "the source's tables were changed while the question was answered",
+            "the source's tables were changed during the query",
         ),
         Code.SOURCE_VERSION: _Row(
             Reason.BACKEND_UNAVAILABLE, 503, "58000", "the source's version is not supported"
@@ -314,38 +315,40 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
             Reason.BACKEND_UNAVAILABLE,
             503,
             "58000",
-            "the source had not enough memory for the statement",
+            "the source ran out of memory for the statement",
         ),
         Code.NO_CREDENTIALS: _Row(Reason.UNAUTHENTICATED, 401, "28000", "no API key was given"),
         Code.BAD_CREDENTIALS: _Row(
             Reason.UNAUTHENTICATED, 401, "28P01", "the API key is not valid"
         ),
         Code.TOO_MANY_FAILURES: _Row(
-            Reason.LIMIT_EXCEEDED, 429, "53300", "too many failed log-ins from here"
+            Reason.LIMIT_EXCEEDED, 429, "53300", "too many failed log-ins"
         ),
-        Code.ROLE_REQUIRED: _Row(Reason.NOT_PERMITTED, 403, "42501", "this needs another role"),
+        Code.ROLE_REQUIRED: _Row(
+            Reason.NOT_PERMITTED, 403, "42501", "this needs a role that you do not have"
+        ),
         Code.BAD_REQUEST: _Row(Reason.SYNTAX_ERROR, 400, "22023", "the request is malformed"),
         Code.NO_SUCH_ENDPOINT: _Row(Reason.SYNTAX_ERROR, 404, "42601", "there is no such endpoint"),
         Code.REQUEST_TOO_LARGE: _Row(
             Reason.LIMIT_EXCEEDED, 413, "54000", "the request is too large"
         ),
         Code.METHOD_NOT_ALLOWED: _Row(
-            Reason.SYNTAX_ERROR, 405, "42601", "the endpoint does not take this method"
+            Reason.SYNTAX_ERROR, 405, "42601", "the endpoint does not allow this method"
         ),
         Code.TOO_MANY_QUESTIONS: _Row(
-            Reason.LIMIT_EXCEEDED, 429, "53300", "too many questions at the same time"
+            Reason.LIMIT_EXCEEDED, 429, "53300", "too many queries at the same time"
         ),
         Code.NO_SUCH_FORMAT: _Row(
-            Reason.SYNTAX_ERROR, 406, "22023", "answers do not come in this format"
+            Reason.SYNTAX_ERROR, 406, "22023", "this response format is not supported"
         ),
         Code.TOO_MANY_CONNECTIONS: _Row(
             Reason.LIMIT_EXCEEDED, 429, "53300", "too many connections"
         ),
         Code.REQUEST_TOO_SLOW: _Row(
-            Reason.LIMIT_EXCEEDED, 408, "54000", "the request did not come in time"
+            Reason.LIMIT_EXCEEDED, 408, "54000", "the request did not arrive in time"
         ),
         Code.SETTING_INVALID: _Row(Reason.OPERATION, 500, "58000", "a setting is not valid"),
-        Code.PORT_TAKEN: _Row(Reason.OPERATION, 500, "58000", "the port cannot be listened on"),
+        Code.PORT_TAKEN: _Row(Reason.OPERATION, 500, "58000", "the port cannot be used"),
         Code.HOME_UNUSABLE: _Row(
             Reason.OPERATION, 500, "58000", "the home directory cannot be used"
         ),
@@ -356,13 +359,13 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
             Reason.OPERATION, 500, "58000", "the state database cannot be reached"
         ),
         Code.STATE_VERSION: _Row(
-            Reason.OPERATION, 500, "58000", "the state database has another version"
+            Reason.OPERATION, 500, "58000", "the state database has an incompatible version"
         ),
         Code.STATE_BEHIND_ANCHOR: _Row(
             Reason.OPERATION, 500, "58000", "the state is older than its anchor"
         ),
         Code.AUDIT_KEY_MISMATCH: _Row(
-            Reason.OPERATION, 500, "58000", "the audit key does not fit the trail"
+            Reason.OPERATION, 500, "58000", "the audit key does not match the trail"
         ),
         Code.SUBJECTS_INVALID: _Row(
             Reason.OPERATION, 500, "58000", "the subjects file is not valid"
@@ -373,14 +376,14 @@ _ROWS: Mapping[Code, _Row] = MappingProxyType(
         Code.LEDGER_CHANGED: _Row(
             Reason.OPERATION, 500, "58000", "the ledger cannot be changed in this way"
         ),
-        Code.TRAIL_BROKEN: _Row(Reason.OPERATION, 500, "58000", "the trail does not verify"),
+        Code.TRAIL_BROKEN: _Row(Reason.OPERATION, 500, "58000", "the trail failed verification"),
         Code.ARGUMENT_INVALID: _Row(Reason.OPERATION, 500, "58000", "an argument is not valid"),
         Code.POLICY_INVALID: _Row(Reason.OPERATION, 500, "58000", "a policy is not valid"),
         Code.SOURCE_UNUSABLE: _Row(
             Reason.OPERATION, 500, "58000", "the source of a dataset cannot be used"
         ),
         Code.INTERNAL: _Row(
-            Reason.INTERNAL, 500, "XX000", "the gateway failed; the operator's log has the id"
+            Reason.INTERNAL, 500, "XX000", "internal error; the operator's log has the incident id"
         ),
     }
 )

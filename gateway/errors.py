@@ -7,7 +7,8 @@ everything inside the log.
 """
 
 from gateway.computation import Computation
-from gateway.error_codes import HTTP, REASON, SQLSTATE, TITLE, Code, Reason
+from gateway.error_codes import HTTP, REASON, SQLSTATE, TITLE, Code
+from gateway.error_reasons import Reason
 
 __all__ = [
     "HTTP",

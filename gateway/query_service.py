@@ -61,7 +61,7 @@ class Asking:
     def _require_serving(self) -> None:
         """Refuse what waited for a thread until the gateway stopped; it is no question yet."""
         if self.services.pace.stopping.is_set():
-            raise SourceStopped(Code.SOURCE_CANCELLED, "the gateway stops", "ask again later")
+            raise SourceStopped(Code.SOURCE_CANCELLED, "the gateway is stopping", "try again later")
 
     def close(self) -> None:
         """The same, and let go of the sources."""

@@ -1,27 +1,44 @@
 """Fixtures are split by subject: `fix_<subject>.py`.
 
-`--update-cases` rewrites the golden files; it is refused where CI runs.
+`--update-cases` rewrites the golden files; it is refused where CI runs. `--case TITLE` runs the rows of laws whose
+title contains TITLE, and nothing else. `--full-samples` lets statistics take all their draws, as `make privacy` does.
 """
 
+import gc
 import os
+from collections.abc import Iterator
 
+import laws
 import pytest
 from hypothesis import settings
+from kinds import mark_kind, unit_guard
+from samples import Samples
 
 pytest_plugins = (
     "fix_state",  # first: others import from it, and pytest rewrites only what is not imported yet
     "fix_ledger",  # as above
-    "fix_embedded",
+    "fix_postgres_server",
     "fix_gateway",
-    "fix_identity",
+    "fix_auth",
     "fix_journal",
     "fix_sample",
     "fix_twin",
+    "fix_servers",
 )
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-cases", action="store_true", help="rewrite the golden files")
+    parser.addoption(
+        "--case",
+        action="append",
+        default=[],
+        metavar="TITLE",
+        help="only rows with this in their title",
+    )
+    parser.addoption(
+        "--full-samples", action="store_true", help="all draws of statistics, not a fifth"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -30,3 +47,34 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("the same again")
     if config.getoption("--update-cases") and os.environ.get("CI"):
         raise pytest.UsageError("golden files are not rewritten in CI")
+    Samples.full = config.getoption("--full-samples")
+    laws.selection.titles = config.getoption("--case")
+    unit_guard.install()
+
+
+@pytest.hookimpl(tryfirst=True)  # before `-m` selects
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        mark_kind(item)
+    left_out = [item for item in items if not _is_asked_for(item)]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if _is_asked_for(item)]
+
+
+def _is_asked_for(item: pytest.Item) -> bool:
+    is_long = item.get_closest_marker("full_samples") is not None
+    return laws.is_selected(item) and (Samples.full or not is_long)
+
+
+def pytest_collection_finish() -> None:
+    # what collection made stays to the end: no later collection of garbage has to look at it
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    # while it runs: fixtures of other tests may be torn down before and after it
+    with unit_guard.watching(item):
+        return (yield)

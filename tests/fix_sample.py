@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from fix_state import do_without_fsync
 from psycopg import sql
 from sqlalchemy.engine import URL
 
@@ -21,6 +22,7 @@ def sample_server() -> Iterator[Lease]:
     home.chmod(0o711)
     try:
         with open_server(home) as lease:
+            do_without_fsync(lease)
             yield lease
     finally:
         shutil.rmtree(home)

@@ -3,10 +3,10 @@
 from contextlib import AbstractContextManager
 
 import pytest
-from binding.cases import Case, every
-from fix_understanding import ALICE, EVERYTHING, NOTHING, permit, policy_of, question
+from binding.cases import Case, accepted, bind_case, every
+from fix_permissions import ALICE, EVERYTHING, NOTHING, permit, policy_of, question
+from laws import for_each
 
-from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Passing
 from gateway.datasets.bind_question import Describer, understand
 from gateway.datasets.view import Views
@@ -18,7 +18,7 @@ from gateway.policy.policy import Policy
 from gateway.twin import Twin, VisibleTables
 
 CASES = every()
-ACCEPTED = [case for case in CASES if not case.refused]
+ACCEPTED = accepted()
 _DENIALS = {Code.OPERATION_NOT_PERMITTED, Code.COLUMN_UNKNOWN, Code.RELATION_UNKNOWN}
 
 
@@ -27,14 +27,14 @@ def _no_twin(subject: str, shown: VisibleTables) -> AbstractContextManager[Descr
 
 
 def _decision(case: Case, policy: Policy) -> Decision:
-    bound = bind(case.sql, policy.dataset)
+    bound = bind_case(case)
     rules = applying(policy, ALICE, Circumstances("rest", None, 12, 1))
     if isinstance(bound, Passing):
         return decide(rules, policy.dataset, None, (), ())
     return decide(rules, policy.dataset, None, bound.tables, bound.uses)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@for_each("case", CASES)
 def test_statement_is_refused_when_no_rule_permits_anything(case: Case) -> None:
     """Under an empty policy every statement gets one and the same refusal, before anything is read."""
     with pytest.raises(NotPermitted) as caught:
@@ -51,10 +51,10 @@ def test_statements_are_permitted_when_every_use_is(twin: Twin) -> None:
         assert found.decision.because == ("everything",), case.name
 
 
-@pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.name)
+@for_each("case", ACCEPTED)
 def test_statement_is_refused_when_any_one_use_is_not_granted(case: Case) -> None:
     """Every use of every statement is decisive: take its grant away, and the statement is refused."""
-    bound = bind(case.sql, EVERYTHING.dataset)
+    bound = bind_case(case)
     if not isinstance(bound, Cut):
         return
     assert _decision(case, EVERYTHING).because == ("everything",)
@@ -62,10 +62,10 @@ def test_statement_is_refused_when_any_one_use_is_not_granted(case: Case) -> Non
         _refused(case, policy_of(permit(without=[use])), use)
 
 
-@pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.name)
+@for_each("case", ACCEPTED)
 def test_statement_is_refused_when_a_protected_table_of_it_is_not_granted(case: Case) -> None:
     """Rows of persons take part in no answer unless a rule names their table."""
-    bound = bind(case.sql, EVERYTHING.dataset)
+    bound = bind_case(case)
     if not isinstance(bound, Cut):
         return
     for table in bound.tables & {"patients", "visits"}:

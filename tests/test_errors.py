@@ -4,7 +4,7 @@ import inspect
 import re
 from collections.abc import Mapping
 
-import pytest
+from laws import for_each
 
 from gateway import errors
 from gateway.errors import (
@@ -20,7 +20,7 @@ from gateway.errors import (
     Refusal,
 )
 
-CODES = pytest.mark.parametrize("code", list(Code))
+CODES = for_each("code", list(Code))
 
 # the reason's row in the table of contracts.md: what programs may rely on
 _ALLOWED: Mapping[Reason, tuple[set[int], set[str]]] = {

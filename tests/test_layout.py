@@ -3,6 +3,7 @@
 import ast
 import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,6 +23,91 @@ LOCKS = {
     "requirements-test.lock": ("dependencies", "test"),
 }
 MOST_LINES = 400
+# Module names that end like a gerund or a participle, and why each may.
+NOUNS = {
+    "affine_rounding": "rounding of affine formulas",
+    "cost_sharing": "the established name of splitting a cost",
+    "deferred": "the statement that a client's connection runs later",
+    "differencing": "the name of the attack",
+    "exhausted": "the refusals of an exhausted budget",
+    "finishing": "the statement over the releases",
+    "framing": "bytes to messages, as protocols call it",
+    "group_mapping": "a mapping is a thing",
+    "grouping": "the grouping of a SELECT",
+    "lockdown": "a noun",
+    "matching": "the matching of two sets, as graphs have it",
+    "narrowing": "what a type checker does to a type, here to a range",
+    "prepared": "PREPARE and EXECUTE, as PostgreSQL calls the statements",
+    "rounding": "the rounding of numbers",
+    "sharding": "the sharding of a release",
+    "staging": "the staging of subqueries",
+    "verify_spending": "spending is what is verified",
+}
+# Module names that several packages have, and what the files have in common.
+PARALLEL = {
+    "__main__": "`python -m` of a package",
+    "aggregates": "aggregate functions: bound, in a plan, measured",
+    "analyze": "an analysis: of a question, and of one release in it",
+    "anchor_facts": "what a package writes into the anchor",
+    "app": "the gateway, and its ASGI application",
+    "bind": "a statement is bound, and the question around it",
+    "charge": "a charge as a value, and the stage that makes it",
+    "choices": "CASE in SQL and in regions; what is chosen by the exponential mechanism",
+    "classify": "the kind of a statement: of a text, and for a wire client",
+    "connections": "connections to a source, and to the state",
+    "conditions": "functions that compare, and their SQL",
+    "constants": "literals and constant relations of a stage",
+    "describe": "PostgreSQL's description, and the catalog of a source",
+    "errors": "errors of the gateway, and of the twin",
+    "events": "events for logs, and those of the release cache",
+    "expressions": "scalar expressions: bound, as SQL, as ranges",
+    "numbers": "functions over numbers, and their SQL",
+    "text": "functions over texts, and their SQL",
+    "formulas": "formulas over measurements, in three stages",
+    "gateway_api": "what a front end may ask",
+    "group_keys": "keys of groups: as SQL, and listed",
+    "joins": "joins: bound, and in a plan",
+    "json": "JSON of a package's values",
+    "lexer": "tokens of SQL, and of conditions",
+    "like_pattern": "LIKE: bound, and in a plan",
+    "limits": "limits of a text, and of an account",
+    "narrowing": "what a condition says of columns: domains and ranges",
+    "parser": "of conditions, and of the command line",
+    "per_unit": "grouping by person: bound, and as SQL",
+    "policy": "a policy, and the command of that name",
+    "pool": "idle sessions, and idle processes",
+    "print": "a bound statement and a plan as text",
+    "record": "a record of the trail, and the stage that writes it",
+    "relation": "what a query is bound to, and its region",
+    "relations": "relations: in a plan, as SQL, as ranges",
+    "request": "a request, and that of a wire client",
+    "rounding": "rounding: as SQL, of a policy's ranges, of results",
+    "scope": "names in a query, and what a release is about",
+    "server": "the twin's server, and the wire's",
+    "session": "a session on the twin, and on the wire",
+    "statement_cache": "statements that were bound, and rendered",
+    "system_tables": "the gateway's own tables: declared, and read",
+    "tables": "tables of a catalog, a file, a source, the sample, the state",
+    "times": "dates and times: as SQL, as ranges, in the trail",
+    "types": "SQL types: their names, and their rules",
+}
+# Public class names that several classes still have; a name may leave this list, none may join it.
+SEVERAL_CLASSES: frozenset[str] = frozenset(
+    (
+        *("Account", "Asked", "Asking", "Axis", "Beside", "Bought", "Call", "Cancel"),
+        *("Circumstances", "Column", "Constant", "Described", "Drawn", "Entered", "Entry"),
+        *("Execute", "Field", "Filled", "Finishing", "Followed", "ForeignKey", "Grid"),
+        *("Ground", "Grouping", "Held", "Kept", "Kind", "Known", "Level", "Line", "Listed"),
+        *("Literal", "Measured", "Measurement", "Named", "Names", "Number", "Operation"),
+        *("Origin", "Outcome", "Owed", "Part", "Place", "Places", "Prepared", "Queries"),
+        *("Question", "Read", "Reader", "Reading", "Region", "Released", "Remembered"),
+        *("Rows", "Scalars", "Scope", "Seen", "Server", "Settings", "Shares", "Sizes"),
+        *("Sort", "Source", "Stage", "Statement", "Stop", "Table", "Threads", "Told"),
+        *("Use", "Wanted", "Watch", "Watchdog", "Weights", "Window"),
+    )
+)
+_PARTICIPLE = re.compile(r"(ing|ed|wn|pt|lt)$")
+_MAP = "docs/code-map.md"
 _PIN = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[a-z,]+\])?==(?P<version>[^ ;]+)(?P<rest>.*)")
 _HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
 
@@ -111,6 +197,43 @@ def every_test_says_its_promise(root: Path) -> Iterator[str]:
                 yield f"says too little: {where}"
 
 
+def modules_are_nouns(root: Path) -> Iterator[str]:
+    """A module is named by a noun or an imperative; a gerund or participle has its reason in `NOUNS`."""
+    for path in _modules(root):
+        if _PARTICIPLE.search(path.stem) and path.stem not in NOUNS:
+            yield f"neither a noun nor an imperative: {path.relative_to(root)}"
+
+
+def module_names_mean_one_thing(root: Path) -> Iterator[str]:
+    """No two modules have one name, but for the parallel sets of `PARALLEL`."""
+    places: dict[str, list[Path]] = defaultdict(list)
+    for path in _modules(root):
+        places[path.stem].append(path.relative_to(root))
+    for stem, paths in places.items():
+        if len(paths) > 1 and stem not in PARALLEL:
+            yield f"one name for several modules: {', '.join(map(str, paths))}"
+
+
+def class_names_mean_one_thing(root: Path) -> Iterator[str]:
+    """No two public classes have one name."""
+    places: dict[str, list[Path]] = defaultdict(list)
+    for path in _python(root / "gateway"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(path.relative_to(root))
+    for name, paths in places.items():
+        if len(paths) > 1 and name not in SEVERAL_CLASSES:
+            yield f"one name for several classes: {name} in {', '.join(map(str, paths))}"
+
+
+def files_are_in_the_code_map(root: Path) -> Iterator[str]:
+    """Every module has its line in the code map."""
+    lines = set(re.findall(r"^- `(gateway/[^`]*)`: \S", (root / _MAP).read_text(), re.MULTILINE))
+    for path in _modules(root):
+        if str(path.relative_to(root)) not in lines:
+            yield f"not in the code map: {path.relative_to(root)}"
+
+
 RULES: tuple[Rule, ...] = (
     top_is_complete,
     locks_are_exact,
@@ -119,6 +242,10 @@ RULES: tuple[Rule, ...] = (
     packages_say_what_they_are,
     no_tests_are_a_package,
     every_test_says_its_promise,
+    modules_are_nouns,
+    module_names_mean_one_thing,
+    class_names_mean_one_thing,
+    files_are_in_the_code_map,
 )
 
 _PINNED = "a==1.0 \\\n    --hash=sha256:" + "0" * 64 + "\n"
@@ -133,6 +260,8 @@ KEPT = {
     "requirements.lock": _PINNED,
     "requirements-test.lock": _TEST_PINNED,
     "gateway/__init__.py": '"""What it is."""\n',
+    "gateway/ledger.py": "class Account: ...\n",
+    _MAP: "# Code map\n\n- `gateway/ledger.py`: accounts.\n",
     "tests/test_it.py": 'def test_it_does_this() -> None:\n    """It does."""\n',
 }
 BREAKING = [
@@ -177,6 +306,17 @@ BREAKING = [
         'class Of:\n    async def test_it(self):\n        """It."""',
         "says too little: tests/room/test_it.py: test_it",
     ),
+    (modules_are_nouns, "gateway/charging.py", "", "neither a noun nor an imperative"),
+    (modules_are_nouns, "gateway/kept.py", "", "gateway/kept.py"),
+    (module_names_mean_one_thing, "gateway/room/ledger.py", "", "gateway/room/ledger.py"),
+    (
+        class_names_mean_one_thing,
+        "gateway/limits.py",
+        "class Person: ...\nclass Person: ...",
+        "Person in",
+    ),
+    (files_are_in_the_code_map, "gateway/limits.py", "", "not in the code map: gateway/limits.py"),
+    (files_are_in_the_code_map, _MAP, "- `gateway/ledger.py`:", "gateway/ledger.py"),
 ]
 
 
@@ -222,6 +362,10 @@ def _plant(root: Path) -> None:
 
 def _python(top: Path) -> list[Path]:
     return sorted(top.rglob("*.py"))
+
+
+def _modules(root: Path) -> list[Path]:
+    return [path for path in _python(root / "gateway") if path.stem != "__init__"]
 
 
 def _logical_lines(text: str) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sensitivity.asked import analysed, dataset, keys_of, plan_of, whole
+from sensitivity.analyses import analysed, dataset, keys_of, plan_of, whole
 
 from gateway.catalog.domains import Values
 from gateway.functions.range import NOTHING, Bounds, bounds

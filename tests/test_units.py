@@ -14,18 +14,19 @@ from typing import Any
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from laws import for_each
 
 from gateway.units import Delta, Epsilon, Rho, UnitError, format_decimal
 
 Amount = type[Any]  # to do what mypy would not let us do
 TYPES: list[Amount] = [Epsilon, Rho, Delta]
-EACH = pytest.mark.parametrize("kind", TYPES)
+EACH = for_each("kind", TYPES)
 
 amounts = st.fractions(min_value=0, max_value=10**6, max_denominator=10**9)
 texts = st.from_regex(r"[0-9]{1,30}(\.[0-9]{1,20})?([eE][+-]?[0-9])?", fullmatch=True)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "value"),
     [
         ("0.1", Fraction(1, 10)),
@@ -72,7 +73,7 @@ _BAD: list[object] = [
 
 
 @EACH
-@pytest.mark.parametrize("text", _BAD, ids=range(len(_BAD)))
+@for_each("text", _BAD, ids=range(len(_BAD)))
 def test_amount_refuses_what_is_no_plain_decimal(kind: Amount, text: object) -> None:
     """Everything else is one clear, short error that does not repeat the input."""
     with pytest.raises(UnitError) as caught:
@@ -94,7 +95,7 @@ def test_epsilon_refuses_a_numpy_float_and_takes_an_enumerated_int() -> None:
         Epsilon.parse(Sly(1))
 
 
-@EACH
+@pytest.mark.parametrize("kind", TYPES)
 @given(text=texts)
 def test_amount_reads_what_python_reads(kind: Amount, text: str) -> None:
     """Whatever is accepted has the value that Decimal gives it."""
@@ -106,7 +107,7 @@ def test_amount_reads_what_python_reads(kind: Amount, text: str) -> None:
         assert kind.parse(text).value == expected
 
 
-@EACH
+@pytest.mark.parametrize("kind", TYPES)
 @given(text=st.text(max_size=80))
 @example("1e-99")
 def test_amount_reads_any_text_or_refuses_it(kind: Amount, text: str) -> None:
@@ -139,7 +140,7 @@ def test_amount_is_never_negative_and_delta_below_one(kind: Amount) -> None:
 
 
 @EACH
-@pytest.mark.parametrize("value", [0.5, 1, "1/2", Decimal("0.5"), True, None])
+@for_each("value", [0.5, 1, "1/2", Decimal("0.5"), True, None])
 def test_amount_is_built_from_a_fraction_alone(kind: Amount, value: object) -> None:
     """There is no way around parsing."""
     with pytest.raises(TypeError):
@@ -153,8 +154,8 @@ _OPERATIONS: list[Callable[[Any, Any], object]] = [
 _MIXED = [(a, b) for a in TYPES for b in TYPES if a is not b]
 
 
-@pytest.mark.parametrize(("one", "other"), _MIXED)
-@pytest.mark.parametrize("does", _OPERATIONS)
+@for_each(("one", "other"), _MIXED)
+@for_each("does", _OPERATIONS)
 def test_amounts_of_different_currencies_do_not_mix(
     one: Amount, other: Amount, does: Callable[[Any, Any], object]
 ) -> None:
@@ -165,8 +166,8 @@ def test_amounts_of_different_currencies_do_not_mix(
 
 
 @EACH
-@pytest.mark.parametrize("number", [1, 0.5, Fraction(1, 2), Decimal("0.5"), "0.5", None])
-@pytest.mark.parametrize("does", _OPERATIONS)
+@for_each("number", [1, 0.5, Fraction(1, 2), Decimal("0.5"), "0.5", None])
+@for_each("does", _OPERATIONS)
 def test_amounts_do_not_mix_with_plain_numbers(
     kind: Amount, number: object, does: Callable[[Any, Any], object]
 ) -> None:
@@ -179,7 +180,7 @@ def test_amounts_do_not_mix_with_plain_numbers(
 
 
 @EACH
-@pytest.mark.parametrize("factor", [0.5, True, Decimal(2), "2", None])
+@for_each("factor", [0.5, True, Decimal(2), "2", None])
 def test_amount_is_scaled_by_exact_numbers_alone(kind: Amount, factor: object) -> None:
     """A float has lost what it stood for, a bool is no number."""
     with pytest.raises(TypeError):
@@ -216,7 +217,7 @@ def test_amount_comes_back_from_how_it_is_stored(value: Fraction) -> None:
         assert copy.deepcopy(amount) == amount
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         *("1", "1/0", "-1/2", "1/-2", "1/2 ", " 1/2", "1/2\n", "1/02", "0.5/1", "1//2", "", "/"),
@@ -244,7 +245,7 @@ def test_amount_says_itself_within_15_digits(value: Fraction) -> None:
     assert len(format_decimal(value)) < 40
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("value", "text"),
     [
         (Fraction(0), "0"),

@@ -84,7 +84,7 @@ def completed(reading: Reading) -> Reading:
 
 
 def _completed(policy: Policy, places: Complaints) -> tuple[Policy, list[PolicyError]]:
-    why = "the source has no such table, or no column the gateway knows"
+    why = "the source has no such table, or the table has no column of a supported type"
     try:
         with reading_source(policy.source.url) as connection:
             source = describe(connection)
@@ -96,7 +96,7 @@ def _completed(policy: Policy, places: Complaints) -> tuple[Policy, list[PolicyE
         PolicyError(
             places.place(("tables", table.name), at_key=True),
             f"the columns of `{table.name}` are not known: {why}",
-            "declare them, or load the policies again when the source can be asked",
+            "declare them, or reload the policies when the source can be reached",
         )
         for table in without_columns(dataset)
     ]

@@ -113,17 +113,19 @@ def subject_and_policy(
     """Whom and which policy the question is about."""
     subject = loaded.subjects.get(name)
     if subject is None:
-        raise OperatorError(Code.SUBJECT_UNKNOWN, f"`{name}`", "subjects stand in subjects.yaml")
+        raise OperatorError(
+            Code.SUBJECT_UNKNOWN, f"`{name}`", "subjects are declared in subjects.yaml"
+        )
     known = ", ".join(f"`{one}`" for one in sorted(loaded.policies))
     if dataset is None and len(loaded.policies) != 1:
         raise OperatorError(
             Code.ARGUMENT_INVALID,
-            f"there are {len(loaded.policies)} datasets: {known}",
-            "say which: --dataset D",
+            f"a dataset must be named; there are {len(loaded.policies)}: {known}",
+            "add --dataset NAME",
         )
     policy = loaded.policies.get(dataset or next(iter(loaded.policies)))
     if policy is None:
-        raise OperatorError(Code.ARGUMENT_INVALID, f"there is no dataset `{dataset}`", known)
+        raise OperatorError(Code.ARGUMENT_INVALID, f"dataset `{dataset}` does not exist", known)
     return subject, policy
 
 

@@ -68,7 +68,9 @@ def sketch(source: Source, written: str, dataset: str | None) -> str:
     ]
     if not tables:
         raise OperatorError(
-            Code.SOURCE_UNUSABLE, "the source has no table this login may read", "grant SELECT"
+            Code.SOURCE_UNUSABLE,
+            "this login may not read any table of the source",
+            "grant SELECT on the tables to it",
         )
     name = dataset or _dataset(source)
     body = "\n".join(line for table in tables for line in _table(table, described))
@@ -86,14 +88,14 @@ def _table(table: SourceTable, described: Described) -> Iterator[str]:
     key = _key(table)
     yield f"  {_name(table, described)}:"
     if key is None:
-        yield "    # TODO there is no key to guess: name the column that tells whose row it is,"
-        yield "    # or write `public: true` in the place of both lines if no person is in the table"
+        yield "    # TODO no key could be guessed: name the column with the person of each row,"
+        yield "    # or replace both lines by `public: true` if the table is not about persons"
     yield f"    unit_key: {key or 'TODO'}{'' if key is None else '                    # TODO a guess'}"
     unique = key is not None and frozenset({key}) in table.unique
-    note = "unique in the source" if unique else "TODO how many rows of one count in a group"
+    note = "unique in the source" if unique else "TODO how many rows of one unit count in a group"
     yield f"    rows_per_unit: {1 if unique else 10}                    # {note}"
     if not unique:
-        yield "    groups_per_unit: 4                  # TODO in how many groups one counts"
+        yield "    groups_per_unit: 4                  # TODO in how many groups one unit counts"
     yield "    columns:"
     foreign = {
         one.column: f"{one.table}.{one.target}"

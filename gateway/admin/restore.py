@@ -120,7 +120,7 @@ def _require_intact(connection: Connection, key: ChainKey, what: str) -> None:
         raise OperatorError(
             Code.TRAIL_BROKEN,
             f"{what} does not verify: {verdict.problem}",
-            "restore a backup, or empty the state: what was spent is then charged as a whole",
+            "restore a backup, or empty the state: the whole spending is then charged at once",
         )
 
 

@@ -86,7 +86,9 @@ class Roster:
         with self.engine.connect() as connection:
             if name in load_all(connection):
                 return
-        raise OperatorError(Code.SUBJECT_UNKNOWN, f"`{name}`", "subjects stand in subjects.yaml")
+        raise OperatorError(
+            Code.SUBJECT_UNKNOWN, f"`{name}`", "subjects are declared in subjects.yaml"
+        )
 
     def _require_dataset(self, dataset: str) -> None:
         """A name that was mistyped suspends nobody, and looks as if it did."""
@@ -94,8 +96,8 @@ class Roster:
         if account is None:
             raise OperatorError(
                 Code.ARGUMENT_INVALID,
-                f"there is no dataset `{dataset}`",
-                "leave it out to suspend on all",
+                f"dataset `{dataset}` does not exist",
+                "leave the dataset out to suspend the subject on all datasets",
             )
 
 

@@ -41,7 +41,7 @@ def require_owned(draft: Draft, loaded: LoadedPolicies) -> str:
                         Code.LEDGER_CHANGED,
                         f"`{table.name}` of dataset `{policy.name}` belongs to the ledger of unit"
                         f" `{unit}`, not of `{policy.dataset.unit}`",
-                        "what was spent on it cannot be carried over; keep the unit",
+                        "spending cannot be moved from one ledger to another; keep the unit",
                     )
             owned[table.name] = policy.dataset.unit
     _require_told(draft, loaded, past)
@@ -63,7 +63,7 @@ def _require_told(draft: Draft, loaded: LoadedPolicies, past: Owned) -> None:
                     Code.LEDGER_CHANGED,
                     f"the source of dataset `{policy.name}` has a ledger for unit `{unit}`,"
                     f" not for `{policy.dataset.unit}`",
-                    "what was spent under one unit says nothing about another; keep the unit",
+                    "spending cannot be moved from one unit to another; keep the unit",
                 )
 
 

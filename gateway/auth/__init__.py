@@ -1,1 +1,1 @@
-"""API keys and log-ins."""
+"""Authentication: API keys, SCRAM log-ins, and the throttle of failed ones."""

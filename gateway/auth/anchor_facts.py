@@ -1,4 +1,4 @@
-"""Revocations as the anchor keeps them, so that an older state cannot make a key valid again."""
+"""Anchor facts of revoked keys, so that an older state cannot make a key valid again."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -14,7 +14,7 @@ from gateway.state.tables import key_revocations
 
 
 def anchored_revocations(connection: Connection, seq: int) -> dict[str, Fact]:
-    """What an anchor that begins at `seq` has to know about keys."""
+    """The revocations that an anchor needs if it begins at `seq`."""
     return {
         f"{REVOKED}{row.id}": Fact(seq, {"at": row.at.isoformat(), "actor": row.actor})
         for row in connection.execute(select(key_revocations))
@@ -22,12 +22,12 @@ def anchored_revocations(connection: Connection, seq: int) -> dict[str, Fact]:
 
 
 def revocations_of(facts: Mapping[str, Fact]) -> dict[str, Fact]:
-    """The facts that are about revoked keys, also those that this state has never heard of."""
+    """The facts about revoked keys, including keys that this state does not know."""
     return {name: fact for name, fact in facts.items() if name.startswith(REVOKED)}
 
 
 def revoke_again(draft: Draft, facts: Mapping[str, Fact]) -> list[KeyRevoked]:
-    """Revoke every key that the anchor says was revoked and the state believes valid."""
+    """Revoke every key that is revoked in the anchor and valid in the state."""
     found = []
     for name, fact in revocations_of(facts).items():
         key_id = name.removeprefix(REVOKED)

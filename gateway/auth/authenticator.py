@@ -1,12 +1,10 @@
-"""A credential in, a subject out, or a refusal that says nothing about why.
+"""Authenticator: from a credential to a subject, or to a refusal that does not say why.
 
-`Authenticator` is what front ends know; `KeyAuthenticator` is the one there is, for API keys.
+Front ends use the protocol `Authenticator`; `KeyAuthenticator` implements it for API keys. `Holders` answers
+for all front ends who holds a key, and whether it is valid now.
 
-INVARIANT: every path to a refusal does the same: one read, one hash, one comparison in constant time.
-
-Whose key is it, and is it valid now: the same answer for whichever door it was shown at.
-
-INVARIANT: nothing is remembered: each answer is read from the state, so a revoked key is refused at once.
+INVARIANT: every path to a refusal does the same work: one read, one hash, one comparison in constant time.
+INVARIANT: nothing is cached: each answer is read from the state, so a revoked key is refused at once.
 """
 
 import hmac
@@ -32,7 +30,7 @@ _NOBODYS_HASH = secrets.token_bytes(32)
 
 @dataclass(frozen=True)
 class Admitted(Generic[Who_co]):
-    """Somebody who was let in, and the key that did it; None when it was no key of ours."""
+    """An authenticated subject and its key; None if the credential was no API key."""
 
     who: Who_co
     key_id: str | None
@@ -43,7 +41,7 @@ def utc_now() -> datetime:
 
 
 class Holders(Generic[Who]):
-    """Finds who holds a key. It waits for the state: ask it from a thread that may."""
+    """Finds the holder of a key. It waits for the state, so call it from a thread that may wait."""
 
     def __init__(
         self,
@@ -59,7 +57,7 @@ class Holders(Generic[Who]):
         self._now = now
 
     def of_key(self, key: ApiKey, name: str | None = None) -> Admitted[Who] | None:
-        """Who holds this key; with a name nobody else's key will do."""
+        """The holder of this key; with a name, the key must belong to that name."""
         now = self._now()
         known = self._read(key.id)
         expected = _NOBODYS_HASH if known is None else known.secret_hash
@@ -67,12 +65,12 @@ class Holders(Generic[Who]):
         return self._admitted(known, name, now) if fits else None
 
     def of_proved(self, key_id: str, name: str) -> Admitted[Who] | None:
-        """The same for a key of which somebody proved to have it, without showing it."""
+        """The same for a key that the client proved to have without showing it."""
         now = self._now()
         return self._admitted(self._read(key_id), name, now)
 
     def still(self, key_id: str | None, name: str) -> Who | None:
-        """Who was let in by this key and may still be: as the policies have the subject now."""
+        """The subject that logged in with this key, as the policies define it now; None if it may no longer."""
         if key_id is not None:
             known = self._read(key_id)
             if known is None or known.subject != name or not known.is_active(self._now()):
@@ -96,19 +94,19 @@ class Holders(Generic[Who]):
 
 
 class Authenticator(Protocol[Who_co]):
-    """Tells who is asking; `Who` is what the wiring calls a subject."""
+    """Authenticates a client; `Who` is the type of a subject."""
 
     def authenticate(self, credential: str | None, *, address: str, front_end: str) -> Who_co: ...
 
 
 class PasswordLogin(Protocol[Who_co]):
-    """Lets somebody in who names himself and shows a password as it is: a key, or a token."""
+    """Authenticates a client by a name and a password in plain text: a key, or a token."""
 
     def log_in(self, claim: Claim, password: str) -> Admitted[Who_co]: ...
 
 
 class KeyAuthenticator(Generic[Who]):
-    """Knows subjects by their API keys. It waits for the state: call it from a thread that may."""
+    """Authenticates subjects by their API keys. It waits for the state, so call it from a thread that may wait."""
 
     def __init__(
         self,
@@ -135,7 +133,7 @@ class KeyAuthenticator(Generic[Who]):
         return admitted.who
 
     def log_in(self, claim: Claim, password: str) -> Admitted[Who]:
-        """The same for somebody who says who he is; the key has to be his own."""
+        """The same for a client that gives a name; the key must belong to it."""
         key = parse_key(password)
         admitted = None if key is None else self._holders.of_key(key, claim.name)
         if admitted is None:

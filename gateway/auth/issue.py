@@ -1,8 +1,6 @@
-"""Steps of the journal that make and revoke keys; each returns what the trail must say with it.
+"""Creation and revocation of API keys: journal steps, and the values that the trail records of them.
 
-INVARIANT: what is random is made before the step, so a step that runs again writes the same key.
-
-What happens to keys and at the door, as values; whoever wires the gateway records them.
+INVARIANT: random values are drawn before the step, so a step that runs again writes the same key.
 """
 
 import hashlib
@@ -23,7 +21,9 @@ from gateway.state.tables import api_keys, key_revocations, scram_salts
 
 @dataclass(frozen=True)
 class KeyCreated:
-    """A subject was given a key; `fingerprint` is a hash of all that the state keeps of its secret."""
+    """A key was created for a subject; `fingerprint` is a hash of everything that the state stores of its
+    secret.
+    """
 
     key_id: str
     subject: str
@@ -34,7 +34,7 @@ class KeyCreated:
 
 @dataclass(frozen=True)
 class KeyRevoked:
-    """A key stopped working."""
+    """A key was revoked."""
 
     key_id: str
     subject: str
@@ -43,7 +43,7 @@ class KeyRevoked:
 
 @dataclass(frozen=True)
 class Claim:
-    """Somebody at a door who says who he is, before it is known to be true."""
+    """The name that a client gives at log-in, before it is verified."""
 
     name: str
     address: str
@@ -52,9 +52,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class LoginFailed:
-    """Somebody was turned away. `claimed` is the key id or the name they came with, if any.
+    """A failed log-in. `claimed` is the key id or the name that the client gave, if any.
 
-    With the code `TOO_MANY_FAILURES` this is the one notice of a window: what follows is not recorded.
+    With the code `TOO_MANY_FAILURES` this is the only record of a window: later failures are not recorded.
     """
 
     front_end: str
@@ -71,7 +71,7 @@ REVOKED: Final = "revoked:"  # what the anchor calls the fact, followed by the k
 
 @dataclass(frozen=True)
 class KeyOrder:
-    """A key that is to be made, and for whom."""
+    """A key to be created, and its subject."""
 
     subject: str
     actor: str
@@ -93,7 +93,7 @@ def create(draft: Draft, order: KeyOrder, known: Callable[[str], bool]) -> KeyCr
         raise OperatorError(
             Code.SUBJECT_UNKNOWN,
             f"`{order.subject}`",
-            "only who stands in subjects.yaml gets a key",
+            "add the subject to subjects.yaml first",
         )
     salt = _salt_of(draft, order.subject)
     if salt is None:
@@ -128,14 +128,14 @@ def create(draft: Draft, order: KeyOrder, known: Callable[[str], bool]) -> KeyCr
 
 
 def revoke(draft: Draft, id_or_key: str, *, actor: str, at: datetime) -> KeyRevoked:
-    """Revoke a key by its id, or by the key itself, as somebody does who found one lying about."""
+    """Revoke a key by its id, or by the key itself, for a key that was found in a wrong place."""
     key_id = _id_from(id_or_key)
     issued = draft.recall(("api key", key_id), lambda connection: _issued(connection, key_id))
     if issued is None:
-        raise OperatorError(Code.KEY_UNKNOWN, f"`{key_id}`", "see `gateway key list`")
+        raise OperatorError(Code.KEY_UNKNOWN, f"`{key_id}`", "`gateway key list` shows all keys")
     if issued.revoked_at is not None:
         since = issued.revoked_at.isoformat(timespec="seconds")
-        raise OperatorError(Code.ARGUMENT_INVALID, f"key `{key_id}` was revoked before: {since}")
+        raise OperatorError(Code.ARGUMENT_INVALID, f"key `{key_id}` is already revoked: {since}")
     draft.insert(key_revocations, {"id": key_id, "at": at.isoformat(), "actor": actor})
     draft.remember(("api key", key_id), _Issued(issued.subject, at))
     draft.state_fact(f"{REVOKED}{key_id}", {"at": at.isoformat(), "actor": actor})
@@ -143,15 +143,17 @@ def revoke(draft: Draft, id_or_key: str, *, actor: str, at: datetime) -> KeyRevo
 
 
 def _id_from(text: str) -> str:
-    """The id; what is neither id nor key is not repeated, since it may be most of a key."""
+    """The id. A text that is neither id nor key is not repeated in the message, because it may be most of a
+    key.
+    """
     key = parse_key(text)
     if key is not None:
         return key.id
     if not is_key_id(text):
         raise OperatorError(
             Code.KEY_UNKNOWN,
-            "this is not a key's id",
-            "an id has 12 characters: see `gateway key list`",
+            "this is not the id of a key",
+            "an id has 12 characters; `gateway key list` shows them",
         )
     return text
 
@@ -166,5 +168,5 @@ def _issued(connection: Connection, key_id: str) -> _Issued | None:
 
 
 def _bytea(data: bytes) -> str:
-    """Rows travel to the database as JSON: this is PostgreSQL's text for bytes."""
+    """Rows are sent to the database as JSON: this is PostgreSQL's text for bytes."""
     return rf"\x{data.hex()}"

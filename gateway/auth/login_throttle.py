@@ -1,23 +1,19 @@
-"""How failed log-ins are limited: what a failure is told, and whether the trail hears of it.
+"""Throttle of failed log-ins: counts, records and answers every failure, for all front ends together.
 
-A valid key is never locked out, whatever others do from the same address or with the same key id:
-the throttle is asked about failures alone, after the credential was checked. That is safe because a
-secret of 256 bits is not guessed at any rate, and it leaves nobody a way to shut an honest user out
-from behind the same NAT, proxy or host. What has to be limited is what a failure costs: a durable
-record in the trail, and it is limited per address (IPv6: per /64), per claimed name, and for
-everybody together, so that whoever changes addresses or makes up names gains nothing. The check
+A valid key is never locked out, whatever others do from the same address or with the same key id: the throttle
+sees failures alone, after the credential was checked. That is safe because a secret of 256 bits cannot be
+guessed at any rate, and so nobody can lock out an honest user behind the same NAT, proxy or host. The cost of a
+failure has to be limited: it is a durable record in the trail. It is limited per address (IPv6: per /64), per
+claimed name, and for all together, so that changing addresses or inventing names gains nothing. The check
 itself costs one read by primary key.
 
 A window begins with the first failure of its kind and lasts a minute; then counting begins anew.
 
-INVARIANT: the memory is bounded: of addresses and of names the ones least recently seen go first.
-INVARIANT: per window at most `together` failures and one notice are recorded, without exception.
-
-What follows a failed log-in, whichever door it came to: it is counted, recorded, and told.
-
-INVARIANT: what the caller learns depends on how often it failed, never on why: an unknown key, a
-wrong secret, an expired or revoked key and a subject that is gone read alike.
-INVARIANT: a failure that cannot be recorded is refused all the same.
+INVARIANT: the memory is bounded: the addresses and names that were seen least recently are forgotten first.
+INVARIANT: per window at most `together` failures and one notice are recorded, without exception. INVARIANT: the
+refusal depends on how often the client failed, never on why: an unknown key, a wrong secret, an expired or
+revoked key and a removed subject read alike. INVARIANT: a failure that cannot be recorded is refused all the
+same.
 """
 
 import threading
@@ -39,7 +35,7 @@ _LONGEST_NAME: Final = 128
 
 
 class Failure(Enum):
-    """What becomes of one more failure."""
+    """The treatment of one more failure."""
 
     COUNTED = "counted"  # an ordinary refusal, recorded
     ONE_TOO_MANY = "one too many"  # throttling begins: say so, and record that once
@@ -48,7 +44,7 @@ class Failure(Enum):
 
 @dataclass(frozen=True)
 class FailureLimits:
-    """How many failures a window may have."""
+    """The numbers of failures that a window may have."""
 
     address: int = 30
     name: int = 10
@@ -63,7 +59,7 @@ class _Window:
 
 
 class Throttle:
-    """Counts failures; any thread may ask."""
+    """Counts failures; thread-safe."""
 
     def __init__(
         self,
@@ -78,7 +74,7 @@ class Throttle:
         self._together: LruCache[str, _Window] = LruCache(1)
 
     def failed(self, address: str, name: str | None) -> Failure:
-        """Count a failure from `address`, claiming to be `name`."""
+        """Count a failure from `address` with the claimed `name`."""
         limits = self._limits
         with self._lock:
             excess = [
@@ -103,7 +99,9 @@ class Throttle:
 
 
 def _network(address: str) -> str:
-    """What one party can choose addresses from; a Unix socket or a bad address is its own text."""
+    """The network within which one party can choose addresses; a Unix socket or an invalid address is its own
+    text.
+    """
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
@@ -115,12 +113,12 @@ def _network(address: str) -> str:
 
 
 _LONGEST_NAME_turning_away: Final = (
-    128  # a subject's has at most 63 characters; what is made up is not kept whole
+    128  # a subject's name has at most 63 characters; longer invented names are cut
 )
 
 
 class TurningAway:
-    """One for all front ends, so that they count together."""
+    """Refuses and records failed log-ins; one object for all front ends, so that they count together."""
 
     def __init__(
         self,
@@ -133,20 +131,20 @@ class TurningAway:
         self._emit = emit
         self._limits = limits
         self._failed = Throttle(limits, clock)
-        # Who shows nothing guesses nothing: a monitor's probes must not use up what wrong keys may.
+        # A client without a credential guesses nothing: a monitor's probes must not use up the limit for wrong keys.
         self._empty_handed = Throttle(limits, clock)
 
     def without_credential(self, *, address: str, front_end: str) -> Refusal:
-        """The refusal for somebody who showed no credential at all."""
+        """The refusal of a client that shows no credential."""
         failure = self._empty_handed.failed(address, None)
         self._tell(failure, LoginFailed(front_end, address, None, Code.NO_CREDENTIALS))
         return Unauthenticated(
             Code.NO_CREDENTIALS,
-            hint="send `Authorization: Bearer <API key>`, or log in with the key",
+            hint="send the header `Authorization: Bearer <API key>`, or give the key as the password",
         )
 
     def with_bad_credential(self, *, address: str, front_end: str, claimed: str | None) -> Refusal:
-        """The refusal for a credential that is not valid, `claimed` being the name it came with."""
+        """The refusal of an invalid credential; `claimed` is the name or id that came with it."""
         failure = self._failed.failed(address, claimed)
         self._tell(failure, LoginFailed(front_end, address, claimed, Code.BAD_CREDENTIALS))
         if failure is Failure.COUNTED:
@@ -159,7 +157,7 @@ class TurningAway:
         )
 
     def from_claim(self, claim: Claim) -> Refusal:
-        """The same for somebody who said who he is and could not show it."""
+        """The same for a client that gave a name and failed to prove it."""
         return self.with_bad_credential(
             address=claim.address,
             front_end=claim.front_end,
@@ -173,6 +171,6 @@ class TurningAway:
             )
         self._emit(LoginRefused(failed.front_end, failed.code))
         if failure is not Failure.THROTTLED:
-            # The journal has reported the loss; nobody is let in because of it.
+            # The journal has reported the loss; nobody is logged in because of it.
             with suppress(BackendUnavailable):
                 self._record(failed)

@@ -1,6 +1,7 @@
-"""What the state knows of keys, read fresh each time: a revoked key is refused at the next log-in.
+"""Keys in the state, read fresh for each log-in, and the time of their last use.
 
-When a key was last used: to the minute, for whoever lists keys; nothing is decided by it.
+A revoked key is refused at the next log-in. The last use is noted to the minute, for lists of keys; no decision
+depends on it.
 """
 
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ from gateway.state.tables import api_keys, key_revocations, key_uses, scram_salt
 
 @dataclass(frozen=True)
 class KnownKey:
-    """A key's life so far; the fields are the columns of `_KEYS`, in their order."""
+    """The stored facts of a key; the fields are the columns of `_KEYS`, in their order."""
 
     id: str
     subject: str
@@ -43,22 +44,22 @@ def find_key(connection: Connection, key_id: str) -> KnownKey | None:
 
 
 def read_key(engine: Engine, key_id: str) -> KnownKey | None:
-    """The same for every request that comes in, in a fraction of the time."""
+    """The same for every incoming request, in a fraction of the time."""
     row = _KEY.one_or_none(engine, {"id": key_id})
     return None if row is None else KnownKey(*row)
 
 
 def list_keys(connection: Connection) -> tuple[KnownKey, ...]:
-    """Every key there ever was, oldest first."""
+    """Every key ever created, oldest first."""
     rows = connection.execute(_KEYS.order_by(api_keys.c.created_at, api_keys.c.id))
     return tuple(KnownKey(*row) for row in rows)
 
 
 def find_verifiers(connection: Connection, subject: str, now: datetime) -> Verifiers | None:
-    """What a SCRAM log-in of this subject is checked against; None when it never had a key.
+    """The verifiers for a SCRAM log-in of this subject; None if it never had a key.
 
-    A subject without an active key keeps its salt, and no proof fits. Both reads are made for every name,
-    so that nobody learns from the time they take who exists.
+    A subject without an active key keeps its salt, and no proof fits. Both reads are made for every name, so
+    that the time they take does not reveal which names exist.
     """
     salt = find_salt(connection, subject)
     columns = select(api_keys.c.id, api_keys.c.stored_key, api_keys.c.server_key)
@@ -80,7 +81,7 @@ def find_salt(connection: Connection, subject: str) -> Salt | None:
 
 @contextmanager
 def reading_state() -> Iterator[None]:
-    """A state that cannot be asked is nobody's bad credential."""
+    """Map database errors to 503, never to 401."""
     try:
         yield
     except UNREACHABLE as error:
@@ -110,10 +111,10 @@ _PATIENCE = text("SET LOCAL statement_timeout = '500ms'")  # a log-in does not w
 
 
 def note_use(engine: Engine, key: KnownKey, now: datetime, emit: Emit) -> None:
-    """Write it down unless that was done within the minute.
+    """Note the use of a key, unless the last note is less than a minute old.
 
-    A state that fails just now is reported and does not fail the log-in: the key was checked already,
-    and what the subject came for needs the state itself and will say so.
+    A failure of the state is reported and does not fail the log-in: the key was checked already, and the
+    request that follows needs the state itself and reports its failure.
     """
     if key.last_used_at is not None and now - key.last_used_at < _PRECISION:
         return

@@ -1,13 +1,13 @@
-"""The server's side of SCRAM-SHA-256 without any I/O: two messages in, two messages out.
+"""SCRAM-SHA-256, server side, without I/O: two messages in, two messages out.
 
-`challenge` answers the client's first message; the `Challenge` it gives checks the second one and
-gives a `Proved`. Which bytes carry the messages is the front end's business, as is what is recorded.
+`challenge` answers the client's first message; the returned `Challenge` checks the second one and returns a
+`Proved`. The front end frames the messages and records the outcome.
 
-Channel binding is not offered, so a client says `n` or `y`. The name inside the messages is ignored,
-as PostgreSQL does: who logs in is said before, when the connection starts.
+Channel binding is not offered, so a client says `n` or `y`. The name inside the messages is ignored, as in
+PostgreSQL: the name is given when the connection starts.
 
-INVARIANT: the work depends on the number of the name's keys alone, never on which of them fits or on
-whether any does; a name without keys costs as much as a name with one.
+INVARIANT: the work depends on the number of the name's keys alone, never on which of them fits or on whether
+any does; a name without keys costs as much as a name with one.
 """
 
 import base64
@@ -44,7 +44,7 @@ _DECOY = Verifier("", secrets.token_bytes(_PROOF_BYTES), secrets.token_bytes(_PR
 
 @dataclass(frozen=True)
 class Proved:
-    """The client holds this key; `message` proves to it that we know the key too."""
+    """The client holds this key; `message` proves to it that the server knows the key too."""
 
     key_id: str
     message: bytes
@@ -52,7 +52,7 @@ class Proved:
 
 @dataclass(frozen=True)
 class Challenge:
-    """The server's first message, and what is needed to check the answer to it."""
+    """The server's first message, and the values that check the answer to it."""
 
     message: bytes
     verifiers: Verifiers = field(repr=False)
@@ -61,15 +61,15 @@ class Challenge:
     client_first_bare: str = field(repr=False)
 
     def verify(self, client_final: bytes) -> Proved:
-        """What the client's last message proves, or a refusal."""
+        """The proof in the client's last message, or a refusal."""
         match = _FINAL.fullmatch(_text(client_final))
         if match is None:
-            raise _malformed("the final message is not understood")
+            raise _malformed("the final message is malformed")
         proof = _decoded(match["proof"])
         if len(proof) != _PROOF_BYTES or _decoded(match["binding"]) != self.gs2_header.encode():
-            raise _malformed("the proof or the channel binding is not the expected one")
+            raise _malformed("the proof or the channel binding is wrong")
         if match["nonce"] != self.nonce:
-            raise _malformed("the nonce is not the one of this conversation")
+            raise _malformed("the nonce belongs to another exchange")
         said = f"{self.client_first_bare},{self.message.decode()},{match['unproved']}".encode()
         proved = [
             verifier
@@ -92,11 +92,11 @@ def challenge(
     """Answer the client's first message."""
     match = _FIRST.fullmatch(_text(client_first))
     if match is None:
-        raise _malformed("the first message is not understood")
+        raise _malformed("the first message is malformed")
     if match["binding"].startswith("p"):
-        raise _malformed("channel binding is not offered")
+        raise _malformed("channel binding is not supported")
     if match["authzid"]:
-        raise _malformed("nobody may act under another name")
+        raise _malformed("an authorization identity is not supported")
     nonce = match["nonce"] + new_nonce()
     salt = verifiers.salt
     message = f"r={nonce},s={base64.b64encode(salt.salt).decode()},i={salt.iterations}"

@@ -1,13 +1,14 @@
-"""A log-in by SCRAM-SHA-256: what the state is asked between the messages, and who is let in at the end.
+"""SCRAM log-in with API keys: the reads of the state between the messages, and the subject at the end.
 
-Whether a name exists, has keys, or has them no more shows neither in what is said nor in what is done: `begin` makes
-the same two reads and one HMAC for every name, `finish` checks one proof and makes one read before it refuses, and what
-follows a refusal is the same for all. What is left is whether PostgreSQL found a row by its index, some
-microseconds under the waiting for the state itself, and that a name with many keys has as many proofs checked.
+Neither the messages nor the work reveal whether a name exists, has keys, or has none any more: `begin` makes
+the same two reads and one HMAC for every name, `finish` checks one proof and makes one read before it refuses,
+and every refusal is handled alike. The remaining differences are whether PostgreSQL found a row by its index,
+some microseconds within the waiting time for the state, and that a name with many keys has as many proofs
+checked.
 
-INVARIANT: a proof alone lets nobody in: the key is read again when it was proved, and the subject has to be there.
+`Logins` bundles the ways to log in by name, and the check that long connections repeat.
 
-The ways to log in by name, and the question that long connections ask again and again.
+INVARIANT: a proof alone logs nobody in: the key is read again after the proof, and the subject has to exist.
 """
 
 from collections.abc import Callable
@@ -38,14 +39,14 @@ _NO_KEY = ""  # no key has this id
 
 @dataclass(frozen=True)
 class LoggedIn(Generic[Who]):
-    """Who was let in, and the message that proves to the client who we are."""
+    """The subject that logged in, and the message that authenticates the server to the client."""
 
     admitted: Admitted[Who]
     message: bytes
 
 
 class ScramLogin(Generic[Who]):
-    """Checks proofs. It waits for the state: call it from a thread that may."""
+    """Checks proofs. It waits for the state, so call it from a thread that may wait."""
 
     def __init__(
         self,
@@ -62,19 +63,19 @@ class ScramLogin(Generic[Who]):
         self._now = now
 
     def begin(self, name: str) -> Verifiers:
-        """What a log-in under this name is checked against, whether anybody has it or not."""
+        """The verifiers for a log-in under this name, whether the name exists or not."""
         nobodys = unknown(name, self._mock_secret)
         with reading_state(), self._engine.connect() as connection:
             return find_verifiers(connection, name, self._now()) or nobodys
 
     def finish(self, claim: Claim, challenge: Challenge, client_final: bytes) -> LoggedIn[Who]:
-        """Let in who proved to have a key of this name's."""
+        """Log in a client that proved to have a key of this name."""
         key_id, message = _NO_KEY, b""
         try:
             proved = challenge.verify(client_final)
             key_id, message = proved.key_id, proved.message
         except Unauthenticated:
-            pass  # the read below is made for everybody
+            pass  # this read is made for every name
         admitted = self._holders.of_proved(key_id, claim.name)
         if admitted is None:
             raise self._turning_away.from_claim(claim)
@@ -83,14 +84,14 @@ class ScramLogin(Generic[Who]):
 
 @dataclass(frozen=True)
 class Logins(Generic[Who]):
-    """All of them wait for the state: call them from a thread that may."""
+    """The ways to log in. All of them wait for the state, so call them from a thread that may wait."""
 
     scram: ScramLogin[Who]
-    password: PasswordLogin[Who]  # what is shown as it is, so inside TLS only
+    password: PasswordLogin[Who]  # a password in plain text, so inside TLS only
     _holders: Holders[Who]
 
     def still_valid(self, name: str, key_id: str | None) -> Who | None:
-        """The subject as the policies have it now; None when the key or the subject is gone."""
+        """The subject as the policies define it now; None if the key or the subject is gone."""
         return self._holders.still(key_id, name)
 
 

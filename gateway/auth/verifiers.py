@@ -1,11 +1,11 @@
-"""What the state keeps of a key for SCRAM-SHA-256 (RFC 5802, RFC 7677): enough to check a proof.
+"""SCRAM-SHA-256 verifiers of keys (RFC 5802, RFC 7677), which the state stores to check proofs.
 
-The password is the whole key. Keys are ASCII, so SASLprep would change nothing and is left out. The
-salt is sent before the proof comes, so all keys of a subject share one salt and one iteration count.
-4096 iterations are the standard's minimum and enough: iterations slow down the guessing of passwords
-that people choose, and a key carries 256 random bits.
+The password is the whole key. Keys are ASCII, so SASLprep would change nothing and is left out. The salt is
+sent before the proof arrives, so all keys of a subject share one salt and one iteration count. 4096 iterations
+are the standard's minimum and enough: iterations slow down guessing of passwords that people choose, and a key
+carries 256 random bits.
 
-INVARIANT: neither `stored_key` nor `server_key` logs anybody in; both stay out of every repr.
+INVARIANT: neither `stored_key` nor `server_key` is enough to log in; both stay out of every repr.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ _SALT_BYTES: Final = 16
 
 @dataclass(frozen=True)
 class Salt:
-    """What a client needs to know before it can prove anything."""
+    """The parameters that a client needs for a proof."""
 
     salt: bytes
     iterations: int
@@ -30,7 +30,7 @@ class Salt:
 
 @dataclass(frozen=True)
 class Verifier:
-    """One key, as far as a server knows it."""
+    """One key in the form that the server stores."""
 
     key_id: str
     stored_key: bytes = field(repr=False)
@@ -39,7 +39,7 @@ class Verifier:
 
 @dataclass(frozen=True)
 class Verifiers:
-    """Everything that a log-in under one name is checked against."""
+    """The salt and all verifiers of one name."""
 
     salt: Salt
     keys: tuple[Verifier, ...]
@@ -62,14 +62,16 @@ def derive(password: str, salt: Salt) -> tuple[bytes, bytes]:
 
 
 def mock_secret(audit_key: bytes) -> bytes:
-    """What `unknown` salts are made of: equal for all processes of a state, and in no database.
+    """The secret behind the salts of unknown names: equal for all processes of a state, and in no database.
 
-    The label keeps it apart from all that the audit key signs, which begins otherwise.
+    The label separates it from everything that the audit key signs, which begins otherwise.
     """
     return hmac.digest(audit_key, b"gateway mock scram salts v1", "sha256")
 
 
 def unknown(name: str, server_secret: bytes) -> Verifiers:
-    """For a name that has no keys: a salt that stays the same, so that nobody learns who exists."""
+    """Verifiers of a name without keys: its salt stays the same, so that a client cannot find out which names
+    exist.
+    """
     said = b"gateway scram salt v1\0" + name.encode("utf-8", "surrogateescape")
     return Verifiers(Salt(hmac.digest(server_secret, said, "sha256")[:_SALT_BYTES], ITERATIONS), ())

@@ -81,13 +81,15 @@ def one_by_one(node: exp.Expression) -> list[exp.Expression] | None:
 def _places(call: exp.Expression) -> list[exp.Expression]:
     """One call for each place: the first of two arguments, within a group, and the number of the place."""
     if len(call.expressions) != 2:  # noqa: PLR2004 - the column, and how many places
-        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{_TOP}` with {len(call.expressions)} arguments")
+        raise SyntaxRefused(
+            Code.TYPE_MISMATCH, f"`{_TOP}` does not accept {len(call.expressions)} arguments"
+        )
     what, many = call.expressions
     text = many.this if isinstance(many, exp.Literal) and not many.is_string else ""
     if not text.isdecimal() or not 1 <= int(text) <= _MOST_PLACES:
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED,
-            f"`{_TOP}` of something else than a whole number from 1 to {_MOST_PLACES}",
+            f"the argument of `{_TOP}` must be a constant whole number from 1 to {_MOST_PLACES}",
         )
     order = exp.Order(expressions=[exp.Ordered(this=what)])
     return [
@@ -123,7 +125,7 @@ class Measures:
             within, node = node.expression, node.this
         if not isinstance(node, exp.Anonymous):
             raise UnsupportedSql(
-                Code.FUNCTION_UNSUPPORTED, "FILTER of something else than an aggregate"
+                Code.FUNCTION_UNSUPPORTED, "FILTER is only allowed after an aggregate"
             )
         name = name_of_function(node)
         _check_name(name)
@@ -137,8 +139,8 @@ class Measures:
         if distinct and name not in _ENDS:
             raise UnsupportedSql(
                 Code.FUNCTION_UNSUPPORTED,
-                f"`{name}(DISTINCT …)`",
-                "use COUNT(DISTINCT …), or aggregate for each person first",
+                f"`{name}(DISTINCT …)` is not supported",
+                "use COUNT(DISTINCT …), or aggregate for each person in a subquery first",
             )
         bound = tuple(self._scalars.bind(one) for one in arguments)
         return Measure(name, bound, _result(name, bound), where=where)
@@ -147,11 +149,13 @@ class Measures:
         self, arguments: list[exp.Expression], where: Scalar | None, *, distinct: bool
     ) -> Measure:
         if len(arguments) != 1:
-            raise SyntaxRefused(Code.TYPE_MISMATCH, f"`count` with {len(arguments)} arguments")
+            raise SyntaxRefused(
+                Code.TYPE_MISMATCH, f"`count` does not accept {len(arguments)} arguments"
+            )
         argument = arguments[0]
         if isinstance(argument, exp.Star):
             if distinct:
-                raise SyntaxRefused(Code.SQL_SYNTAX, "`count(DISTINCT *)`")
+                raise SyntaxRefused(Code.SQL_SYNTAX, "`count(DISTINCT *)` is not valid")
             return Measure("count", (), BIGINT, where=where)
         bound = self._scalars.bind(argument)
         if isinstance(bound, Literal) and bound.value is not None and not distinct:
@@ -166,12 +170,17 @@ class Measures:
     ) -> Measure:
         """One of the most frequent values; the first is the mode, and as such is measured once."""
         if within is None:
-            raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{_TOP}` for each person")
+            raise UnsupportedSql(
+                Code.FUNCTION_UNSUPPORTED,
+                f"`{_TOP}` is not supported in a GROUP BY with the unit key",
+            )
         what = self._scalars.bind(within.expressions[0].this)
         _need_no_unit(_TOP, what)
         given = [self._scalars.bind(one) for one in node.expressions]
         if len(given) != 1 or not isinstance(given[0], Literal) or not _is_place(given[0].value):
-            raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{_TOP}` in this form")
+            raise UnsupportedSql(
+                Code.FUNCTION_UNSUPPORTED, f"this form of `{_TOP}` is not supported"
+            )
         kind = ColumnType(what.type.kind)
         if given[0].value == 1:
             return Measure("mode", (what,), kind, where=where)
@@ -185,7 +194,9 @@ class Measures:
         where: Scalar | None,
     ) -> Measure:
         if name not in _ORDERED or within is None or len(within.expressions) != 1:
-            raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{name[:40]}` in this form")
+            raise UnsupportedSql(
+                Code.FUNCTION_UNSUPPORTED, f"this form of `{name[:40]}` is not supported"
+            )
         order = within.expressions[0]
         what = self._scalars.bind(order.this)
         fraction: Scalar | None = None
@@ -195,17 +206,19 @@ class Measures:
             if not isinstance(fraction, Literal) or not _between_0_and_1(fraction):
                 raise UnsupportedSql(
                     Code.FUNCTION_UNSUPPORTED,
-                    f"`{name}` of something else than a number from 0 to 1",
+                    f"the argument of `{name}` must be a constant number from 0 to 1",
                 )
             _need_order(name, what)
         elif node.expressions:
-            raise SyntaxRefused(Code.TYPE_MISMATCH, "`mode` with arguments")
+            raise SyntaxRefused(Code.TYPE_MISMATCH, "`mode` does not accept arguments")
         else:
             _need_no_unit(name, what)
         # as PostgreSQL has it: of a decimal or a text, without what stands in brackets
         kind = DOUBLE if name == "percentile_cont" else ColumnType(what.type.kind)
         if name == "percentile_cont" and not is_number(what.type):
-            raise SyntaxRefused(Code.TYPE_MISMATCH, f"`percentile_cont` of {what.type}")
+            raise SyntaxRefused(
+                Code.TYPE_MISMATCH, f"`percentile_cont` does not accept {what.type}"
+            )
         down = bool(order.args.get("desc"))
         return Measure(name, (what,), kind, where=where, fraction=fraction, descending=down)
 
@@ -218,13 +231,13 @@ def _check_name(name: str) -> None:
     if name in _VALUES:
         raise NotAggregate(
             Code.PERSON_AS_VALUE,
-            f"`{name}` hands on values of single persons",
-            "use COUNT, SUM, AVG or a percentile",
+            f"`{name}` would return values of individual persons",
+            "use COUNT, SUM, AVG or a percentile instead",
         )
     if name not in _PLAIN | _ORDERED | {_TOP}:
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED,
-            f"the aggregate `{name[:40]}`",
+            f"the aggregate `{name[:40]}` is not supported over protected rows",
             "use COUNT, SUM, AVG, MIN, MAX, STDDEV, a percentile, or COUNT with FILTER",
         )
 
@@ -232,7 +245,9 @@ def _check_name(name: str) -> None:
 def _arguments(name: str, node: exp.Anonymous) -> tuple[list[exp.Expression], bool]:
     given = list(node.expressions)
     if any(isinstance(one, exp.Order) for one in given):
-        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"ORDER BY inside `{name}`")
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED, f"ORDER BY inside `{name}` is not supported"
+        )
     if len(given) == 1 and isinstance(given[0], exp.Distinct):
         return list(given[0].expressions), True
     return given, False
@@ -241,13 +256,15 @@ def _arguments(name: str, node: exp.Anonymous) -> tuple[list[exp.Expression], bo
 def _result(name: str, arguments: tuple[Scalar, ...]) -> ColumnType:
     wanted = 2 if name in _PAIRS else 1
     if len(arguments) != wanted:
-        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` with {len(arguments)} arguments")
+        raise SyntaxRefused(
+            Code.TYPE_MISMATCH, f"`{name}` does not accept {len(arguments)} arguments"
+        )
     if name in _ENDS:
         _need_order(name, arguments[0])
         return plain(arguments[0].type)
     for one in arguments:
         if not is_number(one.type):
-            raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` of {one.type}")
+            raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` does not accept {one.type}")
     if name == "sum":
         return sum_type(plain(arguments[0].type))
     if name == "regr_count":
@@ -259,7 +276,9 @@ def _need_order(name: str, what: Scalar) -> None:
     """Texts and keys have no ends that could be released: they are values of single persons."""
     if not is_number(what.type) and what.type not in {DATE, TIMESTAMP}:
         raise UnsupportedSql(
-            Code.FUNCTION_UNSUPPORTED, f"`{name}` of {what.type}", "group by it instead"
+            Code.FUNCTION_UNSUPPORTED,
+            f"`{name}` does not accept {what.type}",
+            "use GROUP BY with this column instead",
         )
     _need_no_unit(name, what)
 
@@ -268,8 +287,8 @@ def _need_no_unit(name: str, what: Scalar) -> None:
     if isinstance(what, Ref) and what.field.tie is not Tie.NONE:
         raise NotAggregate(
             Code.PERSON_AS_VALUE,
-            f"`{name}` of the unit key",
-            "count persons with COUNT(DISTINCT …)",
+            f"`{name}` must not be applied to the unit key",
+            "count persons with COUNT(DISTINCT unit_key)",
         )
 
 

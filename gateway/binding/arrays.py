@@ -122,4 +122,6 @@ def _bare(node: exp.Expression) -> exp.Expression:
 
 
 def _unreadable() -> UnsupportedSql:
-    return UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "an array in this spelling", "write ARRAY[…]")
+    return UnsupportedSql(
+        Code.CLAUSE_UNSUPPORTED, "this spelling of an array is not supported", "write ARRAY[…]"
+    )

@@ -104,7 +104,7 @@ def _bound(statement: Statement, dataset: Dataset, parameters: Sequence[Given]) 
         return _bind(statement, dataset, parameters)
     except RecursionError as error:
         # the limits make this unreachable; it is here so that being wrong about that is a refusal
-        raise LimitExceeded(Code.SQL_TOO_LARGE, "the statement nests too deep") from error
+        raise LimitExceeded(Code.SQL_TOO_LARGE, "the statement is too deeply nested") from error
 
 
 def _bind(
@@ -128,7 +128,7 @@ def _bind(
     query = with_ends(relation.query, cutting)
     if not cutting.steps and not cutting.shortened:
         if cutting.touched:
-            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a statement that reads nothing")
+            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "the statement reads no table")
         return _passing(statement)
     finishing = _sql(query)
     trace = followed(query, cutting)
@@ -163,16 +163,16 @@ def parse(sql: str, tokens: list[Token]) -> exp.Expression:
     try:
         trees = DIALECT.parser().parse(tokens, sql)
     except RecursionError as error:
-        raise LimitExceeded(Code.SQL_TOO_LARGE, "the statement nests too deep") from error
+        raise LimitExceeded(Code.SQL_TOO_LARGE, "the statement is too deeply nested") from error
     except (SqlglotError, ValueError, TypeError, AttributeError, KeyError, IndexError):
         # whatever the parser stumbles over: the text is not SQL that it can read. Its own message has
         # the text in it, so it is not handed on, not even as a cause
-        raise SyntaxRefused(Code.SQL_SYNTAX, "it is not a query the gateway can read") from None
+        raise SyntaxRefused(Code.SQL_SYNTAX, "the text is not a valid query") from None
     if len(trees) != 1 or trees[0] is None:
         raise SyntaxRefused(Code.SEVERAL_STATEMENTS, "", "send the statements one by one")
     tree = trees[0]
     if not isinstance(tree, exp.Expression):
-        raise SyntaxRefused(Code.SQL_SYNTAX, "it is not a query the gateway can read")
+        raise SyntaxRefused(Code.SQL_SYNTAX, "the text is not a valid query")
     return tree
 
 

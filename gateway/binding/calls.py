@@ -41,10 +41,10 @@ _SPELLINGS: Final = MappingProxyType(
 # Understood, but only above a release: hints say what to write instead.
 INSTEAD: Final = MappingProxyType(
     {
-        "to_char": "group by date_trunc or extract and format above, or by to_char with year and month",
+        "to_char": "group by date_trunc or extract and format the result, or group by to_char with year and month",
         "age": "write extract(year from age(…))",
         "date_bin": "use date_trunc",
-        "random": "a row's value must depend on the row alone",
+        "random": "the value of a row must depend only on the row",
         "regexp_replace": "use replace, LIKE or split_part",
     }
 )

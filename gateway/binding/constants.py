@@ -65,7 +65,7 @@ def read_span(text: str) -> Span:
 def _unreadable(text: str) -> UnsupportedSql:
     return UnsupportedSql(
         Code.CLAUSE_UNSUPPORTED,
-        f"the interval `{text[:40]}`",
+        f"the interval `{text[:40]}` is not supported",
         "write whole units, such as interval '1 year 6 months'",
     )
 
@@ -84,7 +84,9 @@ def number(text: str) -> Literal:
     except ValueUnfit as error:
         raise SyntaxRefused(Code.TYPE_MISMATCH, str(error)) from error
     if len(text) > _LONGEST_NUMBER or abs(value.numerator) > 10**_LONGEST_NUMBER:
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"the number `{text[:20]}…`")
+        raise UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED, f"the number `{text[:20]}…` has too many digits"
+        )
     if not text.isdigit():
         return Literal(value, NUMERIC)
     whole = value.numerator
@@ -189,7 +191,9 @@ def column_type(to: exp.Expression) -> ColumnType:
     name = TYPE_NAMES.get(kind.name) if isinstance(kind, exp.DataType.Type) else None
     if name is None or to.args.get("nested") or to.args.get("kind"):
         raise UnsupportedSql(
-            Code.CLAUSE_UNSUPPORTED, "a cast to this type", "cast above the aggregate instead"
+            Code.CLAUSE_UNSUPPORTED,
+            "a cast to this type is not supported over protected rows",
+            "cast the result of the aggregate instead",
         )
     inner = ", ".join(one.this.name for one in to.expressions)
     try:
@@ -197,7 +201,9 @@ def column_type(to: exp.Expression) -> ColumnType:
     except TypeUnknown as error:
         raise SyntaxRefused(Code.TYPE_MISMATCH, str(error)) from error
     if made.kind is Kind.CHAR:
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a cast to char", "cast to text instead")
+        raise UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED, "a cast to char is not supported", "cast to text instead"
+        )
     return made
 
 

@@ -46,12 +46,14 @@ class Environment:
         for node in with_.expressions:
             name = fold(node.args["alias"].this)
             if name in own:
-                raise SyntaxRefused(Code.NAME_AMBIGUOUS, f"two CTEs are called `{name[:63]}`")
+                raise SyntaxRefused(
+                    Code.NAME_AMBIGUOUS, f"WITH query name `{name[:63]}` is used more than once"
+                )
             if name in self.defined:
                 raise UnsupportedSql(
                     Code.CLAUSE_UNSUPPORTED,
-                    f"the CTE `{name[:63]}` hides another of that name",
-                    "give it a name of its own",
+                    f"the CTE `{name[:63]}` hides another CTE of the same name",
+                    "give each CTE its own name",
                 )
             own.add(name)
             before = Environment(dict(inner.defined), recursive=inner.recursive)

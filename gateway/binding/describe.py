@@ -56,14 +56,22 @@ def require_agreement(cut: Cut, original: tuple[ResultColumn, ...], describe: De
         if isinstance(step, Stage):  # plans read it, no SQL does
             found = [one.type_name for one in describe(step.sql.text(there))]
             if found != [str(one.type) for one in step.fields]:
-                raise _drifts("the types of a subquery", "cast its columns")
+                raise _drifts(
+                    "PostgreSQL gives the columns of a subquery other types",
+                    "add casts to its columns",
+                )
         else:
             there[in_quotes(step.name)] = stand_in(step)
     finished = described(cut.finishing.text(there), describe)
     if [one.name for one in finished] != [one.name for one in original]:
-        raise _drifts("the names of the result", "name each column with AS")
+        raise _drifts(
+            "PostgreSQL gives the columns of the result other names", "name each column with AS"
+        )
     if finished != original:
-        raise _drifts("the types of the result", "cast the columns, as in CAST(… AS numeric)")
+        raise _drifts(
+            "PostgreSQL gives the columns of the result other types",
+            "add casts to the columns, as in CAST(… AS numeric)",
+        )
 
 
 def traced_agrees(cut: Cut, original: tuple[ResultColumn, ...], describe: Describe) -> bool:

@@ -13,7 +13,7 @@ from gateway.binding import constants
 from gateway.binding.arrays import as_list
 from gateway.binding.calls import call, extract, invoke, numbers_only, text_only
 from gateway.binding.constants import Span
-from gateway.binding.like_pattern import like_pattern
+from gateway.binding.expression_checks import check_cast, like_pattern, unsupported_expression
 from gateway.binding.scope import Visible, spelled
 from gateway.binding.text.dialect import check_brackets
 from gateway.binding.text.identifiers import name_of_function
@@ -150,7 +150,7 @@ class Scalars:
             return self._like(node)
         if type(node) in _ARITHMETIC:
             return self._arithmetic(node)
-        raise _unsupported(node)
+        raise unsupported_expression(node)
 
     def pair(self, left: exp.Expression, right: exp.Expression) -> tuple[Scalar, Scalar]:
         """Two expressions that meet; a constant without a type takes the type of the other."""
@@ -172,14 +172,16 @@ class Scalars:
     def _column(self, node: exp.Column) -> Scalar:
         if isinstance(node.this, exp.Star):
             raise NotAggregate(
-                Code.PERSON_AS_VALUE, "a whole row as a value", "name the columns one by one"
+                Code.PERSON_AS_VALUE,
+                "a whole row cannot be used as a value",
+                "name its columns one by one",
             )
         seen = self._lookup(node)
         if seen.field is None:
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
                 f"the type of `{spelled(node)}` is not known here",
-                "cast it where it is made",
+                "cast it in the subquery that computes it",
             )
         return Ref(seen.field)
 
@@ -197,7 +199,7 @@ class Scalars:
         elif isinstance(right, exp.Null):
             inner, word = self.bind(node.this), "null"
         else:
-            raise _unsupported(node)
+            raise unsupported_expression(node)
         if word == "null" and isinstance(inner, Ref) and inner.field.tie is Tie.ALWAYS:
             # rows without a unit are dropped at the scan, so this asks nothing
             return Literal(negated, BOOLEAN)
@@ -213,7 +215,7 @@ class Scalars:
             return self._queries().member(node, filtering=False)
         if not node.expressions or len(node.expressions) > _LONGEST_LIST:
             raise UnsupportedSql(
-                Code.CLAUSE_UNSUPPORTED, f"a list of more than {_LONGEST_LIST} values"
+                Code.CLAUSE_UNSUPPORTED, f"the list has more than {_LONGEST_LIST} values"
             )
         bound = self.together((node.this, *node.expressions))
         what, *among = bound
@@ -232,7 +234,9 @@ class Scalars:
         for one in bound[1:]:
             met = common(plain(kind), plain(one.type))
             if met is None:
-                raise SyntaxRefused(Code.TYPE_MISMATCH, f"CASE of {kind} and {one.type}")
+                raise SyntaxRefused(
+                    Code.TYPE_MISMATCH, f"CASE types {kind} and {one.type} cannot be matched"
+                )
             kind = met
         whens = []
         for branch in node.args["ifs"]:
@@ -248,8 +252,7 @@ class Scalars:
         if constants.is_interval(to):
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
-                "an interval by itself",
-                "add it to a date or take it from one",
+                "an interval can only be added to or subtracted from a date or timestamp",
             )
         kind = constants.column_type(to)
         text = constants.bare_string(node.this)
@@ -262,7 +265,7 @@ class Scalars:
             return what
         if isinstance(what, Literal) and (same := constants.retyped(what, kind)) is not None:
             return same
-        _check_cast(what.type, kind)
+        check_cast(what.type, kind)
         return Cast(what, kind)
 
     def _call(self, node: exp.Anonymous) -> Scalar:
@@ -271,7 +274,9 @@ class Scalars:
             one for one in node.expressions if not isinstance(one, (exp.Distinct, exp.Order))
         ]
         if len(arguments) != len(node.expressions):
-            raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{name[:40]}` as an aggregate here")
+            raise UnsupportedSql(
+                Code.FUNCTION_UNSUPPORTED, f"`{name[:40]}` is not supported as an aggregate here"
+            )
         return invoke(name, arguments, self)
 
     def _extract(self, node: exp.Extract) -> Scalar:
@@ -295,7 +300,7 @@ class Scalars:
     def _like(self, node: exp.Expression) -> Scalar:
         node, pattern = like_pattern(node)
         if type(node) not in _PATTERNS:
-            raise _unsupported(node)
+            raise unsupported_expression(node)
         word = _PATTERNS[type(node)]
         if node.args.get("negate"):
             word = f"not {word}"
@@ -314,19 +319,22 @@ class Scalars:
         kind = operator_type(operator, left.type, right.type)
         if kind is None:
             raise SyntaxRefused(
-                Code.TYPE_MISMATCH, f"`{operator}` between {left.type} and {right.type}"
+                Code.TYPE_MISMATCH,
+                f"the operator `{operator}` does not accept {left.type} and {right.type}",
             )
         return Call(operator, (left, right), kind)
 
     def _shift(self, node: exp.Expression, by: Span) -> Scalar:
         what = self.bind(node)
         if what.type not in {DATE, TIMESTAMP}:
-            raise SyntaxRefused(Code.TYPE_MISMATCH, f"an interval is added to {what.type}")
+            raise SyntaxRefused(Code.TYPE_MISMATCH, f"an interval cannot be added to {what.type}")
         return Shift(what, by.months, by.days, by.microseconds, TIMESTAMP)
 
     def _queries(self) -> Subqueries:
         if self._subqueries is None:
-            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a subquery in this place")
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, "subqueries are not supported in this place"
+            )
         return self._subqueries
 
 
@@ -334,7 +342,8 @@ def compared(operator: str, left: Scalar, right: Scalar) -> Scalar:
     """A comparison of two values that can be compared."""
     if common(plain(left.type), plain(right.type)) is None:
         raise SyntaxRefused(
-            Code.TYPE_MISMATCH, f"`{operator}` between {left.type} and {right.type}"
+            Code.TYPE_MISMATCH,
+            f"the operator `{operator}` does not accept {left.type} and {right.type}",
         )
     never = operator.endswith("distinct from")
     nullable = not never and (left.nullable or right.nullable)
@@ -369,30 +378,3 @@ def _minus(inner: Scalar) -> Scalar:
 def _untyped(node: exp.Expression, kind: ColumnType) -> Literal:
     text = constants.bare_string(node)
     return constants.null(plain(kind)) if text is None else constants.typed(text, plain(kind))
-
-
-def _check_cast(of: ColumnType, to: ColumnType) -> None:
-    number, text = is_number(of), of.family is Family.TEXT
-    fine = (
-        (number and (is_number(to) or to.family is Family.TEXT))
-        or (text and (to.family is Family.TEXT or is_number(to) or to == DATE))
-        or (of.family is Family.BOOLEAN and to.kind.value in {"integer", "text"})
-        or ({of, to} <= {DATE, TIMESTAMP})
-        or (of == DATE and to.family is Family.TEXT)
-    )
-    if not fine:
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"a cast from {of} to {to}")
-
-
-def _unsupported(node: exp.Expression) -> Exception:
-    if isinstance(node, (exp.Dot, exp.Star, exp.Tuple)):
-        return NotAggregate(
-            Code.PERSON_AS_VALUE, "a whole row as a value", "name the columns one by one"
-        )
-    if isinstance(node, exp.Window):
-        return UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a window function in this place")
-    return UnsupportedSql(
-        Code.CLAUSE_UNSUPPORTED,
-        f"`{type(node).__name__.lower()}` over rows of persons",
-        "compute it above the aggregate",
-    )

@@ -60,7 +60,10 @@ def output(what: exp.Expression, items: Iterable[Item]) -> exp.Expression | None
     name = fold(what.this)
     found = [one.node for one in items if one.name == name and not has_end(one.node)]
     if any(one != found[0] for one in found):
-        raise SyntaxRefused(Code.NAME_AMBIGUOUS, f"`{name[:63]}` in the interval of a column")
+        raise SyntaxRefused(
+            Code.NAME_AMBIGUOUS,
+            f"`{name[:63]}` is ambiguous as the argument of an interval function",
+        )
     return found[0] if found else None
 
 

@@ -215,7 +215,9 @@ class Finishing:
         """Which of these keys are not among those of the row's grouping set, as bits: the last is worth 1."""
         marks = [self._mark(one) for one in node.expressions]
         if not 0 < len(marks) < _MOST_MARKS:
-            raise SyntaxRefused(Code.TYPE_MISMATCH, f"`grouping` with {len(marks)} arguments")
+            raise SyntaxRefused(
+                Code.TYPE_MISMATCH, f"`grouping` does not accept {len(marks)} arguments"
+            )
         if not self._several:
             return exp.Cast(this=exp.Literal.number(0), to=exp.DataType.build("int"))
         parts = [
@@ -229,7 +231,7 @@ class Finishing:
         for place, key in enumerate(self._keys):
             if mine is not None and key.identity == mine:
                 return exp.Column(this=quoted(f"g{place + 1}"), table=quoted(_HERE))
-        raise SyntaxRefused(Code.NOT_GROUPED, "`grouping` of what is not among the keys")
+        raise SyntaxRefused(Code.NOT_GROUPED, "the arguments of `grouping` must be grouping keys")
 
     def _measure(self, node: exp.Expression) -> exp.Expression:
         several = one_by_one(node)
@@ -270,7 +272,7 @@ class Finishing:
         if not isinstance(relation, Free):
             raise NotAggregate(
                 Code.PERSON_AS_VALUE,
-                "a subquery hands on rows of persons",
+                "a subquery would return protected rows",
                 "aggregate in the subquery",
             )
         return relation.query

@@ -67,15 +67,17 @@ def bucket(node: exp.Expression, scalars: Scalars) -> Bucket | None:
     if not isinstance(node, exp.Anonymous) or name_of_function(node) != "to_char":
         return None
     if len(node.expressions) != 2:  # noqa: PLR2004 - value and format
-        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`to_char` with {len(node.expressions)} arguments")
+        raise SyntaxRefused(
+            Code.TYPE_MISMATCH, f"`to_char` does not accept {len(node.expressions)} arguments"
+        )
     what = scalars.bind(node.expressions[0])
     pattern = constants.string(node.expressions[1])
     unit = None if pattern is None else _unit(pattern)
     if unit is None or what.type not in {DATE, TIMESTAMP}:
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED,
-            "`to_char` with a format that does not tell all groups apart",
-            "begin with the year, as in 'YYYY-MM', or group by extract(month from …)",
+            "the format of `to_char` gives several groups the same text",
+            "begin the format with the year, as in 'YYYY-MM', or group by extract(month from …)",
         )
     shown = node.expressions[1]
 

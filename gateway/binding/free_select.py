@@ -128,7 +128,8 @@ def values(node: exp.Values, outer: Scope | None = None) -> Free:
     for row in rows:
         for query in (one for part in row for one in _own_queries(part)):
             raise UnsupportedSql(
-                Code.CLAUSE_UNSUPPORTED, f"a subquery in VALUES ({type(query).__name__.lower()})"
+                Code.CLAUSE_UNSUPPORTED,
+                f"a subquery in VALUES is not supported ({type(query).__name__.lower()})",
             )
     width = len(rows[0])
     empty = Scope([])
@@ -288,8 +289,8 @@ def _check_outside(column: exp.Column, scope: Scope) -> None:
         if around.protected and around.here(column) is not None:
             raise UnsupportedSql(
                 Code.CORRELATED,
-                f"`{spelled(column)}` comes from the query around it",
-                "join on it instead",
+                f"`{spelled(column)}` is a column of the outer query",
+                "write a join instead",
             )
         if around.may_have(column):
             return

@@ -83,8 +83,8 @@ class Joining:
         if method or side == "FULL":
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
-                f"`{method or side} JOIN` with rows of persons",
-                "write JOIN … ON with the columns that are equal",
+                f"`{method or side} JOIN` is not supported with protected rows",
+                "write JOIN … ON with an equality of columns",
             )
         fields = (*left[0].fields, *right[0].fields)
         scalars = Scalars(lambda column: current(both.find(column), fields))
@@ -113,7 +113,9 @@ class Joining:
             raise unknown_column(column)
         one, other = current(mine, left[0].fields), current(theirs, right[0].fields)
         if one.field is None or other.field is None:
-            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"USING of `{name[:63]}`")
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, f"USING (`{name[:63]}`) is not supported here"
+            )
         both.merged[name] = theirs if side == "RIGHT" else mine
         return compared("=", Ref(one.field), Ref(other.field))
 
@@ -165,7 +167,9 @@ def whole_row(scope: Scope, column: exp.Column) -> Refusal | None:
         return None
     if any(source.alias == fold(column.this) for source in scope.sources):
         return NotAggregate(
-            Code.PERSON_AS_VALUE, "a whole row as a value", "name the columns one by one"
+            Code.PERSON_AS_VALUE,
+            "a whole row cannot be used as a value",
+            "name its columns one by one",
         )
     return None
 
@@ -201,14 +205,13 @@ def conjunct_nodes(where: exp.Expression | None) -> list[exp.Expression]:
 def not_grouped(column: exp.Column) -> SyntaxRefused:
     return SyntaxRefused(
         Code.NOT_GROUPED,
-        f"`{column.name[:63]}`",
-        "add it to GROUP BY, or aggregate it",
+        f"column `{column.name[:63]}` must appear in GROUP BY or in an aggregate",
     )
 
 
 def person_value() -> NotAggregate:
     return NotAggregate(
         Code.PERSON_AS_VALUE,
-        "a subquery hands on rows of persons",
+        "a subquery would return protected rows",
         "aggregate in the subquery",
     )

@@ -33,7 +33,7 @@ class Grouping:
             if measure.function not in PER_UNIT:
                 raise UnsupportedSql(
                     Code.FUNCTION_UNSUPPORTED,
-                    f"`{measure.function}` for each person",
+                    f"`{measure.function}` is not supported in a GROUP BY with the unit key",
                     "use COUNT, SUM, AVG, MIN or MAX",
                 )
             if measure not in self._measures:

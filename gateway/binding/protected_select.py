@@ -105,7 +105,9 @@ class Persons:
     def _distinct(self, items: list[Item], distinct: exp.Distinct, alias: str) -> Relation:
         if distinct.args.get("on") is not None:
             raise UnsupportedSql(
-                Code.ORDER_OF_PERSONS, "DISTINCT ON rows of persons", "group by it and aggregate"
+                Code.ORDER_OF_PERSONS,
+                "DISTINCT ON is not supported over protected rows",
+                "use GROUP BY and an aggregate",
             )
         found = [self._key(place, item.node) for place, item in enumerate(items)]
         if any(_is_person(key.scalar) and not is_unit(key.scalar) for key in found):
@@ -116,7 +118,10 @@ class Persons:
                 raise person_rows(self.plan)
             self._no_order()
             if any(key.show is not None for key in found):
-                raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a formatted key beside the unit")
+                raise UnsupportedSql(
+                    Code.CLAUSE_UNSUPPORTED,
+                    "formatted keys are not supported in a GROUP BY with the unit key",
+                )
             bound = tuple((name, key.scalar) for name, key in zip(names, found, strict=True))
             return Rows(PerUnit(self.plan, alias, bound, ()), names)
         keys: list[Key] = []
@@ -134,7 +139,7 @@ class Persons:
         if any(is_unit(key.scalar) for key in keys):
             if sets != [tuple(range(len(keys)))]:
                 raise UnsupportedSql(
-                    Code.CLAUSE_UNSUPPORTED, "grouping sets with the unit among the keys"
+                    Code.CLAUSE_UNSUPPORTED, "grouping sets must not contain the unit key"
                 )
             if self.queries.is_root(self._node):
                 raise person_rows(self.plan)
@@ -179,14 +184,14 @@ class Persons:
         if node.args.get("distinct") is not None or any(key.show is not None for key in keys):
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
-                "DISTINCT or formatted keys beside a grouping by person",
-                "nest it in a subquery",
+                "DISTINCT and formatted keys are not supported in a GROUP BY with the unit key",
+                "move the GROUP BY into a subquery",
             )
         if any(has_window(item.node) for item in items):
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
-                "a window function over a grouping",
-                "nest it in a subquery",
+                "a window function is not supported in a GROUP BY with the unit key",
+                "move the GROUP BY into a subquery",
             )
         having = node.args.get("having")
         grouping = Grouping(self.lookup, self._inner, self._ungrouped, keys)
@@ -219,12 +224,14 @@ class Persons:
             for key in keys
         ]
         if len(sets) > 1 and any(isinstance(key.scalar, Literal) for key in keys):
-            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a constant among grouping sets")
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, "constants are not supported in grouping sets"
+            )
         finishing = Finishing(self, keys, node or self._node, several=len(sets) > 1)
         query = finishing.query(items)
         if not keys and not finishing.measures:
             raise UnsupportedSql(
-                Code.CLAUSE_UNSUPPORTED, "a grouping without keys and without aggregates"
+                Code.CLAUSE_UNSUPPORTED, "GROUP BY needs at least one key or aggregate"
             )
         plan = Aggregate(
             self.plan,
@@ -247,8 +254,8 @@ class Persons:
             if self._node.args.get(slot) is not None:
                 raise UnsupportedSql(
                     Code.ORDER_OF_PERSONS,
-                    f"{'ORDER BY' if slot == 'order' else slot.upper()} over rows of persons",
-                    "aggregate first; ORDER BY and LIMIT are free above that",
+                    f"{'ORDER BY' if slot == 'order' else slot.upper()} is not supported over protected rows",
+                    "aggregate first; ORDER BY and LIMIT are allowed on the aggregated result",
                 )
 
 
@@ -258,5 +265,7 @@ def _is_person(scalar: Scalar) -> bool:
 
 def not_in_where() -> Refusal:
     return SyntaxRefused(
-        Code.NOT_GROUPED, "an aggregate in WHERE", "use HAVING, or aggregate in a subquery"
+        Code.NOT_GROUPED,
+        "aggregates are not allowed in WHERE",
+        "use HAVING, or aggregate in a subquery",
     )

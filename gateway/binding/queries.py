@@ -57,7 +57,9 @@ class Queries:
                 return free
             case exp.Subquery():
                 return self._in_brackets(node, around, outer, alias)
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"`{type(node).__name__.lower()}` as a query")
+        raise UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED, f"`{type(node).__name__.lower()}` is not supported as a query"
+        )
 
     def select(
         self,
@@ -94,7 +96,9 @@ class Queries:
         """A query that reads itself: free from the beginning to the end, or refused."""
         node = cte.node.this
         if not isinstance(node, exp.Union):
-            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a recursive query of this form")
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, "this form of a recursive query is not supported"
+            )
         start = self.query(node.this, cte.around, None, "")
         if not isinstance(start, Free):
             raise _recursion()
@@ -123,12 +127,15 @@ class Queries:
     ) -> Relation:
         inside = around.inside(node.args.get("with_"))
         if node.args.get("joins"):
-            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a join of queries in brackets")
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, "a parenthesized join of queries is not supported"
+            )
         relation = self.query(node.this, inside, outer, alias)
         if isinstance(relation, Rows):
             if any(node.args.get(slot) for slot in ("order", "limit", "offset")):
                 raise UnsupportedSql(
-                    Code.ORDER_OF_PERSONS, "ORDER BY or LIMIT over rows of persons"
+                    Code.ORDER_OF_PERSONS,
+                    "ORDER BY and LIMIT are not supported over protected rows",
                 )
             return relation
         node.set("this", relation.query)
@@ -183,19 +190,21 @@ class Queries:
         if not isinstance(left, Rows) or not isinstance(right, Rows):
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
-                "rows of persons beside other rows in a set operation",
-                "aggregate the rows of persons first",
+                "a set operation cannot combine protected rows with other rows",
+                "aggregate the protected rows first",
             )
         if root:
             raise person_rows(left.plan)
         if not isinstance(node, exp.Union) or node.args.get("distinct"):
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
-                f"`{type(node).__name__.upper()}` of rows of persons",
+                f"`{type(node).__name__.upper()}` is not supported over protected rows",
                 "use UNION ALL",
             )
         if any(node.args.get(slot) is not None for slot in ("order", "limit", "offset")):
-            raise UnsupportedSql(Code.ORDER_OF_PERSONS, "ORDER BY or LIMIT over rows of persons")
+            raise UnsupportedSql(
+                Code.ORDER_OF_PERSONS, "ORDER BY and LIMIT are not supported over protected rows"
+            )
         return Rows(UnionAll(left.plan, right.plan, alias, left.names), left.names)
 
     def _free_union(
@@ -242,7 +251,7 @@ def _names_itself(cte: Defined) -> bool:
 def _renamed(relation: Relation, node: exp.CTE) -> Relation:
     given = [fold(one) for one in node.args["alias"].args.get("columns") or []]
     if len(given) > len(relation.names):
-        raise SyntaxRefused(Code.SQL_SYNTAX, "a CTE with more column names than columns")
+        raise SyntaxRefused(Code.SQL_SYNTAX, "the CTE has more column names than columns")
     names = (*given, *relation.names[len(given) :])
     if isinstance(relation, Rows):
         return Rows(relation.plan, names)
@@ -251,5 +260,7 @@ def _renamed(relation: Relation, node: exp.CTE) -> Relation:
 
 def _recursion() -> NotAggregate:
     return NotAggregate(
-        Code.PERSON_ROWS, "a recursive query over rows of persons", "aggregate them first"
+        Code.PERSON_ROWS,
+        "a recursive query must not read protected rows",
+        "aggregate the protected rows first",
     )

@@ -56,8 +56,8 @@ def person_rows(plan: Node) -> NotAggregate:
     example = f"FROM {_written(tables[0])}" if tables else "…"
     return NotAggregate(
         Code.PERSON_ROWS,
-        "the result would have a row for each person",
-        f"ask for an aggregate, such as SELECT COUNT(*) {example}",
+        "the query would return one row for each protected row",
+        f"use an aggregate, such as SELECT COUNT(*) {example}",
     )
 
 

@@ -85,8 +85,8 @@ class Scope:
             if scope.here(column) is not None:
                 raise UnsupportedSql(
                     Code.CORRELATED,
-                    f"`{spelled(column)}` comes from the query around it",
-                    "join on it instead; only EXISTS and IN may look outside, at the person",
+                    f"`{spelled(column)}` is a column of the outer query",
+                    "write a join; only EXISTS and IN may use the outer query's unit key",
                 )
         raise unknown_column(column)
 
@@ -111,7 +111,9 @@ def spelled(column: exp.Expression) -> str:
 def _only(found: list[Visible], name: str) -> Visible | None:
     if len(found) > 1:
         raise SyntaxRefused(
-            Code.NAME_AMBIGUOUS, f"`{name[:63]}`", "say which table it is of: table.column"
+            Code.NAME_AMBIGUOUS,
+            f"column `{name[:63]}` is in several tables",
+            "qualify it with its table: table.column",
         )
     return found[0] if found else None
 
@@ -122,6 +124,6 @@ def distinct_aliases(sources: Iterable[Source]) -> None:
     for source in sources:
         if source.alias in seen and source.alias:
             raise SyntaxRefused(
-                Code.NAME_AMBIGUOUS, f"the table name `{source.alias[:63]}` is there twice"
+                Code.NAME_AMBIGUOUS, f"table name `{source.alias[:63]}` is used more than once"
             )
         seen.add(source.alias)

@@ -37,7 +37,7 @@ def items_of(select: exp.Select, scope: Scope) -> list[Item]:
         else:
             items.append(Item(result_name(node), inner))
     if not items:
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a SELECT without columns")
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "SELECT needs at least one column")
     return items
 
 
@@ -87,7 +87,9 @@ def group_keys(
             for other in _sets_of(node, keys, items, scope)
         ]
         if len(sets) > _MOST_SETS:
-            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"more than {_MOST_SETS} grouping sets")
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, f"GROUP BY has more than {_MOST_SETS} grouping sets"
+            )
     return keys, sets
 
 
@@ -106,7 +108,9 @@ def _sets_of(
     if isinstance(node, exp.Cube):
         parts = [_places(each, keys, items, scope) for each in node.expressions]
         if len(parts) > 6:  # noqa: PLR2004 - 64 grouping sets
-            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"more than {_MOST_SETS} grouping sets")
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, f"GROUP BY has more than {_MOST_SETS} grouping sets"
+            )
         masks = range(2 ** len(parts) - 1, -1, -1)
         top = len(parts) - 1
         return [
@@ -130,7 +134,7 @@ def _places(
         if known is key or known == key:
             return (place,)
     if len(keys) == _MOST_KEYS:
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"more than {_MOST_KEYS} grouping keys")
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"GROUP BY has more than {_MOST_KEYS} keys")
     keys.append(key)
     return (len(keys) - 1,)
 
@@ -144,25 +148,27 @@ def _key(node: exp.Expression, items: list[Item], scope: Scope) -> exp.Expressio
     if bare and isinstance(node, exp.Column) and scope.here(node) is None:
         found = [item for item in items if item.name == fold(node.this)]
         if len(found) > 1 and any(one.node != found[0].node for one in found):
-            raise SyntaxRefused(Code.NAME_AMBIGUOUS, f"`{node.name[:63]}` in GROUP BY")
+            raise SyntaxRefused(
+                Code.NAME_AMBIGUOUS, f"`{node.name[:63]}` in GROUP BY names several columns"
+            )
         if found:
             node = found[0].node
             while isinstance(node, exp.Paren):
                 node = node.this
     if has_aggregate(node):
-        raise SyntaxRefused(Code.NOT_GROUPED, "an aggregate in GROUP BY")
+        raise SyntaxRefused(Code.NOT_GROUPED, "aggregates are not allowed in GROUP BY")
     return node
 
 
 def _ordinal(node: exp.Literal, items: list[Item]) -> exp.Expression:
     if node.is_string or not node.this.isdigit() or len(node.this) > 4:  # noqa: PLR2004
-        raise SyntaxRefused(Code.SQL_SYNTAX, "a constant in GROUP BY that is no column number")
+        raise SyntaxRefused(Code.SQL_SYNTAX, "a constant in GROUP BY must be a column number")
     place = int(node.this)
     if not 1 <= place <= len(items):
-        raise SyntaxRefused(Code.SQL_SYNTAX, f"GROUP BY position {place} is not in the list")
+        raise SyntaxRefused(Code.SQL_SYNTAX, f"GROUP BY position {place} is not in the select list")
     inner = items[place - 1].node
     if has_aggregate(inner):
-        raise SyntaxRefused(Code.NOT_GROUPED, "an aggregate in GROUP BY")
+        raise SyntaxRefused(Code.NOT_GROUPED, "aggregates are not allowed in GROUP BY")
     return inner
 
 

@@ -48,7 +48,9 @@ class Sources:
     def _item(self, node: exp.Expression) -> Tree:
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
             if node.args.get("alias") is not None:
-                raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a name for a join in brackets")
+                raise UnsupportedSql(
+                    Code.CLAUSE_UNSUPPORTED, "an alias for a parenthesized join is not supported"
+                )
             return self.tree(node.this, list(node.args.get("joins") or []), brackets=True)
         leaf = self._leaf(node)
         self._scope.sources.append(leaf.source)
@@ -69,7 +71,7 @@ class Sources:
                 return _free_leaf(node, self._queries.query(node, self._around, None, ""))
             case exp.Table() | exp.Unnest():
                 return self._function(node)
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "this in FROM")
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "this item in FROM is not supported")
 
     def _table(self, node: exp.Table) -> Leaf:
         name, schema = fold(node.this), node.args.get("db")
@@ -137,7 +139,8 @@ class Sources:
         relation = self._queries.query(node.this, self._around, outside, cutting.alias(name))
         if any(node.args.get(slot) for slot in ("with_", "order", "limit", "offset")):
             raise UnsupportedSql(
-                Code.CLAUSE_UNSUPPORTED, "ORDER BY or LIMIT behind a query in brackets"
+                Code.CLAUSE_UNSUPPORTED,
+                "ORDER BY and LIMIT are not supported after a parenthesized query in FROM",
             )
         if isinstance(relation, Rows):
             names = _renamed(node, relation.names)
@@ -169,7 +172,9 @@ class Sources:
             relation = self._queries.query(inner.this, self._around, self._scope, "")
             if isinstance(relation, Rows):
                 raise UnsupportedSql(
-                    Code.CORRELATED, "LATERAL over rows of persons", "join on the person instead"
+                    Code.CORRELATED,
+                    "LATERAL is not supported over protected rows",
+                    "join on the unit key instead",
                 )
             inner.set("this", relation.query)
             leaf = _free_leaf(node, relation, name)
@@ -180,7 +185,10 @@ class Sources:
         """A function in FROM: it reads constants or the rows beside it, and stays on the twin."""
         for query in node.find_all(exp.Select, exp.SetOperation):
             if query.find_ancestor(exp.Select, exp.SetOperation) is node.find_ancestor(exp.Select):
-                raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a subquery in a function in FROM")
+                raise UnsupportedSql(
+                    Code.CLAUSE_UNSUPPORTED,
+                    "a subquery as an argument of a function in FROM is not supported",
+                )
         alias = _alias(node)
         call = node.this
         own = name_of_function(call) if isinstance(call, exp.Anonymous) else "unnest"
@@ -192,7 +200,9 @@ class Sources:
 
 def _free_leaf(node: exp.Expression, relation: Relation, name: str | None = None) -> Leaf:
     if not isinstance(relation, Free):
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "rows of persons in this place")
+        raise UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED, "protected rows are not supported in this place"
+        )
     alias = name if name is not None else (_alias(node) or "")
     names = _renamed(node, relation.names)
     columns = tuple(Visible(seen, kind) for seen, kind in zip(names, relation.types, strict=True))
@@ -212,7 +222,9 @@ def _column_aliases(node: exp.Expression) -> tuple[str, ...]:
 def _renamed(node: exp.Expression, names: tuple[str, ...]) -> tuple[str, ...]:
     given = _column_aliases(node)
     if len(given) > len(names):
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "more column names than columns")
+        raise UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED, "the alias has more column names than the table has columns"
+        )
     return (*given, *names[len(given) :])
 
 

@@ -46,21 +46,21 @@ class Staging:
             if is_own(of):
                 raise UnsupportedSql(
                     Code.CLAUSE_UNSUPPORTED,
-                    f"`{of.name}` beside rows of persons",
-                    "join above the aggregate instead",
+                    f"`{of.name}` cannot be joined with protected rows",
+                    "aggregate the protected rows in a subquery and join its result",
                 )
             return Scan(of, self._cutting.alias(leaf.source.alias), self._cutting.dataset.unit)
         if not isinstance(of, Free):
             raise Unbounded(
                 Code.FAN_OUT,
-                f"`{leaf.source.alias[:63]}` beside rows of persons",
+                f"`{leaf.source.alias[:63]}` has no known key to join protected rows on",
                 "join a table of the dataset, or aggregate first",
             )
         if not of.complete:
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
-                "a relation of the system beside rows of persons",
-                "join above the aggregate instead",
+                "a system table cannot be joined with protected rows",
+                "aggregate the protected rows in a subquery and join its result",
             )
         alias = self._cutting.alias(leaf.source.alias)
         places = [place for place, kind in enumerate(of.types) if kind is not None]
@@ -84,8 +84,8 @@ class Staging:
         if kind is None:
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
-                "the type of a subquery's value is not known here",
-                "cast it: (SELECT CAST(… AS numeric) …)",
+                "the type of the subquery's value is not known",
+                "add a cast: (SELECT CAST(… AS numeric) …)",
             )
         inner = staged(exp.Subquery(this=free.query), kind)
         body = exp.Select(expressions=[exp.Alias(this=inner, alias=quoted("value"))])
@@ -104,14 +104,14 @@ class Staging:
         [kind] = self._one_column(free)
         if kind is None:
             raise UnsupportedSql(
-                Code.CLAUSE_UNSUPPORTED, "the type of a subquery's column is not known here"
+                Code.CLAUSE_UNSUPPORTED, "the type of the subquery's column is not known"
             )
         field = Field("value", kind)
         return self._stage(exp.Subquery(this=free.query), [0], 1, (field,)), field
 
     def _one_column(self, free: Free) -> tuple[ColumnType | None, ...]:
         if len(free.types) != 1 or not free.complete:
-            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "a subquery with several columns here")
+            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "the subquery must return one column")
         return free.types
 
     def _stage(

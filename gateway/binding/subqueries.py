@@ -46,7 +46,7 @@ class Inner:
     def member(self, node: exp.In, *, filtering: bool) -> Scalar:
         if isinstance(node.this, exp.Tuple):
             raise UnsupportedSql(
-                Code.CLAUSE_UNSUPPORTED, "IN of several columns", "write it as EXISTS"
+                Code.CLAUSE_UNSUPPORTED, "IN with several columns is not supported", "use EXISTS"
             )
         query = node.args["query"]
         inner = query.this if isinstance(query, exp.Subquery) else query
@@ -57,7 +57,7 @@ class Inner:
         if isinstance(relation, Rows):
             raise NotAggregate(
                 Code.PERSON_AS_VALUE,
-                "a subquery hands on a value of single persons",
+                "the subquery would return values of individual persons",
                 "aggregate in the subquery",
             )
         return self._staging().value(relation)
@@ -106,7 +106,7 @@ class Inner:
         if what is not None:
             items = items_of(query, joining.scope)
             if len(items) != 1:
-                raise SyntaxRefused(Code.SQL_SYNTAX, "IN needs a query with one column")
+                raise SyntaxRefused(Code.SQL_SYNTAX, "the subquery of IN must return one column")
             item = scalars.bind(items[0].node)
             _check_nulls(what, item, filtering=filtering)
             conditions.append(compared("=", what, item))
@@ -124,7 +124,7 @@ class Inner:
         if what is None:
             return self._marked(rows.plan, None)
         if len(rows.names) != 1:
-            raise SyntaxRefused(Code.SQL_SYNTAX, "IN needs a query with one column")
+            raise SyntaxRefused(Code.SQL_SYNTAX, "the subquery of IN must return one column")
         item = Ref(rows.plan.fields[0])
         _check_nulls(what, item, filtering=filtering)
         return self._marked(rows.plan, compared("=", what, item))
@@ -133,7 +133,9 @@ class Inner:
         rows = self._rows
         # what the outer side looks like may have changed while the inner was bound
         if not isinstance(rows.plan.label, Protected):
-            raise UnsupportedSql(Code.CORRELATED, "a subquery within a public subquery")
+            raise UnsupportedSql(
+                Code.CORRELATED, "a subquery inside a correlated subquery is not supported"
+            )
         name = rows.queries.cutting.alias("mark")
         rows.plan = Mark(rows.plan, inner, condition, name)
         return Ref(rows.plan.fields[-1])
@@ -167,7 +169,8 @@ class _Inside:
             for scope in self._rows.scope.around():
                 if scope.here(column) is not None:
                     raise UnsupportedSql(
-                        Code.CORRELATED, f"`{column.name[:63]}` comes from two levels out"
+                        Code.CORRELATED,
+                        f"`{column.name[:63]}` is a column of a query two levels out",
                     )
             raise unknown_column(column)
         return self._rows.lookup(column)
@@ -207,8 +210,8 @@ def _check_nulls(what: Scalar, item: Scalar, *, filtering: bool) -> None:
     if what.nullable or item.nullable:
         raise UnsupportedSql(
             Code.CLAUSE_UNSUPPORTED,
-            "NOT IN or a computed IN over columns that may be NULL",
-            "write it as EXISTS or NOT EXISTS",
+            "NOT IN and computed IN are not supported over columns that may be NULL",
+            "use EXISTS or NOT EXISTS",
         )
 
 

@@ -28,16 +28,20 @@ def window_call(node: exp.Window, scalars: Scalars) -> WindowCall:
     """The call, when it is one of those that can be computed person by person."""
     if node.args.get("alias") is not None:
         raise UnsupportedSql(
-            Code.CLAUSE_UNSUPPORTED, "a named window over rows of persons", "write OVER (…) in full"
+            Code.CLAUSE_UNSUPPORTED,
+            "named windows are not supported over protected rows",
+            "write OVER (…) in full",
         )
     call = node.this
     if not isinstance(call, exp.Anonymous):
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "FILTER in a window over rows of persons")
+        raise UnsupportedSql(
+            Code.CLAUSE_UNSUPPORTED, "FILTER with OVER is not supported over protected rows"
+        )
     name = name_of_function(call)
     if name not in _NUMBERING | _NEIGHBOURS | _SUMMING:
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED,
-            f"the window function `{name[:40]}` over rows of persons",
+            f"the window function `{name[:40]}` is not supported over protected rows",
             "use ROW_NUMBER, LAG, LEAD, SUM, AVG, COUNT, MIN or MAX",
         )
     partition = tuple(scalars.bind(one) for one in node.args.get("partition_by") or [])
@@ -45,12 +49,12 @@ def window_call(node: exp.Window, scalars: Scalars) -> WindowCall:
     frame = _frame(node.args.get("spec"))
     arguments = _arguments(name, call, scalars)
     if name in _NUMBERING | _NEIGHBOURS and not order:
-        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"`{name}` without ORDER BY")
+        raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"`{name}` needs ORDER BY in its window")
     if name in _SUMMING and order and frame is None:
         raise UnsupportedSql(
             Code.CLAUSE_UNSUPPORTED,
-            f"a running `{name}` over peers",
-            "say ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
+            f"a running `{name}` with the default frame is not supported",
+            "add ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
         )
     return WindowCall(name, arguments, partition, order, frame, _type(name, arguments))
 
@@ -60,21 +64,25 @@ def _arguments(name: str, call: exp.Anonymous, scalars: Scalars) -> tuple[Scalar
     if name == "count" and len(given) == 1 and isinstance(given[0], exp.Star):
         return ()
     if any(isinstance(one, (exp.Distinct, exp.Order)) for one in given):
-        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"DISTINCT or ORDER BY inside `{name}`")
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED, f"DISTINCT and ORDER BY are not supported inside `{name}`"
+        )
     bound = tuple(scalars.bind(one) for one in given)
     most = 0 if name in _NUMBERING else 2 if name in _NEIGHBOURS else 1
     if len(bound) > most or (most and not bound):
-        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` with {len(bound)} arguments")
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` does not accept {len(bound)} arguments")
     if len(bound) == 2 and not _is_offset(bound[1]):  # noqa: PLR2004 - value and offset
-        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{name}` with a computed offset")
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED, f"the offset of `{name}` must be a constant"
+        )
     if name != "count" and any(_is_unit(one) for one in bound):
         raise NotAggregate(
             Code.PERSON_AS_VALUE,
-            f"`{name}` of the unit key",
-            "count persons with COUNT(DISTINCT …)",
+            f"`{name}` must not be applied to the unit key",
+            "count persons with COUNT(DISTINCT unit_key)",
         )
     if name in {"sum", "avg"} and not is_number(bound[0].type):
-        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` of {bound[0].type}")
+        raise SyntaxRefused(Code.TYPE_MISMATCH, f"`{name}` does not accept {bound[0].type}")
     return bound
 
 
@@ -95,7 +103,10 @@ def _order(order: exp.Order | None, scalars: Scalars) -> tuple[tuple[Scalar, boo
     for one in order.expressions:
         down = bool(one.args.get("desc"))
         if bool(one.args.get("nulls_first")) != down:
-            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "NULLS FIRST or LAST within a person")
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED,
+                "NULLS FIRST and NULLS LAST are not supported in this window",
+            )
         keys.append((scalars.bind(one.this), down))
     return tuple(keys)
 
@@ -105,7 +116,9 @@ def _frame(spec: exp.WindowSpec | None) -> tuple[str, str] | None:
         return None
     if str(spec.args.get("kind") or "").upper() != "ROWS":
         raise UnsupportedSql(
-            Code.CLAUSE_UNSUPPORTED, "a frame of RANGE or GROUPS within a person", "use ROWS"
+            Code.CLAUSE_UNSUPPORTED,
+            "RANGE and GROUPS frames are not supported over protected rows",
+            "use ROWS",
         )
     end = spec.args.get("end")
     first = _bound(spec.args.get("start"), spec.args.get("start_side"))
@@ -120,7 +133,7 @@ def _bound(place: object, side: object) -> str:
     away = place.this if isinstance(place, exp.Literal) and not place.is_string else ""
     if away.isdigit() and int(away) <= _MOST_ROWS_AWAY and str(side).lower() in _SIDES:
         return f"{int(away)} {str(side).lower()}"
-    raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "this frame of a window")
+    raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "this window frame is not supported")
 
 
 _SIDES: Final = frozenset({"preceding", "following"})

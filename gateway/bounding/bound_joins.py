@@ -70,8 +70,8 @@ def _with_one_for_each(node: Join) -> Join:
     if columns is None:
         raise Unbounded(
             Code.FAN_OUT,
-            "a row of a person could meet several other rows",
-            "join on a column that a constraint of the source keeps unique",
+            "a protected row could match several rows of the other table",
+            "join on a column that has a unique constraint in the source",
         )
     few = _one_for(other, columns)
     return replace(node, left=few) if left_is_other else replace(node, right=few)
@@ -111,8 +111,8 @@ def _marked(node: Mark, licences: Licences, names: Iterator[str]) -> Mark:
         if columns is None:
             raise Unbounded(
                 Code.FAN_OUT,
-                "every row of a person would be compared with every row of another table",
-                "compare the two tables in EXISTS by `=` alone, or on a column that is unique there",
+                "every protected row would be compared with every row of another table",
+                "use only `=` between the tables in EXISTS, or compare with a unique column",
             )
         return replace(node, inner=_one_for(node.inner, columns))
     if any(licences.unit_has_one_row(one) for one in node.below):
@@ -162,8 +162,8 @@ def _few(side: Node, most: int, name: str) -> Node:
 def _unbounded() -> Unbounded:
     return Unbounded(
         Code.FAN_OUT,
-        "many rows of a person could meet many other rows of that person",
-        "aggregate one side for each person first",
+        "the join could pair each row of a person with every other row of that person",
+        "aggregate one side by the unit key first",
     )
 
 

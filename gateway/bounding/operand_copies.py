@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gateway.catalog.types import Family, Kind
-from gateway.functions.copies import NARROWED, conversion_of
+from gateway.functions.copy_counts import NARROWED, conversion_of
 from gateway.functions.table import function_of
 from gateway.plan.scalars import Call, Case, Cast, Scalar, Shift
 from gateway.ranges.granularity import grain_of

@@ -25,7 +25,7 @@ def size_of_literal(literal: Literal) -> Size:
         if len(value) > LONGEST_TEXT:
             raise UnsupportedSql(
                 Code.WORK_OF_A_ROW,
-                f"a constant of {len(value)} characters, more than {LONGEST_TEXT}",
+                f"a constant has {len(value)} characters, more than {LONGEST_TEXT}",
             )
         return Size(len(value))
     if isinstance(value, int | Fraction) and not isinstance(value, bool):
@@ -40,7 +40,7 @@ def size_of(scalar: Scalar, sizes: list[Size]) -> Size:
         raise UnsupportedSql(
             Code.WORK_OF_A_ROW,
             f"`{text_of(scalar)[:80]}` can have {found.characters} characters, more than {LONGEST_MADE}",
-            "cut its parts with LEFT, or declare a shorter `max_length`",
+            "shorten its parts with LEFT, or declare a shorter `max_length`",
         )
     return found
 

@@ -124,8 +124,8 @@ def _require_small(row: Wide, pairs: int) -> None:
     if held > MOST_HELD:
         raise UnsupportedSql(
             Code.WORK_OF_A_ROW,
-            f"the pairs of rows of one person could take {held // 2**20} MiB, more than {MOST_HELD // 2**20}",
-            "aggregate for each person before the join, read fewer columns above it,"
+            f"the pairs of rows of one person could take up to {held // 2**20} MiB, more than the limit of {MOST_HELD // 2**20}",
+            "aggregate by the unit key before the join, read fewer columns above it,"
             " or declare a shorter `max_length` or a list of values for the texts in it",
         )
 
@@ -133,16 +133,16 @@ def _require_small(row: Wide, pairs: int) -> None:
 def _too_long(time: int, worst: Scalar | WindowCall | None) -> UnsupportedSql:
     return UnsupportedSql(
         Code.WORK_OF_A_ROW,
-        f"one row could take {time // 1_000} µs, more than {MOST_WORK // 1_000};"
-        f" the most of it {_shown(worst)}",
+        f"one row could take up to {time // 1_000} µs, more than the limit of {MOST_WORK // 1_000};"
+        f" most of it for {_shown(worst)}",
         "declare a shorter `max_length` or a list of values for the texts in it, read fewer columns above a join or"
-        " window, aggregate for each person first, or ask in parts",
+        " window, aggregate by the unit key first, or split the query",
     )
 
 
 def _shown(worst: Scalar | WindowCall | None) -> str:
     if worst is None:
-        return "the columns that are read above a join or a window"
+        return "columns that are carried through a join or a window"
     return f"`{(str(worst) if isinstance(worst, WindowCall) else text_of(worst))[:80]}`"
 
 

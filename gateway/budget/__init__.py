@@ -1,1 +1,1 @@
-"""What was spent, by whom, and what may still be spent: the ledger."""
+"""Privacy budgets: ledgers, accounts, charges, and what is left to spend."""

@@ -1,7 +1,7 @@
-"""Accounts: a tree of caps. The ledger is the root, teams and analysts are below it.
+"""Accounts of a ledger: a tree of budget caps, with the ledger at the root and teams and analysts below it.
 
-INVARIANT: every amount of one ledger is in one currency, fixed when the ledger was opened.
-INVARIANT: a cap can be changed, what was spent cannot: there is no reset.
+INVARIANT: every amount of one ledger is in one currency, fixed when the ledger was opened. INVARIANT: a cap can
+be changed, the amount spent cannot: there is no reset.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ Cost = Epsilon | Rho
 
 
 class Currency(StrEnum):
-    """What a ledger counts: epsilon (Laplace, exponential mechanism) or rho (Gaussian)."""
+    """The unit of a ledger: epsilon (Laplace, exponential mechanism) or rho (Gaussian)."""
 
     PURE = "pure"
     ZCDP = "zcdp"
@@ -36,21 +36,21 @@ class Every(StrEnum):
     MONTH = "month"
 
     def start(self, moment: datetime) -> datetime:
-        """When the period that `moment` lies in began."""
+        """The start of the period that contains `moment`."""
         midnight = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
         if self is Every.WEEK:
             return midnight - timedelta(days=midnight.weekday())
         return midnight.replace(day=1) if self is Every.MONTH else midnight
 
     def next_start(self, moment: datetime) -> datetime:
-        """When the period after the one of `moment` begins."""
+        """The start of the period after the one that contains `moment`."""
         longest = {Every.DAY: 1, Every.WEEK: 7, Every.MONTH: 31}[self]
         return self.start(self.start(moment) + timedelta(days=longest))
 
 
 @dataclass(frozen=True)
 class Window:
-    """A rate limit: at most `epsilon` in each period. It promises nothing; the cap does."""
+    """A rate limit: at most `epsilon` in each period. The privacy guarantee is the cap, not the rate limit."""
 
     every: Every
     epsilon: Epsilon
@@ -58,7 +58,7 @@ class Window:
 
 @dataclass(frozen=True)
 class Limits:
-    """What an account may give in its lifetime, and how fast."""
+    """The limits of an account: its lifetime cap and its rate limit."""
 
     epsilon: Epsilon
     delta: Delta
@@ -70,10 +70,10 @@ class Limits:
 
     @cached_property
     def rho_per_epsilon(self) -> Fraction:
-        """What one epsilon of this cap is worth in rho, rounded down to a grid.
+        """The rho that one epsilon of this cap is worth, rounded down to a grid.
 
-        The grid keeps balances short: without it a ledger's balance would get the product of all
-        caps below it for a denominator. Rounding down means a little more noise, never less.
+        The grid keeps balances short: without it, the denominator of a ledger's balance would be the product of
+        all caps below it. Rounding down means a little more noise, never less.
         """
         if not self.epsilon:
             return Fraction(0)
@@ -92,7 +92,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Ledger:
-    """One source and one privacy unit; the promise is made for it."""
+    """One source and one privacy unit, for which the privacy guarantee holds."""
 
     name: str
     source: str
@@ -111,7 +111,7 @@ class Account:
 
     @cached_property
     def definition(self) -> Mapping[str, str | None]:
-        """What the anchor keeps of an account besides its balance."""
+        """The fields that the anchor stores of an account, besides its balance."""
         window = self.limits.window
         return {
             "ledger": self.ledger,
@@ -125,7 +125,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """So much of the ledger's currency, and so much delta."""
+    """An amount of the ledger's currency and an amount of delta."""
 
     cost: Fraction
     delta: Fraction
@@ -139,7 +139,7 @@ class Amounts:
 
 @dataclass(frozen=True)
 class Balance:
-    """What an account has given so far, in the ledger's currency; `ordinal` counts its entries."""
+    """The amount an account has been charged so far, in the ledger's currency; `ordinal` counts its entries."""
 
     ordinal: int
     at: datetime
@@ -147,7 +147,7 @@ class Balance:
     delta_spent: Fraction
 
     def plus(self, amounts: "Amounts", now: datetime) -> "Balance":
-        """The balance once so much more is given; its clock never goes back."""
+        """The balance after one more charge; its clock never goes back."""
         return Balance(
             self.ordinal + 1,
             max(now, self.at),
@@ -171,15 +171,15 @@ RESTORED: Final = "#"  # the chain that counts how often cells were begun anew
 
 
 def ratio(amount: Fraction) -> str:
-    """An amount of the ledger's currency as it is stored."""
+    """An amount of the ledger's currency in the form in which it is stored."""
     return f"{amount.numerator}/{amount.denominator}"
 
 
 def cost_on_path(price: Epsilon, currency: Currency, limits: list[Limits]) -> Fraction:
-    """What a question asked at `price` costs every account on its path.
+    """The cost of a query at `price` for every account on its path.
 
-    Pure: the price itself. zCDP: the price times the least rho*/cap on the path. So `cap / price`
-    questions always fit an account that binds, and the others give no more than it does.
+    Pure: the price itself. zCDP: the price times the least rho*/cap on the path. So `cap / price` queries
+    always fit the account that binds, and the other accounts are charged no more than it is.
     """
     if currency is Currency.PURE:
         return price.value
@@ -187,7 +187,7 @@ def cost_on_path(price: Epsilon, currency: Currency, limits: list[Limits]) -> Fr
 
 
 def rate_on_path(currency: Currency, limits: Iterable[Limits]) -> Fraction:
-    """What one epsilon costs on a path, as `cost_on_path` has it; accounts that may give nothing left out."""
+    """The cost of one epsilon on a path, as in `cost_on_path`; accounts with a cap of zero are ignored."""
     if currency is Currency.PURE:
         return Fraction(1)
     rates = (limit.rho_per_epsilon for limit in limits)

@@ -1,10 +1,10 @@
-"""Every account and ledger as the anchor keeps them, and a state held against it.
+"""Anchor facts of accounts and ledgers, and the check of a state against them.
 
-INVARIANT: a state whose ledger says less than the anchor does is refused, also when its trail is
-whole: an account that lost its entries would give the same budget out again.
+The anchor stores whole accounts, no cells: after a restore all cells begin anew (`parallel_composition`). Cell
+entries that are removed while the state is in use are found by `gateway audit verify`.
 
-The anchor knows accounts as a whole, no cells: after a restore these begin anew (`confined.py`), and
-what somebody takes out of them while the state stands is found by `gateway audit verify`.
+INVARIANT: a state whose ledger says less than the anchor is refused, also when its trail is complete: an
+account that lost its entries would spend the same budget again.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ from gateway.state.tables import ledgers
 
 
 def anchored_facts(connection: Connection, seq: int) -> dict[str, Fact]:
-    """What an anchor that begins at `seq` has to know about budgets."""
+    """The budget facts that an anchor needs if it begins at `seq`."""
     facts = {
         f"ledger:{row.name}": Fact(
             seq, {"source": row.source, "unit": row.unit, "currency": row.currency}
@@ -36,7 +36,7 @@ def anchored_facts(connection: Connection, seq: int) -> dict[str, Fact]:
 def require_not_less(connection: Connection, facts: Mapping[str, Fact]) -> None:
     """Raise unless every account stands at least where the anchor saw it.
 
-    The facts must have been read before: balances grow meanwhile, they never shrink.
+    The caller reads the facts first: balances may grow meanwhile, they never shrink.
     """
     for name, fact in facts.items():
         kind, _, account = name.partition(":")
@@ -47,6 +47,6 @@ def require_not_less(connection: Connection, facts: Mapping[str, Fact]) -> None:
         if balance.spent < gave[0] or balance.delta_spent < gave[1]:
             raise OperatorError(
                 Code.STATE_BEHIND_ANCHOR,
-                f"the ledger says that `{account}` gave {balance.spent}, the anchor has seen {gave[0]}",
+                f"in the ledger `{account}` has spent {balance.spent}, in the anchor {gave[0]}",
                 "see `gateway audit verify`; restore the newest backup with `gateway db restore FILE`",
             )

@@ -1,4 +1,4 @@
-"""Accounts and balances as the journal knows them: from memory, else from the database."""
+"""Accounts and balances of a journal draft: from memory, or read from the database."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -27,13 +27,13 @@ from gateway.units import Delta, Epsilon
 
 
 def path_of(draft: Draft, name: str) -> list[Account]:
-    """The account and everything above it, the ledger's own account last."""
+    """The account and all accounts above it; the ledger's own account is last."""
     path: list[Account] = []
     up: str | None = name
     while up is not None:
         account = find_account(draft, up)
         if account is None:
-            raise NotPermitted(Code.ACCOUNT_UNKNOWN, f"there is no account `{up}`")
+            raise NotPermitted(Code.ACCOUNT_UNKNOWN, f"account `{up}` does not exist")
         path.append(account)
         up = account.parent
     return path
@@ -59,7 +59,7 @@ def balance_of(draft: Draft, account: str) -> Balance:
 
 
 def chains_of(draft: Draft, account: str, cells: Sequence[str]) -> dict[str, Balance]:
-    """How cells of an account stand; all that are not remembered are read at once."""
+    """The balances of an account's cells; those that are not in memory are read in one query."""
     found: dict[str, Balance] = {}
 
     def load(connection: Connection, cell: str) -> Balance:
@@ -73,7 +73,7 @@ def chains_of(draft: Draft, account: str, cells: Sequence[str]) -> dict[str, Bal
 
 
 def spent_before(draft: Draft, account: str, start: datetime) -> Fraction:
-    """What an account had given when the period that began at `start` began."""
+    """The amount charged to an account before `start`, the beginning of a period."""
     balance = balance_of(draft, account)
     key = ("spent before", account, start)
     if balance.at < start:
@@ -110,7 +110,7 @@ def load_balance(connection: Connection, account: str) -> Balance:
 
 
 def load_chains(connection: Connection, account: str, cells: Sequence[str]) -> dict[str, Balance]:
-    """How those of the cells stand that have an entry: one look into the key for each."""
+    """The balances of those cells that have an entry: one index lookup for each."""
     wanted = (
         func.unnest(literal(list(cells), ARRAY(Text))).table_valued("cell").render_derived("wanted")
     )
@@ -126,7 +126,7 @@ def load_chains(connection: Connection, account: str, cells: Sequence[str]) -> d
 
 
 def load_confined(connection: Connection) -> list[str]:
-    """The accounts that charges were confined to cells of."""
+    """The accounts with charges that were confined to cells."""
     query = select(ledger_entries.c.account).where(ledger_entries.c.cell != WHOLE).distinct()
     return sorted(connection.execute(query).scalars())
 

@@ -1,6 +1,6 @@
-"""What the ledger is asked for and what it answers.
+"""Charges: the request to the ledger, its receipt, and the withdrawals and entries behind it.
 
-A charge's measurements as they are stored beside it.
+A charge is stored together with its measurements.
 """
 
 import json
@@ -26,7 +26,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Idempotency:
-    """A key the client repeats when it does not know whether we heard it, and what it asked."""
+    """A key that the client repeats when it received no answer, and a digest of its request."""
 
     key: str
     request_digest: str
@@ -34,9 +34,10 @@ class Idempotency:
 
 @dataclass(frozen=True)
 class Owed:
-    """An answer that the ledger paid for before, and what each account gives for it that has not paid yet.
+    """A cached measurement that the ledger paid for earlier, and its cost for each account that has not paid
+    yet.
 
-    `cost` is in the ledger's currency. `touched` is as in the request that bought it.
+    `cost` is in the ledger's currency. `touched` is as in the request that paid for it.
     """
 
     cost: Fraction
@@ -51,9 +52,10 @@ class Owed:
 
 @dataclass(frozen=True)
 class Held:
-    """A part of what is bought that was drawn before: `by` are the accounts that gave for that draw.
+    """A measured part that copies an earlier draw; `by` are the accounts that were charged for that draw.
 
-    These and the ledger's own give nothing for it. It is confined to the cells of the whole charge.
+    These accounts and the ledger's own are charged nothing for it. It is confined to the cells of the whole
+    charge.
     """
 
     cost: Fraction
@@ -67,15 +69,15 @@ class Held:
 
 @dataclass(frozen=True)
 class ChargeRequest:
-    """A question's whole statement, priced, before anything runs.
+    """The price of a query's whole statement, before anything runs.
 
-    `price` is that of what is bought; it may be zero when answers are owed for and nothing is bought.
-    `touched` names the cells of an immutable partition that what is bought is confined to; None: it is
-    not. Cells are named `<digest of the partition>:<values>`, the digest in letters and digits. `held` are parts of what
-    is bought that some accounts gave for before.
+    `price` is that of the measured part; it may be zero if only cached measurements are charged. `touched`
+    names the cells of an immutable partition that the measured part is confined to; None: it is not confined.
+    Cells are named `<digest of the partition>:<values>`, with the digest in letters and digits. `held` are
+    parts that some accounts paid for before.
 
-    INVARIANT: the shares of the measurements add up to at most one, so what the noise will cost is
-    never more than what is charged.
+    INVARIANT: the shares of the measurements add up to at most one, so the cost of the noise is never above the
+    charge.
     """
 
     query_id: str
@@ -102,13 +104,13 @@ class ChargeRequest:
 
     @cached_property
     def delta(self) -> Delta:
-        """What the thresholds of the statement take together."""
+        """The delta of all thresholds of the statement."""
         return Delta(sum((m.delta.value for m in self.measurements if m.delta), Fraction(0)))
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the ledger: what was added to a cell of an account, and how that stands then."""
+    """An entry of the ledger: the amount added to a cell of an account, and the balance after it."""
 
     cell: str
     amount: Fraction
@@ -118,10 +120,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """What one account gave to a charge and how it stands after that, in the ledger's currency.
+    """The amount one account was charged, and its balance after that, in the ledger's currency.
 
-    `amount` and `delta` are what the account as a whole gave. Of a charge that was confined to cells
-    that is by how much the fullest cell became fuller, and `cells` has what was added to each.
+    `amount` and `delta` are those of the account as a whole. For a charge that was confined to cells, that is
+    the increase of the fullest cell, and `cells` has the amount added to each.
     """
 
     account: str
@@ -133,12 +135,12 @@ class Withdrawal:
 
     @property
     def entries(self) -> "tuple[Withdrawal | Entry, ...]":
-        """All lines of the ledger: this one, of the account as a whole, and those of its cells."""
+        """All entries of the ledger: that of the account as a whole, and those of its cells."""
         return (self, *self.cells)
 
     @property
     def largest(self) -> Amounts:
-        """The largest amount in any of the lines, and the largest delta."""
+        """The largest amount in any of the entries, and the largest delta."""
         return Amounts(
             max(each.amount for each in self.entries), max(each.delta for each in self.entries)
         )
@@ -154,12 +156,12 @@ class Withdrawal:
 
 @dataclass(frozen=True)
 class Receipt:
-    """A charge that was made. A repeated idempotency key brings back the first receipt's id.
+    """A completed charge. A repeated idempotency key returns the first receipt's id.
 
-    `cost` is that of what was bought, in the ledger's currency: what its noise may cost. `withdrawals`
-    are in the order of the path; an account that gave nothing has none. `price_taken` is what the
-    analyst's own account gave, in epsilon: by so much its remaining epsilon went down, where it is the
-    account that binds. Who repeats a key gives nothing.
+    `cost` is that of the measured part, in the ledger's currency: the limit for the cost of its noise.
+    `withdrawals` are in the order of the path; an account that was charged nothing has none. `price_taken` is
+    the epsilon charged to the analyst's own account: the decrease of its remaining epsilon, where this account
+    binds. A repeated key is charged nothing.
     """
 
     query_id: str

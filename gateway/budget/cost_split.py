@@ -1,7 +1,8 @@
-"""What each account on a path gives: for what is bought, and for answers that it has not paid for yet.
+"""Cost split of a charge: the amount for each account on the path, for measurements and for cached ones.
 
-INVARIANT: the ledger's own account owes nothing: everything that was ever answered was bought from it.
-INVARIANT: a part of a charge whose cells cannot all be kept is counted as whole, which is never less.
+INVARIANT: the ledger's own account owes nothing for cached measurements: it was charged for every measurement
+when it was made. INVARIANT: if not all cells of a part can be stored, the part is charged to the account as a
+whole, which is never less.
 """
 
 import re
@@ -14,14 +15,14 @@ from gateway.budget.account import NOTHING, Account, Amounts
 from gateway.budget.charge import ChargeRequest, Owed
 
 MOST_CELLS: Final = 64
-# a partition's digest, and values that PostgreSQL can hold in a key
+# a partition's digest, and values that PostgreSQL can store in a key
 _CELL: Final = re.compile(r"[0-9A-Za-z]{1,64}:[^\0\ud800-\udfff]{0,400}")
 _NO_CELLS: Final[Mapping[str, Amounts]] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Gift:
-    """What an account gives as a whole, and to the cells that the rest is confined to."""
+    """The charge of one account: as a whole, and to the cells that the rest is confined to."""
 
     account: Account
     whole: Amounts
@@ -30,7 +31,7 @@ class Gift:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """An amount, the cells that it is confined to (none: it is not), and who gives it."""
+    """An amount, the cells it is confined to (none: it is not confined), and the accounts that are charged."""
 
     amounts: Amounts
     cells: frozenset[str]
@@ -42,7 +43,7 @@ class _Part:
 
 
 def gifts_of(request: ChargeRequest, path: Sequence[Account], cost: Fraction) -> list[Gift]:
-    """What every account gives that gives something; `cost` is that of what is bought."""
+    """The share of every account that is charged; `cost` is that of the measured part."""
     bought = Amounts(cost, request.delta.value)
     if not request.owed and not request.touched:
         return [Gift(account, bought, _NO_CELLS) for account in path]
@@ -52,7 +53,9 @@ def gifts_of(request: ChargeRequest, path: Sequence[Account], cost: Fraction) ->
 def gifts_beside_held(
     request: ChargeRequest, path: Sequence[Account], cost: Fraction
 ) -> list[Gift]:
-    """The same where accounts hold parts of it already: for these they give nothing, and the ledger's own neither."""
+    """The same if accounts paid for some parts before: they and the ledger's own account are not charged for
+    these.
+    """
     held = Amounts(
         sum((one.cost for one in request.held), Fraction(0)),
         sum((one.delta for one in request.held), Fraction(0)),
@@ -70,7 +73,7 @@ def _given(path: Sequence[Account], parts: Sequence["_Part"]) -> list[Gift]:
 
 
 def are_cells(names: Iterable[str]) -> bool:
-    """Whether each of these can be kept as a cell, and all of them by one charge."""
+    """True if each of these can be stored as a cell, and all of them by one charge."""
     distinct = set(names)
     return len(distinct) <= MOST_CELLS and all(map(_CELL.fullmatch, distinct))
 

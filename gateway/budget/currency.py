@@ -1,17 +1,17 @@
-"""Which currency a ledger counts in, when its policy leaves that open.
+"""Choice of a ledger's currency, where its policy says `auto`.
 
-Gaussian noise grows with the square root of what is measured, Laplace noise in proportion to it; but for
-few questions the conversion from rho costs more than that saves. A ledger with cap and delta holds
-`cap / price` questions at its default price. Answering each changes up to G groups of one unit, so
+Gaussian noise grows with the square root of the number of measurements, Laplace noise in proportion to it; but
+for few queries the conversion from rho costs more than that saves. A ledger with cap and delta admits `cap /
+price` queries at its default price. Each answer changes up to G groups of one unit, so
 
-    questions x measurements x G > cap^2 / (4 rho*)        rho* = rho_star(cap, delta / 2)
+queries x measurements x G > cap^2 / (4 rho*)        rho* = rho_star(cap, delta / 2)
 
-is where n measurements, each with an equal share, get less noise from zCDP than from pure epsilon:
-n Laplace measurements have variance 2 (n G / cap)^2 each, n Gaussian ones n G / (2 rho*); the second is
-less when n G > cap^2 / (4 rho*). One measurement a question is counted, the fewest there are, so that
-zCDP is taken when it is better for sure.
+is where n measurements, each with an equal share, get less noise from zCDP than from pure epsilon: n Laplace
+measurements have variance 2 (n G / cap)^2 each, n Gaussian ones n G / (2 rho*); the second is less when n G >
+cap^2 / (4 rho*). One measurement a query is assumed, the smallest number, so that zCDP is taken only where it
+is certainly better.
 
-The choice is about noise alone: in either currency the ledger's promise is the same.
+The choice is about noise alone: the ledger's guarantee is the same in either currency.
 """
 
 from fractions import Fraction
@@ -25,7 +25,7 @@ _MEASUREMENTS: Final = 1
 
 
 def better_currency(cap: Epsilon, delta: Delta, price: Epsilon, groups: int) -> Currency:
-    """Pure epsilon or zCDP, whichever gives the better answers at this price until the cap is spent."""
+    """The currency with less noise at this price until the cap is spent: pure epsilon or zCDP."""
     rho = rho_star(cap, delta * HALF)
     if not rho:
         return Currency.PURE

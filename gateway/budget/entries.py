@@ -1,4 +1,4 @@
-"""Write a charge and its entries: the only place that adds to what was spent."""
+"""Ledger entries of a charge: the only place that adds to the amount spent."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from gateway.units import Epsilon
 
 @dataclass(frozen=True)
 class Booking:
-    """One charge: whose, in which ledger, when, at what price."""
+    """One charge: its subject, ledger, time and price."""
 
     query_id: str
     ledger: str
@@ -30,7 +30,7 @@ def book_charge(
     measurements: tuple[Measurement, ...] = (),
     once: Idempotency | None = None,
 ) -> None:
-    """Write the charge and take it from every account, whatever its limits: the caller has seen to them."""
+    """Write the charge and its entries for every account. It does not check limits; the caller has done so."""
     largest = _largest(withdrawals)
     draft.insert(
         charges,
@@ -56,7 +56,7 @@ def _largest(withdrawals: Sequence[Withdrawal]) -> Amounts:
     if not withdrawals:
         return NOTHING
     amount, delta = withdrawals[0].amount, withdrawals[0].delta
-    # most charges take one amount from everybody, and to see that is quicker than to compare fractions
+    # most charges take one amount from every account, and this test is faster than a comparison of fractions
     if all(one.amount is amount and one.delta is delta and not one.cells for one in withdrawals):
         return Amounts(amount, delta)
     largest = [one.largest for one in withdrawals]
@@ -83,5 +83,5 @@ def _book_entry(draft: Draft, query_id: str, account: str, entry: Withdrawal | E
 
 
 def anchored_balance(balance: Balance) -> dict[str, str | None]:
-    """What the anchor keeps of a balance."""
+    """The anchor's form of a balance."""
     return {"spent": balance.spent_text, "delta_spent": balance.delta_text}

@@ -1,7 +1,7 @@
-"""Say why a charge does not fit: which account, what it needs, what is left, when to come back.
+"""Refusals of an exhausted budget: which account, what the query needs, what is left, when to try again.
 
-All of it is in epsilon, the unit in which people plan: an amount in the ledger's currency is worth
-its share of the account's cap.
+All amounts are in epsilon, the unit in which people plan: an amount in the ledger's currency is worth its share
+of the account's cap.
 """
 
 from datetime import datetime
@@ -11,11 +11,11 @@ from gateway.budget.account import Account, Balance, Currency, Window
 from gateway.errors import BudgetExhausted, Code
 from gateway.units import Delta, format_decimal, format_down
 
-_FREE = "answers already given can be read again for free"
+_FREE = "repeating an answered query is free"
 
 
 def in_epsilon(account: Account, currency: Currency, amount: Fraction) -> Fraction:
-    """What `amount` of the currency is worth on this account."""
+    """The epsilon that `amount` of the currency is worth on this account."""
     cap = account.limits.cost(currency).value
     return account.limits.epsilon.value * amount / cap if cap else Fraction(0)
 
@@ -30,9 +30,9 @@ def exhausted(
     needs = in_epsilon(account, currency, cost) or cost
     return BudgetExhausted(
         Code.BUDGET_EXHAUSTED,
-        f"`{account.name}` has epsilon {format_down(left)} left for ever, the question takes"
+        f"`{account.name}` has epsilon {format_down(left)} left for its lifetime, the query needs"
         f" {format_decimal(needs)}",
-        f"ask at a lower epsilon, or an administrator for a grant; {_FREE}",
+        f"use a lower epsilon, or ask an administrator to raise the limit; {_FREE}",
     )
 
 
@@ -40,7 +40,7 @@ def thresholds_exhausted(account: Account, balance: Balance, delta: Delta) -> Bu
     left = max(Fraction(0), account.limits.for_thresholds.value - balance.delta_spent)
     return BudgetExhausted(
         Code.THRESHOLDS_EXHAUSTED,
-        f"`{account.name}` has delta {format_down(left)} left for thresholds, the question takes {delta}",
+        f"`{account.name}` has delta {format_down(left)} left for thresholds, the query needs {delta}",
         f"group by columns with a declared domain, which need no threshold; {_FREE}",
     )
 
@@ -52,7 +52,7 @@ def window_exhausted(
     reopens = window.every.next_start(moment)
     return BudgetExhausted(
         Code.WINDOW_EXHAUSTED,
-        f"`{account.name}` has epsilon {format_down(left)} left in this {window.every}, the question takes"
+        f"`{account.name}` has epsilon {format_down(left)} left in this {window.every}, the query needs"
         f" {format_decimal(needs)}",
         f"the next {window.every} begins at {reopens:%Y-%m-%d %H:%M} UTC; {_FREE}",
     )

@@ -1,10 +1,11 @@
-"""What a price means for several units together, such as the members of a family when the unit is a person.
+"""Group privacy: the guarantee of a price for several units together, such as a family when the unit is a
+person.
 
-An answer that is epsilon-DP for one unit is k·epsilon-DP for k; one that is rho-zCDP is k²·rho-zCDP, which is then
-converted at the delta that a budget keeps for conversion. That k units are converted first and multiplied
-afterwards would promise less.
+An answer that is epsilon-DP for one unit is k·epsilon-DP for k units. An answer that is rho-zCDP is k²·rho-zCDP
+for k units, which is then converted at the delta that a budget keeps for conversion. Converting for one unit
+first and multiplying afterwards would give a weaker guarantee.
 
-INVARIANT: a converted epsilon is one of which `rho_star` says that it is worth at least the rho: rounded up.
+INVARIANT: a converted epsilon is rounded up: `rho_star` says that it is worth at least the rho.
 """
 
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ _DIGITS: Final = 3
 
 @dataclass(frozen=True)
 class Several:
-    """For so many units: epsilon of a question by itself, if it costs something, and of all that the budget lets out."""
+    """For so many units: the epsilon of one query, if it costs something, and of the whole budget."""
 
     units: int
     question: Epsilon | None
@@ -31,7 +32,7 @@ class Several:
 
 
 def for_several(limits: Limits, currency: Currency, cost: Fraction | None) -> tuple[Several, ...]:
-    """What a question of this cost, and the whole budget, mean for one, two, five and ten units."""
+    """The guarantees of a query of this cost, and of the whole budget, for one, two, five and ten units."""
     whole = limits.cost(currency).value
     delta = limits.delta * HALF
     return tuple(

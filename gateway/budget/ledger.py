@@ -1,13 +1,12 @@
-"""Charge a question to every account on its path, or refuse it.
+"""Charge of a query to every account on its path, or a refusal.
 
-INVARIANT: a charge fits the lifetime cap, the threshold delta and the window of every account from
-the analyst's to the ledger's that gives something, or nothing is taken from any of them.
-INVARIANT: where a part of it is held, it has to fit as if it were not: nobody learns from a refusal, or from there being
-none, that something was there.
-INVARIANT: what is taken is never given back; amounts cannot be negative (units.py), and an entry
-that does not add to its predecessor is refused by the database (migration 0001).
-INVARIANT: an account's clock only moves forward. Its entries carry the later of now and the entry
-before, and the window is the one of that moment: a clock set back opens no window again.
+INVARIANT: a charge fits the lifetime cap, the threshold delta and the rate limit of every charged account from
+the analyst's to the ledger's, or no account is charged. INVARIANT: if some accounts paid for a part before, the
+charge must fit as if they had not: no refusal, and no missing refusal, reveals that a cached draw exists.
+INVARIANT: a charge is never returned; amounts cannot be negative (units.py), and the database refuses an entry
+that does not add to its predecessor (migration 0001). INVARIANT: an account's clock only moves forward. Its
+entries carry the later of now and the entry before, and that moment selects the period of the rate limit: a
+clock that is set back opens no period again.
 """
 
 from collections.abc import Sequence
@@ -38,7 +37,9 @@ from gateway.units import Delta, Epsilon
 
 
 def charge(draft: Draft, request: ChargeRequest, now: datetime) -> Receipt:
-    """Take the price of `request` from its account and all above it, and what is owed from who owes it."""
+    """Charge the price of `request` to its account and all above it, and cached measurements to those that owe
+    for them.
+    """
     once = request.idempotency
     if once is not None and (earlier := earlier_charge(draft, request.subject, once)) is not None:
         for taken in earlier.withdrawals:  # the anchor may have missed it
@@ -51,7 +52,7 @@ def charge(draft: Draft, request: ChargeRequest, now: datetime) -> Receipt:
     gifts = gifts_of(request, path, cost)
     withdrawals = tuple(_fitting(draft, gift, ledger.currency, path, now) for gift in gifts)
     if request.held:
-        # it fitted as if nothing had been there; now everybody gives for what they do not hold
+        # it fits as if nothing had been paid before; now every account is charged for what it has not paid
         gifts = gifts_beside_held(request, path, cost)
         withdrawals = tuple(_fitting(draft, gift, ledger.currency, path, now) for gift in gifts)
     for gift, withdrawal in zip(gifts, withdrawals, strict=True):
@@ -74,7 +75,7 @@ def charge(draft: Draft, request: ChargeRequest, now: datetime) -> Receipt:
 def _cost(
     draft: Draft, request: ChargeRequest, path: Sequence[Account], currency: Currency
 ) -> Fraction:
-    """What the bought part of the statement costs, in the ledger's currency."""
+    """The cost of the measured part of the statement, in the ledger's currency."""
     if not request.price:
         return Fraction(0)
     for account in path:
@@ -86,7 +87,7 @@ def _cost(
 def _fitting(
     draft: Draft, gift: Gift, currency: Currency, path: Sequence[Account], now: datetime
 ) -> Withdrawal:
-    """What the account gives, if its cap, its delta and its window allow it."""
+    """The withdrawal from the account, if its cap, its delta and its rate limit allow it."""
     account, amounts, cells = gift.account, gift.whole, tuple[Entry, ...]()
     balance = balance_of(draft, account.name)
     if gift.confined:
@@ -96,7 +97,7 @@ def _fitting(
     after, limits = balance.plus(amounts, now), account.limits
     taken = Withdrawal(account.name, amounts.cost, amounts.delta, after, cells)
     cap = limits.cost(currency).value
-    # an account above its cap gives nothing, not even to a cell with which it would rise no further
+    # an account above its cap is charged nothing, not even in a cell that would not raise its total
     if after.spent > cap:
         needs = _needs(taken) if cap else _needs(taken) / _rate(currency, path)
         raise exhausted(account, currency, balance, needs)
@@ -126,7 +127,7 @@ def _price_taken(
     currency: Currency,
     path: Sequence[Account],
 ) -> Epsilon:
-    """What the analyst's own account gave, in epsilon."""
+    """The epsilon charged to the analyst's own account."""
     if not withdrawals or withdrawals[0].account != request.account:
         return Epsilon.zero()
     amount = withdrawals[0].amount
@@ -152,7 +153,7 @@ def earlier_charge(draft: Draft, subject: str, once: Idempotency) -> Receipt | N
         return None
     digest, receipt = known
     if digest != once.request_digest:
-        raise SyntaxRefused(Code.IDEMPOTENCY_MISMATCH, hint="use a new key for a new question")
+        raise SyntaxRefused(Code.IDEMPOTENCY_MISMATCH, hint="use a new key for a new query")
     return replace(receipt, repeated=True, price_taken=Epsilon.zero())
 
 
@@ -171,7 +172,7 @@ def _load_earlier(connection: Connection, subject: str, key: str) -> tuple[str, 
         entry = Entry(row.cell, Fraction(row.amount), Fraction(row.delta), after)
         entries.setdefault(row.account, []).append(entry)
     withdrawals = tuple(_withdrawn(account, lines) for account, lines in entries.items())
-    # the ledger's own account has its name, gives for everything that is bought, and owes nothing
+    # the ledger's own account has its name, is charged for every measurement, and owes nothing for cached ones
     costs = [one.largest.cost for one in withdrawals if one.account == found.ledger]
     price = Epsilon.from_ratio(found.price)
     receipt = Receipt(found.query_id, price, sum(costs, Fraction(0)), withdrawals, at=found.at)

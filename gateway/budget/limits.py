@@ -1,8 +1,7 @@
-"""Open ledgers and accounts, and change their limits: acts that are recorded, never silent.
+"""Ledgers and accounts: opening them and changing their limits, as recorded acts.
 
-INVARIANT: a ledger keeps its source, unit and currency for ever; what was spent under one unit says
-nothing about another.
-INVARIANT: nothing here writes to what was spent.
+INVARIANT: a ledger keeps its source, unit and currency for ever; the amount spent under one unit says nothing
+about another unit. INVARIANT: this module writes no amounts spent.
 """
 
 from dataclasses import dataclass, replace
@@ -36,7 +35,7 @@ class AccountOpened:
 
 @dataclass(frozen=True)
 class LimitsSet:
-    """Limits changed; `before` and `after` are what an auditor wants to compare."""
+    """A change of limits; `before` and `after` are for auditors."""
 
     account: str
     before: Limits
@@ -49,7 +48,7 @@ Act = LedgerOpened | AccountOpened | LimitsSet
 def open_ledger(
     draft: Draft, ledger: Ledger, limits: Limits, *, actor: str, now: datetime
 ) -> list[Act]:
-    """Make sure this ledger is open with these limits; the acts it took, none if it was."""
+    """Make sure this ledger is open with these limits. Returns the acts this took; none if nothing changed."""
     known = find_ledger(draft, ledger.name) or _ledger_on(draft, ledger)
     if known is None:
         draft.insert(
@@ -78,14 +77,14 @@ def open_ledger(
 
 
 def open_account(draft: Draft, account: Account, *, actor: str, now: datetime) -> list[Act]:
-    """Make sure this account is open with these limits; the acts it took, none if it was."""
+    """Make sure this account is open with these limits. Returns the acts this took; none if nothing changed."""
     known = find_account(draft, account.name)
     if known is not None:
         if (known.ledger, known.parent) != (account.ledger, account.parent):
             raise OperatorError(
                 Code.LEDGER_CHANGED,
                 f"`{account.name}` is below `{known.parent}` of `{known.ledger}`"
-                " and cannot be moved: what it spent stays where it was spent",
+                " and cannot be moved, because its spending cannot be moved",
             )
         return set_limits(draft, account.name, account.limits, actor=actor, now=now)
     if account.parent is not None:
@@ -110,11 +109,13 @@ def open_account(draft: Draft, account: Account, *, actor: str, now: datetime) -
 
 
 def set_limits(draft: Draft, name: str, limits: Limits, *, actor: str, now: datetime) -> list[Act]:
-    """Raise or lower what an account may give. What it gave stays given."""
+    """Raise or lower the limits of an account. The amount already charged stays."""
     account = find_account(draft, name)
     if account is None:
         raise OperatorError(
-            Code.ARGUMENT_INVALID, f"there is no account `{name}`", "see `gateway budget show`"
+            Code.ARGUMENT_INVALID,
+            f"account `{name}` does not exist",
+            "`gateway budget show` lists all accounts",
         )
     if account.limits == limits:
         return []
@@ -150,7 +151,7 @@ def _write_limits(draft: Draft, account: Account, actor: str, now: datetime) -> 
 
 
 def _require_usable(draft: Draft, account: Account) -> None:
-    """A cap that buys nothing in the ledger's currency is a mistake, unless it says zero."""
+    """Refuse a cap that is worth nothing in the ledger's currency, unless it is zero."""
     currency = ledger_of(draft, account).currency
     if account.limits.epsilon and not account.limits.cost(currency):
         raise OperatorError(
@@ -162,7 +163,7 @@ def _require_usable(draft: Draft, account: Account) -> None:
 
 
 def _ledger_on(draft: Draft, ledger: Ledger) -> Ledger | None:
-    """The ledger that this source and unit already have, under whatever name."""
+    """The ledger that this source and unit already have, under any name."""
 
     def load(connection: Connection) -> Ledger | None:
         name = connection.execute(
@@ -180,5 +181,5 @@ def _changed(known: Ledger, wanted: Ledger) -> OperatorError:
         Code.LEDGER_CHANGED,
         f"ledger `{known.name}` is open for unit `{known.unit}` in currency `{known.currency}`,"
         f" not for `{wanted.name}` with unit `{wanted.unit}` in `{wanted.currency}`",
-        "what was spent cannot be carried over; keep the name, unit and mechanism it was opened with",
+        "spending cannot be moved to another ledger; keep the name, unit and mechanism",
     )

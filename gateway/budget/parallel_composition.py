@@ -1,15 +1,15 @@
-"""Parallel composition across questions: charges that are confined to cells of an immutable partition.
+"""Parallel composition across queries: charges that are confined to cells of an immutable partition.
 
-A unit is in one cell of a partition for ever, so of charges that are confined to cells it sees those
-alone that touch its own. Each account keeps, besides its chain `*`, a chain for every cell that was
-touched, and one for every partition, named by the digest alone: what its fullest cell holds. Cells are
-kept apart for cost and for delta, and the fullest need not be the same one.
+A unit is in one cell of a partition for ever, so only those confined charges concern it that touch its own
+cell. Besides its chain `*`, each account has a chain for every touched cell, and one for every partition, named
+by the digest alone, with the amount of the fullest cell. Cost and delta of cells are counted separately, and
+the fullest cell need not be the same for both.
 
-INVARIANT: an account's `*` holds what was charged to it as a whole, plus what the fullest cell of each
-partition holds, of every partition that ever was. No unit's own sum is above that, whatever cells it is
-in, so what fits `*` fits every cell. The argument is in docs/proofs/parallel.md.
-INVARIANT: after a restore from a state that was lost all cells begin anew, in chains of another name,
-and what was given before counts for every unit: nobody knows any more which cells it was confined to.
+INVARIANT: an account's `*` holds the charges to the account as a whole, plus the amount of the fullest cell of
+each partition that ever was. No unit's own sum is above that, whatever cells it is in, so a charge that fits
+`*` fits every cell. The argument is in docs/proofs/parallel.md. INVARIANT: after a restore from a state that
+was lost, all cells begin anew, in chains of another name, and every earlier charge counts for every unit,
+because nobody knows any more to which cells it was confined.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ from gateway.state.draft import Draft
 def confined_entries(
     draft: Draft, account: str, confined: Mapping[str, Amounts], at: datetime
 ) -> tuple[Amounts, tuple[Entry, ...]]:
-    """By how much the account as a whole rises, and the lines for its cells and partitions."""
+    """The increase of the account as a whole, and the entries for its cells and partitions."""
     restored = chains_of(draft, account, (RESTORED,))[RESTORED].ordinal
     partitions: dict[str, dict[str, Amounts]] = {}
     for cell, amounts in confined.items():
@@ -44,7 +44,7 @@ def confined_entries(
 
 
 def begin_anew(draft: Draft, account: str, at: datetime) -> Entry:
-    """The line that ends all cells there are: from now on what they hold counts for everyone."""
+    """The entry that ends all existing cells: from now on their amounts count for every unit."""
     return _entry(
         RESTORED, NOTHING, chains_of(draft, account, (RESTORED,))[RESTORED].plus(NOTHING, at)
     )

@@ -1,4 +1,4 @@
-"""Accounts as a person reads them: in epsilon, linear in what the questions were asked at."""
+"""Account balances for display: in epsilon, in proportion to the prices of the queries."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class WindowStanding:
 
 @dataclass(frozen=True)
 class Standing:
-    """One account; what remains is what the next question may cost."""
+    """One account; `remaining` is the highest price of the next query."""
 
     account: str
     dataset: str
@@ -57,7 +57,7 @@ def standings(
 
 
 def standings_of(connection: Connection, now: datetime, subject: str) -> list[Standing]:
-    """The accounts that this analyst's questions are charged to, in every dataset."""
+    """The accounts that are charged for this analyst's queries, in every dataset."""
     accounts = {account.name: account for account in load_accounts(connection)}
     on_path: set[str] = set()
     for account in accounts.values():
@@ -70,9 +70,9 @@ def standings_of(connection: Connection, now: datetime, subject: str) -> list[St
 
 
 def standings_on_paths(draft: Draft, now: datetime, names: Iterable[str]) -> list[Standing]:
-    """The accounts with these names that are open, each followed by those above it.
+    """The open accounts with these names, each followed by those above it.
 
-    They are told as the journal knows them: as of the last commit of this process, or newer.
+    Balances are those of the journal: as of the last commit of this process, or newer.
     """
     paths = [path_of(draft, name) for name in names if find_account(draft, name) is not None]
     accounts = {account.name: account for path in paths for account in path}
@@ -95,7 +95,7 @@ def _remembered(draft: Draft, account: Account, now: datetime) -> Standing:
     balance = balance_of(draft, account.name)
 
     def before(start: datetime) -> Fraction:
-        # of a period without a charge nothing is remembered: one that is late may still fall before it
+        # a period without a charge is not in memory: a late charge may still fall before it
         return balance.spent if balance.at < start else spent_before(draft, account.name, start)
 
     return _shown(account, ledger_of(draft, account).currency, balance, before, now)
@@ -137,5 +137,5 @@ def _window(window: Window, spent: Fraction, moment: datetime) -> WindowStanding
 
 
 def _left(limit: Epsilon, spent: Fraction) -> Epsilon:
-    """Nothing, not less than nothing, when a cap was lowered below what is spent."""
+    """Zero, not less, if a cap was lowered below the amount spent."""
     return Epsilon(max(Fraction(0), limit.value - spent))

@@ -1,12 +1,12 @@
-"""Charge what a restored state does not know of, and set the limits that were set since.
+"""Restore gap: charges and limits that the anchor knows and a restored state does not.
 
-The anchor says how much each account had given; the restored state says less. The difference is
-charged, whether it fits or not: those answers are out. An account that the state has never heard of
-is opened, so that what it gave is not forgotten either; and a cap that was changed after the backup
-is changed again, so that restoring gives nobody back what an administrator took away.
+The anchor says how much each account had been charged; the restored state says less. The difference is charged,
+whether it fits or not, because those answers were released. An account that the state does not know is opened,
+so that its charges are not forgotten. A cap that was changed after the backup is changed again, so that a
+restore undoes no act of an administrator.
 
-The anchor knows nothing of cells. What was lost may have filled a cell that was not the fullest, and of
-that no balance tells; so the cells of every account begin anew, and what was given counts for everyone.
+The anchor knows no cells. The lost charges may have filled a cell that was not the fullest, which no balance
+shows; so the cells of every account begin anew, and all earlier charges count for every unit.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ _NOTHING_UNSEEN = (Fraction(0), Fraction(0))
 
 @dataclass(frozen=True)
 class Filled:
-    """What it took to bring a state up to its anchor."""
+    """The acts and charges that brought a state up to its anchor."""
 
     acts: tuple[Act, ...]
     withdrawals: tuple[Withdrawal, ...]
@@ -57,13 +57,13 @@ def charge_gap(  # noqa: PLR0913 - all that a restore knows
     cells_known: bool,
     unseen: Mapping[str, tuple[Fraction, Fraction]] | None = None,
 ) -> Filled:
-    """Bring every account up to what the anchor says of it.
+    """Bring every account up to the anchor.
 
     `cells_known` says that no charge can be missing, so that cells stay as they are.
 
-    `unseen` is what each account was charged since this state and the anchor's parted: it is in the
-    balances, the anchor knows nothing of it, and it must not make up for what was lost. Limits were
-    then set on both sides, nobody can say which are newer, and of each kind the tighter one is set.
+    `unseen` is the amount charged to each account since this state and the anchor's parted. It is in the
+    balances, the anchor does not know it, and it must not make up for lost charges. Limits were then set on
+    both sides, and nobody can say which are newer, so the tighter one of each kind is set.
     """
     accounts, ledgers = _named(facts, _ACCOUNT), _named(facts, _LEDGER)
     acts: list[Act] = []
@@ -99,7 +99,7 @@ def charge_gap(  # noqa: PLR0913 - all that a restore knows
 
 
 def _parents_first(accounts: Mapping[str, _Definition]) -> list[Account]:
-    """The anchored accounts, each after the one above it."""
+    """The anchor's accounts, each after the one above it."""
 
     def depth(name: str | None) -> int:
         fact = accounts.get(name) if name is not None else None
@@ -128,12 +128,12 @@ def _tighter(one: Limits, other: Limits) -> Limits:
 
 
 def _pace(window: Window) -> Fraction:
-    """Epsilon a day, at most."""
+    """The highest epsilon per day."""
     return window.epsilon.value / {Every.DAY: 1, Every.WEEK: 7, Every.MONTH: 31}[window.every]
 
 
 def _lost(balance: Balance, fact: _Definition, unseen: tuple[Fraction, Fraction]) -> Amounts:
-    """What the anchor says that an account gave, and its balance does not."""
+    """The amount that the anchor has for an account and its balance has not."""
     seen, seen_delta = balance.spent - unseen[0], balance.delta_spent - unseen[1]
     return Amounts(
         max(Fraction(0), Fraction(str(fact["spent"])) - seen),
@@ -144,7 +144,7 @@ def _lost(balance: Balance, fact: _Definition, unseen: tuple[Fraction, Fraction]
 def _charge_one(
     draft: Draft, account: Account, query_id: str, *, lost: Amounts, confined: bool, now: datetime
 ) -> Withdrawal | None:
-    """Charge what was lost to the account as a whole, and let its cells begin anew."""
+    """Charge the lost amount to the account as a whole, and begin its cells anew."""
     if not lost and not confined:
         return None
     balance = balance_of(draft, account.name)

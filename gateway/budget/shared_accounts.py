@@ -1,9 +1,10 @@
-"""What an analyst is told of accounts that others spend from, too: in tenths of the limit, rounded down in what is left.
+"""Balances of shared accounts for analysts: in tenths of the limit, with the remaining amount rounded down.
 
-A copy of somebody else's answer does not move the dataset's account (see `duplicates`). Exact figures would tell that it
-was one. So the standing of a dataset or a team is told in steps, while refusals, needs and the ledger stay exact. The
-subject's own account is told exactly, and everything to administrators, to auditors and at the home. Where the policy
-says `tell: everyone` there is nothing to hide, and all of it is exact.
+A copy of another analyst's answer does not change the dataset's account (see `shared_draws`), so exact figures
+would reveal that it was a copy. Analysts therefore see a dataset's or a team's balance in steps, while
+refusals, needed amounts and the ledger stay exact. An analyst's own account is exact, and so is everything for
+administrators, auditors and the command line. Where the policy says `tell: everyone` nothing is hidden, and all
+balances are exact.
 """
 
 from collections.abc import Iterable, Mapping
@@ -37,7 +38,7 @@ def as_told(
 
 
 def in_tenths(standing: Standing) -> Standing:
-    """The same account in steps; what is spent and what is left add up to the limit."""
+    """The same account in steps; the spent and the remaining amount add up to the limit."""
     left = _floor(standing.epsilon_limit, standing.epsilon_remaining)
     return replace(
         standing,

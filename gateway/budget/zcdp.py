@@ -1,16 +1,16 @@
-"""How much rho an (epsilon, delta) promise is worth.
+"""zCDP conversion: the rho that an (epsilon, delta) guarantee is worth.
 
 rho-zCDP implies (epsilon, delta)-differential privacy with, for every alpha > 1,
 
-    delta = exp((alpha - 1)(alpha·rho - epsilon)) / (alpha - 1) · (1 - 1/alpha)^alpha
+delta = exp((alpha - 1)(alpha·rho - epsilon)) / (alpha - 1) · (1 - 1/alpha)^alpha
 
 (privacy.md §4). For a fixed alpha this is increasing in rho and can be solved for it:
 
-    rho(alpha) = (epsilon + (ln delta + ln(alpha - 1) - alpha·ln(1 - 1/alpha)) / (alpha - 1)) / alpha
+rho(alpha) = (epsilon + (ln delta + ln(alpha - 1) - alpha·ln(1 - 1/alpha)) / (alpha - 1)) / alpha
 
-INVARIANT: rho_star never promises too much. *Every* alpha > 1 gives a valid bound, so whatever alpha
-the search ends with, rho(alpha) is safe; it is evaluated with 60 digits and rounded down by more than
-that evaluation can err. The search only decides how good the bound is, never whether it holds.
+INVARIANT: rho_star is never too large. *Every* alpha > 1 gives a valid bound, so rho(alpha) is safe for
+whatever alpha the search ends with; it is evaluated with 60 digits and rounded down by more than the error of
+that evaluation. The search only decides how good the bound is, never whether it holds.
 """
 
 from decimal import Decimal, localcontext
@@ -31,7 +31,7 @@ _GOLDEN = (5**0.5 - 1) / 2
 def rho_star(cap: Epsilon, delta: Delta) -> Rho:
     """The largest rho found whose zCDP guarantee implies (cap, delta), rounded down to a rational.
 
-    Zero when there is nothing to convert: pure epsilon alone, or delta alone, buys no Gaussian noise.
+    Zero if there is nothing to convert: pure epsilon alone, or delta alone, pays for no Gaussian noise.
     """
     if not cap or not delta:
         return Rho.zero()
@@ -72,5 +72,5 @@ def _decimal(value: Fraction) -> Decimal:
 
 
 def _log_of(delta: Delta) -> float:
-    """The logarithm also of a delta too small for a float."""
+    """The logarithm, also of a delta that is too small for a float."""
     return log(delta.value.numerator) - log(delta.value.denominator)

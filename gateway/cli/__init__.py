@@ -19,7 +19,7 @@ from gateway.errors import Code, GatewayError, OperatorError
 __all__ = ["build_parser", "main"]
 
 # bytes that are no text come as lone surrogates: a path may have them, a text of a question or a URL may not
-_NO_TEXT = OperatorError(Code.ARGUMENT_INVALID, "it is not UTF-8")
+_NO_TEXT = OperatorError(Code.ARGUMENT_INVALID, "an argument is not UTF-8")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

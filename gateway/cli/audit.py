@@ -6,8 +6,8 @@ from contextlib import closing
 from datetime import UTC, datetime
 
 from gateway.admin.instance import Ground, open_ground
+from gateway.cli.arguments import settings_from
 from gateway.cli.output import print_table, warn
-from gateway.cli.settings import settings_from
 from gateway.errors import Code, OperatorError
 from gateway.state.connections import without_limits
 from gateway.trail.search import Wanted, every, json_line, latest

@@ -9,8 +9,8 @@ from gateway.admin.instance import open_ground, operator_name
 from gateway.budget.account import Every, Limits, Window
 from gateway.budget.balances import load_account
 from gateway.budget.report import standings
+from gateway.cli.arguments import settings_from
 from gateway.cli.output import print_table, warn
-from gateway.cli.settings import settings_from
 from gateway.errors import Code, OperatorError
 from gateway.requests.json_accounts import account_json
 from gateway.trail.append import utc_now
@@ -60,8 +60,8 @@ def _grant(arguments: argparse.Namespace) -> int:
         if account is None:
             raise OperatorError(
                 Code.ARGUMENT_INVALID,
-                f"there is no account `{arguments.account}`",
-                "`gateway budget show` lists them",
+                f"account `{arguments.account}` does not exist",
+                "`gateway budget show` lists all accounts",
             )
         limits = _limits(arguments, account.limits)
         grant(

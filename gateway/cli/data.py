@@ -6,8 +6,8 @@ from gateway.admin.actions import refresh_data
 from gateway.admin.instance import Ground, open_ground, operator_name
 from gateway.budget.account_names import ledger_name
 from gateway.budget.balances import load_accounts
+from gateway.cli.arguments import settings_from
 from gateway.cli.output import warn
-from gateway.cli.settings import settings_from
 from gateway.errors import Code, OperatorError
 from gateway.trail.append import utc_now
 
@@ -16,7 +16,7 @@ def run(arguments: argparse.Namespace) -> int:
     with open_ground(settings_from(arguments), warn) as ground:
         dataset = _named(ground, arguments.dataset)
         refresh_data(ground.journal, ground.trail, dataset, actor=operator_name(), now=utc_now())
-    print(f"{dataset}: nothing that was measured before is given again")
+    print(f"{dataset}: earlier answers will not be reused")
     return 0
 
 
@@ -30,9 +30,9 @@ def _named(ground: Ground, name: str | None) -> str:
     if name is None and len(known) == 1:
         return known[0]
     if not known:
-        said, hint = "there is no dataset yet", "`gateway serve` opens those of the policies"
+        said, hint = "no dataset is known", "`gateway serve` opens the datasets of the policies"
     elif name is None:
-        said, hint = "there are several datasets", f"add --dataset, one of {', '.join(known)}"
+        said, hint = "several datasets exist", f"add --dataset, one of {', '.join(known)}"
     else:
-        said, hint = f"there is no dataset `{name}`", f"there is {', '.join(known)}"
+        said, hint = f"dataset `{name}` does not exist", f"the datasets are {', '.join(known)}"
     raise OperatorError(Code.ARGUMENT_INVALID, said, hint)

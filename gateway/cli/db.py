@@ -7,8 +7,8 @@ from gateway.admin.instance import open_ground, operator_name
 from gateway.admin.restore import restore
 from gateway.budget.account import ratio
 from gateway.budget.limits import AccountOpened, Act, LedgerOpened, LimitsSet
+from gateway.cli.arguments import settings_from
 from gateway.cli.output import warn
-from gateway.cli.settings import settings_from
 from gateway.config import Settings, prepare_home
 from gateway.state.backup import write_backup
 from gateway.state.connections import engine_for

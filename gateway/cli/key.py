@@ -9,8 +9,8 @@ from gateway.admin.key_actions import create_key, revoke_key
 from gateway.auth.issue import KeyOrder
 from gateway.auth.keys import parse_duration
 from gateway.auth.lookup import KnownKey, list_keys
+from gateway.cli.arguments import settings_from
 from gateway.cli.output import print_table, warn
-from gateway.cli.settings import settings_from
 from gateway.policy.subjects import load_subjects
 from gateway.trail.append import utc_now
 

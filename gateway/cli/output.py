@@ -71,7 +71,7 @@ def told(error: Exception) -> str:
     kinds = {one.__module__.partition(".")[0] for one in type(error).__mro__}
     if kinds & _DATABASES:
         lost = OperatorError(
-            Code.STATE_UNREACHABLE, type(error).__name__, "is the database still running?"
+            Code.STATE_UNREACHABLE, type(error).__name__, "check that the database is running"
         )
         return explain(lost)
     place = traceback.extract_tb(error.__traceback__)[-1]

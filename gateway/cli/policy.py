@@ -19,8 +19,8 @@ from gateway.admin.explain import (
 from gateway.admin.explain_cost import Foretold
 from gateway.admin.instance import open_ground
 from gateway.admin.policy_template import sketch
+from gateway.cli.arguments import settings_from
 from gateway.cli.output import plain, warn
-from gateway.cli.settings import settings_from
 from gateway.config import Settings
 from gateway.datasets.bind_question import Question
 from gateway.errors import Code, OperatorError, Refusal

@@ -15,8 +15,8 @@ from gateway.admin.instance import open_ground, operator_name
 from gateway.admin.reload_policies import current_policies
 from gateway.app import open_questions
 from gateway.cancellation import Cancel
+from gateway.cli.arguments import settings_from
 from gateway.cli.output import plain, print_table, warn
-from gateway.cli.settings import settings_from
 from gateway.errors import Code, OperatorError
 from gateway.frontends.rest.gateway_api import QuestionDoor
 from gateway.frontends.rest.response import told_json
@@ -66,7 +66,9 @@ def open_door(arguments: argparse.Namespace) -> Iterator[tuple[QuestionDoor, Sub
         subject = policies.value.subjects.get(arguments.subject)
         if subject is None:
             raise OperatorError(
-                Code.SUBJECT_UNKNOWN, f"`{arguments.subject}`", "subjects stand in subjects.yaml"
+                Code.SUBJECT_UNKNOWN,
+                f"`{arguments.subject}`",
+                "subjects are declared in subjects.yaml",
             )
         with open_questions(ground, policies, twin, "cli", warn) as door:
             yield door, subject

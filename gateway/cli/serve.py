@@ -16,7 +16,7 @@ from gateway.app import (
     rest_doors,
     serving_wire,
 )
-from gateway.cli.settings import settings_from
+from gateway.cli.arguments import settings_from
 from gateway.config import Settings
 from gateway.events import Started, Stopping
 from gateway.frontends.rest.app import create_app

@@ -6,8 +6,8 @@ from typing import Any
 
 from gateway.admin.instance import Ground, open_ground, operator_name
 from gateway.app import roster_of
+from gateway.cli.arguments import settings_from
 from gateway.cli.output import plain, print_table, warn
-from gateway.cli.settings import settings_from
 from gateway.policy.subjects import load_subjects
 
 

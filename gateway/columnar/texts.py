@@ -54,7 +54,7 @@ class Block:
 
     def array(self) -> str:
         """What is within the braces of PostgreSQL's arrays: `"a","b",NULL`."""
-        escaped = self.joined.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
+        escaped = _escape(self.joined)
         if self.missing is None:
             return f'"{escaped.replace(_APART, _BETWEEN).decode(errors=_HALVES)}"'
         each = (f'"{one.decode(errors=_HALVES)}"' for one in escaped.split(_APART))
@@ -66,6 +66,21 @@ class Block:
             return there
         rest = iter(there)
         return (None if one else next(rest) for one in self.missing)
+
+
+def array_text(texts: Iterable[Text]) -> str:
+    """A column in PostgreSQL's form of an array: `{"a","b",NULL}`."""
+    return "{" + ",".join(one.array() for one in Texts.of(texts).blocks) + "}"
+
+
+def array_bytes(texts: Iterable[bytes | None]) -> bytes:
+    """The same of texts as the twin sent them."""
+    each = (b"NULL" if one is None else b'"' + _escape(one) + b'"' for one in texts)
+    return b"{" + b",".join(each) + b"}"
+
+
+def _escape(text: bytes) -> bytes:
+    return text.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
 
 
 class Texts(Sequence[Text]):

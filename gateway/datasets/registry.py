@@ -43,10 +43,12 @@ class Served:
             return found
         own = self.of(question)
         if not own:
-            raise NotPermitted(Code.DATASET_NOT_PERMITTED, "there is none that you may use")
+            raise NotPermitted(Code.DATASET_NOT_PERMITTED, "the policy permits you no dataset")
         if len(own) > 1:
             names = ", ".join(f"`{one.policy.name}`" for one in own)
-            raise SyntaxRefused(Code.BAD_REQUEST, "`dataset` is missing", f"yours are {names}")
+            raise SyntaxRefused(
+                Code.BAD_REQUEST, "`dataset` is missing", f"your datasets are {names}"
+            )
         return own[0]
 
     def of(self, question: Question) -> list[Serving]:
@@ -89,5 +91,7 @@ class Served:
         with reading_state(), self._state.connect() as connection:
             ledger = load_ledger(connection, ledger_name(policy.name))
         if ledger is None:
-            raise BackendUnavailable(Code.STATE_UNAVAILABLE, "a ledger is not open")
+            raise BackendUnavailable(
+                Code.STATE_UNAVAILABLE, "the ledger of the dataset is not open"
+            )
         return ledger.currency

@@ -53,7 +53,7 @@ class Rooms:
         if self._view(room.subject, room.dataset, purpose).shown != room.shown:
             raise BackendUnavailable(
                 Code.TWIN_UNAVAILABLE,
-                "what you may see has changed since the connection began",
+                "the tables that you may use have changed since the connection began",
                 "connect again; set the purpose when connecting: options=-c gateway.purpose=…",
             )
 

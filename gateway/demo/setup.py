@@ -118,7 +118,7 @@ def _lock(held: int, places: Places) -> None:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         raise OperatorError(
-            Code.HOME_UNUSABLE, f"another demo runs in `{places.directory}`", "stop it first"
+            Code.HOME_UNUSABLE, f"another demo is running in `{places.directory}`", "stop it first"
         ) from None
 
 
@@ -126,5 +126,5 @@ def _unusable(places: Places, error: OSError) -> OperatorError:
     return OperatorError(
         Code.HOME_UNUSABLE,
         f"`{places.directory}`: {error.strerror or error}",
-        "run it where you may write",
+        "run the demo in a directory that you may write to",
     )

@@ -1,4 +1,4 @@
-"""The tour: what exists, shown on the running gateway. Every line it prints was answered by it."""
+"""The tour: requests to the running gateway, and its responses, printed stop by stop."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ def walk(url: str, wire: str, keys: Mapping[str, str], say: Say) -> None:
             continue
         key = keys.get(stop.who, stop.who) if stop.who else None
         reply = _reply(visitor, stop, key)
-        who = "nobody" if stop.who is None else stop.who if stop.who in keys else "a stranger"
+        who = "anonymous" if stop.who is None else stop.who if stop.who in keys else "a stranger"
         say(f"\n{number}. {stop.title}")
         if stop.question is None:
             say(f"   {who}: GET {stop.path} -> {reply.status}")
@@ -127,17 +127,17 @@ def _verdict(reply: Reply) -> list[str]:
 
 _STOPS: tuple[Stop | Statement, ...] = (
     Stop("The gateway is up.", None, "/readyz", 200, _ready),
-    Stop("Without a key nobody gets in.", None, "/v1/budget", 401, _refusal),
-    Stop("Nor with a key that was never made.", "gwk_guess", "/v1/budget", 401, _refusal),
+    Stop("A request without a key is refused.", None, "/v1/budget", 401, _refusal),
+    Stop("A request with an invalid key is refused.", "gwk_guess", "/v1/budget", 401, _refusal),
     Stop(
-        "Alice, a researcher, sees what she may spend: her own account and everyone's.",
+        "Alice, a researcher, sees her budget: her own account and the dataset's.",
         "alice",
         "/v1/budget",
         200,
         _accounts,
     ),
     Stop(
-        "She asks. Every number is noisy; behind ± is how far off it may be in 19 cases of 20.",
+        "She sends a query. Every number is noisy; ± gives its 95 % interval.",
         "alice",
         "/v1/query",
         200,
@@ -145,7 +145,7 @@ _STOPS: tuple[Stop | Statement, ...] = (
         "SELECT region, COUNT(*) AS patients FROM patients GROUP BY region ORDER BY 2 DESC",
     ),
     Stop(
-        "What follows from an answer is answered from it, and costs nothing.",
+        "A query that follows from an earlier answer is answered from the cache and is free.",
         "alice",
         "/v1/query",
         200,
@@ -153,7 +153,7 @@ _STOPS: tuple[Stop | Statement, ...] = (
         "SELECT COUNT(*) AS patients FROM patients WHERE region IN ('north', 'south')",
     ),
     Stop(
-        "What differs from it by too few people is refused, however it is written.",
+        "A query whose result would differ from an earlier one by only a few people is refused.",
         "alice",
         "/v1/query",
         403,
@@ -161,7 +161,7 @@ _STOPS: tuple[Stop | Statement, ...] = (
         "SELECT COUNT(*) AS patients FROM patients WHERE NOT birth_year = 1961",
     ),
     Stop(
-        "Groups that are found in the data come back when enough people are in them.",
+        "Groups that are found in the data are returned if they contain enough people.",
         "alice",
         "/v1/query",
         200,
@@ -171,7 +171,7 @@ _STOPS: tuple[Stop | Statement, ...] = (
         "0.5",
     ),
     Stop(
-        "Months are groups like any other, and dearer questions have less noise.",
+        "Months can be groups too. A query with a higher price has less noise.",
         "alice",
         "/v1/query",
         200,
@@ -181,7 +181,7 @@ _STOPS: tuple[Stop | Statement, ...] = (
         "1",
     ),
     Stop(
-        "Rows of persons do not leave.",
+        "Individual rows are never returned.",
         "alice",
         "/v1/query",
         403,
@@ -189,7 +189,7 @@ _STOPS: tuple[Stop | Statement, ...] = (
         "SELECT * FROM patients",
     ),
     Stop(
-        "Bob's team has a small budget. One question uses it up.",
+        "Bob's team has a small budget. One query uses it up.",
         "bob",
         "/v1/query",
         200,
@@ -198,7 +198,7 @@ _STOPS: tuple[Stop | Statement, ...] = (
         "0.1",
     ),
     Stop(
-        "So his next one is refused, before anything is asked of the data.",
+        "His next query is refused before it reaches the data.",
         "bob",
         "/v1/query",
         429,
@@ -206,34 +206,34 @@ _STOPS: tuple[Stop | Statement, ...] = (
         "SELECT COUNT(*) AS patients FROM patients WHERE birth_year < 1960",
     ),
     Statement(
-        "To Alice's own tools the gateway is a PostgreSQL. What they look up costs nothing.",
+        "Alice's own tools connect to the gateway like to a PostgreSQL. Catalog queries are free.",
         "alice",
         "SELECT current_user, current_database(), table_name FROM information_schema.tables"
         " WHERE table_schema = 'public' ORDER BY table_name",
     ),
     Statement(
-        "Questions are answered there in the same way,",
+        "Queries over this connection get the same answers.",
         "alice",
         "SELECT diagnosis, ROUND(AVG(cost), 2) AS mean_cost FROM visits GROUP BY diagnosis"
         " ORDER BY mean_cost DESC LIMIT 3",
     ),
     Statement(
-        "and what is not permitted is an error that says why.",
+        "A query that is not permitted returns an error with its reason.",
         "alice",
         "SELECT * FROM visits LIMIT 100",
         "42501",
     ),
-    Stop("What Alice has left.", "alice", "/v1/budget", 200, _accounts),
-    Stop("The trail is not for her.", "alice", "/v1/audit", 403, _refusal),
+    Stop("Alice sees what remains of her budget.", "alice", "/v1/budget", 200, _accounts),
+    Stop("Alice may not read the trail.", "alice", "/v1/audit", 403, _refusal),
     Stop(
-        "Carol, an auditor, reads what was done so far.",
+        "Carol, an auditor, reads the latest records of the trail.",
         "carol",
         "/v1/audit?limit=8",
         200,
         _records,
     ),
     Stop(
-        "And lets the gateway prove that nobody changed it.",
+        "She lets the gateway verify that the trail is unchanged.",
         "carol",
         "/v1/audit/verify",
         200,

@@ -237,8 +237,10 @@ def _arguments_connect(url: URL) -> dict[str, Any]:
 
 def _hint(url: URL) -> str:
     if url.get_backend_name() == "duckdb":
-        return f"is the file there, and was it written by DuckDB {duckdb.__version__} or earlier?"
-    return "is it running, and may the login read its catalog?"
+        return (
+            f"check that the file exists and was written by DuckDB {duckdb.__version__} or earlier"
+        )
+    return "check that it is running and that the login may read its catalog"
 
 
 def _why(error: SQLAlchemyError) -> str:

@@ -136,12 +136,12 @@ class DuckDbDatabase:
         except WaitCancelled:
             raise SourceStopped(Code.SOURCE_CANCELLED) from None
         except PoolStopped:
-            raise SourceStopped(Code.SOURCE_CANCELLED, "the gateway stops") from None
+            raise SourceStopped(Code.SOURCE_CANCELLED, "the gateway is stopping") from None
         except PoolBusy:
             raise BackendUnavailable(
                 Code.SOURCE_UNAVAILABLE,
-                "your earlier questions to this source are still running",
-                "try again when one of them is answered",
+                "your earlier queries to this source are still running",
+                "try again after one of them has finished",
             ) from None
         except _BROKEN as error:
             if self.pool.is_stopped or (cancelled is not None and cancelled.is_set()):

@@ -1,1 +1,1 @@
-"""Front doors: each speaks a protocol and turns refusals into its own kind of no."""
+"""Front ends: REST and the PostgreSQL wire protocol. Each turns refusals into its protocol's errors."""

@@ -1,17 +1,18 @@
-"""How many connections are held, in all and from one address, before anybody is known.
+"""Limits of open connections, in all and per address, before log-in.
 
-INVARIANT: no more are held than the limits, whatever their clients send or leave out; every place is given back once.
+INVARIANT: no more connections are open than the limits allow, whatever their clients send or leave out; every
+place is released once.
 """
 
 from collections import Counter
 from ipaddress import IPv6Address, ip_address
 from typing import Final
 
-_HOST_BITS: Final = 64  # of an IPv6 address: one client has as many addresses as these tell apart
+_HOST_BITS: Final = 64  # of an IPv6 address: one client may have a whole network of this size
 
 
 class Admission:
-    """Places for connections; it is touched by one event loop's thread alone."""
+    """Places for connections; only one event loop's thread may use it."""
 
     def __init__(self, most: int, most_of_one: int) -> None:
         self._most = most
@@ -19,7 +20,7 @@ class Admission:
         self._held: Counter[str] = Counter()
 
     def enter(self, address: str) -> bool:
-        """Whether there is a place for one more; `leave` gives it back."""
+        """True if there is a place for one more; `leave` releases it."""
         peer = _peer(address)
         if self._held.total() >= self._most or self._held[peer] >= self._most_of_one:
             return False
@@ -34,7 +35,9 @@ class Admission:
 
 
 def _peer(address: str) -> str:
-    """Who may have as many connections as one: an address, or a network of IPv6 that one client has whole."""
+    """The party that the limit per address counts: an address, or an IPv6 network that one client has to
+    itself.
+    """
     try:
         read = ip_address(address.partition("%")[0])
     except ValueError:

@@ -1,11 +1,11 @@
-"""The threads that answer questions, of every front end together, shared fairly between subjects.
+"""Worker threads for the queries of all front ends, shared fairly between subjects.
 
-A subject has at most half of the threads, so that nobody can hold them all. What is over waits, a bounded number for
-each subject, and those who wait are taken in turns, one question of each subject.
+A subject has at most half of the threads, so that nobody can occupy them all. Further queries wait, a bounded
+number for each subject, and subjects with waiting queries take turns, one query each.
 
-INVARIANT: a place is counted from the moment a question is taken in until its work has ended; it is free again before
-anybody is told of the end.
-INVARIANT: where a thread is free, or may still be made, no question waits whose subject has less than their share.
+INVARIANT: a place is counted from the moment a query is accepted until its work has ended; it is free again
+before anybody is told of the end. INVARIANT: if a thread is free, or can still be started, no query waits whose
+subject has less than its share.
 """
 
 import threading
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Workers:
-    """`many` threads, which are made when they are needed; questions are counted by their subjects."""
+    """`many` threads, which are started when needed; queries are counted by subject."""
 
     def __init__(self, many: int, *, most: int = MOST, most_of_one: int = MOST_OF_ONE) -> None:
         self._many = many
@@ -43,16 +43,16 @@ class Workers:
         self._closed = False
 
     def submit(self, subject: str, work: Callable[[], T]) -> "Future[T]":
-        """Do it in a thread as soon as it is its turn; refused where too much is under way."""
+        """Run the work in a thread when it is its turn; refused if too many queries are running or waiting."""
         future: Future[T] = Future()
         with self._changed:
             if self._closed:
                 future.cancel()
                 return future
             if self._places[subject] >= self._most_of_one:
-                raise _too_many(f"{self._most_of_one} of your questions are under way")
+                raise _too_many(f"{self._most_of_one} of your queries are already running")
             if self._places.total() >= self._most:
-                raise _too_many(f"{self._most} questions are under way")
+                raise _too_many(f"{self._most} queries are already running")
             self._places[subject] += 1
             self._waiting.setdefault(subject, deque()).append((future, work))
             self._wake_thread()
@@ -60,7 +60,7 @@ class Workers:
 
     @contextmanager
     def place(self, subject: str) -> Iterator[None]:
-        """What was paid for and is still being sent takes a place, and is never refused one."""
+        """A place for an answer that is charged and still being sent; it is never refused."""
         with self._changed:
             self._places[subject] += 1
         try:
@@ -70,7 +70,7 @@ class Workers:
                 self._left(self._places, subject)
 
     def close(self) -> None:
-        """Begin nothing any more, and give what is under way a moment to end."""
+        """Begin no more work, and give running work a moment to end."""
         with self._changed:
             self._closed = True
             waiting = [future for each in self._waiting.values() for future, _ in each]
@@ -103,7 +103,7 @@ class Workers:
             del job, future, work, result, failed
 
     def _next(self) -> tuple[str, Future[Any], Callable[[], Any]] | None:
-        """What this thread does next; None when it is not needed any more."""
+        """The next work of this thread; None when the thread is not needed any more."""
         with self._changed:
             while True:
                 subject = self._next_subject()
@@ -123,14 +123,14 @@ class Workers:
                     return None
 
     def _next_subject(self) -> str | None:
-        """The subject whose question may begin now."""
+        """The subject whose query may begin now."""
         return next((one for one in self._waiting if self._running[one] < self._share), None)
 
     def _wake_thread(self) -> None:
-        """Wake a thread, or make one, if a question may begin now; the caller holds the lock.
+        """Wake or start a thread, if a query may begin now; the caller holds the lock.
 
-        A thread that was woken counts as idle until it runs, so a second question may find it idle too. Therefore each
-        thread that takes a question calls this function for the next one.
+        A thread that was woken counts as idle until it runs, so a second query may find it idle too. Therefore
+        each thread that takes a query calls this function for the next one.
         """
         if self._closed or self._next_subject() is None:
             return
@@ -149,4 +149,4 @@ class Workers:
 
 
 def _too_many(detail: str) -> LimitExceeded:
-    return LimitExceeded(Code.TOO_MANY_QUESTIONS, detail, "wait until one is answered")
+    return LimitExceeded(Code.TOO_MANY_QUESTIONS, detail, "wait until one has finished")

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from gateway.functions import copies, costs, grains, result_sizes
+from gateway.functions import copy_counts as copies
+from gateway.functions import costs, grains, result_sizes
 from gateway.functions.exact_values import Known, NotComputed, as_first_type, as_type
 from gateway.functions.function import Function, Nulls, Operands
 from gateway.functions.range import NOTHING, Bounds, hull

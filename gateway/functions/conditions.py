@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from gateway.catalog.types import Family
-from gateway.functions import copies, costs, result_sizes
+from gateway.functions import copy_counts as copies
+from gateway.functions import costs, result_sizes
 from gateway.functions.exact_values import Evaluate, Known, NotComputed, as_first_type, timestamp
 from gateway.functions.function import Function, Gaps, Nulls, no_range
 from gateway.plan.scalars import Call

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Protocol, TypeAlias
 
 from gateway.catalog.values import Value
-from gateway.functions.copies import Copies
+from gateway.functions.copy_counts import Copies
 from gateway.functions.costs import Cost
 from gateway.functions.exact_values import Evaluate
 from gateway.functions.grains import Grain

@@ -9,7 +9,8 @@ from typing import Final
 
 from gateway.catalog.types import Family
 from gateway.errors import Code, SyntaxRefused
-from gateway.functions import copies, costs, grains, range_arithmetic, result_sizes
+from gateway.functions import copy_counts as copies
+from gateway.functions import costs, grains, range_arithmetic, result_sizes
 from gateway.functions.exact_values import (
     Evaluate,
     Known,

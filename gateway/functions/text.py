@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Final
 
 from gateway.errors import Code, UnsupportedSql
-from gateway.functions import copies, costs, result_sizes
+from gateway.functions import copy_counts as copies
+from gateway.functions import costs, result_sizes
 from gateway.functions.exact_values import Evaluate, Known, NotComputed
 from gateway.functions.function import Function, Nulls, Operands, no_range
 from gateway.functions.range import Bounds, bounds

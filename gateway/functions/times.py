@@ -9,7 +9,8 @@ from typing import Final
 
 from gateway.catalog.types import Family, Kind
 from gateway.catalog.values import Value
-from gateway.functions import copies, costs, result_sizes, time_ranges
+from gateway.functions import copy_counts as copies
+from gateway.functions import costs, result_sizes, time_ranges
 from gateway.functions.calendar import (
     DAY,
     Civil,

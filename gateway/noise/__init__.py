@@ -1,6 +1,6 @@
-"""The noise: exact samplers, what they cost, how far they reach, and the thresholds for groups.
+"""Noise mechanisms: exact samplers, their privacy cost, their tail bounds, and thresholds for groups.
 
-Integers in, integers out. `mechanism` has the values that the other stages handle; `entropy` is the
-only place in the gateway where randomness comes from. Why every sampler has exactly the distribution
-it claims: docs/proofs/noise.md.
+Integers in, integers out. `mechanism` holds the values that other packages use. `entropy` is the only place in
+the gateway where randomness comes from. The proof that each sampler has exactly the distribution it names is in
+docs/proofs/noise.md.
 """

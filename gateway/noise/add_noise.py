@@ -1,12 +1,13 @@
-"""Exact groups to noisy ones: the only place where something of the exact answer is handed on.
+"""Noisy tables from exact ones: the only place where a value derived from the exact answer is released.
 
-    add_noise      counts, and by them which groups leave; their keys are released then
-    with_choices   of the groups that leave, what is chosen in histograms that were asked for them alone
+    add_noise      adds noise to counts and decides by them which groups are released; their keys are public then
+    with_choices   makes the choices of the released groups, from histograms of these groups alone
 
-INVARIANT: every integer that leaves has had its own noise added, drawn here; of a histogram nothing leaves but the
-places that were chosen. Enumerated groups leave all, in the order of the enumeration, whatever was found; thresholded
-ones leave when their noisy count of units reaches the threshold, sorted by their keys, so no order of the source is
-seen. A choice is drawn in the groups that leave, and looks at nothing to tell which these are.
+INVARIANT: every released integer has its own noise, drawn here. Of a histogram nothing is released but the
+chosen places. All enumerated groups are released, in the order of the enumeration, whatever the data hold. A
+thresholded group is released when its noisy count of units reaches the threshold; such groups are sorted by
+key, so the order of the source's rows is never visible. Choices are drawn for the released groups and do not
+influence which groups these are.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,10 +33,10 @@ NOT_ASKED: Final = ExactTable((), ())
 
 @dataclass(frozen=True, slots=True)
 class NoisyTable:
-    """Released: one row of `keys` for each group, one column of `measured` for each measurement.
+    """A released table: one row of `keys` for each group, one column of `measured` for each measurement.
 
-    `chosen` has one column for each choice, and so have `spans`: from where to where what was sought lies, as far as
-    the draw tells.
+    `chosen` and `spans` have one column for each choice. A span is an interval that contains the exact value,
+    as far as the draw tells.
     """
 
     keys: tuple[Key, ...]
@@ -46,11 +47,11 @@ class NoisyTable:
 
 
 class Misplaced(Exception):
-    """A bug of ours: the source answered something else than it was asked."""
+    """Internal error: the source answered something else than the gateway asked."""
 
 
 def add_noise(exact: ExactTable, release: Priced, entropy: Entropy) -> NoisyTable:
-    """The table that may leave, nothing chosen in it yet."""
+    """The noisy table of the groups that are released. It has no choices yet."""
     if len(exact.measured) != len(release.noises):
         raise Misplaced("another number of measurements came back")
     found = {key: place for place, key in enumerate(exact.keys)}
@@ -69,7 +70,7 @@ def with_choices(
     histograms: Mapping[Histogram, ExactHistogram],
     entropy: Entropy,
 ) -> NoisyTable:
-    """The same groups with what is chosen in them; `histograms` are those that the choices of the release read."""
+    """The same groups with their choices. `histograms` are the ones that the choices of the release read."""
     _require_choices(release)
     if set(histograms) != set(release.analysis.histograms):
         raise Misplaced("other histograms came back than are read")
@@ -95,7 +96,7 @@ def _enumerated(
     places = [found.get(key, nowhere) for key in groups.keys]
     columns = []
     for column, noise in zip(exact.measured, release.drawn, strict=True):
-        there = (*column, 0)  # the last one is what groups have that were not found
+        there = (*column, 0)  # the last entry stands for groups that the source did not find
         columns.append(_noisy([there[place] for place in places], noise, entropy))
     return NoisyTable(groups.keys, tuple(columns), release.noises)
 
@@ -127,5 +128,5 @@ def _noisy(column: Sequence[int], noise: Mechanism, entropy: Entropy) -> tuple[i
 
 
 def in_order(key: Key) -> tuple[tuple[bool, Value], ...]:
-    """By which groups are sorted: value by value, texts by their code points, NULL last."""
+    """Sort key of a group: value by value, texts by code points, NULL last."""
     return tuple((value is None, 0 if value is None else value) for value in key)

@@ -1,10 +1,11 @@
-"""From the price of a statement to the noise of every measurement, and back.
+"""Allocation of a statement's price to its measurements, and the price computed back from the noise.
 
-The price is split in equal parts over the slots and the choices of all releases. A slot with two measurements (the
-totals from both ends of a domain) pays once for both: what one unit moves is bounded for the two together.
+The price is split in equal parts over the slots and the choices of all releases. A slot with two measurements
+(the totals from both ends of a domain) pays once, because the effect of one unit is bounded for the two
+together.
 
-INVARIANT: `cost_of`, computed from the noise that will be drawn, is never above the price that was charged,
-and below it by less than a part in 2^40. The pipeline checks it before anything is drawn.
+INVARIANT: `cost_of`, computed from the noise that will be drawn, is never above the charged price, and below it
+by less than a part in 2^40. The pipeline checks this before it draws anything.
 """
 
 from collections.abc import Iterable, Sequence
@@ -21,7 +22,7 @@ from gateway.sensitivity.measurement import Slot
 
 
 class Noise(Enum):
-    """Which distribution a ledger's currency goes with."""
+    """The distribution that goes with a ledger's currency."""
 
     LAPLACE = "laplace"
     GAUSSIAN = "gaussian"
@@ -29,10 +30,10 @@ class Noise(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Priced:
-    """A release with the noise of each of its measurements, and with its choices as they were paid for.
+    """A release with the noise of each measurement, and with its choices at their price.
 
-    `shown_from` is the threshold, where there is one. Of what is handed on together with earlier releases, the noise
-    may have been added up or mixed; such is never drawn for.
+    `shown_from` is the threshold, where there is one. If a release was assembled with cached measurements, its
+    noise may be a sum or a mixture; such noise is never drawn.
     """
 
     analysis: Analysis
@@ -42,7 +43,7 @@ class Priced:
 
     @property
     def drawn(self) -> tuple[Mechanism, ...]:
-        """The noises as they are drawn and paid for; a bug of ours where one was drawn before."""
+        """The mechanisms to draw from and to charge for; an internal error if a measurement was already drawn."""
         found = tuple(one for one in self.noises if isinstance(one, Mechanism))
         if len(found) != len(self.noises):
             raise Overspent("noise that was drawn before is drawn again")
@@ -51,7 +52,7 @@ class Priced:
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """What each slot and each choice of a release costs; None where it is there already, and nothing is drawn."""
+    """Cost of each slot and each choice of a release. None marks a cached one, for which nothing is drawn."""
 
     slots: tuple[Fraction | None, ...]
     choices: tuple[Fraction | None, ...]
@@ -61,7 +62,7 @@ class Shares:
         return sum((one for one in (*self.slots, *self.choices) if one is not None), Fraction(0))
 
     def bought(self, analysis: Analysis) -> Analysis | None:
-        """What of the release is measured; its formulas stay with the whole."""
+        """The part of the release that is measured; the formulas stay with the whole release."""
         slots = tuple(
             one for one, cost in zip(analysis.slots, self.slots, strict=True) if cost is not None
         )
@@ -79,7 +80,7 @@ class Shares:
         return replace(analysis, slots=slots, choices=choices, formulas=())
 
     def part(self, of: Fraction) -> "Shares":
-        """The same where one is `of`: from shares of a whole to amounts, or back."""
+        """The same in another unit, of which `of` is one: from shares of a whole to amounts, or back."""
         return Shares(
             tuple(None if one is None else one * of for one in self.slots),
             tuple(None if one is None else one * of for one in self.choices),
@@ -87,18 +88,18 @@ class Shares:
 
 
 class Overspent(Exception):
-    """A bug of ours: the noise costs more than was charged, or much less. Nothing may be drawn."""
+    """Internal error: the noise costs more than was charged, or much less. Nothing may be drawn."""
 
 
 def slots_of(analyses: Iterable[Analysis]) -> int:
-    """Into how many parts the price is split."""
+    """The number of parts that the price is split into."""
     return sum(len(one.slots) + len(one.choices) for one in analyses)
 
 
 def priced(
     analyses: Sequence[Analysis], noise: Noise, price: Fraction, delta: Fraction
 ) -> tuple[Priced, ...]:
-    """The noise that all of `price` buys; `delta` is split over the releases that have a threshold."""
+    """The noise that the whole `price` pays for. `delta` is split over the releases that have a threshold."""
     parts = slots_of(analyses)
     found = sum(isinstance(one.groups, Thresholded) for one in analyses)
     made = tuple(_one(each, noise, price / parts, delta / max(found, 1)) for each in analyses)
@@ -113,7 +114,9 @@ def purchased(
     price: Fraction,
     delta: Fraction,
 ) -> tuple[Priced | None, ...]:
-    """The noise of what is bought of each release, at these costs, which come to `price`; None of what is all there."""
+    """The noise of the measured parts of each release at these costs, which sum to `price`; None if all parts
+    are cached.
+    """
     found = [one.bought(each) for each, one in zip(analyses, costs, strict=True)]
     hidden = sum(one is not None and isinstance(one.groups, Thresholded) for one in found)
     made = tuple(
@@ -125,13 +128,15 @@ def purchased(
 
 
 def unshown(analyses: Sequence[Analysis], noise: Noise, price: Fraction) -> tuple[Priced, ...]:
-    """The same noise without thresholds, which do not change it: to try a price. Nothing is shown by it."""
+    """The same noise without thresholds, which do not change it. It is used to try a price; nothing is released
+    with it.
+    """
     parts = slots_of(analyses)
     return tuple(_at(each, noise, _equal(each, price / parts)) for each in analyses)
 
 
 def cost_of(releases: Sequence[Priced]) -> Fraction:
-    """What the noise costs, in the currency of its kind: recomputed from the noise alone."""
+    """The cost of the noise in its currency, recomputed from the noise alone."""
     return sum((cost for one in releases for cost in _costs(one)), Fraction(0))
 
 
@@ -153,7 +158,7 @@ def _thresholded(made: Priced, delta: Fraction) -> Priced:
 
 
 def _at(analysis: Analysis, noise: Noise, costs: Shares) -> Priced:
-    """What is bought of a release, at these costs."""
+    """The measured part of a release at these costs."""
     if noise is Noise.LAPLACE and analysis.weights is not None and analysis.weights.squared:
         raise Overspent("weights that bound squares do not bound what Laplace's noise is for")
     noises: list[Mechanism] = []
@@ -185,7 +190,7 @@ def _costs(release: Priced) -> Iterable[Fraction]:
         if isinstance(noise, DiscreteLaplace):
             yield noise.epsilon_for(slot.delta1(groups))
         else:
-            # a slot of several measurements bounds the sum of their moves, and so the sum of squares
+            # a slot of several measurements bounds the sum of their changes, and so the sum of squares
             yield noise.rho_for(slot.delta2_squared(groups))
     for one in release.choices:
         yield one.cost(groups)

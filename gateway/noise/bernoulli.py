@@ -1,14 +1,16 @@
-"""Exact coins: uniform below n, n in d, and e^-x, from fair bits and whole numbers alone.
+"""Exact Bernoulli and uniform draws: below n, with probability n/d, and with probability e^-x.
 
-`decays` is algorithm 1 of Canonne, Kamath, Steinke: The Discrete Gaussian for Differential Privacy
-(2020). INVARIANT: no float and no rounding; each function returns exactly the distribution it names.
+They use fair bits and whole numbers alone. `decays` is algorithm 1 of Canonne, Kamath, Steinke: The Discrete
+Gaussian for Differential Privacy (2020).
+
+INVARIANT: no float and no rounding; each function returns exactly the distribution it names.
 """
 
 from gateway.noise.entropy import Entropy
 
 
 def below(limit: int, entropy: Entropy) -> int:
-    """Uniform on 0 … limit - 1: numbers of as many bits, until one is below."""
+    """A uniform draw from 0 … limit - 1: draws of as many bits as needed, until one is below the limit."""
     width = (limit - 1).bit_length()
     while True:
         drawn = entropy.bits(width)
@@ -24,7 +26,7 @@ def happens(over: int, under: int, entropy: Entropy) -> bool:
 def decays(over: int, under: int, entropy: Entropy) -> bool:
     """True with probability e^-(over/under), over/under ≥ 0."""
     whole, over = divmod(over, under)
-    # e^-(n + x) is n coins of e^-1 and one of e^-x; all must come up
+    # e^-(n + x) is n draws of e^-1 and one of e^-x; all must succeed
     return all(_decays_within_one(1, 1, entropy) for _ in range(whole)) and _decays_within_one(
         over, under, entropy
     )

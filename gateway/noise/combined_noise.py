@@ -1,18 +1,18 @@
-"""The noise of integers that were put together of several noisy integers: of one exact number, measured again.
+"""Noise of a topped-up measurement: the weighted mean of several noisy integers of one exact number.
 
-Let x be what is measured, x + A what was released first and x + B what was bought later. With a fixed weight w,
-the nearest integer of w·(x + A) + (1 - w)·(x + B) is x plus the nearest integer of w·A + (1 - w)·B, for x is an integer:
-so the result has a noise of its own that does not depend on x, and this is that noise. It was drawn in parts; `draw`
-draws it anew, for intervals by simulation, and is no mechanism.
+Let x be the exact number, x + A the earlier release and x + B the later one. With a fixed weight w, the nearest
+integer of w·(x + A) + (1 - w)·(x + B) is x plus the nearest integer of w·A + (1 - w)·B, because x is an
+integer. So the result has a noise that does not depend on x, and this module describes that noise. It was drawn
+in parts. `draw` draws it anew, for intervals by simulation; it is no mechanism.
 
-Each column weighs as much as the inverse of its variance by the parameters of its noise, which are public: the weights
-are fixed before anything is looked at, so this is post-processing of what was released, and costs nothing. A weight is
-a number of 32 bits over 2³², and the variance is above the least by less than a 2⁻³⁰th part of it. That number is odd, so
-that halves are rare: they are rounded up, and of two equal noises every second mean would be one, and totals of many
-would lean to one side.
+Each column is weighted by the inverse of its variance, computed from the public parameters of its noise. The
+weights are fixed before any value is read, so this is post-processing of released numbers and costs nothing. A
+weight is a number of 32 bits over 2³², and the variance is above the least one by less than a 2⁻³⁰th part of
+it. That number is odd, so that halves are rare: halves are rounded up, and with two equal noises every second
+mean would be a half, and totals of many would lean to one side.
 
-INVARIANT: P(|X| ≤ margin) ≥ confidence. docs/proofs/answers.md has the argument, tests/noise/test_combined_noise.py compares
-with exact distributions.
+INVARIANT: P(|X| ≤ margin) ≥ confidence. docs/proofs/answers.md has the argument;
+tests/noise/test_combined_noise.py compares with exact distributions.
 """
 
 from collections.abc import Sequence
@@ -28,18 +28,19 @@ from gateway.noise.mechanism import CONFIDENCE, DiscreteGaussian, DiscreteLaplac
 from gateway.noise.sum_noise import Added, in_sums
 from gateway.noise.sum_noise import kurtosis as of_one
 
-_SMOOTH: Final = 4.0  # from this standard deviation on, steps of 1 are small beside the noise
-_ROUNDED: Final = 1 / sqrt(8)  # of what rounding to steps of 1 moves; the most is that of halves
-_NEXT: Final = 0.17  # see `added`: of unequal terms it is less
+_SMOOTH: Final = 4.0  # above this standard deviation, steps of 1 are small beside the noise
+_ROUNDED: Final = 1 / sqrt(8)  # what rounding to steps of 1 adds at most, for halves
+_NEXT: Final = 0.17  # see `added`: for unequal terms it is less
 _PARTS: Final = 2**32
-_MANY: Final = 64  # of so many terms the sum is normal for all that can be seen of it
+_MANY: Final = 64  # a sum of so many terms cannot be told from a normal distribution
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
     """`weight` times the sum of `count` independent draws.
 
-    With it in them, `groups` sums were rounded, each with its part of the draws; of the first term none was.
+    When this term was added, `groups` sums were rounded, each with its part of the draws. The first term was
+    not rounded.
     """
 
     weight: Fraction
@@ -50,7 +51,9 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Mixed:
-    """The terms in the order in which they were bought; from the second on, each was rounded in."""
+    """A weighted mean of several noises. Terms stand in the order in which they were measured; each after the
+    first was rounded in.
+    """
 
     terms: tuple[Term, ...]
 
@@ -70,12 +73,14 @@ class Mixed:
 
     @property
     def groups(self) -> int:
-        """How many integers, each put together by itself, were added up."""
+        """The number of separately combined integers that were added up."""
         return self.terms[-1].groups
 
     @property
     def std(self) -> float:
-        """With what rounding adds, where the noise is not much smaller than its steps."""
+        """The standard deviation; it includes the effect of rounding, where the noise is not much smaller than
+        its steps.
+        """
         return hypot(self._unrounded, *(_ROUNDED * step * sqrt(n) for step, n in self._steps))
 
     @property
@@ -89,11 +94,11 @@ class Mixed:
 
     @property
     def is_smooth(self) -> bool:
-        """Whether single steps are small beside the noise of each group."""
+        """True if single steps are small beside the noise of each group."""
         return self._unrounded / sqrt(self.groups) >= _SMOOTH
 
     def rolled_up(self, groups: int) -> "Mixed":
-        """The sum of so many that are independent."""
+        """The noise of a sum of that many independent groups."""
         return Mixed(
             tuple(
                 replace(one, count=one.count * groups, groups=one.groups * groups)
@@ -102,9 +107,10 @@ class Mixed:
         )
 
     def margin(self, confidence: Fraction = CONFIDENCE) -> int:
-        """A k with P(|X| ≤ k) ≥ confidence: the smallest, where the noise is hardly more than single steps.
+        """A k with P(|X| ≤ k) ≥ confidence. It is the smallest k where the noise spans few steps.
 
-        Else, below 95 %, it is Chebyshev's; and so it is where noises of very different sizes leave but a few steps.
+        Otherwise, below 95 %, it is Chebyshev's bound; so it is where noises of very different sizes leave only
+        a few steps.
         """
         if not self.is_smooth:
             found = smallest(self._stages, confidence)
@@ -118,7 +124,7 @@ class Mixed:
         return ceil(self.std * min(reach, alone) + self._leaning)
 
     def draw(self, count: int, entropy: Entropy) -> list[int]:
-        """The noise as it might have been: all of its parts anew, and rounded as they were."""
+        """Fresh draws of this noise: every part is drawn anew and rounded as before."""
         if self.is_smooth and sum(one.count for one in self.terms) > _MANY:
             return DiscreteGaussian(Fraction(self.std) ** 2).draw(count, entropy)
         first, *others = self.terms
@@ -141,12 +147,16 @@ class Mixed:
 
     @property
     def _at_most(self) -> float:
-        """No standard deviation is above the sum of those of its parts, and rounding moves by half a step at most."""
+        """An upper bound: no standard deviation is above the sum of those of its parts, and rounding moves by
+        half a step at most.
+        """
         return self._unrounded + sum(step / 2 * sqrt(n) for step, n in self._steps)
 
     @property
     def _steps(self) -> tuple[tuple[float, int], ...]:
-        """To multiples of what was rounded, and how many times: what was put together so far counts with its weights."""
+        """The step sizes of each rounding, and how often it happened; everything combined before counts with
+        its weights.
+        """
         found, before = [], self.terms[0].weight
         for one in self.terms[1:]:
             before += one.weight
@@ -169,7 +179,9 @@ class Mixed:
 
     @property
     def _leaning(self) -> float:
-        """By how much sums are off 0 on the average, as halves are rounded up: with the weight p/q, one of q at most."""
+        """The bias of sums, because halves are rounded up: with the weight p/q, at most one mean in q is a
+        half.
+        """
         found, before = 0.0, self.terms[0].weight
         for one in self.terms[1:]:
             before += one.weight
@@ -187,7 +199,7 @@ def kurtosis(noise: AnyNoise) -> float:
 
 
 def added(noise: AnyNoise, count: int) -> AnyNoise:
-    """The sum of so many that are independent."""
+    """The noise of a sum of that many independent values."""
     if count == 1:
         return noise
     match noise:
@@ -202,9 +214,9 @@ def added(noise: AnyNoise, count: int) -> AnyNoise:
 def combined(
     old: Sequence[int], old_noise: AnyNoise, new: Sequence[int], new_noise: AnyNoise
 ) -> tuple[tuple[int, ...], Mixed]:
-    """The nearest integers to the weighted means, of two the upper one, and the noise that is in them.
+    """The nearest integers to the weighted means, halves rounded up, and the noise of the result.
 
-    What is new was drawn at once, or added up; what was put together before is the older one.
+    The new column was drawn at once or is a sum; a column that is a weighted mean already is the older one.
     """
     if isinstance(new_noise, Mixed):
         raise ValueError("a mixed noise that was drawn at once")  # noqa: TRY004 - a bug of ours
@@ -216,7 +228,7 @@ def combined(
 
 
 def weight_of(old_noise: AnyNoise, new_noise: AnyNoise) -> Fraction:
-    """How much what was there weighs beside what is bought."""
+    """The weight of the earlier column, relative to the new one."""
     old, new = variance_of(old_noise), variance_of(new_noise)
     parts = round(new / (old + new) * _PARTS)
     if 0 < parts < _PARTS:
@@ -225,7 +237,7 @@ def weight_of(old_noise: AnyNoise, new_noise: AnyNoise) -> Fraction:
 
 
 def variance_of(noise: AnyNoise) -> Fraction:
-    """By the parameters alone; the true one is at most that, but for what rounding adds."""
+    """The variance by the parameters alone; the true variance is at most that, except for what rounding adds."""
     match noise:
         case Added():
             return noise.count * variance_of(noise.noise)
@@ -253,10 +265,10 @@ def _terms(noise: AnyNoise, weight: Fraction) -> tuple[Term, ...]:
 
 
 def unit_variance(noises: Sequence[AnyNoise], most: int) -> Fraction:
-    """The variance of the noise when one unit moves what is measured by 1.
+    """The variance of the noise, scaled so that one unit moves the measured value by 1.
 
-    In combinations a row has a factor from 0 to 1 in a count. In a sum that is measured from both ends of its domain
-    it has one from -1 to 1, so it is seen twice as well: a quarter of the variance.
+    In combinations, a row has a factor from 0 to 1 in a count. In a sum that is measured from both ends of its
+    domain, the factor is from -1 to 1, so the row is seen twice as well: with a quarter of the variance.
     """
     least = min(map(variance_of, noises)) / most**2
     return least / 4 if len(noises) > 1 else least

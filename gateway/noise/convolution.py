@@ -1,8 +1,7 @@
-"""The distribution of noises of a few steps that were put together: exact but for the errors of floats.
+"""Convolution of a few combined noises, and exact weighted means of integer columns.
 
-What lies beyond the ends of an array comes to less than 1e-15.
-
-Weighted means of columns of integers, as the nearest integers: exact, for columns of any length.
+Distributions are exact except for float errors: the tails beyond the ends of an array hold less than 1e-15.
+Weighted means are the nearest integers, exact for columns of any length.
 """
 
 from collections.abc import Sequence
@@ -18,11 +17,11 @@ from numpy.typing import NDArray
 from gateway.noise.mechanism import DiscreteLaplace, Mechanism
 
 Wholes: TypeAlias = NDArray[np.int64]
-_WIDE: Final = 62  # bits that 64 hold with a sign, with one to spare
+_WIDE: Final = 62  # bits that a signed 64-bit number holds, with one to spare
 
 
 def nearest(old: Sequence[int], new: Sequence[int], weight: Fraction) -> list[int]:
-    """The integers nearest to weight·old + (1 - weight)·new; of two, the upper one."""
+    """The integers nearest to weight·old + (1 - weight)·new; halves are rounded up."""
     if len(old) != len(new):
         raise ValueError("columns of different lengths")
     if not old:
@@ -38,13 +37,13 @@ def nearest(old: Sequence[int], new: Sequence[int], weight: Fraction) -> list[in
 
 
 def nearest_of(old: Wholes, new: Wholes, weight: Fraction) -> Wholes:
-    """The same of arrays, where `fits` says that 64 bits are enough."""
+    """The same for arrays, where `fits` says that 64 bits are enough."""
     of_old, of_new, under = _parts(weight)
     return (of_old * old + of_new * new + under) // (2 * under)
 
 
 def fits(largest: int, weight: Fraction) -> bool:
-    """Whether nothing on the way is longer than 64 bits, where no number is larger."""
+    """True if no intermediate result is longer than 64 bits, given the largest number."""
     return (2 * weight.denominator * (largest + 1)).bit_length() < _WIDE
 
 
@@ -54,7 +53,7 @@ def _parts(weight: Fraction) -> tuple[int, int, int]:
 
 
 Weights: TypeAlias = NDArray[np.float64]
-_FARTHER: Final = 40  # scales of Laplace's noise, and normal standard deviations are gone by 12
+_FARTHER: Final = 40  # Laplace's tails are negligible after so many scales, normal tails after 12 standard deviations
 _FAR: Final = 12
 _GONE: Final = 1e-18
 _SLACK: Final = 1e-9
@@ -63,8 +62,8 @@ _MOST: Final = 1 << 22  # pairs of values, a tenth of a second
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One step in which integers are put together: `together` of what was there are added up, then `draws` of the
-    noise rounded in, what was there with the weight `kept`.
+    """One step of a combination: `together` earlier values are added up, then `draws` of the noise are rounded
+    in, with the weight `kept` for the earlier sum.
     """
 
     noise: Mechanism | None
@@ -74,12 +73,12 @@ class Stage:
 
 
 class _TooFar(Exception):
-    """More values than are looked at."""
+    """The distribution has more values than this module computes."""
 
 
 @lru_cache(maxsize=1024)
 def smallest(stages: tuple[Stage, ...], confidence: Fraction) -> int | None:
-    """The smallest k with P(|X| ≤ k) ≥ confidence and a little more; None where that would be too many values."""
+    """The smallest k with P(|X| ≤ k) ≥ confidence plus a small reserve; None if there are too many values."""
     try:
         found = distribution(stages)
     except _TooFar:
@@ -91,7 +90,7 @@ def smallest(stages: tuple[Stage, ...], confidence: Fraction) -> int | None:
 
 
 def distribution(stages: tuple[Stage, ...]) -> Weights:
-    """The probabilities, those of 0 in the middle."""
+    """The probabilities, with that of 0 in the middle."""
     found = np.ones(1)
     for one in stages:
         found = _of_sum(found, one.together)
@@ -128,7 +127,7 @@ def _of_sum(one: Weights, count: int) -> Weights:
 
 
 def _rounded(old: Weights, new: Weights, kept: Fraction) -> Weights:
-    """Of the nearest integer to kept·old + (1 - kept)·new."""
+    """The distribution of the nearest integer to kept·old + (1 - kept)·new."""
     if len(old) * len(new) > _MOST or not fits(max(len(old), len(new)), kept):
         raise _TooFar
     one, other = (np.arange(len(each), dtype=np.int64) - len(each) // 2 for each in (old, new))
@@ -139,7 +138,7 @@ def _rounded(old: Weights, new: Weights, kept: Fraction) -> Weights:
 
 
 def _trimmed(found: Weights) -> Weights:
-    """Without the ends that hold nothing."""
+    """The array without its empty ends."""
     middle = len(found) // 2
     both = np.maximum(found, found[::-1])[middle:]
     there = np.flatnonzero(both > _GONE)

@@ -14,7 +14,7 @@ from gateway.noise.enclosure import Bounds, decay_bounds, up
 
 @dataclass(frozen=True, slots=True)
 class Decay:
-    """How the weight falls with the distance from 0."""
+    """How the weight decreases with the distance from 0."""
 
     rate: Fraction
     power: Literal[1, 2]
@@ -23,7 +23,7 @@ class Decay:
         return self.rate * (x if self.power == 1 else x * x)
 
     def thinned(self, shift: int) -> "Decay":
-        """The weights at every 2^shift-th x, which are of the same kind."""
+        """The weights at every 2^shift-th x, which have the same form."""
         return Decay(self.rate * (1 << shift * self.power), self.power)
 
 

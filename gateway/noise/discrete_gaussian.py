@@ -1,4 +1,4 @@
-"""The discrete Gaussian distribution, P(x) ∝ e^(-x²/2v) over all integers: the specification.
+"""Discrete Gaussian distribution, P(x) ∝ e^(-x²/2v) over all integers: the reference sampler.
 
 Algorithm 3 of Canonne, Kamath, Steinke (2020): rejection from the discrete Laplace distribution.
 """
@@ -13,7 +13,7 @@ from gateway.noise.entropy import Entropy
 
 def discrete_gaussian(variance: Fraction, entropy: Entropy) -> int:
     """One exact draw, for a variance parameter v above 0."""
-    # any t is right; about the square root of v it is fast
+    # any t gives the right distribution; about the square root of v is fast
     t = isqrt(variance.numerator // variance.denominator) + 1
     while True:
         drawn = discrete_laplace(Fraction(t), entropy)

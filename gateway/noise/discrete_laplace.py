@@ -1,7 +1,7 @@
-"""The discrete Laplace distribution, P(x) ∝ e^(-|x|/b) over all integers: the specification.
+"""Discrete Laplace distribution, P(x) ∝ e^(-|x|/b) over all integers: the reference sampler.
 
-Algorithm 2 of Canonne, Kamath, Steinke (2020), in whole numbers. The vectors of `staircase` must have
-this distribution; the tests hold one against the other.
+Algorithm 2 of Canonne, Kamath, Steinke (2020), in whole numbers. The vectors of `vector_sampler` must have this
+distribution; the tests compare the two.
 """
 
 from fractions import Fraction
@@ -24,5 +24,5 @@ def discrete_laplace(scale: Fraction, entropy: Entropy) -> int:
         # s steps of it are one step of a geometric with e^-(s/t) = e^-(1/b)
         size = (rest + t * whole) // s
         negative = happens(1, 2, entropy)
-        if not (negative and size == 0):  # else zero would come twice as often
+        if not (negative and size == 0):  # otherwise zero would come twice as often
             return -size if negative else size

@@ -1,7 +1,8 @@
-"""Choices with what their price buys, and their draws: one place of a histogram for every group that leaves.
+"""Choices and their draws: for every released group, one place of a histogram per choice.
 
-INVARIANT: counts leave as a chosen place alone, drawn here by the selection that was paid for, once for every group
-that leaves. A group that was not found has a histogram of zeros and is drawn for like any other.
+INVARIANT: of the counts, only a chosen place is released. It is drawn here by the selection that was charged,
+once for every released group. A group that the source did not find has a histogram of zeros and is drawn for
+like any other.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,13 +37,13 @@ _LIMIT: Final = Fraction(5, 100)
 
 @dataclass(frozen=True, slots=True)
 class Bought:
-    """A choice in every group, and the selection that its share of the price buys."""
+    """A choice in every group, and the selection mechanism that its share of the price pays for."""
 
     choice: Choice
     selection: Selecting
 
     def cost(self, groups: int) -> Fraction:
-        """In the currency of the selection: a unit is in at most so many groups."""
+        """The cost in the currency of the selection: a unit is in at most so many groups."""
         spread = self.choice.spread
         if isinstance(self.selection, PureSelection):
             return groups * self.selection.eta_for(spread)
@@ -50,9 +51,11 @@ class Bought:
 
     @property
     def away(self) -> int:
-        """How many parts of a rank from what is sought is aimed, so that the draw hardly ever lies on its wrong side.
+        """The distance between the aim and the wanted rank, in parts of a rank, so that a draw rarely lies on
+        its wrong side.
 
-        That is in 5 of 100 draws for the smallest and the largest value, in half of that for each end of an interval.
+        "Rarely" is in 5 of 100 draws for the smallest and the largest value, and in half of that for each end
+        of an interval.
         """
         many = self.choice.histogram.candidates
         match self.choice.sought:
@@ -65,14 +68,14 @@ class Bought:
 
     @property
     def question(self) -> Question:
-        """At which rank is aimed."""
+        """The rank that the draw aims at."""
         return Question(self.choice.aim(self.away), self.selection)
 
     @property
     def rank_error(self) -> int:
-        """By how many ranks, or rows, 95 of 100 answers are away from what is sought, at most.
+        """The largest distance, in ranks or rows, between 95 of 100 answers and the wanted rank.
 
-        The ends are aimed at from a little inside, which is a part of it.
+        The ends are aimed at from a little inside; that distance is included.
         """
         many = self.choice.histogram.candidates
         if isinstance(self.choice.sought, Frequent):
@@ -82,10 +85,11 @@ class Bought:
         return ceil(inside + rank_error(question, many, _LIMIT))
 
     def span(self, place: int) -> Span | None:
-        """From where to where what is sought lies, on one side of what was drawn, in 95 of 100 draws, or 97.5.
+        """An interval on one side of the drawn value that contains the wanted value in 95 of 100 draws, or in
+        97.5.
 
-        INVARIANT: it is computed from the drawn place and the candidates alone. None of a quantile itself, of what is
-        most frequent, and of dates: an interval is one of numbers.
+        INVARIANT: it is computed from the drawn place and the candidates alone. There is none for a quantile
+        itself, for the most frequent value, and for dates, because an interval is one of numbers.
         """
         histogram = self.choice.histogram
         if not isinstance(histogram, Binned):
@@ -101,19 +105,21 @@ class Bought:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """One column for each choice, of one value for each group; and one of spans, empty where a choice tells none."""
+    """For each choice, a column with one value per group, and a column of spans, which is empty where a choice
+    has none.
+    """
 
     values: tuple[tuple[Value, ...], ...]
     spans: tuple[tuple[Span, ...], ...]
 
 
 def pure(choice: Choice, epsilon: Fraction, groups: int) -> Bought:
-    """What a share of the price buys in the pure currency."""
+    """The mechanism that a share of the price pays for, in pure epsilon."""
     return Bought(choice, selection_for(epsilon / groups, choice.spread))
 
 
 def concentrated(choice: Choice, rho: Fraction, groups: int) -> Bought:
-    """What a share of the price buys in zCDP."""
+    """The mechanism that a share of the price pays for, in zCDP."""
     return Bought(choice, selection_within(rho / groups, choice.spread))
 
 
@@ -125,7 +131,7 @@ def drawn(
 ) -> Drawn:
     """A candidate for each choice, in every group.
 
-    What is answered is in order; what a draw tells of a span is told by the draw itself.
+    Released quantiles are put in order; spans are computed from the draws themselves.
     """
     places: list[list[int]] = [[0] * len(keys) for _ in bought]
     answered: list[list[int]] = [[0] * len(keys) for _ in bought]
@@ -151,7 +157,9 @@ def drawn(
 
 
 class _Ordered:
-    """The choices that read one histogram: quantiles in the order of their aims, frequent values one after the other."""
+    """The choices that read one histogram: quantiles in the order of their aims, frequent values one after
+    another.
+    """
 
     def __init__(self, bought: Sequence[Bought]) -> None:
         self._bought = bought
@@ -160,7 +168,7 @@ class _Ordered:
             for at, one in enumerate(bought)
             if isinstance(one.choice.sought, Frequent)
         }
-        # INVARIANT: a place is among those that all places before it have left, so these are all there
+        # INVARIANT: each place is drawn from the candidates that all places before it have left, so these exist
         if sorted(places) != list(range(1, len(places) + 1)):
             raise ValueError("a place without those before it")
         self._frequent = [places[place] for place in sorted(places)]
@@ -168,7 +176,7 @@ class _Ordered:
         self._questions = [bought[at].question for at in self._ranked]
 
     def choose(self, counts: NDArray[np.int64], entropy: Entropy) -> list[int]:
-        """A candidate for each."""
+        """A candidate for each choice."""
         found = [0] * len(self._bought)
         if self._ranked:
             chosen = drawn_buckets(counts, self._questions, entropy)
@@ -182,7 +190,7 @@ class _Ordered:
         return found
 
     def answered(self, chosen: Sequence[int]) -> list[int]:
-        """What was chosen, quantiles put into order."""
+        """The released places: the chosen ones, with quantiles in order."""
         answered = list(chosen)
         drawn = [chosen[at] for at in self._ranked]
         ordered = in_order([one.aim for one in self._questions], drawn)

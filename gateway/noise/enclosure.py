@@ -1,9 +1,9 @@
-"""Numbers caught between two whole numbers: e^-x, π, and the normal distribution's tail.
+"""Interval arithmetic in whole numbers: enclosures of e^-x, π, and the normal distribution's tail.
 
 `bits` is the place of the binary point: (low, high) stands for low/2^bits ≤ value ≤ high/2^bits.
 
-INVARIANT: every step that rounds, rounds the lower bound down and the upper bound up. How close the
-bounds come is a matter of speed; that they enclose is what everything else here rests on.
+INVARIANT: every step that rounds, rounds the lower bound down and the upper bound up. How close the bounds are
+is a matter of speed; that they enclose the value is what the other modules rely on.
 """
 
 from fractions import Fraction
@@ -23,7 +23,7 @@ def decay_bounds(exponent: Fraction, bits: int) -> Bounds:
     if exponent >= bits:
         return 0, 1  # e^-bits < 2^-bits
     whole = exponent.numerator // exponent.denominator
-    halvings = whole.bit_length() + 3  # so that the series below sees at most 1/8
+    halvings = whole.bit_length() + 3  # the argument of the series below is then at most 1/8
     work = bits + halvings + _GUARD
     low, high = _series(exponent, halvings, work)
     for _ in range(halvings):
@@ -60,15 +60,15 @@ def _arctan_of_inverse(n: int, bits: int) -> Bounds:
         total += (-1) ** k * (power // (2 * k + 1))
         power //= n * n
         k += 1
-    # each of the k terms, and what was left out, is off by less than 2
+    # each of the k terms, and the remainder, is off by less than 2
     return total - 2 * k - 2, total + 2 * k + 2
 
 
 def normal_tail_within(distance: int, variance: Fraction, limit: Fraction, bits: int) -> bool:
-    """Whether P(N(0, variance) ≥ distance) ≤ limit is *proven* with so many bits; distance ≥ 0.
+    """True if P(N(0, variance) ≥ distance) ≤ limit is *proven* with so many bits; distance ≥ 0.
 
-    With u = distance²/(2·variance), P = 1/2 - E(u)·√(u/π), where E(u) = e^-u · Σ (2u)^n/(1·3·…·(2n+1)).
-    So for limit < 1/2 it asks u·E(u)² ≥ π·(1/2 - limit)²; only a lower bound of E is needed.
+    With u = distance²/(2·variance), P = 1/2 - E(u)·√(u/π), where E(u) = e^-u · Σ (2u)^n/(1·3·…·(2n+1)). So for
+    limit < 1/2 the test is u·E(u)² ≥ π·(1/2 - limit)²; only a lower bound of E is needed.
     """
     if limit >= Fraction(1, 2):
         return True

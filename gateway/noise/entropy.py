@@ -1,15 +1,16 @@
-"""Where randomness comes from: the operating system, and nowhere else.
+"""Randomness: fair bits from the operating system, and from nowhere else.
 
-INVARIANT: no generator in the gateway can be seeded, and no bit is handed out twice: not to two
-threads (each has a reserve of its own) and not to a process and its fork (the child throws away what
-it inherited). `Entropy` is a seam for tests, which bring reproducible streams of their own.
+`Entropy` is a protocol, so that tests can bring reproducible streams of their own.
+
+INVARIANT: no generator in the gateway can be seeded, and no bit is used twice: not by two threads (each has a
+reserve of its own) and not by a process and its fork (the child discards the inherited reserve).
 """
 
 import os
 import threading
 from typing import Protocol
 
-Octets = bytes  # `bytes` itself is the name of a method below
+Octets = bytes  # `bytes` is also the name of a method below
 
 _RESERVE_BYTES = 1024
 
@@ -21,7 +22,7 @@ class Entropy(Protocol):
         """A uniform integer from 0 to 2^count - 1."""
 
     def bytes(self, count: int) -> Octets:
-        """As many uniform bytes."""
+        """That many uniform bytes."""
 
 
 class SystemEntropy:
@@ -32,11 +33,11 @@ class SystemEntropy:
 
     def bits(self, count: int) -> int:
         reserve = self._reserve
-        # both: a fork below Python calls no hook, and in a new pid namespace the number may recur
+        # both are needed: a fork below Python calls no hook, and a new pid namespace may repeat a number
         if reserve.owner != (os.getpid(), _forks.seen):
             reserve.drop()
         if count > reserve.left:
-            # what is left over is dropped: never two sources in one number
+            # the remainder is dropped: a number never has bits of two sources
             fetched = max(_RESERVE_BYTES, (count + 7) // 8)
             reserve.value = int.from_bytes(os.urandom(fetched))
             reserve.left = 8 * fetched
@@ -46,12 +47,12 @@ class SystemEntropy:
         return drawn
 
     def bytes(self, count: int) -> Octets:
-        """Straight from the operating system: nothing is kept that could be shared."""
+        """Read from the operating system directly: no reserve that could be shared."""
         return os.urandom(count)
 
 
 class _Reserve(threading.local):
-    """What one thread of one process has fetched and not yet handed out."""
+    """Bits that one thread of one process has fetched and not yet used."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -64,7 +65,7 @@ class _Reserve(threading.local):
 
 
 class _Forks:
-    """How often a fork led to this process."""
+    """The number of forks between the first process and this one."""
 
     def __init__(self) -> None:
         self.seen = 0

@@ -1,13 +1,13 @@
-"""One of many candidates, P(b) ∝ e^(score of b / scale): a proposal by whole numbers, then exact rejection.
+"""Exponential mechanism, P(b) ∝ e^(score of b / scale): a proposal by whole numbers, then exact rejection.
 
-What counts is how far a score lies below the best one: its gap. Gaps are cut into steps of width
-h = 2^shift, and a table has for every step a whole number that is at least e^(-m·h/scale)·2^BINARY, the
-largest weight of the step; what lies beyond the table weighs less than 1 and gets 1. A candidate is
-proposed with exactly that weight and kept with probability e^(-gap/scale)·2^BINARY / weight. So each is
-kept in proportion to e^(-gap/scale), however small that is. The argument: docs/proofs/selection.md.
+The weight of a candidate depends on its gap, the distance of its score from the best one. Gaps are cut into
+steps of width h = 2^shift. For every step a table has a whole number that is at least e^(-m·h/scale)·2^BINARY,
+the largest weight of the step; gaps beyond the table weigh less than 1 and get 1. A candidate is proposed with
+exactly that weight and accepted with probability e^(-gap/scale)·2^BINARY / weight. So each is drawn in
+proportion to e^(-gap/scale), however small that is. The argument: docs/proofs/selection.md.
 
-INVARIANT: whole numbers decide, never floats; `sure` is on the safe side, and what it leaves open is
-decided by `keeps`. The table depends on the scale alone, which is public.
+INVARIANT: whole numbers decide, never floats. `sure` is on the safe side; `keeps` decides what it leaves open.
+The table depends on the scale alone, which is public.
 """
 
 from collections.abc import Sequence
@@ -40,8 +40,8 @@ Places: TypeAlias = NDArray[np.intp]
 class Proposal:
     """The weights of gaps for one scale.
 
-    `weights[m]` is that of the step m, and 1 at the end for all gaps beyond; a coin of so many bits below
-    `sure[m]` keeps every candidate of the step, and `sure` ends with 0.
+    `weights[m]` is the weight of step m, and 1 at the end for all larger gaps. A coin of so many bits below
+    `sure[m]` accepts every candidate of the step; `sure` ends with 0.
     """
 
     scale: Fraction
@@ -53,7 +53,7 @@ class Proposal:
 
     @property
     def beyond(self) -> int:
-        """The first gap that the table does not list."""
+        """The first gap that is not in the table."""
         return len(self.weights) - 1 << self.shift
 
 
@@ -63,12 +63,12 @@ def proposal(
 ) -> Proposal:
     """The table of one scale.
 
-    Any number of bits and any width of the steps give the same distribution. Tests choose few bits and
-    wide steps, so that what is rare here is frequent there.
+    Any number of bits and any width of the steps give the same distribution. Tests choose few bits and wide
+    steps, so that rare branches become frequent.
     """
     shift = max(0, int(scale).bit_length() - _STEPS_BITS) + coarser
     decay = Decay(Fraction(1 << shift) / scale, 1)
-    # from the first weight on that is not listed, all are below 2^-binary
+    # from the first weight that is not in the table on, all are below 2^-binary
     known = weights(decay, binary + _GUARD, 1 << _GUARD)
     listed = [up(high, _GUARD) for high in known.highs]
     last = decay_bounds(((1 << shift) - 1) / scale, COIN)[0]
@@ -87,7 +87,7 @@ def proposal(
 
 
 def choose(table: Proposal, scores: Scores, entropy: Entropy) -> int:
-    """The place of one candidate."""
+    """The index of the drawn candidate."""
     best = best_of(scores)
     steps = steps_of(table, scores, best)
     reached: Words = np.cumsum(table.weights[steps])
@@ -113,7 +113,7 @@ def best_of(scores: Scores) -> int:
 
 
 def steps_of(table: Proposal, scores: Scores, best: int) -> Places:
-    """For each candidate its place in the table."""
+    """The table index of each candidate."""
     last = len(table.weights) - 1
     if isinstance(scores, Sequence):
         beyond = table.beyond
@@ -126,7 +126,7 @@ def steps_of(table: Proposal, scores: Scores, best: int) -> Places:
 
 
 def keeps(table: Proposal, gap: int, step: int, coin: int, entropy: Entropy) -> bool:
-    """Whether U·weight < e^(-gap/scale)·2^binary, for a uniform U of which the first bits, `coin`, are known."""
+    """True if U·weight < e^(-gap/scale)·2^binary, for a uniform U whose first bits are `coin`."""
     weight = int(table.weights[step])
     exponent, bits = gap / table.scale, table.coin
     while True:

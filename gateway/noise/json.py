@@ -1,4 +1,4 @@
-"""Noises as JSON: releases are kept with theirs. Numbers are exact, as texts such as `3/7`."""
+"""JSON of noise distributions, as stored with cached measurements. Numbers are exact, as texts such as `3/7`."""
 
 import re
 from fractions import Fraction
@@ -13,11 +13,11 @@ _RATIO: Final = re.compile(r"[0-9]+/[0-9]+")
 
 
 class UnreadableNoise(ValueError):
-    """Something else than `noise_json` writes."""
+    """A text that `noise_json` does not write."""
 
 
 def noise_json(noise: AnyNoise) -> Json:
-    """What `noise_of_json` reads."""
+    """The JSON that `noise_of_json` reads."""
     match noise:
         case DiscreteLaplace(scale):
             return {"laplace": _written(scale)}

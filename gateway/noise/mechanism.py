@@ -1,8 +1,9 @@
-"""The mechanisms as values: noise that knows what it costs, how wide it is, and how to draw itself.
+"""Laplace and Gaussian mechanisms as values: they know their cost and their width, and draw themselves.
 
-`scale` and `variance` are exact rationals, so the cost computed back from a mechanism is an exact
-rational too. INVARIANT: what `laplace_for` and `gaussian_for` return never costs more than the price
-they were given, and less by at most a 2^-47th part: a scale is only ever rounded up.
+`scale` and `variance` are exact rationals, so the cost computed from a mechanism is an exact rational too.
+
+INVARIANT: what `laplace_for` and `gaussian_for` return never costs more than the given price, and less by at
+most a 2^-47th part, because a scale is only ever rounded up.
 """
 
 from dataclasses import dataclass
@@ -18,14 +19,14 @@ from gateway.noise.tail_bounds import gaussian_reach, laplace_reach
 from gateway.noise.vector_sampler import draw, staircase
 
 CONFIDENCE = Fraction(95, 100)
-# From so many draws on a table pays even once. The count of groups decides, so the way taken shows no more than the
-# answer's length does; both ways give the same distribution.
+# With so many draws a table is worth making even once. The number of groups decides, so the branch taken shows no
+# more than the answer's length does; both branches give the same distribution.
 MANY = 64
 _asked_again = AskedAgain()
 
 _KEPT_BITS = 48
 _LONGEST = 64
-_FLAT = 700  # sinh of more is beyond floats, and the noise is 0
+_FLAT = 700  # sinh of more overflows floats, and the noise is 0
 _SMOOTH = 16  # from here on, the true variance is the parameter to the last bit of a float
 
 
@@ -46,7 +47,7 @@ class DiscreteLaplace:
 
     @property
     def std(self) -> float:
-        """The standard deviation, for people; nothing is decided by it."""
+        """The standard deviation, for display; no decision depends on it."""
         half = float(1 / (2 * self.scale))
         return 0.0 if half > _FLAT else 1 / (sqrt(2) * sinh(half))
 
@@ -59,7 +60,7 @@ class DiscreteLaplace:
         return _margin(self, confidence)
 
     def epsilon_for(self, delta1: int) -> Fraction:
-        """The pure price of integers of which one unit moves the sum of all changes by delta1."""
+        """The pure epsilon of integers whose changes by one unit sum to delta1 at most."""
         _check_sensitivity(delta1)
         return delta1 / self.scale
 
@@ -75,7 +76,7 @@ class DiscreteLaplace:
 
 @dataclass(frozen=True, slots=True)
 class DiscreteGaussian:
-    """P(x) ∝ e^(-x²/(2·variance)); `variance` is a parameter, the true variance is at most that."""
+    """P(x) ∝ e^(-x²/(2·variance)); `variance` is a parameter, and the true variance is at most that."""
 
     variance: Fraction
 
@@ -90,7 +91,7 @@ class DiscreteGaussian:
 
     @property
     def std(self) -> float:
-        """The standard deviation, for people; nothing is decided by it."""
+        """The standard deviation, for display; no decision depends on it."""
         if self.variance >= _SMOOTH:
             return sqrt(self.variance)
         rate = float(1 / (2 * self.variance))
@@ -107,7 +108,7 @@ class DiscreteGaussian:
         return _margin(self, confidence)
 
     def rho_for(self, delta2_squared: Fraction | int) -> Fraction:
-        """The zCDP price of integers of which one unit moves the sum of squares by delta2_squared."""
+        """The zCDP price of integers whose squared changes by one unit sum to delta2_squared at most."""
         _check_sensitivity(delta2_squared)
         return delta2_squared / (2 * self.variance)
 
@@ -130,10 +131,10 @@ def gaussian_for(rho: Fraction, delta2_squared: Fraction | int) -> DiscreteGauss
 
 
 def rounded_up(value: Fraction) -> Fraction:
-    """The value itself when it is short, else the next larger number of 48 or 49 bits.
+    """The value itself if it is short, otherwise the next larger number of 48 or 49 bits.
 
-    The result is m·2^e with m > 2^47 and exceeds the value by less than 2^e. So it is below
-    value·(1 + 2^-47), and any price that falls as 1/value shrinks by a factor above 1 - 2^-47.
+    The result is m·2^e with m > 2^47 and exceeds the value by less than 2^e. So it is below value·(1 + 2^-47),
+    and any price that falls as 1/value shrinks by a factor above 1 - 2^-47.
     """
     over, under = value.numerator, value.denominator
     if max(over.bit_length(), under.bit_length()) <= _LONGEST:

@@ -1,13 +1,13 @@
-"""The largest of `score + exponential noise`, by coins: for the pure currency alone.
+"""Permute-and-flip: the largest of `score + exponential noise`, by coins, for pure epsilon alone.
 
-With q the best score, a candidate's noisy score exceeds q with probability e^(-gap/scale), independently of
-the others; the best one's always does. By how much is exponential again, and the same for all that do. So the
-largest is one of those that exceed q, each as likely as any other: this is permute-and-flip.
+With q the best score, a candidate's noisy score exceeds q with probability e^(-gap/scale), independently of the
+others; that of the best one always does. The excess is exponential again, and the same for all of these. So the
+largest is one of those that exceed q, each with equal probability: this is permute-and-flip.
 
-A coin of e^(-gap/scale) is tossed in two parts, by the table of `candidates`: one of weight/2^binary, which
-is exact, and, where that comes up, one of e^(-gap/scale)·2^binary/weight.
+A coin of e^(-gap/scale) is tossed in two parts, by the table of `exponential`: one of weight/2^binary, which is
+exact, and, if it succeeds, one of e^(-gap/scale)·2^binary/weight.
 
-INVARIANT: whole numbers decide, never floats; what `sure` leaves open is decided by `keeps`.
+INVARIANT: whole numbers decide, never floats; `keeps` decides what `sure` leaves open.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ _WORD = 64
 
 
 def flip(table: Proposal, scores: Scores, entropy: Entropy) -> int:
-    """The place of one candidate."""
+    """The index of the drawn candidate."""
     best = best_of(scores)
     steps = steps_of(table, scores, best)
     exceed = np.flatnonzero(_words(len(scores), table.binary, entropy) < table.weights[steps])
@@ -35,6 +35,6 @@ def flip(table: Proposal, scores: Scores, entropy: Entropy) -> int:
 
 
 def _words(count: int, bits: int, entropy: Entropy) -> Words:
-    """As many uniform numbers of so many bits."""
+    """That many uniform numbers of so many bits."""
     words = np.frombuffer(entropy.bytes(8 * count), dtype="<u8").astype(np.uint64, copy=False)
     return words >> np.uint64(_WORD - bits)

@@ -1,8 +1,8 @@
-"""Quantiles, MIN and MAX from the counts of buckets: exact scores, a choice for each, and how far it may miss.
+"""Quantiles, MIN and MAX from bucket counts: exact scores, one draw each, and bounds of the rank error.
 
-INVARIANT: `counts` are whole numbers ≥ 0 to which one unit adds at most R in sum, and each choice has the
-scale that its price gives for `spread(aim, R)`. What is answered is made rising with the aims after the choices,
-from the chosen buckets alone.
+INVARIANT: `counts` are whole numbers ≥ 0 to which one unit adds at most R in sum, and each draw has the scale
+that its price gives for `spread(aim, R)`. Answers are made increasing with their aims after the draws, from the
+chosen buckets alone.
 """
 
 from collections.abc import Sequence
@@ -26,27 +26,27 @@ Counts: TypeAlias = Sequence[int] | NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One rank that is aimed at, with the choice that its price buys."""
+    """A rank to aim at, with the selection that its price pays for."""
 
     aim: Aim
     selection: Choice
 
 
 def drawn_buckets(counts: Counts, questions: Sequence[Question], entropy: Entropy) -> list[int]:
-    """A bucket for each question: independent choices from the same counts."""
+    """A bucket for each aim: independent draws from the same counts."""
     ranked = _ranked(counts)
     return [one.selection.choose(ranked.scores(one.aim), entropy) for one in questions]
 
 
 def scores(counts: Counts, aim: Aim) -> Scores:
-    """u_b of every bucket: see `gateway.sensitivity.ranks`."""
+    """The score u_b of every bucket: see `gateway.sensitivity.ranks`."""
     return _ranked(counts).scores(aim)
 
 
 def in_order(aims: Sequence[Aim], drawn: Sequence[int]) -> list[int]:
-    """The smallest of what was drawn for the lowest aim, and so on: a larger quantile is never smaller.
+    """The smallest draw for the lowest aim, and so on: a larger quantile is never smaller.
 
-    What lies beside a quantile, by a number of ranks, has no place among shares, and stays as it was drawn.
+    An aim beside a quantile, by a number of ranks, has no place among shares, so its draw stays as it is.
     """
     answers = [
         (_place(aim), place) for place, aim in enumerate(aims) if not isinstance(aim, Beside)
@@ -59,7 +59,8 @@ def in_order(aims: Sequence[Aim], drawn: Sequence[int]) -> list[int]:
 
 
 def rank_from_end(selection: Choice, buckets: int, outside: Fraction = _OUTSIDE) -> Fraction:
-    """At which rank MIN and MAX aim, so that a bucket beyond all rows comes out with no more than this probability.
+    """The rank that MIN and MAX aim at, so that a bucket beyond all rows is drawn with no more than this
+    probability.
 
     It is (2R/eta)·ln(buckets/outside), rounded up to half a rank, or one more; a little less for pure choices.
     """
@@ -69,17 +70,19 @@ def rank_from_end(selection: Choice, buckets: int, outside: Fraction = _OUTSIDE)
 def parts_beside(
     selection: Choice, level: Level, buckets: int, missing: Fraction, *, above: bool
 ) -> int:
-    """How many d-th parts of a rank beside a quantile is aimed, so that the chosen bucket lies wholly on its other side
-    with no more than this probability.
+    """The distance of an aim from a quantile, in d-th parts of a rank, so that the drawn bucket lies wholly on
+    its other side with no more than this probability.
 
-    A quantile between two rows is within a rank of that at a row: that is the last part, up to a rank.
+    A quantile between two rows is within a rank of the quantile at a row: that is the last part, up to a rank.
     """
     within = level.per_rank - level.share.numerator if above else level.share.numerator
     return selection.shortfall(buckets, missing) + within
 
 
 def rank_error(question: Question, buckets: int, limit: Fraction) -> int:
-    """By how many ranks the chosen bucket misses the aim at most, but for a probability of `limit`; without counts."""
+    """The largest distance in ranks between the drawn bucket and the aim, except with probability `limit`. It
+    needs no counts.
+    """
     short = question.selection.shortfall(buckets, limit) - 1  # of whole numbers, P(≥ k) ≤ limit
     return -(-max(short, 0) // question.aim.per_rank)
 

@@ -1,13 +1,13 @@
-"""Choices among candidates as values: they know what they cost, how far they miss, and how to choose.
+"""Selection mechanisms as values: they know their cost and their error bound, and draw a candidate.
 
-`Selection` is the exponential mechanism, P(b) ∝ e^(score of b / scale), which is what the largest of
-`score + Gumbel(scale)` gives. `PureSelection` is the largest of `score + exponential noise`: nearer to the best
-score at the same pure price, and four times as dear in zCDP. `spread` is how far one unit can move the
-*difference* of two scores: twice the sensitivity in general, once where one unit moves all scores in the same
-direction, as counts do.
+`Selection` is the exponential mechanism, P(b) ∝ e^(score of b / scale), which is what the largest of `score +
+Gumbel(scale)` gives. `PureSelection` is the largest of `score + exponential noise`: nearer to the best score at
+the same pure price, and four times as expensive in zCDP. `spread` is how far one unit can move the *difference*
+of two scores: twice the sensitivity in general, once where one unit moves all scores in the same direction, as
+counts do.
 
-INVARIANT: a choice made for a price never costs more, and less by a 2^-45th part at most. eta²/8 is the price
-of `Selection` alone. The argument: docs/proofs/selection.md.
+INVARIANT: a selection made for a price never costs more, and less by a 2^-45th part at most. eta²/8 is the
+price of `Selection` alone. The argument: docs/proofs/selection.md.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class Selection:
         _check(self.scale, "a scale")
 
     def choose(self, scores: Scores, entropy: Entropy) -> int:
-        """The place of one candidate."""
+        """The index of the drawn candidate."""
         return choose(proposal(self.scale), scores, entropy)
 
     def shortfall(self, candidates: int, limit: Fraction) -> int:
@@ -49,17 +49,19 @@ class Selection:
         return _reach(self.scale, candidates, limit)
 
     def eta_for(self, spread: int) -> Fraction:
-        """The pure price of one choice."""
+        """The pure price of one draw."""
         return spread / self.scale
 
     def rho_for(self, spread: int) -> Fraction:
-        """The zCDP price of one choice, of which the range is bounded by eta: eta²/8."""
+        """The zCDP price of one draw, whose range is bounded by eta: eta²/8."""
         return self.eta_for(spread) ** 2 / 8
 
 
 @dataclass(frozen=True, slots=True)
 class PureSelection:
-    """The largest of score + exponential noise of this scale. It has no zCDP price worth paying, and none here."""
+    """The largest of score + exponential noise of this scale. It has no zCDP price, because that would be too
+    high.
+    """
 
     scale: Fraction
 
@@ -67,15 +69,17 @@ class PureSelection:
         _check(self.scale, "a scale")
 
     def choose(self, scores: Scores, entropy: Entropy) -> int:
-        """The place of one candidate."""
+        """The index of the drawn candidate."""
         return flip(proposal(self.scale), scores, entropy)
 
     def shortfall(self, candidates: int, limit: Fraction) -> int:
-        """As for `Selection`, with half the probability: who is chosen shares its chance with a better one."""
+        """As for `Selection`, with half the probability: a chosen candidate shares its chance with a better
+        one.
+        """
         return max(1, _reach(self.scale, candidates, 2 * limit))
 
     def eta_for(self, spread: int) -> Fraction:
-        """The pure price of one choice."""
+        """The pure price of one draw."""
         return spread / self.scale
 
 
@@ -83,18 +87,18 @@ Choice: TypeAlias = Selection | PureSelection
 
 
 def selection_for(eta: Fraction, spread: int) -> PureSelection:
-    """The choice that costs eta in the pure currency."""
+    """The selection that costs eta in pure epsilon."""
     return PureSelection(_scale(eta, spread))
 
 
 def selection_within(rho: Fraction, spread: int) -> Selection:
-    """The choice that costs rho in zCDP: eta = √(8·rho), from below."""
+    """The selection that costs rho in zCDP: eta = √(8·rho), rounded down."""
     _check(rho, "a price")
     return Selection(_scale(_root(8 * rho), spread))
 
 
 def choose_several(choice: Choice, scores: Scores, count: int, entropy: Entropy) -> list[int]:
-    """As many different places, the best first: each is a choice of its own among those left, at its own price."""
+    """That many different candidates, the best first: each is drawn among those left, at its own price."""
     if not 0 < count <= len(scores):
         raise ValueError("at least one is chosen, and at most as many as there are")
     left = list(range(len(scores)))
@@ -132,7 +136,7 @@ def _scale(eta: Fraction, spread: int) -> Fraction:
 
 @lru_cache(maxsize=_REMEMBERED)
 def _reach(scale: Fraction, candidates: int, limit: Fraction) -> int:
-    """A k with candidates·e^(-k/scale) ≤ limit that is proven, and for k - 1 it is not."""
+    """A k for which candidates·e^(-k/scale) ≤ limit is proven, while for k - 1 it is not."""
     if candidates < 1 or limit <= 0:
         raise ValueError("a shortfall has candidates and a limit above 0")
     limit /= candidates
@@ -153,7 +157,7 @@ def _reach(scale: Fraction, candidates: int, limit: Fraction) -> int:
 
 
 def _root(value: Fraction) -> Fraction:
-    """√value, or a fraction below it by a 2^-62nd part at most."""
+    """√value, or a fraction below it by at most a 2^-62nd part."""
     shift = max(0, 2 * _BITS + value.denominator.bit_length() - value.numerator.bit_length())
     shift += shift % 2
     return Fraction(isqrt((value.numerator << shift) // value.denominator), 1 << shift // 2)

@@ -1,9 +1,9 @@
-"""The noise of a total that is added up from noisy integers: for intervals alone.
+"""Noise of a total of noisy integers, for intervals alone.
 
-It is in what was released already; `draw` draws it anew, for intervals by simulation, and is no mechanism.
+The noise is in released numbers already. `draw` draws it anew, for intervals by simulation; it is no mechanism.
 
-INVARIANT: P(|X| ≤ margin) ≥ confidence. `docs/proofs/answers.md` has the argument, tests/noise/test_sum_noise.py compares
-with the exact distributions.
+INVARIANT: P(|X| ≤ margin) ≥ confidence. docs/proofs/answers.md has the argument; tests/noise/test_sum_noise.py
+compares with the exact distributions.
 """
 
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ import numpy as np
 from gateway.noise.entropy import Entropy
 from gateway.noise.mechanism import CONFIDENCE, DiscreteGaussian, DiscreteLaplace, Mechanism
 
-_SMOOTH: Final = 4.0  # from this standard deviation on, steps of 1 are small beside the noise
+_SMOOTH: Final = 4.0  # above this standard deviation, steps of 1 are small beside the noise
 _FAR: Final = 12  # of a sum: normal tails are gone there
 _FARTHER: Final = 40  # of one draw: so are those of a single Laplace distribution
 _SLACK: Final = 1e-9
-_MANY: Final = 64  # of so many draws the sum is normal for all that can be seen of it
-_NEXT: Final = 0.17  # what the terms after the one with the kurtosis come to, for Laplace's noise; from 97 % on they are below 0
+_MANY: Final = 64  # a sum of so many draws cannot be told from a normal distribution
+_NEXT: Final = 0.17  # the terms after the one with the kurtosis, for Laplace noise; from 97 % on they are below 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +39,19 @@ class Added:
 
     @property
     def kurtosis(self) -> float:
-        """The excess kurtosis: of a sum of equals it is one's, divided by how many there are."""
+        """The excess kurtosis: for a sum of equal terms it is that of one, divided by their number."""
         return kurtosis(self.noise) / self.count
 
     @property
     def is_smooth(self) -> bool:
-        """Whether single steps are small beside the noise that is added up."""
+        """True if single steps are small beside each summed noise."""
         return self.noise.std >= _SMOOTH
 
     def margin(self, confidence: Fraction = CONFIDENCE) -> int:
         """A k with P(|X| ≤ k) ≥ confidence, not much above the smallest.
 
-        Where the noise is hardly more than single steps it is the smallest itself. Else, below 95 %, it is
-        Chebyshev's: P(|X| ≥ k + 1) ≤ variance / (k + 1)².
+        Where the noise spans few steps it is the smallest itself. Otherwise, below 95 %, it is Chebyshev's:
+        P(|X| ≥ k + 1) ≤ variance / (k + 1)².
         """
         std = self.std
         if not self.is_smooth:
@@ -64,7 +64,7 @@ class Added:
         return ceil(std * (z + heavier + further))
 
     def draw(self, count: int, entropy: Entropy) -> list[int]:
-        """The noise as it might have been; of many draws, from the normal distribution of their sum."""
+        """Fresh draws of this noise; for many terms, from the normal distribution of their sum."""
         if self.count > _MANY and self.is_smooth:
             return DiscreteGaussian(Fraction(self.std) ** 2).draw(count, entropy)
         return in_sums(self.noise.draw(count * self.count, entropy), self.count)
@@ -72,10 +72,11 @@ class Added:
 
 @lru_cache(maxsize=1024)
 def _smallest(total: Added, confidence: Fraction) -> int:
-    """From the distribution of the sum: the transform of one draw's, to the power of how many there are.
+    """The smallest margin, from the distribution of the sum: the transform of one draw's, to the power of the
+    number of draws.
 
-    What lies beyond the ends of the array comes to less than 1e-15, as do the errors of floats; a place is taken
-    that holds a little more than the confidence.
+    The tails beyond the ends of the array hold less than 1e-15, as do float errors; the returned k holds a
+    little more than the confidence.
     """
     reach = ceil(_FAR * total.std + _FARTHER * total.noise.std) + 16
     size = 1 << (2 * reach).bit_length()
@@ -99,7 +100,7 @@ def kurtosis(noise: Mechanism) -> float:
 
 
 def in_sums(drawn: list[int], together: int) -> list[int]:
-    """So many of them at a time, added up."""
+    """Sums of that many draws each."""
     if together == 1:
         return drawn
     return [sum(drawn[at : at + together]) for at in range(0, len(drawn), together)]

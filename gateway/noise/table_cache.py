@@ -1,8 +1,8 @@
-"""Which distributions are drawn from again and again: for these a table pays, however few the draws are.
+"""Memory of recently used distributions, for which a sampling table pays even for few draws.
 
-A table takes milliseconds to make and its draws microseconds; a draw without one takes tens of microseconds. Prices and
-questions come back, so scales do. It decides how long drawing takes and nothing in what is drawn: both ways give
-the same distribution. Which scales were asked for follows from questions and policies, never from data.
+A table takes milliseconds to make and its draws microseconds; a draw without one takes tens of microseconds.
+Prices and queries repeat, so scales do. The decision changes the time of a draw and nothing in its
+distribution. The scales follow from queries and policies, never from data.
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ class AskedAgain:
         self._seen: LruCache[Decay, bool] = LruCache(most)
 
     def __call__(self, decay: Decay) -> bool:
-        """Whether it was asked for before."""
+        """True if this distribution was used before."""
         before = self._seen.find(decay) is not None
         if not before:
             self._seen.put(decay, True)

@@ -1,10 +1,11 @@
-"""How far noise reaches: the smallest k ≥ 0 with P(X ≥ k) ≤ limit. Intervals and thresholds use it.
+"""Tail bounds of noise: the smallest k ≥ 0 with P(X ≥ k) ≤ limit, for intervals and thresholds.
 
-INVARIANT: never too small. A k is taken only when the inequality is proven with bounds on the safe
-side; what stays open after `_ATTEMPTS` doublings of the precision counts as not proven. For Laplace,
-and for Gaussian noise up to a variance of 2^16, the bounds are as close as one likes and k is the
-smallest; beyond that P(X ≥ k) ≤ P(N ≥ k-1) is used, with N the normal distribution, and k may be one
-too large. Floats only say where to look first. The argument: docs/proofs/noise.md.
+For Laplace, and for Gaussian noise up to a variance of 2^16, the bounds are as close as needed and k is the
+smallest. Beyond that P(X ≥ k) ≤ P(N ≥ k-1) is used, with N the normal distribution, and k may be one too large.
+Floats only say where the search starts. The argument: docs/proofs/noise.md.
+
+INVARIANT: k is never too small. It is taken only when the inequality is proven with bounds on the safe side;
+what is still open after `_ATTEMPTS` doublings of the precision counts as not proven.
 """
 
 from bisect import bisect_left
@@ -48,7 +49,7 @@ def laplace_reach(scale: Fraction, limit: Fraction) -> int:
 
 @lru_cache(maxsize=_REMEMBERED)
 def gaussian_reach(variance: Fraction, limit: Fraction) -> int:
-    """By the sums of the weights where that is quick, else by the normal distribution."""
+    """The bound by sums of weights where that is fast, otherwise by the normal distribution."""
     _check(limit)
     if variance > SUMMED_VARIANCE:
         return 1 + _normal_reach(variance, limit)
@@ -112,7 +113,7 @@ def _smallest(holds: Callable[[int], bool], guess: int) -> int:
 
 
 def _bits_for(limit: Fraction) -> int:
-    """Enough for the limit itself and as much again for its neighbourhood."""
+    """Enough bits for the limit itself and as many again for its neighbourhood."""
     return _FIRST_BITS + 2 * (limit.denominator // limit.numerator).bit_length()
 
 
@@ -122,5 +123,5 @@ def _check(limit: Fraction) -> None:
 
 
 def _log(limit: Fraction) -> float:
-    """The logarithm also of what is too small for a float."""
+    """The logarithm, also of a fraction that is too small for a float."""
     return log(limit.numerator) - log(limit.denominator)

@@ -1,22 +1,20 @@
-"""Many draws at once of P(x) ∝ e^-(rate·|x|^power), x any integer: a staircase, then exact rejection.
+"""Vectorised exact sampler of P(x) ∝ e^-(rate·|x|^power), x any integer: inversion by a staircase, then
+rejection.
 
-The sizes 0, 1, 2, … are cut into steps of width h = 2^shift. A step m is found by inversion with the
-weight of its first size, the place r within it is uniform, and size = m·h + r is kept with probability
-e^-(exponent(size) - exponent(m·h)); then a fair sign, and -0 is drawn anew. Where the scale is small,
-h = 1 and nothing is lost. The argument in full: docs/proofs/noise.md.
+The sizes 0, 1, 2, … are cut into steps of width h = 2^shift. A step m is found by inversion with the weight of
+its first size, the place r within it is uniform, and size = m·h + r is accepted with probability
+e^-(exponent(size) - exponent(m·h)); then a fair sign is drawn, and -0 is drawn anew. Where the scale is small,
+h = 1 and nothing is rejected. The argument in full: docs/proofs/noise.md.
 
-INVARIANT: whole numbers decide, never floats. The arrays hold bounds on the safe side; every draw that
-they leave open goes to the exact decisions of `settle` and `keeps`. Tables depend on rate and power
-alone, which are public.
+Inversion: X is the number of k with F(k) ≤ U, where F is the cumulated share and U an infinite string of fair
+bits, of which as many are read as needed. With n bits read, U lies in a cell [u, u+1)/2^n; the table knows for
+each k whole numbers low ≤ F(k)·2^n ≤ high. If u < low, then U < F(k); if u ≥ high, then U ≥ F(k); in between -
+one case in 2^50 - more bits are read.
 
-Which weight a uniform number falls on: X = the number of k with F(k) ≤ U, F the cumulated share.
-
-U is an infinite string of fair bits, of which as many are read as the answer takes. With n bits read,
-U lies in a cell [u, u+1)/2^n; the table knows for each k whole numbers low ≤ F(k)·2^n ≤ high. If
-u < low, then U < F(k); if u ≥ high, then U ≥ F(k); in between - a case in 2^50 - more bits are read.
-
-INVARIANT: a table never decides what its bounds leave open, and ends where it stops knowing. So X is
-what the exact F and the infinite U give, whatever the number of bits.
+INVARIANT: whole numbers decide, never floats. The arrays hold bounds on the safe side; every draw that they
+leave open goes to the exact decisions of `settle` and `keeps`. A table ends where its bounds end. So X is what
+the exact F and the infinite U give, whatever the number of bits. Tables depend on rate and power alone, which
+are public.
 """
 
 from bisect import bisect_right
@@ -38,13 +36,13 @@ _GUARD = 64
 
 @dataclass(frozen=True, slots=True)
 class Shares:
-    """Bounds of F(k)·2^bits, for some number of bits, for k = 0 … n-1, in rising order; nothing is known beyond."""
+    """Bounds of F(k)·2^bits, for some number of bits, for k = 0 … n-1, increasing; nothing is known beyond."""
 
     lows: list[int]
     highs: list[int]
 
     def find(self, u: int) -> int | None:
-        """The X of all U in the cell of u, or None when the cell leaves it open."""
+        """The X of all U in the cell of u, or None if the cell leaves it open."""
         found = bisect_right(self.lows, u)
         if found == len(self.lows) or (found and u < self.highs[found - 1]):
             return None
@@ -52,7 +50,7 @@ class Shares:
 
 
 def shares(decay: Decay, bits: int) -> Shares:
-    """As many as lie below 1 - 2^-bits or so; what is beyond is left open."""
+    """The bounds of all shares below about 1 - 2^-bits; larger ones stay open."""
     work = bits + _GUARD
     known = weights(decay, work, 1 << _GUARD)
     total_low, total_high = sum(known.lows), sum(known.highs) + known.rest
@@ -63,7 +61,7 @@ def shares(decay: Decay, bits: int) -> Shares:
 
 
 def settle(decay: Decay, u: int, bits: int, entropy: Entropy) -> int:
-    """Read on after the first bits, u, which leave the answer open, until X is certain."""
+    """Read more bits after the first ones, u, which leave the answer open, until X is certain."""
     while True:
         u = u << bits | entropy.bits(bits)
         bits *= 2
@@ -72,7 +70,7 @@ def settle(decay: Decay, u: int, bits: int, entropy: Entropy) -> int:
             return found
 
 
-WORD = 63  # bits of a 64-bit word that are left beside the sign
+WORD = 63  # bits of a 64-bit word beside the sign
 # A scale is cut into 64 to 128 steps, for Gaussian noise into 180 to 362: its table is shorter.
 _STEPS_BITS = {1: 7, 2: 9}
 _AT_ONCE = 1 << 15
@@ -104,8 +102,8 @@ class Staircase:
 def staircase(decay: Decay, word: int = WORD, coarser: int = 0) -> Staircase:
     """The table of a distribution.
 
-    Any word and any width of the steps give the same distribution. Tests choose short words and wide
-    steps, so that what is rare here is frequent there.
+    Any word and any width of the steps give the same distribution. Tests choose short words and wide steps, so
+    that rare branches become frequent.
     """
     spread = int(1 / decay.rate)
     reach = isqrt(spread) if decay.power == 2 else spread  # noqa: PLR2004 - a square
@@ -130,7 +128,7 @@ def draw(stairs: Staircase, count: int, entropy: Entropy) -> list[int]:
 
 
 def keeps(exponent: Fraction, u: int, bits: int, entropy: Entropy) -> bool:
-    """Whether U < e^-exponent, for a uniform U of which the first bits, u, are known."""
+    """True if U < e^-exponent, for a uniform U whose first bits are u."""
     while True:
         low, high = decay_bounds(exponent, bits)
         if u < low:
@@ -142,7 +140,7 @@ def keeps(exponent: Fraction, u: int, bits: int, entropy: Entropy) -> bool:
 
 
 def _sure(decay: Decay, shift: int, steps: int, word: int) -> list[int]:
-    """Lower bounds of the probability to keep the last size of each step, which is the smallest."""
+    """Lower bounds of the probability to accept the last size of each step, which is the smallest."""
     wide, last = 1 << shift, (1 << shift) - 1
     work = word + WORD
     # (m·h + r)² - (m·h)² = r² + m·2hr: one factor for r, one more for every step
@@ -156,7 +154,7 @@ def _sure(decay: Decay, shift: int, steps: int, word: int) -> list[int]:
 
 
 def _attempts(stairs: Staircase, count: int, entropy: Entropy) -> list[int]:
-    """As many attempts; those that are kept are draws."""
+    """That many attempts; the accepted ones are draws."""
     words = _words(count, entropy)
     negative = (words >> np.uint64(WORD)).astype(np.bool_)
     steps = _steps(stairs, words, entropy)
@@ -178,7 +176,7 @@ def _attempts(stairs: Staircase, count: int, entropy: Entropy) -> list[int]:
 
 
 def _steps(stairs: Staircase, words: Words, entropy: Entropy) -> Sizes:
-    """The step of each word's lower bits."""
+    """The step that each word's lower bits select."""
     cells = words & np.uint64((1 << stairs.word) - 1)
     steps = np.searchsorted(stairs.lows, cells, side="right").astype(np.int64)
     open_ = np.flatnonzero(cells < stairs.highs[steps])

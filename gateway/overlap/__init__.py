@@ -1,1 +1,1 @@
-"""What a question is about, and whether its answer, beside earlier ones, would single people out."""
+"""Overlap audit: would the answer to a query, combined with earlier answers, isolate too few people?"""

@@ -1,6 +1,6 @@
-"""Atoms: the rows that the same of several regions have, found on a grid of the cells that the regions tell apart.
+"""Atoms: the smallest sets of rows that several regions tell apart, on a grid of cells.
 
-INVARIANT: what is too large for the limits is refused as a whole; nobody gets a part of the atoms.
+INVARIANT: a set of regions that exceeds the limits is refused as a whole; no caller gets a part of the atoms.
 """
 
 from collections.abc import Sequence
@@ -24,14 +24,16 @@ Table: TypeAlias = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Atoms:
-    """`members[r, a]`: whether region r has atom a. `classes` are those of each axis; `pieces` gives the boxes of one."""
+    """`members[r, a]` is true if region r contains atom a. `classes` are those of each axis; `pieces` gives
+    boxes.
+    """
 
     members: Table
     classes: tuple[tuple[str, tuple[Cells, ...]], ...]
     _where: tuple[NDArray[np.int64], ...]
 
     def pieces(self, several: Sequence[int]) -> list[Side]:
-        """The atoms as boxes: cells of the grid, put together along one axis after the other."""
+        """The atoms as boxes: cells of the grid, merged along one axis after the other."""
         shape = [len(cells) for _, cells in self.classes]
         places = np.unravel_index(np.concatenate([self._where[atom] for atom in several]), shape)
         boxes = [
@@ -51,16 +53,16 @@ class Atoms:
 
     @property
     def cells(self) -> int:
-        """How many cells of the grid are in an atom."""
+        """The number of grid cells in each atom."""
         return sum(len(one) for one in self._where)
 
     def along(self, axis: int) -> NDArray[np.intp]:
-        """The class that each cell has on this axis, atom by atom."""
+        """The class of each cell on this axis, atom by atom."""
         shape = [len(cells) for _, cells in self.classes]
         return np.asarray(np.unravel_index(np.concatenate(self._where), shape)[axis])
 
     def confined(self, axis: int) -> NDArray[np.intp]:
-        """The class of the axis that an atom lies in; -1 where it lies in several."""
+        """The class of the axis that contains the whole atom; -1 if it extends over several."""
         places = self.along(axis)
         low = np.minimum.reduceat(places, self._starts)
         return np.where(low == np.maximum.reduceat(places, self._starts), low, -1)
@@ -77,7 +79,7 @@ class Atoms:
 
 
 def atoms_of(regions: Sequence[Sequence[Side]], axes: Axes) -> Atoms | None:
-    """The atoms of these regions, without the one that is in none; None where there are too many."""
+    """The atoms of these regions, without the one outside of all; None if there are too many."""
     boxes = [box for region in regions for box in region]
     names = sorted({name for box in boxes for name in box})
     lines, cells, size = [], [], 1
@@ -110,7 +112,7 @@ def atoms_of(regions: Sequence[Sequence[Side]], axes: Axes) -> Atoms | None:
 def _classes(
     given: Sequence[Cells | None], name: str, axes: Axes
 ) -> list[tuple[tuple[int, ...], Cells]]:
-    """The classes of one axis; that of NULL alone only where a region is about NULL alone."""
+    """The classes of one axis. NULL is a class of its own only if a region selects NULL alone."""
     about_null = any(one is not None and only_null(one) for one in given)
     distinct: dict[Cells, int] = {}
     for one in given:
@@ -137,7 +139,7 @@ _Box: TypeAlias = tuple[frozenset[int], ...]
 
 
 def _merged(boxes: list[_Box], axis: int) -> list[_Box]:
-    """Boxes that differ along this axis alone are one."""
+    """The boxes, with those merged that differ along this axis alone."""
     found: dict[_Box, frozenset[int]] = {}
     for box in boxes:
         rest = (*box[:axis], *box[axis + 1 :])

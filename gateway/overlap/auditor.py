@@ -1,17 +1,17 @@
-"""The auditor: whether a question may be answered beside everything its trust group was told.
+"""Auditor: may a query be answered, given everything that its trust group has received?
 
-0. What was told about the same tables and cannot be read refuses the question: nobody can compare with it.
-1. A condition that nobody understands cannot be compared. `opaque_predicates` decides: `refuse` refuses it; `allow`
-   leaves the part out of every comparison; `count_as_unknown` compares it by released sizes and in trackers.
-2. A region that was counted before, by itself or as whole groups, and is below `min_units` is not asked about again.
-3. `pairs`: the new answer less one earlier answer.
+0. An earlier release about the same tables that cannot be read refuses the query: nothing can be compared with it.
+1. An opaque condition cannot be compared. `opaque_predicates` decides: `refuse` refuses the query; `allow` leaves
+   the part out of every comparison; `count_as_unknown` compares it by released sizes and in trackers.
+2. A region that was counted before, by itself or as whole groups, with fewer than `min_units`, is refused.
+3. `differencing`: the new answer minus one earlier answer.
 4. `trackers`: all answers together.
 
-What narrow means stands in `narrow`.
+`narrow` defines when a difference is about too few people.
 
-INVARIANT: the verdict and its text are a function of (concerned, history, rules). There is no database here, no clock
-and no chance; limits are numbers of things looked at. Nothing of protected rows is in any of the three: a history holds
-grounds, which follow from plans and policies, and noisy counts that were released.
+INVARIANT: the verdict and its text are a function of (concerned, history, rules). There is no database here, no
+clock and no randomness; limits are numbers of compared entries. None of the three contains protected rows: a
+history holds scopes, which follow from plans and policies, and released noisy counts.
 """
 
 from collections.abc import Sequence
@@ -37,9 +37,10 @@ from gateway.policy.policy import Auditing, Unread
 
 
 def audit(concerned: Sequence[Concerned], history: History, rules: Auditing) -> None:
-    """Refuses the question, or does nothing. Its parts are held against each other as well.
+    """Refuse the query, or return. The parts of the query are compared with each other as well.
 
-    INVARIANT: there is a verdict for everything. What could not be compared, which would be our mistake, is refused.
+    INVARIANT: there is a verdict for every query. A query that cannot be compared, because of an internal
+    error, is refused.
     """
     try:
         verdict(concerned, history, rules)
@@ -48,7 +49,7 @@ def audit(concerned: Sequence[Concerned], history: History, rules: Auditing) -> 
 
 
 def verdict(concerned: Sequence[Concerned], history: History, rules: Auditing) -> None:
-    """The same; the tests hold that nothing else than a refusal comes out of it."""
+    """The same; the tests check that it raises nothing but a refusal."""
     within = History()
     for number, one in enumerate(concerned):
         if one.ground.region.is_nothing:

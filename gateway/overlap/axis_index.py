@@ -1,7 +1,7 @@
-"""One axis of all regions of a shape, side by side: how each lies to the cells of a new question.
+"""Column store of all regions of a shape on one axis: the position of each relative to a new query's cells.
 
-What is computed here only decides which of the earlier releases are looked at closely, so every figure is a bound from
-below: of how far the one sticks out of the other along this axis.
+The figures only select the earlier releases for a close comparison, so each is a lower bound: of the amount by
+which one region extends beyond the other along this axis.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _FIRST_ROOM: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """Of each distinct part: how much lies outside of the new cells, in both, and in the new cells alone."""
+    """For each distinct part: the amount outside of the new cells, in both, and in the new cells alone."""
 
     outside: Numbers
     shared: Numbers
@@ -34,7 +34,7 @@ class Beside:
 
 
 class Grown:
-    """An array that is added to; `view` is what is in it."""
+    """An array that grows; `view` is its used part."""
 
     def __init__(self, kind: type, zeros: int = 0) -> None:
         self._room: NDArray[Any] = np.zeros(max(_FIRST_ROOM, zeros), dtype=kind)
@@ -58,7 +58,7 @@ class Grown:
 
 
 class Line:
-    """The distinct parts that regions of a shape have of one axis; the first is all of it."""
+    """The distinct parts of one axis that regions of a shape have; the first is the whole axis."""
 
     def __init__(self, axis: Axis) -> None:
         self.axis = axis
@@ -81,7 +81,7 @@ class Line:
         return len(self.widths)
 
     def cut(self, cells: Cells | None, grouping: Grouping | None) -> int:
-        """The place of this part, cut in these groups."""
+        """The number of this part with this grouping."""
         label = None if grouping is None else _label(grouping)
         found = self._places.get((cells, label))
         if found is not None:
@@ -120,7 +120,7 @@ class Line:
         return self._codes.setdefault(name, len(self._codes))
 
     def beside(self, cells: Cells) -> Beside:
-        """How each part lies to these cells, as if it were not cut."""
+        """The position of each part relative to these cells, ignoring groupings."""
         found = self._beside_steps(cells) if isinstance(cells, Steps) else self._beside_names(cells)
         null, alone = self._null.view, self._null_only.view
         both = np.where((found.shared == 0) & null & cells.null, 1.0, found.shared)
@@ -158,7 +158,7 @@ class Line:
         all_of = BOUNDLESS if self.axis.size is None else float(self.axis.size)
         neither = np.maximum(all_of - (mine + theirs - hits), 0.0)
         if cells.rest:
-            # theirs are left out
+            # the others are left out
             return Beside(
                 np.where(rest, theirs - hits, hits),
                 np.where(rest, neither, mine - hits),
@@ -171,7 +171,7 @@ class Line:
         )
 
     def nearest(self, cells: Cells, plain: Beside, keys: Sequence[Grouping]) -> Beside:
-        """The same of those groups of each part that come nearest; and of the nearest groups of the question."""
+        """The same for the nearest groups of each part, and for the nearest groups of the query."""
         outside, shared, alone = (one.copy() for one in (plain.outside, plain.shared, plain.alone))
         texts = {one.text for one in keys}
         for label, places in self._cut_by.items():
@@ -180,7 +180,7 @@ class Line:
                 outside[at] = alone[at] = 0.0
             elif grouping.cells is None:
                 outside[at] = (
-                    0.0  # every cell is a group, so those that are inside are all that is inside
+                    0.0  # every cell is a group, so the groups inside are exactly the cells inside
                 )
             else:
                 out, left = self._snapped(cells, at, grouping)
@@ -210,7 +210,7 @@ class Line:
         )
 
     def _snapped_to(self, cells: Cells, grouping: Grouping) -> tuple[Numbers, Numbers]:
-        """The ends of the parts, moved to the ends of the question's own groups."""
+        """The ends of the parts, moved to the ends of the query's own groups."""
         none = np.zeros(len(self))
         single = self._single(cells)
         if single is None or grouping.ordered is None:
@@ -228,7 +228,7 @@ class Line:
     def _moved(
         self, wanted: Ends, there: tuple[Wholes, Wholes], groups: tuple[Ends, Ends], odd: Flags
     ) -> tuple[Numbers, Numbers]:
-        """How far the nearest sum of groups sticks out of what is wanted, and how much of that it lacks."""
+        """The amount by which the nearest sum of groups exceeds the wanted cells, and the amount it lacks."""
         low, high = wanted
         first, last = there
         (begin, end), (begin_2, end_2) = groups
@@ -251,11 +251,11 @@ class Line:
 
     @property
     def grouped(self) -> bool:
-        """Whether any region is cut in groups along this axis."""
+        """True if any region is cut into groups along this axis."""
         return bool(self._cut_by)
 
     def wide(self, low: Wholes | int, high: Wholes | int) -> Numbers:
-        """How many declared values are from one cell to the other; none where they are reversed."""
+        """The number of declared values between two cells; zero if they are reversed."""
         stride = self.axis.stride
         if stride == 1:
             across = np.subtract(high, low, dtype=np.float64) + 1
@@ -276,7 +276,7 @@ class Line:
 
 
 def gaps(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """What is not in the ranges."""
+    """The complement of the ranges."""
     made, start = [], FIRST
     for first, last in ranges:
         if first > start:
@@ -288,7 +288,7 @@ def gaps(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 class _Flat:
-    """Ranges of several parts, one after the other."""
+    """Ranges of several parts, concatenated."""
 
     def __init__(self) -> None:
         self._first, self._last, self._owner = Grown(np.int64), Grown(np.int64), Grown(np.int64)
@@ -308,7 +308,7 @@ class _Flat:
 
 
 class _Names:
-    """Names of several parts, as numbers, one after the other."""
+    """Names of several parts as numbers, concatenated."""
 
     def __init__(self) -> None:
         self._code, self._owner = Grown(np.int64), Grown(np.int64)
@@ -329,7 +329,7 @@ def _wholes(grown: Grown) -> Wholes:
 
 
 def _label(grouping: Grouping) -> Label:
-    """Tells groupings apart: a key is listed over what its question left of the domain."""
+    """An identity of a grouping: a key is listed over the part of the domain that its query left."""
     if not grouping.cells:
         return grouping.text, 0, None, None
     return grouping.text, len(grouping.cells), grouping.cells[0], grouping.cells[-1]

@@ -1,7 +1,7 @@
-"""Grounds in words: which rows a part of a question is about, how they are cut, and what nobody can compare.
+"""Description of release scopes in words: selected rows, grouping keys, and conditions that cannot be compared.
 
-It is for whoever wants to know beforehand what the auditor sees; policies and the question's own text are all that is in
-it, as in a ground itself.
+`policy explain` and the command line show it. It contains nothing but policies and the query's own text, like a
+scope.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +23,7 @@ _ALL: Final = "not NULL"
 _MOST_PARTS: Final = 8
 _MOST_NAMES: Final = 6
 _MIDNIGHT: Final = " 00:00:00"
-# of what is computed for each person the type is not known here: counts are told in numbers, nothing else is
+# values computed for each person have no known type here: counts are shown as numbers, others not at all
 _COUNTED: Final = "count("
 _WHOLE: Final = ColumnType(TypeKind.BIGINT)
 _SOME: Final = "in a part of its range"
@@ -35,7 +35,7 @@ _TREATED: Final = {
 
 
 def region_lines(ground: Ground, dataset: Dataset) -> Iterator[str]:
-    """One line for a region of one box; of more, a line for each of the first ones."""
+    """One line for a region of one box; otherwise a line for each of the first boxes."""
     boxes, words = ground.region.boxes, _Words(dataset, ground.tables)
     tables, cut = " and ".join(sorted(ground.tables)), words.cut(ground.keys)
     if not boxes:
@@ -56,7 +56,7 @@ def region_lines(ground: Ground, dataset: Dataset) -> Iterator[str]:
 
 
 def unread_lines(grounds: Iterable[Ground], opaque: Unread) -> Iterator[str]:
-    """Conditions that cannot be compared, each once, and what the policy makes of them."""
+    """Opaque conditions, each once, with the effect that the policy gives them."""
     texts = dict.fromkeys(text for ground in grounds for text in ground.unreadable)
     for text in texts:
         yield f"cannot be compared with other questions: `{text}`"
@@ -66,7 +66,7 @@ def unread_lines(grounds: Iterable[Ground], opaque: Unread) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """Names are without their table where there is only one."""
+    """Column names; without their table if there is only one."""
 
     dataset: Dataset
     tables: frozenset[str]
@@ -111,13 +111,13 @@ class _Words:
 
 @dataclass(frozen=True, slots=True)
 class _Values:
-    """Cells of an axis as the values that they stand for."""
+    """Cells of an axis as the values they stand for."""
 
     of: ColumnType
     axis: Axis
 
     def range(self, first: int, last: int) -> str:
-        """Where a declared domain ends, its end stands for all that is beyond."""
+        """A range in words; the end of a declared domain stands for everything beyond."""
         if (first, last) == (FIRST, LAST):
             return _ALL
         low = self.axis.low if first == FIRST else first
@@ -152,7 +152,7 @@ class _Values:
         )
 
     def _between(self, cell: int) -> bool:
-        """Whether it is what lies between two millionths."""
+        """True if the cell lies between two millionths."""
         return self._endless and cell % 2 == 1
 
     @property
@@ -174,7 +174,7 @@ def _names(cells: Names) -> list[str]:
 
 
 def _unread(axis: Axis, cells: Cells) -> str:
-    """A condition by its text: that it holds, that it does not, or that nobody can say."""
+    """A condition by its text: that it is true, that it is false, or that it is NULL."""
     values = cells.values if isinstance(cells, Names) else frozenset[str]()
     said = {
         "true": f"`{axis.name}`",

@@ -1,20 +1,20 @@
-"""Pairs: what the difference of the new answer and one earlier answer is about.
+"""Differencing attack: the difference between a new answer and one earlier answer.
 
-Of an earlier release cut in groups every sum of groups is an earlier answer. That one is compared which comes nearest:
-of the groups that lie more inside of the new region than outside. Where both have the same key, group is compared with
-group: a group that only one of them has is an answer of its own, no difference. Where the new question has keys that
-the other has not, sums of its groups are compared as well.
+If an earlier release has groups, every sum of its groups is an earlier answer. The nearest sum is compared:
+that of the groups that lie more inside of the new region than outside. If both have the same key, group is
+compared with group; a group that only one of them has is an answer of its own, no difference. If the new query
+has keys that the earlier one has not, sums of its groups are compared as well.
 
-Both residuals decide together: an answer less another is what the one has more, less what the other has more. Where
-only one of the two is narrow, the difference is about the wide one. So the pair is refused when there is a residual,
-and every residual is narrow.
+Both residuals decide together: an answer minus another is what the first has more, minus what the second has
+more. If only one residual is narrow, the difference is about the wide one. So the pair is refused when there is
+a residual, and every residual is narrow.
 
-What noise hides is no difference: where the two answers together are seen less exactly than `limit` says, which is how
-exactly `trackers` sees all of them together, the pair tells nothing of the few. Else a question at next to no price
-would close whatever lies near it, for the whole group and for ever.
+A difference that noise hides is no difference: if the two answers together are less exact than `limit_of`,
+which is also the limit of `trackers`, the pair reveals nothing about few people. Otherwise a query at almost no
+price would block every later query near it, for the whole group and for ever.
 
-INVARIANT: how many pairs are looked at closely is a number, and the nearest are looked at first. The others differ by
-more than those, or not at all.
+INVARIANT: the number of closely compared pairs is limited, and the nearest are compared first. The others
+differ by more than those, or not at all.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ MOST_CLOSE: Final = 64
 _MOST_MISFITS: Final = 4
 _CLOSER: Final = 16
 """So many times the variance of one answer still tells of one person, in many answers."""
-_SPARSE: Final = 4  # by how much groups may be smaller than the average of their release
+_SPARSE: Final = 4  # how much smaller than the average of their release groups may be
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Clash:
 
 
 def clashes(part: Part, near: Near, judge: Judge, rules: Auditing) -> Iterator[Clash]:
-    """The earlier releases that the new part clashes with, the nearest first."""
+    """The earlier releases that clash with the new part, the nearest first."""
     if rules.min_units <= 1 and not rules.narrow_cells:
         return
     for row in _close(part, near, rules):
@@ -65,12 +65,14 @@ def clashes(part: Part, near: Near, judge: Judge, rules: Auditing) -> Iterator[C
 
 
 def limit_of(part: Part, rules: Auditing) -> float:
-    """The variance from which on a difference tells of nobody: `min_units`², or more where the new answer is less exact."""
+    """The variance above which a difference reveals nobody: `min_units`², or more if the new answer is less
+    exact.
+    """
     return max(float(rules.min_units) ** 2, _CLOSER * as_float(part.spread))
 
 
 def _close(part: Part, near: Near, rules: Auditing) -> list[int]:
-    """The releases that could differ by little, by bounds from below; at most so many, the nearest first."""
+    """The releases that could differ by little, by lower bounds; a limited number, the nearest first."""
     index, least = near.index, rules.narrow_cells
     kept, odd, few = {}, {}, {}
     for name, line in near.lying.lines.items():
@@ -80,7 +82,7 @@ def _close(part: Part, near: Near, rules: Auditing) -> list[int]:
             for by in (one.outside, one.alone)
         ]
         kept[name] = meeting & little[0] & little[1]
-        # of several boxes a residual may have all of what sticks out along an axis with few cells
+        # with several boxes, a residual may contain everything that exceeds along an axis with few cells
         odd[name] = meeting & ((little[0] & little[1]) if is_fine(line.axis) else True)
         few[name] = (one.outside <= least) & (one.alone <= least) if is_fine(line.axis) else meeting
     rows = index.where(kept, near.lying)
@@ -100,7 +102,7 @@ def _close(part: Part, near: Near, rules: Auditing) -> list[int]:
 
 
 def _nearest(rows: Rows, near: Near, rules: Auditing) -> list[int]:
-    """Of releases of one box, for a region of one box."""
+    """The nearest releases of one box, for a region of one box."""
     index, lying = near.index, near.lying.near
     out, left = (_Sticking(len(rows), rules.narrow_cells) for _ in range(2))
     for name, line in near.lying.lines.items():
@@ -118,7 +120,7 @@ def _nearest(rows: Rows, near: Near, rules: Auditing) -> list[int]:
 
 
 def _unequal(near: Near, rows: Rows) -> NDArray[np.bool_]:
-    """Not the very same region, as long as groups do not matter."""
+    """False for exactly the same region, as far as groups do not matter."""
     unequal = np.zeros(len(rows), dtype=np.bool_)
     for name, line in near.lying.lines.items():
         one, places = near.lying.plain[name], near.index.places(name)[rows]
@@ -127,7 +129,7 @@ def _unequal(near: Near, rows: Rows) -> NDArray[np.bool_]:
 
 
 class _Sticking:
-    """How far the releases stick out on one side, over all axes."""
+    """The residual of each release on one side, over all axes."""
 
     def __init__(self, size: int, least: int) -> None:
         self._least = least
@@ -143,7 +145,7 @@ class _Sticking:
     def possible(
         self, people: NDArray[np.float64], counting: NDArray[np.bool_], rules: Auditing
     ) -> NDArray[np.bool_]:
-        """Whether nothing, or something narrow, can stick out."""
+        """True if the residual can be empty or narrow."""
         small = counting & (people * self.most < rules.min_units * _SPARSE)
         sliver = (self.most <= SLIVER) & (rules.min_units > 1)
         return np.asarray(self._none | self._few | small | sliver)
@@ -162,7 +164,9 @@ def _pair(part: Part, entry: Entry, judge: Judge, rules: Auditing) -> Narrow | N
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """The release whose sizes are known, and that of the smallest group both have; `by_size`: they decide alone."""
+    """A release with known sizes, and the size of the smallest group that both have; `by_size`: sizes alone
+    decide.
+    """
 
     entry: Entry
     group: float | None
@@ -172,7 +176,7 @@ class Counted:
 def _difference(
     axes: Axes, new: list[Side], old: list[Side], judge: Judge, told: Counted
 ) -> Narrow | None:
-    """Whether what is left on either side is narrow; the first of the two."""
+    """The first narrow residual, if the residuals on both sides are narrow or empty."""
     gone, come = pieces(old, new, axes), pieces(new, old, axes)
     if gone is None or come is None or not (gone or come):
         return None
@@ -190,7 +194,7 @@ def _difference(
 
 
 def _least_group(part: Part, entry: Entry, rules: Auditing) -> float | None:
-    """How many are at most in the smallest of the groups that both have, of those that are not small anyway."""
+    """The largest possible size of the smallest group that both have, among those that are not small anyway."""
     if entry.counts is None or not entry.whole or not entry.keys:
         return None
     if frozenset(one.text for one in entry.keys) != part.texts:
@@ -200,7 +204,7 @@ def _least_group(part: Part, entry: Entry, rules: Auditing) -> float | None:
 
 
 def _compared(part: Part, entry: Entry) -> Iterator[tuple[list[Side], list[Side], bool]]:
-    """What is held against what, new and old; and whether sizes alone decide, where they are known."""
+    """The pairs of boxes to compare, new and old; and whether sizes alone decide, where they are known."""
     new, old = list(part.sides), entry.sides
     mine = {one.text: one for one in part.keys}
     theirs = [one for one in entry.groupings if one is not None]
@@ -244,7 +248,7 @@ def _shifted(
 def _common(
     new: list[Side], old: list[Side], mine: Grouping, theirs: Grouping, part: Part
 ) -> tuple[list[Side], list[Side]]:
-    """Only the groups that both have."""
+    """The groups that both have."""
     name = mine.axis.name
     here, there = hull(new, part.axes), hull(old, part.axes)
     whole = everything(mine.axis)
@@ -256,7 +260,7 @@ def _common(
 
 
 def _cut(sides: list[Side], name: str, cells: Cells) -> list[Side]:
-    """The boxes as far as they have these cells of the axis."""
+    """The boxes, restricted to these cells of the axis."""
     made: list[Side] = []
     for one in sides:
         left = intersection(one[name], cells) if name in one else cells
@@ -268,7 +272,7 @@ def _cut(sides: list[Side], name: str, cells: Cells) -> list[Side]:
 def nearest_groups(
     sides: list[Side], wanted: list[Side], grouping: Grouping, part: Part
 ) -> list[Side]:
-    """Of the boxes the groups that come nearest to what is wanted."""
+    """The groups of these boxes that come nearest to the wanted boxes."""
     name = grouping.axis.name
     whole = everything(grouping.axis)
     target = hull(wanted, part.axes).get(name) or whole

@@ -1,7 +1,7 @@
-"""How a key cuts an axis into groups, and which groups together come nearest to some cells.
+"""Groups of a key on its axis, and the sum of groups that comes nearest to given cells.
 
-Whoever has the groups has every sum of them. Of all sums the one that can come near to a part of the axis is that of
-the groups which lie more inside of it than outside; where that one is not near, none is.
+An analyst who has the groups has every sum of them. The sum that can come nearest to a part of the axis is that
+of the groups that lie more inside of it than outside; if that one is not near, none is.
 """
 
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ _FEW: Final = 4
 class Ordered:
     """Groups of one range each, in order, with their places in the enumeration; `null` are those of NULL alone.
 
-    `gapless`: every group begins where the one before ends.
+    `gapless`: every group begins where the previous one ends.
     """
 
     groups: tuple[Cells, ...]
@@ -44,7 +44,7 @@ class Ordered:
     gapless: bool
 
     def met_by(self, wanted: Steps) -> list[tuple[int, Cells]]:
-        """The groups that these cells meet, with their places."""
+        """The groups that intersect these cells, with their places."""
         found: list[tuple[int, Cells]] = []
         for low, high in wanted.ranges:
             start, after = self._from(low, high)
@@ -54,7 +54,7 @@ class Ordered:
         return [*found, *(self.null if wanted.null else ())]
 
     def between(self, low: int, high: int) -> tuple[list[Cells], Steps] | None:
-        """The groups at both ends, and all that are between them as one; None where there are gaps, or few."""
+        """The groups at both ends, and all groups between them as one; None if there are gaps, or few groups."""
         start, after = self._from(low, high)
         if not self.gapless or after - start <= _FEW:
             return None
@@ -66,7 +66,7 @@ class Ordered:
         return start, max(start, int(np.searchsorted(self.firsts, high, side="right")))
 
     def around(self, cells: Wholes) -> tuple[Wholes, Wholes]:
-        """First and last cell of the group with each of these cells; the cell itself where it is in none."""
+        """First and last cell of the group of each cell; the cell itself if it is in no group."""
         if not self.groups:
             return cells, cells
         place = np.searchsorted(self.firsts, cells, side="right") - 1
@@ -86,7 +86,7 @@ class Grouping:
     ordered: Ordered | None
 
     def nearest(self, there: Cells, wanted: Cells) -> Cells:
-        """Of the groups as far as they are `there`, those that are more inside of `wanted` than outside."""
+        """The groups, restricted to `there`, that lie more inside of `wanted` than outside."""
         inside = intersection(there, wanted)
         if self.cells is None:
             return inside
@@ -98,14 +98,14 @@ class Grouping:
         return _together(kept, inside)
 
     def groups_meeting(self, wanted: Cells) -> Cells:
-        """The groups that have some of these cells, whole."""
+        """The whole groups that intersect these cells."""
         if self.cells is None:
             return wanted
         groups, whole = self._met_by(wanted)
         return _together(groups if whole is None else [*groups, whole], wanted)
 
     def places_within(self, wanted: Cells) -> list[int]:
-        """The places of the groups that have some of these cells, where groups are listed."""
+        """The places of the groups that intersect these cells, where groups are listed."""
         if self.ordered is not None and isinstance(wanted, Steps):
             return sorted(place for place, _ in self.ordered.met_by(wanted))
         return [
@@ -119,7 +119,7 @@ class Grouping:
         return _wide(within, self.axis) >= _wide(without, self.axis)
 
     def _met_by(self, wanted: Cells) -> tuple[list[Cells], Cells | None]:
-        """The groups that these cells meet; of many those at the ends, and the others as one."""
+        """The groups that intersect these cells; if there are many, those at the ends, and the others as one."""
         if self.ordered is None or not isinstance(wanted, Steps):
             groups = self.cells or ()
             return [one for one in groups if not is_empty(intersection(one, wanted))], None
@@ -134,7 +134,7 @@ class Grouping:
 
 
 def grouping_of(key: GroupKey) -> Grouping | None:
-    """How the key cuts its axis; None where nobody knows."""
+    """The groups of the key on its axis; None if they are not known."""
     if key.axis is None:
         return None
     if key.cells is not None:
@@ -167,7 +167,9 @@ def _in_order(cells: tuple[Cells, ...]) -> Ordered | None:
 
 
 def misfits(mine: Grouping, theirs: Grouping, most: int) -> list[Cells]:
-    """The groups of the one that miss a sum of groups of the other by least, but miss it; at most so many."""
+    """The groups of the first that come nearest to a sum of groups of the second without being one; a limited
+    number.
+    """
     if mine.ordered is None or theirs.ordered is None or not mine.ordered.groups:
         return list(mine.cells or ())[:most] if mine.ordered is None else []
     low, high = mine.ordered.firsts, mine.ordered.lasts

@@ -1,7 +1,8 @@
-"""Everything that a trust group was told, so that what lies near a new question is found fast.
+"""History of a trust group: every release it has received, indexed so that those near a new query are found
+fast.
 
-INVARIANT: a history is only added to. It holds released values and grounds, and which of its entries are looked at is
-decided by counts and an order that depends on them alone; the order of entries is that in which they were added.
+INVARIANT: entries are only added. A history holds released values and scopes; counts and an order that depends
+on them alone decide which entries are compared; entries keep the order in which they were added.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -32,7 +33,7 @@ _FARTHEST: Final = Fraction(2**200)
 
 
 class Entry:
-    """One release of a shape: where, cut how, what was counted, and how exactly one person was seen."""
+    """One release of a shape: its region, its groups, its counts, and how exactly it shows one person."""
 
     __slots__ = (
         "_spreads",
@@ -63,7 +64,7 @@ class Entry:
         self._see(past)
 
     def _see(self, past: Past) -> None:
-        """Each release once, however often it is told of: what is known of it comes in any order."""
+        """Count each release once, however often it is reported: the facts about it come in any order."""
         known = self._spreads.get(past.release, past.spread)
         self._spreads[past.release] = min(known, past.spread)
         if any(not one for one in self._spreads.values()):
@@ -72,7 +73,9 @@ class Entry:
             self.spread = 1 / sum((1 / one for one in self._spreads.values()), Fraction(0))
 
     def again(self, past: Past) -> None:
-        """The same was answered once more: what is newer is said; both together tell more than the finer one."""
+        """The same query was answered again: the newer facts are kept; both answers together reveal more than
+        the finer one.
+        """
         self._see(past)
         self.query_id = past.query_id
         counts = _counted(past)
@@ -82,7 +85,7 @@ class Entry:
 
     @property
     def listed(self) -> bool:
-        """Whether all groups come back, so that they add up to the whole."""
+        """True if all groups were released, so that they add up to the whole."""
         return all(one.values is not None for one in self.keys)
 
     @property
@@ -90,7 +93,7 @@ class Entry:
         return sides_of(self.region)
 
     def variance(self, groups: int) -> float:
-        """Of the noise of so many of its groups together."""
+        """The variance of the noise of that many groups together."""
         return as_float(self.spread) * groups
 
     def total(self) -> float | None:
@@ -98,7 +101,7 @@ class Entry:
 
 
 def _counted(past: Past) -> NDArray[np.float64] | None:
-    """The counts, a dimension for each key; what no count of people can be is not known.
+    """The counts, with a dimension for each key; a number that cannot be a count of people is unknown.
 
     INVARIANT: they and their sums are exact.
     """
@@ -115,18 +118,20 @@ def _counted(past: Past) -> NDArray[np.float64] | None:
 
 
 def deviation(variance: Fraction | None) -> float:
-    """Of the noise of one count; far too much where nobody knows."""
+    """The standard deviation of one count's noise; a very large number if it is unknown."""
     return sqrt(_FARTHEST if variance is None else as_float(variance))
 
 
 def as_float(value: Fraction) -> float:
-    """The nearest number a double has, of a variance: far too much is far too much."""
+    """The variance as the nearest double; too large a number becomes a very large one."""
     return float(min(max(value, Fraction(0)), _FARTHEST))
 
 
 @dataclass(frozen=True, slots=True)
 class Lying:
-    """How all releases of a shape lie to a new region: for every axis, and for every distinct part of it."""
+    """The positions of all releases of a shape relative to a new region: for every axis and every distinct part
+    of it.
+    """
 
     lines: dict[str, Line]
     plain: dict[str, Beside]
@@ -151,7 +156,7 @@ class Index:
         return {name: line.axis for name, line in self.lines.items()}
 
     def fits(self, ground: Ground) -> bool:
-        """Whether its axes have cells of the same kind here."""
+        """True if its axes have cells of the same kind here."""
         return self.agrees({name: one.kind for name, one in _axes(ground).items()})
 
     def agrees(self, kinds: Mapping[str, Kind]) -> bool:
@@ -178,7 +183,7 @@ class Index:
         self._place(entry, hull(sides, axes))
 
     def _shared(self, keys: tuple[GroupKey, ...]) -> tuple[GroupKey, ...]:
-        """The same keys are kept once, however often they are read from the log."""
+        """Equal keys as one object, however often they are read from the log."""
         label = tuple(
             (one.text, len(one.values or ()), one.values and one.values[:1]) for one in keys
         )
@@ -202,17 +207,19 @@ class Index:
         self._columns[axis.name] = Grown(np.int32, before)
 
     def exactly(self, sides: Sequence[Side], axes: Axes) -> Sequence[Entry]:
-        """The releases about just these rows."""
+        """The releases of exactly these rows."""
         return self._written.get(written(sides, axes), ())
 
     def lying(self, around: Side, keys: Iterable[Grouping], axes: Axes) -> Lying:
-        """How everything lies to what is `around` a new region that is cut by these keys."""
+        """The positions of all releases relative to `around`, the hull of a new region that is cut by these
+        keys.
+        """
         cut: dict[str, list[Grouping]] = {}
         for one in keys:
             cut.setdefault(one.axis.name, []).append(one)
         lines = dict(self.lines)
         for name in sorted({*around, *cut} - set(lines)):
-            lines[name] = Line(axes[name])  # all releases have all of it
+            lines[name] = Line(axes[name])  # every release contains the whole axis
         plain, near = {}, {}
         for name, line in lines.items():
             cells = around.get(name) or everything(line.axis)
@@ -221,16 +228,16 @@ class Index:
         return Lying(lines, plain, near)
 
     def covering(self, lying: Lying) -> Rows:
-        """What has all of the region, as far as one can see axis by axis."""
+        """The releases that contain the whole region, judged axis by axis."""
         return self.where({name: one.alone == 0 for name, one in lying.plain.items()}, lying)
 
     def meeting(self, lying: Lying) -> Rows:
         return self.where({name: one.shared > 0 for name, one in lying.plain.items()}, lying)
 
     def where(self, kept: dict[str, NDArray[np.bool_]], lying: Lying) -> Rows:
-        """The releases whose parts are all kept."""
+        """The releases all of whose parts are kept."""
         rows: Rows | None = None
-        # what has many distinct parts tells most
+        # an axis with many distinct parts separates most
         for name in sorted(kept, key=lambda one: (-len(lying.lines[one]), one)):
             if kept[name].all():
                 continue
@@ -242,27 +249,27 @@ class Index:
         return np.arange(len(self.entries)) if rows is None else rows
 
     def places(self, axis: str) -> Rows:
-        """For every release the place of its part on the axis."""
+        """For every release the number of its part on the axis."""
         if axis not in self._columns:
             return np.zeros(len(self.entries), dtype=np.int32)
         return self._columns[axis].view.astype(np.int32, copy=False)
 
     @property
     def single(self) -> NDArray[np.bool_]:
-        """Whether the region of a release is one box."""
+        """For every release, whether its region is one box."""
         return self._single.view.astype(np.bool_, copy=False)
 
     @property
     def totals(self) -> NDArray[np.float64]:
-        """The noisy size of every release; negative where nobody knows."""
+        """The noisy size of every release; negative if it is unknown."""
         return self._totals.view.astype(np.float64, copy=False)
 
 
 class History:
-    """What a trust group was told about a dataset; see `Index`.
+    """The releases of a dataset that a trust group has received; see `Index`.
 
-    A release about no rows is noise and nothing else: it is not kept. Where a column had cells of another kind when an
-    earlier question was read - names, and now numbers -, the two are not compared.
+    A release of no rows is noise alone and is not added. If a column had cells of another kind when an earlier
+    query was read (names then, numbers now), the two are not compared.
     """
 
     def __init__(self, told: Iterable[Past] = ()) -> None:
@@ -273,7 +280,7 @@ class History:
             self.add(one)
 
     def add(self, past: Past) -> None:
-        """One release more; the same again is one entry with the smaller spread and the newer counts."""
+        """Add one release. The same release again is one entry with the smaller spread and the newer counts."""
         ground = past.ground
         if ground.region.is_nothing:
             return
@@ -285,12 +292,12 @@ class History:
         fitting[0].add(past)
 
     def miss(self, tables: frozenset[str] | None) -> None:
-        """Something that was told about these tables cannot be read; None: nobody knows about which."""
+        """Note that a release about these tables cannot be read; None: about unknown tables."""
         self._missing |= tables or frozenset()
         self._missing_all |= tables is None
 
     def misses(self, tables: frozenset[str]) -> bool:
-        """Whether something that cannot be read may be about them."""
+        """True if an unreadable release may be about them."""
         return self._missing_all or not self._missing.isdisjoint(tables)
 
     def of(self, shape: str) -> Iterator[Index]:
@@ -305,7 +312,7 @@ class History:
 
 
 def comparable(ground: Ground, told: Sequence[History]) -> tuple[Index, ...]:
-    """The releases that the ground can be compared with, and that can be compared with each other."""
+    """The releases that can be compared with the scope and with each other."""
     kinds = {name: one.kind for name, one in _axes(ground).items()}
     found = []
     for index in (one for each in told for one in each.of(ground.shape)):

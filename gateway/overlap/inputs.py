@@ -1,4 +1,4 @@
-"""What the auditor is told: releases that were given, and the parts of the new question."""
+"""Inputs of the auditor: earlier releases and the parts of the new query."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -8,13 +8,13 @@ from gateway.regions.scope import Ground
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """A release that somebody of the trust group was given.
+    """A release that a member of the trust group has received.
 
-    `counts` are noisy numbers of units in each group in the order of the keys' product; one number without keys; None
-    where they are not known. `variance` is that of the noise of each of them; None where nobody knows, and then they
-    tell nothing. `whole`: every unit counts as 1, and in one group alone; else counts are from below, and are never
-    told to be small. `spread` is the variance of the noise of what was measured best, over the square of how far one
-    person moves it: how exactly one person is seen.
+    `counts` are noisy numbers of units in each group, in the order of the keys' product; one number without
+    keys; None if unknown. `variance` is that of each count's noise; None if unknown, and then the counts reveal
+    nothing. `whole`: every unit counts as 1, and in one group alone; otherwise counts are lower bounds, and are
+    never called small. `spread` is the variance of the most exact measurement's noise, divided by the square of
+    its change by one person: how exactly the release shows one person.
     """
 
     release: str
@@ -28,7 +28,7 @@ class Past:
 
 @dataclass(frozen=True, slots=True)
 class Concerned:
-    """A part of the new question, and how exactly it would see one person."""
+    """A part of the new query, and how exactly it would show one person."""
 
     ground: Ground
     spread: Fraction

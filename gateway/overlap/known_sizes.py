@@ -1,11 +1,12 @@
-"""What is known of how many people are in some rows: from released counts alone, as noisy as they are.
+"""Known sizes of regions, from released noisy counts alone.
 
-Known is what was counted by itself, what groups make up, and what is left of one counted region without another.
-Otherwise the tightest counted region around says how many there are at most, and evenly spread how many.
+A size is known if the region was counted by itself, if groups make it up, or if it is the difference of two
+counted regions. Otherwise the tightest counted region around it gives an upper bound, and an estimate if people
+are evenly spread.
 
-INVARIANT: a size carries its noise. *Small* is said only where every unit counts as 1 and the count and twice its
-deviation are below; *large* where the count less twice its deviation is not below; everything else is unknown. A number
-with a deviation of 10¹⁵ tells nothing.
+INVARIANT: a size carries its noise. *Small* requires that every unit counts as 1 and that the count plus twice
+its deviation is below the limit; *large* requires that the count minus twice its deviation is not below it;
+everything else is unknown. A number with a deviation of 10¹⁵ reveals nothing.
 """
 
 from collections.abc import Sequence
@@ -19,11 +20,11 @@ from gateway.overlap.history import Entry, Index, Lying
 from gateway.regions.boxes import Axes, Side, hull, share
 from gateway.regions.cells import Cells, everything, intersection, is_empty, minus, without_null
 
-_MOST_AROUND: Final = 24  # how many of the tightest regions around are looked at
+_MOST_AROUND: Final = 24  # how many of the tightest regions around are tried
 
 
 def counted(entry: Entry, around: Side) -> float | None:
-    """The noisy size of the groups that have some of these cells; None where it is not known."""
+    """The noisy size of the groups that intersect these cells; None if it is unknown."""
     counts = entry.counts
     if counts is None:
         return None
@@ -39,9 +40,9 @@ def counted(entry: Entry, around: Side) -> float | None:
 
 
 def at_most(entry: Entry, around: Side) -> float | None:
-    """How many units there are at most, by the count and twice the deviation of its noise.
+    """An upper bound of the number of units: the count plus twice the deviation of its noise.
 
-    None where nobody knows: what was counted from below says nothing of it.
+    None if it is unknown: a lower bound gives no upper bound.
     """
     count = counted(entry, around)
     if count is None or not entry.whole:
@@ -50,7 +51,7 @@ def at_most(entry: Entry, around: Side) -> float | None:
 
 
 def groups_in(entry: Entry, around: Side) -> int:
-    """How many groups have some of these cells; one where nobody knows."""
+    """The number of groups that intersect these cells; one if it is unknown."""
     found = 1
     for key, grouping in zip(entry.keys, entry.groupings, strict=True):
         if grouping is not None and grouping.axis.name in around:
@@ -62,9 +63,10 @@ def groups_in(entry: Entry, around: Side) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """A noisy size with the deviation of its noise, and who told it. Not `whole` is a size from below.
+    """A noisy size with the deviation of its noise, and the query that released it. If not `whole`, it is a
+    lower bound.
 
-    INVARIANT: of one number it is never both small and large, and mostly neither where the noise is wide.
+    INVARIANT: no size is both small and large; with wide noise most sizes are neither.
     """
 
     count: float
@@ -73,11 +75,11 @@ class Known:
     query_id: str
 
     def is_small(self, least: int) -> bool:
-        """Whether there are surely fewer people."""
+        """True if there are certainly fewer people."""
         return self.whole and self.count + 2 * self.deviation < least
 
     def is_large(self, least: int) -> bool:
-        """Whether there are surely as many people."""
+        """True if there are certainly as many people."""
         return self.count - 2 * self.deviation >= least
 
 
@@ -94,7 +96,7 @@ def total_of(entry: Entry) -> Known | None:
 
 
 class Sizes:
-    """What the releases of one shape say of sizes, from all places where they are kept."""
+    """The sizes that releases of one shape give, from all indexes."""
 
     def __init__(self, indexes: Sequence[Index], axes: Axes) -> None:
         self._indexes = indexes
@@ -103,11 +105,11 @@ class Sizes:
         self._around: dict[frozenset[tuple[str, Cells]], list[Entry]] = {}
 
     def seen(self, index: Index, around: Side, lying: Lying) -> None:
-        """How an index lies to what is around the new region, which is asked about most."""
+        """The position of an index relative to the hull of the new region, which is asked for most often."""
         self._lying[self._indexes.index(index)] = around, lying
 
     def exactly(self, parts: Sequence[Side]) -> Known | None:
-        """The size of these rows where just they were counted; of several by the most exact."""
+        """The size of these rows if exactly they were counted; of several counts the most exact."""
         found = [
             known
             for index in self._indexes
@@ -117,7 +119,7 @@ class Sizes:
         return min(found, key=lambda one: (one.deviation, not one.whole), default=None)
 
     def grouped(self, parts: Sequence[Side]) -> Known | None:
-        """The size of these rows where groups of one release make them up."""
+        """The size of these rows if groups of one release make them up."""
         if len(parts) > 1:
             return None
         for entry in self._covering(hull(parts, self._axes)):
@@ -129,7 +131,7 @@ class Sizes:
         return None
 
     def left(self, parts: Sequence[Side]) -> Known | None:
-        """The size of these rows where they are what one counted region has more than another."""
+        """The size of these rows if they are the difference of two counted regions."""
         if len(parts) > 1:
             return None
         for entry in self._covering(hull(parts, self._axes)):
@@ -142,7 +144,7 @@ class Sizes:
         return None
 
     def _rest(self, whole: Side, part: Side) -> Side | None:
-        """The one box that is left of the whole, where one is: where the part is less along one axis alone."""
+        """The rest of the whole as one box, if the part is smaller along one axis alone."""
         apart = [
             name
             for name, cells in part.items()
@@ -155,7 +157,7 @@ class Sizes:
         return None if is_empty(left) else {**whole, name: left}
 
     def about(self, parts: Sequence[Side]) -> float | None:
-        """By the tightest region around that was counted, if people are spread evenly in it."""
+        """An estimate from the tightest counted region around, if people are evenly spread in it."""
         around = hull(parts, self._axes)
         for entry in self._covering(around):
             if len(entry.region.boxes) > 1 or entry.counts is None:
@@ -203,7 +205,7 @@ class Sizes:
         return [index.entries[row] for row in rows[order]]
 
     def _fits(self, entry: Entry, part: Side) -> bool:
-        """Whether whole groups make the box up."""
+        """True if whole groups make up the box."""
         if entry.counts is None:
             return False
         region = entry.sides[0]

@@ -1,21 +1,22 @@
-"""When a difference of answers is about too few people.
+"""Narrow residuals: when a difference of answers is about too few people.
 
-D is what one region has and the other has not. It is narrow
+The residual D is what one region has and the other has not. It is narrow
 
-(a) by count: where released counts say how many people are in D - just D was counted, or groups make it up, or it is
-    what one counted region has more than another - it is narrow when these are fewer than `min_units`. It is not when
-    they are no fewer even less twice the deviation of the noise: else an answer whose noise happened to be large would
-    open a way to the person in it. Between the two the others decide.
-(b) by cells: else when D is cut out of the minuend along axes with many cells, and has at most `narrow_cells` there.
-    Axes with few cells do not count: whoever adds `region = 'north'` to a date of birth makes D smaller, not wider.
-(c) by share: else when the count of the minuend, or of the tightest counted region around D, gives fewer than
-    `min_units` people for as many of its cells as D has. D is at most half of its minuend, where the minuend's count
-    is taken, and at most a twentieth, where that of another region is: what is larger was asked about openly.
+(a) by count: if released counts give the number of people in D - exactly D was counted, or groups make it up, or it is
+    the difference of two counted regions - it is narrow when that number is below `min_units`. It is not narrow when
+    the number minus twice the deviation of the noise is not below: otherwise an answer whose noise happened to be large
+    would open a way to the person in it. Between the two, (b) and (c) decide.
+(b) by cells: otherwise, if D is cut out of the minuend along axes with many cells, and has at most `narrow_cells` there.
+    Axes with few cells do not count: adding `region = 'north'` to a date of birth makes D smaller, not wider.
+(c) by share: otherwise, if the count of the minuend, or of the tightest counted region around D, gives fewer than
+    `min_units` people for as many of its cells as D has. D is at most half of its minuend, if the minuend's count is
+    taken, and at most a twentieth, if another region's is: a larger part was asked about openly.
 
-Where nothing is known of sizes, (a) and (c) say nothing. `min_units: 1` switches both off, `narrow_cells: 0` (b).
+If no sizes are known, (a) and (c) do not apply. `min_units: 1` switches both off, `narrow_cells: 0` switches
+(b) off.
 
-The questions that people ask again and again for groups are judged by sizes where sizes are known: then (b) is not
-asked of residuals between groups, since nobody chooses a person by where a week or a quarter begins.
+Repeated queries for groups are judged by sizes if sizes are known: then (b) does not apply to residuals between
+groups, because the boundary of a week or a quarter selects no person.
 """
 
 from collections.abc import Sequence
@@ -34,8 +35,8 @@ SLIVER: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Residual:
-    """What is left of the minuend. `count` is how many units are in all of `within` at most, if known; `group` that of
-    a group of it, where both questions have the same groups. `by_size`: cells do not count.
+    """The residual of a minuend. `count` is an upper bound of the units in `within`, if known; `group` that of
+    one of its groups, if both queries have the same groups. `by_size`: cells do not count.
     """
 
     parts: Sequence[Side]
@@ -48,13 +49,13 @@ class Residual:
 
 @dataclass(frozen=True, slots=True)
 class Narrow:
-    """Along which axis there is too little, where it is one."""
+    """The axis along which the residual is too small, if it is one axis."""
 
     axis: str | None
 
 
 class Judge:
-    """Decides for the regions of one shape."""
+    """Decides whether residuals between regions of one shape are narrow."""
 
     def __init__(self, rules: Auditing, sizes: Sizes, axes: Axes) -> None:
         self._rules = rules
@@ -88,12 +89,12 @@ class Judge:
         return self._too_small(residual) if about is not None and about < least else None
 
     def is_counted(self, entry: Entry) -> bool:
-        """Whether the sizes of its groups are known well enough to decide alone: as a whole it is surely large."""
+        """True if the sizes of its groups are known well enough to decide alone: the whole is certainly large."""
         known = total_of(entry)
         return known is not None and known.is_large(self._rules.min_units)
 
     def _small(self, residual: Residual, mine: float | None) -> bool:
-        """By the share of what was counted."""
+        """True if the residual is narrow by its share of a counted region."""
         if mine is None or mine > MINOR_PART or residual.count is None:
             return False
         part = share(residual.parts, residual.within, self._axes)
@@ -112,7 +113,7 @@ class Judge:
 
 
 def few_cells(parts: Sequence[Side], minuend: Sequence[Side], axes: Axes, most: int) -> bool:
-    """Whether the parts are cut out along fine axes, and have at most so many cells there."""
+    """True if the parts are cut out along fine axes, and have at most so many cells there."""
     if not most or len(parts) > most:
         return False
     around = hull(minuend, axes)
@@ -126,7 +127,9 @@ def few_cells(parts: Sequence[Side], minuend: Sequence[Side], axes: Axes, most: 
 
 
 def _cells(part: Side, around: Side, axes: Axes) -> int | None:
-    """How many cells the box has along the fine axes on which it is less than what is around; None for none or many."""
+    """The number of cells of the box along the fine axes on which it is smaller than `around`; None for none or
+    many.
+    """
     found, fine = 1, False
     for name, cells in part.items():
         if not is_fine(axes[name]):
@@ -142,7 +145,7 @@ def _cells(part: Side, around: Side, axes: Axes) -> int | None:
 
 
 def narrowest(parts: Sequence[Side], minuend: Sequence[Side], axes: Axes) -> str | None:
-    """The axis along which the parts are the fewest cells of all that the minuend has."""
+    """The axis along which the parts have the fewest of the minuend's cells."""
     around = hull(minuend, axes)
     found: list[tuple[float, str]] = []
     for part in parts:

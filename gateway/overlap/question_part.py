@@ -1,7 +1,4 @@
-"""A part of the new question, as the auditor looks at it.
-
-An earlier answer, as trackers look at it.
-"""
+"""Values of the auditor: a part of the new query, and an earlier answer as trackers see it."""
 
 from dataclasses import dataclass
 from fractions import Fraction
@@ -14,7 +11,7 @@ from gateway.regions.boxes import Axes, Side, hull, sides_of
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`around` is what its boxes have on each axis; `keys` those of its groupings whose groups are known."""
+    """`around` is the hull of its boxes on each axis; `keys` are the groupings whose groups are known."""
 
     sides: tuple[Side, ...]
     around: Side
@@ -25,7 +22,7 @@ class Part:
 
 
 def part_of(concerned: Concerned, indexes: tuple[Index, ...]) -> Part:
-    """With all axes that it and the releases of its shape have."""
+    """The part, with all axes that it and the releases of its shape have."""
     ground = concerned.ground
     axes = {name: axis for index in indexes for name, axis in index.axes.items()}
     axes |= {one.axis.name: one.axis for one in ground.keys if one.axis is not None}
@@ -38,7 +35,7 @@ def part_of(concerned: Concerned, indexes: tuple[Index, ...]) -> Part:
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """The releases of one place, and how they lie to the part."""
+    """The releases of one index, and their positions relative to the part."""
 
     index: Index
     lying: Lying
@@ -50,7 +47,9 @@ def near_of(part: Part, index: Index) -> Near:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A region, or groups of one, how exactly one person was seen in it, and how many are likely there."""
+    """A region, or groups of one, with the variance by which it shows one person and its likely number of
+    people.
+    """
 
     sides: tuple[Side, ...]
     variance: float

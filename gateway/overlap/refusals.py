@@ -1,7 +1,7 @@
-"""What a refusal of the auditor says: the questions it clashes with, and how to ask for more people.
+"""Refusals of the auditor: the earlier queries that clash, and how to ask for more people.
 
-INVARIANT: said are texts of the question, names of columns, ids of questions and what the policy sets; no size, released
-or not.
+INVARIANT: a text contains texts of the query, column names, query ids and settings of the policy; no size,
+released or not.
 """
 
 import re
@@ -21,66 +21,70 @@ THIS: Final = ""  # the query id of the other parts of the question itself
 
 
 def unreadable(condition: str) -> OverlapRefused:
-    """What stands for another answer in it is of no use to anybody who reads it."""
+    """The refusal of an opaque condition. Placeholders of other answers in it are left out, because no reader
+    can use them.
+    """
     shown = _STAGED.sub("another answer", condition)
     return OverlapRefused(
         Code.UNREADABLE_CONDITION,
-        f"the condition `{shown}`",
-        "compare columns with constants: `=`, `<`, BETWEEN, IN, IS NULL, put together by AND, OR and NOT",
+        f"the gateway cannot tell which rows `{shown}` selects",
+        "compare columns with constants by `=`, `<`, BETWEEN, IN or IS NULL, combined with AND, OR and NOT",
     )
 
 
 def small(query_id: str, rules: Auditing) -> OverlapRefused:
     return OverlapRefused(
         Code.SMALL_GROUP,
-        f"as {_named([query_id])} told, these are fewer than {rules.min_units}",
-        "ask about more people: leave a condition out, or widen it",
+        f"according to the answer to {_named([query_id])}, these are fewer than {rules.min_units} people",
+        "select more people: remove a condition, or widen it",
     )
 
 
 def earlier_unreadable(tables: frozenset[str]) -> OverlapRefused:
-    """Of a question about tables of which something was told that cannot be read."""
+    """The refusal of a query about tables for which an earlier release cannot be read."""
     shown = ", ".join(f"`{one}`" for one in sorted(tables))
     return OverlapRefused(
         Code.EARLIER_UNREADABLE,
-        f"something was answered before about {shown}",
+        f"it is about {shown}",
         "an administrator can restore the state from a backup",
     )
 
 
 def not_compared() -> OverlapRefused:
-    """Of a question that could not be held against the earlier ones."""
+    """The refusal of a query that could not be compared with the earlier ones."""
     return OverlapRefused(
         Code.NOT_COMPARED,
         "",
-        "ask in another way, and tell an administrator the id of this question",
+        "rephrase the query, and report its id to an administrator",
     )
 
 
 def differencing(clashes: Sequence[Clash], axes: Axes, *, several: bool = False) -> OverlapRefused:
-    """Of answers that would single people out together with the new one."""
+    """The refusal of a query that would isolate people together with these earlier answers."""
     named = _named([one.entry.query_id for one in clashes])
-    how = "together with" if several else "beside"
+    how = "combined with the answers to" if several else "combined with the answer to"
     return OverlapRefused(
         Code.DIFFERENCING,
-        f"{how} {named} this would tell about too few people",
+        f"{how} {named}, this would isolate fewer people than the policy allows",
         _hint(clashes[0].axis, axes),
     )
 
 
 def _named(ids: Sequence[str]) -> str:
-    """Up to three questions."""
+    """Up to three query ids."""
     distinct = list(dict.fromkeys(ids))[:MOST_NAMED]
-    shown = sorted(f"`{one}`" if one != THIS else "another part of it" for one in distinct)
+    shown = sorted(f"`{one}`" if one != THIS else "another part of the query" for one in distinct)
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
 
 
 def _hint(name: str | None, axes: Axes) -> str:
     if name is None:
-        return "leave the condition as it was, or change it by more"
+        return "keep the condition of the earlier query, or change it by more"
     axis = axes[name]
     if not axis.readable:
-        return "leave the condition as it was"
+        return "keep the condition of the earlier query"
     if axis.kind is Kind.STEPS and is_fine(axis):
-        return f"move the ends of `{name}` by larger steps, or ask for groups of it in one question"
-    return f"leave the conditions on `{name}` as they were, or ask for groups of it in one question"
+        return (
+            f"change the bounds of `{name}` by larger steps, or use GROUP BY `{name}` in one query"
+        )
+    return f"keep the conditions on `{name}` of the earlier query, or use GROUP BY `{name}` in one query"

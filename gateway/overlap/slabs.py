@@ -1,4 +1,7 @@
-"""Where few people may be: atoms of few cells or a small share, and slabs, the atoms within few cells of one axis."""
+"""Sets of atoms that may hold few people: single atoms of few cells or a small share, and slabs.
+
+A slab is the set of atoms within few cells of one axis.
+"""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,7 +18,7 @@ from gateway.regions.cells import BOUNDLESS, Cells, is_fine, width
 
 
 def slabs(part: Part, told: Sequence[Told], atoms: Atoms, rules: Auditing) -> Iterator[list[int]]:
-    """Those of several atoms; one of a single atom is looked at as that."""
+    """The slabs of several atoms; a slab of a single atom is tested as an atom."""
     for place, (name, classes) in enumerate(atoms.classes):
         axis = part.axes[name]
         if not is_fine(axis):
@@ -32,7 +35,7 @@ def slabs(part: Part, told: Sequence[Told], atoms: Atoms, rules: Auditing) -> It
 
 
 def few_in(part: Part, told: Sequence[Told], atoms: Atoms, rules: Auditing) -> NDArray[np.bool_]:
-    """The atoms that can be narrow: none that is not among them is."""
+    """The atoms that can be narrow; no other atom is."""
     few = np.zeros(atoms.members.shape[1], dtype=np.bool_)
     volume = np.ones(atoms.cells)
     for place, (name, classes) in enumerate(atoms.classes):
@@ -66,7 +69,7 @@ def _is_few(cells: Cells, axis: Axis, density: float | None, rules: Auditing) ->
 
 
 def _density(name: str, part: Part, told: Sequence[Told]) -> float | None:
-    """How many people there are for a cell, by the answer that has most of the axis."""
+    """The number of people per cell, by the answer that covers most of the axis."""
     best: tuple[float, float] | None = None
     for one in told:
         around = hull(one.sides, part.axes)

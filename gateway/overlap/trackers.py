@@ -1,18 +1,18 @@
-"""Trackers: whether all answers together, this one included, single out what no pair of them does.
+"""Tracker attack: do all answers together, the new one included, isolate people although no pair does?
 
-The answers are sums over the atoms of their regions, each with a known variance. What can be computed of one atom by
-adding and subtracting answers, with whatever factors, has at best the variance of weighted least squares. It is held
-against what would be seen of a few people: `min_units`² people, or 16 times the variance of the new question, whichever
-is more. An atom that can be computed that well now, could not before, and is narrow, is a person singled out.
+The answers are sums over the atoms of their regions, each with a known variance. A linear combination of
+answers estimates one atom with, at best, the variance of weighted least squares. The limit is `min_units`²
+people, or 16 times the variance of the new query, whichever is more. An atom that can be estimated that well
+now, could not before, and is narrow, is isolated.
 
-An atom that is the new region itself is no difference, and is not looked at.
+An atom that equals the new region is no difference, and is not tested.
 
-Every further question divides the atoms, and what is seen of two halves together is seen of neither half. So slabs are
-looked at too: all atoms within a class of cells that is narrow along one axis. Whatever follows of a slab and of nothing
-besides it tells of the few people there.
+Every further query divides atoms, and an estimate of two halves together is an estimate of neither half. So
+slabs are tested too: all atoms within a class of cells that is narrow along one axis. An estimate of a slab and
+of nothing else reveals the few people in it.
 
-INVARIANT: how many regions and atoms are looked at is a number; above it fewer regions are taken, the nearest ones, and
-below the fewest the pairs alone decide, which have decided before.
+INVARIANT: the numbers of regions and atoms are limited; above the limit fewer regions are taken, the nearest
+ones; below the smallest number the pairs alone decide, and they have decided before.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ from gateway.regions.boxes import Side, hull
 
 MOST_REGIONS: Final = 48
 _FEWEST: Final = 6
-_WIDEST: Final = 1e4  # of the variances; what is told less exactly is taken for that
+_WIDEST: Final = 1e4  # a factor of variances; a less exact answer counts as this exact
 _NONE: Final = 1e-9
 _COLUMNS: Final = 64
 _MOST_OF_A_SLAB: Final = 4
@@ -43,7 +43,7 @@ Numbers: TypeAlias = NDArray[np.float64]
 
 
 def tracked(part: Part, places: Sequence[Near], judge: Judge, rules: Auditing) -> list[Clash]:
-    """The releases that single somebody out together with the new part; nothing where none do."""
+    """The releases that isolate people together with the new part; empty if none do."""
     if rules.min_units <= 1 and not rules.narrow_cells:
         return []
     told = _told(part, places, rules)
@@ -76,7 +76,7 @@ def _singled_out(
 
 
 def _alone(atoms: Atoms, variances: Numbers, limit: float, few: NDArray[np.bool_]) -> list[int]:
-    """Atoms of few that can be computed now and could not before."""
+    """Narrow atoms that can be estimated now and could not before."""
     if not few.any():
         return []
     rows = taking_part(atoms.members, few)
@@ -85,7 +85,7 @@ def _alone(atoms: Atoms, variances: Numbers, limit: float, few: NDArray[np.bool_
     members, left = atoms.members[rows], variances[rows]
     seen = few & (best_variances(members, left) < limit)
     if atoms.members[0].sum() == 1:
-        seen &= ~atoms.members[0]  # the question itself
+        seen &= ~atoms.members[0]  # the query itself
     if not seen.any():
         return []
     before = best_variances(members[1:], left[1:])
@@ -94,9 +94,10 @@ def _alone(atoms: Atoms, variances: Numbers, limit: float, few: NDArray[np.bool_
 
 
 def taking_part(members: NDArray[np.bool_], free: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """The answers that can be in a combination which gives nothing of any atom that is not free.
+    """The answers that can be in a combination in which every atom that is not free cancels.
 
-    Who alone has such an atom cannot: nobody would take it away again. Without it others may be alone.
+    An answer that is the only one with such an atom cannot: no other answer cancels the atom. Without it others
+    may be the only one.
     """
     rows = np.arange(len(members))
     while len(rows):
@@ -110,15 +111,15 @@ def taking_part(members: NDArray[np.bool_], free: NDArray[np.bool_]) -> NDArray[
 
 
 def _shown(slab: list[int], members: NDArray[np.bool_], variances: Numbers, limit: float) -> bool:
-    """Whether something of the slab, and of nothing else, can be computed now and could not before.
+    """True if a value of the slab, and of nothing else, can be estimated now and could not before.
 
-    That is asked of each of its atoms as if the others of the slab did not count.
+    Each atom is tested as if the other atoms of the slab did not count.
     """
     free = np.zeros(members.shape[1], dtype=np.bool_)
     free[slab] = True
     rows = taking_part(members, free)
     if not len(rows) or rows[0] != 0 or not members[0, ~free].any():
-        return False  # the question itself is about nothing else
+        return False  # the query itself is about nothing else
     outside = np.flatnonzero(~free)
     for atom in slab[:_MOST_OF_A_SLAB]:
         kept, left = members[rows][:, [*outside.tolist(), atom]], variances[rows]
@@ -147,7 +148,7 @@ def _narrow(
 
 
 def best_variances(members: NDArray[np.bool_], variances: Numbers) -> Numbers:
-    """The least variance with which each atom follows from the answers; infinite where it does not."""
+    """The least variance with which the answers estimate each atom; infinite if they do not."""
     if not len(members):
         return np.full(members.shape[1], np.inf)
     least = float(variances.min())
@@ -166,7 +167,7 @@ def best_variances(members: NDArray[np.bool_], variances: Numbers) -> Numbers:
 
 
 def _gram(rows: Numbers) -> Numbers:
-    """All rows times all rows."""
+    """The products of all rows with all rows."""
     total = np.zeros((len(rows), len(rows)))
     for one in _blocks(rows):
         total += one @ one.T
@@ -174,7 +175,7 @@ def _gram(rows: Numbers) -> Numbers:
 
 
 def _blocks(rows: Numbers) -> Iterator[Numbers]:
-    """A few columns at a time: so small that no thread is woken for a product."""
+    """A few columns at a time: few enough that a product wakes no thread."""
     for start in range(0, rows.shape[1], _COLUMNS):
         yield rows[:, start : start + _COLUMNS]
 
@@ -182,7 +183,7 @@ def _blocks(rows: Numbers) -> Iterator[Numbers]:
 def _told(part: Part, places: Sequence[Near], rules: Auditing) -> list[Told]:
     """The answers that lie nearest to the new region, the nearest first.
 
-    Those that it does not meet are among them: what is missing between two answers is seen from a third around them.
+    Answers that do not intersect it are included: a third answer around two others shows the gap between them.
     """
     found: list[tuple[float, int, int, Told]] = []
     for number, near in enumerate(places):
@@ -206,13 +207,13 @@ def _told(part: Part, places: Sequence[Near], rules: Auditing) -> list[Told]:
 
 
 def _distances(one: Beside) -> Numbers:
-    """How much of what either has along an axis is not in both; all of it where nothing is."""
+    """The amount along each axis that is in one but not in both; all of it if nothing is in both."""
     apart = one.outside + one.alone
     return np.asarray(apart / np.maximum(apart + one.shared, 1.0))
 
 
 def _different(told: list[Told]) -> list[Told]:
-    """Each region once, seen as well as it was."""
+    """Each region once, with its smallest variance."""
     made: dict[tuple[tuple[tuple[str, object], ...], ...], Told] = {}
     for one in told:
         key = tuple(tuple(sorted(side.items(), key=lambda item: item[0])) for side in one.sides)
@@ -223,9 +224,10 @@ def _different(told: list[Told]) -> list[Told]:
 
 
 def _answers(part: Part, entry: Entry) -> list[tuple[tuple[Side, ...], int]]:
-    """What a release answers that is near: all of it, and the sum of the groups that come nearest.
+    """The answers of a release that are near: the whole, and the sum of the nearest groups.
 
-    Each with how many answers are added up for it; where both questions have the same groups that is one in each.
+    Each comes with the number of answers that add up to it; if both queries have the same groups, that is one
+    in each.
     """
     sides = nearest = entry.sides
     others = [one for one in entry.groupings if one is not None and one.text not in part.texts]

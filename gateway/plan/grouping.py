@@ -91,8 +91,8 @@ class Aggregate(OverOne):
         if label.rows is None:
             raise Unbounded(
                 Code.FAN_OUT,
-                "a row of a person meets any number of other rows",
-                "join on columns that are unique on the other side, or aggregate that side first",
+                "a protected row can match any number of other rows",
+                "join on columns that are unique in the other table, or aggregate that table first",
             )
         partial = any(len(one) < len(self.keys) for one in self.sets)
         fields = (

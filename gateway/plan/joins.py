@@ -49,8 +49,8 @@ class Join(OverTwo):
         if self.outer and not isinstance(self.left.label, Protected):
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
-                "an outer join that keeps public rows beside rows of persons",
-                "put the table with rows of persons on the side that is kept, or use an inner join",
+                "the outer join would keep public rows without a protected row",
+                "put the protected table on the preserved side, or use an inner join",
             )
         on_unit = bool(unit_equalities(self.condition, self.left, self.right))
         label = of_join(self.left.label, self.right.label, on_unit=on_unit)
@@ -138,7 +138,7 @@ class Mark(SameRows):
         if isinstance(inner, Protected) and (inner.unit != mine.unit or not on_unit):
             raise UnsupportedSql(
                 Code.UNIT_EQUALITY,
-                "EXISTS or IN over rows of persons that may be other persons",
+                "EXISTS or IN reads protected rows without comparing unit keys",
                 "add an equality of both unit keys to its WHERE clause",
             )
         tells = relation_origins(self.inner)
@@ -174,8 +174,8 @@ class UnionAll(OverTwo):
         if not isinstance(left, Protected) or not isinstance(right, Protected):
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
-                "UNION ALL of rows of persons with other rows",
-                "aggregate the rows of persons first",
+                "UNION ALL cannot combine protected rows with other rows",
+                "aggregate the protected rows first",
             )
         if left.unit != right.unit:
             raise BrokenPlan("two units in one dataset")
@@ -197,7 +197,7 @@ class UnionAll(OverTwo):
         kind = common(one.type, other.type)
         if kind is None:
             raise SyntaxRefused(
-                Code.TYPE_MISMATCH, f"UNION of the types {one.type} and {other.type}"
+                Code.TYPE_MISMATCH, f"UNION types {one.type} and {other.type} cannot be matched"
             )
         ties = {one.tie, other.tie}
         weakest = Tie.NONE if Tie.NONE in ties else Tie.SOMETIMES

@@ -57,8 +57,8 @@ def of_join(left: Label, right: Label, *, on_unit: bool) -> Label:
     if left.unit != right.unit or not on_unit:
         raise UnsupportedSql(
             Code.UNIT_EQUALITY,
-            "a join of two tables with rows of persons",
-            "join them on the person: add an equality of both unit keys to the ON clause",
+            "the join condition does not compare both unit keys",
+            "add an equality of both unit keys to the ON clause",
         )
     return left
 

@@ -105,7 +105,7 @@ def size_over(below: tuple[Node, ...]) -> int:
     size = 1 + sum(one.size for one in below)
     if size > MOST_NODES:
         raise LimitExceeded(
-            Code.SQL_TOO_LARGE, "the statement joins and nests too many relations of persons"
+            Code.SQL_TOO_LARGE, "the statement joins or nests too many protected tables"
         )
     return size
 
@@ -123,7 +123,7 @@ def made(name: str, scalar: Scalar) -> Field:
         inside = [one.field.texts for one in walk(scalar) if isinstance(one, Ref)]
         texts = max(1, sum(inside))
         if texts > MOST_TEXTS:
-            raise LimitExceeded(Code.SQL_TOO_LARGE, "a text that is put together again and again")
+            raise LimitExceeded(Code.SQL_TOO_LARGE, "the statement builds a text in too many steps")
     tells = origins(scalar)
     return Field(name, scalar.type, scalar.domain, scalar.nullable, tells, tie, texts)
 

@@ -163,7 +163,7 @@ class Window(SameRows):
             if not any(is_unit(key) for key in call.partition):
                 raise UnsupportedSql(
                     Code.ORDER_OF_PERSONS,
-                    f"the window function `{call.function}` over rows of different persons",
+                    f"the window of `{call.function}` contains rows of different persons",
                     "add the unit key to PARTITION BY, or aggregate first",
                 )
             added.append(Field(name, call.type, origins=call.origins))

@@ -92,6 +92,11 @@ def _shift(shift: Shift) -> str:
     )
 
 
+def text_literal(text: str) -> str:
+    """A text as a literal that stands for exactly it, where `standard_conforming_strings` is on."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def literal(value: Value | None, kind: ColumnType) -> str:  # noqa: PLR0911 - one for each type
     """A constant as SQL, exactly."""
     if value is None:
@@ -107,7 +112,7 @@ def literal(value: Value | None, kind: ColumnType) -> str:  # noqa: PLR0911 - on
         return f"cast('{value.isoformat()}' as date)"
     if isinstance(value, UUID):
         return f"cast('{value}' as uuid)"
-    return "'" + value.replace("'", "''") + "'"
+    return text_literal(value)
 
 
 def _type_of(digits: str) -> ColumnType:

@@ -48,7 +48,9 @@ def purpose_of(subject: Subject, asked: str | None) -> str | None:
         return subject.purposes[0] if len(subject.purposes) == 1 else None
     if asked not in subject.purposes:
         known = ", ".join(f"`{purpose}`" for purpose in subject.purposes)
-        hint = f"yours are {known}" if known else "you have none; leave it out"
+        hint = (
+            f"your purposes are {known}" if known else "you have no purposes; leave the purpose out"
+        )
         raise NotPermitted(Code.PURPOSE_NOT_PERMITTED, "", hint)
     return asked
 

@@ -207,8 +207,8 @@ def _refusal(dataset: Dataset, rules: Applying, use: Use) -> NotPermitted:
         return NotPermitted(Code.COLUMN_UNKNOWN, f"`{use.column}`")
     ways = permitted_by(rules, dataset).get(use.column, frozenset())
     can = " or ".join(_VERBS[operation] for operation in Operation if operation in ways)
-    hint = f"it may be {can}" if can else "it serves to count and join units alone"
-    detail = f"`{use.column}` may not be {_VERBS[use.operation]}"
+    hint = f"it may be {can}" if can else "the column may only be used to count and join units"
+    detail = f"column `{use.column}` may not be {_VERBS[use.operation]}"
     return NotPermitted(Code.OPERATION_NOT_PERMITTED, detail, hint)
 
 

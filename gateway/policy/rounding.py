@@ -124,8 +124,8 @@ def _width(measure: Measure, reported: Reported) -> Fraction | None:
     names = ", ".join(f"`{one}`" for one in sorted(ranged))
     raise NotPermitted(
         Code.OPERATION_NOT_PERMITTED,
-        f"results of {names} are reported in ranges, and `{measure.function}` is no amount of it",
-        "ask for COUNT, SUM, AVG, percentiles or standard deviations",
+        f"results of {names} are reported in ranges, and `{measure.function}` cannot be reported in ranges",
+        "use COUNT, SUM, AVG, a percentile or a standard deviation",
     )
 
 

@@ -101,7 +101,7 @@ def _values_of(test: RowTest, subject: Subject) -> tuple[Value, ...] | None:
 def parse_row_rule(text: str, table: Table) -> RowRule:
     """The rule that `text` writes about rows of `table`."""
     if len(text) > _LONGEST:
-        raise ConditionUnfit(f"a row rule is at most {_LONGEST} signs long")
+        raise ConditionUnfit(f"a row rule is at most {_LONGEST} characters long")
     return _Parser(text, table).rule()
 
 
@@ -113,7 +113,7 @@ class _Parser:
         while at < len(text):
             match = _WORD.match(text, at)
             if match is None:
-                self._fail(f"`{text[at]}` cannot stand in a row rule", at, _EXAMPLE)
+                self._fail(f"`{text[at]}` is not allowed in a row rule", at, _EXAMPLE)
             if match.lastgroup is not None:
                 self._words.append((match.lastgroup, match.group(), at))
             at = match.end()
@@ -126,7 +126,7 @@ class _Parser:
             self._at += 1
             tests.append(self._test())
         if self._next[0] != "end":
-            hint = f"tests are joined by `AND` alone; {_EXAMPLE}"
+            hint = f"tests can only be joined by `AND`; {_EXAMPLE}"
             self._fail(f"`{self._next[1]}` is not expected here", self._next[2], hint)
         if len(tests) > _MOST_TESTS:
             self._fail(f"a row rule has at most {_MOST_TESTS} tests", 0)
@@ -149,7 +149,7 @@ class _Parser:
         sort, sign, at = self._take()
         several = sort == "name" and sign.lower() == "in"
         if not several and sign != "=":
-            self._fail("a row rule has `=` and `in` alone", at, _EXAMPLE)
+            self._fail("a row rule may only use `=` and `in`", at, _EXAMPLE)
         sort, word, at = self._next
         if sort == "name" and word.startswith("subject."):
             self._at += 1
@@ -157,7 +157,7 @@ class _Parser:
         if not several:
             return RowTest(column, (self._constant(column),))
         if self._take()[1] != "(":
-            self._fail("`in` is followed by `subject.…` or `(`", at, _EXAMPLE)
+            self._fail("`in` must be followed by `subject.…` or `(`", at, _EXAMPLE)
         values = {self._constant(column): None}
         while self._next[1] == ",":
             self._at += 1
@@ -171,7 +171,7 @@ class _Parser:
     def _attribute(self, word: str, at: int) -> str:
         name = word.removeprefix("subject.")
         if "." in name:
-            self._fail(f"`{word}` is no attribute", at)
+            self._fail(f"`{word}` is not an attribute", at)
         return name
 
     def _column(self) -> Column:
@@ -196,7 +196,7 @@ class _Parser:
         if (sort == "text") is (column.type.family in {Family.WHOLE, Family.EXACT}) or (
             truth is not (column.type.family is Family.BOOLEAN)
         ):
-            self._fail(f"`{word}` is no `{column.type}`", at)
+            self._fail(f"`{word}` is not a valid `{column.type}`", at)
         try:
             return read_value(
                 word[1:-1].replace("''", "'") if sort == "text" else word, column.type

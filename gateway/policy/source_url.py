@@ -76,7 +76,9 @@ def resolve(text: str, environment: Mapping[str, str]) -> str:
             hint = f"set it to the URL of the source; {_HINT}"
             raise SourceUnfit(f"the environment variable `{name}` is not set", hint)
     if "${" in _REFERENCE.sub("", text):
-        raise SourceUnfit("a reference is not closed, or not a variable's name", "write `${NAME}`")
+        raise SourceUnfit(
+            "a reference is not closed, or does not name a variable", "write `${NAME}`"
+        )
     return _REFERENCE.sub(lambda match: environment[match[1]], text)
 
 
@@ -117,13 +119,13 @@ def _postgresql(url: URL) -> Source:
         raise SourceUnfit("`parts` of the source is not a number from 1 to 8", "leave it out")
     hosts, ports = url.query.get("host"), url.query.get("port")
     if isinstance(hosts, tuple) or isinstance(ports, tuple) or "," in (url.host or ""):
-        raise SourceUnfit("the source must be one server", _HINT)
+        raise SourceUnfit("the source must be a single server", _HINT)
     named = (url.host or hosts or "").rstrip(".").lower()
     host = "localhost" if named in _LOOPBACK else hosts if hosts and not url.host else named
     if ports and (url.host or not ports.isdecimal()):
         raise SourceUnfit("the port of the source is not a port", _HINT)
     if hosts and url.host:
-        raise SourceUnfit("the source must be one server", _HINT)
+        raise SourceUnfit("the source must be a single server", _HINT)
     port = url.port or int(ports or _POSTGRESQL_PORT)
     shown = f"[{host}]" if host and ":" in host else host
     return Source("postgresql", f"postgresql://{shown}:{port}/{url.database}", url)

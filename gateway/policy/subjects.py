@@ -76,14 +76,17 @@ def require_subjects(path: Path) -> None:
     """Say what to write when there is no such file."""
     if not path.exists() and not path.is_symlink():
         raise problem(
-            Code.SUBJECTS_INVALID, path, "there is no such file", f"write one line each, {_EXAMPLE}"
+            Code.SUBJECTS_INVALID,
+            path,
+            "the file does not exist",
+            f"write one line for each subject, {_EXAMPLE}",
         )
 
 
 def subjects_from(root: Fields) -> Mapping[str, Subject]:
     """The subjects of a file's tree."""
     if len(root.entries) > MOST_SUBJECTS:
-        raise _problem(root, f"there are more than {MOST_SUBJECTS} subjects")
+        raise _problem(root, f"the file has more than {MOST_SUBJECTS} subjects")
     subjects = (_subject(entry) for entry in root.entries.values())
     return MappingProxyType({subject.name: subject for subject in subjects})
 
@@ -94,7 +97,7 @@ def _subject(entry: Entry) -> Subject:
         raise _problem(
             entry.key,
             f"{quote(name)} cannot be a subject's name",
-            "up to 63 small letters, digits, `.`, `_` and `-`, beginning with a letter or digit",
+            "use up to 63 lower-case letters, digits, `.`, `_` and `-`, beginning with a letter or digit",
         )
     if name in _RESERVED_NAMES or name.startswith("pg_"):
         raise _problem(entry.key, f"the name {quote(name)} is reserved", "choose another name")
@@ -117,7 +120,7 @@ def _attribute(entry: Entry) -> Attribute:
         raise _problem(
             entry.key,
             f"{quote(name)} cannot be an attribute's name",
-            "letters, digits and `_`, no word that conditions use themselves",
+            "use letters, digits and `_`, but no keyword of conditions",
         )
     many = isinstance(entry.value, Items)
     if name in {"role", "team"} and many:
@@ -128,7 +131,7 @@ def _attribute(entry: Entry) -> Attribute:
         raise _problem(
             entry.value,
             f"{quote(entry.value.text)} cannot be a team's name",
-            "without `@` and `:`, because it becomes part of an account's name",
+            "leave out `@` and `:`, because it becomes part of an account's name",
         )
     if isinstance(entry.value, Items):
         if len(entry.value.items) > MOST_VALUES:

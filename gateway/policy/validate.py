@@ -45,7 +45,7 @@ def _complain(complaints: Complaints, error: ErrorDetails) -> None:
             complaints.add(path[:-1], f"{name} is missing", _example(path), at_key=True)
         case "extra_forbidden":
             hint = suggestion(str(path[-1]), _keys(path[:-1]))
-            complaints.add(path, f"there is no key {name} here", hint, at_key=True)
+            complaints.add(path, f"key {name} is not allowed here", hint, at_key=True)
         case "literal_error" | "enum":
             wanted = " or ".join(quote(word.strip("'")) for word in _words(context["expected"]))
             shown = error["input"]
@@ -120,7 +120,7 @@ _EXAMPLES = {
     "gateway": "write `gateway: 1`, the version of this format",
     "dataset": "write `dataset: clinic`",
     "source": "write `source: ${CLINIC_URL}`",
-    "unit": "write `unit: patient`, whose privacy is protected",
+    "unit": "write `unit: patient`, the unit whose privacy is protected",
     "budget": "write `budget: {epsilon: 2, delta: 1e-6}`",
     "epsilon": "write `epsilon: 1`",
     "delta": "write `delta: 1e-6`, or 0 for `mechanism: laplace` without thresholds",

@@ -54,12 +54,12 @@ _PROBLEMS: Final = (
     ("mapping values are not allowed", "a `:` is not expected here", "put such text in quotes"),
     ("could not find expected ':'", "this line has no `:`", "write `key: value`"),
     ("expected ',' or", "a `,` or a closing bracket is missing", ""),
-    ("expected <block end>", "the indentation does not fit the lines above", ""),
+    ("expected <block end>", "the indentation does not match the lines above", ""),
     ("'\\t'", "a tab cannot be used here", "indent with spaces"),
-    ("cannot start any token", "text cannot begin with this character", "put it in quotes"),
+    ("cannot start any token", "a text cannot begin with this character", "put it in quotes"),
     ("while scanning a quoted scalar", "the quotes are not closed", ""),
     ("escape", "this escape is not known in double quotes", "use single quotes or double the `\\`"),
-    ("expected '<document start>'", "this does not continue what stands above", ""),
+    ("expected '<document start>'", "this line does not continue the lines above", ""),
 )
 
 
@@ -147,13 +147,13 @@ def read_yaml(path: Path, *, inside: Path, code: Code) -> Fields:
     try:
         real = path.resolve(strict=True)
         if not real.is_relative_to(inside.resolve(strict=True)):
-            raise problem(code, path, "leads out of the policies directory", "copy the file there")
+            raise problem(code, path, "leads outside the policies directory", "copy the file there")
         with open(real, "rb", opener=_open_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise problem(code, path, "is not an ordinary file")
             data = file.read(LARGEST_FILE + 1)
     except FileNotFoundError:
-        raise problem(code, path, "there is no such file") from None
+        raise problem(code, path, "the file does not exist") from None
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links is a RuntimeError
         why = error.strerror if isinstance(error, OSError) else None
         raise problem(code, path, f"cannot be read: {why or 'not a usable path'}") from None
@@ -181,9 +181,9 @@ def _checked(data: bytes, file: str, code: Code) -> str:
         place = _place(file, before, len(before))
         raise problem(code, place, "is not UTF-8 text", "save the file as UTF-8") from None
     for pattern, message, hint in (
-        (_FORBIDDEN, "there is an invisible or control character", "take it out, or retype it"),
+        (_FORBIDDEN, "there is an invisible or control character", "remove it, or retype it"),
         (_LONG_LINE, f"the line is longer than {LONGEST_LINE} characters", "break the line"),
-        (_DIRECTIVE, "a line cannot begin with `%`", "YAML 1.2 is always meant"),
+        (_DIRECTIVE, "a line cannot begin with `%`", "the format is always YAML 1.2"),
     ):
         if found := pattern.search(text):
             raise problem(code, _place(file, text, found.start()), message, hint)
@@ -209,7 +209,9 @@ class _Composer:
         root: Fields | None = None
         while (event := self._next()) is not None:
             if isinstance(event, DocumentStartEvent) and root is not None:
-                self._refuse(self._here, "a second document begins", "one file, one document")
+                self._refuse(
+                    self._here, "a second document begins", "write one document in each file"
+                )
             if isinstance(event, NodeEvent):
                 node = self._node(event, 1)
                 if not isinstance(node, Fields):
@@ -225,7 +227,7 @@ class _Composer:
         except MarkedYAMLError as error:
             self._refuse(self._mark(error.problem_mark or error.context_mark), *_explain(error))
         except (YAMLError, ValueError, OverflowError):  # the latter two from `"\U00110000"`
-            self._refuse(self._here, "what follows cannot be read as YAML")
+            self._refuse(self._here, "the following text cannot be read as YAML")
         if event is not None:
             self._here = self._mark(event.start_mark)
         return event
@@ -236,9 +238,9 @@ class _Composer:
         if self._nodes > MOST_NODES:
             self._refuse(place, f"the file has more than {MOST_NODES} values")
         if getattr(event, "anchor", None) is not None:  # an alias has one too
-            self._refuse(place, "anchors and aliases are not supported", "write the value out")
+            self._refuse(place, "anchors and aliases are not supported", "write the value in full")
         if getattr(event, "tag", None) is not None:
-            self._refuse(place, "tags are not supported", "leave out what begins with `!`")
+            self._refuse(place, "tags are not supported", "remove the words that begin with `!`")
         if isinstance(event, CollectionStartEvent) and depth > DEEPEST_NESTING:
             self._refuse(place, f"this is nested deeper than {DEEPEST_NESTING} levels")
         if isinstance(event, MappingStartEvent):
@@ -249,9 +251,9 @@ class _Composer:
                 items.append(self._node(item, depth + 1))
             return Items(place, tuple(items))
         if not isinstance(event, ScalarEvent):
-            self._refuse(place, "what follows cannot be read as YAML")
+            self._refuse(place, "the following text cannot be read as YAML")
         if _FORBIDDEN.search(event.value):  # it was written as an escape
-            self._refuse(place, "the text has an invisible or control character", "take it out")
+            self._refuse(place, "the text has an invisible or control character", "remove it")
         return Text(place, event.value, quoted=event.style is not None)
 
     def _fields(self, place: Place, depth: int) -> Fields:
@@ -261,10 +263,10 @@ class _Composer:
             if not isinstance(key, Text) or key.is_null:
                 self._refuse(key.place, "a key must be text", "write `key: value`")
             if key.text == "<<":
-                self._refuse(key.place, "merge keys are not supported", "write the keys out")
+                self._refuse(key.place, "merge keys are not supported", "write the keys in full")
             if key.text in entries:
                 first = entries[key.text].key.place.line
-                self._refuse(key.place, f"key {quote(key.text)} stands in line {first} already")
+                self._refuse(key.place, f"key {quote(key.text)} is already in line {first}")
             value = self._node(self._next(), depth + 1)
             if isinstance(value, Text) and value.is_null and not value.text:
                 value = Text(

@@ -118,7 +118,7 @@ def discard_home(home: Path, programs_bin: Path | None = None) -> None:
         with exclusively(kept.start_lock, _WAIT_S):
             if not unheld(kept.lease_lock):
                 raise OperatorError(
-                    Code.HOME_UNUSABLE, f"a gateway works on `{home}`", "stop it first"
+                    Code.HOME_UNUSABLE, f"a gateway is using `{home}`", "stop it first"
                 )
         if (recorded_place(kept).data / "postmaster.pid").exists():
             open_server(home, programs_bin).close()  # a killed gateway left its server behind

@@ -4,7 +4,6 @@ The wheel is found without importing it. When the server's OS user cannot reach 
 environment below /root, its programs are copied once to a place that everyone can read.
 """
 
-import hashlib
 import importlib.util
 import os
 import re
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
+from gateway.digest import digest
 from gateway.errors import Code, OperatorError
 from gateway.postgres_server.directories import SYSTEM
 from gateway.postgres_server.files import make_directory
@@ -112,7 +112,7 @@ def _build(package: Path) -> str:
     found = next(iter(metadata.distributions(name=_DISTRIBUTION, path=[str(package.parent)])), None)
     if found is None:
         return "unknown"
-    tags = hashlib.sha256((found.read_text("WHEEL") or "").encode()).hexdigest()
+    tags = digest(found.read_text("WHEEL") or "")
     return f"{found.version}-{tags[:8]}"
 
 

@@ -32,7 +32,7 @@ from gateway.units import Epsilon
 _DIGITS: Final = 900  # decimals of three digits between two powers of ten
 _SMALLEST: Final = -6  # the power of ten that prices begin with
 _PRICES: Final = 12 * _DIGITS
-_INSTEAD: Final = "say `epsilon` instead of `accuracy`"
+_INSTEAD: Final = "give `epsilon` instead of `accuracy`"
 
 Margin = Callable[[AnyNoise, Fraction], int]
 
@@ -91,7 +91,9 @@ def at_accuracy(
     if accuracy is None:
         return statement
     if statement.request.epsilon is not None:
-        raise SyntaxRefused(Code.BAD_REQUEST, "`epsilon` and `accuracy`", "say one of them")
+        raise SyntaxRefused(
+            Code.BAD_REQUEST, "`epsilon` and `accuracy` are both given", "give only one of them"
+        )
     if not statement.measures:
         return statement
     limits = limits_on_path(journal, serving, subject)
@@ -103,15 +105,15 @@ def at_accuracy(
 
     price = Trial(accuracy, promises, noise).cheapest()
     if price is None:
-        raise _refused(f"no price promises {accuracy}")
+        raise _refused(f"no price reaches {accuracy}")
     # what is told more exactly than was asked for keeps the promise too
     price = max(price, serving.policy.privacy.lowest_price)
     highest = serving.policy.privacy.highest_price
     if price > highest:
         raise SyntaxRefused(
             Code.BAD_REQUEST,
-            f"{accuracy} takes an `epsilon` of {price}, and a question may cost {highest} at most",
-            "ask for less accuracy, or for fewer aggregates at once",
+            f"{accuracy} needs an `epsilon` of {price}, but a query may cost at most {highest}",
+            "request less accuracy, or fewer aggregates in one query",
         )
     return replace(statement, request=replace(statement.request, epsilon=price))
 
@@ -145,7 +147,9 @@ def _promises(statement: AnalyzedStatement, accuracy: Accuracy) -> tuple[int, tu
     """Of which release the rows are, and every noisy column in every grouping set; or what is missing for it."""
     bound = statement.understood.bound
     if not isinstance(bound, Cut) or bound.traced is None or bound.traced.others:
-        raise _refused("no error formula for the result: its rows are not rows of one release")
+        raise _refused(
+            "the accuracy of the result cannot be predicted, because its rows combine several aggregations"
+        )
     cells = bound.traced.cells
     place = [step.name for step in bound.releases].index(cells.name)
     release = statement.releases[place]
@@ -156,7 +160,7 @@ def _promises(statement: AnalyzedStatement, accuracy: Accuracy) -> tuple[int, tu
             continue
         if form is None:
             raise _refused(
-                f"no error formula for `{column.name}`, which is not computed from one row of one release"
+                f"the accuracy of `{column.name}` cannot be predicted, because it combines several aggregations"
             )
         parts = form.forms if isinstance(form, Each) else (form,)
         for level, part in product(release.levels, parts):
@@ -170,16 +174,18 @@ def _promises(statement: AnalyzedStatement, accuracy: Accuracy) -> tuple[int, tu
 def _required(column: str, error: Error | None, accuracy: Accuracy) -> Error:
     """The error, when all that it depends on was said."""
     if error is None:
-        raise _refused(f"no error formula for `{column}`: how far it is off depends on the data")
+        raise _refused(
+            f"the accuracy of `{column}` cannot be predicted, because it depends on the data"
+        )
     if error.means and accuracy.rows is None:
         raise _refused(
-            f"how far `{column}` is off depends on how many rows a group has, and `rows` is missing",
-            "say `rows`: how many rows a group has at least",
+            f"`rows` is missing: the accuracy of `{column}` depends on the rows in a group",
+            "add `rows`, the least number of rows in a group",
         )
     if error.choice is not None and accuracy.margin is None:
         raise _refused(
-            f"how far `{column}` is off is told in ranks, and `margin` is missing",
-            "say `margin`: by how many ranks it may be off",
+            f"`margin` is missing: the accuracy of `{column}` is measured in ranks",
+            "add `margin`, the number of ranks that the result may be off",
         )
     return error
 

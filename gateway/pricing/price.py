@@ -75,16 +75,16 @@ def price_of(serving: Sold, request: Request) -> Epsilon:
     privacy = serving.policy.privacy
     price = privacy.default_price if request.epsilon is None else request.epsilon
     if not price:
-        raise SyntaxRefused(Code.BAD_REQUEST, "`epsilon` is above 0")
+        raise SyntaxRefused(Code.BAD_REQUEST, "`epsilon` must be more than 0")
     if price < privacy.lowest_price:
         raise SyntaxRefused(
             Code.BAD_REQUEST,
-            f"`epsilon` is {price}, and a question costs {privacy.lowest_price} at least",
+            f"`epsilon` is {price}, but a query costs at least {privacy.lowest_price}",
         )
     if price > privacy.highest_price:
         raise SyntaxRefused(
             Code.BAD_REQUEST,
-            f"`epsilon` is {price}, and a question may cost {privacy.highest_price} at most",
+            f"`epsilon` is {price}, but a query may cost at most {privacy.highest_price}",
         )
     return price
 
@@ -95,8 +95,8 @@ def require_worth(serving: Sold, price: Epsilon, part: Fraction) -> None:
     if part and price * part < lowest:
         raise SyntaxRefused(
             Code.BAD_REQUEST,
-            f"an earlier answer would be topped up for less than {lowest}, the least that is sold",
-            "ask at a higher `epsilon`, or at none: then the earlier answer is given",
+            f"improving the earlier answer would cost less than {lowest}, the lowest price",
+            "use a higher `epsilon`, or leave it out to get the earlier answer",
         )
 
 
@@ -279,8 +279,8 @@ def delta_of_each(serving: Sold, statement: AnalyzedStatement) -> Fraction:
     if not kept:
         raise BudgetExhausted(
             Code.THRESHOLDS_EXHAUSTED,
-            "the dataset keeps no delta for groups that are found in the data",
-            "group by columns whose domain is declared",
+            "the dataset has no delta for groups that are found in the data",
+            "group by columns with a declared domain",
         )
     hidden = [one for one in statement.analyses if isinstance(one.groups, Thresholded)]
     least = min(map(slots_of, ([one] for one in hidden)))

@@ -6,9 +6,9 @@ questions that read different columns of the same tables have to be found equal.
 """
 
 from gateway.catalog.tables import Column, Dataset, Table
+from gateway.digest import digest
 from gateway.plan.node import Node, nodes
 from gateway.plan.relations import Scan
-from gateway.regions.names import digest
 
 
 def declarations(plan: Node, dataset: Dataset) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gateway.catalog.domains import Anything
+from gateway.digest import digest
 from gateway.engines.staged_rows import StagedRows
 from gateway.functions.range import Bounds
 from gateway.plan.affine import Affinity
@@ -28,7 +29,7 @@ from gateway.plan.sql_text import text
 from gateway.regions.axis import Axis
 from gateway.regions.base_columns import Base
 from gateway.regions.grid import axis_of
-from gateway.regions.names import digest, region_text, shortened
+from gateway.regions.names import region_text, shortened
 from gateway.regions.normal_form import normal
 from gateway.regions.predicate import region_of
 from gateway.regions.region import Region

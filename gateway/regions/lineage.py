@@ -14,6 +14,7 @@ from typing import Final
 
 from gateway.catalog.domains import Anything
 from gateway.catalog.tables import ColumnRef
+from gateway.digest import digest
 from gateway.engines.staged_rows import StagedRows
 from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Measure
@@ -33,7 +34,7 @@ from gateway.regions.base_columns import Base, bases_of, single
 from gateway.regions.derivation import Derivation
 from gateway.regions.grid import axis_of
 from gateway.regions.join_partners import Partners
-from gateway.regions.names import digest, shortened
+from gateway.regions.names import shortened
 from gateway.regions.normal_form import conjunction, normal
 from gateway.regions.relation import (
     OUTER,

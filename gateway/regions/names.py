@@ -1,18 +1,14 @@
 """Names of what is computed: texts that people can read, with a digest behind where they would be long."""
 
-from hashlib import sha256
 from typing import Final
 
+from gateway.digest import digest
 from gateway.regions.axis import FIRST, LAST, Axis
 from gateway.regions.cells import Cells, Names
 from gateway.regions.region import Region
 
 _MOST: Final = 240
 _KEPT: Final = 200
-
-
-def digest(text: str) -> str:
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def shortened(text: str) -> str:

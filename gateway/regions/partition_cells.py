@@ -31,7 +31,6 @@ docs/proofs/parallel_cells.md has the argument at length, tests/regions/test_par
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from itertools import product
 from math import prod
 from typing import Final, TypeAlias
@@ -39,6 +38,7 @@ from typing import Final, TypeAlias
 from gateway.bounding.licences import Licences
 from gateway.catalog.tables import Column, Dataset, Table
 from gateway.catalog.types import Family
+from gateway.digest import digest
 from gateway.engines.catalog.proofs import Proven
 from gateway.regions.axis import FIRST, LAST, Axis, Kind
 from gateway.regions.base_columns import bases_of, single
@@ -173,7 +173,7 @@ def _digest(table: Table, divisions: Sequence[Division]) -> str:
         of = "" if column is None else str(column.type)
         cells = [cells_text(each) for each in one.cells]
         parts.append([str(reference), of, repr((one.axis.low, one.axis.high)), *cells])
-    return sha256(json.dumps(parts).encode()).hexdigest()[:_DIGITS]
+    return digest(json.dumps(parts))[:_DIGITS]
 
 
 def _met(partition: Partition, region: Region, box: Box) -> list[tuple[int, ...]]:

@@ -328,7 +328,7 @@ class Book:
         self._seen = Seen(happened.ordinal, epoch)
 
 
-_SEE_LOG: Final = "the operator's log says what; `gateway audit verify` finds it"
+_SEE_LOG: Final = "the operator's log has the details; `gateway audit verify` finds the row"
 
 
 class Books:

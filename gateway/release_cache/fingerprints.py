@@ -17,10 +17,10 @@ which rows of a unit are kept where a join is cut, is in the digest of the bound
 
 import json
 from collections.abc import Callable, Mapping
-from hashlib import sha256
 from typing import Final, assert_never
 
 from gateway.budget.account import Currency
+from gateway.digest import digest
 from gateway.plan.joins import Join, Mark
 from gateway.plan.labels import Protected
 from gateway.plan.node import Node, nodes
@@ -208,4 +208,4 @@ def _sought(choice: Choice) -> Json:
 
 def _digest(*said: Json) -> str:
     written = json.dumps([_VERSION, *said], ensure_ascii=True, separators=(",", ":"))
-    return sha256(written.encode()).hexdigest()
+    return digest(written)

@@ -8,11 +8,11 @@ INVARIANT: equal names, equal content.
 """
 
 from collections.abc import Iterator, Mapping
-from hashlib import sha256
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
 from gateway.binding.provenance.effort import is_steady
 from gateway.catalog.system_tables import is_own
+from gateway.digest import digest
 
 
 class Constants:
@@ -35,20 +35,20 @@ class Constants:
 
     def told(self, place: int, tells: str) -> None:
         """What tells the content of a release."""
-        self._names[self._releases[place]] = _digest(tells)
+        self._names[self._releases[place]] = digest(tells)
 
     def _named(self, step: Release | Fetch | Empty | Stage) -> str:
         if isinstance(step, Stage):
             if not is_steady(step.sql):
                 return self._only(step.name)
-            return _digest(repr((step.sql, step.fields, sorted(self._names.items()))))
+            return digest(repr((step.sql, step.fields, sorted(self._names.items()))))
         if isinstance(step, Fetch) and is_own(step.table):
             return self._only(step.name)
         # what a public table holds is as old as everything that is taken from sheets may be
-        return _digest(repr(step))
+        return digest(repr(step))
 
     def _only(self, name: str) -> str:
-        return _digest(f"{self._query_id} {name}")
+        return digest(f"{self._query_id} {name}")
 
 
 def free_stages(cut: Cut) -> Iterator[Stage]:
@@ -63,7 +63,3 @@ def free_stages(cut: Cut) -> Iterator[Stage]:
             if not any(name in text for name in held):
                 yield step
         held.append(step.name)
-
-
-def _digest(of: str) -> str:
-    return sha256(of.encode()).hexdigest()

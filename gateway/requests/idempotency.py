@@ -96,7 +96,7 @@ class Kept:
 
     def _forged(self, query_id: str) -> BackendUnavailable:
         self._emit(StateForged(f"the answer that is kept of question `{query_id}` was changed"))
-        hint = "the operator's log says what; `gateway audit verify` finds it"
+        hint = "the operator's log has the details; `gateway audit verify` finds the row"
         return BackendUnavailable(Code.EARLIER_FORGED, hint=hint)
 
     def ended(self, query_id: str) -> bool:

@@ -38,11 +38,11 @@ class Accuracy:
 
     def __post_init__(self) -> None:
         if (self.margin is None) == (self.relative is None):
-            raise UnitError("say either `margin` or `relative`")
+            raise UnitError("give either `margin` or `relative`")
         if self.relative is not None and self.floor is None:
-            raise UnitError("`relative` needs `floor`: from which value on it is promised")
+            raise UnitError("`relative` needs `floor`, the least value that it applies to")
         if self.relative is None and self.floor is not None:
-            raise UnitError("`floor` goes with `relative`")
+            raise UnitError("`floor` can only be given with `relative`")
         given = {"margin": self.margin, "relative": self.relative, "floor": self.floor}
         for name, value in given.items():
             if value is not None and value <= 0:
@@ -51,7 +51,7 @@ class Accuracy:
         if not low <= self.confidence <= high:
             raise UnitError(f"`confidence` must be from {float(low)} to {float(high)}")
         if self.rows is not None and self.rows < 1:
-            raise UnitError("`rows` must be 1 at least")
+            raise UnitError("`rows` must be at least 1")
 
     @property
     def target(self) -> Fraction:
@@ -65,7 +65,7 @@ class Accuracy:
         what = f"a margin of {format_decimal(self.target)}"
         if self.relative is not None and self.floor is not None:
             relative, floor = format_decimal(self.relative), format_decimal(self.floor)
-            what = f"a relative error of {relative} from {floor} on"
+            what = f"a relative error of {relative} for values of at least {floor}"
         rows = "" if self.rows is None else f" for groups of {self.rows} rows"
         return f"{what} at a confidence of {format_decimal(self.confidence)}{rows}"
 

@@ -1,1 +1,1 @@
-"""From noisy tables to the cells of an answer."""
+"""Results: from noisy tables to the cells of an answer and their 95 % intervals."""

@@ -1,4 +1,4 @@
-"""What a front end says about each column and cell of an answer: whether it is noisy, and how much."""
+"""Column metadata and cell intervals of an answer: whether a column is noisy, and how much."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
@@ -26,7 +26,9 @@ _CHOSEN: Final = "exponential"
 
 
 def answer_columns(bound: Bound, noisy: Noisy) -> tuple[AnswerColumn, ...]:
-    """Names and types are PostgreSQL's; of what cannot be told apart all is called noisy."""
+    """The columns of the answer. Names and types are PostgreSQL's; if provenance is unknown, every column
+    counts as noisy.
+    """
     result = bound.result or ()
     if not isinstance(bound, Cut) or not noisy:
         return tuple(AnswerColumn(one.name, one.type_name, noisy=False) for one in result)
@@ -43,7 +45,7 @@ def answer_columns(bound: Bound, noisy: Noisy) -> tuple[AnswerColumn, ...]:
 
 
 def _column(column: ResultColumn, place: int, traced: Traced, noisy: Noisy) -> AnswerColumn:
-    """Of cells from several releases, what they have in common, and the widest error."""
+    """A column with cells from several releases: their common properties, and the widest error."""
     cells = [one for one in traced.readings if one.forms[place] is not None] or [traced.cells]
     touched = traced.cells.noisy[place]
     told = [(one.forms[place], noisy[one.name].priced) for one in cells]
@@ -79,12 +81,12 @@ def answer_intervals(cut: Cut, rows: Sequence[Row], noisy: Noisy) -> EndsRows:
 
 
 def in_ranges(releases: Iterable[Rolled]) -> tuple[str, ...]:
-    """Notices of the results that the policy has reported in ranges."""
+    """Notices about results that the policy reports in ranges."""
     return tuple(line for one in releases for line in range_notices(one.plan, one.ranges))
 
 
 def _places(numbers: Texts) -> Places | None:
-    """The rows of the release, -1 where there is none; None where they come one after the other."""
+    """The release row of each answer row, -1 if it has none; None if they correspond one to one."""
     counted = map(str, range(len(numbers)))
     if all(part == list(islice(counted, len(part))) for part in numbers.parts()):
         return None
@@ -93,7 +95,7 @@ def _places(numbers: Texts) -> Places | None:
 
 
 def _of_column(column: Ends, places: Places | None, cells: Texts) -> Ends:
-    """By the rows of the release that the rows of the answer come from; NULL has no interval."""
+    """The intervals of a column, by the release rows behind the answer's rows; NULL has no interval."""
     if places is None:
         found = column if len(column) == len(cells) else column.part(slice(len(cells)))
     else:
@@ -105,7 +107,7 @@ def _of_column(column: Ends, places: Places | None, cells: Texts) -> Ends:
 
 
 def _scale(form: Form | None, release: PricedRelease) -> float | None:
-    """The parameter of the noise, where a column is one measurement as it is, with the same noise in all rows."""
+    """The noise parameter, if the column is one measurement as it is, with the same noise in all rows."""
     if not isinstance(form, Measured):
         return None
     scales = {_scale_in(level, form.place, release) for level in release.rolled.levels}

@@ -1,7 +1,8 @@
-"""The finishing on the twin: released tables become constant relations, and PostgreSQL does the rest.
+"""Constant relations and the finishing statement on the twin: released tables go in, PostgreSQL computes the
+rest.
 
-INVARIANT: values are bound as arrays of text, never pasted; what the statement can reach is what was released,
-what is public, and the twin, which has no data.
+INVARIANT: values are bound as arrays of text, never pasted into SQL. The statement can reach released values,
+public tables, and the twin, which has no data.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,11 +18,12 @@ from gateway.binding.describe import columns_of
 from gateway.binding.text.identifiers import in_quotes
 from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value, ValueUnfit, read_value
-from gateway.columnar.texts import Row, Rows, Texts
+from gateway.columnar.texts import Row, Rows, Texts, array_text
 from gateway.engines.staged_rows import StagedRows
 from gateway.errors import Code, UnsupportedSql
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate
+from gateway.plan.sql_text import text_literal
 from gateway.results.rollup import NoisyLevel, NoisyRelease
 from gateway.results.rounding import NOWHERE, ends_of, recoded
 from gateway.results.value_texts import cell_text, interval_texts, key_texts
@@ -39,7 +41,7 @@ _NO_NUMBER = frozenset({"NaN", "Infinity", "-Infinity", "infinity", "-infinity"}
 
 
 class Runner(Protocol):
-    """A session on the twin, as far as it is needed here."""
+    """The methods of a twin session that this module needs."""
 
     def run(
         self, statement: str, parameters: Sequence[str | None] = (), most_rows: int = 100_000
@@ -56,20 +58,20 @@ class Constant:
 
 @dataclass(frozen=True)
 class Filled:
-    """SQL for the twin, and the arrays of text that its constants are made of, as parameters `$1`, `$2`, …"""
+    """SQL for the twin, and the text arrays of its constants, as parameters `$1`, `$2`, …"""
 
     text: str
     parameters: tuple[str | None, ...]
 
 
 def released(step: Release, release: NoisyRelease, *, clamp: bool = True) -> Constant:
-    """A release as a constant, with the ends of the intervals that it needs and the numbers of its rows.
+    """A release as a constant relation, with the interval ends it needs and the numbers of its rows.
 
-    `clamp` is what the policy says of aggregates beyond their domains.
+    `clamp` is the policy's setting for aggregates outside of their domains.
     """
     ranges = release.priced.rolled.ranges or (None,) * len(step.plan.measures)
     sets = [_level(step.plan, one, ranges, clamp=clamp) for one in release.levels]
-    # each is packed before the next is made: all of them as Python's own texts take ten times as much
+    # each is packed before the next is made: all of them as Python texts would take ten times as much memory
     columns = [
         Texts.of(chain.from_iterable(make() for make in each)) for each in zip(*sets, strict=True)
     ]
@@ -83,7 +85,7 @@ def released(step: Release, release: NoisyRelease, *, clamp: bool = True) -> Con
 def _level(
     plan: Aggregate, one: NoisyLevel, ranges: Sequence[Fraction | None], *, clamp: bool
 ) -> list[Callable[[], Iterable[str | None]]]:
-    """Keys, marks and measures of one grouping set: of a key that it has not, NULL and 1."""
+    """Keys, marks and measures of one grouping set. A key that the set lacks is NULL, with the mark 1."""
     rows = len(one.table.keys)
     places = {key: place for place, key in enumerate(one.level.keys)}
 
@@ -113,7 +115,7 @@ def _level(
 
 
 def fetched(step: Fetch | Empty, rows: StagedRows | None) -> Constant:
-    """A table as a constant; of an empty one nothing but the columns."""
+    """A table as a constant relation; an empty one has its columns alone."""
     columns = tuple(columns_of(step))
     there = () if rows is None else rows.rows
     texts = tuple(Texts.of(cell_text(row[place]) for row in there) for place in range(len(columns)))
@@ -122,14 +124,14 @@ def fetched(step: Fetch | Empty, rows: StagedRows | None) -> Constant:
 
 @dataclass(frozen=True)
 class Finished:
-    """The rows of a finishing or a stage; `undefined`: NULL stands in it where PostgreSQL has no value."""
+    """The rows of a finishing or a stage; `undefined`: it contains NULL where PostgreSQL has no value."""
 
     rows: Rows
     undefined: bool
 
 
 def finish(sql: Sql, constants: Mapping[str, Constant], twin: Runner, most_rows: int) -> Finished:
-    """As it was written; with its guards where the numbers that were released make PostgreSQL raise."""
+    """The rows of the statement as written; with its guards if the released numbers make PostgreSQL raise."""
     try:
         return Finished(_run(sql, constants, twin, most_rows), undefined=False)
     except TwinRefused as refused:
@@ -157,26 +159,29 @@ def filled(sql: Sql, constants: Mapping[str, Constant]) -> Filled:
     for name, constant in constants.items():
         places = range(len(parameters), len(parameters) + len(constant.columns))
         shown[in_quotes(name)] = _opened(constant, [f"${place + 1}" for place in places])
-        parameters += [_array(texts) for texts in constant.texts]
+        parameters += [array_text(texts) for texts in constant.texts]
     return Filled(sql.text(shown), tuple(parameters))
 
 
 def with_literals(sql: Sql, constants: Mapping[str, Constant]) -> str:
-    """A finishing with its constants written out, for where PostgreSQL takes no parameters: in a COPY.
+    """A finishing with its constants written out, for statements in which PostgreSQL takes no parameters, such
+    as COPY.
 
-    INVARIANT: a literal ends where it ends, whatever it holds: quotes are doubled, and backslashes are read as they
-    are, since `standard_conforming_strings` is on and no client can change it; every connection is in UTF-8, in
+    INVARIANT: no value can end its literal early: quotes are doubled, and backslashes are ordinary characters,
+    because `standard_conforming_strings` is on and no client can change it; every connection is in UTF-8, in
     which a quote is no part of another character.
     """
     shown = {
-        in_quotes(name): _opened(constant, [_literal(_array(texts)) for texts in constant.texts])
+        in_quotes(name): _opened(
+            constant, [text_literal(array_text(texts)) for texts in constant.texts]
+        )
         for name, constant in constants.items()
     }
     return sql.text(shown)
 
 
 def staged(step: Stage, rows: Iterable[Row]) -> StagedRows:
-    """What a stage gave, as values that a plan compares with."""
+    """The rows of a stage, as values that a plan compares with."""
     columns = tuple((one.id, one.type) for one in step.fields)
     return StagedRows(
         columns,
@@ -200,17 +205,8 @@ def _opened(constant: Constant, arrays: Sequence[str]) -> str:
     return f"SELECT {items} FROM unnest({opened}) AS t({names})"  # noqa: S608 - names of ours, no value
 
 
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def _array(texts: Column) -> str:
-    """In PostgreSQL's form of an array."""
-    return "{" + ",".join(one.array() for one in Texts.of(texts).blocks) + "}"
-
-
 def _value(text: str | None, of: ColumnType) -> Value | None:
-    """A value of the twin's; what no plan can compare with is NULL, which nothing equals."""
+    """A value of the twin; NULL, which equals nothing, if no plan can compare with it."""
     if text is None or text in _NO_NUMBER:
         return None
     if of.family is Family.BOOLEAN:
@@ -219,5 +215,7 @@ def _value(text: str | None, of: ColumnType) -> Value | None:
         return read_value(text, of)
     except ValueUnfit:
         raise UnsupportedSql(
-            Code.CLAUSE_UNSUPPORTED, f"a subquery's value that is no {of} of ours", "cast it"
+            Code.CLAUSE_UNSUPPORTED,
+            f"the value of a subquery is not a supported {of}",
+            "cast it to another type",
         ) from None

@@ -1,6 +1,6 @@
-"""What leaves of a release: the rows of all of its grouping sets, one set after the other.
+"""Roll-up: the rows of a release, one grouping set after the other, from the noisy tables of its parts.
 
-Post-processing of noisy tables: rows of a set that is added up are sums of rows that leave as they are.
+This is post-processing of noisy tables: rows of a summed set are sums of rows that are released as they are.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ class PricedRelease:
     parts: tuple[Priced, ...]
 
     def noises(self, level: Level) -> tuple[AnyNoise, ...]:
-        """Of all that the rows of a grouping set are computed from."""
+        """The noises of all measurements behind the rows of a grouping set."""
         return tuple(
             added(noise, drawn.together)
             for drawn in level.drawn
@@ -40,7 +40,7 @@ class PricedRelease:
         )
 
     def bought(self, form: Form | None) -> tuple[Bought, ...]:
-        """The choice that a form is, or those of an array, in each grouping set; nothing where it is anything else."""
+        """The choices of a formula, in each grouping set; empty if it is no choice."""
         if isinstance(form, Each):
             return tuple(one for part in form.forms for one in self.bought(part))
         if not isinstance(form, Measured):
@@ -52,7 +52,7 @@ class PricedRelease:
         )
 
     def rank_error(self, form: Form | None) -> int | None:
-        """By how many rows 95 of 100 choices miss what they aim at, at most, where it is most among the grouping sets."""
+        """The largest number of rows by which 95 of 100 choices miss their aim, over all grouping sets."""
         return max((one.rank_error for one in self.bought(form)), default=None)
 
 
@@ -60,8 +60,8 @@ class PricedRelease:
 class NoisyLevel:
     """The rows of one grouping set.
 
-    `wholes` has aggregates by their places among the measures: whole numbers that are added up as they are shown, for
-    sums of rounded numbers are not always the rounded sum.
+    `wholes` has aggregates by their places among the measures: whole numbers that are summed as they are shown,
+    because the sum of rounded numbers is not always the rounded sum.
     """
 
     level: Level
@@ -69,7 +69,7 @@ class NoisyLevel:
     wholes: Mapping[int, Sequence[int]]
 
     def texts(self, place: int, of: ColumnType, *, clamp: bool) -> Sequence[str | None]:
-        """An aggregate of every row; `clamp` says whether it is moved into its domain."""
+        """An aggregate of every row; `clamp` moves it into its domain."""
         formula = self.level.formulas[place]
         if place in self.wholes and isinstance(formula, Linear):
             return whole_texts(self.wholes[place], formula, of, clamp=clamp)
@@ -77,7 +77,7 @@ class NoisyLevel:
 
     @property
     def small(self) -> frozenset[int]:
-        """The rows of groups that are too small to be shown; none where the policy shows all."""
+        """The rows of groups that are too small to be shown; none if the policy shows all."""
         if self.level.units is None:
             return frozenset()
         counts = self.table.measured[self.level.units]
@@ -86,7 +86,7 @@ class NoisyLevel:
 
 @dataclass(frozen=True, slots=True)
 class NoisyRelease:
-    """Released: the grouping sets in their order; a row's number is its place among all rows."""
+    """A released table: the grouping sets in their order. A row's number is its place among all rows."""
 
     priced: PricedRelease
     levels: tuple[NoisyLevel, ...]
@@ -106,7 +106,7 @@ class NoisyRelease:
         return frozenset(found)
 
     def intervals(self, *forms: Form) -> list[Sequence[Interval]]:
-        """A column for each form, over all rows."""
+        """A column of intervals for each formula, over all rows."""
         widths = self.priced.rolled.ranges
         each = [Recoded(one.table, one.level.formulas, widths) for one in self.levels]
         if len(each) == 1:
@@ -115,7 +115,7 @@ class NoisyRelease:
 
 
 def rolled_up(priced: PricedRelease, tables: Sequence[NoisyTable]) -> NoisyRelease:
-    """The release, from the noisy tables of its parts."""
+    """The released table, from the noisy tables of its parts."""
     made = {level: _level(level, priced, tables) for level in priced.rolled.levels}
     return NoisyRelease(priced, tuple(made[level] for level in priced.rolled.levels))
 
@@ -129,14 +129,14 @@ def _level(level: Level, priced: PricedRelease, tables: Sequence[NoisyTable]) ->
     if any(one.keys != first.keys for one in others):
         raise Misplaced("the parts of a grouping set have different groups")
     measured = tuple(column for one in (first, *others) for column in one.measured)
-    # choices do not add up: those of a grouping set are of the part that has its own keys, which comes last
+    # choices do not add up: those of a grouping set belong to the part with its own keys, which comes last
     last = (first, *others)[-1]
     table = NoisyTable(first.keys, measured, priced.noises(level), last.chosen, last.spans)
     return NoisyLevel(level, table, {} if groups is None else _wholes(level, priced, part, groups))
 
 
 def _put_together(drawn: Drawn, table: NoisyTable) -> Groups | None:
-    """Which rows of a part become which group; None where all stay as they are."""
+    """The group that each row of a part belongs to; None if all rows stay as they are."""
     if not table.keys or len(drawn.keys) == len(table.keys[0]):
         return None
     groups: dict[Key, list[int]] = {}
@@ -155,7 +155,7 @@ def _sums(table: NoisyTable, groups: Groups) -> NoisyTable:
 def _wholes(
     level: Level, priced: PricedRelease, part: NoisyTable, groups: Groups
 ) -> dict[int, Sequence[int]]:
-    """The aggregates that are whole numbers, added up as they are shown."""
+    """The whole-number aggregates, summed as they are shown."""
     found: dict[int, Sequence[int]] = {}
     for place, (_, measure) in enumerate(priced.rolled.plan.measures):
         formula = level.formulas[place]

@@ -1,14 +1,14 @@
-"""Results in ranges: post-processing of what the noise made of them, for policies that have results reported so.
+"""Rounding of results to ranges, for policies that report columns in ranges: post-processing of noisy values.
 
-Ranges of width w lie around the multiples of w, from (k - 1/2)·w up to but not with (k + 1/2)·w, and a result is
-moved to the middle of its range, k·w: 0 stays 0, on the average nothing is added, and a sum of whole numbers is
+Ranges of width w lie around the multiples of w, from (k - 1/2)·w up to but excluding (k + 1/2)·w, and a result
+is moved to the middle of its range, k·w: 0 stays 0, the rounding has no bias, and a sum of whole numbers is
 whole. Dates are counted in days, times in seconds, both from 2001-01-01, a Monday.
 
-An interval becomes all ranges it touches. What is computed from results is between the ends that their ranges
-give, where all of their intervals hold at once: those of k results are formed at 1 - 0.05/k, so that this is
+An interval becomes all ranges it touches. A value computed from results lies between the ends that their ranges
+give, if all of their intervals hold at once: the intervals of k results are made at 1 - 0.05/k, so that this is
 so in 95 of 100 answers.
 
-INVARIANT: where a result is reported in ranges, its cells are middles of ranges or ends of its domain, and the
+INVARIANT: if a result is reported in ranges, its cells are middles of ranges or ends of its domain, and the
 ends of its intervals are ends of ranges.
 """
 
@@ -52,14 +52,16 @@ _HALF: Final = Fraction(1, 2)
 
 
 def middle(value: Fraction, width: Fraction) -> Fraction:
-    """The middle of the range that a value is in."""
+    """The middle of the range that contains the value."""
     return _place(value, width) * width
 
 
 def recoded(
     texts: Sequence[str | None], width: Fraction, of: ColumnType, ends: Limits = NOWHERE
 ) -> list[str | None]:
-    """A column of results, each moved to the middle of its range; where that is beyond an end, to the end."""
+    """A column of results, each moved to the middle of its range, or to the end of the domain if the middle is
+    beyond it.
+    """
     match of.family:
         case Family.DATE:
             return [None if one is None else _date(one, width, ends) for one in texts]
@@ -71,7 +73,7 @@ def recoded(
 
 
 def ends_of(formula: Formula, measure: Measure) -> Limits:
-    """Where the domain of an aggregate ends, as far as it is declared."""
+    """The ends of an aggregate's domain, as far as they are declared."""
     match formula:
         case Linear(_, least):
             return least, None
@@ -83,10 +85,10 @@ def ends_of(formula: Formula, measure: Measure) -> Limits:
 
 
 class Recoded:
-    """The intervals of one release of which some aggregates are reported in ranges."""
+    """The intervals of a release with some aggregates reported in ranges."""
 
     def __init__(self, table: NoisyTable, formulas: tuple[Formula, ...], widths: Widths) -> None:
-        """`widths` go with the formulas; without any, nothing is in ranges."""
+        """`widths` correspond to the formulas; without any, nothing is in ranges."""
         self._table = table
         self._formulas = formulas
         self._widths = dict(enumerate(widths))
@@ -97,7 +99,7 @@ class Recoded:
         return self._column(form, whole_ranges)
 
     def expected(self, form: Form) -> Sequence[Told]:
-        """The interval in each row where nothing is known of where in its range a result is."""
+        """The interval in each row, if the place of the result in its range is not known."""
         return self._column(form, _any_place)
 
     def _column(self, form: Form, widened: Callable[[Ends, Fraction], Ends]) -> Sequence[Told]:
@@ -108,7 +110,7 @@ class Recoded:
         if not chosen and not any(self._widths.get(place) for place in places):
             return self._as_they_are.column(form)
         if chosen and len(places) > 1:
-            # what is chosen was bought at 95 %: with anything beside it less would hold for both at once
+            # choices are drawn at 95 %: together with others, both would hold less often
             return [None] * len(self._table.keys)
         at_once = Intervals(self._table, self._formulas, 1 - (1 - CONFIDENCE) / len(places))
         columns = []
@@ -124,7 +126,7 @@ class Recoded:
         return [_between(form, dict(zip(places, row, strict=True))) for row in zip(*columns)]  # noqa: B905 - of one table
 
     def _of_chosen(self, formula: Chosen) -> Sequence[Told]:
-        """Between the spans that were drawn, and with the answer in it; none where nothing was drawn for it."""
+        """The interval between the drawn spans, which contains the answer; none if no span was drawn."""
         table = self._table
         told = [table.spans[place] for place in (formula.place, *formula.limits) if table.spans]
         if not any(told):
@@ -151,7 +153,7 @@ def _any_place(interval: Ends, width: Fraction) -> Ends:
 
 
 def _nearest(value: Fraction) -> float:
-    """Beyond floats, infinite: then there is no interval."""
+    """The nearest float; infinite, and so without an interval, beyond the range of floats."""
     try:
         return float(value)
     except OverflowError:
@@ -163,7 +165,7 @@ def _place(value: Fraction, width: Fraction) -> int:
 
 
 def _between(form: Arithmetic, measured: dict[int, Told]) -> Told:
-    """The ends of what the form can be where each aggregate is within its interval."""
+    """The ends of the formula's value if each aggregate is within its interval."""
     ends = _of(form, measured)
     return ends if ends is not None and all(map(isfinite, ends)) else None
 
@@ -218,7 +220,7 @@ def _date(text: str, width: Fraction, ends: Limits) -> str:
 
 
 def _time(text: str, width: Fraction, ends: Limits) -> str:
-    """In the zone it is written in, if it is written in one."""
+    """The time in the zone in which it is written, if there is one."""
     read = datetime.fromisoformat(text)
     seconds = Fraction((read.replace(tzinfo=None) - _FIRST) // _MICROSECOND, 1_000_000)
     found = _moved(floor(middle(seconds, width) * 1_000_000), _MICROSECOND)
@@ -229,7 +231,7 @@ def _time(text: str, width: Fraction, ends: Limits) -> str:
 
 
 def _moved(count: int, unit: timedelta) -> datetime:
-    """Within the calendar."""
+    """The moment, kept within the calendar."""
     try:
         return _FIRST + count * unit
     except OverflowError:

@@ -1,39 +1,33 @@
-"""Intervals by simulation, of cells that are computed in ways for which there is no formula.
+"""Intervals by simulation, for cells computed in ways that no interval formula covers.
 
-The finishing is run again and again over releases as they might have been (`gateway/results/simulation__simulated.py`), and of what
-a cell becomes the middle 95 % are its interval. Which cell becomes which is told by the columns of a row that
-have no noise in them and by the rows of releases it comes from, as far as these are followed.
+The finishing runs many times over simulated releases, and the middle 95 % of a cell's values are its interval.
+Cells of different runs are matched by the columns of a row that have no noise in them, and by the release rows
+behind it, as far as their provenance is known.
 
-How many times: a sum of noises, and what grows with one, is as far off the value without noise as what is simulated
-is off what was released. So of 199 simulated values and the true one each has the same chance to be the k-th; the
-interval from the 5th to the 195th holds it with 190/200 = 95 %, no matter how heavy the tails are. Of fewer values,
-where the cell was not in all simulations, the ends are taken farther outside.
+A simulated release is the released table minus fresh noise. Without prior knowledge, the value without noise
+lies around the released one as the noise does, which is symmetric: released = value + noise, so value =
+released - noise. Fresh noise is drawn for each part as it was released, not for sums of parts: totals stay the
+sums of their rows, and values that depend on several rows move as they did at the release. The found groups
+stay the same, and choices stay as chosen, because a choice does not reveal the scores of the others.
+
+The number of runs: a sum of noises, or a monotone function of one, is as far from the value without noise as
+the simulated value is from the released one. So among 199 simulated values and the true one each has the same
+chance to be the k-th; the interval from the 5th to the 195th contains it with 190/200 = 95 %, no matter how
+heavy the tails are. If the cell exists in fewer runs, the ends are taken farther outside.
 
 A maximum is different: noise makes it larger, and simulated noise makes it larger once more. So the interval is
-widened to hold its mirror image around what the same text gives for the release as it is: what the simulation
-is above that, the release may have been above the truth. For sums both are the same.
+widened to contain its mirror image around the value that the same text gives for the release as it is: by as
+much as the simulation is above that, the release may have been above the truth. For sums both are the same.
 
-Clamping is off here as in the formulas: a count below 0 is added up as it is. Cells that aggregates of small groups are
-blanked in stay blank. What a subquery fed to a later release is a constant by then, and is held fixed.
+Clamping is off here, as in the formulas: a count below 0 is summed as it is. Blank cells of small groups stay
+blank. Values that a subquery gave to a later release are constants by then, and stay fixed.
 
-INVARIANT: it sees no exact value: releases that left, public tables, the text, and random bits are all that goes in. What
-is chosen, or reported in ranges, is not simulated: what moves in a range would tell where in the range it was.
-INVARIANT: whether it is simulated depends on the text, the policy and how many rows were released; the clock only ends
-what is longer at work than a statement may be.
-
-Releases as they might have been: what was released, moved by noise that is drawn anew.
-
-For intervals of what no formula follows. With nothing known beforehand, the value without noise lies around what was
-released as the noise does, which is symmetric: released = value + noise, so value = released - noise. What is computed
-from released - fresh noise, again and again, says where what is computed from the values without noise lies.
-
-Fresh noise is drawn for each part as it was released, not for what is added up from it: totals stay the sums of their
-rows, and what depends on several rows moves as it did when it was released. The groups that were found stay those
-that were found, and choices stay as they were chosen: a choice does not tell how the others stood.
-
-INVARIANT: this sees no exact value. All that goes in is a release that left, and the public parameters of its noise;
-what comes out is post-processing of it and of random bits, however often it is asked for. It is no mechanism, and
-nothing here may ever be given what a source said.
+INVARIANT: simulation sees no exact value. Its input is released tables, the public parameters of their noise,
+public tables, the text, and random bits; its output is post-processing of these, however often it runs. It is
+no mechanism, and no value of a source may ever be passed to this module. Chosen values, and values reported in
+ranges, are not simulated: a value that moves within a range would reveal its place in the range. INVARIANT:
+whether a cell is simulated depends on the text, the policy and the number of released rows; the clock only ends
+a simulation that takes longer than a statement may.
 """
 
 import threading
@@ -60,7 +54,7 @@ from gateway.sensitivity.formulas import Chosen
 
 
 def simulated(release: NoisyRelease, times: int, entropy: Entropy) -> Iterator[NoisyRelease]:
-    """The release, so many times over, each time with other noise."""
+    """That many simulated releases, each with other noise."""
     parts = parts_of(release)
     drawn = [
         _drawn(table, part.noises, times, entropy)
@@ -72,7 +66,7 @@ def simulated(release: NoisyRelease, times: int, entropy: Entropy) -> Iterator[N
 
 
 def parts_of(release: NoisyRelease) -> tuple[NoisyTable, ...]:
-    """The noisy tables from which the release was put together: each is in one of its grouping sets as it is."""
+    """The noisy tables that the release was assembled from: each is one of its grouping sets as it is."""
     found: dict[int, NoisyTable] = {}
     for one in release.levels:
         before = 0
@@ -96,7 +90,7 @@ def parts_of(release: NoisyRelease) -> tuple[NoisyTable, ...]:
 def _drawn(
     table: NoisyTable, noises: Sequence[AnyNoise], times: int, entropy: Entropy
 ) -> list[list[int]]:
-    """For each column the noise of all times, one after the other: tables for drawing pay for many draws."""
+    """The noise of each column for all runs, drawn at once, because sampling tables pay for many draws."""
     return [noise.draw(len(table.keys) * times, entropy) for noise in noises]
 
 
@@ -112,17 +106,17 @@ def _moved(table: NoisyTable, drawn: list[list[int]], index: int) -> NoisyTable:
 Rerun: TypeAlias = Callable[[Mapping[str, Constant]], Sequence[Row]]
 
 TIMES: Final = 199
-_OUTSIDE: Final = 40  # of so many values and one, one lies below the interval
+_OUTSIDE: Final = 40  # of so many values and one more, one lies below the interval
 _MOST_CELLS: Final = 300_000  # about half a second
 # smallint, integer, bigint, real, double precision, numeric
 _NUMBERS: Final = frozenset({21, 23, 20, 700, 701, 1700})
-# this run has no result: a logarithm of a count below 0
+# this run has no result: for example, the logarithm of a count below 0
 _OF_THIS_RUN: Final = frozenset({Code.TWIN_SYNTAX})
 
 
 @dataclass(frozen=True)
 class Left:
-    """What left of a statement: constants, releases, and their blank rows."""
+    """The released part of a statement: constants, releases, and their blank rows."""
 
     constants: Mapping[str, Constant]
     noisy: Mapping[str, NoisyRelease]
@@ -131,7 +125,7 @@ class Left:
 
 @dataclass(frozen=True)
 class Simulating:
-    """How it is run again: on which connection, with which bits, and until when."""
+    """The settings of a simulation: its connection, its random bits, and its deadline."""
 
     run: Rerun
     entropy: Entropy
@@ -141,7 +135,7 @@ class Simulating:
 
 @dataclass(frozen=True)
 class Simulated:
-    """The intervals, now with those that were simulated, and what is said about those that were not."""
+    """All intervals, including the simulated ones, and notices about cells that have none."""
 
     intervals: EndsRows
     notices: tuple[str, ...] = ()
@@ -150,7 +144,9 @@ class Simulated:
 def with_simulated(
     cut: Cut, rows: Sequence[Row], intervals: EndsRows, left: Left, simulating: Simulating
 ) -> Simulated:
-    """`rows` have the numbers of rows behind their columns; cells that have a formula keep their intervals."""
+    """Add simulated intervals. `rows` have the numbers of release rows behind their columns; cells with a
+    formula keep their intervals.
+    """
     places = wanted(cut, left.noisy)
     if cut.again is None or not places or not rows:
         return Simulated(intervals)
@@ -171,7 +167,7 @@ def with_simulated(
 
 
 def wanted(cut: Cut, noisy: Mapping[str, NoisyRelease]) -> list[int]:
-    """The columns of numbers that have noise in them, no formula, and nothing that cannot be simulated."""
+    """The numeric columns that are noisy, have no formula, and contain nothing that cannot be simulated."""
     if cut.again is None or cut.result is None:
         return []
     readings = () if cut.traced is None else cut.traced.readings
@@ -200,7 +196,7 @@ def _can_move(one: Reading, noisy: Mapping[str, NoisyRelease]) -> bool:
 
 
 def _work(effort: Iterable[Sequence[str]], left: Left) -> int:
-    """How many cells are written and rows gone through, in all runs."""
+    """The number of written cells and read rows, over all runs."""
     effort = list(effort)
     each = {name: _rows(left.constants[name]) for one in effort for name in one}
     written = sum(many * len(left.constants[name].columns) for name, many in each.items())
@@ -227,7 +223,7 @@ def _run_again(
     simulating: Simulating,
     found: "_Cells",
 ) -> bool:
-    """Whether it came to its end."""
+    """True if the simulation was completed."""
     read = {name for one in effort for name in one}
     steps = {one.name: one for one in cut.releases if one.name in read}
     fixed = {name: left.constants[name] for name in read if name not in steps}
@@ -243,7 +239,7 @@ def _run_again(
             raise SourceStopped(Code.SOURCE_CANCELLED)
         if time.monotonic() > until:
             return False
-        # first the release as it is
+        # the first run takes the release as it is
         each = {name: left.noisy[name] if turn == 0 else next(moving[name]) for name in steps}
         constants = {name: constant(name, one) for name, one in each.items()}
         try:
@@ -263,7 +259,7 @@ def _run_again(
 
 @dataclass
 class _Cells:
-    """The cells of an answer, and what they became in each run."""
+    """The cells of an answer, and their values in each run."""
 
     answer: Sequence[Row]
     keys: Sequence[int]
@@ -287,12 +283,12 @@ class _Cells:
 
     @property
     def lost(self) -> bool:
-        """Whether no cell can get an interval any more."""
+        """True if no cell can get an interval any more."""
         most = max(map(len, self._values.values()), default=0)
         return 2 * (self._turns - most) > TIMES
 
     def interval(self, row: int, place: int) -> Interval:
-        """The middle 95 %, and its mirror image; None where the cell was not there in half of the runs."""
+        """The middle 95 %, and its mirror image; None if the cell is missing in half of the runs."""
         values = sorted(self._values.get((row, place), ()))
         if self.answer[row][place] is None or 2 * len(values) < TIMES:
             return None
@@ -314,7 +310,7 @@ class _Cells:
                     yield (row, place), value
 
     def _alone(self, rows: Sequence[Row]) -> Iterable[tuple[Row, int]]:
-        """The rows that no other is like, by what is known of them."""
+        """The rows that can be told from all others by their columns without noise and their release rows."""
         keys = [tuple(row[place] for place in self.keys) for row in rows]
         times = Counter(keys)
         return ((key, at) for at, key in enumerate(keys) if times[key] == 1)

@@ -1,6 +1,7 @@
-"""Small groups that a policy lists: their keys stay, their aggregates are NULL and have no interval.
+"""Suppression of small groups that a policy enumerates: their keys stay, their aggregates are NULL without
+intervals.
 
-INVARIANT: which groups are small is decided by the noisy count of their units and the policy, by nothing else.
+INVARIANT: the noisy unit count of a group and the policy alone decide whether it is small.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +20,7 @@ Intervals: TypeAlias = Sequence[Sequence[Interval]]
 
 
 def blanked(constant: Constant, plan: Aggregate, small: frozenset[int]) -> Constant:
-    """The constant without what was measured of these rows; the last column is their numbers."""
+    """The constant relation without the aggregates of these rows; its last column is the row number."""
     if not small:
         return constant
     *columns, numbers = constant.texts
@@ -34,7 +35,7 @@ def blanked(constant: Constant, plan: Aggregate, small: frozenset[int]) -> Const
 def without_small(
     cut: Cut, rows: Sequence[Row], intervals: Intervals, small: Mapping[str, frozenset[int]]
 ) -> EndsRows:
-    """The intervals of an answer: a row that comes from a blank one has none, NULL or not."""
+    """The intervals of an answer; a row that depends on a blank one has none, NULL or not."""
     found = EndsRows.of(intervals)
     if cut.traced is None or not any(small.values()):
         return found

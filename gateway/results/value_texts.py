@@ -1,8 +1,8 @@
-"""Released values as PostgreSQL writes them: texts that the twin casts to the types of the result.
+"""Texts of released values as PostgreSQL writes them; the twin casts them to the types of the result.
 
-INVARIANT: every text is one that PostgreSQL reads as a value of the type, whatever the noise was: what is
-beyond the type's end is moved to that end, and what is too small for a `real` is 0. A text that did not read
-would be an error that depends on the noise.
+INVARIANT: PostgreSQL can read every text as a value of the type, whatever the noise was: a value beyond the
+type's end is moved to that end, and one that is too small for a `real` is 0. A text that cannot be read would
+be an error that depends on the noise.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,11 +25,11 @@ _NUMBERS: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
 _ROUNDED: Final = Context(prec=_DIGITS)
 _LARGEST: Final = 1e300
 _LARGEST_REAL: Final = 1e38
-_REAL: Final = 10**37  # what is below its inverse is too small for a `real`
+_REAL: Final = 10**37  # a number below its inverse is too small for a `real`
 
 
 def key_text(value: Value | None) -> str | None:
-    """A key value."""
+    """The text of a key value."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -44,7 +44,7 @@ def key_text(value: Value | None) -> str | None:
 
 
 def cell_text(value: Value | None) -> str | None:
-    """A value that is public: exactly, where that is a decimal number."""
+    """The text of a public value: exact, if that is a decimal number."""
     if isinstance(value, Fraction) and not _is_decimal(value):
         return number_text(value)
     return key_text(value)
@@ -59,9 +59,9 @@ def _is_decimal(value: Fraction) -> bool:
 
 
 def key_texts(values: Iterable[Value | None]) -> list[str | None]:
-    """A column of keys."""
+    """The texts of a key column."""
     given = list(values)
-    if set(map(type, given)) <= {int, str}:  # by far the most
+    if set(map(type, given)) <= {int, str}:  # the usual case by far
         return list(map(str, given))
     return list(map(key_text, given))
 
@@ -69,10 +69,10 @@ def key_texts(values: Iterable[Value | None]) -> list[str | None]:
 def column_texts(
     table: NoisyTable, formula: Formula, of: ColumnType, *, clamp: bool = True
 ) -> Sequence[str | None]:
-    """The aggregate of each group; None where it has no value, as the variance of nothing.
+    """The aggregate of each group; None if it has no value, such as the variance of no rows.
 
-    `clamp` says whether it is moved into its domain: a count to 0, a mean to what its column can have.
-    The ends of the type hold without it, too.
+    `clamp` moves it into its domain: a count to at least 0, a mean into the range of its column. The ends of
+    the type apply in any case.
     """
     if isinstance(formula, Chosen):
         return _chosen(table.chosen[formula.place], of)
@@ -82,14 +82,14 @@ def column_texts(
 
 
 def wholes_of(table: NoisyTable, formula: Linear) -> Sequence[int]:
-    """The whole numbers that the aggregate is shown as, before anything is clamped."""
+    """The whole numbers that the aggregate is shown as, before clamping."""
     return _rounded(ratios(table.measured, len(table.keys), formula, clamp=False))
 
 
 def whole_texts(
     column: Sequence[int], formula: Linear, of: ColumnType, *, clamp: bool = True
 ) -> list[str]:
-    """Such numbers, of which some may have been added up."""
+    """The texts of such numbers, some of which may be sums."""
     if clamp and formula.least is not None:
         column = [max(one, ceil(formula.least)) for one in column]
     return list(map(str, _within_type(column, of)))
@@ -103,14 +103,14 @@ def _curved(table: NoisyTable, formula: Curved, of: ColumnType, *, clamp: bool) 
 
 
 def _chosen(values: Sequence[Value], of: ColumnType) -> list[str]:
-    """What was chosen: numbers like any other, else values as keys are written."""
+    """The texts of chosen values: numbers like any other number, other values like keys."""
     if of.family not in _NUMBERS:
         return [text for text in map(key_text, values) if text is not None]
     return numbers_as([Fraction(one) for one in values if isinstance(one, int | Fraction)], of)
 
 
 def numbers_as(exact: Sequence[Fraction], of: ColumnType) -> list[str]:
-    """Numbers as values of the type."""
+    """The texts of numbers as values of the type."""
     return _typed(Ratios([one.numerator for one in exact], [one.denominator for one in exact]), of)
 
 
@@ -127,7 +127,7 @@ def _typed(column: Ratios, of: ColumnType) -> list[str]:
 def interval_texts(
     column: Sequence[tuple[float, float] | None],
 ) -> tuple[list[str | None], list[str | None]]:
-    """Where intervals begin and where they end, as `double precision`; NULL where there is none."""
+    """The lower and the upper ends of intervals, as `double precision`; NULL if there is none."""
     return (
         [None if one is None else repr(one[0]) for one in column],
         [None if one is None else repr(one[1]) for one in column],
@@ -135,7 +135,7 @@ def interval_texts(
 
 
 def _rounded(column: Ratios) -> Sequence[int]:
-    """The nearest whole numbers, the even one of two."""
+    """The nearest whole numbers; halves go to the even one."""
     return column.above if column.below == 1 else list(starmap(_nearest, column))
 
 
@@ -158,7 +158,7 @@ def _within(column: Sequence[int], low: int, high: int) -> Sequence[int]:
 
 
 def _exact(column: Ratios, of: ColumnType) -> list[str]:
-    """As many digits as the type has, where it says how many."""
+    """The number with as many digits as the type has, if the type says how many."""
     if of.precision is None or of.scale is None:
         return _numbers(column)
     under, most = 10**of.scale, 10**of.precision - 1
@@ -167,7 +167,7 @@ def _exact(column: Ratios, of: ColumnType) -> list[str]:
 
 
 def _real(above: int, below: int) -> float:
-    """PostgreSQL refuses a `real` that is too small, where a `double precision` becomes 0."""
+    """A `real`: PostgreSQL refuses one that is too small, while a `double precision` becomes 0."""
     small = abs(above) * _REAL < below
     return 0.0 if small else _float(above, below, _LARGEST_REAL)
 
@@ -177,22 +177,22 @@ def _double(above: int, below: int) -> float:
 
 
 def _float(above: int, below: int, most: float) -> float:
-    """The nearest float, or the end; no exact number beyond an end is nearest to one within."""
+    """The nearest float, or the end of the type; no exact number beyond an end is nearest to a float within."""
     try:
         found = above / below
     except OverflowError:
         return most if above > 0 else -most
-    return max(-most, min(most, found)) + 0.0  # so that there is no -0
+    return max(-most, min(most, found)) + 0.0  # this avoids -0
 
 
 def number_text(value: Fraction) -> str:
-    """A decimal number: exactly where it has few digits, else 15 of them."""
+    """A decimal number: exact if it has few digits, otherwise with 15 of them."""
     [text] = _numbers(Ratios([value.numerator], value.denominator))
     return text
 
 
 def _numbers(column: Ratios) -> list[str]:
-    # of an exact quotient of whole numbers, Decimal keeps no 0 behind the last digit
+    # Decimal writes no trailing 0 of an exact quotient of whole numbers
     found = [_ROUNDED.divide(Decimal(above), Decimal(below)) for above, below in column]
     texts = list(map(str, found))
     return [f"{one:f}" if "E" in text else text for one, text in zip(found, texts, strict=True)]

@@ -107,7 +107,7 @@ class Measuring:
         if measure.function != "count":
             raise UnsupportedSql(
                 Code.NOT_ANSWERED_YET,
-                f"`{measure.function}`",
+                f"`{measure.function}` is not supported here",
                 "use COUNT, SUM, AVG, STDDEV or CORR",
             )
         if not measure.distinct:

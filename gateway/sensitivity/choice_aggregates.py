@@ -100,20 +100,20 @@ class Choosing:
         if not found:
             raise Unbounded(
                 Code.NO_BOUND,
-                f"the values of what `{measure.function}` is of cannot be listed",
+                f"the possible values of the argument of `{measure.function}` are not declared",
                 "declare `domain: {in: [...]}` for the column, or group by it and count",
             )
         values = _in_order(found)
         if len(values) * self._groups > MOST_CELLS:
             raise UnsupportedSql(
                 Code.NOT_ANSWERED_YET,
-                f"`{measure.function}` of {len(values)} values in {self._groups} groups",
-                "group by fewer keys",
+                f"`{measure.function}` of {len(values)} possible values in {self._groups} groups is too large",
+                "use fewer GROUP BY keys",
             )
         if place > len(values):
             raise UnsupportedSql(
                 Code.FUNCTION_UNSUPPORTED,
-                f"`{measure.function}` of more than all {len(values)} values",
+                f"`{measure.function}` asks for more than the {len(values)} possible values",
             )
         return Listed(value, values, measure.where)
 
@@ -121,7 +121,9 @@ class Choosing:
 def _in_order(found: frozenset[Value | None]) -> tuple[Value, ...]:
     there = [one for one in found if one is not None]
     if not there:
-        raise Unbounded(Code.NO_BOUND, "what is always NULL has no most frequent value")
+        raise Unbounded(
+            Code.NO_BOUND, "an expression that is always NULL has no most frequent value"
+        )
     return tuple(sorted(there))
 
 

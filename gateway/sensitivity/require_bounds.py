@@ -33,14 +33,14 @@ def no_bound(what: Scalar, columns: Mapping[str, Bounds], where: str) -> Unbound
     if culprit is None:
         return Unbounded(
             Code.NO_BOUND,
-            f"the values of an expression in {where}",
-            "clamp the divisor or the result with GREATEST and LEAST",
+            f"an expression in {where} has no bounds",
+            "clamp its divisor or its result with GREATEST and LEAST",
         )
     names = ", ".join(f"`{one}`" for one in sorted(map(str, culprit.field.origins)))
     shown = names or f"`{culprit.field.id}`"
     return Unbounded(
         Code.NO_BOUND,
-        f"the values of {shown} in {where}",
+        f"{shown} in {where} has no declared bounds",
         f"declare `domain: {{between: [...]}}` for {shown},"
         " or clamp it: GREATEST(LEAST(column, 100), 0)",
     )

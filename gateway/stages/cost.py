@@ -36,6 +36,6 @@ def reuse_notices(paid: Paid, since: datetime | None, *, partly: bool) -> tuple[
         return ()
     when = f"{since.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
     if partly:
-        return (f"a part of this was there already, as it was on {when}",)
+        return (f"a part of this answer was reused from {when}",)
     took = f"epsilon {paid.charged} was charged" if paid.charged else "nothing was charged"
-    return (f"answered from what was released before, as it was on {when}: {took}",)
+    return (f"answered from earlier results of {when}: {took}",)

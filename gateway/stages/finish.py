@@ -72,8 +72,8 @@ def require_query(statement: Statement) -> None:
     price = statement.kind is Kind.EXPLAIN
     raise UnsupportedSql(
         Code.STATEMENT_UNSUPPORTED,
-        "a statement about a connection, where there is none",
-        "ask for an estimate: it tells the price, and nothing runs" if price else "send a query",
+        "this statement needs a connection to the PostgreSQL interface",
+        "request an estimate; it shows the price and runs nothing" if price else "send a query",
     )
 
 

@@ -40,8 +40,8 @@ def find_first_answer(  # noqa: PLR0913 - a receipt, and how its answer is waite
         if ended:
             raise SyntaxRefused(
                 Code.IDEMPOTENCY_MISMATCH,
-                "the answer that was given for this key is not held any more",
-                "ask again with a new key, at a new price",
+                "the answer for this key is no longer stored",
+                "send the query with a new key; it is charged again",
             )
         if pace.wait(cancelled, _LOOK_S):
             raise SourceStopped(Code.SOURCE_CANCELLED)

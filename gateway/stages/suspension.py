@@ -89,8 +89,8 @@ def require_active(draft: Draft, subject: str, dataset: str) -> None:
             raise NotPermitted(
                 Code.SUBJECT_SUSPENDED,
                 f"`{subject}` on {about}",
-                f"an administrator lifts it: gateway subject resume {subject};"
-                " answers that you were given before are given again",
+                f"an administrator can end the suspension with `gateway subject resume {subject}`;"
+                " cached answers are still available",
             )
 
 

@@ -30,6 +30,6 @@ def require_zone_does_not_matter(cut: Cut, zone: str) -> None:
         return
     raise UnsupportedSql(
         Code.CLAUSE_UNSUPPORTED,
-        f"a time with a zone is taken apart or read from a text, and the zone is `{zone[:63]}`",
-        "SET TIME ZONE 'UTC', in which the source computes",
+        f"the result depends on the session's time zone, which is `{zone[:63]}`",
+        "use SET TIME ZONE 'UTC', the time zone of the source",
     )

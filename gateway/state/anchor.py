@@ -163,7 +163,7 @@ class Anchor:
         if self._end == 0:  # an anchor gets its name when it has a line
             raise OperatorError(
                 Code.AUDIT_KEY_MISMATCH,
-                f"the anchor `{self.path}` holds no line that was signed with this audit key",
+                f"no line of the anchor `{self.path}` was signed with this audit key",
                 "start with the audit key that this anchor was made with",
             )
         if from_the_start:
@@ -180,7 +180,7 @@ class Anchor:
                 raise OperatorError(
                     Code.TRAIL_BROKEN,
                     f"the anchor `{self.path}` was changed or damaged at byte {end}",
-                    "bring the file back, or see `gateway db restore`",
+                    "restore the file, or see `gateway db restore`",
                 )
 
     def _lines_from(self, offset: int) -> Iterator[bytes]:

@@ -39,13 +39,13 @@ def require_not_behind(connection: Connection, anchor: Anchor) -> None:
     if here.seq < at.seq:
         raise OperatorError(
             Code.STATE_BEHIND_ANCHOR,
-            f"the state ends at trail record {here.seq}, the anchor `{anchor.path}` has seen {at.seq}",
+            f"the state ends at trail record {here.seq}, but the anchor `{anchor.path}` records {at.seq}",
             _RESTORE,
         )
     if is_behind(connection, at):
         raise OperatorError(
             Code.STATE_BEHIND_ANCHOR,
-            f"trail record {at.seq} is not the one that the anchor `{anchor.path}` has seen",
+            f"trail record {at.seq} differs from the one that the anchor `{anchor.path}` records",
             _RESTORE,
         )
 
@@ -59,7 +59,7 @@ def hold_state_alone(connection: Connection) -> None:
     """Keep every gateway out until the connection is closed; refused while one is working."""
     if not connection.execute(select(func.pg_try_advisory_lock(_GATEWAYS_LOCK))).scalar_one():
         raise OperatorError(
-            Code.BACKUP_UNUSABLE, "a gateway is working on this state", "stop it, then restore"
+            Code.BACKUP_UNUSABLE, "a gateway is using this state", "stop it, then restore"
         )
 
 

@@ -87,13 +87,13 @@ def write_backup(engine: Engine, path: Path, secret: bytes, now: datetime) -> Ba
         _make_durable(path.parent)
     except FileExistsError:
         raise OperatorError(
-            Code.BACKUP_UNUSABLE, f"`{path}` exists already", "name a new file"
+            Code.BACKUP_UNUSABLE, f"`{path}` already exists", "choose a new file name"
         ) from None
     except OSError as error:
         raise OperatorError(
             Code.BACKUP_UNUSABLE,
             f"`{path}` cannot be written: {error.strerror}",
-            "nothing is left of it; choose another place",
+            "no partial file is left; choose another place",
         ) from None
     return open_backup(path, secret)
 
@@ -107,7 +107,7 @@ def open_backup(path: Path, secret: bytes) -> Backup:
             raise OperatorError(
                 Code.BACKUP_UNUSABLE,
                 f"`{path}` was not written with this audit key, or was changed",
-                "restore with the audit key the backup was made with",
+                "restore with the audit key that was used for the backup",
             )
         backup = _backup(path, json.loads(manifest))
         if sorted(archive.namelist()) != sorted([*backup.tables, _MANIFEST, _SIGNATURE]):
@@ -179,7 +179,9 @@ def _reading(path: Path) -> Iterator[None]:
 
 def _changed(path: Path, what: str) -> OperatorError:
     return OperatorError(
-        Code.BACKUP_UNUSABLE, f"{what} of `{path}` was changed", "use another backup"
+        Code.BACKUP_UNUSABLE,
+        f"{what} of `{path}` was changed after the backup",
+        "use another backup",
     )
 
 
@@ -262,7 +264,7 @@ def replace_state(
                 raise OperatorError(
                     Code.BACKUP_UNUSABLE,
                     "the state is not empty",
-                    "add --replace to put the backup in its place; what it lacks is charged",
+                    "add --replace to replace it by the backup; spending that the backup lacks is charged",
                 )
             _make_empty(connection, backup, application_login)
             _load(connection, backup)

@@ -1,7 +1,7 @@
-"""Keep the twin: a PostgreSQL with what an analyst may see of the schema, and no protected data.
+"""Twin: a PostgreSQL server with the part of the schema that an analyst may see, and no protected data.
 
-Whatever is run there can only reach what the twin has, and that is nothing that was not released. The
-wall is the server's privileges; `docs/twin.md` has the list.
+A statement on the twin can only reach released values, public tables and an empty schema. The wall is the
+server's privileges; `docs/twin.md` has the list.
 """
 
 from gateway.twin.errors import TwinRefused

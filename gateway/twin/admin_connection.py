@@ -1,4 +1,4 @@
-"""How the gateway itself enters the twin: as superuser, with settings no analyst has."""
+"""The gateway's own connection to the twin: as superuser, with settings that no analyst has."""
 
 import psycopg
 

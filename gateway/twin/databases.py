@@ -1,7 +1,7 @@
-"""One database for each set of visible tables, made from the sealed template when first asked for.
+"""Databases of the twin: one for each set of visible tables, made from the sealed template when first needed.
 
 INVARIANT: nobody but the gateway can enter a database before it is finished: until then it admits no
-connection. Its name is drawn at random and says nothing.
+connection. Its name is drawn at random and reveals nothing.
 """
 
 import secrets
@@ -28,7 +28,7 @@ class Databases:
 
     @property
     def known(self) -> frozenset[VisibleTables]:
-        """The sets of tables that have a database."""
+        """The sets of visible tables that have a database."""
         with self._lock:
             return frozenset(self._names)
 
@@ -41,7 +41,7 @@ class Databases:
             return name
 
     def drop(self, tables: VisibleTables) -> None:
-        """Drop the database of these tables, ending the sessions in it."""
+        """Drop the database of these tables and end the sessions in it."""
         with self._lock:
             name = self._names.pop(tables, None)
             if name is not None:

@@ -1,10 +1,10 @@
-"""Where twins lie: a fresh directory for each start, removed when the twin is gone.
+"""Directories of twins: a fresh one for each start, removed when the twin is gone.
 
-A twin is never found again, so its directory has no lasting name. Who is still at work there is told
-by locks: the gateway holds `alive` and hands it on to the server, initdb holds the server lock.
+A twin is never reused, so its directory has no lasting name. Locks tell which processes still use it: the
+gateway holds `alive` and passes it to the server, initdb holds the server lock.
 
-INVARIANT: a directory is removed when nobody holds its locks, and locks are taken and probed under
-the start lock alone.
+INVARIANT: a directory is removed when nobody holds its locks; locks are taken and tested under the start lock
+alone.
 """
 
 import os
@@ -26,7 +26,7 @@ _SOCKET_NOTE = "socket_dir"
 
 @dataclass(frozen=True)
 class TwinPlace:
-    """A directory for one life of a twin; `alive` is the lock that says it is in use."""
+    """A directory for one life of a twin; the lock `alive` says that it is in use."""
 
     place: Place
     account: Account
@@ -35,7 +35,7 @@ class TwinPlace:
     _held: ExitStack
 
     def remove(self) -> None:
-        """Remove it all; the server is gone."""
+        """Remove the directory; the server has ended."""
         self._held.close()
         _remove(self.place, self.account)
 
@@ -73,7 +73,7 @@ def _shelf(home: Path, account: Account) -> Path:
 
 
 def _sweep(shelf: Path, account: Account) -> None:
-    """Remove what dead gateways left."""
+    """Remove the directories of dead gateways."""
     for path in shelf.iterdir():
         place = Place(path)
         if path.is_dir() and unheld(_alive(place)) and unheld(place.server_lock):
@@ -92,5 +92,7 @@ def _alive(place: Place) -> Path:
 
 
 def _open_mode() -> int:
-    """As root the server's user has to pass through; it can list nothing on its way."""
+    """The mode that lets the server's user pass through, if the gateway runs as root; it can list nothing on
+    its way.
+    """
     return 0o711 if os.geteuid() == 0 else 0o700

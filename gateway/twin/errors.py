@@ -1,9 +1,9 @@
-"""What the twin said no to, as a refusal of ours, with PostgreSQL's own SQLSTATE and position.
+"""Errors of the twin as refusals, with PostgreSQL's own SQLSTATE and position.
 
-INVARIANT: a name that is hidden from the analyst is not in his database, so for it and for one that
-nobody ever used PostgreSQL itself says the same; nothing is added to its text that could differ.
-PostgreSQL's text is told only where it depends on the statement and the visible schema alone. Of an
-SQLSTATE that nobody expected an incident's id is told and nothing else.
+INVARIANT: a name that is hidden from the analyst does not exist in the analyst's database, so PostgreSQL says
+the same for it as for a name that never existed; the gateway adds nothing that could differ. PostgreSQL's text
+is shown only if it depends on the statement and the visible schema alone. For an unexpected SQLSTATE the
+refusal contains an incident id and nothing else.
 """
 
 import secrets
@@ -57,9 +57,9 @@ _TOLD = frozenset({Code.TWIN_NOT_PERMITTED, Code.TWIN_SYNTAX, Code.TWIN_UNSUPPOR
 
 
 class TwinRefused(Refusal):
-    """The twin's no. `position` counts the characters of the statement from 1, as PostgreSQL does.
+    """A refusal by the twin. `position` counts the characters of the statement from 1, as PostgreSQL does.
 
-    `unexpected` is for the log: the SQLSTATE that has no meaning for us, behind `incident`.
+    `unexpected` is for the log: an SQLSTATE that the gateway does not know, behind `incident`.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class TwinRefused(Refusal):
 
 
 def code_of(sqlstate: str) -> Code:
-    """The code of an SQLSTATE; what we did not expect is a failure of ours."""
+    """The code of an SQLSTATE; an unexpected one is an internal error."""
     if len(sqlstate) != _LENGTH:
         return Code.INTERNAL
     return _STATES.get(sqlstate) or _CLASSES.get(sqlstate[:2], Code.INTERNAL)
@@ -111,7 +111,7 @@ def gone() -> TwinRefused:
 
 
 def not_running() -> TwinRefused:
-    return TwinRefused("57P03", "the twin does not run", "try again")
+    return TwinRefused("57P03", "the twin is not running", "try again")
 
 
 def _field(result: PGresult, field: DiagnosticField) -> str:

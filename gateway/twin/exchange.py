@@ -1,10 +1,10 @@
-"""One exchange with the twin at a time, on the gateway's own clock.
+"""One exchange with the twin at a time, with a time limit that the gateway keeps.
 
-A session may switch PostgreSQL's own time limit off, so the limit is kept here: when it is over the
-statement is cancelled, and when that does not help the session is ended.
+A session may switch PostgreSQL's own time limit off, so the gateway keeps the limit: when it is over, the
+statement is cancelled, and when that does not help, the session is ended.
 
-INVARIANT: reading the answers ends within the limit and the two times of grace. A connection whose
-answers were not read to the end is closed: the next question would get them.
+INVARIANT: reading the answers ends within the limit and the two grace periods. A connection whose answers were
+not read to the end is closed, because the next query would receive them.
 """
 
 import select
@@ -26,16 +26,16 @@ _ERRORS = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.BAD_RESPONSE})
 def answers(
     pgconn: PGconn, *, limit_s: float, end: Callable[[], None], until_sync: bool = False
 ) -> Generator[PGresult, None, None]:
-    """What comes back for what was sent; an error of the twin is raised when all has come.
+    """The results of what was sent; an error of the twin is raised after all have arrived.
 
-    `end` ends the session from outside, for when a cancel is not heard.
+    `end` ends the session from outside, if a cancel has no effect.
     """
     clock = _Clock(pgconn, end, limit_s)
-    problem: TwinRefused | None = gone()  # until all has come
+    problem: TwinRefused | None = gone()  # until all results have arrived
     try:
         problem = yield from _until_complete(pgconn, clock, until_sync=until_sync)
     except OperationalError:
-        pass  # the connection broke, which is also what ending the session looks like from here
+        pass  # the connection broke; this is also the effect of ending the session
     finally:
         if problem is not None and problem.sqlstate == GONE:
             pgconn.finish()
@@ -74,7 +74,7 @@ def _next(pgconn: PGconn, clock: "_Clock") -> PGresult | None:
 
 
 class _Clock:
-    """Runs from construction; cancels, then ends, then gives up."""
+    """Starts when it is made; cancels, then ends the session, then gives up."""
 
     def __init__(self, pgconn: PGconn, end: Callable[[], None], limit_s: float) -> None:
         self._pgconn = pgconn
@@ -84,7 +84,7 @@ class _Clock:
         self.over = False
 
     def wait(self, events: int) -> None:
-        """Wait until the socket is ready; time runs out for one that always is, too."""
+        """Wait until the socket is ready; the time limit also applies to a socket that is always ready."""
         poll = select.poll()
         poll.register(self._pgconn.socket, events)
         while (left_s := self._deadline - time.monotonic()) <= 0 or not poll.poll(left_s * 1000):
@@ -98,7 +98,7 @@ class _Clock:
         return TwinRefused(CANCELLED, f"the statement took longer than {self._limit_s:g} s")
 
     def _cancel(self) -> None:
-        """Ask the server to cancel, without waiting for a server that does not hear."""
+        """Ask the server to cancel, without waiting for a server that does not answer."""
         deadline = time.monotonic() + _GRACE_S
         cancel = self._pgconn.cancel_conn()
         with suppress(OperationalError), ExitStack() as done:

@@ -23,16 +23,16 @@ class Life:
 
     @property
     def usable(self) -> bool:
-        """Whether the gateway still has its own way in, without which nothing can be made."""
+        """True if the gateway's own connection works, which it needs to create databases and roles."""
         return not self._outside.closed
 
     def end(self) -> None:
-        """Stop the server and leave nothing behind."""
+        """Stop the server and remove its directory."""
         self._outside.close()
         self.server.stop()
 
     def end_session(self, pid: int) -> None:
-        """Terminate a session that does not heed a cancel."""
+        """Terminate a session that ignores a cancel."""
         with admin_connection(self.server) as connection:
             connection.execute("SELECT pg_catalog.pg_terminate_backend(%s)", (pid,))
 

@@ -1,8 +1,9 @@
-"""A connection to the twin that a client of its own speaks on, message by message.
+"""A raw connection to the twin for a wire client, message by message.
 
-libpq logs in; from then on the socket is read and written by whoever holds the line.
+libpq logs in; from then on the holder of the line reads and writes the socket.
 
-INVARIANT: the line is one subject's on one database of the twin, for as long as it lasts; it is never handed on.
+INVARIANT: a line belongs to one subject on one database of the twin for as long as it lasts; it is never
+reused.
 """
 
 import os
@@ -16,7 +17,7 @@ from psycopg.pq.abc import PGconn
 
 from gateway.twin.login import Entered
 
-# what a server reports when a connection begins
+# the parameters that a server reports when a connection begins
 _REPORTED = (
     *("application_name", "client_encoding", "DateStyle", "default_transaction_read_only"),
     *("in_hot_standby", "integer_datetimes", "IntervalStyle", "is_superuser", "scram_iterations"),
@@ -27,7 +28,9 @@ _REPORTED = (
 
 @dataclass
 class Line:
-    """`socket` is for reading and writing; `cancel` and `end` go another way, and wait: call them from a thread."""
+    """`socket` is for reading and writing; `cancel` and `end` use another connection and wait: call them from a
+    thread.
+    """
 
     socket: socket.socket
     reported: Mapping[str, str]
@@ -36,21 +39,21 @@ class Line:
     _let_go: Callable[[], None] = field(repr=False)
 
     def cancel(self) -> None:
-        """Ask the twin to cancel what runs on the line; it may be over already."""
+        """Ask the twin to cancel the statement on the line, which may have ended already."""
         with suppress(OperationalError), ExitStack() as done:
             cancel = self._connection.cancel_conn()
             done.callback(cancel.finish)
             cancel.blocking()
 
     def close(self) -> None:
-        """Let go of it; the twin ends the session."""
+        """Close the line; the twin ends the session."""
         self.socket.close()
         self._connection.finish()
         self._let_go()
 
 
 def line_of(entered: Entered, let_go: Callable[[], None]) -> Line:
-    """The line that begins when somebody was let in; `let_go` is called when it is closed."""
+    """A line on this connection; `let_go` is called when the line is closed."""
     connection = entered.connection
     reported = {
         name: value.decode()

@@ -1,12 +1,12 @@
-"""What PostgreSQL gives to everyone and the twin takes back, each with its reason.
+"""Lockdown: the privileges that PostgreSQL grants to everyone and the twin revokes, each with its reason.
 
-The rule for functions: a volatile one is taken back unless it is in `VOLATILE_KEPT`; every other one is
-kept unless it is in `FUNCTIONS_TAKEN`, or a statistic that is not in `STATISTICS_KEPT`. So what a new
-version of PostgreSQL adds is closed when it is volatile; when it is not, a golden list in the tests
-no longer fits and somebody has to look.
+The rule for functions: a volatile one is revoked unless it is in `VOLATILE_KEPT`; every other one is kept
+unless it is in `FUNCTIONS_TAKEN`, or a statistic that is not in `STATISTICS_KEPT`. So a volatile function that
+a new version of PostgreSQL adds is revoked; for any other new function a golden list in the tests no longer
+fits, and a maintainer has to look at it.
 
-INVARIANT: all of this is privileges, set in the template before any other database exists. No session
-setting takes part, since a client can change those.
+INVARIANT: all of this is privileges, set in the template before any other database exists. No session setting
+is involved, because a client can change those.
 """
 
 from collections.abc import Mapping

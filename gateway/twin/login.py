@@ -1,4 +1,4 @@
-"""How a role gets in: a connection with fixed settings, on which the operator's environment has no say."""
+"""Log-in of a role to the twin: a connection with fixed settings, independent of the operator's environment."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -17,13 +17,13 @@ from gateway.twin.settings import session_options
 
 _CONNECT_S = 10
 _NONE: Mapping[str, str] = MappingProxyType({})
-# libpq sends these whatever the connection string says, and they outrank it
+# libpq sends these whatever the connection string says, and they override it
 _OUTRANKING = ("PGTZ", "PGDATESTYLE", "PGGEQO")
 
 
 @dataclass(frozen=True)
 class Entered:
-    """A connection, and how to end it from outside when it no longer listens."""
+    """A connection, and a function that ends it from outside when it no longer answers."""
 
     connection: PGconn
     end: Callable[[], None]
@@ -35,7 +35,9 @@ def enter(
     names: Mapping[str, str] = _NONE,
     settings: Mapping[str, str] = _NONE,
 ) -> Entered:
-    """A connection of this role; `names` is what the session is called, `settings` are those that a client chose."""
+    """A connection of this role; `names` are the names shown in the session, `settings` are those that a client
+    chose.
+    """
     for variable in _OUTRANKING:
         os.environ.pop(variable, None)
     connection = _connected(life, login, {**names, **settings})
@@ -60,7 +62,7 @@ def _connected(life: Life, login: Login, settings: Mapping[str, str]) -> PGconn:
         dbname=login.database,
         options=session_options(settings),
         connect_timeout=_CONNECT_S,
-        # nothing of the operator's own PostgreSQL environment has a say
+        # the operator's own PostgreSQL environment has no influence
         application_name="",
         passfile=os.devnull,
         sslmode="disable",
@@ -70,7 +72,7 @@ def _connected(life: Life, login: Login, settings: Mapping[str, str]) -> PGconn:
 
 
 def _require_settings(life: Life, login: Login, settings: Mapping[str, str]) -> None:
-    """Refuse what PostgreSQL refuses of the client's settings: nobody gets in with these, however often they try."""
+    """Refuse client settings that PostgreSQL refuses: with these no attempt would succeed."""
     connection = _connected(life, login, {})
     try:
         if connection.status != pq.ConnStatus.OK:

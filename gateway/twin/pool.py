@@ -1,14 +1,12 @@
-"""Connections that nobody uses just now, kept so that the next short use need not log in again.
+"""Pool of idle twin connections, and the limit of connections that wire clients hold.
 
-INVARIANT: only what was reset is put here, and it comes out for the same subject and tables alone.
+Idle connections spare the next short use a log-in. A line lasts as long as its client wants; a borrowed
+connection is returned with the answer. So lines have a limit below the server's and the role's, which
+`settings` adds up: the rest is for borrowing.
 
-How many lines clients hold at a time: never so many that the gateway's own short uses find no room.
-
-A line lasts as long as its client likes; what the gateway borrows, it gives back with the answer. So lines have a limit
-below the server's and the role's, which `settings` adds up: what is above it is for borrowing.
-
-INVARIANT: however many lines there are, `BORROWED` of the server's sessions are free of them and of what lies idle, and as
-many of each role's.
+INVARIANT: only connections that were reset are put here, and each is reused for the same subject and tables
+alone. INVARIANT: however many lines there are, `BORROWED` of the server's sessions are not used by lines and
+idle connections, and as many of each role's.
 """
 
 import select
@@ -25,19 +23,19 @@ from gateway.twin.login import Entered
 from gateway.twin.settings import IDLE, LINES, LINES_OF_ROLE
 from gateway.twin.visible_tables import VisibleTables
 
-MOST_OF_ONE = 4  # of one subject who sees one set of tables
+MOST_OF_ONE = 4  # of one subject with one set of visible tables
 MOST = IDLE
 
 
 class Whose(NamedTuple):
-    """Who was let in, to see what."""
+    """The subject and the visible tables of a connection."""
 
     subject: str
     tables: VisibleTables
 
 
 class Idle:
-    """The idle connections of a twin, the one that was used last at the end."""
+    """The idle connections of a twin; the last used one is at the end."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -48,7 +46,7 @@ class Idle:
         return len(self._kept)
 
     def take(self, whose: Whose) -> Entered | None:
-        """One of these that still lives, or None."""
+        """An idle connection of this subject and tables that still works, or None."""
         while (found := self._pop(whose)) is not None:
             if _lives(found):
                 return found
@@ -56,7 +54,7 @@ class Idle:
         return None
 
     def put(self, whose: Whose, entered: Entered) -> None:
-        """Keep one; what is too many then is ended, the one that lay longest first."""
+        """Keep a connection; if there are too many, the one that was idle longest is closed."""
         with self._lock:
             self._kept.append((whose, entered))
             same = [one for one in self._kept if one[0] == whose]
@@ -71,15 +69,15 @@ class Idle:
             one.connection.finish()
 
     def keep(self, only: Collection[VisibleTables]) -> None:
-        """End those that see anything else."""
+        """Close the connections that see any other tables."""
         self._end(lambda whose: whose.tables not in only)
 
     def forget(self, tables: VisibleTables) -> None:
-        """End those that see these tables."""
+        """Close the connections that see these tables."""
         self._end(lambda whose: whose.tables == tables)
 
     def close(self) -> None:
-        """End all, and keep none from now on."""
+        """Close all, and keep none from now on."""
         with self._lock:
             self._closed = True
         self._end(lambda _: True)
@@ -100,7 +98,7 @@ class Idle:
 
 
 def _lives(entered: Entered) -> bool:
-    """Whether nothing came while it lay: a server says why it ends a connection, then hangs up."""
+    """True if nothing arrived while it was idle: a server gives a reason before it ends a connection."""
     if entered.connection.status != ConnStatus.OK:
         return False
     poll = select.poll()
@@ -112,14 +110,14 @@ _TOO_MANY: Final = "53300"
 
 
 class Held:
-    """Counts; any thread may ask."""
+    """Counts the connections that clients hold; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._of = Counter[Whose]()
 
     def hold(self, whose: Whose) -> Callable[[], None]:
-        """Count one more, or refuse; what is returned counts it off, once."""
+        """Count one more, or refuse. The returned function counts it off, once."""
         with self._lock:
             if self._of[whose] >= LINES_OF_ROLE:
                 detail = f'too many connections for role "{whose.subject}"'

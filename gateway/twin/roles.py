@@ -1,7 +1,8 @@
-"""A role for each subject and set of visible tables, with a password only the gateway ever holds.
+"""Roles of the twin: one for each subject and set of visible tables, with a password that only the gateway
+holds.
 
-INVARIANT: a role can connect to one database and has no other right and no membership. Its name is
-drawn at random: others in the same database may see that it is there.
+INVARIANT: a role can connect to one database and has no other right and no membership. Its name is drawn at
+random, because other roles in the same database may see that it exists.
 """
 
 import secrets
@@ -35,7 +36,7 @@ class Roles:
         self._logins: dict[tuple[str, VisibleTables], Login] = {}
 
     def login(self, subject: str, tables: VisibleTables) -> Login:
-        """How this subject gets in to see these tables."""
+        """The log-in of this subject for these tables."""
         with self._lock:
             login = self._logins.get((subject, tables))
             if login is None:
@@ -44,12 +45,12 @@ class Roles:
             return login
 
     def forget(self, tables: VisibleTables) -> None:
-        """Drop the database of these tables with its roles, ending their sessions."""
+        """Drop the database of these tables with its roles, and end their sessions."""
         with self._lock:
             self._forget(tables)
 
     def keep(self, only: Collection[VisibleTables]) -> None:
-        """Forget all other tables."""
+        """Drop the databases of all other tables."""
         with self._lock:
             for tables in self.databases.known - frozenset(only):
                 self._forget(tables)

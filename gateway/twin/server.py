@@ -1,7 +1,7 @@
-"""One life of the twin's server: a direct child of the gateway, made for this life alone.
+"""The twin's server process: a direct child of the gateway, made for one life of the twin.
 
-INVARIANT: the server ends when the thread that started it ends, so that thread must live as long as
-the gateway wants the server; `supervisor` sees to that.
+INVARIANT: the server ends when the thread that started it ends, so that thread must live as long as the gateway
+needs the server; `supervisor` ensures that.
 """
 
 import os
@@ -32,12 +32,12 @@ _INITDB = ("--no-sync", "--wal-segsize=1", "--no-instructions")
 _HBA = "local all all scram-sha-256\n"
 _POLL = 0.01
 _START_S = 30.0
-_STOP_S = 6.0  # PostgreSQL itself kills what does not follow within 5 s
+_STOP_S = 6.0  # PostgreSQL itself kills processes that have not ended within 5 s
 
 
 @dataclass(frozen=True)
 class Server:
-    """A running twin and how its superuser, the gateway, gets in."""
+    """A running server, and the log-in of its superuser, the gateway."""
 
     address: Address
     superuser: str
@@ -50,7 +50,7 @@ class Server:
         return self.process.poll() is None
 
     def kill(self) -> None:
-        """End it at once, without a word to its sessions."""
+        """End it at once, without notice to its sessions."""
         if self.alive:
             self.process.send_signal(signal.SIGQUIT)
             try:
@@ -60,7 +60,7 @@ class Server:
                 self.process.wait()
 
     def stop(self) -> None:
-        """End it and remove every trace of it."""
+        """End it and remove its directory."""
         self.kill()
         for pid in _working_in(self.where.place.data):
             with suppress(ProcessLookupError):
@@ -82,9 +82,9 @@ def start_server(home: Path, programs: Programs, account: Account) -> Server:
 
 
 def _working_in(directory: Path) -> Iterator[int]:
-    """Processes of a server that is gone: one that computes does not notice that it is alone."""
+    """Processes of a server that has ended: a process that computes does not notice the end of its parent."""
     for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it ended just now, or is nobody we may ask about
+        with suppress(OSError):  # it ended just now, or belongs to another user
             if (process / "cwd").readlink() == directory:
                 yield int(process.name)
 

@@ -1,10 +1,8 @@
-"""An analyst's session on the twin: fixed settings, a role of its own, the gateway's clock.
+"""An analyst's session on the twin: fixed settings, a role of its own, a time limit, and typed descriptions.
 
-INVARIANT: everything goes through the extended protocol, one statement at a time; PostgreSQL itself
-refuses several. `describe` parses and never plans or runs. What `released` gives back remembers
-nothing of what was done on it.
-
-What PostgreSQL says of a statement without running it.
+INVARIANT: everything goes through the extended protocol, one statement at a time; PostgreSQL itself refuses
+several. `describe` parses and never plans or runs. A connection that `released` returns has no trace of its
+use.
 """
 
 import secrets
@@ -19,7 +17,7 @@ from psycopg import OperationalError
 from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-from gateway.columnar.texts import Packing, Rows
+from gateway.columnar.texts import Packing, Rows, array_text
 from gateway.events import Crashed, Emit, silent
 from gateway.twin.errors import TwinRefused, gone
 from gateway.twin.exchange import answers
@@ -46,7 +44,7 @@ class DescribedColumn:
 
 @dataclass(frozen=True)
 class Described:
-    """The types of the parameters and the columns; a statement without a result has none."""
+    """The types of the parameters and the columns; a statement without a result has no columns."""
 
     parameters: tuple[DescribedParameter, ...]
     columns: tuple[DescribedColumn, ...]
@@ -60,7 +58,7 @@ _NAMES_OF_TYPES: Final = (
 )
 _NO_MODIFIER = -1
 _FIRST_OWN_OID = 16_384  # types below are PostgreSQL's own, the same in every database
-# few: how long a row is, is only known when it is there
+# few, because the length of a row is known only when it has arrived
 _ROWS_AT_ONCE = 64
 _LARGEST_RESULT = 128 << 20
 _RESET_S = 5.0
@@ -72,7 +70,7 @@ _COPIES = frozenset({ExecStatus.COPY_OUT, ExecStatus.COPY_IN, ExecStatus.COPY_BO
 
 
 class TwinSession:
-    """One connection; not to be used by two threads at once."""
+    """One connection; not thread-safe."""
 
     def __init__(
         self, entered: Entered, limit_s: float, type_names: TypeNames, emit: Emit = silent
@@ -88,7 +86,7 @@ class TwinSession:
         self._pgconn.nonblocking = 1
 
     def describe(self, statement: str, parameter_types: Sequence[int] = ()) -> Described:
-        """The types that a statement takes and gives; a type of 0 lets PostgreSQL infer it."""
+        """The types of a statement's parameters and columns; for a type of 0, PostgreSQL infers it."""
         text = _encoded(statement)
         with self._usable() as connection:
             connection.enter_pipeline_mode()
@@ -127,12 +125,14 @@ class TwinSession:
             return rows.packed()
 
     def close(self) -> None:
-        """End the session; again does nothing."""
+        """End the session; a second call does nothing."""
         if not self._released:
             self._pgconn.finish()
 
     def released(self) -> Entered | None:
-        """Give the connection up for the next one, as new; None when that cannot be, and it is ended."""
+        """Reset the connection for its next use and return it; None if that is impossible, and the connection
+        is ended.
+        """
         self._limit_s = _RESET_S
         try:
             clean = self._reset()
@@ -145,19 +145,19 @@ class TwinSession:
         return self._entered
 
     def _reset(self) -> bool:
-        """Undo all that was done here, or say that this cannot be."""
+        """Undo everything that was done here; False if that is impossible."""
         state = self._pgconn.transaction_status
         if self._named_a_setting or state in {TransactionStatus.ACTIVE, TransactionStatus.UNKNOWN}:
             return False
         if state != TransactionStatus.IDLE:
             self.run("ROLLBACK")
-        # DISCARD ALL leaves the random numbers where they were, and `setseed` could have put them there
+        # DISCARD ALL does not reset the random numbers, which `setseed` could have fixed
         seed = str(secrets.randbits(52) / 2**52).encode()
         self._run_both(b"DISCARD ALL", b"SELECT pg_catalog.setseed($1)", [seed])
         return True
 
     def _run_both(self, first: bytes, second: bytes, values: Sequence[bytes]) -> None:
-        """Two statements, each a transaction of its own, in one round trip; the second has values."""
+        """Run two statements, each a transaction of its own, in one round trip; the second has values."""
         with self._usable() as connection:
             connection.enter_pipeline_mode()
             for text, given in ((first, []), (second, values)):
@@ -165,15 +165,15 @@ class TwinSession:
                 connection.pipeline_sync()
             for _ in range(2):
                 for _ in answers(connection, limit_s=self._limit_s, end=self._end, until_sync=True):
-                    pass  # whether they worked is all that they say
+                    pass  # their command tags say whether they worked
             connection.exit_pipeline_mode()
 
     @contextmanager
     def _noted(self, text: bytes) -> Iterator[Callable[[PGresult], None]]:
-        """Notice a command that may have named a setting of its own, which PostgreSQL never forgets.
+        """Notice a command that may have named a new setting, which PostgreSQL never forgets.
 
-        Such a name has a dot or is quoted, and SET is not the only command that has it. So whatever
-        has one of these signs, and did not end as what names no setting, is taken for one.
+        Such a name has a dot or is quoted, and SET is not the only command with such names. So every statement
+        with one of these signs counts as one, unless its command tag shows that it names no setting.
         """
         named = any(sign in text for sign in (b".", b'"'))
 
@@ -236,7 +236,9 @@ class TwinSession:
         known = {one: self._type_names[one] for one in types if one in self._type_names}
         if missing := sorted({one for one in types if one not in known}):
             oids, modifiers = zip(*missing, strict=True)
-            rows = self.run(_NAMES_OF_TYPES, [_array(oids), _array(modifiers)])
+            rows = self.run(
+                _NAMES_OF_TYPES, [array_text(map(str, oids)), array_text(map(str, modifiers))]
+            )
             for one, (name,) in zip(missing, rows, strict=True):
                 known[one] = name or "???"
                 if one[0] < _FIRST_OWN_OID:
@@ -245,7 +247,7 @@ class TwinSession:
 
 
 def _pack(part: PGresult, rows: Packing) -> None:
-    """Read column by column, which takes half the time for thousands of rows."""
+    """Pack the rows column by column, which takes half the time for thousands of rows."""
     many, get = range(part.ntuples), part.get_value
     rows.add([list(map(get, many, repeat(place))) for place in range(part.nfields)], part.ntuples)
 
@@ -271,7 +273,3 @@ def _encoded(text: str) -> bytes:
 def _decoded(text: bytes) -> str:
     with _in_utf8():
         return text.decode()
-
-
-def _array(numbers: Sequence[int]) -> str:
-    return "{" + ",".join(map(str, numbers)) + "}"

@@ -1,8 +1,8 @@
-"""The settings of the twin: of its server, and of every session.
+"""Settings of the twin: of its server, and of every session.
 
-INVARIANT: what changes a result is fixed for each session in its start-up packet, which outranks what
-a role may have set for itself; the same values are the server's, so that RESET leads back to them.
-Neither SQL nor values are logged: not even errors are, since they quote literals.
+INVARIANT: settings that change a result are fixed for each session in its start-up packet, which overrides what
+a role may have set for itself; the server has the same values, so that RESET returns to them. Neither SQL nor
+values are logged, and no errors either, because they quote literals.
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ from gateway.postgres_server.directories import PORT, Place
 
 MEMORY = 512 * 1024 * 1024  # address space of each process
 LINES, LINES_OF_ROLE = 300, 100  # that clients hold
-IDLE = 32  # that the gateway keeps for later
-BORROWED = 60  # at the same time: one for each question under way
+IDLE = 32  # that the gateway keeps idle
+BORROWED = 60  # at the same time: one for each running query
 _RESERVED = 8
 SESSIONS = LINES + IDLE + BORROWED + _RESERVED
 SESSIONS_OF_ROLE = LINES_OF_ROLE + BORROWED
@@ -57,7 +57,7 @@ _SERVER: Mapping[str, str] = MappingProxyType(
     {
         "cluster_name": "",
         "allow_alter_system": "off",
-        # who gets in; the passwords are 256 random bits, so stretching them would only cost time
+        # who may connect; the passwords are 256 random bits, so stretching them would only cost time
         "listen_addresses": "",
         "unix_socket_permissions": "0700",
         "password_encryption": "scram-sha-256",
@@ -66,7 +66,7 @@ _SERVER: Mapping[str, str] = MappingProxyType(
         "reserved_connections": "0",
         "superuser_reserved_connections": str(_RESERVED),
         "authentication_timeout": "10s",
-        # nothing here is worth keeping; a server of which a process crashed is thrown away whole
+        # nothing here needs durability; a server with a crashed process is discarded
         "restart_after_crash": "off",
         "fsync": "off",
         "full_page_writes": "off",
@@ -91,12 +91,12 @@ _SERVER: Mapping[str, str] = MappingProxyType(
         "jit": "off",
         "work_mem": "4MB",
         "temp_file_limit": "64MB",
-        # a second clock behind the gateway's own; a session can unset it, so nothing rests on it
+        # a second time limit behind the gateway's own; a session can unset it, so nothing relies on it
         "statement_timeout": "120s",
         "lock_timeout": "5s",
         "idle_in_transaction_session_timeout": "1h",
         "client_connection_check_interval": "2s",
-        # nobody sees what others do
+        # no session sees the activity of others
         "track_activities": "off",
         "track_counts": "off",
         "track_io_timing": "off",
@@ -105,7 +105,7 @@ _SERVER: Mapping[str, str] = MappingProxyType(
         "update_process_title": "off",
         "shared_preload_libraries": "",
         "session_preload_libraries": "",
-        # what the log says: that it does not start, and why
+        # the log says why the server does not start
         "log_destination": "stderr",
         "logging_collector": "off",
         "log_line_prefix": "%m [%p] ",
@@ -138,7 +138,7 @@ def twin_configuration(place: Place, socket_dir: Path) -> str:
 
 
 def session_options(given: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The `options` of a start-up packet that fix a session's settings: the given ones before our own."""
+    """The `options` of a start-up packet that fix a session's settings: the given ones before the gateway's."""
     chosen = {name.lower() for name in given}
     settings = {name: value for name, value in SESSION.items() if name.lower() not in chosen}
     return " ".join(

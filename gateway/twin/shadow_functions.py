@@ -1,26 +1,21 @@
-"""Functions and views of ours in the place of some that PostgreSQL has: for oneself they say what they always do.
+"""Shadow functions: the gateway's versions of PostgreSQL functions and views that show or change too much.
 
-`set_config` of the server could change any setting, so nobody may call it. Ours may, and does so for the settings that
-SET may change and for the same values.
+`set_config` of the server could change any setting, so nobody may call it. The gateway's version changes the
+settings that SET may change, to the same values.
 
-INVARIANT: a function here that runs with the rights of its owner is one expression that was parsed when it was made:
-it finds nothing by name, so no search path leads it elsewhere, and it does nothing before it has looked at its
-arguments.
+Privilege probes, such as `has_table_privilege`, say yes for what the gateway answers. A role can only ask about
+a table on which it has REFERENCES, and cannot read it; tools look for SELECT before they show a table, so the
+probes report SELECT. Privileges to change something are reported as denied, which they are.
 
-Whether one may: probes of privileges say yes to what the gateway answers.
+Names of roles and databases are shown as the subject and the dataset, instead of the server's random names.
+They come from settings that the start-up packet fixes. A client may not change these, and if it could, it would
+only misname itself: nothing else reads them.
 
-A table can be asked about where one has REFERENCES on it, and cannot be read. Tools look for SELECT before they show
-a table, so that is what these functions say of it. Everything that changes something is denied, as it is.
-
-INVARIANT: probes tell and give nothing: PostgreSQL checks rights by itself, and never asks a function.
-
-Who one is and where: names that a session was begun with, in the place of the server's random ones.
-
-They come from settings that the start-up packet fixes. A client may not change these, and if it could it would only
-misname itself: nothing else reads them.
-
-INVARIANT: rights hang on the server's own roles and databases alone, whatever these functions say. They are
-PostgreSQL's own in everything but the name that is shown, and run with the rights of their caller.
+INVARIANT: a function here that runs with the rights of its owner is one expression that was parsed when it was
+created: it looks up nothing by name, so no search path redirects it, and it checks its arguments before
+anything else. INVARIANT: probes report privileges and grant none: PostgreSQL checks rights by itself and never
+calls a function for it. INVARIANT: rights depend on the server's own roles and databases alone, whatever these
+functions show; the shown functions run with the rights of their caller.
 """
 
 from collections.abc import Iterator
@@ -54,7 +49,7 @@ BEGIN
     USING ERRCODE = '42501', HINT = 'docs/twin.md lists the settings that can';
 END $$
 """
-# `names`: of settings; the other lists hold what some may be. NULL leads back to the default
+# `names`: of settings; the other lists hold their allowed values. NULL means the default
 _ALLOWED: Final = """
 CREATE FUNCTION pg_catalog.may_set(name text, value text) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -89,7 +84,7 @@ _SIZE: Final = """
 CREATE FUNCTION pg_catalog.pg_database_size({type}) RETURNS bigint LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN $1 IS NULL THEN NULL::bigint ELSE 0::bigint END
 """
-# of all that this view tells of connections, what one knows of one's own
+# of all that this view shows of connections, the own connection alone
 _ACTIVITY: Final = """
 CREATE OR REPLACE VIEW pg_catalog.pg_stat_activity WITH (security_barrier) AS
 SELECT d.oid AS datid, d.datname, pg_catalog.pg_backend_pid() AS pid, NULL::integer AS leader_pid,
@@ -106,7 +101,7 @@ WHERE u.oid >= 16384
 
 
 def emulating_statements() -> Iterator[sql.Composable]:
-    """The statements that rename PostgreSQL's own and make ours."""
+    """The statements that rename PostgreSQL's functions and create the gateway's."""
     for name, types in _RENAMED.items():
         yield _renamed(name, types)
     yield from (_renamed("pg_database_size", type_) for type_ in _SIZES)
@@ -158,7 +153,7 @@ _ASKS_SELECT: Final = sql.SQL(
 
 
 def probe_statements(template: psycopg.Connection) -> Iterator[sql.Composed | sql.SQL]:
-    """The statements that put ours in the place of PostgreSQL's own, which they call."""
+    """The statements that replace PostgreSQL's functions by the gateway's, which call them."""
     yield _ASKS_SELECT
     for name, types in template.execute(_PROBES).fetchall():
         yield from _probe(name, types)
@@ -171,7 +166,7 @@ def _probe(name: str, types: list[str]) -> Iterator[sql.Composed]:
     yield sql.SQL("ALTER FUNCTION {} ({}) RENAME TO {}").format(
         function, taken, sql.Identifier(renamed)
     )
-    about = len(types) - 1  # the last says which privilege, the one before it for what
+    about = len(types) - 1  # the last parameter is the privilege, the one before it the object
     given = [
         _given(type_, place, named=name == "has_database_privilege" and place == about)
         for place, type_ in enumerate(types, 1)
@@ -181,14 +176,14 @@ def _probe(name: str, types: list[str]) -> Iterator[sql.Composed]:
         says = sql.SQL("({} OR pg_catalog.asks_select({}) AND {})").format(
             says, given[-1], _call(renamed, [*given[:-1], sql.SQL("'REFERENCES'")])
         )
-    # not STRICT, though it is: the planner then puts the expression in the place of the call
+    # not STRICT, although it behaves so: the planner then inlines the expression
     yield sql.SQL(
         "CREATE FUNCTION {} ({}) RETURNS boolean LANGUAGE sql STABLE PARALLEL SAFE RETURN {}"
     ).format(function, taken, says)
 
 
 def _given(type_: str, place: int, *, named: bool) -> sql.SQL:
-    """A parameter, as the server's own name where it is a name that may be ours."""
+    """A parameter; a name that may be a shown one is translated to the server's own."""
     if type_ == "name":
         return sql.SQL(f"pg_catalog.role_of_server(${place})")
     if named and type_ == "text":
@@ -207,7 +202,7 @@ DATASET_UNNAMED: Final = "gateway"  # a session that was begun without a dataset
 
 @dataclass(frozen=True)
 class Names:
-    """What a session calls its subject and its dataset, and the number by which its client can cancel."""
+    """The names that a session shows for its subject and its dataset, and its client's cancel number."""
 
     subject: str = ""
     dataset: str = ""
@@ -249,7 +244,7 @@ NAMES: Final = (
        LANGUAGE sql STABLE PARALLEL SAFE RETURN {_SUBJECT}::text""",
     """CREATE FUNCTION pg_catalog.current_catalog() RETURNS name
        LANGUAGE sql STABLE PARALLEL SAFE RETURN pg_catalog.current_database()""",
-    # from a name that is shown to the server's own, for functions that take one
+    # from a shown name to the server's own, for functions that take one
     """CREATE FUNCTION pg_catalog.role_of_server(name) RETURNS name
        LANGUAGE sql STABLE PARALLEL SAFE
        RETURN CASE WHEN $1 = pg_catalog."current_user"() THEN CURRENT_USER ELSE $1 END""",
@@ -259,7 +254,7 @@ NAMES: Final = (
                    THEN pg_catalog.current_database_of_server()::text ELSE $1 END""",
 )
 
-# These read `pg_roles`, which must be a view of oneself by then.
+# These read `pg_roles`, which must be restricted to the own role by then.
 NAMES_BY_NUMBER: Final = (
     "ALTER FUNCTION pg_catalog.pg_get_userbyid(oid) RENAME TO pg_get_userbyid_of_server",
     """CREATE FUNCTION pg_catalog.pg_get_userbyid(oid) RETURNS name

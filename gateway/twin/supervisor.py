@@ -1,7 +1,7 @@
-"""Keep a twin running: start it, see it die, start another.
+"""Supervisor of the twin: starts a server, notices its end, starts another.
 
-INVARIANT: the thread that starts a server stays for as long as that server may live, because the
-server dies with the thread; see `server`.
+INVARIANT: the thread that starts a server lives as long as that server may, because the server ends with the
+thread; see `server`.
 """
 
 import threading
@@ -20,7 +20,7 @@ _RETRY_S = (0.0, 0.5, 2.0, 10.0, 30.0)
 
 
 class Supervisor:
-    """Owns the life of the twin that is now."""
+    """Owns the current life of the twin."""
 
     def __init__(self, begin: Callable[[], Life], emit: Emit) -> None:
         self._begin = begin
@@ -32,11 +32,11 @@ class Supervisor:
         self._thread = threading.Thread(target=self._keep, name="twin-supervisor", daemon=True)
 
     def start(self) -> None:
-        """Begin the first life, and do not wait for it."""
+        """Begin the first life without waiting for it."""
         self._thread.start()
 
     def first_life(self) -> Life:
-        """The first life, or raise what stood in its way."""
+        """The first life, or the error that prevented it."""
         with self._changed:
             self._changed.wait_for(lambda: self._life or self._problem, _BEGIN_S)
             if self._problem is not None:
@@ -44,7 +44,7 @@ class Supervisor:
         return self.life()
 
     def life(self, wait_s: float = _WAIT_S) -> Life:
-        """The life that is now; one that is about to begin is waited for."""
+        """The current life; waits for one that is about to begin."""
         with self._changed:
             self._changed.wait_for(lambda: self._running() or self._closing.is_set(), wait_s)
             if self._life is None or not self._running():
@@ -52,7 +52,7 @@ class Supervisor:
             return self._life
 
     def close(self) -> None:
-        """Stop the server for good; again does nothing."""
+        """Stop the server for good; a second call does nothing."""
         self._closing.set()
         with self._changed:
             life = self._life
@@ -67,7 +67,7 @@ class Supervisor:
     def _keep(self) -> None:
         try:
             life: Life | None = self._begin()
-        except BaseException as error:  # noqa: BLE001  # raised again where it can be answered
+        except BaseException as error:  # noqa: BLE001  # raised again where the caller can handle it
             self._publish(None, error)
             return
         while life is not None:

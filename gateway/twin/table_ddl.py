@@ -1,8 +1,8 @@
-"""Empty tables as statements: exact types, keys, comments; REFERENCES for everyone, SELECT for nobody.
+"""DDL of the twin's empty tables: exact types, keys, comments; REFERENCES for everyone, SELECT for nobody.
 
-REFERENCES lets a role see names and types in every catalog, `information_schema` included, and lets
-PostgreSQL describe a statement; reading fails, even from emptiness. It is granted to PUBLIC because
-who can connect at all is decided by the database, and a grant to a role would show that role's name.
+REFERENCES lets a role see names and types in every catalog, including `information_schema`, and lets PostgreSQL
+describe a statement; reading fails, even from an empty table. It is granted to PUBLIC, because the database
+decides who can connect at all, and a grant to a role would show that role's name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from gateway.twin.visible_tables import (
     VisibleTables,
 )
 
-_LONGEST_NAME = 63  # bytes; PostgreSQL would cut the rest off, and two names could become one
+_LONGEST_NAME = 63  # bytes; PostgreSQL would truncate longer names, and two names could become one
 _TYPES = """
 SELECT t, pg_catalog.format_type(pg_catalog.to_regtype(t), pg_catalog.to_regtypemod(t))
 FROM pg_catalog.unnest(%s::text[]) AS t
@@ -26,11 +26,11 @@ FROM pg_catalog.unnest(%s::text[]) AS t
 
 
 class NotShowable(ValueError):
-    """A table that PostgreSQL cannot have like this; the message says why."""
+    """A table that PostgreSQL cannot create like this; the message says why."""
 
 
 def table_statements(inside: psycopg.Connection, tables: VisibleTables) -> Sequence[sql.Composed]:
-    """The statements that make these tables, in an order that works."""
+    """The statements that create these tables, in a working order."""
     ordered = sorted(tables)
     _check_names(ordered)
     types = _types(inside, ordered)
@@ -45,7 +45,7 @@ def table_statements(inside: psycopg.Connection, tables: VisibleTables) -> Seque
 
 
 def _types(inside: psycopg.Connection, tables: Sequence[VisibleTable]) -> Mapping[str, sql.SQL]:
-    """Each type as PostgreSQL itself writes it, which is the only text that is pasted anywhere."""
+    """Each type as PostgreSQL itself writes it: the only text that is pasted into SQL here."""
     wanted = sorted({column.type for table in tables for column in table.columns})
     found: dict[str, str | None] = dict(inside.execute(_TYPES, (wanted,)).fetchall())
     types: dict[str, sql.SQL] = {}

@@ -1,7 +1,7 @@
-"""Seal `template1`, from which every database of the twin is made.
+"""Sealing of `template1`, from which every database of the twin is created.
 
-INVARIANT: this runs once in each life of the server, before the first database and the first login of
-an analyst are made; a step that fails ends the start.
+INVARIANT: this runs once in each life of the server, before the first database and the first role of an analyst
+are created; a step that fails ends the start.
 """
 
 import psycopg
@@ -26,7 +26,7 @@ from gateway.twin.shadow_functions import (
 
 TEMPLATE = "template1"
 
-# every routine that `lockdown` takes back, as REVOKE wants it written
+# every routine that `lockdown` revokes, as REVOKE spells it
 _ROUTINES_TAKEN = """
 SELECT p.oid::regprocedure::text
 FROM pg_catalog.pg_proc AS p
@@ -48,7 +48,7 @@ WHERE c.relnamespace = 'pg_catalog'::regnamespace
   AND NOT c.relname = ANY (%(kept)s)
 """
 
-# SQL functions that read pg_database with the rights of their caller: they shall read the view instead
+# SQL functions that read pg_database with the rights of their caller must read the view instead
 _READERS_OF_DATABASES = """
 SELECT pg_catalog.pg_get_functiondef(oid)
 FROM pg_catalog.pg_proc
@@ -61,7 +61,7 @@ WHERE pg_catalog.strpos(prosqlbody::text, ':relid 1262 ') > 0
 _OWN_NAMES_ALONE = (
     "ALTER TABLE pg_catalog.pg_database RENAME TO pg_database_of_all",
     "REVOKE ALL ON pg_catalog.pg_database_of_all FROM PUBLIC",
-    # psql before 17 asks for a column that has another name since
+    # psql before 17 asks for a column that was renamed since
     """CREATE VIEW pg_catalog.pg_database WITH (security_barrier) AS
        SELECT oid, pg_catalog.current_database() AS datname, datdba, encoding, datlocprovider, datistemplate,
               datallowconn, dathasloginevt, -1 AS datconnlimit, '0'::xid AS datfrozenxid,
@@ -89,7 +89,7 @@ _OWN_NAMES_ALONE = (
 
 
 def seal_template(template: psycopg.Connection, outside: psycopg.Connection) -> None:
-    """Take back what everyone has by default, then close the template to all logins."""
+    """Revoke the default privileges of PUBLIC, then close the template to all log-ins."""
     with template.transaction():
         _rename(template)
         _take_routines(template)
@@ -111,7 +111,7 @@ def seal_template(template: psycopg.Connection, outside: psycopg.Connection) -> 
 
 
 def _rename(template: psycopg.Connection) -> None:
-    """Put ours in the place of what shows names, or would do more than an analyst may."""
+    """Replace the functions that show names or do more than an analyst may."""
     readers = template.execute(_READERS_OF_DATABASES).fetchall()
     statements: list[sql.Composable] = [
         sql.SQL("SET LOCAL allow_system_table_mods = on"),

@@ -1,4 +1,4 @@
-"""The twin as the rest of the gateway sees it: sessions for subjects who see certain tables."""
+"""The twin's interface: sessions for subjects who see certain tables."""
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -31,7 +31,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 class Twin:
-    """A twin that runs or is about to, until `close`."""
+    """A twin that runs or is about to run, until `close`."""
 
     def __init__(self, supervisor: Supervisor, version: str, limit_s: float, emit: Emit) -> None:
         self.version = version
@@ -43,12 +43,12 @@ class Twin:
         self._held = Held()
 
     def wait_until_started(self) -> None:
-        """Return when the first server runs, or raise what stood in its way."""
+        """Return when the first server runs, or raise the error that prevented it."""
         self._supervisor.first_life()
         self._emit(TwinStarted(self.version))
 
     def require_running(self) -> None:
-        """Refuse when there is no server at this moment."""
+        """Refuse if no server runs at this moment."""
         if not self._supervisor.life(wait_s=0).usable:
             raise not_running()
 
@@ -59,7 +59,7 @@ class Twin:
         return self._session(self._entered(subject, tables), limit_s)
 
     def line(self, subject: str, tables: VisibleTables, settings: Mapping[str, str]) -> Line:
-        """A session that a client speaks on itself."""
+        """A session on which a wire client speaks directly."""
         let_go = self._held.hold(Whose(subject, tables))
         try:
             return line_of(self._entered(subject, tables, settings), let_go)
@@ -71,7 +71,7 @@ class Twin:
     def borrowed(
         self, subject: str, tables: VisibleTables, *, limit_s: float | None = None
     ) -> Iterator[TwinSession]:
-        """The same for a short use: an idle one if there is one, as new, and idle again afterwards."""
+        """A session for a short use: a reset idle one, if there is one; it is idle again afterwards."""
         whose = Whose(subject, tables)
         session = self._session(self._idle.take(whose) or self._entered(*whose), limit_s)
         try:
@@ -81,17 +81,17 @@ class Twin:
                 self._idle.put(whose, entered)
 
     def forget(self, tables: VisibleTables) -> None:
-        """Drop what was made for these tables; sessions that see them end."""
+        """Drop the databases and roles of these tables; sessions that see them end."""
         self._supervisor.life().roles.forget(tables)
         self._idle.forget(tables)
 
     def keep(self, only: Collection[VisibleTables]) -> None:
-        """Drop what was made for any other tables; sessions that see those end."""
+        """Drop the databases and roles of all other tables; their sessions end."""
         self._supervisor.life().roles.keep(only)
         self._idle.keep(only)
 
     def close(self) -> None:
-        """Stop the server and remove all of it."""
+        """Stop the server and remove its directory."""
         self._idle.close()
         self._supervisor.close()
 
@@ -113,7 +113,7 @@ class Twin:
     def _entered(
         self, subject: str, tables: VisibleTables, settings: Mapping[str, str] = _NONE
     ) -> Entered:
-        """Get in, trying again while a twin that just died is being replaced."""
+        """Log in; try again while a server that just ended is replaced."""
         deadline = time.monotonic() + _ENTER_S
         names = Names(subject).settings()
         while True:

@@ -1,8 +1,8 @@
-"""Become the server: give up privileges, take limits on, and end when the gateway ends.
+"""Child process that becomes the twin's server: it drops privileges, sets limits, and ends when the gateway
+ends.
 
-Run as a script of its own, by path and without site-packages, as the child that becomes the server.
-This cannot be done between fork and exec of the gateway, which has threads; and the wish to die with
-the parent is forgotten when the uid changes, so it is made after that.
+It runs as a script, by path and without site-packages. These steps cannot be done between fork and exec of the
+gateway, which has threads. The parent-death signal is reset when the uid changes, so it is set after that.
 
 INVARIANT: nothing is executed unless every step before it succeeded.
 """
@@ -18,7 +18,7 @@ _PR_SET_NO_NEW_PRIVS = 38
 
 
 def main(words: list[str]) -> None:
-    """Words: the parent's pid, uid and gid to become or `-`, bytes of memory, then the program."""
+    """Arguments: the parent's pid, uid and gid to become or `-`, bytes of memory, then the program."""
     parent, uid, gid, memory, *argv = words
     if uid != "-":
         os.setgroups([])
@@ -27,7 +27,7 @@ def main(words: list[str]) -> None:
     os.umask(0o077)
     resource.setrlimit(resource.RLIMIT_AS, (int(memory), int(memory)))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    # SIGQUIT and not SIGKILL: PostgreSQL then takes its sessions with it, also those that compute
+    # SIGQUIT and not SIGKILL: PostgreSQL then ends its sessions too, including those that compute
     _prctl(_PR_SET_PDEATHSIG, int(signal.SIGQUIT))
     _prctl(_PR_SET_NO_NEW_PRIVS, 1)
     if os.getppid() != int(parent):

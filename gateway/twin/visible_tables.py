@@ -1,7 +1,8 @@
-"""What a database of the twin shows: tables with names, types, keys and comments, and no row.
+"""Visible tables of a subject, as the twin shows them: names, types, keys and comments, and no row.
 
-INVARIANT: equal sets of visible tables are one database, so whatever tells two databases apart for an
-analyst stands here. A key that leads to what is not visible is left out: it would name it.
+INVARIANT: equal sets of visible tables are one database, so everything that distinguishes two databases for an
+analyst is part of this value. A foreign key to a table that is not visible is left out, because it would name
+that table.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ DEFAULT_SCHEMA = "public"
 
 @dataclass(frozen=True, order=True)
 class VisibleColumn:
-    """A column; `type` is as PostgreSQL's `format_type` writes it."""
+    """A column; `type` is written as by PostgreSQL's `format_type`."""
 
     name: str
     type: str
@@ -25,7 +26,7 @@ class VisibleColumn:
 
 @dataclass(frozen=True, order=True)
 class ForeignKey:
-    """Columns that lead to the primary key of another table."""
+    """Columns that refer to the primary key of another table."""
 
     columns: tuple[str, ...]
     schema: str
@@ -49,9 +50,9 @@ VisibleTables: TypeAlias = frozenset[VisibleTable]
 
 
 def visible_tables(projection: Dataset) -> VisibleTables:
-    """The tables of the twin for what a subject may see of a dataset, and the gateway's own.
+    """The twin's tables for a subject's part of a dataset, and the gateway's own tables.
 
-    A unit key is a primary key where a unit has one row; a join that leads to one is a foreign key.
+    A unit key is a primary key if a unit has one row; a join to such a table is a foreign key.
     """
     tables = (*projection.tables, *OWN_TABLES.values())
     keys = {table.name: _primary_key(table) for table in tables}

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from fix_gateway import House
 from fix_ledger import ALICE, BOB, NOON, Bank, limits
-from release_cache.log.made import DATASET, Desk, sheet
+from release_cache.log.sheets import DATASET, Desk, sheet
 
 from gateway.admin.instance import open_ground
 from gateway.release_cache.event_log import load_content

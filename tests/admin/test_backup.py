@@ -148,7 +148,7 @@ def test_backup_is_not_written_over_a_file_that_exists(house: House) -> None:
     with_a_past(house)
     taken = house.home / "taken"
     taken.write_text("an older backup")
-    with pytest.raises(OperatorError, match="exists already"):
+    with pytest.raises(OperatorError, match="already exists"):
         house.backup("taken")
     assert taken.read_text() == "an older backup"
 
@@ -165,7 +165,7 @@ def test_backup_is_not_written_over_a_file_that_came_meanwhile(
         (house.home / "contested").write_text("the other one")
 
     monkeypatch.setattr(backup_module, "_write_members", meanwhile)
-    with pytest.raises(OperatorError, match="exists already"):
+    with pytest.raises(OperatorError, match="already exists"):
         house.backup("contested")
     assert (house.home / "contested").read_text() == "the other one"
     assert not list(house.home.glob(".*"))

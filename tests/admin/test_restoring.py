@@ -343,7 +343,6 @@ main(["db", "restore", *sys.argv[2:]])
 """
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("moment", "lost", "again"),
     [

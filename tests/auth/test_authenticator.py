@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from fix_identity import Door
+from fix_auth import Door
 from fix_state import StateServer
 from sqlalchemy import Engine, select
 

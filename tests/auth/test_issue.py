@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from datetime import timedelta
 
 import pytest
-from fix_identity import Clock, Door
+from fix_auth import Clock, Door
 from fix_state import AUDIT_SECRET
 from sqlalchemy import Table, func, select
 

@@ -1,49 +1,64 @@
-"""Durations are read as people type them."""
+"""Keys have one form, are random, and do not show themselves."""
 
-from datetime import timedelta
+import hashlib
+import re
+from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.auth.keys import LONGEST, parse_duration
-from gateway.errors import Code, OperatorError
+from gateway.auth.issue import KeyOrder
+from gateway.auth.keys import is_key_id, new_key, parse_key
+
+FORM = re.compile(r"gwk_[a-z2-7]{12}_[A-Za-z0-9_-]{43}")
 
 
-@pytest.mark.parametrize(
-    ("text", "duration"),
-    [
-        ("90d", timedelta(days=90)),
-        ("12h", timedelta(hours=12)),
-        ("30m", timedelta(minutes=30)),
-        ("4w", timedelta(weeks=4)),
-        ("3653d", LONGEST),
-    ],
-)
-def test_duration_is_read(text: str, duration: timedelta) -> None:
-    """A whole number and a unit are a time span."""
-    assert parse_duration(text) == duration
+def test_key_has_its_form_and_comes_back_from_its_text() -> None:
+    """A key is `gwk_<id>_<secret>`, and its text leads back to the same key."""
+    for _ in range(200):
+        key = new_key()
+        assert FORM.fullmatch(key.reveal())
+        assert parse_key(key.reveal()) == key
+        assert is_key_id(key.id)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", "90", "d", "0d", "-1d", "+1d", "1.5d", "90 d", " 90d", "90d\n", "90D", "1y", "1s"),
-        *("09d", "1d1h", "1e3d", "\u0661d", "3654d", "522w", "9" * 20 + "d", "9" * 5000 + "m"),
-    ],
-)
-def test_duration_is_refused_when_it_is_not_one(text: str) -> None:
-    """Anything else, and more than ten years, is one clear error."""
-    with pytest.raises(OperatorError) as caught:
-        parse_duration(text)
-    assert caught.value.code is Code.ARGUMENT_INVALID
-    assert len(str(caught.value)) < 150
+def test_keys_differ_in_every_part() -> None:
+    """No two keys share their id or their secret."""
+    keys = [new_key() for _ in range(500)]
+    assert len({key.id for key in keys}) == 500
+    assert len({key.digest() for key in keys}) == 500
 
 
-@given(st.text(max_size=12))
-def test_any_text_is_a_duration_or_refused(text: str) -> None:
-    """No text leads to anything but a positive span or the one error."""
-    try:
-        assert timedelta(0) < parse_duration(text) <= LONGEST
-    except OperatorError:
-        return
+def test_key_shows_its_secret_in_no_repr() -> None:
+    """Neither a key nor an order for one prints what it protects."""
+    key = new_key()
+    secret = key.secret.get_secret_value()
+    order = KeyOrder("alice", "os:op", datetime.now(UTC), key=key)
+    for shown in (repr(key), str(key), f"{key}", repr(order), repr(vars(order))):
+        assert secret not in shown
+        assert key.id in shown
+    assert secret in key.reveal()
+
+
+def test_digest_is_of_the_secret_alone() -> None:
+    """What is stored is the plain SHA-256 of the secret's text."""
+    key = new_key()
+    assert key.digest() == hashlib.sha256(key.secret.get_secret_value().encode()).digest()
+
+
+@given(st.text(max_size=80))
+def test_other_text_is_no_key(text: str) -> None:
+    """Nothing that lacks the form is taken for a key."""
+    assert (parse_key(text) is not None) == (FORM.fullmatch(text) is not None)
+
+
+@pytest.mark.parametrize("added", ["\n", " ", "=", "A", "\u0660", "\0"])
+def test_key_with_anything_added_is_no_key(added: str) -> None:
+    """A key is recognised as a whole, not by a part."""
+    text = new_key().reveal()
+    assert parse_key(text) is not None
+    assert parse_key(added + text) is None
+    assert parse_key(text + added) is None
+    assert parse_key(text.replace("gwk_", "GWK_")) is None
+    assert parse_key(text.replace("gwk_", "gwk-")) is None

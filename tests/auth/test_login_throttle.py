@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from fix_identity import Clock
+from fix_auth import Clock
 from hypothesis import given
 from hypothesis import strategies as st
 

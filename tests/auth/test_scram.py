@@ -15,6 +15,7 @@ import psycopg
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from laws import for_each
 
 from gateway.auth.keys import ApiKey, new_key
 from gateway.auth.scram import MECHANISM, Proved, challenge
@@ -151,7 +152,7 @@ FIRST_REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("message", FIRST_REFUSED)
+@for_each("message", FIRST_REFUSED)
 def test_malformed_first_message_is_refused(message: bytes) -> None:
     """What is not a client's first message, or asks for what is not offered, is refused."""
     with pytest.raises(SyntaxRefused) as caught:
@@ -165,7 +166,7 @@ def test_optional_extension_is_ignored() -> None:
     assert converse(Client(key.reveal(), extension=",x=later"), holding(key)).key_id == key.id
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new"),
     [
         (b"c=biws", b"c=eSws"),

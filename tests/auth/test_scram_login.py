@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 import pytest
-from fix_identity import Door
+from fix_auth import Door
 from fix_state import AUDIT_SECRET
 
 from gateway.admin.key_actions import recording_failures

@@ -5,12 +5,15 @@ before its statement. `pytest tests/binding --update-cases` writes what the code
 difference before you keep it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from binding.clinic import CLINIC
 
 from gateway.binding.bind import bind
+from gateway.binding.bound import Cut, Passing
 from gateway.binding.print import explained
 from gateway.errors import Refusal
 
@@ -48,12 +51,26 @@ def read(path: Path) -> list[Case]:
     return cases
 
 
+@cache
+def _outcome(sql: str) -> Cut | Passing | Refusal:
+    try:
+        return bind(sql, CLINIC)
+    except Refusal as refusal:
+        return refusal
+
+
+def bind_case(case: Case) -> Cut | Passing:
+    """The bound statement of a case, or its refusal, raised. A statement is bound once in a process."""
+    outcome = _outcome(case.sql)
+    if isinstance(outcome, Refusal):
+        raise outcome
+    return outcome
+
+
 def found(case: Case) -> str:
     """What the binder makes of it now."""
-    try:
-        return explained(bind(case.sql, CLINIC))
-    except Refusal as refusal:
-        return refusal.code.value
+    outcome = _outcome(case.sql)
+    return outcome.code.value if isinstance(outcome, Refusal) else explained(outcome)
 
 
 def write(path: Path, cases: list[Case]) -> None:
@@ -69,5 +86,16 @@ def write(path: Path, cases: list[Case]) -> None:
     path.write_text("\n".join(blocks))
 
 
-def every() -> list[Case]:
-    return [case for path in sorted(ROOM.glob("*.sql")) for case in read(path)]
+@cache
+def every() -> Sequence[Case]:
+    return tuple(case for path in sorted(ROOM.glob("*.sql")) for case in read(path))
+
+
+@cache
+def accepted() -> Sequence[Case]:
+    return tuple(case for case in every() if not case.refused)
+
+
+@cache
+def refused() -> Sequence[Case]:
+    return tuple(case for case in every() if case.refused)

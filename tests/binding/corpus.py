@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from functools import cache
 
-from binding.cases import Case, every
+from binding.cases import accepted
 from sqlglot import exp
 
 from gateway.binding.bind import parse
@@ -12,16 +12,6 @@ from gateway.binding.text.limits import tokens_of
 from gateway.binding.text.round_trip import without_intervals
 
 Slot = tuple[type[exp.Expr], str]
-
-
-@cache
-def accepted() -> tuple[Case, ...]:
-    return tuple(case for case in every() if not case.refused)
-
-
-@cache
-def refused() -> tuple[Case, ...]:
-    return tuple(case for case in every() if case.refused)
 
 
 @cache

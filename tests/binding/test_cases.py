@@ -1,10 +1,9 @@
 """Every golden case: accepted with the plan it shows, or refused with the code it names."""
 
 import pytest
-from binding.cases import ROOM, Case, every, found, read, write
-from binding.clinic import CLINIC
+from binding.cases import ROOM, Case, accepted, bind_case, every, found, read, refused, write
+from laws import for_each
 
-from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Passing
 from gateway.errors import REASON, Code, Reason, Refusal
 
@@ -22,7 +21,7 @@ def test_cases_are_written_again_when_asked(request: pytest.FixtureRequest) -> N
         write(path, read(path))
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+@for_each("case", CASES)
 def test_case_binds_as_written(case: Case) -> None:
     """A statement means what its golden case says."""
     assert found(case) == case.expected
@@ -41,13 +40,11 @@ def test_codes_of_binding_have_a_case_each() -> None:
     assert {code.value for code in Code if code.startswith("GW1")} == shown
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in CASES if case.refused], ids=lambda case: case.name
-)
+@for_each("case", refused())
 def test_refusal_reads_well_when_a_case_is_refused(case: Case) -> None:
     """A refusal starts lower-case or with the user's words, has no final period, and its class fits."""
     with pytest.raises(Refusal) as caught:
-        bind(case.sql, CLINIC)
+        bind_case(case)
     for text in (caught.value.detail, caught.value.hint):
         assert not text.endswith(".")
         assert "sqlglot" not in text
@@ -57,12 +54,10 @@ def test_refusal_reads_well_when_a_case_is_refused(case: Case) -> None:
     assert (type(caught.value).__name__ == "UnsupportedSql") is (reason is Reason.UNSUPPORTED_SQL)
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in CASES if not case.refused], ids=lambda case: case.name
-)
+@for_each("case", accepted())
 def test_finishing_names_no_table_of_the_source_when_a_case_is_accepted(case: Case) -> None:
     """What goes to the twin names constants alone: no table of persons is left in it."""
-    bound = bind(case.sql, CLINIC)
+    bound = bind_case(case)
     if isinstance(bound, Passing):
         return
     assert isinstance(bound, Cut)
@@ -73,7 +68,7 @@ def test_finishing_names_no_table_of_the_source_when_a_case_is_accepted(case: Ca
         assert "FROM patients" not in words or "WITH patients AS" in words
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@for_each("case", CASES)
 def test_binding_gives_the_same_again(case: Case) -> None:
     """Binding depends on the text and the catalog alone."""
     assert found(case) == found(case)

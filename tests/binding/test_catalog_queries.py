@@ -3,6 +3,7 @@
 import pytest
 from binding.cases import every
 from binding.clinic import CLINIC
+from laws import for_each
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Passing
@@ -113,31 +114,31 @@ def test_words_become_calls(text: str) -> None:
     assert chatter(text) == REWRITTEN[text]
 
 
-@pytest.mark.parametrize("text", KEPT)
+@for_each("text", KEPT)
 def test_text_is_kept_where_no_value_stands(text: str) -> None:
     """Strings, quoted names, comments, and what columns are called stay as they are."""
     assert chatter(text) == text
 
 
-@pytest.mark.parametrize("text", [*REWRITTEN, *KEPT])
+@for_each("text", [*REWRITTEN, *KEPT])
 def test_rewriting_again_changes_nothing(text: str) -> None:
     """What was rewritten has no such word any more."""
     assert chatter(chatter(text)) == chatter(text)
 
 
-@pytest.mark.parametrize("text", PASSES)
+@for_each("text", PASSES)
 def test_query_passes_when_it_names_no_visible_table(text: str) -> None:
     """Whether we could read it or not."""
     assert is_chatter(text, CLINIC)
 
 
-@pytest.mark.parametrize("text", [*QUESTIONS, *ACTS])
+@for_each("text", [*QUESTIONS, *ACTS])
 def test_query_does_not_pass_when_it_names_a_table_or_acts(text: str) -> None:
     """However the name is spelled, and whatever surrounds it."""
     assert not is_chatter(text, CLINIC)
 
 
-@pytest.mark.parametrize("text", NEVER)
+@for_each("text", NEVER)
 def test_statement_never_passes_when_no_privilege_stops_it(text: str) -> None:
     """It is refused here, since the twin would run it."""
     with pytest.raises(Refusal):

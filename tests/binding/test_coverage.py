@@ -3,7 +3,9 @@
 import re
 
 import pytest
-from binding.corpus import Slot, accepted, calls, refused, shown
+from binding.cases import accepted, refused
+from binding.corpus import Slot, calls, shown
+from laws import for_each
 from sqlglot import exp
 
 from gateway.binding import aggregates as measures
@@ -49,13 +51,13 @@ def test_every_part_of_sql_that_is_let_through_has_an_accepted_case() -> None:
     assert UNSHOWN.keys() <= wanted
 
 
-@pytest.mark.parametrize("name", sorted(SIGNATURES))
+@for_each("name", sorted(SIGNATURES))
 def test_every_function_has_an_accepted_case(name: str) -> None:
     """Every function over rows is in the plan of an accepted case."""
     assert f"{name}(" in PLANS
 
 
-@pytest.mark.parametrize("name", sorted(measures._PLAIN | measures._ORDERED))
+@for_each("name", sorted(measures._PLAIN | measures._ORDERED))
 def test_every_aggregate_has_an_accepted_case(name: str) -> None:
     """Every aggregate is released in an accepted case."""
     assert re.search(rf"\bm[0-9]+ = {name}\(", PLANS)
@@ -189,7 +191,7 @@ MUST_BE_REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("what", MUST_BE_REFUSED)
+@for_each("what", MUST_BE_REFUSED)
 def test_everything_that_must_be_refused_has_a_refused_case(what: str) -> None:
     """Each way to take more than aggregates, or to do something, is shown to be refused."""
     wanted = re.compile(MUST_BE_REFUSED[what], re.IGNORECASE)

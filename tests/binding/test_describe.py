@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import pytest
-from binding.cases import Case, every
+from binding.cases import Case, accepted, refused
 from binding.clinic import CLINIC
+from laws import for_each
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Passing, ResultColumn, Sql
@@ -16,8 +17,8 @@ from gateway.binding.statement_cache import Remembered
 from gateway.errors import Code, Reason, Refusal
 from gateway.twin import Twin, TwinRefused, TwinSession, visible_tables
 
-ACCEPTED = [case for case in every() if not case.refused]
-REFUSED = [case for case in every() if case.refused]
+ACCEPTED = accepted()
+REFUSED = refused()
 # PostgreSQL has words of its own for what it does not take; ours are for the rest
 _LEFT_TO_THE_TWIN = {
     "clauses__refused: rows from",
@@ -43,7 +44,7 @@ def _describe(session: TwinSession) -> Callable[[str], Sequence[ResultColumn]]:
     ]
 
 
-@pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.name)
+@for_each("case", ACCEPTED)
 def test_describe_of_original_is_describe_of_finishing(case: Case, session: TwinSession) -> None:
     """Names, type OIDs and type modifiers of the answer are those that PostgreSQL gives."""
     bound = bind(case.sql, CLINIC, describe=_describe(session))
@@ -57,7 +58,7 @@ def test_describe_of_original_is_describe_of_finishing(case: Case, session: Twin
             assert tuple(one.name for one in original) == bound.columns
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
+@for_each("case", REFUSED)
 def test_refused_case_stays_refused_when_postgresql_is_asked_first(
     case: Case, session: TwinSession
 ) -> None:

@@ -2,8 +2,8 @@
 
 from fractions import Fraction
 
-import pytest
 from binding.clinic import CLINIC
+from laws import for_each
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
@@ -13,7 +13,7 @@ from gateway.plan.formulas import Measured, Number, Over, Times
 from gateway.plan.types import BIGINT, DOUBLE
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sql", "asked"),
     [
         ("SELECT 1", "SELECT 1"),

@@ -2,12 +2,13 @@
 
 import random
 
-import pytest
 from binding import fuzz
-from binding.cases import every
+from binding.cases import Case, accepted, bind_case
 from binding.clinic import CLINIC
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from laws import for_each
+from samples import draws
 
 from gateway.binding.bind import bind, parse
 from gateway.binding.bound import Cut
@@ -22,10 +23,10 @@ from gateway.plan.relations import Filter, Scan
 from gateway.plan.scalars import Ref, Scalar, StagedMember, StagedValue, walk
 from gateway.plan.sql_text import text
 
-ACCEPTED = [case for case in every() if not case.refused]
+ACCEPTED = accepted()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150, fewest=50), deadline=None)
 @given(st.text(max_size=200))
 @example("\x00")
 @example("\ud800")
@@ -41,7 +42,7 @@ def test_bind_raises_refusals_alone_when_the_text_is_nonsense(sql: str) -> None:
         return
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150, fewest=50), deadline=None)
 @given(st.integers(min_value=0))
 def test_bind_raises_refusals_alone_when_sql_is_broken_up(seed: int) -> None:
     """Golden cases with pieces cut out and put in are bound or refused."""
@@ -61,7 +62,7 @@ def _scope(fields: tuple[Field, ...]) -> Scope:
 def _conditions() -> list[tuple[str, tuple[Field, ...], Scalar]]:
     found = []
     for case in ACCEPTED:
-        bound = bind(case.sql, CLINIC)
+        bound = bind_case(case)
         if not isinstance(bound, Cut):
             continue
         for release in bound.releases:
@@ -87,9 +88,7 @@ CONDITIONS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("name", "fields", "scalar"), CONDITIONS, ids=[name for name, _, _ in CONDITIONS]
-)
+@for_each(("name", "fields", "scalar"), CONDITIONS, ids=[name for name, _, _ in CONDITIONS])
 def test_expression_binds_to_itself_when_printed(
     name: str, fields: tuple[Field, ...], scalar: Scalar
 ) -> None:
@@ -107,10 +106,10 @@ def test_conditions_are_many() -> None:
     assert len(CONDITIONS) > 100
 
 
-@pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.name)
-def test_scan_is_read_through_a_release_alone(case: object) -> None:
+@for_each("case", ACCEPTED)
+def test_scan_is_read_through_a_release_alone(case: Case) -> None:
     """Every table of persons in a bound statement lies below an aggregate that adds noise."""
-    bound = bind(case.sql, CLINIC)  # type: ignore[attr-defined]
+    bound = bind_case(case)
     if isinstance(bound, Cut):
         protected = {
             node.table.name

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 import pytest
-from binding.cases import Case
+from binding.cases import Case, accepted
 from binding.clinic import CLINIC
-from binding.corpus import accepted
 from sqlglot import exp
 
 from gateway.binding.bind import bind, parse

@@ -3,6 +3,7 @@
 import pytest
 from binding.cases import Case, every
 from binding.clinic import CLINIC
+from laws import for_each
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
@@ -14,10 +15,10 @@ _ROWS = [
     for case in every()
     if case.expected == Code.PERSON_ROWS and "RECURSIVE" not in case.sql.upper()
 ]
-_BEGINS = "ask for an aggregate, such as "
+_BEGINS = "use an aggregate, such as "
 
 
-@pytest.mark.parametrize("case", _ROWS, ids=lambda case: case.name)
+@for_each("case", _ROWS, ids=lambda case: case.name)
 def test_hint_of_refused_rows_binds(case: Case) -> None:
     """It counts the rows of a table that the statement names, and is a release."""
     with pytest.raises(NotAggregate) as refused:

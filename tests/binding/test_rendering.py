@@ -1,16 +1,15 @@
 """The law of plans and SQL: a plan, written as SQL and bound again, is the same plan."""
 
-import pytest
-from binding.again import bound_again, releases
-from binding.cases import Case, every
-from binding.clinic import CLINIC
+from binding.cases import Case, bind_case, every
 from binding.mutants import mutants
-from binding.normal import normal
+from binding.normal_form import normal
+from binding.plan_round_trip import bound_again, releases
+from binding.plan_sql import NotRenderable
 from binding.plans import releases as random_releases
-from binding.rendering import NotRenderable
 from hypothesis import HealthCheck, given, settings
+from laws import for_each
+from samples import draws
 
-from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
 from gateway.errors import Refusal
 from gateway.plan.grouping import Aggregate
@@ -24,12 +23,12 @@ _ENOUGH_BOUND = 100
 
 
 def _cut(case: Case) -> Cut:
-    bound = bind(case.sql, CLINIC)
+    bound = bind_case(case)
     assert isinstance(bound, Cut)
     return bound
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@for_each("case", CASES)
 def test_plan_binds_to_itself_when_written_as_sql(case: Case) -> None:
     """Every release of a golden case is found again in its own SQL: columns, types, labels and uses."""
     for release, before in releases(_cut(case)):
@@ -75,7 +74,7 @@ def test_sql_tells_plans_apart_when_one_thing_differs() -> None:
     assert tried >= _ENOUGH_BOUND
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=draws(150), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(random_releases())
 def test_random_plan_binds_to_itself_when_written_as_sql(plan: Aggregate) -> None:
     """A plan that no case has thought of is found again in its own SQL, and once more in that one's."""

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 from binding.clinic import CLINIC
+from laws import for_each
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, ResultColumn
@@ -64,7 +65,7 @@ def _chosen(cut: Cut) -> list[str]:
     return [str(one) for _, one in plan.measures]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sql", "many"),
     [
         (f"SELECT region FROM patients {_TOP}", 2),
@@ -90,7 +91,7 @@ def test_most_frequent_keys_are_chosen_when_nothing_else_is_asked(sql: str, many
     assert len(_chosen(_bound(sql))) == many
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql",
     [
         "SELECT region, COUNT(*) FROM patients GROUP BY region ORDER BY COUNT(*) DESC LIMIT 2",
@@ -200,8 +201,8 @@ def session(twin: Twin) -> Iterator[TwinSession]:
         yield session
 
 
-@pytest.mark.parametrize("column", ["region", "birth_year", "smoker", "code", "price"])
-@pytest.mark.parametrize("many", [1, 2])
+@for_each("column", ["region", "birth_year", "smoker", "code", "price"])
+@for_each("many", [1, 2])
 def test_column_is_of_the_type_that_postgresql_says(
     column: str, many: int, session: TwinSession
 ) -> None:

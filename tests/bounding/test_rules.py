@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pytest
 from binding.clinic import CLINIC
+from laws import for_each
 
 from gateway.bounding.bound_joins import bound_joins
 from gateway.bounding.complete_window_order import complete_window_order
@@ -139,7 +140,7 @@ def test_key_compared_as_a_float_proves_nothing() -> None:
     assert licences.meets_one(whole)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("key", "given", "told_apart"),
     [
         ("bigint", "integer", True),

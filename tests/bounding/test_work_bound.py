@@ -5,7 +5,8 @@ from fractions import Fraction
 from typing import Final
 
 import pytest
-from property.asked import NOW, golden, statement
+from laws import for_each
+from property.bounded_releases import NOW, golden, statement
 
 from gateway.bounding.bound_joins import MOST_PAIRS
 from gateway.bounding.bounded_release import bound_release
@@ -149,7 +150,7 @@ def test_the_breaking_pattern_is_accepted_in_its_linear_form() -> None:
     assert said(f"SELECT count(*) FROM notes WHERE {case} LIKE '%a%a%a%_b'") is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("condition", "code"),
     [
         ("position(s IN t) > 0", Code.WORK_OF_A_ROW),

@@ -25,6 +25,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from samples import draws
 
 from gateway.budget import parallel_composition as confined
 from gateway.budget.account import Amounts, Balance, Currency
@@ -271,7 +272,6 @@ def machine(
         yield Machine
 
 
-@pytest.mark.slow
 def test_no_cell_is_given_more_than_the_cap_in_any_order_of_events(
     machine: type[ConfinedMachine], state: State
 ) -> None:
@@ -279,11 +279,11 @@ def test_no_cell_is_given_more_than_the_cap_in_any_order_of_events(
     gateways that alternate: no unit is ever met by more than a cap, decisions and balances are the
     model's, the books agree, and in the end the chain holds.
     """
-    run(machine, 40)
+    run(machine, draws(40))
     with state.engine.connect() as connection:
         assert verify(connection, ChainKey(AUDIT_SECRET), None).intact
     charged = [one for each in audit_cells(state.engine).values() for one in each.chains]
-    assert len(charged) > 100
+    assert len(charged) > draws(100)
 
 
 def _charged_the_dearer(fullest: Balance, cells: dict[str, Balance]) -> Amounts:
@@ -292,7 +292,6 @@ def _charged_the_dearer(fullest: Balance, cells: dict[str, Balance]) -> Amounts:
     return Amounts(max(Fraction(0), dearest - fullest.spent), Fraction(0))
 
 
-@pytest.mark.slow
 def test_machine_finds_a_ledger_that_charges_only_the_dearer_of_two_that_overlap(
     machine: type[ConfinedMachine], monkeypatch: pytest.MonkeyPatch
 ) -> None:

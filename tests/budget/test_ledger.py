@@ -174,7 +174,7 @@ def test_refusal_says_account_need_left_and_is_recorded(bank: Bank, currency: Cu
     open_tree(bank, currency, limits(1), alice=limits("0.5"))
     bank.ask("0.3")
     refusal = refused(bank, "0.3")
-    assert refusal.detail == f"`{ALICE}` has epsilon 0.2 left for ever, the question takes 0.3"
+    assert refusal.detail == f"`{ALICE}` has epsilon 0.2 left for its lifetime, the query needs 0.3"
     (record,) = audit(bank.engine).kinds("refused")
     assert record["because"] == [refusal.title, refusal.detail]
     assert record["price"] == "3/10"

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from fractions import Fraction
 from typing import ClassVar
 
-import pytest
 from fix_ledger import NOON, Bank, audit, limits
 from fix_state import StateServer
 from fix_two_gateways import Site, second_journal
@@ -21,6 +20,7 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
+from samples import draws
 from sqlalchemy import text
 
 from gateway.budget.account import Currency, Every, Limits
@@ -235,7 +235,6 @@ class LedgerMachine(RuleBasedStateMachine):
             assert sorted(told) == sorted(amounts)
 
 
-@pytest.mark.slow
 def test_ledger_agrees_with_its_model_in_any_order_of_events(
     state_server: StateServer, state_settings: Settings, state: State, trail: Trail
 ) -> None:
@@ -252,7 +251,7 @@ def test_ledger_agrees_with_its_model_in_any_order_of_events(
         run_state_machine_as_test(
             Machine,
             settings=settings(
-                max_examples=30,
+                max_examples=draws(30),
                 stateful_step_count=20,
                 deadline=None,
                 derandomize=True,
@@ -260,7 +259,7 @@ def test_ledger_agrees_with_its_model_in_any_order_of_events(
                 phases=[Phase.generate],  # to shrink a failure would take minutes
             ),
         )
-    assert len(audit(state.engine).charges) > 100
+    assert len(audit(state.engine).charges) > draws(100)
 
 
 def test_model_can_fail() -> None:

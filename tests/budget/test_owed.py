@@ -156,7 +156,9 @@ def test_owed_is_refused_when_an_account_may_give_nothing(bank: Bank, currency: 
     bank.set_limits(BOB, limits(0))
     with pytest.raises(BudgetExhausted) as caught:
         ask(bank, 0, None, BOB, owed=(Owed(cost, Fraction(0), frozenset()),))
-    assert caught.value.detail == f"`{BOB}` has epsilon 0 left for ever, the question takes 0.5"
+    assert (
+        caught.value.detail == f"`{BOB}` has epsilon 0 left for its lifetime, the query needs 0.5"
+    )
 
 
 def test_owed_is_confined_to_the_cells_that_it_was_bought_for(bank: Bank) -> None:

@@ -177,7 +177,9 @@ def test_cap_below_what_was_spent_leaves_nothing_to_any_cell(bank: Bank) -> None
     bank.set_limits(ALICE, limits("0.4"))
     with pytest.raises(BudgetExhausted) as caught:
         ask(bank, "0.1", [B])
-    assert caught.value.detail == f"`{ALICE}` has epsilon 0 left for ever, the question takes 0.1"
+    assert (
+        caught.value.detail == f"`{ALICE}` has epsilon 0 left for its lifetime, the query needs 0.1"
+    )
 
 
 _FULL = tuple(f"d1:{number}" for number in range(MOST_CELLS))

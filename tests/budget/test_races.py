@@ -76,7 +76,6 @@ class Gateways:
         return [Outcome(**json.loads(text)) for text in found]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("currency", list(Currency))
 def test_gateways_together_never_give_more_than_the_cap(
     bank: Bank, state_settings: Settings, currency: Currency
@@ -105,7 +104,6 @@ def test_gateways_together_never_give_more_than_the_cap(
     assert max(step for outcome in outcomes for step in outcome.steps) > 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("currency", list(Currency))
 def test_gateways_together_fill_one_account_to_the_last_question(
     bank: Bank, state_settings: Settings, currency: Currency
@@ -123,7 +121,6 @@ def test_gateways_together_fill_one_account_to_the_last_question(
     assert bank.standing(ALICE).epsilon_spent.value == Fraction(166, 50)
 
 
-@pytest.mark.slow
 def test_gateways_keep_every_cap_while_an_administrator_changes_it(
     bank: Bank, state_settings: Settings
 ) -> None:

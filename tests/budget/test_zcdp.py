@@ -9,6 +9,7 @@ import pytest
 from dp_accounting.rdp import RdpAccountant
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from laws import for_each
 
 from gateway.budget.zcdp import rho_star
 from gateway.units import Delta, Epsilon, Rho
@@ -59,8 +60,8 @@ def test_rho_star_is_the_designs_value_at_delta_1e_6(cap: str, expected: float) 
     assert round(float(rho_for(cap, "1/1000000")), digits) == expected
 
 
-@pytest.mark.parametrize("cap", ["0.1", "0.5", "1", "2", "5", "10", "20"])
-@pytest.mark.parametrize("delta", ["1e-6", "1e-9", "5e-7"])
+@for_each("cap", ["0.1", "0.5", "1", "2", "5", "10", "20"])
+@for_each("delta", ["1e-6", "1e-9", "5e-7"])
 def test_rho_star_is_what_dp_accounting_allows_and_no_more(cap: str, delta: str) -> None:
     """Many small Gaussian questions that add up to rho_star stay within the cap, by another's count,
     use at least 99.99 % of it, and 2 % more would not fit.
@@ -88,8 +89,8 @@ def test_rho_star_keeps_delta_when_computed_with_80_digits(cap: Fraction, delta:
         assert least_log_delta(rho * Fraction(1001, 1000), cap) > wanted
 
 
-@pytest.mark.parametrize("cap", ["1e-30", "1e-12", "1e-6", "0.9999999", "1e6", "1e12", "1e30"])
-@pytest.mark.parametrize("delta", ["1e-30", "1e-40", "0.999999", "1/3"])
+@for_each("cap", ["1e-30", "1e-12", "1e-6", "0.9999999", "1e6", "1e12", "1e30"])
+@for_each("delta", ["1e-30", "1e-40", "0.999999", "1/3"])
 def test_rho_star_is_safe_when_cap_and_delta_are_extreme(cap: str, delta: str) -> None:
     """Whatever an operator writes, what comes back is below the cap and keeps its delta."""
     rho = rho_for(cap, delta)

@@ -1,11 +1,12 @@
 """Types are known by PostgreSQL's names."""
 
 import pytest
+from laws import for_each
 
 from gateway.catalog.types import Family, TypeUnknown, parse_type
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("written", "name", "family"),
     [
         ("int", "integer", Family.WHOLE),
@@ -37,7 +38,7 @@ def test_type_has_one_canonical_name(written: str, name: str, family: Family) ->
     assert parse_type(str(found)) == found
 
 
-@pytest.mark.parametrize(
+@for_each(
     "written",
     [
         "",

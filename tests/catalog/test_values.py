@@ -8,6 +8,7 @@ from uuid import UUID
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from laws import for_each
 
 from gateway.catalog.types import parse_type
 from gateway.catalog.values import Value, ValueUnfit, read_number, read_value
@@ -15,7 +16,7 @@ from gateway.catalog.values import Value, ValueUnfit, read_number, read_value
 ID = "00000000-0000-4000-8000-00000000000A"
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "text", "value"),
     [
         ("bigint", "-9223372036854775808", -(2**63)),
@@ -41,7 +42,7 @@ def test_value_is_what_the_text_says(kind: str, text: str, value: Value) -> None
     assert type(found) is type(value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("kind", "text"),
     [
         ("smallint", "32768"),

@@ -287,7 +287,7 @@ def test_explain_prints_the_plan_when_nothing_bounds_the_answer(
     ("words", "says"),
     [
         (("--as", "nobody"), "there is no such subject"),
-        (("--as", "alice", "--dataset", "bank"), "there is no dataset `bank`"),
+        (("--as", "alice", "--dataset", "bank"), "dataset `bank` does not exist"),
     ],
 )
 def test_explain_says_what_is_wrong_when_an_argument_is(

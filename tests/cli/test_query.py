@@ -11,7 +11,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from frontends.rest.questioning import COUNT, ESTIMATE, Behind, answering
+from frontends.rest.stub_questions import COUNT, ESTIMATE, Behind, answering
 
 from gateway.cli import main, query
 from gateway.errors import Code, Refusal, Unbounded

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import httpx
 import pytest
-from fix_embedded import gone, twin_server
 from fix_gateway import (
     POLICY_SUBJECTS,
     House,
@@ -20,6 +19,7 @@ from fix_gateway import (
     no_gateway,
     superuser_engine,
 )
+from fix_postgres_server import gone, twin_server
 from sqlalchemy import text
 
 Begin = Callable[..., Serving]
@@ -110,7 +110,6 @@ def test_gateway_ends_when_a_connection_stays_open(house: House, serve: Begin) -
         assert serving.ended() == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("blocked", ["api_keys", "trail_records"])
 def test_gateway_ends_when_a_request_is_slow(house: House, serve: Begin, blocked: str) -> None:
     """A request that waits for the state is given a moment and then given up, not waited for.
@@ -207,7 +206,6 @@ def test_gateway_takes_no_command_line_secret(house: House, serve: Begin) -> Non
 # ---- with a server of its own ----
 
 
-@pytest.mark.slow
 def test_gateway_takes_its_state_down_with_it_when_it_is_the_last(
     used_home: Path, serve: Begin
 ) -> None:
@@ -224,7 +222,6 @@ def test_gateway_takes_its_state_down_with_it_when_it_is_the_last(
     assert gone(server)
 
 
-@pytest.mark.slow
 def test_gateway_starts_again_when_it_was_killed(used_home: Path, serve: Begin) -> None:
     """After kill -9 the next start finds everything as it was, and ends with nothing left."""
     env = embedded(used_home)
@@ -245,7 +242,6 @@ def test_gateway_starts_again_when_it_was_killed(used_home: Path, serve: Begin) 
     assert {left.name for left in (used_home / "twin").iterdir()} <= {"start.lock"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("stop", "moment"),
     [

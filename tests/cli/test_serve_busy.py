@@ -10,8 +10,8 @@ from time import monotonic, sleep
 import httpx
 import pytest
 from engines.sources import in_duckdb, in_postgresql
-from fix_embedded import gone
 from fix_gateway import House, Serving, environment
+from fix_postgres_server import gone
 from sqlalchemy import URL
 
 from gateway.admin.instance import open_ground

@@ -157,7 +157,6 @@ def recover(settings: Settings, gateways: Gateways, answered: list[str]) -> None
     inspect(settings, answered + life.answered)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", _STEPS)
 def test_gateway_killed_at_a_step_answers_nothing_that_is_not_charged(
     gateways: Gateways, state_settings: Settings, step: str
@@ -177,7 +176,6 @@ def test_gateway_killed_at_a_step_answers_nothing_that_is_not_charged(
     recover(state_settings, gateways, answered)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "step",
     [
@@ -214,7 +212,6 @@ def test_gateway_killed_at_a_step_leaves_no_cell_behind(
     engine.dispose()
 
 
-@pytest.mark.slow
 def test_gateway_killed_at_any_time_answers_nothing_that_is_not_charged(
     gateways: Gateways, state_settings: Settings
 ) -> None:

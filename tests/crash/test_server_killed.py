@@ -91,7 +91,6 @@ class Analysts:
             self.stop.wait(0.001)
 
 
-@pytest.mark.slow
 def test_gateway_goes_on_when_its_backend_or_its_server_is_killed(site: Site) -> None:
     """A killed backend takes every connection with it, a killed postmaster the whole server: each
     question is answered after a durable charge or refused with GW601, and when the server is back

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 import pytest
-from binding.cases import Case, every
-from fix_understanding import ALICE, EVERYTHING, permit, policy_of, question, without_column
+from binding.cases import Case, accepted, bind_case
+from fix_permissions import ALICE, EVERYTHING, permit, policy_of, question, without_column
+from laws import for_each
 
-from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
 from gateway.catalog.tables import ColumnRef
 from gateway.datasets.bind_question import Understood, understand
@@ -23,7 +23,7 @@ from gateway.policy.row_filters import with_rows
 from gateway.policy.subjects import Subject
 from gateway.twin import Twin, TwinRefused
 
-ACCEPTED = [case for case in every() if not case.refused]
+ACCEPTED = accepted()
 NORTH = policy_of(
     permit(rows={"patients": "region = subject.region", "visits": "diagnosis in ('flu')"})
 )
@@ -55,10 +55,10 @@ def test_row_rule_is_a_filter_above_the_scan_when_the_table_is_read(twin: Twin) 
     )
 
 
-@pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.name)
+@for_each("case", ACCEPTED)
 def test_row_rule_stands_above_every_scan_wherever_it_is(case: Case) -> None:
     """In joins, EXISTS, UNION ALL and nested groups alike, no scan is read without its filter."""
-    bound = bind(case.sql, NORTH.dataset)
+    bound = bind_case(case)
     if not isinstance(bound, Cut):
         return
     rules = applying(NORTH, ALICE, Circumstances("rest", None, 12, 1))

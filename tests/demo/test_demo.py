@@ -15,15 +15,15 @@ from typing import Any
 
 import pytest
 from demo.demos import ROOT, Ground, Serving, alive, in_order
-from fix_embedded import twin_server
+from fix_postgres_server import twin_server
 
 from gateway.errors import Code
 from gateway.policy.yaml import parse_yaml
 
 # What each stop asks, and the status it comes back with.
 STOPS = [
-    "nobody: GET /readyz -> 200",
-    "nobody: GET /v1/budget -> 401",
+    "anonymous: GET /readyz -> 200",
+    "anonymous: GET /v1/budget -> 401",
     "a stranger: GET /v1/budget -> 401",
     "alice: GET /v1/budget -> 200",
     "alice: POST /v1/query -> 200",
@@ -164,7 +164,7 @@ def test_demo_serves_until_it_is_told_to_end(demo_ground: Ground) -> None:
         assert (second.returncode, second.stdout) == (2, "")
         (line, hint) = second.stderr.splitlines()
         assert line.startswith(f"gateway: {Code.HOME_UNUSABLE}: ")
-        assert line.endswith(f"another demo runs in `{demo_ground.path / '.demo'}`")
+        assert line.endswith(f"another demo is running in `{demo_ground.path / '.demo'}`")
         assert hint == "  hint: stop it first"
         assert ask(f"{url}/readyz")[0] == 200
 

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 from deploy.compose import Compose, problems, wanted
+from laws import for_each
 from sqlalchemy.engine import make_url
 
 from deploy import dockerfile
@@ -68,7 +69,7 @@ def test_compose_names_only_what_exists() -> None:
     assert problems(TEXT, EXAMPLE, EXPOSED, ROOT) == []
 
 
-@pytest.mark.parametrize("right", BROKEN)
+@for_each("right", BROKEN)
 def test_compose_check_fails_when_the_file_is_broken(right: str) -> None:
     """Each kind of mistake is found: the check can fail."""
     wrong, expected = BROKEN[right]

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 from deploy.dockerfile import argv, environment, problems, read
+from laws import for_each
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "Dockerfile").read_text()
@@ -40,7 +41,7 @@ def test_dockerfile_names_only_what_exists() -> None:
     assert problems(TEXT, IGNORED, ROOT) == []
 
 
-@pytest.mark.parametrize("right", BROKEN)
+@for_each("right", BROKEN)
 def test_dockerfile_check_fails_when_the_file_is_broken(right: str) -> None:
     """Each kind of mistake is found: the check can fail."""
     wrong, expected = BROKEN[right]

@@ -9,9 +9,8 @@ from docs.markdown import prose, sections
 from docs.sql_limits import LIMITS
 
 from gateway.binding import aggregates as measures
-from gateway.binding import calls, constants, windows
+from gateway.binding import calls, constants, expression_checks, expressions, windows
 from gateway.binding import constants as intervals
-from gateway.binding import expressions as scalars
 from gateway.binding import extensions as ends
 from gateway.binding import extensions as spellings
 from gateway.binding import format_keys as formats
@@ -151,9 +150,9 @@ def function_table(text: str) -> list[str]:
 
 
 LISTS: Final[dict[str, Callable[[], Iterable[str]]]] = {
-    "comparisons": scalars._COMPARISONS.values,
-    "arithmetic": scalars._ARITHMETIC.values,
-    "patterns": scalars._PATTERNS.values,
+    "comparisons": expressions._COMPARISONS.values,
+    "arithmetic": expressions._ARITHMETIC.values,
+    "patterns": expressions._PATTERNS.values,
     "fields of `extract` and `date_part`": lambda: times.EXTRACTED,
     "fields of `extract(… from age(…))`": lambda: times.AGED,
     "parts of `date_trunc`": lambda: times.TRUNCATED,
@@ -216,7 +215,7 @@ def casts(text: str) -> list[str]:
 
 def _can_cast(of: ColumnType, to: ColumnType) -> bool:
     try:
-        scalars._check_cast(of, to)
+        expression_checks.check_cast(of, to)
     except UnsupportedSql:
         return False
     return True

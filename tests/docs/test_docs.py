@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from docs.checks import ROOT, Checker
 from docs.markdown import rows, sections
+from laws import for_each
 
 from docs import checks, words
 
@@ -93,14 +94,14 @@ LINKS = {
 }
 
 
-@pytest.mark.parametrize("subject", SUBJECTS)
+@for_each("subject", SUBJECTS)
 def test_document_tells_of_everything_that_exists_and_of_nothing_else(subject: str) -> None:
     """Every setting, code, command, option, event, dependency and package has its entry."""
     name, checker = SUBJECTS[subject]
     assert checker((ROOT / name).read_text()) == []
 
 
-@pytest.mark.parametrize(("subject", "right", "wrong", "said"), BROKEN)
+@for_each(("subject", "right", "wrong", "said"), BROKEN)
 def test_document_is_found_fault_with_when_it_is_wrong(
     subject: str, right: str, wrong: str, said: str
 ) -> None:
@@ -111,7 +112,7 @@ def test_document_is_found_fault_with_when_it_is_wrong(
     assert any(said in problem for problem in checker(text.replace(right, wrong, 1)))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_document_names_only_what_exists(name: str) -> None:
     """Commands, make targets, settings, codes and paths in any document are the project's own."""
     text = (ROOT / name).read_text()
@@ -124,7 +125,7 @@ def test_naming_is_found_fault_with_when_it_names_nothing(what: str, wrong: str,
     assert any(said in problem for problem in EVERYWHERE[what](f"# Title\n\n{wrong}\n"))
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_links_lead_somewhere(name: str) -> None:
     """Every relative link leads to a file of the project, and to a heading in it."""
     path = ROOT / name
@@ -139,13 +140,13 @@ def test_link_is_found_fault_with_when_it_leads_nowhere(wrong: str) -> None:
     assert LINKS[wrong] in problem
 
 
-@pytest.mark.parametrize("path", sorted(DOCS.glob("*.md")), ids=lambda path: path.name)
+@for_each("path", sorted(DOCS.glob("*.md")), ids=lambda path: path.name)
 def test_document_is_found_from_the_readme(path: Path) -> None:
     """Every document is linked from the README, where people begin."""
     assert f"(docs/{path.name})" in (ROOT / "README.md").read_text()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@for_each("name", NAMES)
 def test_document_speaks_of_the_project_alone(name: str) -> None:
     """No document speaks of how or where it was written."""
     assert words.in_text((ROOT / name).read_text(), words.NOT_IN_DOCUMENTS) == []

@@ -6,8 +6,9 @@ from pathlib import Path
 import duckdb
 import pytest
 from docs.checks import ROOT
-from endtoend.house import AskedGateway, a_gateway
+from endtoend.clinic_gateway import AskedGateway, a_gateway
 from fix_policy import loaded_policies
+from fix_servers import SharedServers
 
 from gateway.admin.open_accounts import ledger_of, limits_of
 from gateway.budget.account import Currency
@@ -17,6 +18,8 @@ from gateway.requests.request import Answer
 from gateway.sample.clinic import Clinic
 from gateway.sample.duckdb_loader import load_into_duckdb
 
+pytestmark = pytest.mark.gateway
+
 POLICY = (ROOT / "docs" / "examples" / "households.yaml").read_text()
 _PEOPLE, _SIZE = 2_000, 3
 _HOUSEHOLDS = _PEOPLE // _SIZE + 1  # the last one has two people
@@ -25,7 +28,9 @@ _FAR = 20
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
+def gateway(
+    tmp_path_factory: pytest.TempPathFactory, servers: SharedServers
+) -> Iterator[AskedGateway]:
     file: Path = tmp_path_factory.mktemp("households") / "clinic.duckdb"
     load_into_duckdb(Clinic(_PEOPLE, 6 * _PEOPLE), file)
     with duckdb.connect(str(file)) as connection:
@@ -35,7 +40,9 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
             )
             connection.execute(f"DROP TABLE {table}")
             connection.execute(f"ALTER TABLE made RENAME TO {table}")
-    with a_gateway({"households": POLICY}, {"HOUSEHOLDS_URL": f"duckdb:///{file}"}) as opened:
+    with a_gateway(
+        {"households": POLICY}, {"HOUSEHOLDS_URL": f"duckdb:///{file}"}, servers
+    ) as opened:
         yield opened
 
 

@@ -9,6 +9,8 @@ import pytest
 from demo.demos import Ground
 from docs.checks import ROOT
 
+pytestmark = pytest.mark.gateway
+
 TEXT = (ROOT / "docs" / "examples" / "learning.md").read_text()
 BLOCKS = re.findall(r"^```python\n(.*?)^```", TEXT, re.DOTALL | re.MULTILINE)
 

@@ -9,6 +9,7 @@ from binding.clinic import CLINIC
 from docs.checks import ROOT
 from docs.sql import SUBJECTS, Example, blocks, examples, fault
 from docs.sql_limits import LIMITS
+from laws import for_each
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, ResultColumn
@@ -131,9 +132,7 @@ def described(twin: Twin) -> Iterator[Describe]:
         yield describe
 
 
-@pytest.mark.parametrize(
-    "example", EXAMPLES, ids=lambda one: f"{one.part} {one.code or ''}".strip()
-)
+@for_each("example", EXAMPLES, ids=lambda one: f"{one.part} {one.code or ''}".strip())
 def test_example_is_understood_or_refused_as_the_document_says(example: Example) -> None:
     """What is shown as SQL is bound; what is shown as refused is refused with the code above it."""
     assert fault(example) is None
@@ -189,7 +188,7 @@ def test_document_lists_what_the_code_has_and_nothing_else(subject: str) -> None
     assert SUBJECTS[subject](TEXT) == []
 
 
-@pytest.mark.parametrize(("subject", "right", "wrong", "said"), BROKEN)
+@for_each(("subject", "right", "wrong", "said"), BROKEN)
 def test_document_is_found_fault_with_when_a_list_is_wrong(
     subject: str, right: str, wrong: str, said: str
 ) -> None:
@@ -198,7 +197,7 @@ def test_document_is_found_fault_with_when_a_list_is_wrong(
     assert any(said in problem for problem in SUBJECTS[subject](TEXT.replace(right, wrong, 1)))
 
 
-@pytest.mark.parametrize("name", LIMITS)
+@for_each("name", LIMITS)
 def test_limit_is_where_the_document_says(name: str) -> None:
     """What is as large as the limit is understood; one more is refused with the code beside it."""
     limit = LIMITS[name]

@@ -9,7 +9,7 @@ import pytest
 from docs.checks import ROOT
 from docs.sql import table, words
 from noise.choices import exponential, flipping
-from sensitivity.asked import analysed
+from sensitivity.analyses import analysed
 
 from gateway.binding import aggregates as measures
 from gateway.binding import extensions as spellings

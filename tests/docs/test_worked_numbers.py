@@ -5,12 +5,14 @@ from collections.abc import Mapping
 
 import pytest
 from docs.checks import ROOT
-from docs.worked import Clinic
+from docs.worked_numbers import Clinic
 
-from docs import worked
+from docs import worked_numbers as worked
 from gateway.budget.account import Currency
 from gateway.state.open import State
 from gateway.trail.append import Trail
+
+pytestmark = pytest.mark.server
 
 TEXT = (ROOT / "docs" / "budget.md").read_text()
 

@@ -7,9 +7,16 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, clinic_in_postgresql, shown
-from endtoend.plain import plain_connection
-from endtoend.policies import policy
+from endtoend.clinic_gateway import (
+    AskedGateway,
+    a_gateway,
+    clinic_in_duckdb,
+    clinic_in_postgresql,
+    shown,
+)
+from endtoend.clinic_policy import policy
+from endtoend.plain_postgresql import plain_connection
+from fix_servers import SharedServers
 from sqlalchemy import URL
 
 from gateway.postgres_server import Lease
@@ -36,7 +43,7 @@ def sources(sample_server: Lease, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.fixture(scope="session")
-def gateway(sources: Sources) -> Iterator[AskedGateway]:
+def gateway(sources: Sources, servers: SharedServers) -> Iterator[AskedGateway]:
     """`laplace` over PostgreSQL and `gaussian` over DuckDB find their groups, `listed` knows them."""
     policies = {
         "laplace": policy("laplace", "PLAIN", "laplace", groups=1),
@@ -48,7 +55,7 @@ def gateway(sources: Sources) -> Iterator[AskedGateway]:
         "DUCKDB": shown(sources.duckdb),
         "LISTED": shown(sources.listed),
     }
-    with a_gateway(policies, environment) as opened:
+    with a_gateway(policies, environment, servers) as opened:
         yield opened
 
 
@@ -67,10 +74,10 @@ class Poor:
 
 
 @pytest.fixture
-def poor(sample_server: Lease) -> Iterator[Poor]:
+def poor(sample_server: Lease, servers: SharedServers) -> Iterator[Poor]:
     with ExitStack() as stack:
         source = ExitStack()
         url = stack.enter_context(source).enter_context(clinic_in_postgresql(sample_server))
         one = policy("poor", "SOURCE", "laplace", groups=1, price="1", budget="2")
-        opened = stack.enter_context(a_gateway({"poor": one}, {"SOURCE": shown(url)}))
+        opened = stack.enter_context(a_gateway({"poor": one}, {"SOURCE": shown(url)}, servers))
         yield Poor(opened, source.close)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from binding.cases import Case
-from endtoend.house import AskedGateway
+from endtoend.clinic_gateway import AskedGateway
 
 from gateway.errors import Code, Refusal
 

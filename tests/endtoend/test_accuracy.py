@@ -7,9 +7,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
-from endtoend.people import rows
-from endtoend.policies import policy
+from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.clinic_policy import policy
+from endtoend.clinic_rows import rows
+from fix_servers import SharedServers
 from queries import analyzed
 
 from gateway.budget.account import cost_on_path
@@ -39,7 +40,9 @@ _ACCURACIES = (
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
+def gateway(
+    tmp_path_factory: pytest.TempPathFactory, servers: SharedServers
+) -> Iterator[AskedGateway]:
     """Groups are listed in `laplace` and `gaussian`, and found in `found`; questions may cost 1000."""
     folder = tmp_path_factory.mktemp("accuracy")
     policies = {
@@ -52,7 +55,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
     environment = {
         name.upper(): shown(clinic_in_duckdb(folder / f"{name}.duckdb")) for name in policies
     }
-    with a_gateway(policies, environment) as opened:
+    with a_gateway(policies, environment, servers) as opened:
         yield opened
 
 
@@ -200,29 +203,29 @@ def test_cells_are_within_the_margin_as_often_as_promised(
         (
             "SELECT PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY income) AS p FROM patients",
             {"relative": "0.1", "floor": "5"},
-            "how far `p` is off is told in ranks, and `margin` is missing",
+            "`margin` is missing: the accuracy of `p` is measured in ranks",
         ),
         *(
-            (f"SELECT {one} AS x FROM patients", {"margin": "1"}, "no error formula for `x`: how far")
+            (f"SELECT {one} AS x FROM patients", {"margin": "1"}, "the accuracy of `x` cannot be predicted, because it depends")
             for one in ("COUNT(smoker) / COUNT(*)", "COUNT(*) * COUNT(smoker)", "1 / COUNT(*)")
         ),
         (
             "SELECT region, SUM(COUNT(*)) OVER () AS x FROM patients GROUP BY region",
             {"margin": "1"},
-            "no error formula for `x`, which is not computed from one row of one release",
+            "the accuracy of `x` cannot be predicted, because it combines several aggregations",
         ),
         (
             "SELECT SUM(n) FROM (SELECT region, COUNT(*) AS n FROM patients GROUP BY region) t",
             {"margin": "1"},
-            "no error formula for the result",
+            "the accuracy of the result cannot be predicted",
         ),
         (
             "SELECT region FROM patients GROUP BY region HAVING COUNT(*) > 10",
             {"margin": "1"},
             "no column of the result is noisy",
         ),
-        (_SUM, {"margin": "400"}, "takes an `epsilon` of "),
-        (_SUM, {"margin": "0.5"}, "no price promises a margin of 0.5"),
+        (_SUM, {"margin": "400"}, "needs an `epsilon` of "),
+        (_SUM, {"margin": "0.5"}, "no price reaches a margin of 0.5"),
     ],
 )  # fmt: skip
 def test_question_is_refused_when_its_accuracy_cannot_be_promised(
@@ -251,8 +254,8 @@ def test_refusal_says_needed_and_allowed_price_when_it_is_too_dear(gateway: Aske
     with pytest.raises(SyntaxRefused) as refusal:
         _answered(gateway, _SUM, "laplace", {"margin": "60", "confidence": "0.9"})
     assert refusal.value.detail == (
-        "a margin of 60 at a confidence of 0.9 takes an `epsilon` of 7620, "
-        "and a question may cost 1000 at most"
+        "a margin of 60 at a confidence of 0.9 needs an `epsilon` of 7620, "
+        "but a query may cost at most 1000"
     )
 
 
@@ -269,7 +272,7 @@ def test_refusal_is_recorded_when_the_price_that_is_named_is_too_dear(
 def test_question_is_refused_when_it_names_a_price_too(gateway: AskedGateway) -> None:
     """Whichever way it came in."""
     request = replace(_request(_COUNT, "laplace", {"margin": "9"}), epsilon=Epsilon.parse("1"))
-    with pytest.raises(SyntaxRefused, match="`epsilon` and `accuracy`"):
+    with pytest.raises(SyntaxRefused, match="`epsilon` and `accuracy` are both given"):
         gateway.asking.estimate(gateway.subjects["alice"], request)
 
 

@@ -14,11 +14,12 @@ from fractions import Fraction
 import psycopg
 import pytest
 from binding.cases import Case as BoundCase
-from binding.corpus import accepted
+from binding.cases import accepted
 from endtoend.cases import ROOM, Case, cases
-from endtoend.house import AskedGateway
-from endtoend.normal import differences, is_ordered, without_empty_groups
-from endtoend.plain import Result, plain_result
+from endtoend.clinic_gateway import AskedGateway
+from endtoend.plain_postgresql import Result, plain_result
+from endtoend.same_answer import differences, is_ordered, without_empty_groups
+from laws import for_each
 
 from gateway.binding.aggregates import AGGREGATES, REFUSED
 from gateway.errors import Code, Refusal
@@ -97,7 +98,7 @@ def test_every_function_and_part_of_sql_is_compared() -> None:
 
 
 @pytest.mark.parametrize("dataset", _SOURCES)
-@pytest.mark.parametrize("case", _CASES, ids=lambda case: case.name)
+@for_each("case", _CASES)
 def test_answer_is_what_plain_postgresql_gives(
     gateway: AskedGateway, plain: psycopg.Connection, case: Case, dataset: str
 ) -> None:
@@ -107,7 +108,7 @@ def test_answer_is_what_plain_postgresql_gives(
     assert differences(expected, answer, ordered=is_ordered(case.sql)) == []
 
 
-@pytest.mark.parametrize("case", _LISTED, ids=lambda case: case.name)
+@for_each("case", _LISTED)
 def test_answer_has_the_listed_groups_besides_those_of_plain_postgresql(
     gateway: AskedGateway, plain: psycopg.Connection, case: Case
 ) -> None:
@@ -124,7 +125,7 @@ def test_listed_groups_come_back_when_they_are_empty(gateway: AskedGateway) -> N
     assert [row[0] for row in answer.rows] == [str(year) for year in range(1920, 2021)]
 
 
-@pytest.mark.parametrize("case", _BOUND, ids=lambda case: case.name)
+@for_each("case", _BOUND)
 def test_answer_is_what_plain_postgresql_gives_for_a_statement_that_binds(
     gateway: AskedGateway, plain: psycopg.Connection, case: BoundCase
 ) -> None:

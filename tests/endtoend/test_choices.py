@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import psycopg
 import pytest
-from endtoend.house import AskedGateway
+from endtoend.clinic_gateway import AskedGateway
 
 from gateway.errors import Code, Refusal
 from gateway.requests.request import Accuracy, Answer, Request

@@ -4,8 +4,8 @@ from itertools import cycle
 
 import pytest
 from binding.cases import every
+from endtoend.clinic_gateway import AskedGateway
 from endtoend.corpus import bugs
-from endtoend.house import AskedGateway
 
 from gateway.errors import InternalError
 from gateway.stages.source_access import SourceAccess

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pytest
-from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
-from endtoend.policies import policy
+from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.clinic_policy import policy
 from fix_policy import loaded_policies
+from fix_servers import SharedServers
 
 from gateway.admin.explain_cost import foretold
 from gateway.datasets.bind_question import Question, understand
@@ -27,7 +28,7 @@ class Both:
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
+def both(tmp_path_factory: pytest.TempPathFactory, servers: SharedServers) -> Iterator[Both]:
     folder = tmp_path_factory.mktemp("foretelling")
     policies = {
         name: policy(name, name.upper(), mechanism, groups=100, price="0.1", budget="20")
@@ -40,7 +41,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Both]:
     environment: Mapping[str, str] = {
         name.upper(): shown(clinic_in_duckdb(folder / f"{name}.duckdb")) for name in policies
     }
-    with a_gateway(policies, environment) as gateway:
+    with a_gateway(policies, environment, servers) as gateway:
         yield Both(gateway, loaded_policies(gateway.home / "policies", environment))
 
 

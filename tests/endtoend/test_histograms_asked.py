@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from endtoend.house import AskedGateway
+from endtoend.clinic_gateway import AskedGateway
 from engines.sources import connections_of
 from sqlalchemy import event
 

@@ -4,7 +4,7 @@ import threading
 
 import psycopg
 import pytest
-from endtoend.house import AskedGateway
+from endtoend.clinic_gateway import AskedGateway
 
 from gateway.requests.request import Answer, Request
 from gateway.units import Epsilon

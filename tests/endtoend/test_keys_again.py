@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 import pytest
-from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
-from endtoend.policies import policy
+from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.clinic_policy import policy
+from fix_servers import SharedServers
 from sqlalchemy import func, select
 
 from gateway.errors import Code, Refusal
@@ -26,10 +27,12 @@ _COUNT = "SELECT COUNT(*), AVG(income) FROM patients"
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
+def gateway(
+    tmp_path_factory: pytest.TempPathFactory, servers: SharedServers
+) -> Iterator[AskedGateway]:
     file = tmp_path_factory.mktemp("keys") / "noisy.duckdb"
     one = policy("noisy", "SOURCE", "laplace", groups=1, price="1e-6", budget="1")
-    with a_gateway({"noisy": one}, {"SOURCE": shown(clinic_in_duckdb(file))}) as opened:
+    with a_gateway({"noisy": one}, {"SOURCE": shown(clinic_in_duckdb(file))}, servers) as opened:
         yield opened
 
 

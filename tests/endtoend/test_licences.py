@@ -1,7 +1,7 @@
 """Licences end to end: spellings of one value and keys that print alike move a count by nobody more than once."""
 
 import pytest
-from endtoend.house import AskedGateway
+from endtoend.clinic_gateway import AskedGateway
 
 from gateway.errors import Code, Refusal
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from endtoend.changing import DATASET, PERSONS, SWAP, WITHOUT_KEY, Changing, changing
-from endtoend.policies import policy
+from endtoend.changing_source import DATASET, PERSONS, SWAP, WITHOUT_KEY, Changing, changing
+from endtoend.clinic_policy import policy
 from engines.sources import connections_of
+from fix_servers import SharedServers
 from sqlalchemy import event
 
 from gateway.engines import postgresql_digest
@@ -21,8 +22,8 @@ _MANY = f"UPDATE pg_class SET reltuples = {MANY_ROWS} WHERE relname IN ('visits'
 
 
 @pytest.fixture
-def clinic(sample_server: Lease) -> Iterator[Changing]:
-    with changing(sample_server) as made:
+def clinic(sample_server: Lease, servers: SharedServers) -> Iterator[Changing]:
+    with changing(sample_server, servers) as made:
         yield made
 
 
@@ -127,10 +128,12 @@ def _immutable(variable: str) -> str:
     return text.replace(column, f"{column}, immutable: true")
 
 
-def test_charge_is_confined_to_cells_only_while_a_unit_has_one_row(sample_server: Lease) -> None:
+def test_charge_is_confined_to_cells_only_while_a_unit_has_one_row(
+    sample_server: Lease, servers: SharedServers
+) -> None:
     """The cells of an immutable partition rest on the key: without it everybody is charged."""
     smokers = "SELECT COUNT(*) FROM patients WHERE smoker"
-    with changing(sample_server, _immutable) as clinic:
+    with changing(sample_server, servers, _immutable) as clinic:
 
         def cells() -> set[Any]:
             request = clinic.gateway.answer(smokers, DATASET)

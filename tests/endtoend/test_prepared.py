@@ -6,8 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
-from endtoend.changing import DATASET, PERSONS, Changing, changing
-from endtoend.house import dsn
+from endtoend.changing_source import DATASET, PERSONS, Changing, changing
+from endtoend.clinic_gateway import dsn
+from fix_servers import SharedServers
 
 from gateway.engines import versions
 from gateway.errors import BackendUnavailable, Code, InternalError, Refusal
@@ -20,9 +21,9 @@ _INCOME = "SELECT AVG(income) FROM patients"
 
 
 @pytest.fixture(scope="module")
-def clinic(sample_server: Lease) -> Iterator[Changing]:
+def clinic(sample_server: Lease, servers: SharedServers) -> Iterator[Changing]:
     """Every test leaves the source as it was."""
-    with changing(sample_server) as made:
+    with changing(sample_server, servers) as made:
         yield made
 
 

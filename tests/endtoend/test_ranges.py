@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
-from endtoend.policies import policy
+from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.clinic_policy import policy
+from fix_servers import SharedServers
 
 from gateway.errors import Code, Refusal
 from gateway.requests.request import Answer, Request
@@ -27,7 +28,9 @@ def _in_ranges(text: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
+def gateway(
+    tmp_path_factory: pytest.TempPathFactory, servers: SharedServers
+) -> Iterator[AskedGateway]:
     """The same people three times: `plain`, in ranges, and in ranges with noise that matters."""
     folder: Path = tmp_path_factory.mktemp("ranges")
     policies = {
@@ -40,7 +43,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
     sources = {
         name.upper(): shown(clinic_in_duckdb(folder / f"{name}.duckdb")) for name in policies
     }
-    with a_gateway(policies, sources) as opened:
+    with a_gateway(policies, sources, servers) as opened:
         yield opened
 
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
-from endtoend.policies import policy
+from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.clinic_policy import policy
+from fix_servers import SharedServers
 
 from gateway.errors import Code, Refusal
 from gateway.requests.request import Answer, Request
@@ -30,7 +31,9 @@ def _with(text: str, answers: str, least: int = _LEAST) -> str:
 
 
 @pytest.fixture(scope="module")
-def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
+def gateway(
+    tmp_path_factory: pytest.TempPathFactory, servers: SharedServers
+) -> Iterator[AskedGateway]:
     """One dataset for each way of answering; `rough` and `clamped` have noise of about 1.
 
     `west`, `south` and `staged` are as `blank`, for one question each.
@@ -56,7 +59,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AskedGateway]:
     sources = {
         name.upper(): shown(clinic_in_duckdb(folder / f"{name}.duckdb")) for name in policies
     }
-    with a_gateway(policies, sources) as opened:
+    with a_gateway(policies, sources, servers) as opened:
         yield opened
 
 

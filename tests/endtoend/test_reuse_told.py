@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from endtoend.both_doors import AUDITED, AskedDataset, BothDoors, both_doors
+from endtoend.rest_and_wire import AUDITED, AskedDataset, BothDoors, both_doors
 from endtoend.reuse.clinics import PRICE
+from fix_servers import SharedServers
 from psycopg import errors
 
 from gateway.frontends.rest.schemas import AnswerShape, EstimateShape, QueriesShape
@@ -20,8 +21,8 @@ _PRICE = float(PRICE)
 
 
 @pytest.fixture(scope="module")
-def doors() -> Iterator[BothDoors]:
-    with both_doors() as opened:
+def doors(servers: SharedServers) -> Iterator[BothDoors]:
+    with both_doors(servers) as opened:
         yield opened
 
 

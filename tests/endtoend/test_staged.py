@@ -5,9 +5,9 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from endtoend.clinic_gateway import AskedGateway
+from endtoend.clinic_policy import PRICE
 from endtoend.conftest import Poor
-from endtoend.house import AskedGateway
-from endtoend.policies import PRICE
 
 from gateway.errors import Code, Refusal
 from gateway.trail.record import Kind

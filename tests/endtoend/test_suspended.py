@@ -7,9 +7,10 @@ from pathlib import Path
 from types import MappingProxyType
 
 import pytest
-from endtoend.changing import DATASET, PERSONS, changing
-from endtoend.house import AskedGateway, a_gateway, clinic_in_duckdb, shown
-from endtoend.policies import policy
+from endtoend.changing_source import DATASET, PERSONS, changing
+from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
+from endtoend.clinic_policy import policy
+from fix_servers import SharedServers
 
 from gateway.app import rest_doors, roster_of
 from gateway.computation import Computation, Ended
@@ -30,12 +31,12 @@ _EARLY_CANCEL = Computation(14.9, 30.0, Ended.CANCEL)
 
 
 @pytest.fixture
-def house(tmp_path: Path) -> Iterator[AskedGateway]:
+def house(tmp_path: Path, servers: SharedServers) -> Iterator[AskedGateway]:
     """Two datasets over one clinic, whose answers are given again."""
     source = shown(clinic_in_duckdb(tmp_path / "clinic.duckdb"))
     one = policy("first", "SOURCE", "laplace", groups=10_000, price="1", budget="100")
     one = one.replace("max_age: 0d", "max_age: 7d")
-    with a_gateway({"first": one}, MappingProxyType({"SOURCE": source})) as opened:
+    with a_gateway({"first": one}, MappingProxyType({"SOURCE": source}), servers) as opened:
         yield opened
 
 
@@ -123,10 +124,12 @@ def test_what_waited_or_was_cancelled_early_does_not_count(
     assert found["alice"]["stopped_today"] == {}
 
 
-def test_three_real_timeouts_suspend_and_their_charges_stay(sample_server: Lease) -> None:
+def test_three_real_timeouts_suspend_and_their_charges_stay(
+    sample_server: Lease, servers: SharedServers
+) -> None:
     """A source that takes longer than a statement may, and nothing in the gateway's place."""
     slow = "CREATE POLICY slow ON patients USING (pg_sleep(0.05)::text IS NOT NULL)"
-    with changing(sample_server) as clinic:
+    with changing(sample_server, servers) as clinic:
         assert clinic.count() == PERSONS
         before = clinic.charges()
         clinic.run(f"{slow}; ALTER TABLE patients ENABLE ROW LEVEL SECURITY")

@@ -5,10 +5,10 @@ from typing import Any
 
 import psycopg
 import pytest
+from endtoend.clinic_gateway import AskedGateway
 from endtoend.conftest import Poor
-from endtoend.house import AskedGateway
-from endtoend.normal import differences, is_ordered
-from endtoend.plain import plain_result
+from endtoend.plain_postgresql import plain_result
+from endtoend.same_answer import differences, is_ordered
 
 from gateway.errors import REASON, Code, Reason, Refusal
 from gateway.trail.record import Kind

@@ -12,7 +12,7 @@ import duckdb
 import psycopg
 import pytest
 from fix_sample import plain
-from sensitivity.asked import analysed, dataset, whole
+from sensitivity.analyses import analysed, dataset, whole
 from sensitivity.released import Exact, Person, released
 from sqlalchemy import URL
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import closing
-from time import sleep
+from time import monotonic, sleep
 
 import pytest
 
@@ -36,6 +36,13 @@ class _Held:
             assert self._said.acquire(timeout=_PATIENCE_S)
 
 
+def _wait_for_idle(workers: Workers, many: int) -> None:
+    until = monotonic() + _PATIENCE_S
+    while workers._idle != many:
+        assert monotonic() < until, f"{workers._idle} threads are idle, not {many}"
+        sleep(0.001)
+
+
 @pytest.fixture
 def held() -> Iterator[_Held]:
     held = _Held()
@@ -55,14 +62,6 @@ def test_subject_has_half_of_the_threads_and_no_more(held: _Held) -> None:
         assert [one.result(_PATIENCE_S) for one in futures] == ["mallory"] * 8 + ["alice", "bob"]
 
 
-def _wait_until_idle(workers: Workers, many: int) -> None:
-    for _ in range(_PATIENCE_S * 1_000):
-        if workers._idle == many:
-            return
-        sleep(0.001)
-    raise AssertionError(f"{workers._idle} threads are idle, not {many}")
-
-
 def test_no_question_waits_while_a_thread_may_still_be_made(held: _Held) -> None:
     """One idle thread is woken for two questions: the one that it leaves gets a thread of its own."""
     with closing(Workers(4)) as workers:
@@ -72,11 +71,11 @@ def test_no_question_waits_while_a_thread_may_still_be_made(held: _Held) -> None
         before.go.set()
         for one in three:
             one.result(_PATIENCE_S)
-        _wait_until_idle(workers, 3)
+        _wait_for_idle(workers, 3)  # else a fourth thread is made for what comes next
         for _ in range(2):
             held.submit(workers, "mallory")
         held.wait_for(2)
-        _wait_until_idle(workers, 1)
+        _wait_for_idle(workers, 1)
         assert len(workers._threads) == 3
         with workers._changed:  # the idle thread cannot run before both are there
             held.submit(workers, "alice")

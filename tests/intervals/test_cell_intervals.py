@@ -4,6 +4,7 @@ from fractions import Fraction
 from math import isclose
 
 import pytest
+from laws import for_each
 
 from gateway.intervals.cell_intervals import Intervals
 from gateway.noise.add_noise import NoisyTable
@@ -59,8 +60,8 @@ def test_interval_is_formed_before_the_value_is_moved_into_its_domain(noise: Mec
     assert isclose(sum(around) / 2, 30)
 
 
-@pytest.mark.parametrize("noise", NOISES)
-@pytest.mark.parametrize("below", [0, 1, -1, 30, -30])
+@for_each("noise", NOISES)
+@for_each("below", [0, 1, -1, 30, -30])
 def test_quotient_has_no_interval_when_the_number_below_may_be_zero(
     noise: Mechanism, below: int
 ) -> None:

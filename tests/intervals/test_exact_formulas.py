@@ -4,7 +4,7 @@ from fractions import Fraction
 from random import Random
 
 import pytest
-from sensitivity.asked import analysed, dataset, whole
+from sensitivity.analyses import analysed, dataset, whole
 
 from gateway.catalog.domains import Interval
 from gateway.catalog.types import parse_type

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from binding.cases import every
 from binding.clinic import CLINIC
+from laws import for_each
 from numpy.typing import NDArray
-from sensitivity.asked import analysed
+from sensitivity.analyses import analysed
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
@@ -40,7 +41,7 @@ _SEVEN = Number(Fraction(7))
 _A_SLOPES = ((0, _ONE),)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("form", "error"),
     [
         (_M[0], Error(_A_SLOPES)),
@@ -133,9 +134,9 @@ def _value(formula: Formula, columns: list[NDArray[np.float64]]) -> NDArray[np.f
             raise AssertionError(formula)
 
 
-@pytest.mark.parametrize("confidence", CONFIDENCES)
-@pytest.mark.parametrize("income", [0, 60_000, 200_000])
-@pytest.mark.parametrize("noise", list(Noise))
+@for_each("confidence", CONFIDENCES)
+@for_each("income", [0, 60_000, 200_000])
+@for_each("noise", list(Noise))
 def test_cells_are_as_near_as_promised(noise: Noise, income: int, confidence: Fraction) -> None:
     """COUNT, SUM and AVG of a group of the fewest rows, at the ends of the domain and within; seeded."""
     analysis = analysed(SQL, pairs=noise is Noise.LAPLACE)

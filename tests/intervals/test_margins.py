@@ -4,7 +4,7 @@ from fractions import Fraction
 from math import exp
 
 import numpy as np
-import pytest
+from laws import for_each
 from numpy.typing import NDArray
 
 from gateway.intervals.margins import Widths, exact_margin, near_margin
@@ -52,8 +52,8 @@ def _half(noises: tuple[AnyNoise, ...], confidence: Fraction) -> float:
     )
 
 
-@pytest.mark.parametrize("confidence", CONFIDENCES)
-@pytest.mark.parametrize("noises", SUMS, ids=str)
+@for_each("confidence", CONFIDENCES)
+@for_each("noises", SUMS, ids=str)
 def test_half_width_holds_the_sum_with_the_confidence_and_little_more(
     noises: tuple[Mechanism, ...], confidence: Fraction
 ) -> None:
@@ -63,9 +63,9 @@ def test_half_width_holds_the_sum_with_the_confidence_and_little_more(
     assert _tail(noises, half * 0.6 - 1) > misses
 
 
-@pytest.mark.parametrize("confidence", CONFIDENCES)
-@pytest.mark.parametrize("count", [2, 5, 12])
-@pytest.mark.parametrize("noise", [DiscreteLaplace(Fraction(9)), DiscreteGaussian(Fraction(81))])
+@for_each("confidence", CONFIDENCES)
+@for_each("count", [2, 5, 12])
+@for_each("noise", [DiscreteLaplace(Fraction(9)), DiscreteGaussian(Fraction(81))])
 def test_half_width_of_a_total_holds_whatever_the_confidence(
     noise: Mechanism, count: int, confidence: Fraction
 ) -> None:
@@ -75,15 +75,15 @@ def test_half_width_of_a_total_holds_whatever_the_confidence(
     assert _tail((noise,) * count, half * 0.6 - 1) > misses
 
 
-@pytest.mark.parametrize("noises", [one for one in SUMS if len(one) > 1], ids=str)
+@for_each("noises", [one for one in SUMS if len(one) > 1], ids=str)
 def test_half_width_is_that_of_intervals_at_95_percent(noises: tuple[Mechanism, ...]) -> None:
     """Nothing is said when no confidence is."""
     slopes = {place: np.float64(1) for place in range(len(noises))}
     assert float(Widths(noises).half(slopes)) == _half(noises, Fraction(95, 100))
 
 
-@pytest.mark.parametrize("confidence", CONFIDENCES)
-@pytest.mark.parametrize("size", [1, 3, 17, 250, 4000])
+@for_each("confidence", CONFIDENCES)
+@for_each("size", [1, 3, 17, 250, 4000])
 def test_near_margin_is_the_exact_one_or_beside_it(size: int, confidence: Fraction) -> None:
     """It says where to look."""
     noises: list[Mechanism] = [

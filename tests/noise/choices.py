@@ -76,5 +76,9 @@ def _weights(scores: Sequence[int], scale: Fraction) -> list[Decimal]:
     with localcontext() as context:
         context.prec = DIGITS
         best = max(scores)
-        exponents = [(one - best) / scale for one in scores]
-        return [(Decimal(x.numerator) / Decimal(x.denominator)).exp() for x in exponents]
+        exponents = {one: (one - best) / scale for one in set(scores)}
+        weights = {
+            one: (Decimal(x.numerator) / Decimal(x.denominator)).exp()
+            for one, x in exponents.items()
+        }
+        return [weights[one] for one in scores]

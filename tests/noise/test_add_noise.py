@@ -7,7 +7,7 @@ from itertools import permutations
 
 import pytest
 from noise.streams import Stream
-from sensitivity.asked import analysed
+from sensitivity.analyses import analysed
 
 from gateway.exact import ExactTable
 from gateway.noise.add_noise import Misplaced, NoisyTable, add_noise, in_order

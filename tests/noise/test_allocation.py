@@ -10,7 +10,7 @@ from binding.cases import every
 from binding.clinic import CLINIC
 from hypothesis import given
 from hypothesis import strategies as st
-from sensitivity.asked import analysed
+from sensitivity.analyses import analysed
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut

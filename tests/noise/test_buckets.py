@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import pytest
+from laws import for_each
 
 from gateway.sensitivity.buckets import MOST_BUCKETS, Buckets, buckets_of
 from gateway.sensitivity.lattice import Lattice
@@ -15,8 +16,8 @@ LATTICES = [
 ]
 
 
-@pytest.mark.parametrize("most", [1, 2, 7, 10, 100, 10_000])
-@pytest.mark.parametrize("lattice", LATTICES, ids=str)
+@for_each("most", [1, 2, 7, 10, 100, 10_000])
+@for_each("lattice", LATTICES, ids=str)
 def test_buckets_hold_every_point_once_and_in_order(lattice: Lattice, most: int) -> None:
     """The ends of the buckets are those that the division gives, without a gap, and never more than allowed."""
     buckets = buckets_of(lattice, most)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from noise.row_by_row import RowByRow, text_of
+from samples import draws
 
 from gateway.catalog.types import parse_type
 from gateway.intervals.cell_intervals import Intervals
@@ -73,7 +74,7 @@ def _table(rows: Sequence[tuple[int, ...]], noises: tuple[Mechanism, ...]) -> No
 
 
 @pytest.mark.parametrize("name", TYPES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 @given(rows=_ROWS, formula=st.one_of(_formulas(_SMALL), _formulas(_WIDE)), clamp=st.booleans())
 def test_column_has_the_texts_of_its_rows_whatever_the_formula(
     name: str, rows: list[tuple[int, ...]], formula: Linear | Quotient, *, clamp: bool
@@ -84,7 +85,7 @@ def test_column_has_the_texts_of_its_rows_whatever_the_formula(
     assert texts == [text_of(formula, row, of, clamp=clamp) for row in rows]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=draws(300), deadline=None)
 @given(rows=_ROWS, formula=st.one_of(_formulas(_SMALL), _formulas(_WIDE)), clamp=st.booleans())
 def test_ratios_are_the_exact_values_whatever_the_formula(
     rows: list[tuple[int, ...]], formula: Linear | Quotient, *, clamp: bool

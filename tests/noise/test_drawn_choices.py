@@ -9,7 +9,7 @@ from fractions import Fraction
 import pytest
 from noise.choices import exponential, flipping, objects
 from noise.streams import Stream
-from sensitivity.asked import analysed
+from sensitivity.analyses import analysed
 
 from gateway.catalog.values import Value
 from gateway.exact import ExactHistogram, ExactTable

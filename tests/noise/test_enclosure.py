@@ -5,6 +5,7 @@ from fractions import Fraction
 from math import erfc, sqrt
 
 import pytest
+from laws import for_each
 
 from gateway.noise.enclosure import decay_bounds, normal_tail_within, pi_bounds
 
@@ -16,8 +17,8 @@ def _decayed(exponent: Fraction, bits: int) -> Decimal:
     return (-Decimal(exponent.numerator) / Decimal(exponent.denominator)).exp() * Decimal(2) ** bits
 
 
-@pytest.mark.parametrize("bits", [4, 16, 63, 127, 256])
-@pytest.mark.parametrize(
+@for_each("bits", [4, 16, 63, 127, 256])
+@for_each(
     "exponent",
     ["0", "1/1000000000000", "1/8", "1/7", "1/2", "1", "355/113", "10", "50/3", "61", "200", "1e9"],
 )

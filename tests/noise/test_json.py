@@ -4,6 +4,7 @@ import json
 from fractions import Fraction
 
 import pytest
+from laws import for_each
 
 from gateway.noise.combined_noise import AnyNoise, added, combined
 from gateway.noise.json import Json, UnreadableNoise, noise_json, noise_of_json
@@ -36,7 +37,7 @@ def test_term_of_full_weight_is_read() -> None:
     noise_of_json({"mixed": [_TERM]})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "said",
     [
         None,

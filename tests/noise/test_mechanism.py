@@ -8,6 +8,7 @@ from math import erfc, exp, log, sqrt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from laws import for_each
 from noise.exact import DIGITS, decimal, tails
 from noise.streams import Stream
 
@@ -93,8 +94,8 @@ def _divergence(scale: int, delta: int, alpha: float) -> float:
     return log(moment * (1 - a) / (1 + a)) / (alpha - 1)
 
 
-@pytest.mark.parametrize("confidence", ["1/2", "95/100", "99/100", "999999/1000000"])
-@pytest.mark.parametrize("mechanism", SMALL, ids=str)
+@for_each("confidence", ["1/2", "95/100", "99/100", "999999/1000000"])
+@for_each("mechanism", SMALL, ids=str)
 def test_margin_is_the_smallest_that_covers_when_sums_are_taken(
     mechanism: Mechanism, confidence: str
 ) -> None:
@@ -166,7 +167,7 @@ def test_reach_is_never_too_small_when_precision_is_poor(
         assert poor != exact  # else nothing was left open
 
 
-@pytest.mark.parametrize("mechanism", SMALL, ids=str)
+@for_each("mechanism", SMALL, ids=str)
 def test_standard_deviation_is_that_of_the_distribution(mechanism: Mechanism) -> None:
     """`std` squared is the second moment, summed from the tails: E X² = 2·Σ (2k-1)·P(X ≥ k)."""
     known = tails(mechanism, 700)
@@ -182,7 +183,7 @@ def test_standard_deviation_is_close_to_the_parameter_when_it_is_large() -> None
     assert erfc(DiscreteGaussian(Fraction(10**6)).margin() / 1000 / sqrt(2)) <= 0.05
 
 
-@pytest.mark.parametrize("mechanism", SMALL, ids=str)
+@for_each("mechanism", SMALL, ids=str)
 def test_draw_repeats_itself_when_the_entropy_does(mechanism: Mechanism) -> None:
     """The entropy that is handed in is the only source, for few draws and for many."""
     for count in (0, 1, MANY - 1, MANY, 500):

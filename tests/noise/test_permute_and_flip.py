@@ -5,6 +5,7 @@ from math import log
 
 import numpy as np
 import pytest
+from laws import for_each
 from noise.choices import exponential, flipping, objects, repeated
 from noise.streams import Stream
 
@@ -23,8 +24,8 @@ def _scores(scale: Fraction) -> list[int]:
     return [17 - int(gap * scale) for gap in GAPS]
 
 
-@pytest.mark.parametrize("scale", SCALES, ids=str)
-@pytest.mark.parametrize(("binary", "coin", "coarser"), [(BINARY, 63, 0), (4, 3, 6), (1, 1, 1)])
+@for_each("scale", SCALES, ids=str)
+@for_each(("binary", "coin", "coarser"), [(BINARY, 63, 0), (4, 3, 6), (1, 1, 1)])
 def test_flips_have_the_distribution_of_the_largest_of_score_and_exponential_noise(
     scale: Fraction, binary: int, coin: int, coarser: int
 ) -> None:

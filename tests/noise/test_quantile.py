@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import opendp.prelude as dp
 import pytest
+from laws import for_each
 from noise.choices import exponential, flipping, objects
 from noise.streams import Stream
 from noise.test_sources import NOISE, floats, generators
@@ -192,8 +193,8 @@ def test_ends_of_an_interval_stay_as_they_were_drawn_when_quantiles_are_put_in_o
     assert in_order(aims, [3, 7, 5, 9]) == [3, 5, 7, 9]
 
 
-@pytest.mark.parametrize("side", ["below", "above"])
-@pytest.mark.parametrize("share", SHARES, ids=str)
+@for_each("side", ["below", "above"])
+@for_each("share", SHARES, ids=str)
 def test_end_of_an_interval_lies_beyond_the_quantile_but_for_its_part_of_the_misses(
     share: Fraction, side: str
 ) -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import for_each
 
 from gateway.noise.quantile import scores
 from gateway.sensitivity.ranks import Aim, Beside, Highest, Level, Lowest, spread
@@ -39,8 +40,8 @@ def _moves(counts: tuple[int, ...], unit: tuple[int, ...], aim: Aim) -> list[int
     ]
 
 
-@pytest.mark.parametrize("rows", [1, 2, 3])
-@pytest.mark.parametrize("aim", AIMS, ids=str)
+@for_each("rows", [1, 2, 3])
+@for_each("aim", AIMS, ids=str)
 def test_one_unit_moves_no_score_by_more_than_the_sensitivity(aim: Aim, rows: int) -> None:
     """Of all small tables and all that a unit can add, none moves a score, or a difference of two, further."""
     most = difference = 0
@@ -95,7 +96,7 @@ def test_sensitivity_test_finds_fault_with_a_target_that_is_clamped_at_zero() ->
     assert most > Level(Fraction(1, 2)).sensitivity(1)
 
 
-@pytest.mark.parametrize("aim", AIMS, ids=str)
+@for_each("aim", AIMS, ids=str)
 def test_best_score_is_that_of_a_bucket_with_the_rank_in_it(aim: Aim) -> None:
     """A score is not negative exactly where the rank lies within the bucket, and there is always such a one."""
     for counts in product(range(4), repeat=4):

@@ -9,6 +9,7 @@ import pytest
 from noise.choices import DIGITS, exponential, flipping, objects, repeated, worst
 from noise.exact import decimal
 from noise.streams import Stream, Written
+from samples import draws
 
 from gateway.noise.enclosure import decay_bounds
 from gateway.noise.exponential import BINARY, Proposal, Scores, choose, keeps, proposal
@@ -22,7 +23,7 @@ from gateway.noise.selection import (
     selection_within,
 )
 
-MANY = 20_000
+MANY = draws(20_000)
 SCALES = [Fraction(text) for text in ("1/3", "1", "20", "700", "1234567/3", "1e24")]
 # relative to the scale: near, in the middle, far, beyond the table of small words
 GAPS = [Fraction(text) for text in ("0", "0", "1/7", "1/2", "1", "9/5", "3", "11/2", "9", "60")]

@@ -11,6 +11,7 @@ from math import ceil, sqrt
 from statistics import NormalDist
 
 import pytest
+from laws import for_each
 from noise.exact import DIGITS, decimal, tails
 
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
@@ -42,7 +43,7 @@ def _by_formula(mechanism: Mechanism, groups: int, delta: Fraction) -> int:
             return 3 + ceil(sqrt(variance) * z)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "mechanism",
     [*map(DiscreteLaplace, SCALES), *map(DiscreteGaussian, VARIANCES)],
     ids=str,

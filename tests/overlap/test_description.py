@@ -4,6 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
+from laws import for_each
 
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import Column, ColumnClass, ColumnRef, Dataset, Protection, Table
@@ -151,7 +152,7 @@ def test_numbers_are_told_with_the_ends_of_their_domain(cells: Steps, told: str)
     assert _part(YEAR, cells) == told
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("column", "first", "last", "told"),
     [
         ("patient_id", 7, 7, "patient_id 7"),

@@ -7,7 +7,8 @@ from fractions import Fraction
 from typing import Final
 
 import pytest
-from overlap.confined import (
+from laws import for_each
+from overlap.partitioned_statements import (
     CARDS,
     CLINIC,
     PATIENTS,
@@ -51,7 +52,7 @@ REGIONS: Final = _without("sex", "band", "active")
 BANDS: Final = _without("region", "sex", "active")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("condition", "cells"),
     [
         ("region = 'north'", [["north"]]),

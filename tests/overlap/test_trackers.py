@@ -247,7 +247,7 @@ def test_parts_of_one_question_are_held_against_each_other() -> None:
     audit(parts[:1], History(), RULES)
     with pytest.raises(Exception, match="GW401") as refused:
         audit(parts, History(), RULES)
-    assert "another part of it" in str(refused.value)
+    assert "another part of the query" in str(refused.value)
 
 
 def test_limits_are_numbers() -> None:

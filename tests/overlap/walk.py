@@ -8,8 +8,8 @@ from functools import cache, partial
 
 import duckdb
 import numpy as np
-from overlap.people import counted, noisy
 from overlap.sequences import Asked, policy, trusting
+from overlap.simulated_people import counted, noisy
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Stage

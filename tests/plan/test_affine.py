@@ -1,6 +1,7 @@
 """Conditions inside of aggregates are uses for filtering; what is affine is not."""
 
 import pytest
+from laws import for_each
 from overlap.sequences import policy
 
 from gateway.binding.bind import bind
@@ -89,20 +90,20 @@ def _uses(sql: str) -> set[str]:
     return {str(one) for one in cut.uses}
 
 
-@pytest.mark.parametrize("aggregate", _CONDITIONS.strip().splitlines())
+@for_each("aggregate", _CONDITIONS.strip().splitlines())
 def test_condition_in_an_aggregate_is_a_use_for_filtering(aggregate: str) -> None:
     """Whoever may not write it in WHERE may not write it there."""
     found = _uses(f"SELECT {aggregate} FROM patients")
     assert {"filter patients.income", "aggregate patients.income"} <= found
 
 
-@pytest.mark.parametrize("aggregate", _AFFINE.strip().splitlines())
+@for_each("aggregate", _AFFINE.strip().splitlines())
 def test_affine_expression_is_no_use_for_filtering(aggregate: str) -> None:
     """Sums of its columns are all that it tells; conditions on others are theirs."""
     assert "filter patients.income" not in _uses(f"SELECT {aggregate} FROM patients")
 
 
-@pytest.mark.parametrize("sql", _NESTED)
+@for_each("sql", _NESTED)
 def test_condition_is_found_where_a_name_was_given_to_it(sql: str) -> None:
     """Subqueries, steps for each person and unions hide none."""
     assert "filter patients.income" in _uses(sql)
@@ -146,7 +147,7 @@ _VISITED = "patients p JOIN visits v ON v.patient_id = p.patient_id"
 _BESIDE = "patients p CROSS JOIN (VALUES (0), (1)) t(tag)"
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql",
     [
         f"SELECT SUM(l) FROM (SELECT lag(tag) OVER (PARTITION BY patient_id ORDER BY x) l FROM {_TWO}) w",

@@ -1,8 +1,9 @@
 """Rebuilding a plan over the same relations gives the plan, and over others passes every check again."""
 
 import pytest
-from binding.cases import Case, every
+from binding.cases import Case, accepted, bind_case
 from binding.clinic import CLINIC
+from laws import for_each
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
@@ -16,7 +17,7 @@ from gateway.plan.rewrite import rebuilt, rewritten
 from gateway.plan.scalars import Call, Literal, Ref
 from gateway.plan.types import BOOLEAN
 
-ACCEPTED = [case for case in every() if not case.refused]
+ACCEPTED = accepted()
 
 
 def _release(sql: str, dataset: Dataset = CLINIC) -> Aggregate:
@@ -29,10 +30,10 @@ def _always_rebuilt(node: Node) -> Node:
     return rebuilt(node, tuple(_always_rebuilt(one) for one in node.below))
 
 
-@pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.name)
+@for_each("case", ACCEPTED)
 def test_plan_rebuilt_over_itself_is_the_plan(case: Case) -> None:
     """Nothing is lost, added or renamed on the way up, in any shape of plan."""
-    bound = bind(case.sql, CLINIC)
+    bound = bind_case(case)
     if not isinstance(bound, Cut):
         return
     for release in bound.releases:

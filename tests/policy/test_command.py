@@ -139,7 +139,7 @@ def test_check_of_subjects_alone(place: Path, capsys: pytest.CaptureFixture[str]
     (place / "subjects.yaml").write_text("alice: 1")
     assert main(["policy", "check", str(place / "subjects.yaml")]) == 1
     assert main(["policy", "check", str(place / "nothing.yaml")]) == 1
-    assert "there is no such file" in capsys.readouterr().out
+    assert "the file does not exist" in capsys.readouterr().out
 
 
 def test_diff_needs_no_source(

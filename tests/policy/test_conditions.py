@@ -7,6 +7,7 @@ import time
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import for_each
 
 from gateway.policy.conditions.condition import Facts, Outcome, compile_condition
 from gateway.policy.conditions.lexer import LONGEST, ConditionUnfit
@@ -25,7 +26,7 @@ FACTS: Facts = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "outcome"),
     [
         ("true", Outcome.TRUE),
@@ -62,7 +63,7 @@ def test_condition_is_what_cel_says(text: str, outcome: Outcome) -> None:
     assert compile_condition(text).outcome(FACTS) is outcome
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "",
@@ -117,7 +118,7 @@ def test_condition_is_refused_when_it_is_none(text: str) -> None:
         compile_condition(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "1 + " * 20_000 + "1 == 1",
@@ -167,7 +168,7 @@ def test_condition_at_the_limits_works(text: str) -> None:
     assert time.process_time() - began < 1.0
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "false",

@@ -120,7 +120,7 @@ def test_column_is_permitted_for_the_operations_that_are_named() -> None:
     with pytest.raises(NotPermitted) as refused:
         decide(policy, ALICE, NOON, ["patients"], [use("patients.region", Operation.FILTER)])
     assert refused.value.code is Code.OPERATION_NOT_PERMITTED
-    assert refused.value.detail == "`patients.region` may not be filtered on"
+    assert refused.value.detail == "column `patients.region` may not be filtered on"
     assert refused.value.hint == "it may be aggregated or grouped by"
 
 

@@ -1,7 +1,7 @@
 """A diff says by role what became wider or narrower."""
 
-import pytest
 from fix_policy import BASE, Case, loaded, read
+from laws import for_each
 
 from gateway.policy.diff import differences
 from gateway.policy.files.load import LoadedPolicies
@@ -26,7 +26,7 @@ def test_equal_policies_do_not_differ() -> None:
     assert told("", "") == []
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "said"),
     [
         (

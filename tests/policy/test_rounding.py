@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 from binding.clinic import CLINIC
+from laws import for_each
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
@@ -30,7 +31,7 @@ def _plan(items: str, rows: str = "patients") -> Aggregate:
     return release.plan
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("item", "width"),
     [
         ("count(*)", 10),

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 from fix_policy import BASE, people, read
+from laws import for_each
 
 from gateway.catalog.tables import Table
 from gateway.policy.conditions.lexer import ConditionUnfit
@@ -92,7 +93,7 @@ def test_row_rule_takes_an_attribute_for_a_value_whatever_it_looks_like(patients
     assert bound.tests == (BoundTest("region", ("x' OR 'a' = 'a",)),)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "",

@@ -1,11 +1,12 @@
 """Sources are told apart by where they are, never by who logs in."""
 
 import pytest
+from laws import for_each
 
 from gateway.policy.source_url import SourceUnfit, resolve, source_from
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("url", "identity"),
     [
         ("postgresql://host/db", "postgresql://host:5432/db"),
@@ -26,7 +27,7 @@ def test_identity_is_that_of_the_database(url: str, identity: str) -> None:
     assert source_from(url).identity.lower() == identity.lower()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     [
         "",

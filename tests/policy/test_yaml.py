@@ -127,7 +127,7 @@ REFUSED = {
     "anchor on a list": ("a: &x [1]", "1:4", "anchors"),
     "alias": ("a: 1\nb: *x", "2:4", "anchors"),
     "merge key": ("b:\n  <<: {c: 1}", "2:3", "merge"),
-    "doubled key": ("a: 1\nb: 2\n'a': 3", "3:1", "key `a` stands in line 1"),
+    "doubled key": ("a: 1\nb: 2\n'a': 3", "3:1", "key `a` is already in line 1"),
     "doubled key in a flow": ("x: {a: 1, a: 2}", "1:11", "key `a`"),
     "second document": ("a: 1\n---\nb: 2", "2:1", "second document"),
     "second document after dots": ("a: 1\n...\nb: 2", "3:1", "second document"),
@@ -308,20 +308,20 @@ def test_link_out_of_the_directory_is_refused(policies: Path, tmp_path: Path) ->
     """A link cannot make the gateway read what lies elsewhere, and nothing of it is shown."""
     (tmp_path / "secret").write_text("a: 1\n")
     (policies / "x.yaml").symlink_to("../secret")
-    assert "leads out of" in unreadable(policies)
+    assert "leads outside" in unreadable(policies)
 
 
 def test_path_that_climbs_out_is_refused(policies: Path, tmp_path: Path) -> None:
     """Dots in a path do not lead out either."""
     (tmp_path / "secret").write_text("a: 1\n")
-    with pytest.raises(OperatorError, match="leads out of"):
+    with pytest.raises(OperatorError, match="leads outside"):
         read(policies, "../secret")
 
 
 def test_what_is_no_file_is_refused(policies: Path, tmp_path: Path) -> None:
     """Nothing, a directory, a pipe nobody writes to and a loop of links are refused at once."""
     path = policies / "x.yaml"
-    assert "there is no such file" in unreadable(policies)
+    assert "the file does not exist" in unreadable(policies)
     path.mkdir()
     assert "directory" in unreadable(policies)
     path.rmdir()
@@ -332,4 +332,4 @@ def test_what_is_no_file_is_refused(policies: Path, tmp_path: Path) -> None:
     assert "cannot be read" in unreadable(policies)
     path.unlink()
     path.symlink_to("/dev/zero")
-    assert "leads out of" in unreadable(policies)
+    assert "leads outside" in unreadable(policies)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from fix_embedded import connect, server_pid
+from fix_postgres_server import connect, server_pid
 from sqlalchemy import create_engine, text
 
 from gateway.postgres_server import Account, Lease, open_server

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fix_embedded import connect, end_server
+from fix_postgres_server import connect, end_server
 
 from gateway.errors import Code, OperatorError
 from gateway.postgres_server import Account, open_server

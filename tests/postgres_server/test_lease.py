@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from fix_embedded import OpenGateway, connect, gone, server_pid
+from fix_postgres_server import OpenGateway, connect, gone, server_pid
 
 from gateway.errors import Code, OperatorError
 from gateway.postgres_server import Lease, open_server, postmaster

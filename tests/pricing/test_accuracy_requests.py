@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import pytest
+from laws import for_each
 
 from gateway.requests.request import Accuracy
 from gateway.units import UnitError
@@ -25,14 +26,14 @@ def test_accuracy_is_read_exactly(said: dict[str, str], meant: Accuracy) -> None
     assert Accuracy.parse(said) == meant
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("said", "why"),
     [
         ({}, "either `margin` or `relative`"),
         ({"confidence": "0.9"}, "either `margin` or `relative`"),
         ({"margin": "1", "relative": "1", "floor": "1"}, "either `margin` or `relative`"),
         ({"relative": "0.1"}, "`relative` needs `floor`"),
-        ({"margin": "1", "floor": "1"}, "`floor` goes with `relative`"),
+        ({"margin": "1", "floor": "1"}, "`floor` can only be given with `relative`"),
         *(({"margin": one}, "`margin` must be") for one in ("0", "-1", "x", "", "nan", "1e99")),
         ({"relative": "0", "floor": "1"}, "`relative` must be more than 0"),
         ({"relative": "1", "floor": "0"}, "`floor` must be more than 0"),
@@ -40,7 +41,7 @@ def test_accuracy_is_read_exactly(said: dict[str, str], meant: Accuracy) -> None
             ({"margin": "1", "confidence": one}, "`confidence` must be from 0.5 to 0.9999")
             for one in ("0", "0.4999", "0.99991", "1", "95")
         ),
-        ({"margin": "1", "rows": "0"}, "`rows` must be 1 at least"),
+        ({"margin": "1", "rows": "0"}, "`rows` must be at least 1"),
         ({"margin": "1", "rows": "1.5"}, "`rows` must be a whole number"),
     ],
 )
@@ -65,5 +66,5 @@ def test_accuracy_is_said_in_words() -> None:
     relative = Accuracy.parse({"relative": "0.05", "floor": "1e3", "rows": "7"})
     assert str(Accuracy.parse({"margin": "30"})) == "a margin of 30 at a confidence of 0.95"
     assert str(relative) == (
-        "a relative error of 0.05 from 1000 on at a confidence of 0.95 for groups of 7 rows"
+        "a relative error of 0.05 for values of at least 1000 at a confidence of 0.95 for groups of 7 rows"
     )

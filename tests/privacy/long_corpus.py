@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 
 from binding.cases import every
+from endtoend.clinic_gateway import a_gateway, clinic_in_duckdb, clinic_in_postgresql, shown
+from endtoend.clinic_policy import policy
 from endtoend.corpus import bugs
-from endtoend.house import a_gateway, clinic_in_duckdb, clinic_in_postgresql, shown
-from endtoend.policies import policy
 
 from gateway.postgres_server import open_server
 

@@ -19,10 +19,10 @@ from engines.sources import in_postgresql
 from fix_sample import plain
 from fix_state import StateServer, scratch_server
 from fix_twin import a_twin_home
-from privacy.asking_often import PRICES, Sides, duckdb_sources, found_loss, open_sides
-from privacy.distinguishing import Loss
-from privacy.neighbouring import statements
+from privacy.distinguisher import Loss
+from privacy.neighbour_clinics import statements
 from privacy.planted import HALF_THE_NOISE, NO_THRESHOLD, ROWS_INSTEAD_OF_PERSONS, Broken
+from privacy.repeated_answers import PRICES, Sides, duckdb_sources, found_loss, open_sides
 from privacy.shapes import HANGING, SHAPES, Shape
 from sqlalchemy import URL
 

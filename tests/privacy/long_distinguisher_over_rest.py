@@ -24,7 +24,7 @@ from privacy.rest_sides import (
     processes,
 )
 from privacy.shapes import HANGING, SHAPES
-from privacy.trials import TRIALS
+from privacy.trials import LONG_TRIALS, TRIALS
 
 from gateway.postgres_server import open_server
 from gateway.state.logins import embedded_urls
@@ -61,7 +61,7 @@ def _accused(sides: RestSides, dataset: str, answers: int, names: list[str]) -> 
 
 def _missed(sides: RestSides, answers: int) -> Iterator[bool]:
     """Each bug on every dataset."""
-    for trial in TRIALS:
+    for trial in (*TRIALS, *LONG_TRIALS):
         for dataset in DATASETS:
             asked = Asked(trial.shape, dataset, _PRICES[dataset.rpartition("-")[2]])
             with planted(trial.bug):

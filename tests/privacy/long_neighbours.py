@@ -12,10 +12,10 @@ from time import monotonic
 
 from binding.plans import releases
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from property.asked import Asked, golden
+from property.bounded_releases import Asked, golden
 from property.catalogs import catalog, populated, statements
-from property.checked import Findings, check
-from property.spoken import spoken
+from property.hostile_statements import spoken
+from property.neighbour_check import Findings, check
 from property.stores import Store, in_duckdb, in_postgresql, neighbours
 from sqlalchemy import URL
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from engines.extremes import Databases
 from engines.likes import differing, pairs
 from privacy.conditions import EVERY
-from privacy.worked import (
+from privacy.source_work import (
     ALPHABETS,
     LONGEST,
     Measured,

@@ -11,10 +11,10 @@ from time import monotonic
 from typing import Any
 
 from privacy.claims import Claim
-from privacy.distinguishing import ALPHA, Loss, loss
+from privacy.distinguisher import ALPHA, Loss, loss
+from privacy.rest_numbers import Told, claim_of, numbers
 from privacy.rest_sides import RestSides, Served
 from privacy.shapes import Shape
-from privacy.told import Told, claim_of, numbers
 
 _AT_ONCE = 2  # on each side: two processors, and a ledger to wait for
 _PATIENCE_S = 60

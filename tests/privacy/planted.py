@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import pytest
-from privacy.covered import narrower
+from privacy.interval_coverage import narrower
 
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
 from gateway.exact import ExactHistogram, ExactTable

@@ -20,8 +20,8 @@ from pathlib import Path
 from engines.sources import in_duckdb, in_postgresql
 from fix_gateway import no_gateway
 from fix_state import AUDIT_SECRET, StateServer, settings_on
-from privacy.neighbouring import SUBJECTS, policy, statements
-from property.places import a_database
+from privacy.neighbour_clinics import SUBJECTS, policy, statements
+from property.schemas import a_database
 from pydantic import SecretStr
 from sqlalchemy import URL
 

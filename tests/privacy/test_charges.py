@@ -15,8 +15,8 @@ from engines.sources import in_duckdb, in_postgresql
 from fix_sample import plain
 from fix_state import StateServer
 from privacy.line import NOON, Line, open_line, whole_shares
-from privacy.neighbouring import SUBJECTS, statements
-from privacy.neighbouring import policy as policy_of
+from privacy.neighbour_clinics import SUBJECTS, statements
+from privacy.neighbour_clinics import policy as policy_of
 from privacy.shapes import REFUSED, SHAPES, Shape
 from queries import analyzed
 from sqlalchemy import URL

@@ -6,8 +6,8 @@ from math import exp
 import numpy as np
 import pytest
 from privacy.claims import Claim, Concentrated, Pure, delta_of
-from privacy.distinguishing import counted_bounds
-from privacy.trials import ALPHA, TRIALS, Trial
+from privacy.distinguisher import counted_bounds
+from privacy.trials import ALPHA, LONG_TRIALS, TRIALS, Trial
 from scipy.stats import binom, norm
 
 _REACH = np.arange(-60, 61)
@@ -85,7 +85,7 @@ def test_delta_is_taken_off_what_is_proven(kind: type[Pure | Concentrated], delt
     assert kind(1.0, delta).proven(np.array([delta * 5]), np.array([0.0]))[0] > 1
 
 
-@pytest.mark.parametrize("trial", TRIALS, ids=str)
+@pytest.mark.parametrize("trial", [*TRIALS, *LONG_TRIALS], ids=str)
 def test_trial_over_rest_finds_its_bug_and_leaves_the_honest_alone(trial: Trial) -> None:
     """Exactly summed: a bug is missed with a chance below 10^-6, an honest gateway accused below alpha."""
     gaussian = trial.dataset.endswith("gaussian")

@@ -7,14 +7,16 @@ exactly what is allowed is found fault with in 1e-8 of all runs for each trial, 
 from fractions import Fraction
 
 import pytest
-from privacy.covered import Covered, Trial, coverage
+from privacy.interval_coverage import Covered, Trial, coverage
+from samples import draws
 from scipy.stats import binom
 
 from gateway.noise.allocation import Noise
 from gateway.plan.formulas import Form, Measured, Number, Over, Plus, Times
 
 ALPHA = 1e-8
-DRAWS = 1_000
+DRAWS = draws(1_000)
+WIDTHS = 1_000  # to hold all of fewer is no sign of intervals that are too wide
 MISSED = 0.06  # at most; 0.05 is what intervals say of themselves
 OVERCOVERED = 0.975  # where noise is wide and nothing is divided by something small
 SQL = "SELECT COUNT(*), SUM(income), AVG(income), COUNT(smoker) FROM patients"
@@ -39,9 +41,9 @@ def _misses(found: Covered) -> int:
     return found.formed - found.held
 
 
-def _missed_too_often(found: Covered, draws: int = DRAWS) -> bool:
+def _missed_too_often(found: Covered) -> bool:
     """So many misses are below alpha even when as many are missed as may be."""
-    return float(binom.sf(_misses(found) - 1, draws, MISSED)) < ALPHA
+    return float(binom.sf(_misses(found) - 1, DRAWS, MISSED)) < ALPHA
 
 
 def _held_too_often(found: Covered) -> bool:
@@ -65,8 +67,8 @@ def test_interval_is_there_and_no_wider_than_it_must_be_when_many_are_asked_abou
     noise: Noise, name: str
 ) -> None:
     """Of 20,000 people every answer has an interval, and it holds the value in 97.5 of 100 at most."""
-    found = coverage(Trial(SQL, FORMS[name], 20_000, noise), DRAWS, "width")
-    assert found.formed == DRAWS
+    found = coverage(Trial(SQL, FORMS[name], 20_000, noise), WIDTHS, "width")
+    assert found.formed == WIDTHS
     assert not _held_too_often(found), found
 
 

@@ -6,14 +6,15 @@ Streams are reproducible, so nothing fails by chance; what a failure would mean 
 from fractions import Fraction
 
 import pytest
-from privacy.covered import Trial, coverage
+from privacy.interval_coverage import Trial, coverage
+from samples import draws
 from scipy.stats import binom
 
 from gateway.noise.allocation import Noise
 from gateway.plan.formulas import Form, Measured, Number, Over, Plus, Times
 
 ALPHA = 1e-8
-DRAWS = 600
+DRAWS = draws(600)
 MISSED = 0.05
 SQL = "SELECT COUNT(*), SUM(income), AVG(income), COUNT(smoker) FROM patients"
 COUNT, SUM, AVG, SMOKERS = (Measured(place) for place in range(4))

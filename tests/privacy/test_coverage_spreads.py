@@ -10,9 +10,10 @@ from functools import cache
 
 import pytest
 from noise.streams import Stream
-from privacy.covered import Covered, narrower
+from privacy.interval_coverage import Covered, narrower
+from samples import draws
 from scipy.stats import binom
-from sensitivity.asked import analysed, dataset, whole
+from sensitivity.analyses import analysed, dataset, whole
 from sensitivity.released import Person, released
 
 from gateway.intervals.cell_intervals import Intervals
@@ -22,7 +23,7 @@ from gateway.plan.formulas import Measured
 from gateway.sensitivity.formulas import Curved
 
 ALPHA = 1e-8
-DRAWS = 1_000
+DRAWS = draws(1_000)
 MISSED = 0.06  # at most; 0.05 is what intervals say of themselves
 _T = dataset(1, {"x": ("integer", whole(0, 1000)), "y": ("integer", whole(-50, 50))})
 _ONE = ("var_pop(x)", "var_samp(y)", "stddev_pop(x)", "stddev_samp(y)")

@@ -13,18 +13,24 @@ from collections.abc import Iterator
 
 import pytest
 from fix_state import StateServer
-from privacy.asking_often import Sides, duckdb_sources, found_loss, open_sides
 from privacy.line import Line
 from privacy.planted import HALF_THE_NOISE, NO_THRESHOLD, ROWS_INSTEAD_OF_PERSONS, Broken
+from privacy.repeated_answers import Sides, duckdb_sources, found_loss, open_sides
 from privacy.shapes import HANGING, REFUSED, SHAPES, Shape
+from samples import draws
 
 from gateway.errors import BackendUnavailable, InternalError, Refusal
 from gateway.events import Crashed, SourceFailed
 from gateway.requests.request import Answer, Request
 from gateway.twin import Twin
 
-PILOT, TEST = 100, 500  # of each side, where a new answer costs no new run of the source
-OF_BUGS = 1_500  # noise that is fine beside a person has no single event that tells most
+PILOT, TEST = (
+    draws(100, fewest=40),
+    draws(500, fewest=120),
+)  # of each side, where a new answer costs no new run of the source
+OF_BUGS = draws(
+    1_500, fewest=TEST
+)  # noise that is fine beside a person has no single event that tells most
 _BY_NAME = {shape.name: shape for shape in SHAPES}
 # their second release has to be run for every answer
 _TWICE_RUN = frozenset({"one answer in another", "one answer's groups in another"})
@@ -43,7 +49,6 @@ def sides(
         yield sides
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 def test_answers_give_away_no_more_than_was_paid_for_when_a_person_stands_out(
     sides: Sides, shape: Shape
@@ -54,7 +59,6 @@ def test_answers_give_away_no_more_than_was_paid_for_when_a_person_stands_out(
     assert not found.accused, found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "shape",
     [HANGING, *(_BY_NAME[name] for name in ("having", "order and limit", "presence of a group"))],
@@ -71,9 +75,9 @@ def test_rows_and_errors_give_away_no_more_than_was_paid_for_when_they_hang_on_n
 @pytest.mark.parametrize(
     ("name", "bug"),
     [
-        ("count", HALF_THE_NOISE),
-        ("listed groups", HALF_THE_NOISE),
-        ("count of rows", ROWS_INSTEAD_OF_PERSONS),
+        pytest.param("count", HALF_THE_NOISE, marks=pytest.mark.full_samples),
+        pytest.param("listed groups", HALF_THE_NOISE, marks=pytest.mark.full_samples),
+        pytest.param("count of rows", ROWS_INSTEAD_OF_PERSONS, marks=pytest.mark.full_samples),
         ("sum with outliers", ROWS_INSTEAD_OF_PERSONS),
         ("median with outliers", ROWS_INSTEAD_OF_PERSONS),
         ("ends with outliers", ROWS_INSTEAD_OF_PERSONS),

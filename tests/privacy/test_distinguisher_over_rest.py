@@ -5,15 +5,17 @@ DuckDB and on PostgreSQL, with Laplace and with Gaussian noise. What an answer c
 same distinguisher is then set on gateways with planted bugs, and has to find each of them: a trial misses its bug
 with a chance below 10^-6 (`test_claims` has the sums). Honest gateways are accused with a chance below 4 · 10^-7.
 
-The long form asks every kind of question on every dataset: `long_distinguisher_over_rest`.
+Here are the bugs that a few answers find, and each kind of question on one of the datasets; with `--full-samples` all
+of both. The long form asks for every loss on every dataset: `long_distinguisher_over_rest`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pytest
 from fix_state import StateServer
 from privacy.over_rest import Asked, ask, found_loss, once
 from privacy.planted import planted
+from privacy.rest_numbers import fixed, without_random
 from privacy.rest_sides import (
     DATASETS,
     RestSides,
@@ -23,11 +25,18 @@ from privacy.rest_sides import (
     processes,
 )
 from privacy.shapes import FREE, REFUSED, SHAPES, Shape
-from privacy.told import fixed, without_random
-from privacy.trials import ALPHA, TRIALS, Trial
+from privacy.trials import ALPHA, LONG_TRIALS, TRIALS, Trial
+from samples import Samples
 
 from gateway.postgres_server import Lease
 from gateway.twin import Twin
+
+_TRIALS = (*TRIALS, *(pytest.param(one, marks=pytest.mark.full_samples) for one in LONG_TRIALS))
+
+
+def _shapes(dataset: str) -> Sequence[Shape]:
+    """Every kind of question once over all datasets; with all samples, on every dataset."""
+    return SHAPES if Samples.full else SHAPES[DATASETS.index(dataset) :: len(DATASETS)]
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +57,7 @@ def here(state_server: StateServer, sources: Sources, twin: Twin) -> Iterator[Re
         yield sides
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("trial", TRIALS, ids=str)
+@pytest.mark.parametrize("trial", _TRIALS, ids=str)
 def test_answers_over_rest_give_away_no_more_than_they_say(real: RestSides, trial: Trial) -> None:
     """Nothing in the whole HTTP answer shows a loss above the price that the answer names."""
     asked = Asked(trial.shape, trial.dataset, trial.epsilon)
@@ -57,8 +65,7 @@ def test_answers_over_rest_give_away_no_more_than_they_say(real: RestSides, tria
     assert not found.loss.accused, found
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("trial", TRIALS, ids=str)
+@pytest.mark.parametrize("trial", _TRIALS, ids=str)
 def test_distinguisher_finds_a_planted_bug_over_rest(here: RestSides, trial: Trial) -> None:
     """The test above can fail: with the bug planted, as many answers to the same question accuse the gateway."""
     asked = Asked(trial.shape, trial.dataset, trial.epsilon)
@@ -72,7 +79,7 @@ def test_all_but_released_values_is_the_same_over_rest_when_a_person_is_there(
     real: RestSides, dataset: str
 ) -> None:
     """Status, headers, columns, scales, prices, accounts, notices, and of listed groups the keys."""
-    for shape in SHAPES:
+    for shape in _shapes(dataset):
         told = [ask(served, Asked(shape, dataset)) for served in real.both]
         assert all(one.answered for one in told), shape
         one, other = (fixed(each, rows=shape.enumerated) for each in told)
@@ -100,7 +107,7 @@ def test_answers_without_released_values_are_the_same_over_rest_byte_by_byte(
 def test_estimates_and_listings_are_the_same_over_rest_byte_by_byte(real: RestSides) -> None:
     """What costs nothing to ask about a question, or about the data, says nothing about a person."""
     for dataset in DATASETS:
-        for shape in SHAPES:
+        for shape in _shapes(dataset):
             one, other = (
                 once(served, shape.subject, "POST", "/v1/estimate", sql=shape.sql, dataset=dataset)
                 for served in real.both

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from endtoend.people import TABLES, Row, rows
+from endtoend.clinic_rows import TABLES, Row, rows
 from endtoend.reuse.clinics import AUDIT, policy
 from engines.sources import insert_in_duckdb
 from fix_state import StateServer
-from privacy.replaying import Run, Tape, run
+from privacy.replayed_answers import Run, Tape, run
 from privacy.streams_asked import DATASETS, Asked, stream
 from sqlalchemy import URL
 
@@ -154,7 +154,6 @@ def _apart(one: str, other: str) -> str:
     return f"{one[begin : common + 200]!r} and {other[begin : common + 200]!r}"
 
 
-@pytest.mark.slow
 def test_everything_that_is_said_is_the_same_over_different_databases(runs: Runs) -> None:
     """500 questions of every kind, in both currencies: answered, reused, refused for each of the reasons."""
     asked = list(stream(_MANY, 7))

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
-from property.asked import Asked, bounded, statement, undropped
-from property.checked import Findings, check, kind_of
+from property.bounded_releases import Asked, bounded, statement, undropped
 from property.moves import excesses, groups_of
-from property.people import Row, World
-from property.places import a_database
+from property.neighbour_check import Findings, check, kind_of
+from property.schemas import a_database
+from property.small_worlds import Row, World
 from property.stores import Store, in_duckdb, in_postgresql
 from sqlalchemy import func
 

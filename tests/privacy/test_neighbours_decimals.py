@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from property.asked import statement
-from property.checked import Findings, check
-from property.people import Row, World
+from property.bounded_releases import statement
+from property.neighbour_check import Findings, check
+from property.small_worlds import Row, World
 from property.stores import in_duckdb, in_postgresql
 from sqlalchemy import URL
 

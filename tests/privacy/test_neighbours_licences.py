@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import pytest
-from property.asked import Asked, statement
-from property.checked import Findings, check
-from property.people import Row, World
-from property.places import a_database
+from property.bounded_releases import Asked, statement
+from property.neighbour_check import Findings, check
+from property.schemas import a_database
+from property.small_worlds import Row, World
 from property.stores import Store, in_duckdb, in_postgresql
 
 from gateway.bounding import bound_joins as joins

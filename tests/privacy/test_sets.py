@@ -7,8 +7,8 @@ import pytest
 from engines.sources import in_duckdb
 from fix_state import StateServer
 from privacy.line import NOON, Line, open_line, whole_shares
-from privacy.neighbouring import SUBJECTS, statements
-from privacy.neighbouring import policy as policy_of
+from privacy.neighbour_clinics import SUBJECTS, statements
+from privacy.neighbour_clinics import policy as policy_of
 from queries import analyzed
 
 from gateway.budget.charge import ChargeRequest

@@ -6,7 +6,7 @@ Seconds are for `long_work`. Here one form takes thousands of times as long as t
 from typing import Any, Final
 
 from privacy.conditions import EVERY, PATTERNS
-from privacy.worked import DUCKDB, InDuckDB, asked, in_duckdb, rendered
+from privacy.source_work import DUCKDB, InDuckDB, asked, in_duckdb, rendered
 from sqlalchemy import ColumnElement, Select, column, func, literal, select, table
 
 from gateway.engines.sql.like import is_like

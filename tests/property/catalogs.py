@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Final, TypeVar
 
-from property.asked import Asked, statement
-from property.people import Row, Stored, World
+from property.bounded_releases import Asked, statement
+from property.small_worlds import Row, Stored, World
 
 from gateway.catalog.domains import Anything, Domain, Interval, Values
 from gateway.catalog.tables import Column, Dataset, Protection, Table

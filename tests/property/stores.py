@@ -10,7 +10,7 @@ from typing import Any, Final
 import duckdb
 import psycopg
 from fix_sample import plain
-from property.people import Stored, World, somebody, world
+from property.small_worlds import Stored, World, somebody, world
 from sqlalchemy import URL
 
 from gateway.bounding.bounded_release import BoundedRelease

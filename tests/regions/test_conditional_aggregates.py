@@ -1,6 +1,7 @@
 """Aggregates that look at fewer rows than their question are about these rows."""
 
 import pytest
+from laws import for_each
 from regions.ward import ground, plan_of, where
 
 from gateway.regions.scope import Ground, asides_of
@@ -11,7 +12,7 @@ def _asides(aggregates: str, rest: str = "") -> tuple[Ground, ...]:
     return asides_of(plan_of(sql), ground(sql), {})
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("aggregate", "condition"),
     [
         ("COUNT(*) FILTER (WHERE name <> 'alice')", "name <> 'alice'"),

@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 
-import pytest
 from binding.cases import every
 from binding.clinic import CLINIC
+from laws import for_each
 from regions.ward import NOON
 
 from gateway.binding.bind import bind
@@ -39,7 +39,7 @@ def _plans(sql: str) -> Iterator[tuple[Aggregate, dict[str, str]]]:
             yield made, constants
 
 
-@pytest.mark.parametrize("topic", sorted({case.topic for case in ACCEPTED}))
+@for_each("topic", sorted({case.topic for case in ACCEPTED}))
 def test_every_statement_has_a_ground_that_can_be_kept(topic: str) -> None:
     """It is the same when it is read again, it survives the state, and its axes have short names."""
     for case in ACCEPTED:

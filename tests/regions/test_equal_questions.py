@@ -1,6 +1,7 @@
 """Questions that mean the same have the same ground, however they are written; others do not."""
 
 import pytest
+from laws import for_each
 from regions.ward import PATIENTS, WARD, ground
 
 from gateway.policy.row_rules import bind_rows, parse_row_rule
@@ -260,13 +261,13 @@ def _about(made: Ground) -> tuple[object, ...]:
     return made.shape, made.region, made.keys, made.unreadable
 
 
-@pytest.mark.parametrize(("one", "other"), SAME_CONDITIONS)
+@for_each(("one", "other"), SAME_CONDITIONS)
 def test_ground_is_the_same_when_conditions_mean_the_same(one: str, other: str) -> None:
     """Two ways of writing one condition on patients are one region."""
     assert _about(ground(f"{_P} WHERE {one}")) == _about(ground(f"{_P} WHERE {other}"))
 
 
-@pytest.mark.parametrize(("one", "other"), SAME_VISITS)
+@for_each(("one", "other"), SAME_VISITS)
 def test_ground_is_the_same_when_conditions_on_times_and_amounts_mean_the_same(
     one: str, other: str
 ) -> None:
@@ -276,13 +277,13 @@ def test_ground_is_the_same_when_conditions_on_times_and_amounts_mean_the_same(
     assert made.unreadable == ()
 
 
-@pytest.mark.parametrize(("one", "other"), SAME_STATEMENTS)
+@for_each(("one", "other"), SAME_STATEMENTS)
 def test_ground_is_the_same_when_statements_mean_the_same(one: str, other: str) -> None:
     """Aliases, subqueries, CTEs and the order of joins change nothing."""
     assert _about(ground(one)) == _about(ground(other))
 
 
-@pytest.mark.parametrize(("one", "other"), OTHER_CONDITIONS)
+@for_each(("one", "other"), OTHER_CONDITIONS)
 def test_ground_differs_when_conditions_differ(one: str, other: str) -> None:
     """Conditions that some row tells apart are different regions."""
     first, second = ground(f"{_P} WHERE {one}"), ground(f"{_P} WHERE {other}")
@@ -290,7 +291,7 @@ def test_ground_differs_when_conditions_differ(one: str, other: str) -> None:
     assert not first.region.same(second.region)
 
 
-@pytest.mark.parametrize(("one", "other"), OTHER_STATEMENTS)
+@for_each(("one", "other"), OTHER_STATEMENTS)
 def test_ground_differs_when_statements_differ(one: str, other: str) -> None:
     """Other rows, other groupings and other definitions are other grounds."""
     assert _about(ground(one)) != _about(ground(other))

@@ -7,6 +7,7 @@ from uuid import UUID
 
 import pytest
 from hypothesis import given, settings
+from laws import for_each
 from regions.test_algebra import REGIONS
 from regions.ward import ground
 
@@ -44,7 +45,7 @@ def test_region_is_equal_after_the_round_trip(region: Region) -> None:
     assert region_of_json(json.loads(json.dumps(region_json(region)))) == region
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         None,

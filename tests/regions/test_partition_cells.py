@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from overlap.confined import (
+from overlap.partitioned_statements import (
     CLINIC,
     JOINED,
     PROVEN,
@@ -16,6 +16,7 @@ from overlap.confined import (
     touched_by,
     tried,
 )
+from samples import draws
 
 from gateway.engines.catalog.proofs import Proven
 from gateway.regions.partition_cells import touched
@@ -30,9 +31,9 @@ def databases(tmp_path: Path) -> Iterator[Databases]:
 
 def test_persons_outside_of_the_touched_cells_move_no_answer(databases: Databases) -> None:
     """Nor do those without a row: over random statements, all of them taken away leave every integer as it was."""
-    found = tried(databases, [statement(seed) for seed in range(700)])
+    found = tried(databases, [statement(seed) for seed in range(draws(700))])
     assert found.moved == ()
-    assert found.confined > 90
+    assert found.confined > draws(90)
 
 
 UNCONFINED: Final = [

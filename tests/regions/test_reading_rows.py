@@ -6,10 +6,11 @@ from fractions import Fraction
 from random import Random
 
 import duckdb
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import for_each
 from regions.ward import ground, has
+from samples import draws
 
 from gateway.regions.cells import contains
 from gateway.regions.scope import GroupKey
@@ -273,21 +274,21 @@ def _conditions(atoms: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.recursive(atoms.map(lambda one: f"({one})"), larger, max_leaves=5)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=draws(250), deadline=None)
 @given(_conditions(_ATOMS))
 def test_region_of_patients_has_the_rows_that_get_through(condition: str) -> None:
     """Whatever is asked of patients, the region and the database agree on every row."""
     assert not _differing(PATIENTS, condition)
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=draws(250), deadline=None)
 @given(_conditions(_VISIT_ATOMS))
 def test_region_of_visits_has_the_rows_that_get_through(condition: str) -> None:
     """Times, amounts and floats are cut where the database cuts them."""
     assert not _differing(VISITS, condition)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(_ATOMS, _VISIT_ATOMS.filter(lambda one: "hour" not in one))
 def test_single_conditions_are_read(patients: str, visits: str) -> None:
     """None of the forms above is one that nobody understands."""
@@ -335,7 +336,7 @@ _KEYS = [
 ]
 
 
-@pytest.mark.parametrize(("table", "expression"), _KEYS, ids=[one for _, one in _KEYS])
+@for_each(("table", "expression"), _KEYS, ids=[one for _, one in _KEYS])
 def test_cells_of_a_key_have_the_rows_with_its_value(table: Table, expression: str) -> None:
     """For each listed value of a key its cells are those of the rows that have it, and of no others."""
     [key] = ground(f"SELECT {expression}, COUNT(*) FROM {table.name} GROUP BY 1").keys

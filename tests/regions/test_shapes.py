@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
+from laws import for_each
 from regions.ward import NOON, WARD, column, ground, plan_of
 
 from gateway.binding.bind import bind
@@ -261,7 +262,7 @@ def test_union_is_a_shape_with_its_conditions() -> None:
     assert one != other
 
 
-@pytest.mark.parametrize(
+@for_each(
     "condition",
     [
         "name LIKE 'a%'",

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 from release_cache.visits import MEASURES, SMOKERS, Question, dataset, one_of
-from sensitivity.asked import plan_of
+from sensitivity.analyses import plan_of
 
 from gateway.budget.account import Currency
 from gateway.plan.scalars import StagedValue, walk

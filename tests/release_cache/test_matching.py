@@ -21,6 +21,7 @@ from release_cache.visits import (
     matched,
     one_of,
 )
+from samples import draws
 
 from gateway.noise.mechanism import DiscreteLaplace
 from gateway.noise.sum_noise import Added
@@ -71,7 +72,7 @@ def test_matches_are_what_would_be_measured_whatever_was_asked(seed: int, groups
     """Of random questions over random rows every match gives the very integers that a new measurement would, in all groups."""
     chance = random.Random(f"{seed} {groups}")  # noqa: S311 - rows of a test
     found = 0
-    for _ in range(15):
+    for _ in range(draws(15)):
         rows = any_rows(chance, persons=False)
         past = [any_question(chance, groups) for _ in range(6)]
         sheets = [one.sheet(f"q{at}.r1.1", at=at) for at, one in enumerate(past)]
@@ -122,7 +123,7 @@ def test_matches_are_found_when_a_sheet_of_persons_has_the_groups(seed: int) -> 
         "smoker": [SMOKERS, NO_SMOKERS],
         "born": [born(2003, 2003), born(2005, 2009)],
     }
-    for _ in range(12):
+    for _ in range(draws(12)):
         keys = tuple(chance.sample(("region", "smoker", "born"), chance.randint(1, 3)))
         past = Question(keys, (), _SUMS, chance.choice((2, 24)))
         wheres = tuple(chance.choice(narrowing[one]) for one in keys if chance.random() < 0.6)

@@ -10,9 +10,9 @@ from functools import cached_property
 from pathlib import Path
 
 import pytest
-from property.asked import NOW, Asked, bounded, golden, statement, undropped
+from property.bounded_releases import NOW, Asked, bounded, golden, statement, undropped
 from property.moves import groups_of
-from property.people import world
+from property.small_worlds import world
 from property.stores import Store, in_duckdb
 
 from gateway.bounding.bounded_release import BoundedRelease

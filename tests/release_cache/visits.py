@@ -11,7 +11,7 @@ from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
 
-from sensitivity.asked import plan_of
+from sensitivity.analyses import plan_of
 
 from gateway.budget.account import Currency
 from gateway.catalog.domains import Anything, Domain, Interval, Values

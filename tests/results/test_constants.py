@@ -16,7 +16,7 @@ from noise.streams import Stream
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Release
 from gateway.columnar.intervals import Interval
-from gateway.columnar.texts import Row
+from gateway.columnar.texts import Row, array_text
 from gateway.exact import ExactTable
 from gateway.intervals.cell_intervals import Intervals
 from gateway.noise.add_noise import add_noise
@@ -24,7 +24,7 @@ from gateway.noise.allocation import Noise, priced
 from gateway.plan.formulas import Form, Measured, Over
 from gateway.postgres_server import Lease
 from gateway.results.columns import answer_intervals
-from gateway.results.constants import _array, released
+from gateway.results.constants import released
 from gateway.results.rollup import NoisyRelease, PricedRelease, rolled_up
 from gateway.sensitivity.analyze import analyse
 from gateway.sensitivity.grouping_sets import rolled
@@ -55,13 +55,13 @@ def test_column_arrives_as_it_was_whatever_is_in_its_texts(
     postgresql: psycopg.Connection, texts: list[str | None]
 ) -> None:
     """PostgreSQL reads as many elements, each of them whole, and NULL where NULL was."""
-    found = postgresql.execute("SELECT CAST(%s AS text[])", [_array(texts)]).fetchone()
+    found = postgresql.execute("SELECT CAST(%s AS text[])", [array_text(texts)]).fetchone()
     assert found == (texts,)
 
 
 def test_text_does_not_become_two_when_a_source_has_characters_of_code_zero() -> None:
     """PostgreSQL refuses it afterwards; until then it is one element."""
-    assert _array(["a\0b", None]) == '{"a\0b",NULL}'
+    assert array_text(["a\0b", None]) == '{"a\0b",NULL}'
 
 
 def _cut() -> Cut:

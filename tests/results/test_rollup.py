@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from noise.streams import Stream
-from privacy.covered import narrower
+from privacy.interval_coverage import narrower
+from samples import draws
 from scipy.stats import binom
-from sensitivity.asked import plan_of
+from sensitivity.analyses import plan_of
 
 from gateway.exact import ExactTable
 from gateway.intervals.cell_intervals import Intervals
@@ -27,8 +28,10 @@ from gateway.sensitivity.analyze import analyse
 from gateway.sensitivity.formulas import Formula, Linear
 from gateway.sensitivity.grouping_sets import rolled
 
-DRAWS = 1_000
-DRAWS_OF_HALF = 500  # with half the noise more than a fifth misses: that shows sooner
+DRAWS = draws(1_000)
+DRAWS_OF_HALF = draws(
+    500, fewest=DRAWS
+)  # with half the noise more than a fifth misses: that shows sooner
 MANY = 10**14  # in each measurement: people enough that no count may be 0
 MISSED = 0.06  # as in tests/privacy/test_coverage.py: at most
 ALPHA = 1e-8
@@ -141,14 +144,14 @@ def test_small_groups_are_found_in_every_set() -> None:
 
 
 def _misses(
-    release: PricedRelease, told: PricedRelease, stream: Stream, draws: int = DRAWS
+    release: PricedRelease, told: PricedRelease, stream: Stream, many: int = DRAWS
 ) -> dict[tuple[int, Form], int]:
     """How many intervals miss, in each set, of which `told` says how much noise there is."""
     count = len(release.rolled.plan.measures)
     forms: list[Form] = [*map(Measured, range(count)), Over(Measured(1), Measured(0))]
     truth = _released_exactly(release)
     missed = {(level, form): 0 for level in range(len(truth.levels)) for form in forms}
-    for _ in range(draws):
+    for _ in range(many):
         found = _released(release, stream, MANY)
         for place, (noisy, exact) in enumerate(zip(found.levels, truth.levels, strict=True)):
             table = replace(noisy.table, noises=told.noises(noisy.level))
@@ -162,8 +165,8 @@ def _misses(
     return missed
 
 
-def _too_often(misses: int, draws: int = DRAWS) -> bool:
-    return float(binom.sf(misses - 1, draws, MISSED)) < ALPHA
+def _too_often(misses: int, many: int = DRAWS) -> bool:
+    return float(binom.sf(misses - 1, many, MISSED)) < ALPHA
 
 
 @pytest.mark.parametrize("noise", list(Noise))

@@ -7,6 +7,7 @@ from math import isclose
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from laws import for_each
 
 from gateway.catalog.types import Family, parse_type
 from gateway.intervals.cell_intervals import Intervals
@@ -44,7 +45,7 @@ def test_middle_is_a_multiple_no_further_away_than_half_a_range(
     assert middle(Fraction(0), width) == 0
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("of", "width", "texts", "found"),
     [
         ("bigint", "10", ["4", "5", "14", "-5", "-6", None], ["0", "10", "10", "0", "-10", None]),

@@ -8,7 +8,7 @@ from statistics import pstdev
 
 import pytest
 from noise.streams import Stream
-from sensitivity.asked import plan_of
+from sensitivity.analyses import plan_of
 
 import gateway.results.simulation
 from gateway.exact import ExactTable

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from sensitivity.asked import analysed, dataset, whole
+from sensitivity.analyses import analysed, dataset, whole
 
 from gateway.catalog.domains import Interval
 from gateway.errors import Code, Refusal

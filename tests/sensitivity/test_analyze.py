@@ -3,11 +3,10 @@
 from functools import partial
 
 import pytest
-from binding.cases import Case, every
-from binding.clinic import CLINIC
-from sensitivity.asked import analysed, dataset
+from binding.cases import Case, accepted, bind_case
+from laws import for_each
+from sensitivity.analyses import analysed, dataset
 
-from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
 from gateway.errors import Code, Refusal
 from gateway.plan.grouping import Aggregate
@@ -16,7 +15,7 @@ from gateway.sensitivity.analyze import analyse
 from gateway.sensitivity.formulas import Chosen, Formula
 from gateway.sensitivity.grouping_sets import Level, Rolled, rolled
 
-_ACCEPTED = [case for case in every() if not case.refused]
+_ACCEPTED = accepted()
 _T = dataset(3, {"free": ("numeric", None), "other": ("numeric", None), "day": ("date", None)})
 
 
@@ -28,7 +27,7 @@ def _code(sql: str) -> Code | None:
     return None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql",
     [
         "SELECT COUNT(*) FROM t WHERE free + 1 > 2",
@@ -68,13 +67,13 @@ def test_statement_is_answered_when_it_only_compares_what_nothing_bounds(sql: st
 
 
 @pytest.mark.parametrize("pairs", [True, False], ids=["laplace", "gaussian"])
-@pytest.mark.parametrize("case", _ACCEPTED, ids=lambda case: case.name)
+@for_each("case", _ACCEPTED)
 def test_analysis_fits_its_plan_for_every_statement_the_binder_accepts(
     case: Case,
     pairs: bool,  # noqa: FBT001 - parametrized
 ) -> None:
     """One formula for each aggregate over places that are there, sorted groups, positive moves; or a refusal of ours."""
-    bound = bind(case.sql, CLINIC)
+    bound = bind_case(case)
     for release in bound.releases if isinstance(bound, Cut) else ():
         found = _found(release.plan, pairs=pairs)
         if isinstance(found, Code):

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from sensitivity.asked import analysed, dataset, whole
+from sensitivity.analyses import analysed, dataset, whole
 
 from gateway.catalog.domains import Values
 from gateway.errors import Code, Refusal
@@ -111,7 +111,7 @@ def test_first_places_are_a_choice_each() -> None:
         "SELECT DP_TOP(word, 3), DP_TOP(word, 2), MODE() WITHIN GROUP (ORDER BY word) FROM t"
     )
     assert [one.sought for one in found] == [Frequent(1), Frequent(2), Frequent(3)]
-    with pytest.raises(Refusal, match="more than all 3 values"):
+    with pytest.raises(Refusal, match="more than the 3 possible values"):
         _choices("SELECT DP_TOP(word, 4) FROM t")
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 from math import isclose, sqrt
 from random import Random
 
-import pytest
+from laws import for_each
 
 from gateway.plan.formulas import shown
 from gateway.sensitivity.formulas import SPREADS, Axis, Curved, Linear, curved, root
@@ -45,7 +45,7 @@ def _of(function: str, ys: list[int], xs: list[int]) -> Fraction | None:
     return curved(function, _line(0), axes, _line(5)).value(measured)
 
 
-@pytest.mark.parametrize("function", sorted(SPREADS))
+@for_each("function", sorted(SPREADS))
 def test_a_spread_is_what_it_is_defined_as(function: str) -> None:
     """From exact sums every function gives what its definition gives, whatever the centers are."""
     random = Random(function)  # noqa: S311 - a seeded stream for a test
@@ -86,7 +86,7 @@ def _defined(function: str, ys: list[int], xs: list[int]) -> float:
     }[function]
 
 
-@pytest.mark.parametrize("function", sorted(SPREADS))
+@for_each("function", sorted(SPREADS))
 def test_a_spread_of_too_few_rows_is_null(function: str) -> None:
     """A variance over nobody, and one of a sample of one, have no value."""
     axis = Axis(Fraction(0), Fraction(9), Fraction(4), _line(1), Fraction(4), Fraction(8), _line(2))
@@ -96,7 +96,7 @@ def test_a_spread_of_too_few_rows_is_null(function: str) -> None:
     assert made.clamped([-1, 1, 1, 1]) is None
 
 
-@pytest.mark.parametrize("function", sorted(SPREADS))
+@for_each("function", sorted(SPREADS))
 def test_a_spread_stays_in_its_natural_range(function: str) -> None:
     """Whatever the noise was: no variance is below 0 or wider than its domain, no correlation beyond 1."""
     random = Random(function)  # noqa: S311 - a seeded stream for a test

@@ -5,7 +5,8 @@ from datetime import datetime
 import duckdb
 import pytest
 from binding.clinic import CLINIC
-from sensitivity.asked import analysed, keys_of
+from laws import for_each
+from sensitivity.analyses import analysed, keys_of
 
 from gateway.catalog.domains import Interval, Values
 from gateway.sensitivity.analysis import Enumerated, Thresholded
@@ -43,7 +44,7 @@ def test_several_keys_are_crossed_in_order() -> None:
     assert keys[:3] == (("east", False), ("east", True), ("east", None))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expression", "table", "size"),
     [
         ("birth_year / 10 * 10", "patients", 11),
@@ -84,7 +85,7 @@ def test_month_is_listed_as_the_moment_it_begins() -> None:
     assert found[:3] == [datetime(year, 1, 1) for year in (2020, 2021, 2022)]  # noqa: DTZ001
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("expression", "table"),
     [
         ("diagnosis", "visits"),
@@ -178,7 +179,7 @@ _IN_BOTH = [
 _UNLIKE_DUCKDB = {"WIDTH_BUCKET"}
 
 
-@pytest.mark.parametrize(("expression", "table"), _IN_BOTH)
+@for_each(("expression", "table"), _IN_BOTH)
 def test_listed_key_has_every_value_that_a_database_computes(expression: str, table: str) -> None:
     """Over all values of the domains, a database finds no group that is not listed."""
     found = _single(expression, table)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sensitivity.asked import analysed, dataset, whole
+from sensitivity.analyses import analysed, dataset, whole
 from sensitivity.released import Person, released
 
 from gateway.catalog.domains import Values

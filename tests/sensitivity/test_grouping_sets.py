@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from sensitivity.asked import plan_of
+from sensitivity.analyses import plan_of
 
 from gateway.plan.grouping import Aggregate
 from gateway.sensitivity.analysis import Analysis, Enumerated, Thresholded

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sensitivity.asked import span
+from sensitivity.analyses import span
 
 from gateway.ranges.relations import Range
 from gateway.sensitivity.lattice import lattice_of

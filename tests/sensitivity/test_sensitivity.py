@@ -5,7 +5,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sensitivity.asked import analysed, dataset, whole
+from samples import draws
+from sensitivity.analyses import analysed, dataset, whole
 from sensitivity.released import Exact, Person, cut, released, uncut
 
 from gateway.catalog.domains import Interval, Values
@@ -86,7 +87,7 @@ def _slots(analysis: Analysis) -> list[tuple[Slot, range]]:
 
 
 @_each
-@settings(max_examples=400, deadline=None, derandomize=True)
+@settings(max_examples=draws(400), deadline=None, derandomize=True)
 @given(others=_others, added=_added)
 def test_one_unit_moves_no_measurement_by_more_than_declared(
     analysis: Analysis, others: list[Person], added: list[Person]
@@ -149,7 +150,7 @@ def test_declared_move_is_exceeded_when_nothing_is_cut(analysis: Analysis) -> No
         assert max(over_all) > slot.delta1(_GROUPS)
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=draws(500), deadline=None, derandomize=True)
 @given(st.integers(1, 50), st.integers(-(2**30), 2**30), st.integers(1, 50))
 def test_cut_leaves_no_more_than_its_share(n: int, s: int, most: int) -> None:
     """The cut keeps the sign, and at most R rows' part of the sum."""
@@ -159,7 +160,7 @@ def test_cut_leaves_no_more_than_its_share(n: int, s: int, most: int) -> None:
 
 
 @_sums
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=draws(200), deadline=None, derandomize=True)
 @given(rows=st.lists(_rows, max_size=12))
 def test_formula_gives_the_exact_aggregate_when_nothing_is_cut_or_added(
     analysis: Analysis, rows: list[dict[str, Fraction | None]]

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from sensitivity.asked import analysed, plan_of
+from sensitivity.analyses import analysed, plan_of
 
 from gateway.sensitivity.analysis import Analysis, Enumerated, Thresholded
 from gateway.sensitivity.analyze import analyse

@@ -5,7 +5,8 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sensitivity.asked import analysed, dataset, whole
+from laws import for_each
+from sensitivity.analyses import analysed, dataset, whole
 from sensitivity.reference import COLUMNS
 from sensitivity.released import Person, released
 
@@ -41,7 +42,7 @@ def _kinds(analysis: Analysis) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("aggregate", "gaussian", "laplace"),
     [
         ("VAR_POP(x)", 3, 2),

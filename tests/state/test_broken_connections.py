@@ -102,7 +102,6 @@ def test_step_takes_effect_once_when_connections_break_again_and_again(
     assert wire.made == again + 1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("at", [WRITE, COMMIT], ids=["write", "commit"])
 def test_step_takes_effect_once_when_it_lands_late(
     far: Bank, wire: Wire, state_urls: StateUrls, at: bytes
@@ -140,7 +139,6 @@ def test_step_takes_effect_once_when_it_lands_late(
     engine.dispose()
 
 
-@pytest.mark.slow
 def test_gateway_that_vanishes_before_it_commits_does_not_keep_the_others_out(
     far: Bank, wire: Wire, state_urls: StateUrls, tmp_path: Path
 ) -> None:

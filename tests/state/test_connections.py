@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import psycopg
 import pytest
-from fix_identity import Door
+from fix_auth import Door
 from fix_state import StateServer
 from sqlalchemy import event, text
 from sqlalchemy.exc import OperationalError

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from laws import for_each
 
 from gateway.policy.subjects import Subject
 from gateway.trail.chain import Json, canonical
@@ -83,7 +84,7 @@ def test_canonical_text_is_the_same_when_keys_come_in_another_order(
     assert canonical(dict.fromkeys(keys, 1)) == canonical(dict.fromkeys(shuffled, 1))
 
 
-@pytest.mark.parametrize("text", NASTY)
+@for_each("text", NASTY)
 def test_canonical_text_is_one_printable_line_when_the_text_is_nasty(text: str) -> None:
     """The worst of them by name, as a value and as a key."""
     for value in (text, {text: text}, [text]):
@@ -110,7 +111,7 @@ def test_canonical_text_stays_as_it_is() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         0.1,

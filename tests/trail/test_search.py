@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 from fix_gateway import NASTY, Past
 from fix_state import AUDIT_SECRET
+from laws import for_each
 from sqlalchemy import Connection
 
 from gateway.state.anchor import GENESIS
@@ -119,8 +120,8 @@ def test_search_takes_any_moment(shelf: Connection, moment: datetime) -> None:
     assert len(seqs(shelf, Wanted(since=moment))) + len(seqs(shelf, Wanted(until=moment))) == 24
 
 
-@pytest.mark.parametrize("text", ["\0", "\ud800", "al\0ice", "'; DROP TABLE trail_records; --"])
-@pytest.mark.parametrize("name", ["subject", "kind", "dataset", "query_id"])
+@for_each("text", ["\0", "\ud800", "al\0ice", "'; DROP TABLE trail_records; --"])
+@for_each("name", ["subject", "kind", "dataset", "query_id"])
 def test_search_finds_nothing_when_the_text_cannot_be_there(
     library: Connection, name: str, text: str
 ) -> None:

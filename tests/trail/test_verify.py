@@ -14,6 +14,7 @@ from fix_state import AUDIT_SECRET, StateServer, settings_on
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from laws import for_each
 from sqlalchemy import create_engine, text
 
 from gateway.state.anchor import GENESIS
@@ -501,7 +502,7 @@ def test_head_does_not_fit_when_it_was_changed(past: Past, tamperer: Tamperer, c
 # ---- the same in the ordinary way: not even the owner may ----
 
 
-@pytest.mark.parametrize(
+@for_each(
     "statement",
     [
         "UPDATE trail_records SET body = body",
@@ -512,7 +513,7 @@ def test_head_does_not_fit_when_it_was_changed(past: Past, tamperer: Tamperer, c
         "UPDATE account_limits SET epsilon = '9/1'",
     ],
 )
-@pytest.mark.parametrize("login", ["application", "owner"])
+@for_each("login", ["application", "owner"])
 def test_record_cannot_be_changed_when_triggers_stand(
     past: Past, statement: str, login: str
 ) -> None:

@@ -51,7 +51,6 @@ _ATTACKS = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("attack", _ATTACKS.values(), ids=_ATTACKS.keys())
 def test_attack_ends_and_the_server_lives(twin: Twin, attack: str) -> None:
     """An error within the limit and its times of grace; no process grows, nobody else notices."""
@@ -73,7 +72,6 @@ def test_attack_ends_and_the_server_lives(twin: Twin, attack: str) -> None:
     assert _used_on_disk(life.server.where.place.data) < 300_000_000
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "statement",
     [

@@ -13,6 +13,7 @@ from typing import Final
 import pytest
 from binding.clinic import CLINIC
 from fix_twin import as_gateway, life_of, state
+from laws import for_each
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Passing, ResultColumn
@@ -88,7 +89,7 @@ def test_cases_are_many_and_have_names_of_their_own() -> None:
     assert len({case.name for case in CASES}) == len(CASES)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@for_each("case", CASES, ids=lambda case: case.name)
 def test_statement_of_a_client_passes_and_runs(case: Case, session: TwinSession) -> None:
     """It is the twin's affair, is answered there, and has the columns of the original."""
     statement = classify(without_database(case.sql, CLINIC))

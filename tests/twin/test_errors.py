@@ -2,6 +2,7 @@
 
 import pytest
 from fix_twin import CLINIC, ENDLESS, life_of, state
+from laws import for_each
 from psycopg.pq import DiagnosticField
 
 from gateway.errors import HTTP, REASON, SQLSTATE, Code, Reason, Refusal
@@ -47,7 +48,7 @@ def _refused(sqlstate: str) -> TwinRefused:
     return refused_by(_Said(sqlstate))  # type: ignore[arg-type]  # of a result it has what is asked
 
 
-@pytest.mark.parametrize(("sqlstate", "code"), _CODES.items())
+@for_each(("sqlstate", "code"), _CODES.items())
 def test_refusal_has_a_code_and_keeps_the_sqlstate_when_it_is_expected(
     sqlstate: str, code: Code
 ) -> None:
@@ -82,7 +83,7 @@ def test_refusal_says_an_incident_alone_when_it_is_unexpected(sqlstate: str) -> 
     assert TwinRefused("XX000").incident != TwinRefused("XX000").incident
 
 
-@pytest.mark.parametrize("sqlstate", _CODES)
+@for_each("sqlstate", _CODES)
 def test_text_of_postgresql_is_told_when_it_depends_on_the_statement_alone(sqlstate: str) -> None:
     """Names, syntax and what is missing are told in PostgreSQL's words; its own state never is."""
     told = REASON[_CODES[sqlstate]] in {

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from fix_embedded import gone as has_ended
+from fix_postgres_server import gone as has_ended
 from fix_twin import CLINIC, ENDLESS, as_gateway, life_of, state
 
 from gateway.errors import OperatorError

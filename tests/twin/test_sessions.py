@@ -5,6 +5,7 @@ import time
 
 import pytest
 from fix_twin import CLINIC, ENDLESS, OTHER, state
+from laws import for_each
 
 from gateway.errors import REASON, Code, Reason
 from gateway.twin import Twin, TwinRefused, TwinSession
@@ -165,7 +166,7 @@ def _collect(session: TwinSession, refused: list[TwinRefused]) -> None:
         refused.append(error)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sqlstate", "reason"),
     [
         ("53200", Reason.LIMIT_EXCEEDED),

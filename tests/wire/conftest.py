@@ -8,8 +8,8 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from endtoend.house import clinic_in_duckdb, clinic_in_postgresql, shown
-from endtoend.plain import plain_connection
+from endtoend.clinic_gateway import clinic_in_duckdb, clinic_in_postgresql, shown
+from endtoend.plain_postgresql import plain_connection
 from sqlalchemy import URL
 from wire.clients import E2E_PYTHON
 from wire.gateways import WireGateway, a_wire_gateway

@@ -19,7 +19,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import psycopg
-from endtoend.policies import PRICE, SUBJECTS, policy
+from endtoend.clinic_policy import PRICE, SUBJECTS, policy
 from frontends.certificates import write_pair
 
 from gateway.admin.instance import Ground, open_ground

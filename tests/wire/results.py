@@ -2,18 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Final
 
 import psycopg
 from psycopg import pq
+from same_rows import Row, row_differences
 
 _NUMERIC: Final = 1700
 # what is released has 15 digits; of floating numbers the last ones depend on the order of adding
 _DIGITS: Final = {_NUMERIC: 12, 701: 9, 700: 5}
-_NEAR: Final = 6
-
-Row = tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
@@ -80,36 +77,7 @@ def differences(ours: Result, theirs: Result, *, ordered: bool) -> list[str]:
     """What is not the same: names, types, the number of rows, or a value beyond its digits."""
     if (ours.columns, ours.tag) != (theirs.columns, theirs.tag):
         return [f"{ours.tag} {ours.columns} and not {theirs.tag} {theirs.columns}"]
+    if len(ours.rows) != len(theirs.rows):
+        return [f"{len(ours.rows)} rows and not {len(theirs.rows)}"]
     digits = [_DIGITS.get(column.oid) for column in ours.columns]
-    pairs = zip(
-        _lined_up(ours.rows, digits, ordered=ordered),
-        _lined_up(theirs.rows, digits, ordered=ordered),
-        strict=True,
-    )
-    return [
-        f"{one} and not {other}"
-        for one, other in pairs
-        if not all(_same(*cells) for cells in zip(one, other, digits, strict=True))
-    ]
-
-
-def _lined_up(rows: Sequence[Row], digits: Sequence[int | None], *, ordered: bool) -> Sequence[Row]:
-    if ordered:
-        return rows
-    return sorted(rows, key=lambda row: [_near(*cell) for cell in zip(row, digits, strict=True)])
-
-
-def _near(cell: str | None, digits: int | None) -> tuple[int, float, str]:
-    """Numbers that are the same by `_same` come to lie at the same place."""
-    if cell is None:
-        return (0, 0.0, "")
-    if digits is None:
-        return (1, 0.0, cell)
-    return (1, float(f"{float(cell):.{_NEAR}g}") + 0.0, "")
-
-
-def _same(one: str | None, other: str | None, digits: int | None) -> bool:
-    if one == other or one is None or other is None or digits is None:
-        return one == other
-    left, right = Fraction(one), Fraction(other)
-    return abs(left - right) * int(10**digits) <= max(abs(left), abs(right))
+    return row_differences(ours.rows, theirs.rows, digits, ordered=ordered)

@@ -5,7 +5,7 @@ Over DuckDB they are asked once, by the extended protocol: what a source is does
 
 import psycopg
 import pytest
-from endtoend.normal import is_ordered
+from endtoend.same_answer import is_ordered
 from wire.bi_cases import Case, cases
 from wire.gateways import WireGateway
 from wire.results import Column, Result, described, differences, extended, simple

@@ -38,7 +38,7 @@ def test_polars_reads_frames_for_one_question(gateway: WireGateway, engine: str)
     found = said("with_polars.py", gateway.url(), engine)
     assert (found["regions"], found["counts"]) == (_REGIONS, _COUNTS)
     assert (found["kinds"]["n"], found["kinds"]["day"]) == ("Int64", "Date")
-    assert "rows of persons" in found["refused"]
+    assert "individual rows" in found["refused"]
     assert gateway.charged() == before + 1
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import psycopg
 import pytest
-from endtoend.plain import plain_connection
+from endtoend.plain_postgresql import plain_connection
 from psycopg import pq
 from sqlalchemy import URL
 from wire.gateways import WireGateway

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 import duckdb
+from endtoend.clinic_policy import clinic_policy
 from fix_gateway import gateway, no_gateway
 
 from gateway.postgres_server import discard_home
@@ -30,46 +31,18 @@ alice: {role: researcher, purposes: [care-quality]}
 eve: {role: visitor}
 """
 # at 1e30 a draw other than 0 has a probability below e^-1000; the most frequent visitor comes less than 1,000 times
-_POLICY: Final = """
-gateway: 1
-dataset: clinic
-source: ${CLINIC_URL}
-privacy:
-  unit: patient
-  budget: {epsilon: 1e36, delta: 1e-6}
-  per_query: {default: 1e30, min: 1e-9, max: 1e30}
-  mechanism: laplace
-tables:
-  patients:
-    unit_key: patient_id
-    rows_per_unit: 1
-    columns:
-      patient_id: {type: bigint, class: identifier}
-      region: {type: text, class: quasi, domain: {in: [north, east, south, west]}}
-      birth_year: {type: integer, class: quasi, domain: {between: [1920, 2020]}}
-      income: {type: numeric, class: sensitive, domain: {between: [0, 200000]}, step: 1}
-  visits:
-    unit_key: patient_id
-    rows_per_unit: 1000
-    groups_per_unit: 1000
-    columns:
-      visit_id: {type: bigint, class: identifier}
-      patient_id: {type: bigint, class: identifier, joins: patients.patient_id}
-      diagnosis: {type: text, class: sensitive}
-      cost: {type: "numeric(12,2)", class: sensitive, domain: {between: [0, 5000]}, step: 0.01}
-      visit_date: {type: date, class: quasi, domain: {between: [2020-01-01, 2026-12-31]}}
-  regions: {public: true}
-access:
-  - id: everything
-    effect: permit
-    when: subject.role == "researcher"
-    tables: [patients, visits, regions]
-    use: {aggregate: ["*"], group_by: ["*"], filter: ["*"], join: ["*"]}
-    budget: {epsilon: 1e36}
-audit: {min_units: 1, narrow_cells: 0, opaque_predicates: allow}
-reuse: {max_age: 0d}
-limits: {enumerated_groups: 10000, result_rows: 100000}
-"""
+_POLICY: Final = clinic_policy(
+    {
+        "DATASET": "clinic",
+        "SOURCE": "CLINIC_URL",
+        "MECHANISM": "laplace",
+        "PRICE": "1e30",
+        "BUDGET": "1e36",
+        "ROWS": "1000",
+        "GROUPS": "10000",
+    },
+    without=("smoker", "name", "admitted", "weight", "codes"),
+)
 
 
 @dataclass(frozen=True)

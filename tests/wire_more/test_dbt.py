@@ -69,5 +69,5 @@ def test_catalog_is_written(dbt: Dbt, tmp_path: Path) -> None:
 def test_refusal_is_shown(dbt: Dbt) -> None:
     """Why, and what to do instead."""
     told = dbt("show", "--inline", "select * from patients", fails=True)
-    assert "rows of persons do not leave" in told
+    assert "individual rows are never returned" in told
     assert "HINT:  ask for an aggregate" in told

@@ -299,7 +299,7 @@ def test_errors_of_postgresql_are_its_own(
 
 def test_refusal_tells_what_to_do(refusals: Facts) -> None:
     """The hint of the refusal that everybody meets first."""
-    assert refusals["rows"][0][4].startswith("ask for an aggregate, such as SELECT COUNT(*)")
+    assert refusals["rows"][0][4].startswith("use an aggregate, such as SELECT COUNT(*)")
 
 
 def test_transactions_fail_and_are_rolled_back(refusals: Facts) -> None:

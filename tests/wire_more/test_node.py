@@ -93,8 +93,8 @@ def test_refusal_has_its_fields(refusals: Any, about: str) -> None:  # noqa: ANN
     """By both protocols alike."""
     told = refusals[about]
     assert (told["name"], told["severity"], told["code"]) == ("error", "ERROR", "42501")
-    assert told["message"] == "rows of persons do not leave"
-    assert told["detail"] == "GW110: the result would have a row for each person"
+    assert told["message"] == "individual rows are never returned"
+    assert told["detail"] == "GW110: the query would return one row for each protected row"
     assert told["hint"].startswith("ask for an aggregate")
 
 

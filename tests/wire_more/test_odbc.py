@@ -182,8 +182,8 @@ def test_errors_are_told_and_leave_the_connection(
     )
     state, text = rows["error"]
     assert state == "42501"
-    assert "rows of persons do not leave" in text
-    assert "GW110: the result would have a row for each person" in text
+    assert "individual rows are never returned" in text
+    assert "GW110: the query would return one row for each protected row" in text
     assert unknown["error"][0] in {"42703", "42S22"}  # the driver's own number for the same
     assert 'column "salary" does not exist' in unknown["error"][1]
     assert after["rows"] == [[20_000]]

@@ -154,9 +154,9 @@ def test_sql_lab_explains(superset: Superset) -> None:
 
 
 def _says_why(text: str) -> None:
-    assert "rows of persons do not leave" in text
-    assert "GW110: the result would have a row for each person" in text
-    assert "ask for an aggregate, such as SELECT COUNT(*)" in text
+    assert "individual rows are never returned" in text
+    assert "GW110: the query would return one row for each protected row" in text
+    assert "use an aggregate, such as SELECT COUNT(*)" in text
 
 
 def _plain(row: tuple[object, ...]) -> tuple[object, ...]:

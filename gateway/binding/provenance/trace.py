@@ -34,7 +34,7 @@ _Environment = Mapping[str, Named | None]
 _MOST_READ: Final = 8  # releases whose rows are told apart behind one result
 _LISTS: Final = frozenset({"expressions", "order", "distinct", "windows"})
 _ABOUT: Final = (
-    "name a column that is COUNT, SUM or AVG in each row, or a sum, difference, product or quotient of such;"
+    "name a column that is COUNT, SUM or AVG in each row, or a sum, difference, product or quotient of these;"
     " other intervals come with the answer as `intervals` in JSON"
 )
 # they decide which rows there are, or how many become one
@@ -213,12 +213,14 @@ class _Tracing:
         name = name_of_function(call) if isinstance(call, exp.Anonymous) else ""
         if len(call.expressions) != 1:
             raise SyntaxRefused(
-                Code.TYPE_MISMATCH, f"`{name}` with {len(call.expressions)} arguments"
+                Code.TYPE_MISMATCH, f"`{name}` does not accept {len(call.expressions)} arguments"
             )
         if isinstance(call.parent, (exp.Window, exp.Filter, exp.WithinGroup)) and (
             call.parent.this is call
         ):
-            raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{name}` with a window or a filter")
+            raise UnsupportedSql(
+                Code.FUNCTION_UNSUPPORTED, f"`{name}` does not accept OVER or FILTER"
+            )
         if selected.groups and not _is_of_rows(call, slot):
             raise _no_cell(call)
         what = call.expressions[0]
@@ -233,7 +235,7 @@ class _Tracing:
         if not selected.wide:
             raise UnsupportedSql(
                 Code.FUNCTION_UNSUPPORTED,
-                f"`{name}` beside a NATURAL join, a whole row, or a star over equal names",
+                f"`{name}` is not supported with a NATURAL join, a whole row, or `*` over columns of the same name",
                 "name the columns one by one",
             )
         return selected.reach(
@@ -372,7 +374,7 @@ def _unknown(what: exp.Expression, selected: Selected) -> Refusal | None:
 def _no_cell(call: exp.Expression) -> Refusal:
     name = name_of_function(call) if isinstance(call, exp.Anonymous) else ""
     return UnsupportedSql(
-        Code.FUNCTION_UNSUPPORTED, f"`{name}` of something that has no interval", _ABOUT
+        Code.FUNCTION_UNSUPPORTED, f"the argument of `{name}` has no interval", _ABOUT
     )
 
 

@@ -178,14 +178,17 @@ def check_shape(tree: exp.Expression) -> None:
         node, depth = stack.pop()
         allowed = _ALLOWED.get(type(node))
         if allowed is None:
-            raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, f"`{_words(type(node).__name__)}`")
+            raise UnsupportedSql(
+                Code.CLAUSE_UNSUPPORTED, f"`{_words(type(node).__name__)}` is not supported"
+            )
         for slot, value in node.args.items():
             if value is None or value is False or value == []:
                 continue
             if slot not in allowed:
                 shown = slot.rstrip("_")
                 raise UnsupportedSql(
-                    Code.CLAUSE_UNSUPPORTED, f"`{shown}` in `{_words(type(node).__name__)}`"
+                    Code.CLAUSE_UNSUPPORTED,
+                    f"`{shown}` is not supported in `{_words(type(node).__name__)}`",
                 )
             children = value if isinstance(value, list) else (value,)
             for one in children:
@@ -196,7 +199,7 @@ def check_shape(tree: exp.Expression) -> None:
         if isinstance(node, exp.Anonymous):
             _check_function(node)
         if depth > _DEEPEST:
-            raise LimitExceeded(Code.SQL_TOO_LARGE, "the expression nests too deep")
+            raise LimitExceeded(Code.SQL_TOO_LARGE, "the expression is too deeply nested")
 
 
 def acts(name: str) -> bool:
@@ -207,7 +210,10 @@ def acts(name: str) -> bool:
 def _check_function(node: exp.Anonymous) -> None:
     name = node.this.lower() if isinstance(node.this, str) else node.this.name.lower()
     if acts(name):
-        raise UnsupportedSql(Code.FUNCTION_UNSUPPORTED, f"`{name[:40]}`")
+        raise UnsupportedSql(
+            Code.FUNCTION_UNSUPPORTED,
+            f"the function `{name[:40]}` is not on the list of supported functions",
+        )
 
 
 def _words(name: str) -> str:

@@ -58,7 +58,7 @@ _COMMANDS: Final = frozenset(
     | {"unlisten", "update", "vacuum"}
 )
 _INSTEAD: Final = {
-    "create": "an answer can be kept: CREATE TEMP TABLE name AS SELECT …; else write WITH name AS (SELECT …) SELECT …"
+    "create": "write CREATE TEMP TABLE name AS SELECT …, or WITH name AS (SELECT …) SELECT …"
 }
 _SCROLL: Final = frozenset({"binary", "insensitive", "asensitive", "no", "scroll"})
 _MOST_WORDS: Final = 16  # of a statement that passes
@@ -81,7 +81,7 @@ def classify(sql: str) -> Statement:
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens.pop()
     if not tokens:
-        raise SyntaxRefused(Code.SQL_SYNTAX, "the text has no statement")
+        raise SyntaxRefused(Code.SQL_SYNTAX, "the text contains no statement")
     if any(token.token_type is TokenType.SEMICOLON for token in tokens):
         raise SyntaxRefused(Code.SEVERAL_STATEMENTS, "", "send the statements one by one")
     sql = sql[: tokens[-1].end + 1]
@@ -98,8 +98,8 @@ def classify(sql: str) -> Statement:
         raise SyntaxRefused(Code.SQL_SYNTAX, f"no statement begins with `{word[:20]}`")
     raise UnsupportedSql(
         Code.STATEMENT_UNSUPPORTED,
-        f"`{word[:20].upper()}`",
-        _INSTEAD.get(word, "the gateway answers queries; nothing can be changed through it"),
+        f"`{word[:20].upper()}` is not supported",
+        _INSTEAD.get(word, "the gateway only answers queries; it changes no data"),
     )
 
 
@@ -124,9 +124,11 @@ def _plain(sql: str, first: Token) -> Statement:
         for word, _, _ in words
     )
     if len(words) > _MOST_WORDS or not known:
-        raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "a statement with more than names in it")
+        raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "this statement may only contain names")
     if any(word.lower() in _LASTING for word, _, _ in words):
-        raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "a transaction that others know of")
+        raise UnsupportedSql(
+            Code.STATEMENT_UNSUPPORTED, "two-phase and exported transactions are not supported"
+        )
     return Statement(Kind.PASS, sql)
 
 
@@ -136,7 +138,9 @@ def _setting(sql: str, first: Token, command: str) -> Statement:
     if " ".join(words) in _ENDING[command]:
         return Statement(Kind.PASS, sql)
     if command in {"discard", "unlisten"}:
-        raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, f"`{command.upper()}` of this")
+        raise UnsupportedSql(
+            Code.STATEMENT_UNSUPPORTED, f"this form of `{command.upper()}` is not supported"
+        )
     if words[:1] in (["session"], ["local"]) and words[1:2] != ["characteristics"]:
         written, words = written[1:], words[1:]
     if words[:2] == ["time", "zone"] or words[:1] == ["transaction"]:
@@ -146,13 +150,13 @@ def _setting(sql: str, first: Token, command: str) -> Statement:
     name, values = _assigned(written)
     if name not in SETTINGS:
         raise UnsupportedSql(
-            Code.STATEMENT_UNSUPPORTED, f"the setting `{name[:40]}`", "it cannot be changed here"
+            Code.STATEMENT_UNSUPPORTED, f"the setting `{name[:40]}` cannot be changed here"
         )
     if command == "set" and not may_be(name, values):
         raise UnsupportedSql(
             Code.STATEMENT_UNSUPPORTED,
-            f"this value of the setting `{name}`",
-            "docs/twin.md has those that it can have",
+            f"this value of the setting `{name}` is not allowed",
+            "docs/twin.md lists the allowed values",
         )
     if command == "set" and name in IDLE_LIMITS:
         return Statement(Kind.PASS, f"SET {name} TO DEFAULT")
@@ -187,7 +191,7 @@ def _cursor(sql: str, words: list[tuple[str, int, int]]) -> Statement:
     if lower[place : place + 2] in (["with", "hold"], ["without", "hold"]):
         place += 2
     if lower[place : place + 1] != ["for"] or place + 1 >= len(words):
-        raise SyntaxRefused(Code.SQL_SYNTAX, "a cursor without `FOR` and a query")
+        raise SyntaxRefused(Code.SQL_SYNTAX, "`DECLARE … CURSOR` needs `FOR` and a query")
     start = words[place + 1][1]
     return Statement(Kind.CURSOR, sql, head=sql[:start], query=sql[start:])
 
@@ -208,8 +212,8 @@ def _explain(sql: str, words: list[tuple[str, int, int]]) -> Statement:
     if not words or words[0][0].lower() not in _QUERY - {"("}:
         raise UnsupportedSql(
             Code.STATEMENT_UNSUPPORTED,
-            "`EXPLAIN` with options or of something else than a query",
-            "write EXPLAIN SELECT …: it tells the price, and nothing runs",
+            "`EXPLAIN` takes a query and no options",
+            "write EXPLAIN SELECT …; it shows the price and runs nothing",
         )
     start = words[0][1]
     return Statement(Kind.EXPLAIN, sql, head=sql[:start], query=sql[start:])
@@ -230,16 +234,22 @@ def _copy(sql: str, words: list[tuple[str, int, int]]) -> Statement:
             break
     if not words or words[0][0] != "(" or close == 0:
         raise UnsupportedSql(
-            Code.STATEMENT_UNSUPPORTED, "`COPY` of a table", "write COPY (SELECT …) TO STDOUT"
+            Code.STATEMENT_UNSUPPORTED,
+            "`COPY` of a table is not supported",
+            "write COPY (SELECT …) TO STDOUT",
         )
     tail = [word.lower() for word, _, _ in words[close + 1 :]]
     if tail[:2] != ["to", "stdout"]:
         raise UnsupportedSql(
-            Code.STATEMENT_UNSUPPORTED, "`COPY` to elsewhere", "write COPY (SELECT …) TO STDOUT"
+            Code.STATEMENT_UNSUPPORTED,
+            "`COPY` can only write TO STDOUT",
+            "write COPY (SELECT …) TO STDOUT",
         )
     for word in tail[2:]:
         if word not in _COPY_OPTIONS and not word.startswith("'"):
-            raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, f"the COPY option `{word[:20]}`")
+            raise UnsupportedSql(
+                Code.STATEMENT_UNSUPPORTED, f"the COPY option `{word[:20]}` is not supported"
+            )
     start, end = words[0][2] + 1, words[close][1]
     return Statement(Kind.COPY, sql, head=sql[:start], query=sql[start:end], tail=sql[end:])
 

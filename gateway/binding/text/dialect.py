@@ -55,8 +55,8 @@ def check_brackets(node: exp.Expression) -> None:
         if isinstance(inner, exp.Expression) and _unclear(node, inner):
             raise UnsupportedSql(
                 Code.TEXT_DRIFTS,
-                "operators whose order is not clear",
-                "put brackets around the part that comes first",
+                "the precedence of the operators is ambiguous",
+                "put parentheses around the part to be computed first",
             )
 
 

@@ -95,7 +95,11 @@ def _word(sql: str, place: int, word: str) -> Lexeme:
     if word in {"e", "E"} and sql.startswith("'", end):
         return Lexeme(Sort.STRING, "", place, _string_end(sql, end + 1, _ESCAPED))
     if word in {"u", "U"} and sql.startswith('&"', end):
-        raise SyntaxRefused(Code.SQL_SYNTAX, 'the spelling `U&"`', "write the name as it is")
+        raise SyntaxRefused(
+            Code.SQL_SYNTAX,
+            'the spelling `U&"` is not supported',
+            "write the name in plain characters",
+        )
     # PostgreSQL folds the letters of ASCII alone
     folded = "".join(one.lower() if one.isascii() else one for one in word)
     return Lexeme(Sort.WORD, _cut(folded), place, end)
@@ -142,4 +146,4 @@ def _cut(name: str) -> str:
 
 
 def _endless() -> SyntaxRefused:
-    return SyntaxRefused(Code.SQL_SYNTAX, "a string, a name or a comment does not end")
+    return SyntaxRefused(Code.SQL_SYNTAX, "unterminated string, quoted name or comment")

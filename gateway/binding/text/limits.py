@@ -58,13 +58,18 @@ def tokens_of(sql: str) -> list[Token]:
     try:
         tokens = list(DIALECT.tokenize(marked))
     except (SqlglotError, ValueError, IndexError):
-        raise SyntaxRefused(Code.SQL_SYNTAX, "a string, a name or a comment does not end") from None
+        raise SyntaxRefused(
+            Code.SQL_SYNTAX, "unterminated string, quoted name or comment"
+        ) from None
     if len(tokens) > TOKENS:
         raise LimitExceeded(
-            Code.SQL_TOO_LARGE, f"the text has {len(tokens)} words and signs, more than {TOKENS}"
+            Code.SQL_TOO_LARGE, f"the text has {len(tokens)} tokens, more than {TOKENS}"
         )
     if not parameters <= _read_as_parameters(tokens, parameters):
-        raise SyntaxRefused(Code.SQL_SYNTAX, "a parameter inside a string, a name or a comment")
+        raise SyntaxRefused(
+            Code.SQL_SYNTAX,
+            "a parameter must not stand inside a string, a quoted name or a comment",
+        )
     _check_depth(tokens)
     _check_gaps(sql, tokens)
     return tokens
@@ -86,7 +91,7 @@ def _marked(sql: str) -> tuple[str, frozenset[int]]:
         return sql, frozenset()
     pieces = lexemes(sql)
     if any(one.sort is Sort.SIGN and one.name == PARAMETER_MARK for one in pieces):
-        raise SyntaxRefused(Code.SQL_SYNTAX, "the text has a control character")
+        raise SyntaxRefused(Code.SQL_SYNTAX, "the text contains a control character")
     places = frozenset(one.start for one in pieces if one.sort is Sort.PARAMETER)
     letters = list(sql)
     for place in places:
@@ -102,19 +107,20 @@ def check_kept(tokens: list[Token]) -> None:
         if kind in _FOREIGN:
             raise SyntaxRefused(
                 Code.SQL_SYNTAX,
-                f"the spelling near `{token.text[:20]}`",
+                f"the spelling near `{token.text[:20]}` is not supported",
                 "write strings in plain single quotes",
             )
         if kind in _NAMES and len(token.text.encode()) > NAME_BYTES:
             raise SyntaxRefused(
                 Code.NAME_AMBIGUOUS,
                 f"the name `{token.text[:20]}…` has more than {NAME_BYTES} bytes",
-                "PostgreSQL would cut it; choose a shorter one",
+                "PostgreSQL would truncate it; choose a shorter name",
             )
         # PostgreSQL ends a number at the first sign that does not fit, and makes a name of the rest
         if previous is not None and _grown_together(previous, token):
             raise SyntaxRefused(
-                Code.SQL_SYNTAX, f"the spelling `{previous.text[:20]}{token.text[:20]}`"
+                Code.SQL_SYNTAX,
+                f"the spelling `{previous.text[:20]}{token.text[:20]}` is not supported",
             )
         previous = token
 
@@ -128,11 +134,11 @@ def _grown_together(one: Token, other: Token) -> bool:
 
 def _check_characters(sql: str) -> None:
     if "\x00" in sql or "\r" in sql.replace("\r\n", "\n"):
-        raise SyntaxRefused(Code.SQL_SYNTAX, "the text has a control character")
+        raise SyntaxRefused(Code.SQL_SYNTAX, "the text contains a control character")
     try:
         sql.encode()
     except UnicodeEncodeError as error:
-        raise SyntaxRefused(Code.SQL_SYNTAX, "the text is not Unicode") from error
+        raise SyntaxRefused(Code.SQL_SYNTAX, "the text is not valid Unicode") from error
 
 
 def _check_depth(tokens: list[Token]) -> None:
@@ -156,9 +162,11 @@ def _check_depth(tokens: list[Token]) -> None:
         elif kind is TokenType.END:
             cases = max(0, cases - 1)
         if len(open_) + cases > DEPTH or types > TYPE_DEPTH or prefixes > PREFIXES:
-            raise LimitExceeded(Code.SQL_TOO_LARGE, "brackets or signs nest too deep")
+            raise LimitExceeded(
+                Code.SQL_TOO_LARGE, "parentheses or operators are too deeply nested"
+            )
         if retries > RETRIES:
-            raise LimitExceeded(Code.SQL_TOO_LARGE, "there are too many type names and arrays")
+            raise LimitExceeded(Code.SQL_TOO_LARGE, "the text has too many type names and arrays")
         previous = kind
 
 
@@ -169,5 +177,7 @@ def _check_gaps(sql: str, tokens: list[Token]) -> None:
     end = 0
     for token in tokens:
         if any(sign.isspace() and not sign.isascii() for sign in sql[end : token.start]):
-            raise SyntaxRefused(Code.SQL_SYNTAX, "the text has a blank that SQL does not know")
+            raise SyntaxRefused(
+                Code.SQL_SYNTAX, "the text contains a blank character that SQL does not allow"
+            )
         end = token.end + 1

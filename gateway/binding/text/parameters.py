@@ -38,7 +38,7 @@ def literals(texts: Sequence[str | None], types: Sequence[str]) -> tuple[Given, 
     if len(texts) != len(types):
         raise SyntaxRefused(
             Code.BAD_REQUEST,
-            f"the statement has {len(types)} parameters, and {len(texts)} values came with it",
+            f"the statement has {len(types)} parameters, but {len(texts)} values were given",
         )
     return tuple(
         _literal(place + 1, text, of)
@@ -52,7 +52,7 @@ def _literal(number: int, text: str | None, of: str) -> Given:
     if kind is None or (listed and (text is None or kind.family not in _LISTED)):
         raise UnsupportedSql(
             Code.CLAUSE_UNSUPPORTED,
-            f"parameter ${number} of the type {of[:63]}",
+            f"parameter ${number} has the unsupported type {of[:63]}",
             "cast it in the statement, as in $1::numeric",
         )
     if kind.family is Family.TEXT:

@@ -60,9 +60,7 @@ def check_literals(tokens: list[Token], tree: exp.Expression) -> None:
                     read[one.this] -= 1
                     read[str(int(one.this) + 1)] += 1
     if +written != +read:
-        raise UnsupportedSql(
-            Code.TEXT_DRIFTS, "a constant that would not be kept as it was written"
-        )
+        raise UnsupportedSql(Code.TEXT_DRIFTS, "a constant cannot be reproduced exactly")
 
 
 def with_parameters(tree: exp.Expression, parameters: Sequence[Given]) -> exp.Expression:
@@ -71,7 +69,7 @@ def with_parameters(tree: exp.Expression, parameters: Sequence[Given]) -> exp.Ex
         number = node.this
         place = int(number.this) if isinstance(number, exp.Literal) and number.is_int else 0
         if not 1 <= place <= len(parameters):
-            raise SyntaxRefused(Code.SQL_SYNTAX, "a parameter without a value")
+            raise SyntaxRefused(Code.SQL_SYNTAX, "a parameter has no value")
         made = _constant(parameters[place - 1])
         if node is tree:
             return made
@@ -86,7 +84,7 @@ def _constant(value: Given) -> exp.Expression:
         text = f"SELECT CAST({literal(value.value, value.type)} AS {value.type})"
     made = DIALECT.parser().parse(DIALECT.tokenize(text), text)[0]
     if made is None:
-        raise SyntaxRefused(Code.SQL_SYNTAX, "a parameter that cannot be written")
+        raise SyntaxRefused(Code.SQL_SYNTAX, "a parameter cannot be written as a constant")
     constant: exp.Expression = made.expressions[0].pop()
     return constant
 
@@ -103,10 +101,14 @@ def check_same(tree: exp.Expression) -> None:
 
 
 def _drifts() -> Refusal:
-    return UnsupportedSql(Code.TEXT_DRIFTS, "the query cannot be written again as it was")
+    return UnsupportedSql(
+        Code.TEXT_DRIFTS, "the query contains an expression that cannot be reproduced"
+    )
 
 
 def _interval() -> Refusal:
     return UnsupportedSql(
-        Code.TEXT_DRIFTS, "this spelling of an interval", "write interval '1 year 6 months'"
+        Code.TEXT_DRIFTS,
+        "this spelling of an interval is not supported",
+        "write interval '1 year 6 months'",
     )

@@ -28,7 +28,7 @@ def misfits(dataset: Dataset, source: Described) -> Iterator[Misfit]:
         there = source.find(table.name)
         if there is None:
             close = get_close_matches(table.name, list(source.names()), n=1)
-            hint = f"did you mean `{close[0]}`?" if close else "may the login read it?"
+            hint = f"did you mean `{close[0]}`?" if close else "check that the login may read it"
             yield Misfit(table.name, None, f"the source has no table `{table.name}`", hint)
             continue
         for column in table.columns:
@@ -39,7 +39,7 @@ def _column(table: Table, column: Column, there: SourceTable) -> Iterator[Misfit
     found = there.column(column.name)
     if found is None:
         close = get_close_matches(column.name, [one.name for one in there.columns], n=1)
-        hint = f"did you mean `{close[0]}`?" if close else "may the login read it?"
+        hint = f"did you mean `{close[0]}`?" if close else "check that the login may read it"
         message = f"the source has no column `{table.name}.{column.name}`"
         yield Misfit(table.name, column.name, message, hint)
     elif not fits(column.type, found):

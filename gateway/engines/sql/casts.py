@@ -89,8 +89,8 @@ def _shown(rendering: Rendering, what: Scalar) -> Sql:
             return cast(try_cast(made, Numeric(_WIDEST, form.behind)), TEXT)
     raise UnsupportedSql(
         Code.CLAUSE_UNSUPPORTED,
-        f"a cast from {what.type} to {Kind.TEXT} in the source",
-        "cast it to numeric with a scale first, or above the aggregate",
+        f"a cast from {what.type} to {Kind.TEXT} is not supported over protected rows",
+        "cast the value to numeric with a scale first, or cast the result of the aggregate",
     )
 
 

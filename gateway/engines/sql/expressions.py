@@ -185,6 +185,6 @@ def _need_short(sql: Sql) -> None:
         if count > _MOST_PARTS:
             raise LimitExceeded(
                 Code.SQL_TOO_LARGE,
-                "an expression of too many parts",
-                "compute it in steps, or above",
+                "an expression has too many parts",
+                "split it over subqueries, or compute it from the aggregates",
             )

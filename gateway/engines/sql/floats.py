@@ -68,7 +68,7 @@ def _need_below(size: Fraction) -> None:
     if size > LARGEST:
         raise Unbounded(
             Code.FUNCTION_UNSUPPORTED,
-            "a number that can be larger than 1e300",
+            "a number can be larger than 1e300",
             "clamp it with LEAST and GREATEST",
         )
 

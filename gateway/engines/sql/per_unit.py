@@ -142,7 +142,7 @@ def _total(value: Scalar, ranges: Mapping[str, Range]) -> Total:
     if found is None:
         raise Unbounded(
             Code.FAN_OUT,
-            "a sum of values that nothing bounds, for each person",
+            "a sum for each person has values without declared bounds",
             "declare a domain for the column, or clamp it with LEAST and GREATEST",
         )
     return Total(value, person_lattice(found), Origin.LOW)
@@ -156,7 +156,7 @@ def _need(rows: int | None) -> int:
     if rows is None:
         raise Unbounded(
             Code.FAN_OUT,
-            "a row of a person meets any number of other rows",
+            "a protected row can match any number of other rows",
             "join on columns that are unique on the other side",
         )
     return rows
@@ -183,7 +183,10 @@ def _scaled(
     elif measure.function == "avg":
         below = func.nullif(many, literal_column("0"))
     else:
-        raise Unbounded(Code.FUNCTION_UNSUPPORTED, f"`{measure.function}` for each person")
+        raise Unbounded(
+            Code.FUNCTION_UNSUPPORTED,
+            f"`{measure.function}` is not supported in a GROUP BY with the unit key",
+        )
     to = sql_type(dialect, measure.type)
     if dialect == "postgresql" and measure.type.family is not Family.FLOAT:
         exact = _times(cast(added, Numeric()), step)

@@ -1,1 +1,1 @@
-"""The PostgreSQL wire front end: a PostgreSQL that answers only in aggregates."""
+"""PostgreSQL wire front end: clients see a PostgreSQL server that answers only in aggregates."""

@@ -1,8 +1,9 @@
-"""Who may stop what a connection does: whoever has the key that it was given when it came in.
+"""Cancel keys: a client that has a connection's key may cancel its statement.
 
-The keys are those of this process: a cancel request that comes to another one of several gateways stops nothing there.
+The keys belong to this process: a cancel request that reaches another one of several gateways has no effect
+there.
 
-INVARIANT: a request with a wrong key does nothing and says nothing; secrets are compared in constant time.
+INVARIANT: a request with a wrong key has no effect and no answer; secrets are compared in constant time.
 """
 
 import hmac
@@ -22,14 +23,14 @@ _LONG_SINCE: Final = 2  # the minor version
 
 @dataclass(frozen=True, slots=True)
 class CancelKey:
-    """What a client sends, on another connection, to have this one's statement stopped."""
+    """The key that a client sends, on another connection, to cancel this one's statement."""
 
     pid: int
     secret: bytes = field(repr=False)
 
     @property
     def message(self) -> bytes:
-        """It as the server tells it to the client."""
+        """The message that gives the key to the client."""
         return framed(BACKEND_KEY, self.pid.to_bytes(4) + self.secret)
 
 
@@ -40,7 +41,7 @@ class _Held:
 
 
 class Cancelling:
-    """The keys of all connections; any thread may ask."""
+    """The keys of all connections; thread-safe."""
 
     def __init__(self, draw: Callable[[int], int] = secrets.randbelow) -> None:
         self._draw = draw
@@ -48,9 +49,9 @@ class Cancelling:
         self._held: dict[int, _Held] = {}
 
     def register(self, minor: int, cancel: Callable[[], object]) -> CancelKey:
-        """A key for a connection that speaks this minor version; `cancel` is called by who has it.
+        """A key for a connection that speaks this minor version; `cancel` is called for a request with the key.
 
-        It is called from wherever `cancel` of this class is, and must not wait.
+        It is called in the thread of the request and must not wait.
         """
         secret = secrets.token_bytes(_LONG if minor >= _LONG_SINCE else _SHORT)
         with self._lock:
@@ -61,12 +62,12 @@ class Cancelling:
         return CancelKey(pid, secret)
 
     def forget(self, key: CancelKey) -> None:
-        """The connection has ended; its number may be given again."""
+        """The connection has ended; its number may be used again."""
         with self._lock:
             self._held.pop(key.pid, None)
 
     def cancel(self, pid: int, secret: bytes) -> None:
-        """Stop what the connection does, if this is its key."""
+        """Cancel the connection's statement, if this is its key."""
         with self._lock:
             held = self._held.get(pid)
         if held is not None and hmac.compare_digest(secret, held.secret):

@@ -1,7 +1,7 @@
-"""What a text asks for, as far as the wire has to know: what runs on the twin as it is, and what is a question.
+"""Classification of a client's statements: those that run on the twin unchanged, and queries for the pipeline.
 
-INVARIANT: a text that may touch the source is a question. Being wrong about one that is taken as plain costs an error:
-the twin has no row of the source, and no right to read its empty tables.
+INVARIANT: a text that may read the source is a query. A text that is wrongly taken as plain fails: the twin has
+no row of the source, and no right to read its empty tables.
 """
 
 from collections.abc import Mapping
@@ -12,6 +12,7 @@ from typing import Final, TypeAlias
 from gateway.binding.catalog_queries import as_chatter, chatter, is_chatter, without_database
 from gateway.binding.extensions import askable
 from gateway.binding.text.classify import Kind, Statement, classify, split
+from gateway.binding.text.identifiers import in_quotes
 from gateway.binding.text.lexer import lexemes
 from gateway.binding.text.prepared import Execute, Prepare, named, require_one
 from gateway.binding.text.temp_tables import (
@@ -41,14 +42,14 @@ _STANDS_FOR: Final = b"RESET gateway.kept"
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    """The twin answers it."""
+    """A statement that the twin answers."""
 
     text: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """The pipeline answers it; `described` is what the twin is told of it, for names and types."""
+    """A query that the pipeline answers; the twin gets `described`, for names and types."""
 
     statement: Statement
     described: bytes
@@ -56,7 +57,7 @@ class Asking:
 
 @dataclass(frozen=True, slots=True)
 class Preparing:
-    """A question that gets a name; `text` is what the twin is told."""
+    """A PREPARE of a query; `text` is what the twin gets."""
 
     asking: Asking
     text: bytes
@@ -64,7 +65,7 @@ class Preparing:
 
 @dataclass(frozen=True, slots=True)
 class Calling:
-    """What has this name is to run, whatever it is."""
+    """An EXECUTE of a prepared statement of any kind."""
 
     name: bytes
     arguments: bytes
@@ -74,7 +75,7 @@ class Calling:
 
 @dataclass(frozen=True, slots=True)
 class KeepingOne:
-    """An answer that is to be kept; `plain` is one of the twin's. `text` stands for it where nothing is run."""
+    """A CREATE TEMP TABLE AS; `plain` if the twin computes it. `text` stands for it where nothing is run."""
 
     what: Keep
     inner: Asking
@@ -85,7 +86,7 @@ class KeepingOne:
 
 @dataclass(frozen=True, slots=True)
 class GivingUp:
-    """Answers that are not to be kept any more."""
+    """A DROP TABLE of temporary tables."""
 
     what: GiveUp
     text: bytes = _STANDS_FOR
@@ -97,7 +98,7 @@ Script: TypeAlias = tuple[Part, ...]
 
 
 class Statements:
-    """Reads the texts of one connection, and remembers the last ones."""
+    """Classifies the texts of one connection, with a cache of the last ones."""
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
@@ -105,7 +106,9 @@ class Statements:
         self._kept: Mapping[str, Kept] = {}
 
     def script(self, text: bytes, kept: Mapping[str, Kept] = _NOTHING) -> Script | Refusal:
-        """The statements of a text, each read; or why it is refused as a whole. `kept` has names of its own."""
+        """The statements of a text, each classified, or the refusal of the whole text. `kept` are temporary
+        tables.
+        """
         if kept is not self._kept:
             self._kept = kept
             self._known.clear()
@@ -117,7 +120,9 @@ class Statements:
         try:
             parts = split(_decoded(text))
             if len(parts) > _MOST_STATEMENTS:
-                raise LimitExceeded(Code.SQL_TOO_LARGE, f"more than {_MOST_STATEMENTS} statements")
+                raise LimitExceeded(
+                    Code.SQL_TOO_LARGE, f"the text has more than {_MOST_STATEMENTS} statements"
+                )
             return tuple(self._part(one) for one in parts)
         except Refusal as refusal:
             return refusal.with_traceback(None)
@@ -141,7 +146,7 @@ class Statements:
         return Asking(statement, described.encode())
 
     def _with_kept(self, statement: Statement) -> Statement:
-        """The statement with what is kept under the names in it."""
+        """The statement with the temporary tables that it names."""
         names = named_in(statement.query, self._kept)
         if not names:
             return statement
@@ -151,8 +156,8 @@ class Statements:
                 return statement
             raise UnsupportedSql(
                 Code.STATEMENT_UNSUPPORTED,
-                f"what is kept as `{read}` together with tables of the dataset",
-                "keep another answer, and join the two",
+                f"the temporary table `{read}` cannot be combined with tables of the dataset",
+                "save the other result as a temporary table too, and join both",
             )
         query = with_kept(statement.query, {name: self._kept[name] for name in names})
         text = f"{statement.head}{query}{statement.tail}"
@@ -168,10 +173,12 @@ class Statements:
     def _keeping(self, one: Keep) -> KeepingOne:
         if one.name in self._tables():
             raise UnsupportedSql(
-                Code.STATEMENT_UNSUPPORTED, f"`{one.name}` is a table", "choose another name"
+                Code.STATEMENT_UNSUPPORTED,
+                f"`{one.name}` is a table of the dataset",
+                "choose another name",
             )
         if not one.with_data:
-            raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "`WITH NO DATA`")
+            raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "`WITH NO DATA` is not supported")
         statement = self._with_kept(classify(one.query))
         plain = is_chatter(statement.query, self._dataset)
         text = as_chatter(statement).text if plain else askable(statement.query)
@@ -192,17 +199,15 @@ class Statements:
         if one.count and not is_chatter(arguments, self._dataset):
             raise UnsupportedSql(
                 Code.STATEMENT_UNSUPPORTED,
-                "an argument of EXECUTE that is more than a value",
-                "write constants",
+                "the arguments of EXECUTE must be constants",
             )
         with_calls = chatter(arguments).removeprefix("SELECT ")
-        in_quotes = one.name.replace('"', '""')
-        text = f'EXECUTE "{in_quotes}"{with_calls}'
+        text = f"EXECUTE {in_quotes(one.name)}{with_calls}"
         return Calling(one.name.encode(), with_calls.encode(), one.count, text.encode())
 
 
 def _shown(sql: str) -> str:
-    """`SHOW gateway.budget` is a short way to write a query."""
+    """The query behind `SHOW gateway.budget`."""
     words = sql.lower().split()
     return _SHOWS_BUDGET if words == ["show", "gateway.budget"] else sql
 

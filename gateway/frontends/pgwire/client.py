@@ -1,6 +1,6 @@
-"""A client's socket: first the conversation that lets it in, then its connection.
+"""A wire client's socket: first the handshake, then its connection.
 
-INVARIANT: who has not come in within the time for it is dropped.
+INVARIANT: a client that does not log in within the time limit is disconnected.
 """
 
 import asyncio
@@ -47,7 +47,7 @@ _TOO_MANY: Final = "53300"
 
 
 class House(Protocol):
-    """What a client needs of the server."""
+    """The parts of the server that a client needs."""
 
     door: WireDoor
     logins: Logins[Subject]
@@ -58,11 +58,11 @@ class House(Protocol):
     @property
     def threads(self) -> Threads: ...
     def came(self, client: "Client") -> bool:
-        """Whether there is room for one more."""
+        """True if there is room for one more connection."""
         ...
 
     def begins_to_enter(self, address: str) -> bool:
-        """Whether there is room for one more that has not come in."""
+        """True if there is room for one more client that has not logged in."""
         ...
 
     def has_entered(self, address: str) -> None: ...
@@ -97,7 +97,10 @@ class Client(asyncio.Protocol):
         self._address = str(peer[0]) if peer else "unknown"
         self._enters = self._house.begins_to_enter(self._address)
         if not self._house.came(self) or not self._enters:
-            self._refuse(LimitExceeded(Code.TOO_MANY_CONNECTIONS, "", "close one"), _TOO_MANY)
+            self._refuse(
+                LimitExceeded(Code.TOO_MANY_CONNECTIONS, "", "close a connection and try again"),
+                _TOO_MANY,
+            )
             return
         tls = self._house.tls is not None
         self._conversation = entering(self._house.logins, address=self._address, tls=tls)
@@ -137,7 +140,7 @@ class Client(asyncio.Protocol):
     # coming in
 
     def _go_on(self, given: object, error: BaseException | None = None) -> None:
-        """One step of the conversation after the other, up to one that waits."""
+        """Run the steps of the handshake up to the next one that waits."""
         conversation, transport = self._conversation, self._transport
         if conversation is None or transport is None or self._gone:
             return
@@ -192,7 +195,7 @@ class Client(asyncio.Protocol):
         self._go_on(None if tls is None else tls.selected_alpn_protocol())
 
     async def _hand_on(self, transport: asyncio.Transport, came: bytes) -> None:
-        """Give the handshake what was read of it before it was known to be one."""
+        """Give the TLS handshake the bytes that were read before it was recognised."""
         while (tls := transport.get_protocol()) is self:  # noqa: ASYNC110 - asyncio says it no other way
             await asyncio.sleep(0)
         await asyncio.sleep(0)  # until it knows its transport
@@ -202,7 +205,7 @@ class Client(asyncio.Protocol):
             tls.buffer_updated(len(came))
 
     def _has_entered(self) -> None:
-        """Give the place back of those who have not come in."""
+        """Release the place among clients that have not logged in."""
         if self._enters:
             self._enters = False
             self._house.has_entered(self._address)
@@ -281,10 +284,10 @@ class Client(asyncio.Protocol):
             return refusal_of(error, door.emit)
 
     def _still(self, who: Entered) -> Subject:
-        """Who it is by now: keys are revoked, and subjects change, while connections last."""
+        """The subject as it is now: keys are revoked, and subjects change, while connections last."""
         subject = self._house.logins.still_valid(who.name, who.key_id)
         if subject is None:
-            raise Unauthenticated(Code.BAD_CREDENTIALS, "the key is not valid any more")
+            raise Unauthenticated(Code.BAD_CREDENTIALS, "the key has expired or was revoked")
         return subject
 
     def _cancel(self) -> None:
@@ -294,20 +297,22 @@ class Client(asyncio.Protocol):
     # the end
 
     def look_at_clock(self, at: float, idle_s: float) -> None:
-        """End what takes too long."""
+        """Disconnect the client if a step takes too long."""
         if self._connection is None:
             if at > self._until:
                 self._drop()
         elif self._connection.idle and at - self._connection.last_heard > idle_s:
             self._connection.stop(
-                SourceStopped(Code.SOURCE_CANCELLED, "nothing was heard"), "57P05"
+                SourceStopped(Code.SOURCE_CANCELLED, "the client sent nothing in time"), "57P05"
             )
         else:
             self._connection.look_at_clock(at)
 
     def stop(self, *, only_idle: bool) -> None:
-        """The gateway ends."""
-        refusal = SourceStopped(Code.SOURCE_CANCELLED, "the gateway stops", "connect again later")
+        """Disconnect the client because the gateway stops."""
+        refusal = SourceStopped(
+            Code.SOURCE_CANCELLED, "the gateway is stopping", "connect again later"
+        )
         if self._connection is None:
             self._drop()
         elif self._connection.idle or not only_idle:
@@ -331,7 +336,7 @@ class Client(asyncio.Protocol):
 
 
 def _send_at_once(transport: asyncio.Transport) -> None:
-    """Hold no small answer back; a loop does not see to it on a listener that another module made."""
+    """Set TCP_NODELAY, so that small answers are sent at once; a loop does not do so for a foreign listener."""
     line = transport.get_extra_info("socket")
     if line is not None and line.family in {socket.AF_INET, socket.AF_INET6}:
         line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -1,8 +1,8 @@
-"""One client's connection: its socket, its line to the twin, and the session between them.
+"""Connection of a wire client: event-loop plumbing between its socket, its line to the twin, and the session.
 
-INVARIANT: nobody is read faster than they are answered: the client is not read while the twin does not take what it
-is sent or many messages wait behind a question, and the twin is not read while the client does not take its rows.
-INVARIANT: whatever way a connection ends, its question is cancelled and its line is closed.
+INVARIANT: reading is never faster than answering: the client is not read while the twin does not accept data or
+many messages wait behind a query, and the twin is not read while the client does not accept its rows.
+INVARIANT: whatever way a connection ends, its query is cancelled and its line is closed.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ Answering = Callable[[Ask, Cancel], Outcome]
 
 
 class Threads(Protocol):
-    """Runs what waits: questions, and words to the twin that go another way."""
+    """Runs blocking work: queries, and short requests to the twin on other connections."""
 
     def ask(
         self, subject: str, work: Callable[[], Outcome], then: Callable[[Outcome], None]
@@ -46,7 +46,7 @@ class Threads(Protocol):
 
 
 class Connection:
-    """Everything after somebody was let in, on one event loop."""
+    """Everything after the log-in, on one event loop."""
 
     def __init__(  # noqa: PLR0917 - both sides and what is between them
         self,
@@ -77,7 +77,7 @@ class Connection:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is under way."""
+        """True if no statement is running."""
         return self._job is None and not self._session.at_work
 
     # both sides
@@ -93,7 +93,7 @@ class Connection:
             self._pump()
 
     def twin_side(self) -> "TwinSide":
-        """What reads the line."""
+        """The protocol object that reads the line."""
         return TwinSide(self)
 
     def from_twin(self, data: bytes) -> None:
@@ -104,14 +104,14 @@ class Connection:
 
     @contextmanager
     def _faults(self) -> Iterator[None]:
-        """What nobody foresaw ends the connection with an incident's id, and the log has the rest."""
+        """An unexpected exception ends the connection with an incident id; the log has the details."""
         try:
             yield
         except Exception as fault:  # noqa: BLE001 - the last line of defence of a connection
             self.stop(refusal_of(fault, self._emit))
 
     def _pump(self) -> None:
-        """Send what there is to send, and begin what is wanted."""
+        """Send the pending bytes, and begin the wanted work."""
         talk = self._session.talk
         if self._ended or self._twin is None:
             return
@@ -170,14 +170,14 @@ class Connection:
         self._threads.ask(self._room.subject.name, lambda: self._answering(ask, cancelled), then)
 
     def cancel(self) -> None:
-        """Cancel whatever is under way."""
+        """Cancel the running statement."""
         if self._job is not None:
             self._job.set()
         elif self._session.at_work:
             self._threads.aside(self._room.line.cancel)
 
     def look_at_clock(self, now: float) -> None:
-        """Cancel a statement that takes too long on the twin, then end the connection that does not hear."""
+        """Cancel a statement that takes too long on the twin, then end the connection if that has no effect."""
         if self._since is None or self._client_full or now - self._since <= self._limit_s:
             return
         if self._cancelled_at is None:
@@ -193,7 +193,7 @@ class Connection:
         self._twin = twin
 
     def stop(self, refusal: Refusal, sqlstate: str | None = None) -> None:
-        """End it with a word."""
+        """End the connection with a message."""
         self._say_last(error_message(refusal, Severity.FATAL, sqlstate=sqlstate))
 
     def _say_last(self, message: bytes) -> None:
@@ -204,7 +204,7 @@ class Connection:
             self.end()
 
     def end(self) -> None:
-        """Close both sides; again does nothing."""
+        """Close both sides; a second call does nothing."""
         if self._ended:
             return
         self._ended = True
@@ -241,5 +241,5 @@ class TwinSide(asyncio.Protocol):
 
 
 def now() -> float:
-    """By the clock of the loop."""
+    """The time of the loop's clock."""
     return asyncio.get_running_loop().time()

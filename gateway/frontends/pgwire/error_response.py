@@ -1,9 +1,10 @@
-"""Every no as PostgreSQL says one: fields with an SQLSTATE, one line, and a DETAIL that begins with the code.
+"""Refusals as PostgreSQL's ErrorResponse: an SQLSTATE, one line, and a DETAIL that begins with the code.
 
-The SQLSTATE is the refusal's own, by the one total table of `gateway.errors`. The line is its title, but for two: what
-the twin said is told in PostgreSQL's words, by which tools know an error, and a failed log-in reads as it does there.
+The SQLSTATE is the refusal's own, from the total table of `gateway.errors`. The line is its title, with two
+exceptions: an error of the twin keeps PostgreSQL's words, by which tools recognise it, and a failed log-in
+reads as PostgreSQL's.
 
-INVARIANT: of an exception that is no refusal nothing is told but an incident's id.
+INVARIANT: of an exception that is no refusal, the client sees an incident id and nothing else.
 """
 
 import secrets
@@ -28,21 +29,23 @@ from gateway.twin import TwinRefused
 
 PROTOCOL_VIOLATION: Final = "08P01"
 NO_FUNCTION_CALLS: Final = UnsupportedSql(
-    Code.STATEMENT_UNSUPPORTED, "function calls by number", "write SELECT and the function"
+    Code.STATEMENT_UNSUPPORTED,
+    "the FunctionCall message is not supported",
+    "call the function in a SELECT",
 )
 _SUCCESS: Final = "00000"
 _HEADER: Final = 5  # of a message: its letter and its length
 
 
 class Severity(StrEnum):
-    """How bad it is: after `FATAL` the connection ends."""
+    """The severity of an error; after `FATAL` the connection ends."""
 
     ERROR = "ERROR"
     FATAL = "FATAL"
 
 
 def is_fatal(raw: bytes) -> bool:
-    """Whether the connection ends after this error, which is whole as it came."""
+    """True if the connection ends after this error, which is a whole message."""
     return read_fields(raw[_HEADER:]).get("V") == Severity.FATAL
 
 
@@ -53,7 +56,9 @@ def error_fields(
     message: str | None = None,
     sqlstate: str | None = None,
 ) -> Mapping[str, str]:
-    """The fields of an ErrorResponse; `message` and `sqlstate` stand for what PostgreSQL says at this place."""
+    """The fields of an ErrorResponse; `message` and `sqlstate` override the refusal's, where PostgreSQL has its
+    own.
+    """
     title, detail = refusal.title, refusal.detail or refusal.title
     position = ""
     if isinstance(refusal, TwinRefused) and not refusal.incident:
@@ -85,7 +90,7 @@ def error_message(
 
 
 def malformed_message(malformed: Malformed) -> bytes:
-    """What is no message of the protocol ends the connection; the texts are ours and quote nothing of it."""
+    """The error for a malformed message, which ends the connection; it quotes nothing of the message."""
     fatal = Severity.FATAL
     detail = f"{Code.BAD_REQUEST}: {malformed}"
     said = {"S": fatal, "V": fatal, "C": PROTOCOL_VIOLATION, "M": "protocol violation", "D": detail}
@@ -93,19 +98,21 @@ def malformed_message(malformed: Malformed) -> bytes:
 
 
 def no_such_database(refusal: Refusal, database: str) -> bytes:
-    """A dataset that is not there, or not for this subject, as PostgreSQL says it of a database."""
+    """The error for a dataset that does not exist, or not for this subject, as PostgreSQL says it of a
+    database.
+    """
     line = f'database "{database}" does not exist'
     return error_message(refusal, Severity.FATAL, message=line, sqlstate="3D000")
 
 
 def notice_message(line: str, detail: str = "") -> bytes:
-    """Something a client should know, and may ignore."""
+    """A notice, which a client may ignore."""
     said = {"S": "NOTICE", "V": "NOTICE", "C": _SUCCESS, "M": _one_line(line), "D": detail}
     return fields_message(NOTICE, said)
 
 
 def refusal_of(error: Exception, emit: Emit) -> Refusal:
-    """Whatever was raised as a refusal: what was none is a bug of ours, or the operator's to set right."""
+    """The refusal for any exception: one that is no refusal is an internal error, or an operator's error."""
     if isinstance(error, Refusal):
         return error
     if isinstance(error, OperatorError):

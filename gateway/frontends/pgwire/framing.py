@@ -1,7 +1,7 @@
-"""A stream of bytes cut into messages: a type, a length, a body.
+"""Message framing: a stream of bytes cut into messages of a type, a length and a body.
 
-INVARIANT: nothing is kept that is longer than the limit: a length that says more is refused when it is read, before
-any of what it announces has come.
+INVARIANT: no message longer than the limit is buffered: its length is refused when it is read, before its body
+has arrived.
 """
 
 import re
@@ -15,7 +15,7 @@ _LENGTH: Final = struct.Struct("!BI")
 _ROWS: Final = frozenset(b"Dd")
 _SHORT: Final = 256
 _LONG_ROW: Final = 64 * 1024
-# whole rows that are short, one after the other: per row five times as fast as reading its length in Python
+# short whole rows, one after the other: per row five times as fast as reading its length in Python
 _SHORT_ROWS: Final = re.compile(
     rb"(?>[Dd]\0\0\0(?:%s))*+"
     % b"|".join(
@@ -34,23 +34,23 @@ class Frame(NamedTuple):
 
     @property
     def raw(self) -> bytes:
-        """The message as it came."""
+        """The message as it arrived."""
         return framed(self.kind, self.body)
 
 
 class Malformed(Exception):
-    """What came is no message of the protocol."""
+    """The bytes are no message of the protocol."""
 
 
 class Frames:
-    """Takes bytes as they come, gives messages when they are whole."""
+    """Takes bytes as they arrive, returns whole messages."""
 
     def __init__(self, longest: int) -> None:
         self._longest = longest
         self._rest = bytearray()
 
     def feed(self, data: bytes) -> Iterator[Frame]:
-        """The messages that are whole now; all of them have to be taken before more is fed."""
+        """The messages that are whole now; the caller takes all of them before it feeds more."""
         self._rest += data
         rest, place, there = self._rest, 0, len(self._rest)
         try:
@@ -71,27 +71,27 @@ class Frames:
 
     @property
     def waiting(self) -> int:
-        """How many bytes of a message are there that is not whole."""
+        """The number of buffered bytes of an incomplete message."""
         return len(self._rest)
 
 
 class Runs:
-    """The same for a server's stream: rows that come one after the other are one piece.
+    """The same for a server's stream: consecutive rows are one piece.
 
-    A long row is handed on in the parts that it comes in, each of its kind, so that no row takes memory. Whoever wants
-    it whole puts the pieces together.
+    A long row is passed on in the parts in which it arrives, each with its kind, so that no row takes memory. A
+    caller that wants the whole row joins the pieces.
 
-    INVARIANT: no byte is changed, and none is left out: all pieces together are the stream.
+    INVARIANT: no byte is changed or left out: all pieces together are the stream.
     """
 
     def __init__(self, longest: int) -> None:
         self._longest = longest
         self._rest = b""
         self._kind = 0
-        self.missing = 0  # bytes of a row of which a part was handed on
+        self.missing = 0  # remaining bytes of a row that is passed on in parts
 
     def feed(self, data: bytes) -> Iterator[tuple[int, bytes]]:  # noqa: C901 - one loop, for speed
-        """Kinds, and the messages as they came; of rows as many as there are."""
+        """Kinds, and the messages as they arrived; consecutive rows are one piece."""
         if self.missing:
             part = data[: self.missing]
             self.missing -= len(part)

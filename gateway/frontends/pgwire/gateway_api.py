@@ -1,6 +1,6 @@
-"""What the wire can ask the gateway to do: a handful of functions, wired in `app.py`.
+"""The gateway's interface for the wire front end: a few functions, wired in `app.py`.
 
-All of it waits for databases: call it from a thread that may.
+All of them wait for databases: call them from a thread that may wait.
 """
 
 import threading
@@ -16,9 +16,9 @@ from gateway.stages.deferred import Handed
 
 @dataclass(frozen=True)
 class WireDoor:
-    """`enter` takes the dataset's name, the settings of the session, and the number that its client cancels by.
+    """`enter` takes the dataset's name, the settings of the session, and the client's cancel number.
 
-    `require_same` refuses where a room does not show any more what may be seen for a purpose.
+    `require_same` refuses if a session's view differs from what may be seen for a purpose now.
     """
 
     enter: Callable[[Subject, str, Mapping[str, str], int], Room]

@@ -1,17 +1,10 @@
-"""How a client comes in: from its first byte to being somebody, or to nothing at all.
+"""Handshake of a wire client, without I/O: TLS, start-up packet, SASL, up to an authenticated subject.
 
-`entering` is a conversation (see `steps`) that ends with `Entered`, with the `Cancel` of a client that came for that
-alone, or with None, when the client was told why not, or is gone. After `Cancel` and None the connection is closed.
-After `Entered` the client has read that it is authenticated; what comes next is the rest of the start-up: parameters,
-the cancel key, and that the server is ready, or that there is no such database. An exception that leaves it is our bug.
-
-SCRAM is the one method that is offered, with and without TLS: what a listener sees of it lets nobody in. A password as it
-is, a token or a key, is asked for when the start-up says `gateway.login=token`, and inside TLS alone.
-
-INVARIANT: nothing that came before a TLS handshake is read after it.
-INVARIANT: `Entered` is made from what a log-in returned and nowhere else; each message is waited for in its turn.
-
-What a conversation without I/O asks of whoever does the I/O.
+`entering` is a conversation that ends with `Entered`, with the `Cancel` of a client that only wanted to cancel,
+or with None if the client was refused or is gone. After `Cancel` and None the connection is closed. After
+`Entered` the client knows that it is authenticated; the caller sends the rest of the start-up: parameters, the
+cancel key, and that the server is ready, or that there is no such database. An exception that leaves the
+conversation is an internal error.
 
 A conversation is a generator. It yields a step, and is sent what the step asks for:
 
@@ -19,15 +12,18 @@ A conversation is a generator. It yields a step, and is sent what the step asks 
 - `Read()`: sent back are the next bytes of the client, as many as came, at most 64 KiB; `b""` when it has gone.
 - `StartTls(answer, came)`: write `answer`, then shake hands as the server; `came` are bytes of the client's that belong
   to the handshake already. Sent back is the ALPN name that was agreed on, or None. Nothing that was received before,
-  `came` apart, may be left over anywhere: whoever has such bytes ends the connection instead.
-- `Look(call)`: run `call()` in a thread that may wait. Sent back: anything; what it raises is thrown into the generator.
+  `came` apart, may be left over anywhere: a driver that has such bytes ends the connection instead.
+- `Look(call)`: run `call()` in a thread that may wait. Sent back: anything; its exception is thrown into the generator.
 
-How long a client may take for all of it is the driver's to say; it ends a conversation by `close()`.
+The driver sets the time limit for all of it, and ends a conversation by `close()`.
 
-What a client sends before it is let in: packets first, which have no letter, and messages later.
+SCRAM is the offered method, with and without TLS: a listener cannot log in with what it sees. A password in
+plain text, a token or a key, is asked for when the start-up says `gateway.login=token`, and inside TLS alone.
 
-INVARIANT: a length is looked at before what it announces is waited for, so that never more is kept than the longest
-packet or message and what came with its end.
+INVARIANT: nothing that came before a TLS handshake is read after it. INVARIANT: `Entered` is made from the
+result of a log-in and nowhere else; messages are awaited in their order. INVARIANT: a length is checked before
+its body is awaited, so that never more is buffered than the longest packet or message and what came with its
+end.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -90,7 +86,7 @@ Conversation: TypeAlias = Generator[Step, object, Found]
 
 
 def look(call: Callable[[], Found]) -> Conversation[Found]:
-    """What the call returns; it keeps its type, whatever the driver sends back."""
+    """The result of the call; it keeps its type, whatever the driver sends back."""
     found: list[Found] = []
     yield Look(lambda: found.append(call()))
     return found[0]
@@ -103,17 +99,17 @@ _SHORTEST_PACKET: Final = 8
 
 
 class Dropped(Exception):
-    """The connection ends without a word: nobody is there, or nobody who speaks our protocol."""
+    """The connection ends without an answer: the client is gone, or speaks another protocol."""
 
 
 class Incoming:
-    """The client's bytes in order; `rest` is what came and was not read yet."""
+    """The client's bytes in order; `rest` are those that were received and not read yet."""
 
     def __init__(self) -> None:
         self.rest = b""
 
     def begins_with_tls(self) -> Conversation[bool]:
-        """Whether the client shakes hands without having asked."""
+        """True if the client begins TLS without having asked."""
         yield from self._until(1)
         return self.rest[0] == TLS_HANDSHAKE
 
@@ -130,11 +126,11 @@ class Incoming:
         """The body of the next message, which has to be of this kind."""
         yield from self._until(1)
         if self.rest[0] != kind:
-            raise Malformed("another message than the one that is waited for")
+            raise Malformed("the message is not the expected one")
         yield from self._until(HEADER)
         length = int.from_bytes(self.rest[1:HEADER])
         if not _LENGTH_BYTES <= length <= longest:
-            raise Malformed(f"a message of more than {longest} bytes, or of less than none")
+            raise Malformed(f"the length of the message is not from 0 to {longest} bytes")
         yield from self._until(length + 1)
         return self._take(length + 1)[HEADER:]
 
@@ -158,7 +154,7 @@ _LONGEST_PASSWORD: Final = 65_535
 
 @dataclass(frozen=True)
 class Entered:
-    """Somebody who was let in; `database` is as it was asked for, `rest` what came after the last message."""
+    """An authenticated client; `database` is the requested name, `rest` the bytes after the last message."""
 
     name: str
     subject: Subject
@@ -172,7 +168,7 @@ class Entered:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A start-up that was read: who wants in, to what, and how."""
+    """A start-up packet: user, database and settings."""
 
     startup: Startup
     name: str
@@ -191,7 +187,7 @@ class _Told(Exception):
 def entering(
     logins: Logins[Subject], *, address: str, tls: bool, secure: bool = False
 ) -> Conversation[Entered | Cancel | None]:
-    """Let in who can prove to be somebody. `tls` says that there is a certificate, `secure` that TLS is on already."""
+    """Authenticate a client. `tls` says that there is a certificate, `secure` that TLS is on already."""
     incoming = Incoming()
     try:
         return (yield from _entering(incoming, logins, address, tls=tls, secure=secure))
@@ -238,7 +234,7 @@ def _entering(
 def _first_packet(
     incoming: Incoming, *, tls: bool, secure: bool
 ) -> Conversation[tuple[Startup | Cancel, bool]]:
-    """The packet that is no wish for encryption, and whether the connection is inside TLS."""
+    """The first packet that does not ask for encryption, and whether the connection is inside TLS."""
     if not secure and (yield from incoming.begins_with_tls()):
         yield from _shake_hands_at_once(incoming, tls=tls)
         secure = True
@@ -251,7 +247,7 @@ def _first_packet(
             return packet, secure
         if packet is Wish.TLS and tls:
             if incoming.rest:
-                raise Malformed("bytes that are not encrypted, after the request for TLS")
+                raise Malformed("unencrypted bytes follow the request for TLS")
             yield StartTls(_YES)
             secure, wishes = True, frozenset()
         else:
@@ -260,7 +256,7 @@ def _first_packet(
 
 
 def _shake_hands_at_once(incoming: Incoming, *, tls: bool) -> Conversation[None]:
-    """TLS without asking for it, as PostgreSQL 17 has it: only for who says that it is for PostgreSQL."""
+    """Direct TLS, as in PostgreSQL 17: only with the ALPN name of PostgreSQL."""
     if not tls:
         raise Dropped
     came, incoming.rest = incoming.rest, b""
@@ -273,8 +269,8 @@ def _asked(startup: Startup) -> _Asked:
     if not name:
         refusal = Unauthenticated(
             Code.NO_CREDENTIALS,
-            "the start-up names no user",
-            "log in as a subject, with an API key",
+            "the startup message names no user",
+            "log in as a subject with an API key",
         )
         line = "no PostgreSQL user name specified in startup packet"
         raise _Told(error_message(refusal, Severity.FATAL, message=line))
@@ -302,10 +298,10 @@ def _with_password(
     if not secure:
         refusal = Unauthenticated(
             Code.NO_CREDENTIALS,
-            "`gateway.login=token` without TLS",
+            "`gateway.login=token` needs TLS",
             "connect with sslmode=require, or log in with an API key, which needs no TLS",
         )
-        line = "a password as it is may be sent inside TLS alone"
+        line = "a plain password may only be sent over TLS"
         raise _Told(error_message(refusal, Severity.FATAL, message=line))
     yield Send(sasl.ASK_FOR_PASSWORD)
     shown = sasl.read_password((yield from incoming.message(PASSWORD, _LONGEST_PASSWORD)))
@@ -315,7 +311,7 @@ def _with_password(
 
 
 def _failed(refusal: Refusal, claim: Claim) -> bytes:
-    """A log-in that failed as PostgreSQL says it; why it did is not in it."""
+    """A failed log-in as PostgreSQL reports it; the reason is not in it."""
     if refusal.code is Code.BAD_CREDENTIALS:
         line = f'password authentication failed for user "{claim.name}"'
         return error_message(refusal, Severity.FATAL, message=line)

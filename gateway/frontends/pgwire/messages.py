@@ -1,6 +1,6 @@
-"""Messages of the protocol as values, and back: no I/O, no state.
+"""Protocol messages as values, in both directions: no I/O, no state.
 
-INVARIANT: reading goes by the lengths that a message itself has. What does not fit is `Malformed`, whatever the bytes.
+INVARIANT: reading follows the lengths in the message itself. Bytes that do not fit are `Malformed`.
 """
 
 import struct
@@ -37,7 +37,7 @@ class Reader:
         self._place = 0
 
     def string(self) -> bytes:
-        """Up to a zero, which is left out."""
+        """The text up to a zero byte, which is left out."""
         end = self._body.find(b"\0", self._place)
         if end < 0:
             raise Malformed("a string without an end")
@@ -72,7 +72,7 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Parse:
-    """A statement under a name; a type of 0 is to be inferred."""
+    """A statement under a name; PostgreSQL infers a type of 0."""
 
     name: bytes
     text: bytes
@@ -127,7 +127,7 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """What a Describe or a Close is about: a statement (`S`) or a portal (`P`)."""
+    """The subject of a Describe or a Close: a statement (`S`) or a portal (`P`)."""
 
     what: bytes
     name: bytes
@@ -147,7 +147,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class Execute:
-    """Rows of a portal, at most so many; 0 is all."""
+    """A limited number of rows of a portal; 0 is all."""
 
     portal: bytes
     most: int = 0
@@ -183,7 +183,7 @@ def parameter_status(name: bytes, value: bytes) -> bytes:
 
 
 def fields_message(kind: int, fields: Mapping[str, str]) -> bytes:
-    """An error or a notice: what is empty is left out, and no text has a zero in it."""
+    """An error or a notice; empty fields are left out, and no text contains a zero byte."""
     told = {name: value.replace("\0", "") for name, value in fields.items()}
     parts = [
         name.encode() + value.encode("utf-8", "replace") + b"\0"
@@ -203,7 +203,7 @@ def read_fields(body: bytes) -> dict[str, str]:
 
 
 def read_types(body: bytes) -> tuple[int, ...]:
-    """The types that a ParameterDescription tells."""
+    """The types in a ParameterDescription."""
     reader = Reader(body)
     types = tuple(reader.int32() & 0xFFFFFFFF for _ in range(reader.int16()))
     reader.end()
@@ -219,7 +219,7 @@ def read_row(body: bytes) -> tuple[bytes | None, ...]:
 
 
 def read_rows(raw: bytes) -> Iterator[tuple[bytes | None, ...]]:
-    """The values of DataRows that follow one another."""
+    """The values of consecutive DataRows."""
     place = 0
     while place < len(raw):
         end = place + 1 + int.from_bytes(raw[place + 1 : place + HEADER])
@@ -228,7 +228,7 @@ def read_rows(raw: bytes) -> Iterator[tuple[bytes | None, ...]]:
 
 
 def with_formats(body: bytes, formats: Sequence[int]) -> bytes:
-    """A RowDescription as a portal's, from a statement's, which does not know the formats yet."""
+    """The RowDescription of a portal, from a statement's, which has no formats yet."""
     reader = Reader(body)
     many = reader.int16()
     parts = [many.to_bytes(2)]

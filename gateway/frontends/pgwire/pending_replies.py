@@ -1,6 +1,7 @@
-"""What the twin still owes for what was sent to it, in order: it answers nothing out of turn.
+"""Queue of pending backend responses, in protocol order.
 
-INVARIANT: an error voids everything up to the next Sync, as PostgreSQL itself reads on to it without answering.
+INVARIANT: an error removes everything up to the next Sync, because PostgreSQL itself skips these messages
+without an answer.
 """
 
 from collections import deque
@@ -13,7 +14,7 @@ from gateway.frontends.pgwire import messages
 
 
 class Due(Enum):
-    """What ends the answer to a message."""
+    """The message kinds that end an answer."""
 
     PARSED = messages.PARSE_COMPLETE
     BOUND = messages.BIND_COMPLETE
@@ -41,7 +42,9 @@ def nothing() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Debt:
-    """One message's answer: `simple` is that of a query, whose errors end it; `undo` is done when an error voids it."""
+    """The pending answer to one message. `simple`: to a query, whose errors end it; `undo` is called when an
+    error removes it.
+    """
 
     due: Due
     simple: bool = False
@@ -57,7 +60,7 @@ DONE: Final = Debt(Due.DONE)
 
 
 class Owed:
-    """The debts, the oldest first."""
+    """The pending answers, the oldest first."""
 
     def __init__(self) -> None:
         self._row: deque[Debt] = deque()
@@ -73,16 +76,16 @@ class Owed:
         return self._row[0]
 
     def ended(self, kind: int) -> bool:
-        """Whether a message of this kind was the last of the first answer, which is then paid."""
+        """True if a message of this kind ends the first pending answer, which is then removed."""
         if kind not in _ENDS[self._row[0].due]:
             return False
         self._row.popleft()
         return True
 
     def failed(self) -> bool:
-        """Void what an error voids; whether the Sync that ends it is still to come."""
+        """Remove the answers that an error skips; true if the Sync that ends it has not been sent yet."""
         if self._row and self._row[0].simple:
             return False
         while self._row and (self._row[0].simple or self._row[0].due is not Due.READY):
-            self._row.popleft().undo()  # a query too: only a Sync ends it
+            self._row.popleft().undo()  # after a query too, only a Sync ends it
         return not self._row

@@ -1,9 +1,10 @@
-"""Portals of questions on the twin: until rows are wanted, a statement of the gateway's stands there for each.
+"""Portals of queries: Bind, Describe and Execute in the extended protocol.
 
-It has the portal's name and the client's values, and gives these back as texts. So whether there may be such a portal,
-whether it is still there, and what is wrong with its values is PostgreSQL's to say, at the moment when it would.
+Until the client wants rows, a placeholder statement of the gateway's holds the portal on the twin. It has the
+portal's name and the client's values, and returns these as texts. So PostgreSQL itself decides whether such a
+portal is allowed, whether it still exists, and what is wrong with its values, at the moment when it would.
 
-INVARIANT: nothing is asked for a portal that PostgreSQL would not run.
+INVARIANT: no query is asked for a portal that PostgreSQL would not run.
 """
 
 from collections.abc import Generator, Mapping
@@ -42,7 +43,7 @@ Opened = tuple[Mapping[str, str], tuple[str | None, ...]]
 
 
 def bound(talk: Talk, one: Portal) -> Work:
-    """A client bound a question."""
+    """Handle Bind of a query."""
     bind = one.bind
     talk.to_twin += Named(b"S", bind.statement).write(messages.DESCRIBE) + messages.FLUSHING
     described = yield from _described(talk)
@@ -71,7 +72,7 @@ def bound(talk: Talk, one: Portal) -> Work:
 
 
 def described(talk: Talk, one: Portal) -> Work:
-    """A client wants to know what the rows of a portal will be."""
+    """Handle Describe of a portal."""
     name = Named(b"P", one.bind.portal)
     talk.to_twin += name.write(messages.DESCRIBE) + messages.FLUSHING
     kind, raw = yield from next_message()
@@ -95,7 +96,9 @@ def portal(talk: Talk, one: Portal, asking: Asking, execute: Execute) -> Work:
 
 
 def opened(talk: Talk, one: Portal) -> Generator[Ask | None, Given | None, Opened | None]:
-    """What stood for the portal goes, and leaves its values; None when there was an error, which is told."""
+    """Close the placeholder of the portal and return its values; None after an error, which the client was
+    told.
+    """
     if talk.status == FAILED:
         yield from aborted(talk)
         return None
@@ -112,7 +115,7 @@ def opened(talk: Talk, one: Portal) -> Generator[Ask | None, Given | None, Opene
 
 
 def settled(talk: Talk) -> Work:
-    """Nothing, once everything before has been answered."""
+    """Wait until everything before has been answered."""
     del talk
     yield from ()
     return False
@@ -131,7 +134,7 @@ def _described(talk: Talk) -> Generator[Ask | None, Given | None, Described | No
 
 
 def _wrong_values(bind: Bind, many: int) -> str:
-    """What PostgreSQL says of them."""
+    """PostgreSQL's error for a wrong number of values."""
     if len(bind.formats) > 1 and len(bind.formats) != len(bind.values):
         return f"bind message has {len(bind.formats)} parameter formats but {len(bind.values)} parameters"
     if len(bind.values) != many:

@@ -1,6 +1,6 @@
-"""Prepared questions and their portals: what a client bound, until it wants rows.
+"""Prepared queries and their portals: what a client bound, until it wants rows.
 
-INVARIANT: binding and describing run and charge nothing; the first Execute of a portal does, and none after it.
+INVARIANT: Bind and Describe run and charge nothing; the first Execute of a portal does, and none after it.
 """
 
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from gateway.frontends.pgwire.messages import Bind
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A question that was parsed, or an EXECUTE that may be one."""
+    """A parsed query, or an EXECUTE that may run one."""
 
     asking: Asking | Calling | KeepingOne | GivingUp
 
 
 @dataclass(slots=True)
 class Portal:
-    """A question with its values; once started it is a portal of the twin's."""
+    """A query with its values; once started, it is a portal of the twin's."""
 
     prepared: Prepared
     bind: Bind

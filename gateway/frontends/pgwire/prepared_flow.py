@@ -1,10 +1,11 @@
-"""EXECUTE: a question that was prepared before, by its name and with values.
+"""EXECUTE of a query that was prepared before, by its name and with values.
 
-The twin says what has the name, of which types its parameters are, and what the arguments are as values of these: they
-are handed to a statement of ours in the same way, and come back as texts. Then it is a question like any other.
+The twin says which statement has the name, the types of its parameters, and the values of the arguments: they
+are passed to a statement of the gateway's in the same way, and come back as texts. Then it is a query like any
+other.
 
-INVARIANT: an argument becomes a value on the twin, where there is no data; no text of it is in any plan.
-INVARIANT: each EXECUTE of a question is asked, and charged, once; PREPARE runs and charges nothing.
+INVARIANT: an argument becomes a value on the twin, where there is no data; its text is in no plan. INVARIANT:
+each EXECUTE of a query is asked, and charged, once; PREPARE runs and charges nothing.
 """
 
 from collections.abc import Generator
@@ -38,14 +39,14 @@ from gateway.frontends.pgwire.question_flow import (
 
 _CALL: Final = b"gateway: its own call"
 _NAMES: Final = b"SELECT name, statement, from_sql::int FROM pg_catalog.pg_prepared_statements"
-_CLOSED: Final = 5  # of ours: two before, three after
+_CLOSED: Final = 5  # sent by the gateway: two before, three after
 
-# what is to be asked; or whether an error was told: if none was, the twin answers
+# the query; or whether an error was told: if not, the twin answers
 Found: TypeAlias = Ask | bool
 
 
 def in_query(talk: Talk, recalled: Recalled, part: Preparing | Calling) -> Work:
-    """A statement of a simple query that goes by a name."""
+    """Run a PREPARE or EXECUTE in a simple query."""
     if isinstance(part, Preparing):
         return (yield from plain(talk, recalled.told(part)))
     if talk.status == FAILED:
@@ -67,12 +68,12 @@ def portal(talk: Talk, recalled: Recalled, one: Portal, called: Calling, execute
 
 
 def refreshed(talk: Talk, recalled: Recalled, end: bytes = messages.FLUSHING) -> Work:
-    """Ask the twin for the names that it has."""
+    """Ask the twin for its prepared statements."""
     leftover = Named(b"S", OWN).write(messages.CLOSE)
     talk.to_twin += leftover + Parse(OWN, _NAMES).write() + Bind(OWN, OWN, (), (), ()).write()
     # a portal outlives its statement, up to the end of the transaction
     talk.to_twin += Execute(OWN).write() + Named(b"P", OWN).write(messages.CLOSE) + leftover + end
-    came, closed = bytearray(), 0  # a long row comes in parts
+    came, closed = bytearray(), 0  # a long row arrives in parts
     while closed < 3:  # noqa: PLR2004 - one before, two after
         kind, raw = yield from next_message()
         if kind == messages.ERROR:
@@ -103,7 +104,7 @@ def _found(
     if settings is None or types is None:
         return True
     if len(types) != called.count:
-        return False  # PostgreSQL says what is wrong with that, before it looks at the tables
+        return False  # PostgreSQL reports this error before it looks at the tables
     values: tuple[str | None, ...] = ()
     if called.arguments:
         talk.to_twin += _evaluating(called, types) + end
@@ -116,7 +117,7 @@ def _found(
 
 
 def _evaluating(called: Calling, types: tuple[int, ...]) -> bytes:
-    """The arguments as PostgreSQL hands them to a statement with parameters of these types."""
+    """A statement that returns the arguments as PostgreSQL passes them to parameters of these types."""
     closing = [Named(b"S", name).write(messages.CLOSE) for name in (_CALL, OWN)]
     return b"".join(
         [
@@ -132,7 +133,7 @@ def _evaluating(called: Calling, types: tuple[int, ...]) -> bytes:
 
 
 def _types(talk: Talk) -> Generator[Ask | None, Given | None, tuple[int, ...] | None]:
-    """Of the parameters of a prepared statement; None when there was an error, which is told."""
+    """The parameter types of a prepared statement; None after an error, which the client was told."""
     types: tuple[int, ...] = ()
     while True:
         kind, raw = yield from next_message()

@@ -1,9 +1,10 @@
-"""Which question the name of a prepared statement stands for: PostgreSQL has one row of names for SQL and the protocol.
+"""Prepared statement names and their queries; SQL and the protocol share one namespace, as in PostgreSQL.
 
-What has a name is the twin's to say. A question is known by the text that the twin was told of it, and the twin is
-asked for its names whenever a statement may have given or taken one.
+The twin decides which names exist. A query is identified by the text that the twin has for it, and the twin is
+asked for its names whenever a statement may have added or removed one.
 
-INVARIANT: no name outlives its statement on the twin: what the twin forgot is forgotten here before it is used again.
+INVARIANT: no name outlives its statement on the twin: a name that the twin forgot is forgotten here before it
+is used again.
 """
 
 from collections.abc import Iterable
@@ -13,13 +14,13 @@ from gateway.frontends.pgwire.classify import Asking, Preparing
 from gateway.frontends.pgwire.portals import Prepared
 from gateway.lru_cache import LruCache
 
-_MOST: Final = 500  # texts of PREPARE; who has more hears of the oldest that it may not be read
+_MOST: Final = 500  # texts of PREPARE; beyond that, the oldest can no longer be executed
 _ALL_GONE: Final = frozenset({b"DEALLOCATE ALL", b"DISCARD ALL"})
 _SOME_CHANGED: Final = frozenset({b"PREPARE", b"DEALLOCATE"})
 
 
 class Recalled:
-    """The prepared questions of one connection; `stale` is whether the twin has to be asked for its names."""
+    """The prepared queries of one connection; `stale` says that the twin has to be asked for its names."""
 
     def __init__(self) -> None:
         self.stale = False
@@ -36,7 +37,7 @@ class Recalled:
         return self._by_name.pop(name, None)
 
     def told(self, one: Preparing) -> bytes:
-        """What the twin is told of a PREPARE: no two questions have the same text."""
+        """The text of a PREPARE for the twin: no two queries have the same text."""
         text = one.text
         while (known := self._by_text.peek(text)) is not None and known != one.asking:
             text += b" "
@@ -44,7 +45,7 @@ class Recalled:
         return text
 
     def done(self, tag: bytes) -> None:
-        """A statement is complete: it may have changed what has a name."""
+        """A statement is complete: it may have changed the names."""
         if tag in _ALL_GONE:
             self._by_text.clear()
             self.refresh(())
@@ -52,9 +53,10 @@ class Recalled:
             self.stale = bool(self._by_text) or any(self._by_name)
 
     def refresh(self, there: Iterable[tuple[bytes, bytes, bool]]) -> None:
-        """The names that the twin has, with their texts, and whether PREPARE gave them; no name is none of them.
+        """Take over the twin's names, with their texts, and whether PREPARE made them; the unnamed one is not
+        among them.
 
-        A PREPARE that was parsed under a name has the same text as what it prepares.
+        A PREPARE that was parsed under a name has the same text as the statement it prepares.
         """
         found: dict[bytes, Prepared] = {
             name: one for name, one in self._by_name.items() if not name

@@ -1,12 +1,11 @@
-"""A question on the wire: what is read of the connection first, what the pipeline is asked, what the twin then runs.
+"""Queries on the wire: reading the session's settings, the request to the pipeline, and the statement for the
+twin.
 
-Each function is a conversation with the twin. It yields None for the next message of the twin's, and an `Ask` for what
-the pipeline says; it returns whether the client was told an error.
+Each function is a conversation with the twin. It yields None for the twin's next message, and an `Ask` for the
+pipeline's answer; it returns whether the client was told an error.
 
-INVARIANT: the twin is sent SQL that the gateway wrote around released constants, or what the client itself sent.
+INVARIANT: the twin receives SQL that the gateway wrote around released constants, or the client's own messages.
 Constants are bound as arrays of text; where PostgreSQL takes no parameters, in a COPY, they are literals.
-
-An estimate as the lines of an EXPLAIN.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
 from gateway.binding.text.classify import Kind, Statement, cursor_of, needs_transaction
+from gateway.columnar.texts import array_text
 from gateway.errors import Refusal
 from gateway.frontends.pgwire import messages
 from gateway.frontends.pgwire.classify import Asking, ByName, Plain, Script
@@ -33,7 +33,9 @@ _REUSED: Final[Mapping[Reused, str]] = {
 
 
 def plan_lines(estimate: Estimate) -> tuple[str, ...]:
-    """What a person reads: the price first, where it comes from, then what to expect of each column."""
+    """An estimate as lines of an EXPLAIN: the price and where it comes from, then the expected error of each
+    column.
+    """
     delta = f", delta {estimate.delta}" if estimate.delta.value else ""
     head = (
         f"Private Aggregate  (price: epsilon {estimate.price}{delta}; nothing was run or charged)"
@@ -55,7 +57,7 @@ def _column(column: ExpectedColumn) -> Iterator[str]:
 
 
 IDLE, IN_TRANSACTION, FAILED = b"ITE"
-# no client can have a statement or portal of this name: drivers number theirs, and people name theirs
+# no client uses this name: drivers number theirs, and people choose readable ones
 OWN: Final = b"gateway: its own"
 SETTINGS: Final = (
     *("gateway.purpose", "gateway.epsilon", "gateway.accuracy", "gateway.fresh"),
@@ -78,15 +80,15 @@ _PLAN: Final = 'SELECT * FROM pg_catalog.unnest($1) AS t("QUERY PLAN")'
 _QUIET: Final = frozenset(
     {messages.PARSE_COMPLETE, messages.BIND_COMPLETE, messages.CLOSE_COMPLETE}
 )
-# of `client_min_messages`: whoever sets one of them hears of no notice, whoever it is of
+# of `client_min_messages`: a client that sets one of them gets no notice at all
 _ABOVE_NOTICES: Final = frozenset({"warning", "error"})
-# what an error of the finishing says of our text rather than of what the analyst wrote
+# fields that describe the gateway's text rather than the analyst's
 _OURS: Final = "PpqWFLRsctdn"
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What the pipeline is asked: values as texts, and the types that PostgreSQL has for them."""
+    """A query for the pipeline: values as texts, and the types that PostgreSQL has for them."""
 
     asking: Asking
     settings: Mapping[str, str]
@@ -101,7 +103,7 @@ Work: TypeAlias = Generator[Ask | None, Given | None, bool]
 
 @dataclass(slots=True)
 class Talk:
-    """What is to be sent to either side, and how the transaction stands."""
+    """The bytes to send to either side, and the state of the transaction."""
 
     to_client: bytearray = field(default_factory=bytearray)
     to_twin: bytearray = field(default_factory=bytearray)
@@ -109,18 +111,18 @@ class Talk:
 
 
 def refused(talk: Talk, refusal: Refusal, *, simple: bool) -> Work:
-    """An error of the gateway's, and the transaction fails by it as by one of PostgreSQL's."""
+    """Send a refusal, and fail the transaction as an error of PostgreSQL would."""
     return (yield from failed(talk, error_message(refusal), simple=simple))
 
 
 def aborted(talk: Talk) -> Work:
-    """What PostgreSQL says in a transaction that failed."""
+    """Send PostgreSQL's error for a statement in a failed transaction."""
     error = messages.fields_message(messages.ERROR, {"S": "ERROR", "V": "ERROR", **_ABORTED})
     return (yield from failed(talk, error, simple=False))
 
 
 def first_rows(talk: Talk, one: Portal, execute: Execute, ask: Ask | None) -> Work:
-    """The first rows of a portal, of which is known what it asks; None is what the twin answers."""
+    """Send the first rows of a portal with this query; with None, the twin answers."""
     ready = None
     if ask is not None:
         if talk.status == IDLE and needs_transaction(ask.asking.statement):
@@ -143,13 +145,13 @@ def first_rows(talk: Talk, one: Portal, execute: Execute, ask: Ask | None) -> Wo
 
 
 def script(talk: Talk, parts: Script, named: Callable[[ByName], Work]) -> Work:
-    """The statements of one message, until one fails; `named` does those that go by names."""
+    """Run the statements of one message, until one fails; `named` runs PREPARE and EXECUTE."""
     for part in parts:
         if isinstance(part, Plain):
             failed = yield from plain(talk, part.text)
         elif isinstance(part, ByName):
             failed = yield from named(part)
-        elif talk.status == FAILED:  # PostgreSQL says so before it looks at it
+        elif talk.status == FAILED:  # PostgreSQL reports this before it looks at the statement
             failed = yield from plain(talk, part.statement.text.encode())
         else:
             failed = yield from _question(talk, part)
@@ -159,7 +161,7 @@ def script(talk: Talk, parts: Script, named: Callable[[ByName], Work]) -> Work:
 
 
 def let_through(kind: int, raw: bytes, shown: Mapping[bytes, bytes]) -> bytes:
-    """A notice or a setting's new value as a client may see it; of other connections it hears nothing."""
+    """A notice or parameter status as the client may see it; it gets none that another connection caused."""
     if kind == messages.NOTIFICATION:
         return b""
     if kind == messages.PARAMETER_STATUS:
@@ -181,7 +183,9 @@ def _question(talk: Talk, asked: Asking) -> Work:
 
 
 def _tried(talk: Talk, statement: Statement) -> Work:
-    """A cursor or a COPY over no row: what PostgreSQL refuses whatever is in it is refused before anything is asked."""
+    """Try a cursor or a COPY over no row: what PostgreSQL refuses in any case is refused before the query is
+    asked.
+    """
     if statement.kind not in {Kind.CURSOR, Kind.COPY}:
         return False
     empty = f"{statement.head} {_NO_ROW} {statement.tail}"
@@ -192,7 +196,7 @@ def _tried(talk: Talk, statement: Statement) -> Work:
 
 
 def all_rows(talk: Talk, ask: Ask, text: bytes) -> Work:
-    """The rows of a question in a simple query; `text` is what the client sent."""
+    """Send all rows of a query in a simple query; `text` is what the client sent."""
     outcome = yield from answered(ask)
     if isinstance(outcome, Refusal):
         return (yield from refused(talk, outcome, simple=True))
@@ -213,7 +217,7 @@ LAST_OF_ROWS: Final = frozenset(
 
 
 def plain(talk: Talk, text: bytes, *, quiet: bool = False) -> Work:
-    """What the twin says of a text; `quiet`: of a text of the gateway's the client hears the error alone."""
+    """Relay the twin's answer to a text; with `quiet`, for texts of the gateway's, the error alone."""
     talk.to_twin += messages.query(text)
     failed = False
     while True:
@@ -229,7 +233,7 @@ def plain(talk: Talk, text: bytes, *, quiet: bool = False) -> Work:
 
 
 def until_ready(talk: Talk) -> Generator[Ask | None, Given | None, None]:
-    """Hear nothing up to the end of what was sent."""
+    """Skip the twin's messages up to ReadyForQuery."""
     while True:
         kind, raw = yield from next_message()
         if kind == messages.READY:
@@ -238,7 +242,7 @@ def until_ready(talk: Talk) -> Generator[Ask | None, Given | None, None]:
 
 
 def failed(talk: Talk, error: bytes, *, simple: bool) -> Work:
-    """Fail the transaction on the twin, and tell ours for its error."""
+    """Fail the transaction on the twin, and send this error in the place of the twin's."""
     if not simple:
         talk.to_twin += Parse(OWN, _NO_STATEMENT).write() + messages.FLUSHING
         while (yield from next_message())[0] != messages.ERROR:
@@ -251,7 +255,7 @@ def failed(talk: Talk, error: bytes, *, simple: bool) -> Work:
 
 
 def relayed(talk: Talk, last: frozenset[int], quiet: frozenset[int] = _QUIET) -> Work:
-    """What the twin says up to the last message, without what answers the gateway's own."""
+    """Relay the twin's messages up to the last one, without answers to the gateway's own statements."""
     failed = False
     while True:
         kind, raw = yield from next_message()
@@ -269,7 +273,7 @@ def relayed(talk: Talk, last: frozenset[int], quiet: frozenset[int] = _QUIET) ->
 
 
 def without_places(raw: bytes) -> bytes:
-    """An error without what it says of a text that the analyst did not write."""
+    """An error without positions in a text that the analyst did not write."""
     fields = messages.read_fields(raw[5:])
     for letter in _OURS:
         fields.pop(letter, None)
@@ -277,10 +281,10 @@ def without_places(raw: bytes) -> bytes:
 
 
 def ready_to_run(talk: Talk, ask: Ask, outcome: Handed | Estimate) -> Filled | None:
-    """What the twin is to run; None is the text as it came."""
+    """The statement for the twin; None means the client's text."""
     statement = ask.asking.statement
     if isinstance(outcome, Estimate):
-        return Filled(_PLAN, (_array(plan_lines(outcome)),))
+        return Filled(_PLAN, (array_text(plan_lines(outcome)),))
     if ask.settings.get("client_min_messages") not in _ABOVE_NOTICES:
         for line in outcome.notices:
             talk.to_client += notice_message(line)
@@ -307,7 +311,7 @@ def reading_settings() -> bytes:
 
 
 def asked_once(parse: Parse, bind: Bind) -> bytes:
-    """Rows of a statement of the gateway's own, of which nothing stays."""
+    """The messages that run a statement of the gateway's own and leave nothing behind."""
     closing = [Named(what, OWN).write(messages.CLOSE) for what in (b"P", b"S")]
     return b"".join([parse.write(), bind.write(), Execute(OWN).write(), *closing])
 
@@ -332,11 +336,11 @@ def showing(types: Sequence[int]) -> bytes:
 def one_row(
     talk: Talk, closed: int = 2
 ) -> Generator[Ask | None, Given | None, tuple[bytes | None, ...] | None]:
-    """The one row of a statement of the gateway's own; None when there was an error, which is told.
+    """The one row of a statement of the gateway's own; None after an error, which the client was told.
 
-    `closed` is how often something is closed: its portal and its statement, at least.
+    `closed` is the number of Close messages: its portal and its statement, at least.
     """
-    came = bytearray()  # a long row comes in parts
+    came = bytearray()  # a long row arrives in parts
     while closed:
         kind, raw = yield from next_message()
         if kind == messages.ERROR:
@@ -360,8 +364,3 @@ def next_message() -> Generator[Ask | None, Given | None, tuple[int, bytes]]:
     if not isinstance(given, tuple):
         raise Malformed("an answer where a message was expected")
     return given
-
-
-def _array(texts: Sequence[str]) -> str:
-    escaped = (one.replace("\\", "\\\\").replace('"', '\\"') for one in texts)
-    return "{" + ",".join(f'"{one}"' for one in escaped) + "}"

@@ -1,4 +1,4 @@
-"""A question on the wire as the pipeline takes it: its terms are settings of the session."""
+"""Request of a wire query for the pipeline: price, purpose and accuracy are settings of the session."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ _HINT: Final = (
     "SET gateway.epsilon = '0.1'; SET gateway.accuracy = 'margin=30, confidence=0.95';"
     " SET gateway.fresh = on"
 )
-# as PostgreSQL reads a boolean: what a word begins with will do, as far as it is clear
+# as PostgreSQL reads a boolean: any unambiguous beginning of the word
 _ON: Final = frozenset({"on", "1", "t", "tr", "tru", "true", "y", "ye", "yes"})
 _OFF: Final = frozenset({"off", "of", "0", "f", "fa", "fal", "fals", "false", "n", "no"})
 
@@ -24,7 +24,7 @@ Read = TypeVar("Read")
 
 
 def request_of(ask: Ask, dataset: str, address: str) -> Request:
-    """The request, or the refusal of a setting that says nothing."""
+    """The request, or the refusal of an unreadable setting."""
     settings, statement = ask.settings, ask.asking.statement
     try:
         epsilon = _read(settings, "gateway.epsilon", Epsilon.parse)
@@ -33,7 +33,7 @@ def request_of(ask: Ask, dataset: str, address: str) -> Request:
     except UnitError as error:
         raise SyntaxRefused(
             Code.BAD_REQUEST,
-            f"a setting of the session: {error}",
+            f"a session setting is not valid: {error}",
             _HINT,
         ) from None
     return Request(
@@ -55,10 +55,10 @@ def _read(settings: Mapping[str, str], name: str, read: Callable[[str], Read]) -
 
 
 def fresh_of(text: str) -> bool:
-    """Read a boolean as PostgreSQL reads those of its own settings."""
+    """The boolean, read as PostgreSQL reads its own settings."""
     word = text.lower()
     if word not in _ON | _OFF:
-        raise UnitError("`gateway.fresh` is `on` or `off`")
+        raise UnitError("`gateway.fresh` must be `on` or `off`")
     return word in _ON
 
 
@@ -73,5 +73,7 @@ def accuracy_of(text: str) -> Accuracy:
     known = set(Accuracy.__dataclass_fields__)
     if place < len(text) or not said or not set(said) <= known:
         names = ", ".join(f"`{name}`" for name in Accuracy.__dataclass_fields__)
-        raise UnitError(f"`gateway.accuracy` is pairs such as `margin=30`, of {names}")
+        raise UnitError(
+            f"`gateway.accuracy` must be pairs such as `margin=30`, with the names {names}"
+        )
     return Accuracy.parse(said)

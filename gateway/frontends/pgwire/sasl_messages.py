@@ -1,4 +1,4 @@
-"""The messages of a log-in: what the server asks for, and what a client answers."""
+"""SASL messages of a log-in, in both directions."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ def final(data: bytes) -> bytes:
 
 
 def read_first(body: bytes) -> bytes:
-    """The first message of the mechanism that was offered; one without any data is of no mechanism here."""
+    """The first message of the offered mechanism; a message without data belongs to no mechanism here."""
     reader = Reader(body)
     mechanism, data = reader.string(), reader.value()
     reader.end()
@@ -39,7 +39,7 @@ def read_first(body: bytes) -> bytes:
 
 
 def read_password(body: bytes) -> str:
-    """A password as it is."""
+    """The password of a PasswordMessage."""
     reader = Reader(body)
     password = reader.string()
     reader.end()

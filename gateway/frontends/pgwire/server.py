@@ -1,9 +1,10 @@
-"""The server: it listens, and keeps the time of every connection.
+"""Wire server: it listens, and checks the deadlines of every connection.
 
-Everything of all connections happens on one event loop in a thread of its own. What waits for a database runs in
-other threads, questions apart from all else, and comes back to the loop.
+All connections share one event loop in a thread of its own. Work that waits for a database runs in other
+threads, queries separately from all else, and returns to the loop.
 
-INVARIANT: no more connections are held than the limit, of which only a part may be of clients that have not come in; when the server has stopped there is none.
+INVARIANT: no more connections are open than the limit, and only a part of them may be clients that have not
+logged in; after the server has stopped, none is open.
 """
 
 import asyncio
@@ -39,7 +40,7 @@ Found = TypeVar("Found")
 
 
 class Threads:
-    """What waits, beside the loop: `then` is called on it."""
+    """Blocking work, outside of the loop; `then` is called on the loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, workers: Workers) -> None:
         self._loop = loop
@@ -49,7 +50,7 @@ class Threads:
     def ask(
         self, subject: str, work: Callable[[], Outcome], then: Callable[[Outcome], None]
     ) -> None:
-        """Answer a question; its work raises nothing. Where too many are under way, that is the answer."""
+        """Answer a query; its work raises nothing. If too many queries are running, the refusal is the answer."""
         try:
             future = self._workers.submit(subject, work)
         except Refusal as refusal:
@@ -62,7 +63,7 @@ class Threads:
         work: Callable[[], object],
         then: Callable[[object, BaseException | None], None] | None = None,
     ) -> None:
-        """Do something short; what it gives, or raises, is told."""
+        """Run something short, and pass on its result or exception."""
 
         def told(future: Future[object]) -> None:
             error = future.exception()
@@ -72,13 +73,13 @@ class Threads:
         self._tell(self._aside.submit(work), told)
 
     def close(self) -> None:
-        """Begin nothing any more."""
+        """Begin no more work."""
         self._aside.shutdown(wait=False, cancel_futures=True)
 
     def _tell(self, future: Future[Found], then: Callable[[Future[Found]], None]) -> None:
         def done(future: Future[Found]) -> None:
             if not future.cancelled():
-                with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                with suppress(RuntimeError):  # the loop is closed: nobody waits for this any more
                     self._loop.call_soon_threadsafe(then, future)
 
         future.add_done_callback(done)
@@ -110,13 +111,15 @@ class WireServer:
         self._empty: asyncio.Event | None = None
 
     def start(self, listener: socket.socket) -> None:
-        """Listen; returns when it does."""
+        """Listen; returns when the server listens."""
         self._thread.start()
         asyncio.run_coroutine_threadsafe(self._listen(listener), self.loop).result()
 
     def stop(self) -> None:
-        """Take nobody in any more, give what is under way a moment, then end every connection; again does nothing."""
-        with self._stops:  # whoever else asks waits, and finds it done
+        """Accept no more clients, give running statements a moment, then end every connection; a second call
+        does nothing.
+        """
+        with self._stops:  # a second caller waits until the first one is done
             if not self._thread.is_alive():
                 return
             asyncio.run_coroutine_threadsafe(self._stop(), self.loop).result()
@@ -153,7 +156,7 @@ class WireServer:
         self._clock = self.loop.create_task(self._watch())
 
     async def _watch(self) -> None:
-        """Look at every clock now and then."""
+        """Check the deadlines of all connections at intervals."""
         while True:
             await asyncio.sleep(_TICK_S)
             at = self.loop.time()

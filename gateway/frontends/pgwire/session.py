@@ -1,14 +1,15 @@
-"""One client's connection after it was let in: its messages, the twin's, and the questions between, without any I/O.
+"""Protocol state machine of a logged-in wire client, without I/O: its messages, the twin's, and queries in
+between.
 
-What touches no table of the source is the twin's to answer: messages go through as they came. For a question the
-twin is asked for names and types when it is parsed and described; when rows are wanted, everything before has to be
-answered first, the pipeline answers (`wanted` is what it is to do, `answered` takes what it says), and the twin runs
-what came of it, as the portal that the client bound. While that goes on, later messages wait in their order.
+Statements that read no table of the source are answered by the twin: their messages pass unchanged. For a
+query, the twin is asked for names and types when it is parsed and described. When the client wants rows,
+everything before has to be answered first, then the pipeline answers (`wanted` is its task, `answered` takes
+its result), and the twin runs the resulting statement as the portal that the client bound. Meanwhile later
+messages wait in their order.
 
-INVARIANT: a question is put only when everything before it in its transaction succeeded, so nothing is charged that
-PostgreSQL would have skipped.
-INVARIANT: of what is put in between by the gateway no answer reaches the client, and of the client's messages none is
-lost: each is answered once, in order.
+INVARIANT: a query is asked only if everything before it in its transaction succeeded, so nothing is charged
+that PostgreSQL would have skipped. INVARIANT: no answer to the gateway's own statements reaches the client, and
+none of the client's messages is lost: each is answered once, in order.
 """
 
 from collections import deque
@@ -41,13 +42,13 @@ from gateway.frontends.pgwire.prepared_names import Recalled
 from gateway.frontends.pgwire.question_flow import FAILED, IDLE, Ask, Given, Outcome, Talk, Work
 from gateway.frontends.pgwire.temp_table_flow import Keeping
 
-# what a server says whenever it likes
+# messages that a server may send at any time
 _ANY_TIME: Final = frozenset({messages.NOTICE, messages.PARAMETER_STATUS, messages.NOTIFICATION})
 _COPYING: Final = frozenset({messages.COPY_DATA, messages.COPY_DONE, messages.COPY_FAIL})
 
 
 class Session:
-    """`talk` has what is to be sent; whoever sends it empties it. `own` are parameters that are not the twin's."""
+    """`talk` has the bytes to send; the sender empties it. `own` are parameters that are not the twin's."""
 
     def __init__(self, statements: Statements, own: Mapping[bytes, bytes]) -> None:
         self.talk = Talk()
@@ -79,18 +80,18 @@ class Session:
 
     @property
     def at_work(self) -> bool:
-        """Whether the twin owes something."""
+        """True if the twin has pending answers."""
         return bool(self._owed) or (self._work is not None and self.wanted is None)
 
     @property
     def behind(self) -> int:
-        """How many messages of the client wait for a question to be answered."""
+        """The number of the client's messages that wait for a query's answer."""
         return len(self._waiting)
 
     # from the client
 
     def from_client(self, frame: Frame) -> None:
-        """One message, in its turn."""
+        """Handle one message, or queue it."""
         if frame.kind == messages.TERMINATE:
             self.over = True
         elif self._work is not None:
@@ -102,7 +103,7 @@ class Session:
         if frame.kind in self._takes:
             if not self._skipping or frame.kind == messages.SYNC:
                 self._takes[frame.kind](frame)
-        elif frame.kind not in _COPYING:  # late words of a copy that failed are no fault
+        elif frame.kind not in _COPYING:  # late messages of a COPY that failed are no error
             raise Malformed("a message of an unknown kind")
 
     def _query(self, frame: Frame) -> None:
@@ -138,16 +139,14 @@ class Session:
             if before is not None and parse.name:
                 self._prepared.put(parse.name, before)
 
-        # of several statements in one the twin says what PostgreSQL says
+        # several statements in one Parse: the twin reports PostgreSQL's error
         sent = messages.Parse(parse.name, b";".join(texts), parse.types)
         self._send(sent.write(), Debt(Due.PARSED, undo=undo))
-        if (
-            before is not None or not plain
-        ):  # what the name stands for is known when this is answered
+        if before is not None or not plain:  # the answer to this says what the name stands for
             self._begin(standing.settled(self.talk))
 
     def _unparsed(self, name: bytes, refusal: Refusal) -> Work:
-        if not name:  # PostgreSQL forgets the one without a name before it reads the next
+        if not name:  # PostgreSQL forgets the unnamed one before it reads the next
             self._prepared.drop(name)
             self.talk.to_twin += messages.Named(b"S", name).write(messages.CLOSE)
         return (yield from asking.refused(self.talk, refusal, simple=False))
@@ -158,7 +157,7 @@ class Session:
         return executing.in_query(self.talk, self._prepared, part)
 
     def _told(self, one: Part) -> bytes:
-        """What the twin is told of a statement that is only parsed."""
+        """The text that the twin gets for a statement that is only parsed."""
         if isinstance(one, Preparing):
             return self._prepared.told(one)
         return one.described if isinstance(one, Asking) else one.text
@@ -228,11 +227,13 @@ class Session:
         self._begin(asking.refused(self.talk, NO_FUNCTION_CALLS, simple=True), simple=True)
 
     def _touches(self, statement: bytes, portal: bytes) -> bool:
-        """Whether one of the names is a question's."""
+        """True if one of the names belongs to a query."""
         return self._prepared.get(statement) is not None or portal in self._portals
 
     def _later(self, frame: Frame) -> bool:
-        """What is about a question is looked at when all before was answered, as it depends on how that ended."""
+        """Handle a message about a query after everything before was answered, because it depends on how that
+        ended.
+        """
         if not self._owed:
             return False
         self._waiting.appendleft(frame)
@@ -246,13 +247,13 @@ class Session:
     # from the twin
 
     def from_twin(self, kind: int, raw: bytes) -> None:
-        """One message, or rows that follow one another."""
+        """Handle one message, or consecutive rows."""
         self._kept.heard(kind, raw)
         if kind == messages.COMMAND_COMPLETE:
             self.completed += 1
             self._prepared.done(raw[5:-1])
         if kind == messages.ERROR and is_fatal(raw):
-            # the twin ends the connection, whatever is under way, and says why
+            # the twin ends the connection at any moment, and gives the reason
             self.talk.to_client += raw
             self.over = True
         elif kind in _ANY_TIME:
@@ -284,7 +285,7 @@ class Session:
     # questions
 
     def _begin(self, work: Work, *, simple: bool = False) -> None:
-        """Do it when all that was sent before has been answered."""
+        """Begin the work after everything before has been answered."""
         self._work, self._simple, self._begun = work, simple, False
         if self._owed:
             self.talk.to_twin += messages.FLUSHING
@@ -299,7 +300,7 @@ class Session:
             self._step(None)
 
     def answered(self, outcome: Outcome) -> None:
-        """What the pipeline says to what was wanted."""
+        """Take the pipeline's result for the wanted query."""
         self.wanted = None
         self._step(outcome)
 
@@ -317,7 +318,7 @@ class Session:
             self._ended()
 
     def _ended(self) -> None:
-        """Take the messages that came meanwhile, up to one that wants something again."""
+        """Handle the messages that arrived meanwhile, up to the next one that needs the pipeline."""
         self._work, self._begun = None, False
         while self._waiting and self._work is None:
             self._take(self._waiting.popleft())

@@ -1,7 +1,7 @@
-"""What a client sets by its start-up packet: parameters, and `options` as PostgreSQL's own command line.
+"""Start-up parameters of a client, and `options` as PostgreSQL's command line.
 
-INVARIANT: the list is an allow-list, the same as for SET. What is on no list is refused by its name, since a client that
-believes something to be set must not go on without it.
+INVARIANT: the list is an allow-list, the same as for SET. Any other setting is refused by its name, because a
+client that believes something to be set must not go on without it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,14 +29,16 @@ _SPACES: Final = frozenset(" \t\n\v\f\r")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What is to be set, by small names; `token` says that a token is shown instead of a proof."""
+    """The wanted settings, by lower-case names; `token` says that the client shows a token instead of a proof."""
 
     settings: Mapping[str, str]
     token: bool
 
 
 def read_settings(parameters: Mapping[str, str]) -> Wanted:
-    """What the start-up parameters set; a parameter outranks the same in `options`, as in PostgreSQL."""
+    """The settings of the start-up parameters; a parameter overrides the same one in `options`, as in
+    PostgreSQL.
+    """
     _require_no_replication(parameters.get("replication", ""))
     settings: dict[str, str] = {}
     for name, value in _given(parameters):
@@ -56,7 +58,7 @@ def read_settings(parameters: Mapping[str, str]) -> Wanted:
 
 
 def split_options(text: str) -> list[str]:
-    """Words with whitespace between them; a backslash takes any meaning from what comes after it."""
+    """Words separated by whitespace; a backslash quotes the next character."""
     words: list[str] = []
     word: list[str] | None = None
     escaped = False
@@ -83,7 +85,9 @@ def _given(parameters: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _assignments(text: str) -> Iterator[tuple[str, str]]:
-    """`-c name=value`, `-cname=value` and `--name=value`; in these a name may be written with `-` for `_`."""
+    """Assignments `-c name=value`, `-cname=value` and `--name=value`; in these a name may be written with `-`
+    for `_`.
+    """
     words = iter(split_options(text))
     for word in words:
         if word.startswith("--") and len(word) > len("--"):
@@ -91,10 +95,10 @@ def _assignments(text: str) -> Iterator[tuple[str, str]]:
         elif word.startswith("-c"):
             assigned = word[2:] or next(words, "")
         else:
-            raise _refused(f"`{_told(word)}` in `options`", "write `-c name=value`")
+            raise _refused(f"`{_told(word)}` in `options` is not valid", "write `-c name=value`")
         name, equals, value = assigned.partition("=")
         if not equals or not name:
-            raise _refused(f"`{_told(name)}` in `options` without a value", "write `-c name=value`")
+            raise _refused(f"`{_told(name)}` in `options` has no value", "write `-c name=value`")
         yield name.replace("-", "_"), value
 
 
@@ -102,7 +106,7 @@ def _encoding(value: str) -> str:
     said = "".join(letter for letter in value.lower() if letter.isascii() and letter.isalnum())
     if said not in _UTF8:
         raise _refused(
-            f"`client_encoding` is `{_told(value)}`",
+            f"`client_encoding` must be UTF8, not `{_told(value)}`",
             "set client_encoding, or PGCLIENTENCODING, to UTF8",
         )
     return "UTF8"
@@ -111,7 +115,7 @@ def _encoding(value: str) -> str:
 def _require_no_replication(value: str) -> None:
     if value and value.lower() not in _OFF:
         raise UnsupportedSql(
-            Code.STATEMENT_UNSUPPORTED, "`replication`", "connect without it: nothing is replicated"
+            Code.STATEMENT_UNSUPPORTED, "`replication` is not supported", "connect without it"
         )
 
 
@@ -123,7 +127,7 @@ def _settable(name: str, value: str) -> str:
 
 
 def _unquoted(name: str) -> str:
-    """A name of a list as PostgreSQL reads it; one that has a comma or a quote in it is no name that is allowed."""
+    """A name of a list as PostgreSQL reads it; no allowed name contains a comma or a quote."""
     name = name.strip("".join(_SPACES))
     if len(name) > 1 and name.startswith('"') and name.endswith('"'):
         return name[1:-1]
@@ -135,5 +139,5 @@ def _refused(detail: str, hint: str) -> Refusal:
 
 
 def _told(text: str) -> str:
-    """What a client sent, as far as it can be repeated in one line."""
+    """The client's text, cut to one line."""
     return "".join(letter if letter.isprintable() else "?" for letter in text[:_LONGEST_TOLD])

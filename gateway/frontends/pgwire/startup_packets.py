@@ -1,4 +1,4 @@
-"""The first packets of a connection as values: wishes for encryption, a cancel request, or the start-up itself."""
+"""Start-up packets as values: requests for encryption, a cancel request, or the start-up itself."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ _PROTOCOL_OPTION: Final = "_pq_."
 
 
 class Wish(Enum):
-    """How a client would like the connection to be encrypted."""
+    """A client's request for an encrypted connection."""
 
     TLS = "TLS"
     GSS = "GSS"
@@ -27,7 +27,7 @@ class Wish(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Cancel:
-    """Somebody wants what a connection does to be stopped, and says which."""
+    """A request to cancel the statement of a connection."""
 
     pid: int
     secret: bytes = field(repr=False)
@@ -35,7 +35,7 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class Unspoken:
-    """A version that nobody here speaks."""
+    """A protocol version that the server does not speak."""
 
     major: int
     minor: int
@@ -43,7 +43,9 @@ class Unspoken:
 
 @dataclass(frozen=True, slots=True)
 class Startup:
-    """Who wants in, and how; `minor` is one that we speak, `negotiate` tells the client of it."""
+    """User, database and settings; `minor` is the spoken minor version, `negotiate` the message about it for
+    the client.
+    """
 
     minor: int
     parameters: Mapping[str, str]
@@ -51,7 +53,9 @@ class Startup:
 
 
 def read_packet(body: bytes, *, may_wish: frozenset[Wish]) -> Wish | Cancel | Startup | Unspoken:
-    """What a packet wants. A wish that may not be had any more is an unspoken version, as in PostgreSQL."""
+    """The meaning of a packet. A request for encryption that is not allowed any more is an unknown version, as
+    in PostgreSQL.
+    """
     reader = Reader(body)
     major, minor = reader.int16(), reader.int16()
     if major == _NOT_A_VERSION:
@@ -94,7 +98,7 @@ def _startup(reader: Reader, minor: int) -> Startup:
 
 
 def _negotiate(minor: int, unknown: Sequence[str]) -> bytes:
-    """Says the version that is spoken, whole as PostgreSQL does, and what was not understood."""
+    """NegotiateProtocolVersion: the spoken version, complete as in PostgreSQL, and the unknown options."""
     body = (MAJOR << 16 | minor).to_bytes(4) + len(unknown).to_bytes(4)
     return framed(NEGOTIATE, body + b"".join(name.encode() + b"\0" for name in unknown))
 

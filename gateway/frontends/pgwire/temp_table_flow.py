@@ -1,20 +1,20 @@
-"""CREATE TEMP TABLE … AS and SELECT … INTO TEMP: an answer is asked for once, and read for nothing from then on.
+"""CREATE TEMP TABLE … AS and SELECT … INTO TEMP: a query is asked once, and its answer can be read free of
+charge.
 
-Its rows come as texts, and go back to the twin as settings of the client's own session (see `gateway.binding.text.temp_tables`).
+Its rows come as texts, and go back to the twin as settings of the client's own session (see
+`gateway.binding.text.temp_tables`). The temporary tables of a connection follow its transactions.
 
-INVARIANT: what is kept was released, and paid for, or came from the twin, which has nothing else; no right is given for
-it, and no other session can see that it is there.
-
-The answers that a connection keeps under names, as far as its transactions stand.
-
-INVARIANT: what a transaction kept is gone when it is undone; all answers of a connection together have a limit.
+INVARIANT: a stored answer was released and charged, or came from the twin, which has no other data; no
+privilege is granted for it, and no other session can see that it exists. INVARIANT: a table is dropped when the
+transaction that created it is rolled back; all tables of a connection together have a size limit.
 """
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Final
 
 from gateway.binding.text.temp_tables import GiveUp, Keep, Kept
+from gateway.columnar.texts import array_bytes
 from gateway.errors import Code, LimitExceeded, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.frontends.pgwire import messages
 from gateway.frontends.pgwire.classify import GivingUp, KeepingOne
@@ -52,7 +52,7 @@ _IDLE: Final = ord("I")
 
 
 class Keeping:
-    """By their names; a dictionary is never changed, but another one takes its place."""
+    """The temporary tables of a connection, by name; a dictionary is replaced, never changed."""
 
     def __init__(self) -> None:
         self.answers: dict[str, Kept] = {}
@@ -65,7 +65,7 @@ class Keeping:
         return self._number
 
     def room(self) -> int:
-        """How many bytes more there may be; what is undone later counts up to then."""
+        """The number of bytes still allowed; tables count until their rollback."""
         return MOST_BYTES - sum(one.size for one in self.answers.values())
 
     def keep(self, name: str, one: Kept) -> None:
@@ -75,7 +75,7 @@ class Keeping:
         self.answers = {name: one for name, one in self.answers.items() if name not in names}
 
     def heard(self, kind: int, raw: bytes) -> None:
-        """What the twin says of statements and transactions."""
+        """Follow the twin's messages about statements and transactions."""
         if kind == messages.ERROR:
             self._undone = True
         elif kind == messages.COMMAND_COMPLETE:
@@ -137,7 +137,9 @@ def _kept(talk: Talk, keeping: Keeping, part: KeepingOne, ask: Ask, end: bytes) 
         return (yield from _there_already(talk, keep, end))
     if len(keeping.answers) >= MOST_ANSWERS:
         full = LimitExceeded(
-            Code.TWIN_LIMIT, f"more than {MOST_ANSWERS} answers are kept", "DROP TABLE one"
+            Code.TWIN_LIMIT,
+            f"the session already has {MOST_ANSWERS} temporary tables",
+            "drop one with DROP TABLE",
         )
         return (yield from refused(talk, full, simple=end == messages.SYNCING))
     sent = Parse(OWN, part.text_of_query).write() + _BIND.write()
@@ -168,7 +170,7 @@ def _there_already(talk: Talk, keep: Keep, end: bytes) -> Work:
 def _rows(
     talk: Talk, sent: bytes, room: int, end: bytes
 ) -> Generator[Ask | None, Given | None, _Came | Refusal | None]:
-    """What a statement gives, described; None when there was an error, which is told."""
+    """The rows of a statement with their description; None after an error, which the client was told."""
     closing = b"".join(Named(what, OWN).write(messages.CLOSE) for what in (b"P", b"S"))
     talk.to_twin += _LEFTOVER + sent + Named(b"P", OWN).write(messages.DESCRIBE)
     talk.to_twin += Execute(OWN, MOST_ROWS + 1).write() + closing + end
@@ -189,12 +191,12 @@ def _rows(
     if size > room:
         return LimitExceeded(
             Code.TWIN_LIMIT,
-            "an answer that is too large to be kept",
-            "keep fewer rows, or DROP TABLE others",
+            "the result is too large for a temporary table",
+            "save fewer rows, or drop other temporary tables",
         )
     rows = list(messages.read_rows(bytes(came)))
     if len(rows) > MOST_ROWS:
-        return LimitExceeded(Code.TWIN_LIMIT, f"an answer of more than {MOST_ROWS} rows")
+        return LimitExceeded(Code.TWIN_LIMIT, f"the result has more than {MOST_ROWS} rows")
     return _Came(*_columns(described), rows, size)
 
 
@@ -211,11 +213,15 @@ def _columns(described: bytes) -> tuple[tuple[str, ...], tuple[tuple[int, int], 
 def _fault(keep: Keep, came: _Came) -> Refusal | None:
     names = _names(keep, came)
     if len(keep.columns) > len(came.names):
-        return SyntaxRefused(Code.SQL_SYNTAX, "more names than columns")
+        return SyntaxRefused(Code.SQL_SYNTAX, "the statement has more column names than columns")
     if len(set(names)) < len(names):
-        return SyntaxRefused(Code.SQL_SYNTAX, "two columns of one name", "give each a name: … AS n")
+        return SyntaxRefused(
+            Code.SQL_SYNTAX,
+            "two columns have the same name",
+            "give each column its own name with AS",
+        )
     if not names:
-        return UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "an answer without columns")
+        return UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "the result has no columns")
     return None
 
 
@@ -224,7 +230,7 @@ def _names(keep: Keep, came: _Came) -> tuple[str, ...]:
 
 
 def _stored(talk: Talk, keeping: Keeping, keep: Keep, came: _Came, end: bytes) -> Work:
-    """The rows as settings; the name means them from then on."""
+    """Store the rows as settings, and give them the name."""
     types = ", ".join(f"pg_catalog.format_type({of}, {modifier})" for of, modifier in came.types)
     talk.to_twin += asked_once(Parse(OWN, f"SELECT {types}".encode()), _BIND) + end
     named = yield from one_row(talk)
@@ -236,7 +242,7 @@ def _stored(talk: Talk, keeping: Keeping, keep: Keep, came: _Came, end: bytes) -
     )
     one = Kept(keeping.next_number(), columns, came.size)
     for place, setting in enumerate(one.settings()):
-        literal = _array(row[place] for row in came.rows).replace(b"'", b"''")
+        literal = array_bytes(row[place] for row in came.rows).replace(b"'", b"''")
         talk.to_twin += asked_once(
             Parse(OWN, b"SET %s = '%s'" % (setting.encode(), literal)), _BIND
         )
@@ -277,17 +283,6 @@ def _error(talk: Talk, sqlstate: str, line: str, end: bytes) -> Work:
 
 def _complete(tag: str) -> bytes:
     return framed(messages.COMMAND_COMPLETE, tag.encode() + b"\0")
-
-
-def _array(texts: Iterable[bytes | None]) -> bytes:
-    """In PostgreSQL's form of an array."""
-    return b"{" + b",".join(map(_element, texts)) + b"}"
-
-
-def _element(text: bytes | None) -> bytes:
-    if text is None:
-        return b"NULL"
-    return b'"' + text.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + b'"'
 
 
 def _ended(talk: Talk, end: bytes) -> Generator[Ask | None, Given | None, None]:

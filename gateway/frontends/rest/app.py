@@ -1,4 +1,6 @@
-"""The endpoints. Each asks one door one question; none of them knows how it is answered."""
+"""REST application: the endpoints for probes, budgets and the audit trail. Each calls one function of the
+gateway.
+"""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -25,7 +27,7 @@ from gateway.trail.search import Wanted
 
 
 class AuditQuery(BaseModel):
-    """Which records; times without an offset are UTC."""
+    """The filter of trail records; times without an offset are UTC."""
 
     model_config = ConfigDict(extra="forbid")
 

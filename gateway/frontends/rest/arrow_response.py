@@ -1,9 +1,9 @@
-"""An answer as a stream of Arrow record batches, some thousand rows each.
+"""Arrow response: an answer as a stream of record batches, some thousand rows each.
 
-Whole numbers, floats, truth values, dates and timestamps have Arrow's own types. For a `numeric` an Arrow column would
-have to fix the scale, which PostgreSQL does not: it comes as a double, which holds the 15 digits that noisy
-numbers have. Everything else is PostgreSQL's own text. So is a column with a date that Arrow has no number for:
-one of before Christ, or `infinity`.
+Whole numbers, floats, truth values, dates and timestamps have Arrow's own types. For a `numeric` an Arrow
+column would have to fix the scale, which PostgreSQL does not: it is sent as a double, which holds the 15 digits
+that noisy numbers have. Everything else is PostgreSQL's own text. So is a column with a date that Arrow cannot
+express: one of before Christ, or `infinity`.
 """
 
 import io
@@ -33,7 +33,7 @@ Texts: TypeAlias = Sequence[str | None]
 
 @dataclass(frozen=True)
 class _Numbers:
-    """Columns whose values are numbers in a buffer; `read` may find that a text is none."""
+    """Columns whose values are numbers in a buffer; `read` may find a text that is no number."""
 
     schema: Any
     dtype: str

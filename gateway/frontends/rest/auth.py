@@ -1,4 +1,4 @@
-"""Who is calling: the bearer key of the request, and the role an endpoint asks for."""
+"""REST authentication: the bearer key of a request, and the role that an endpoint requires."""
 
 from collections.abc import Callable
 from typing import Annotated
@@ -15,7 +15,7 @@ _bearer = HTTPBearer(auto_error=False, description="an API key: `gateway key cre
 
 
 def caller(authenticator: Authenticator[Subject]) -> Callable[..., Subject]:
-    """The dependency that gives an endpoint its subject."""
+    """The FastAPI dependency that returns an endpoint's subject."""
 
     def authenticated(
         request: Request,
@@ -32,5 +32,7 @@ def require_role(subject: Subject, *roles: str) -> None:
     if subject.role not in roles:
         wanted = " or ".join(f"`{role}`" for role in roles)
         raise NotPermitted(
-            Code.ROLE_REQUIRED, f"this endpoint is for the role {wanted}", "ask an administrator"
+            Code.ROLE_REQUIRED,
+            f"this endpoint needs the role {wanted}",
+            "ask an administrator for it",
         )

@@ -1,6 +1,6 @@
-"""Questions under way: they have the workers' threads, and one whose client went away ends.
+"""Running queries of the REST front end: worker threads, and cancellation when a client disconnects.
 
-A long question keeps nobody from asking whether the process is alive.
+A long query never delays the health probe.
 """
 
 import asyncio
@@ -22,16 +22,17 @@ Work = Callable[[threading.Event], T]
 
 
 class UnderWay:
-    """The questions of one application."""
+    """The running queries of one application."""
 
     def __init__(self, workers: Workers) -> None:
         self._workers = workers
         self._threads: CapacityLimiter | None = None
 
     async def sent(self, subject: str, parts: Iterator[bytes]) -> AsyncGenerator[bytes, None]:
-        """What is still being sent takes a place too, though it is never refused one: it is paid for.
+        """Send the parts of an answer. That takes a place too, but is never refused, because the answer is
+        charged.
 
-        The next part is made when the last one but what the connection buffers is gone.
+        The next part is made when the last one has left all but the connection's buffer.
         """
         with self._workers.place(subject):
             while (part := await self._next(parts)) is not None:
@@ -41,12 +42,12 @@ class UnderWay:
         return await anyio.to_thread.run_sync(next, parts, None, limiter=self._limiter())
 
     async def work(self, subject: str, request: Request, work: Work[T]) -> T:
-        """Do it in a thread; the event it gets is set as soon as the client is gone."""
+        """Run the work in a thread; its event is set as soon as the client has disconnected."""
         gone = Cancel()
 
         def unless_gone() -> T:
             if gone.is_set():  # while it waited for a thread
-                raise Refusal(Code.SOURCE_CANCELLED, "the client went away")
+                raise Refusal(Code.SOURCE_CANCELLED, "the client closed the connection")
             return work(gone)
 
         under_way = self._workers.submit(subject, unless_gone)
@@ -54,13 +55,13 @@ class UnderWay:
         try:
             return await asyncio.wrap_future(under_way)
         finally:
-            gone.set()  # a loop that is being closed waits for nobody, the thread has to end all the same
+            gone.set()  # a closing loop waits for nobody, but the thread has to end all the same
             watcher.cancel()
             with suppress(asyncio.CancelledError):
                 await watcher
 
     def _limiter(self) -> CapacityLimiter:
-        """As many threads as the settings gave to all other requests; it needs a running loop."""
+        """The thread limit for all other requests, from the settings; it needs a running loop."""
         if self._threads is None:
             others = anyio.to_thread.current_default_thread_limiter()
             self._threads = CapacityLimiter(others.total_tokens)
@@ -68,7 +69,7 @@ class UnderWay:
 
 
 async def _watch(request: Request, gone: threading.Event) -> None:
-    """The body was read to its end, so the next message there is says that the client is gone."""
+    """Wait for the client to disconnect: the body was read to its end, so the next message says that."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
     gone.set()

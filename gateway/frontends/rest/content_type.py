@@ -1,4 +1,4 @@
-"""Which format an answer is asked for, by the Accept header; looked at before anything is charged."""
+"""Content negotiation: the format of an answer, by the Accept header, before anything is charged."""
 
 from enum import Enum
 from typing import Final
@@ -7,7 +7,7 @@ from gateway.errors import Code, SyntaxRefused
 
 
 class Format(Enum):
-    """By their media types; the first is given to whoever has no wish."""
+    """Formats by their media types; the first is the default."""
 
     JSON = "application/json"
     CSV = "text/csv"
@@ -18,7 +18,7 @@ _LONGEST: Final = 4096
 
 
 def format_of(accept: str | None) -> Format:
-    """What the client likes best of what there is; equally liked, the more exactly named first."""
+    """The available format that the client prefers; among equals, the one named more exactly."""
     if accept is None or not accept.strip():
         return Format.JSON
     if len(accept) > _LONGEST:
@@ -49,7 +49,7 @@ def _quality(text: str) -> float:
 
 
 def _liking(of: Format, wishes: list[tuple[str, float]]) -> tuple[float, int]:
-    """The quality that is said of it, and how exactly: the most exact wish counts."""
+    """The quality of a format, and how exactly it is named: the most exact entry counts."""
     kind = of.value.partition("/")[0]
     for exactness, name in ((2, of.value), (1, f"{kind}/*"), (0, "*/*")):
         found = [quality for wished, quality in wishes if wished == name]
@@ -61,5 +61,5 @@ def _liking(of: Format, wishes: list[tuple[str, float]]) -> tuple[float, int]:
 def _none(accept: str) -> SyntaxRefused:
     known = ", ".join(f"`{one.value}`" for one in Format)
     return SyntaxRefused(
-        Code.NO_SUCH_FORMAT, f"`Accept: {accept[:100]}`", f"answers come as {known}"
+        Code.NO_SUCH_FORMAT, f"`Accept: {accept[:100]}`", f"supported formats are {known}"
     )

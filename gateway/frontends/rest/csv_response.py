@@ -1,6 +1,6 @@
-"""An answer as CSV (RFC 4180): texts as PostgreSQL's own COPY writes them, NULL as nothing at all.
+"""CSV response (RFC 4180): texts as PostgreSQL's COPY writes them.
 
-A NULL is an empty field, an empty text is `""`: the two stay apart, as in `COPY … WITH (FORMAT csv, HEADER)`.
+A NULL is an empty field, an empty text is `""`: the two differ, as in `COPY … WITH (FORMAT csv, HEADER)`.
 """
 
 import re
@@ -15,7 +15,7 @@ _QUOTED: Final = re.compile(r'[",\r\n]|^$|^\s|\s$|^\\\.$')
 
 
 def csv_chunks(answer: Answer) -> Iterator[bytes]:
-    """The head, then some thousand rows at a time."""
+    """The header line, then some thousand rows at a time."""
     yield _lines([[column.name for column in answer.columns]])
     for many, columns in Rows.of(answer.rows).parts():
         yield _lines(zip(*columns, strict=True) if columns else [()] * many)

@@ -22,7 +22,7 @@ _NO_SNIFFING: Final = {"X-Content-Type-Options": "nosniff"}
 
 
 class DocumentedApp(FastAPI):
-    """Puts the examples in when all else is written: FastAPI leaves out what is null in them."""
+    """Adds the examples last: FastAPI leaves out their null values."""
 
     def openapi(self) -> dict[str, Any]:
         document = super().openapi()

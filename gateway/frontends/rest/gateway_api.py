@@ -1,4 +1,4 @@
-"""What the REST interface can ask the gateway to do: a handful of functions, wired in `app.py`."""
+"""The gateway's interface for the REST front end: a few functions, wired in `app.py`."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +20,7 @@ _WORKERS: Final = 8
 
 @dataclass(frozen=True)
 class PolicyDoor:
-    """Check what the policy files say now, or put it in force; both tell it as JSON."""
+    """Check the policy files, or put them in force; both return JSON."""
 
     check: Callable[[], Mapping[str, Any]]
     reload: Callable[[str], Mapping[str, Any]]
@@ -28,7 +28,7 @@ class PolicyDoor:
 
 @dataclass(frozen=True)
 class SubjectDoor:
-    """List subjects; suspend and resume them: a name, a dataset or None for all, and who does it."""
+    """List subjects; suspend and resume them: a name, a dataset or None for all, and the acting subject."""
 
     subjects: Callable[[], Sequence[Mapping[str, Any]]]
     suspend: Callable[[str, str | None, str], Sequence[str]]
@@ -37,10 +37,11 @@ class SubjectDoor:
 
 @dataclass(frozen=True)
 class QuestionDoor:
-    """Ask, and look at what can be asked. All of it waits for databases: call it from a thread that may.
+    """Answer queries, and list what can be queried. All of it waits for databases: call it from a thread that
+    may wait.
 
-    The event of `answer` is set when nobody waits any more; its source query is then cancelled.
-    `accounts` are those of a question's path; without a dataset, of the only one the subject has.
+    The event of `answer` is set when the client has disconnected; the source query is then cancelled.
+    `accounts` are those of a query's path; without a dataset, of the only one the subject has.
     """
 
     answer: Callable[[Subject, Request, threading.Event], Answer]

@@ -1,9 +1,10 @@
-"""HTTP with deadlines: a head and a body have to come in time, and connections are counted.
+"""HTTP deadlines: head and body must arrive in time, and connections are counted.
 
-uvicorn ends what is idle between requests, and waits for ever for a head or a body that has begun.
+uvicorn closes connections that are idle between requests, but waits for ever for a head or a body that has
+begun.
 
-INVARIANT: a deadline runs from the first moment that something is waited for, and no byte that comes extends it. So a
-connection is held, without a question of somebody who is known, for at most the two deadlines and the idle time.
+INVARIANT: a deadline runs from the moment when the server begins to wait, and no arriving byte extends it. So a
+connection without an authenticated query lasts at most for the two deadlines and the idle time.
 """
 
 import asyncio
@@ -30,7 +31,7 @@ class _Awaited(Enum):
 
 
 class TimedProtocol(H11Protocol):
-    """One connection of uvicorn's, with a place and a clock."""
+    """One uvicorn connection, with a place among the open ones and a deadline."""
 
     def __init__(
         self,
@@ -53,8 +54,8 @@ class TimedProtocol(H11Protocol):
             self._end(
                 LimitExceeded(
                     Code.TOO_MANY_CONNECTIONS,
-                    "as many connections are open as may be",
-                    "close one, or keep one open for several requests",
+                    "the limit of open connections is reached",
+                    "close a connection, or reuse one for several requests",
                 )
             )
         self._look()
@@ -81,7 +82,7 @@ class TimedProtocol(H11Protocol):
         return self.client[0] if self.client else "unknown"
 
     def _look(self) -> None:
-        """What is waited for now."""
+        """Set the deadline for what the server waits for now."""
         if self.transport.is_closing() or self.timeout_keep_alive_task is not None:
             self._await(_Awaited.NOTHING)  # uvicorn's own clock ends what is idle
         elif self.conn.their_state is h11.IDLE:
@@ -107,13 +108,13 @@ class TimedProtocol(H11Protocol):
         self._end(
             LimitExceeded(
                 Code.REQUEST_TOO_SLOW,
-                f"{self._awaited.value} did not come within {seconds:g} seconds",
+                f"{self._awaited.value} did not arrive within {seconds:g} seconds",
                 "send the whole request at once",
             )
         )
 
     def _end(self, refusal: Refusal) -> None:
-        """Say it, unless a response has begun, and close; whoever reads the body is told that nobody is there."""
+        """Send the refusal, unless a response has begun, and close; a reader of the body sees a disconnect."""
         cycle: RequestResponseCycle | None = self.cycle
         if cycle is None or not cycle.response_started or cycle.response_complete:
             self.transport.write(_response(refusal))
@@ -124,7 +125,7 @@ class TimedProtocol(H11Protocol):
 
 
 def _response(refusal: Refusal) -> bytes:
-    """The problem document as it goes over the line, for where no application is asked."""
+    """The problem document as HTTP bytes, for refusals without an application."""
     told = problem(refusal)
     phrases = {408: b"Request Timeout", 429: b"Too Many Requests"}
     status = HTTP[refusal.code]

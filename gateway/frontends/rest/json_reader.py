@@ -1,7 +1,7 @@
-"""A JSON body, read as it was written: no number becomes a float, and nothing is left to interpretation.
+"""JSON reader with exact numbers: no number becomes a float, and ambiguous documents are refused.
 
-INVARIANT: a number stays the text it was sent as; `0.1` is never a double.
-INVARIANT: no more of a body is held than may be sent.
+INVARIANT: a number stays the text it was sent as; `0.1` is never a double. INVARIANT: no more of a body is
+buffered than the size limit.
 """
 
 import json
@@ -31,11 +31,11 @@ Json: TypeAlias = "bool | str | Number | list[Json] | dict[str, Json] | None"
 
 
 class _Odd(ValueError):
-    """JSON to the letter perhaps, but not to be relied on."""
+    """Valid JSON that readers could understand differently."""
 
 
 def parse_body(body: bytes) -> dict[str, Json]:
-    """The object that was sent, or one refusal that says what is wrong with it."""
+    """The object in the body, or a refusal that says what is wrong with it."""
     try:
         read = _read(body.decode())
     except UnicodeDecodeError:
@@ -46,7 +46,7 @@ def parse_body(body: bytes) -> dict[str, Json]:
     except _Odd as odd:
         raise malformed(str(odd)) from None
     except RecursionError:
-        raise malformed("the body nests too deep") from None
+        raise malformed("the body is too deeply nested") from None
     if not isinstance(read, dict):
         raise malformed("the body is not a JSON object")
     return read
@@ -57,7 +57,7 @@ def malformed(detail: str, hint: str = _HINT) -> SyntaxRefused:
 
 
 def shown(text: str) -> str:
-    """What somebody sent, short enough to be said back."""
+    """The client's text, short enough for a message."""
     return f"`{text[:_MOST_SHOWN]}…`" if len(text) > _MOST_SHOWN else f"`{text}`"
 
 
@@ -70,7 +70,7 @@ def _read(text: str) -> Json:
         object_pairs_hook=_object,
     )
     if _has_half_a_pair(text, read):
-        raise _Odd("the body holds half of a Unicode surrogate pair")
+        raise _Odd("the body contains half of a Unicode surrogate pair")
     return read
 
 
@@ -88,13 +88,15 @@ def _object(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for key, value in pairs:
         if key in found:
-            raise _Odd(f"the key {shown(key)} is there twice")
+            raise _Odd(f"the key {shown(key)} is given twice")
         found[key] = value
     return found
 
 
 def _has_half_a_pair(text: str, read: Json) -> bool:
-    r"""Only `\ud800` and its like lead to one, since the text itself was UTF-8."""
+    r"""True if a text has half of a surrogate pair; only escapes such as `\ud800` make one, because the body was
+    UTF-8.
+    """
     if "\\u" not in text:
         return False
     waiting = [read]
@@ -118,7 +120,7 @@ def _is_whole(text: str) -> bool:
 
 
 async def receive_body(request: Request) -> bytes:
-    """All of it, as far as it may reach."""
+    """The whole body, up to the size limit."""
     declared = request.headers.get("content-length", "")
     if declared.isdecimal() and (len(declared) > len(str(LARGEST)) or int(declared) > LARGEST):
         raise _too_large()
@@ -129,11 +131,11 @@ async def receive_body(request: Request) -> bytes:
             if len(received) > LARGEST:
                 raise _too_large()
     except ClientDisconnect:
-        raise malformed("the body ended before it was whole") from None
+        raise malformed("the body is incomplete") from None
     return bytes(received)
 
 
 def _too_large() -> LimitExceeded:
     return LimitExceeded(
-        Code.REQUEST_TOO_LARGE, f"a body may have at most {LARGEST} bytes", "send less"
+        Code.REQUEST_TOO_LARGE, f"the body may have at most {LARGEST} bytes", "send a smaller body"
     )

@@ -1,7 +1,7 @@
-"""JSON as this interface writes it: printable ASCII, whatever an analyst wrote.
+"""JSON responses in printable ASCII, whatever an analyst wrote, and streamed bodies.
 
-A record of the trail may hold half of a Unicode pair, which no encoder puts into UTF-8: it must not
-be able to hide from the auditor who reads it here.
+A record of the trail may contain half of a surrogate pair, which no encoder writes as UTF-8: such a record must
+still be visible to the auditor who reads it here.
 """
 
 import json
@@ -25,9 +25,9 @@ class AsciiJson(JSONResponse):
 
 
 class Streamed(StreamingResponse):
-    """A body in parts. One that comes to no end leaves the connection without the mark of an end, and is closed.
+    """A body in parts. If it breaks off, the connection is closed without the mark of an end.
 
-    INVARIANT: when this is over, for whatever reason, what makes the parts is over too.
+    INVARIANT: when this has ended, for whatever reason, the generator of the parts has ended too.
     """
 
     def __init__(

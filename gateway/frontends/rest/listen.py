@@ -1,4 +1,4 @@
-"""Listen on the REST port: bound before anything starts, so that a taken port is one clear line."""
+"""REST listener: the port is bound before anything starts, so that a taken port is one clear message."""
 
 import asyncio
 import math
@@ -24,7 +24,9 @@ _HANDSHAKE_S = 10.0
 
 
 class _Server(uvicorn.Server):
-    """Gives requests up before it cancels them, so that their clients are told; its connections have deadlines."""
+    """Interrupts requests before it cancels them, so that their clients get an answer; its connections have
+    deadlines.
+    """
 
     def __init__(
         self, config: uvicorn.Config, give_up: Callable[[], object], also: Callable[[], object]
@@ -35,7 +37,7 @@ class _Server(uvicorn.Server):
         self._admission = Admission(MOST_CONNECTIONS, MOST_OF_ADDRESS)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn does it, with a protocol and a TLS handshake that end."""
+        """Start as uvicorn does, with a protocol and a TLS handshake that have deadlines."""
         loop, context = asyncio.get_running_loop(), self.config.ssl
 
         def protocol() -> TimedProtocol:
@@ -65,15 +67,15 @@ class _Server(uvicorn.Server):
 
 
 def _aside(work: Callable[[], object]) -> None:
-    """In a thread of its own: the loop goes on telling clients."""
+    """Run it in a thread of its own, so that the loop goes on sending."""
     threading.Thread(target=work, name="stopping", daemon=True).start()
 
 
 class Stop:
     """Turns SIGTERM and SIGINT into a request to stop, from the first moment to the last.
 
-    uvicorn raises the signal again when it is done; the default handler would then end the process
-    before the state is closed, so ours stays in place and only remembers.
+    uvicorn raises the signal again when it has finished; the default handler would then end the process before
+    the state is closed, so this handler stays installed and only remembers the signal.
     """
 
     def __init__(self) -> None:
@@ -128,10 +130,10 @@ def serve_until(
     *,
     also: Callable[[], object] = bool,
 ) -> None:
-    """Serve until told to stop; then whatever is stopped by `also` begins to stop at the same time.
+    """Serve until asked to stop; then `also` begins to stop other servers at the same time.
 
-    Requests under way get a moment to finish; then `give_up` ends whatever they wait for, because a
-    thread cannot be cancelled and the process would not end before it.
+    Running requests get a moment to finish; then `give_up` ends whatever they wait for, because a thread cannot
+    be cancelled and the process would not end before it.
     """
     config = uvicorn.Config(
         app,

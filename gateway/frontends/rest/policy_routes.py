@@ -1,4 +1,4 @@
-"""Endpoints for administrators: check the policy files, and put what they say in force."""
+"""Policy endpoints for administrators: check the policy files, and put them in force."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -31,5 +31,5 @@ def add_policies(app: FastAPI, doors: Doors) -> None:
 
 def _door(doors: Doors) -> PolicyDoor:
     if doors.policies is None:
-        raise BackendUnavailable(Code.STATE_UNAVAILABLE, "no policies are open")
+        raise BackendUnavailable(Code.STATE_UNAVAILABLE, "no policies are loaded")
     return doors.policies

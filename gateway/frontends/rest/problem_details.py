@@ -1,4 +1,4 @@
-"""Refusals as RFC 9457 problem documents. One shape for every no, whoever says it."""
+"""Problem documents (RFC 9457): every refusal of the REST front end in one shape."""
 
 import asyncio
 import secrets
@@ -83,7 +83,7 @@ def problem(refusal: Refusal) -> ProblemResponse:
 
 
 def tell_problems(app: FastAPI) -> None:
-    """Give every refusal, and every mistake the framework finds, the same shape."""
+    """Give every refusal, and every error that the framework finds, the same shape."""
 
     @app.exception_handler(Refusal)
     def refused(request: Request, refusal: Refusal) -> ProblemResponse:
@@ -114,7 +114,7 @@ def tell_problems(app: FastAPI) -> None:
 
 
 class Incidents:
-    """Our own bugs: an opaque id outside, everything inside the log; and the end of the server, which is no bug.
+    """Internal errors: an opaque id for the client, the details in the log. The end of the server is not one.
 
     INVARIANT: nothing of the exception reaches the client.
     """
@@ -153,7 +153,7 @@ def _headers(refusal: Refusal) -> Mapping[str, str]:
 
 
 def _stopping() -> Refusal:
-    """The server ends, and this request did not end in time."""
+    """The refusal of a request that did not end before the server stopped."""
     return BackendUnavailable(
         Code.STATE_UNAVAILABLE, "the gateway is stopping", "try again in a moment"
     )

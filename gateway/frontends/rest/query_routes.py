@@ -1,4 +1,4 @@
-"""The endpoints for questions: ask, ask what it would cost, what can be asked about, what was asked."""
+"""Query endpoints: query, estimate, datasets, and the subject's own queries."""
 
 import threading
 from collections.abc import Callable, Mapping
@@ -52,7 +52,7 @@ _IDEMPOTENCY: dict[str, Any] = {
 
 
 class HistoryQuery(BaseModel):
-    """Which of one's own questions: the newest, or those before one of them."""
+    """Filter of a subject's own queries: the newest, or those before one of them."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -69,12 +69,14 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
     async def received(
         http: HttpRequest, subject: Annotated[Subject, Depends(authenticated)]
     ) -> bytes:
-        """After the key was looked at: nobody else learns what an endpoint takes, or has a body held."""
+        """Read the body after the key was checked: no other client learns the endpoint's form, or has a body
+        buffered.
+        """
         del subject
         return await receive_body(http)
 
     async def asked(body: Annotated[bytes, Depends(received)]) -> QueryBody:
-        """In a thread when it is large and takes its time; going there and back takes longer than most."""
+        """Parse a large body in a thread; for most bodies the switch would take longer than parsing."""
         if len(body) <= _SMALL:
             return body_of(parse_body(body))
         return await run_in_threadpool(lambda: body_of(parse_body(body)))
@@ -152,7 +154,7 @@ def _with_body(
     *headers: dict[str, Any],
     formats: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The body is read by us, so FastAPI is told what it looks like."""
+    """The OpenAPI form of a body that FastAPI does not read itself."""
     body = {
         "required": True,
         "content": {
@@ -176,5 +178,5 @@ def _answers(shape: type[BaseModel] | UnionType) -> dict[int | str, dict[str, An
 
 def _door(doors: Doors) -> QuestionDoor:
     if doors.questions is None:
-        raise BackendUnavailable(Code.STATE_UNAVAILABLE, "no dataset is open for questions")
+        raise BackendUnavailable(Code.STATE_UNAVAILABLE, "no dataset is loaded")
     return doors.questions

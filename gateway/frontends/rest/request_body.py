@@ -1,11 +1,10 @@
-"""What a body of `/v1/query` and `/v1/estimate` may say, and the request it makes.
+"""Request body of `/v1/query` and `/v1/estimate`, and the pipeline request made from it.
 
-INVARIANT: a price is read as the decimal it was written as, and is more than nothing.
+A body has a price or a wanted accuracy.
 
-What a body may say of the accuracy that it wants, instead of a price.
+INVARIANT: a price is read as the decimal that was written, and is more than zero.
 """
 
-import hashlib
 import json
 from dataclasses import astuple
 from typing import Annotated, Any, Final
@@ -13,17 +12,18 @@ from typing import Annotated, Any, Final
 from fastapi import Request as HttpRequest
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
+from gateway.digest import digest
 from gateway.frontends.rest.json_reader import Json, Number, malformed, shown
 from gateway.requests.request import Accuracy, Request
 from gateway.units import Epsilon, UnitError
 
 _NUMBER: Final = {"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "null"}]}
 _ABOUT: Final = {
-    "margin": "by how much a noisy cell may be off; of quantiles by how many ranks",
-    "relative": "the same as a part of the value, for values of `floor` at least",
-    "floor": "goes with `relative`",
-    "rows": "for AVG: how many rows a group has at least",
-    "confidence": "in which part of all answers a cell holds that; 0.95 when it is left out",
+    "margin": "the largest error of a noisy cell; for quantiles, in ranks",
+    "relative": "the largest error as a part of the value, for values of at least `floor`",
+    "floor": "the least value that `relative` applies to",
+    "rows": "for AVG: the least number of rows in a group",
+    "confidence": "the probability that the error stays within it; the default is 0.95",
 }
 _SCHEMA: Final[dict[str, Any]] = {
     "anyOf": [
@@ -48,7 +48,7 @@ def _accuracy(value: Any) -> Accuracy | None:  # noqa: ANN401  # whatever was se
     said: dict[str, str] = {}
     for name, one in value.items():
         if name not in _ABOUT:
-            raise ValueError(f"there is no {shown(name)} in it, but {', '.join(_ABOUT)}")
+            raise ValueError(f"{shown(name)} is not a key of it; the keys are {', '.join(_ABOUT)}")
         if one is not None:
             said[name] = _text(name, one)
     try:
@@ -88,7 +88,7 @@ def _price(value: Any) -> Epsilon | None:  # noqa: ANN401  # whatever was sent
 
 
 def _parameter(value: Any) -> str | None:  # noqa: ANN401  # see above
-    """As PostgreSQL reads it: a text or nothing."""
+    """A parameter as PostgreSQL reads it: a text or NULL."""
     if value is None:
         return None
     if isinstance(value, bool):
@@ -116,43 +116,43 @@ Parameter = Annotated[
 
 
 class QueryBody(BaseModel):
-    """A question. `epsilon` is the price of the whole statement; default and cap are the policy's."""
+    """A query. `epsilon` is the price of the whole statement; default and cap are the policy's."""
 
     model_config = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True)
 
     sql: Annotated[str, Field(description="one statement in PostgreSQL's SQL")]
-    dataset: Annotated[
-        Name | None, Field(description="may be left out by whoever has only one")
-    ] = None
-    purpose: Annotated[
-        Name | None, Field(description="may be left out by whoever has only one")
-    ] = None
+    dataset: Annotated[Name | None, Field(description="optional if you have only one")] = None
+    purpose: Annotated[Name | None, Field(description="optional if you have only one")] = None
     epsilon: Annotated[Price, Field(description="read exactly, as a decimal")] = None
     accuracy: Annotated[
         AccuracyField,
-        Field(description="how near the cells have to be: the price is then the smallest for it"),
+        Field(
+            description="the accuracy that is needed; the gateway takes the lowest price that reaches it"
+        ),
     ] = None
     params: Annotated[
         list[Parameter] | None,
         Field(max_length=_MOST_PARAMETERS, description="values of $1, $2, … in this order"),
     ] = None
-    fresh: Annotated[bool, Field(description="never an answer that was given before")] = False
-    dry_run: Annotated[bool, Field(description="the estimate instead of the answer")] = False
+    fresh: Annotated[bool, Field(description="measure anew instead of reusing earlier answers")] = (
+        False
+    )
+    dry_run: Annotated[bool, Field(description="return the estimate instead of the answer")] = False
 
 
 def body_of(read: dict[str, Json]) -> QueryBody:
-    """The question, or one refusal that names the field."""
+    """The query, or one refusal that names the wrong field."""
     try:
         body = QueryBody.model_validate(read)
     except ValidationError as error:
         raise malformed(_first_problem(error)) from None
     if body.accuracy is not None and body.epsilon is not None:
-        raise malformed("`epsilon` and `accuracy` are both there", "say one of them")
+        raise malformed("`epsilon` and `accuracy` are both given", "give only one of them")
     return body
 
 
 def request_of(body: QueryBody, http: HttpRequest) -> Request:
-    """The request as the pipeline takes it."""
+    """The request for the pipeline."""
     key = idempotency_key(http)
     return Request(
         sql=body.sql,
@@ -173,18 +173,18 @@ def idempotency_key(http: HttpRequest) -> str | None:
     if not keys:
         return None
     if len(keys) > 1:
-        raise malformed("the header `Idempotency-Key` is there twice", "send one")
+        raise malformed("the header `Idempotency-Key` is given twice", "send one header")
     (key,) = keys
     if not 1 <= len(key) <= _LONGEST_KEY or not all("!" <= sign <= "~" for sign in key):
         raise malformed(
-            f"the header `Idempotency-Key` is not 1 to {_LONGEST_KEY} visible ASCII characters",
-            "send a UUID, a new one for each question",
+            f"the header `Idempotency-Key` must have 1 to {_LONGEST_KEY} visible ASCII characters",
+            "send a UUID, a new one for each query",
         )
     return key
 
 
 def digest_of(body: QueryBody) -> str:
-    """The same for bodies that mean the same, however they were written."""
+    """A digest that is equal for bodies of equal meaning, however they are written."""
     meant = {
         "sql": body.sql,
         "dataset": body.dataset,
@@ -195,7 +195,7 @@ def digest_of(body: QueryBody) -> str:
         "params": body.params or [],
         "fresh": body.fresh,
     }
-    return hashlib.sha256(json.dumps(meant, sort_keys=True).encode()).hexdigest()
+    return digest(json.dumps(meant, sort_keys=True))
 
 
 def _first_problem(error: ValidationError) -> str:

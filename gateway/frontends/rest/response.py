@@ -1,11 +1,13 @@
-"""An answer as a response, in the format that was asked for.
+"""Response of an answer, in the requested format.
 
-JSON says everything in its body. CSV and Arrow have rows alone; what was paid, what is left and what else there is
-to say stands in headers, as the same JSON in ASCII.
+JSON has everything in its body. CSV and Arrow have rows alone; the charge, the remaining budget and notices are
+in headers, as the same JSON in ASCII.
 
-A large answer is written while it is sent, some thousand rows at a time, so its text is never there as a whole. It is
-charged, recorded and kept before. INVARIANT: of one that was not sent to its end the client sees that it was not:
-whoever speaks HTTP/1.0, where the end of a body is the end of the connection, is told its length before.
+A large answer is written while it is sent, some thousand rows at a time, so its text is never in memory as a
+whole. It is charged, recorded and stored before.
+
+INVARIANT: a client can see that an answer was not sent to its end: a client of HTTP/1.0, where the end of the
+connection ends the body, gets the length first.
 """
 
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
@@ -44,7 +46,7 @@ def told_answer(  # noqa: PLR0917 - an answer, who asked, and how it is to be to
     wanted: Format,
     sending: Sending | None,
 ) -> Response:
-    """Small ones as they are; without `sending` all of them."""
+    """The response; small answers, and all answers without `sending`, are sent at once."""
     about = about_json(answer, *_accounts(door, subject, dataset))
     headers: dict[str, str] = {}
     if wanted is Format.JSON:
@@ -71,7 +73,7 @@ def told_json(
 def _accounts(
     door: QuestionDoor, subject: Subject, dataset: str | None
 ) -> tuple[Sequence[Standing], tuple[str, ...]]:
-    """An answer is paid for, so it is given even when the accounts cannot be read."""
+    """The accounts; the answer is charged, so it is returned even if they cannot be read."""
     try:
         return door.accounts(subject, dataset), ()
     except GatewayError:

@@ -1,6 +1,6 @@
-"""What the endpoints for questions answer, as OpenAPI says it. Tests hold every answer against these.
+"""Response schemas of the query endpoints for OpenAPI, with an example of each on the sample clinic.
 
-One example for each body, on the sample clinic; OpenAPI shows them.
+Tests hold every answer against these schemas.
 """
 
 from typing import Annotated, Any, Final, Literal

@@ -1,4 +1,4 @@
-"""Endpoints for administrators: whose questions are suspended, to suspend somebody, and to lift it."""
+"""Subject endpoints for administrators: list suspended subjects, suspend, and resume."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ _TAGS: list[Any] = ["subjects"]  # FastAPI's own type
 
 
 class Scope(BaseModel):
-    """Which dataset is meant; without one, all of them."""
+    """The dataset; without one, all of them."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -59,7 +59,9 @@ def _changed(
         datasets = change(name, dataset, actor)
     except OperatorError as error:
         what = (
-            error.detail if error.code is Code.ARGUMENT_INVALID else f"there is no subject `{name}`"
+            error.detail
+            if error.code is Code.ARGUMENT_INVALID
+            else f"subject `{name}` does not exist"
         )
         raise SyntaxRefused(Code.BAD_REQUEST, what, error.hint) from error
     return {"subject": name, "changed": bool(datasets), "datasets": list(datasets)}
@@ -67,5 +69,5 @@ def _changed(
 
 def _door(doors: Doors) -> SubjectDoor:
     if doors.subjects is None:
-        raise BackendUnavailable(Code.STATE_UNAVAILABLE, "no policies are open")
+        raise BackendUnavailable(Code.STATE_UNAVAILABLE, "no policies are loaded")
     return doors.subjects

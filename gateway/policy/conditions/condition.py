@@ -49,7 +49,7 @@ def compile_condition(text: str) -> Condition:
     """The condition that `text` writes; refused when it is none, or can never hold."""
     tree = parse_condition(text)
     if never(tree):
-        raise ConditionUnfit("this condition can never hold", 0, "take the rule out, or correct it")
+        raise ConditionUnfit("this condition can never hold", 0, "remove the rule, or correct it")
     try:
         program = cel.compile(text)
     except (KeyboardInterrupt, SystemExit):

@@ -87,8 +87,8 @@ def _unknown(text: str, column: int) -> tuple[str, int, str]:
         hint = "escapes are \\\\, \\' and \\\" alone"
         return "the quotes are not closed, or an escape is not known", column, hint
     if sign == "=":
-        return "`=` is not a sign of conditions", column, "write `==`"
+        return "`=` is not an operator of conditions", column, "write `==`"
     if sign in "&|":
-        return f"`{sign}` is not a sign of conditions", column, f"write `{sign}{sign}`"
-    hint = "conditions have `&& || ! == != < <= > >= in`, texts, whole numbers and lists"
-    return f"`{sign}` cannot stand in a condition", column, hint
+        return f"`{sign}` is not an operator of conditions", column, f"write `{sign}{sign}`"
+    hint = "conditions consist of `&& || ! == != < <= > >= in`, texts, whole numbers and lists"
+    return f"`{sign}` is not allowed in a condition", column, hint

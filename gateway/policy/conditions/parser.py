@@ -100,7 +100,9 @@ def parse_condition(text: str) -> Tree:
     """The tree of a condition."""
     tokens = words(text)
     if len(tokens) == 1:
-        raise ConditionUnfit("the condition is empty", 0, "write `true` where it always holds")
+        raise ConditionUnfit(
+            "the condition is empty", 0, "write `true` for a condition that always holds"
+        )
     return _Parser(tokens).whole()
 
 
@@ -182,7 +184,7 @@ class _Parser:
         while self._take("!"):
             count += 1
         if count > _MOST_NEGATIONS:
-            self._fail("there are too many `!` in a row")
+            self._fail("the condition has too many `!` in a row")
         tree = self._value()
         if not count:
             return tree
@@ -228,8 +230,8 @@ class _Parser:
         if not self._take("("):
             known = ("subject", "request", *FUNCTIONS)
             dotted = self._next.text == "."
-            hint = suggestion(token.text, known) if dotted else "texts stand in quotes"
-            self._fail(f"there is nothing called `{token.text}` in a condition", hint, at=token)
+            hint = suggestion(token.text, known) if dotted else "put texts in quotes"
+            self._fail(f"name `{token.text}` does not exist in conditions", hint, at=token)
         return self._function(token)
 
     def _path(self, root: Token) -> Path:
@@ -244,7 +246,7 @@ class _Parser:
 
     def _function(self, token: Token) -> Tree:
         if token.text not in FUNCTIONS:
-            message = f"there is no function `{token.text}` in conditions"
+            message = f"function `{token.text}` does not exist in conditions"
             self._fail(message, suggestion(token.text, FUNCTIONS), at=token)
         arguments = self._list(")")
         if len(arguments) != 1:
@@ -272,7 +274,7 @@ class _Parser:
 
     def _macro(self, token: Token, over: Tree) -> Tree:
         if self._variable is not None:
-            self._fail(f"`{token.text}` cannot stand in another", at=token)
+            self._fail(f"`{token.text}` is not allowed inside another", at=token)
         name = self._next
         taken = {"subject", "request", "true", "false", "in", *FUNCTIONS}
         if name.sort is not Sort.NAME or name.text in taken:

@@ -21,13 +21,15 @@ def granted(
     for place, model in enumerate(models):
         path: Path = ("access", place)
         if model.id in seen:
-            complaints.add((*path, "id"), f"there is another rule {quote(model.id)}")
+            complaints.add((*path, "id"), f"rule {quote(model.id)} is declared twice")
         seen.add(model.id)
         rule = _rule(model, dataset, ledger, path, complaints)
         if rule is not None:
             rules.append(rule)
     if not models:
-        complaints.warn(("access",), "no rule permits anything: nobody can ask", at_key=True)
+        complaints.warn(
+            ("access",), "no rule permits anything, so no query is possible", at_key=True
+        )
     return tuple(rules)
 
 
@@ -55,7 +57,7 @@ def analyst_budget(
 ) -> Budget:
     """The budget of one analyst or team, held against the dataset's."""
     if model.epsilon > ledger.epsilon:
-        complaints.warn((*path, "epsilon"), "this is more than the dataset has")
+        complaints.warn((*path, "epsilon"), "this is more than the budget of the dataset")
     if model.delta is not None and model.delta > ledger.delta:
         complaints.add((*path, "delta"), "delta is above that of the dataset")
     rate = None
@@ -81,31 +83,31 @@ def _tables(
     if model.tables is None:
         if model.effect == "permit":
             hint = f"write `tables: [{known[0]}]`"
-            complaints.add(path, "a rule that permits names its `tables`", hint)
+            complaints.add(path, "a permit needs `tables`", hint)
         return frozenset(known)
     for place, name in enumerate(model.tables):
         here = (*path, "tables", place)
         if name not in known:
-            complaints.add(here, f"there is no table {quote(name)}", suggestion(name, known))
+            complaints.add(here, f"table {quote(name)} does not exist", suggestion(name, known))
         elif name in model.tables[:place]:
-            complaints.add(here, f"{quote(name)} stands here twice")
+            complaints.add(here, f"{quote(name)} is given twice")
     return frozenset(model.tables) & frozenset(known)
 
 
 def _fit_for_effect(model: RuleModel, path: Path, complaints: Complaints) -> None:
     if model.effect == "permit":
         if model.budget is None:
-            hint = "write `budget: {epsilon: 1}`, what each analyst may spend under this rule"
-            complaints.add(path, "a rule that permits has a `budget`", hint)
+            hint = "write `budget: {epsilon: 1}`, the amount that each analyst may spend under this rule"
+            complaints.add(path, "a permit needs a `budget`", hint)
         return
     if model.use is not None and not any(getattr(model.use, one) for one in Operation):
         hint = "leave `use` out to forbid every use of the tables"
         complaints.add((*path, "use"), "this rule forbids nothing", hint, at_key=True)
     if model.budget is not None:
-        complaints.add((*path, "budget"), "a rule that forbids has no `budget`", at_key=True)
+        complaints.add((*path, "budget"), "a forbid must not have a `budget`", at_key=True)
     if model.rows:
         hint = "permit the rows that may be read instead"
-        complaints.add((*path, "rows"), "a rule that forbids has no `rows`", hint, at_key=True)
+        complaints.add((*path, "rows"), "a forbid must not have `rows`", hint, at_key=True)
 
 
 def _use(
@@ -137,7 +139,7 @@ def _selected(
         wanted = word.removeprefix("class:")
         if wanted not in tuple(ColumnClass):
             complaints.add(
-                path, f"there is no class {quote(wanted)}", suggestion(wanted, ColumnClass)
+                path, f"class {quote(wanted)} does not exist", suggestion(wanted, ColumnClass)
             )
         return {ref for ref, column in there.items() if column.column_class == wanted}
     table, _, column_name = word.rpartition(".")
@@ -149,14 +151,14 @@ def _selected(
         complaints.add(path, f"{quote(word)} is not in a table of this rule", hint)
     elif table and dataset.table(table) is None:
         known = (one.name for one in dataset.tables)
-        complaints.add(path, f"there is no table {quote(table)}", suggestion(table, known))
+        complaints.add(path, f"table {quote(table)} does not exist", suggestion(table, known))
     elif table:
         known = (str(one) for one in there)
-        complaints.add(path, f"there is no column {quote(word)}", suggestion(word, known))
+        complaints.add(path, f"column {quote(word)} does not exist", suggestion(word, known))
     else:
         meant = [str(one) for one in there if one.column == word]
         hint = f"write {quote(meant[0])}" if meant else "`table.column`, `class:quasi` or `*`"
-        complaints.add(path, f"{quote(word)} does not say of which table", hint)
+        complaints.add(path, f"{quote(word)} does not name its table", hint)
     return set()
 
 
@@ -172,7 +174,11 @@ def _rows(
             complaints.add(here, message, suggestion(name, sorted(tables)), at_key=True)
             continue
         if table.public:
-            complaints.add(here, f"{quote(name)} is public: all of its rows are", at_key=True)
+            complaints.add(
+                here,
+                f"{quote(name)} is a public table, so all of its rows are readable",
+                at_key=True,
+            )
             continue
         try:
             found[name] = parse_row_rule(text, table)

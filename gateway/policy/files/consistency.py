@@ -47,12 +47,12 @@ def _between(
     there = earlier.place(("dataset",)).file
     if first.name == second.name:
         return [
-            PolicyError(where, f"the dataset {quote(second.name)} is declared in `{there}` too")
+            PolicyError(where, f"the dataset {quote(second.name)} is also declared in `{there}`")
         ]
     if first.source.identity != second.source.identity:
         return []
     if first.dataset.unit == second.dataset.unit:
-        message = f"the ledger of this source and unit is that of dataset {quote(first.name)}"
+        message = f"dataset {quote(first.name)} already has the ledger of this source and unit"
         hint = "put the tables of one unit into one policy"
         return [PolicyError(where, message, hint)]
     return [
@@ -90,7 +90,7 @@ def unfamiliar_names(
     for name in policy.privacy.teams:
         if name not in teams:
             complaints.warn(
-                ("privacy", "teams", name), f"nobody is in team {quote(name)}", at_key=True
+                ("privacy", "teams", name), f"no subject is in team {quote(name)}", at_key=True
             )
     _strangers(subjects, complaints)
 
@@ -103,5 +103,5 @@ def _strangers(subjects: Mapping[str, Subject], complaints: Complaints) -> None:
             if isinstance(name, str) and name not in subjects:
                 path = ("audit", "trust_groups", group, place)
                 complaints.warn(
-                    path, f"there is no subject {quote(name)}", suggestion(name, subjects)
+                    path, f"subject {quote(name)} does not exist", suggestion(name, subjects)
                 )

@@ -6,7 +6,6 @@ has an equal hash, whatever the comments and the order of keys.
 The policies that paths on the command line mean: directories as a whole, files by themselves.
 """
 
-import hashlib
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -14,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from gateway.digest import digest
 from gateway.errors import Code, OperatorError
 from gateway.policy.files.consistency import tables_apart, unfamiliar_names
 from gateway.policy.files.parse import in_order, read_policy
@@ -88,7 +88,9 @@ def policy_files(directory: Path) -> list[Path]:
         if Path(name).suffix in _SUFFIXES and not name.startswith(".") and name != FILE_NAME
     ]
     if len(found) > _MOST_FILES:
-        raise problem(Code.POLICY_INVALID, directory, f"there are more than {_MOST_FILES} files")
+        raise problem(
+            Code.POLICY_INVALID, directory, f"the directory has more than {_MOST_FILES} files"
+        )
     return found
 
 
@@ -125,7 +127,9 @@ def read_files(
 
 def _read(path: Path, inside: Path, environment: Mapping[str, str] | None, files: _Files) -> None:
     if path.stem == Path(FILE_NAME).stem:
-        files.problems.append(problem(Code.POLICY_INVALID, path, f"is to be called `{FILE_NAME}`"))
+        files.problems.append(
+            problem(Code.POLICY_INVALID, path, f"must have the name `{FILE_NAME}`")
+        )
         return
     try:
         tree = read_yaml(path, inside=inside, code=Code.POLICY_INVALID)
@@ -167,7 +171,7 @@ def _digest(files: _Files, subjects: Fields | None) -> str:
         "subjects": None if subjects is None else subjects.plain(),
     }
     text = json.dumps(content, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    return digest(text)
 
 
 def read_paths(

@@ -91,7 +91,7 @@ def _source(
         return None
     if source.url.password and "${" not in text:
         hint = "write `source: ${CLINIC_URL}` and set the variable"
-        complaints.warn(("source",), "a password stands in the file", hint)
+        complaints.warn(("source",), "the file contains a password", hint)
     return source
 
 
@@ -104,7 +104,7 @@ def _privacy(model: PrivacyModel, complaints: Complaints) -> Privacy:
     # the default price times 10⁻² is exact in decimal
     lowest = Epsilon(price.default.value / 100) if price.min is None else price.min
     if not lowest:
-        complaints.add((*path, "per_query", "min"), "the lowest price is above 0")
+        complaints.add((*path, "per_query", "min"), "the lowest price must be more than 0")
     if lowest > price.default:
         complaints.add((*path, "per_query", "min"), "the lowest price is above the default")
     if price.default > budget.epsilon:
@@ -117,7 +117,9 @@ def _privacy(model: PrivacyModel, complaints: Complaints) -> Privacy:
         complaints.add((*path, "budget", "delta"), message)
     if budget.delta > type(budget.delta).parse(_RECKLESS_DELTA):
         hint = "delta should be far below 1 / number of units"
-        complaints.warn((*path, "budget", "delta"), "this delta protects nobody well", hint)
+        complaints.warn(
+            (*path, "budget", "delta"), "this delta is too large to protect individuals", hint
+        )
     teams = {
         name: analyst_budget(each, budget, (*path, "teams", name), complaints)
         for name, each in model.teams.items()
@@ -131,8 +133,8 @@ def _auditing(model: PolicyModel, complaints: Complaints) -> Auditing:
     for group, members in enumerate(audit.trust_groups):
         for place, name in enumerate(members):
             if name in seen:
-                hint = "somebody is in one trust group at most; join the groups"
-                message = f"{quote(name)} is in a trust group already"
+                hint = "a subject can be in one trust group at most; merge the groups"
+                message = f"{quote(name)} is already in a trust group"
                 complaints.add(("audit", "trust_groups", group, place), message, hint)
             seen.add(name)
     return Auditing(

@@ -56,7 +56,7 @@ def _values(
         if value is None:
             return None
         if value in values:
-            complaints.add((*path, place), f"{quote(text)} stands here twice")
+            complaints.add((*path, place), f"{quote(text)} is given twice")
             return None
         values[value] = None
     return Values(tuple(values))
@@ -82,9 +82,7 @@ def _interval(
     if step is None:
         return None
     if width % step:
-        message = (
-            f"a step of {quote(model.step or str(step))} does not lead from one bound to the other"
-        )
+        message = f"a step of {quote(model.step or str(step))} does not divide the distance between the bounds"
         complaints.add((*path, "step") if model.step else here, message)
         return None
     return Interval(low, high, step)
@@ -96,7 +94,7 @@ def _step(
     natural = of.resolution
     if written is None:
         if natural is None:
-            hint = "write `step: 0.01`, or what the values may be rounded to"
+            hint = "write `step: 0.01`, or another step to round the values to"
             complaints.add(path, f"`{of}` needs a `step`", hint, at_key=True)
         return natural
     here = (*path, "step")
@@ -145,7 +143,7 @@ def declared(model: PolicyModel, complaints: Complaints) -> Dataset | None:
         _one_key_type(tables, complaints)
         _joins_lead_somewhere(tables, complaints)
     if all(table.public for table in tables) and len(complaints.problems) == before:
-        complaints.warn(("tables",), "no table is protected: everything here is public")
+        complaints.warn(("tables",), "no table is protected, so all data are public")
     if len(complaints.problems) > before:
         return None
     return Dataset(model.dataset, model.privacy.unit, tables)
@@ -155,7 +153,7 @@ def _table(name: str, model: TableModel, complaints: Complaints) -> Table | None
     path: Path = ("tables", name)
     before = len(complaints.problems)
     if name.startswith(f"{SCHEMA}."):
-        complaints.add(path, f"the schema `{SCHEMA}` is the gateway's own", at_key=True)
+        complaints.add(path, f"the schema `{SCHEMA}` is reserved for the gateway", at_key=True)
     _same_but_for_case(model.columns, (*path, "columns"), complaints)
     columns = tuple(
         column
@@ -176,18 +174,18 @@ def _table(name: str, model: TableModel, complaints: Complaints) -> Table | None
 def _protection(model: TableModel, path: Path, complaints: Complaints) -> Protection | None:
     key, rows, groups = model.unit_key, model.rows_per_unit, model.groups_per_unit
     if key is None:
-        hint = "write `unit_key: patient_id`, or `public: true` where no person is in the table"
+        hint = "write `unit_key: patient_id`, or `public: true` if the table is not about persons"
         complaints.add(path, f"{quote(str(path[1]))} has no `unit_key`", hint, at_key=True)
     elif key not in model.columns:
         hint = suggestion(key, model.columns)
         complaints.add((*path, "unit_key"), f"the table has no column {quote(key)}", hint)
     if rows is None:
-        hint = "write `rows_per_unit: 1`, or how many rows of one may count in a group"
+        hint = "write `rows_per_unit: 1`, or the most rows of one unit that may count in a group"
         complaints.add(path, f"{quote(str(path[1]))} has no `rows_per_unit`", hint, at_key=True)
     if key is None or rows is None:
         return None
     if groups is None and rows > 1:
-        message = "`groups_per_unit` is not given: everybody counts in one group alone"
+        message = "`groups_per_unit` is not given, so each unit counts in one group only"
         complaints.warn(path, message, at_key=True)
     return Protection(key, rows, groups or 1)
 
@@ -199,21 +197,23 @@ def _fit_for_protection(model: TableModel, path: Path, complaints: Complaints) -
             hint = "write `class: identifier`, `class: quasi` or `class: sensitive`"
             complaints.add(here, f"{quote(name)} has no `class`", hint, at_key=True)
         elif name == model.unit_key and column.class_ != "identifier":
-            complaints.warn((*here, "class"), f"the unit key {quote(name)} is no `identifier`")
+            complaints.warn(
+                (*here, "class"), f"the unit key {quote(name)} must have the class `identifier`"
+            )
         if column.immutable and model.rows_per_unit != 1:
             message = "only a table with `rows_per_unit: 1` can have `immutable` columns"
             complaints.add((*here, "immutable"), message)
         if column.immutable and column.domain is None and column.type.lower() not in _BOOLEANS:
             message = f"{quote(name)} is `immutable` without a `domain`"
             complaints.add(
-                (*here, "immutable"), message, "the budget is kept for each of its values"
+                (*here, "immutable"), message, "the budget is counted for each of its values"
             )
 
 
 def _nothing_of_protection(model: TableModel, path: Path, complaints: Complaints) -> None:
     for key in ("unit_key", "rows_per_unit", "groups_per_unit"):
         if getattr(model, key) is not None:
-            complaints.add((*path, key), f"a public table has no `{key}`", at_key=True)
+            complaints.add((*path, key), f"a public table must not have `{key}`", at_key=True)
     for name, column in model.columns.items():
         if column.immutable:
             complaints.add((*path, "columns", name, "immutable"), "a public table has no units")
@@ -233,7 +233,9 @@ def _column(name: str, model: ColumnModel, path: Path, complaints: Complaints) -
         table, _, column = model.joins.rpartition(".")
         if not table or not column:
             hint = "write `joins: patients.patient_id`"
-            complaints.add((*path, "joins"), f"{quote(model.joins)} is no `table.column`", hint)
+            complaints.add(
+                (*path, "joins"), f"{quote(model.joins)} is not of the form `table.column`", hint
+            )
             return None
         joins = ColumnRef(table, column)
     if domain is None:
@@ -255,7 +257,7 @@ def _length_of_texts(
     """A listed value that is longer than what is read would never be found."""
     if kind.family is not Family.TEXT:
         if model.max_length is not None:
-            message = f"`{kind}` has no `max_length`: it is no text"
+            message = f"`{kind}` must not have `max_length`, because it is not a text type"
             complaints.add((*path, "max_length"), message, at_key=True)
         return
     longest = Column("", kind, max_length=model.max_length).longest
@@ -265,8 +267,8 @@ def _length_of_texts(
         if isinstance(value, str) and len(value) > longest:
             complaints.add(
                 (*path, "domain", "in", place),
-                f"{quote(value[:40])} has {len(value)} characters, more than the {longest} that are read",
-                "write a `max_length` that holds it",
+                f"{quote(value[:40])} has {len(value)} characters, more than the limit of {longest}",
+                "write a larger `max_length`",
             )
 
 
@@ -300,10 +302,10 @@ def _joins_lead_somewhere(tables: tuple[Table, ...], complaints: Complaints) -> 
             target = by_name.get(column.joins.table)
             if target is None:
                 hint = suggestion(column.joins.table, by_name)
-                complaints.add(path, f"there is no table {quote(column.joins.table)}", hint)
+                complaints.add(path, f"table {quote(column.joins.table)} does not exist", hint)
             elif (other := target.column(column.joins.column)) is None:
                 hint = suggestion(column.joins.column, (one.name for one in target.columns))
-                complaints.add(path, f"there is no column {quote(str(column.joins))}", hint)
+                complaints.add(path, f"column {quote(str(column.joins))} does not exist", hint)
             elif not _comparable(column.type.family, other.type.family):
                 message = f"`{column.type}` cannot be equal to `{other.type}` of {quote(str(column.joins))}"
                 complaints.add(path, message)
@@ -320,13 +322,15 @@ def _same_table_twice(names: list[str], complaints: Complaints) -> None:
         for earlier in names[:place]:
             if may_be_one(earlier, name):
                 message = f"{quote(name)} may be the table {quote(earlier)} under another name"
-                complaints.add(("tables", name), message, "give both their schemas", at_key=True)
+                complaints.add(
+                    ("tables", name), message, "write both names with their schemas", at_key=True
+                )
 
 
 def _same_but_for_case(names: Mapping[str, object], path: Path, complaints: Complaints) -> None:
     """Sources differ in whether case counts; names that need it to differ would be mixed up."""
     for doubled in _doubles(names):
-        message = f"{quote(doubled)} differs from another name in its case alone"
+        message = f"{quote(doubled)} differs from another name only in upper and lower case"
         complaints.add((*path, doubled), message, at_key=True)
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 from binding.clinic import CLINIC
+from laws import for_each
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Again, Cut
@@ -17,7 +18,7 @@ def _again(sql: str) -> Again:
     return bound.again
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sql", "products"),
     [
         (_N, ["a"]),
@@ -62,7 +63,7 @@ def test_effort_is_not_told_where_it_may_be_anything(sql: str) -> None:
     assert _again(sql).effort is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("sql", "reads", "steering"),
     [
         (f"SELECT region, n, s / n, SUM(n) OVER (ORDER BY region) FROM ({_N}) t", ["", "0", "01", "0"], ""),

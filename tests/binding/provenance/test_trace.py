@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 import pytest
-from binding.cases import Case, every
+from binding.cases import Case, accepted, bind_case
 from binding.clinic import CLINIC
-from binding.made_up import Row, made_up, of_release
+from binding.random_rows import Row, made_up, of_release
+from laws import for_each
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, ResultColumn
@@ -90,7 +91,7 @@ NOT_FOLLOWED = [
     SELECT * FROM a""",
     f"SELECT * FROM regions x JOIN ({_N}) t USING (region) CROSS JOIN regions y",
 ]
-ACCEPTED = [case for case in every() if not case.refused]
+ACCEPTED = accepted()
 _LIMITED = ("limit", "offset", "fetch", "array_agg", "string_agg")
 
 
@@ -153,7 +154,7 @@ def _different(cut: Cut, session: TwinSession, seed: int) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize(("sql", "intervals"), FOLLOWED)
+@for_each(("sql", "intervals"), FOLLOWED)
 def test_cells_are_those_of_a_row_of_the_release_when_rows_are_followed(
     sql: str, intervals: str, session: TwinSession
 ) -> None:
@@ -166,7 +167,7 @@ def test_cells_are_those_of_a_row_of_the_release_when_rows_are_followed(
         assert _different(cut, session, seed) == []
 
 
-@pytest.mark.parametrize("sql", NOT_FOLLOWED)
+@for_each("sql", NOT_FOLLOWED)
 def test_rows_are_not_followed_when_that_would_change_the_result(
     sql: str, session: TwinSession
 ) -> None:
@@ -174,7 +175,7 @@ def test_rows_are_not_followed_when_that_would_change_the_result(
     assert _cut(sql, session).traced is None
 
 
-@pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.name)
+@for_each("case", ACCEPTED)
 def test_rows_are_the_same_when_they_are_followed(case: Case, session: TwinSession) -> None:
     """For every accepted case the finishing with numbers gives the rows of the one without."""
     bound = bind(case.sql, CLINIC, describe=_describe(session))
@@ -192,7 +193,7 @@ def test_rows_are_the_same_when_they_are_followed(case: Case, session: TwinSessi
 
 def test_most_accepted_cases_are_followed() -> None:
     """The comparison above is about more than a hundred statements."""
-    bound = [bind(case.sql, CLINIC) for case in ACCEPTED]
+    bound = [bind_case(case) for case in ACCEPTED]
     assert sum(isinstance(one, Cut) and one.traced is not None for one in bound) > 100
 
 

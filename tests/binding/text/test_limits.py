@@ -4,6 +4,7 @@ import time
 
 import pytest
 from binding.clinic import CLINIC
+from laws import for_each
 from sqlglot.tokenizer_core import TokenType
 
 from gateway.binding.bind import bind
@@ -41,7 +42,7 @@ EXPENSIVE = {
 }
 
 
-@pytest.mark.parametrize("name", EXPENSIVE)
+@for_each("name", EXPENSIVE)
 def test_bind_refuses_quickly_when_a_text_is_made_to_be_expensive(name: str) -> None:
     """Deep, exponential and doubling texts are refused at once, without a crash."""
     before = time.perf_counter()

@@ -1,6 +1,7 @@
 """PREPARE and EXECUTE are taken apart as PostgreSQL's own scanner reads them."""
 
 import pytest
+from laws import for_each
 
 from gateway.binding.text.classify import classify, split
 from gateway.binding.text.prepared import Execute, Prepare, named
@@ -45,7 +46,7 @@ def test_an_execute_has_a_name_and_arguments(
     assert named(sql) == Execute(name, arguments, count)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql",
     [
         "SELECT 1",

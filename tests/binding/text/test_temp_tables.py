@@ -1,6 +1,7 @@
 """What keeps an answer is taken apart as PostgreSQL's own scanner reads it, and what reads it gets it in front."""
 
 import pytest
+from laws import for_each
 
 from gateway.binding.text.temp_tables import (
     GiveUp,
@@ -41,7 +42,7 @@ def test_statement_is_taken_apart(sql: str, wanted: Keep | GiveUp) -> None:
     assert keeping(sql) == wanted
 
 
-@pytest.mark.parametrize(
+@for_each(
     "sql",
     [
         "SELECT 'INTO TEMP TABLE t'",

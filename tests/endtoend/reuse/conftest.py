@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from endtoend.reuse.places import PURE, ZCDP, Opened, Place, opened
+from endtoend.reuse.datasets import PURE, ZCDP, Opened, Place, opened
 
 from gateway.postgres_server import Lease
 

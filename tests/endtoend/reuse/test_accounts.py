@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.places import MODEST, Opened, Place
+from endtoend.reuse.datasets import MODEST, Opened, Place
 
 from gateway.errors import Code, Refusal
 from gateway.requests.request import Answer, Reused

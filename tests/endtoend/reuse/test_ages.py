@@ -5,9 +5,9 @@ from typing import Any
 
 import psycopg
 import pytest
-from endtoend.house import dsn
+from endtoend.clinic_gateway import dsn
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.places import POSTGRESQL, PURE, Opened, Place
+from endtoend.reuse.datasets import POSTGRESQL, PURE, Opened, Place
 from fix_gateway import gateway, no_gateway
 from psycopg import sql
 

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import IO, Any
 
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.places import POSTGRESQL, Opened, Place
+from endtoend.reuse.datasets import POSTGRESQL, Opened, Place
 
 from gateway.noise.entropy import SYSTEM_ENTROPY
 from gateway.requests.request import Answer
@@ -123,7 +123,13 @@ def _another(houses: Opened, place: Place) -> Iterator[Another]:
         **houses.environment,
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
     }
-    command = [sys.executable, "-m", "endtoend.reuse.another", str(houses.home), place.dataset]
+    command = [
+        sys.executable,
+        "-m",
+        "endtoend.reuse.second_gateway",
+        str(houses.home),
+        place.dataset,
+    ]
     with subprocess.Popen(
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

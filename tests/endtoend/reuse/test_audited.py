@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from endtoend.reuse.places import AUDITED, Opened, Place
+from endtoend.reuse.datasets import AUDITED, Opened, Place
 
 from gateway.errors import Code, OverlapRefused
 from gateway.requests.request import Reused

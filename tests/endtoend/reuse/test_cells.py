@@ -5,7 +5,8 @@ from fractions import Fraction
 
 import pytest
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.places import POSTGRESQL, ZCDP, Opened, Place, opened
+from endtoend.reuse.datasets import POSTGRESQL, ZCDP, Opened, Place, opened
+from fix_servers import SharedServers
 
 from gateway.postgres_server import Lease
 
@@ -24,8 +25,8 @@ _GROUPED = "SELECT region, COUNT(*) FROM patients GROUP BY region"
 
 
 @pytest.fixture(scope="module")
-def regions(sample_server: Lease) -> Iterator[Opened]:
-    with opened(sample_server, postgresql=3, zcdp=2) as one:
+def regions(sample_server: Lease, servers: SharedServers) -> Iterator[Opened]:
+    with opened(sample_server, servers, postgresql=3, zcdp=2) as one:
         yield one
 
 

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from endtoend.reuse.places import PURE, Opened, Place
+from endtoend.reuse.datasets import PURE, Opened, Place
 
 from gateway.units import Epsilon
 

@@ -1,7 +1,7 @@
 """Answers that are made of others: a filter on a key, a roll-up of listed groups. They are what was released, added up."""
 
 import pytest
-from endtoend.reuse.places import PURE, ZCDP, Opened, Place
+from endtoend.reuse.datasets import PURE, ZCDP, Opened, Place
 
 from gateway.requests.request import Answer, Reused
 

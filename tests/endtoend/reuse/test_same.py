@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.places import FOUND, PURE, Opened, Place
+from endtoend.reuse.datasets import FOUND, PURE, Opened, Place
 
 from gateway.requests.request import Accuracy, Answer, Reused
 

@@ -1,7 +1,7 @@
 """What is known of sizes never closes a table: empty regions, counts of something else, counts that are all noise."""
 
 import pytest
-from endtoend.reuse.places import AUDITED, Opened, Place
+from endtoend.reuse.datasets import AUDITED, Opened, Place
 
 from gateway.errors import Code, OverlapRefused, SyntaxRefused
 

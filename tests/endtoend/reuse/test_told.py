@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.places import AUDITED, PURE, Opened, Place
+from endtoend.reuse.datasets import AUDITED, PURE, Opened, Place
 from fix_gateway import Client
 
 from gateway.admin.key_actions import create_key

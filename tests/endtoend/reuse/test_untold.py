@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import pytest
 from endtoend.reuse.clinics import PRICE
-from endtoend.reuse.places import (
+from endtoend.reuse.datasets import (
     PURE,
     QUIET,
     QUIET_AUDITED,
@@ -23,7 +23,8 @@ from endtoend.reuse.places import (
     opened,
 )
 from endtoend.reuse.test_at_once import Held
-from endtoend.reuse.worlds import World, world
+from endtoend.reuse.two_gateways import World, world
+from fix_servers import SharedServers
 
 from gateway.admin.actions import grant
 from gateway.budget.account import Limits
@@ -45,16 +46,20 @@ _ASKED = (_SUM, _MEDIAN, _FOUND, _STAGED, _REGIONS)
 
 
 @pytest.fixture(scope="module")
-def alone(sample_server: Lease) -> Iterator[Opened]:
+def alone(sample_server: Lease, servers: SharedServers) -> Iterator[Opened]:
     """Where nobody asked before."""
-    with opened(sample_server, pure=1, zcdp=1, quiet=1, quiet_zcdp=1, quiet_audited=1) as one:
+    with opened(
+        sample_server, servers, pure=1, zcdp=1, quiet=1, quiet_zcdp=1, quiet_audited=1
+    ) as one:
         yield one
 
 
 @pytest.fixture(scope="module")
-def crowd(sample_server: Lease) -> Iterator[Opened]:
+def crowd(sample_server: Lease, servers: SharedServers) -> Iterator[Opened]:
     """Where others did."""
-    with opened(sample_server, pure=1, zcdp=1, quiet=10, quiet_zcdp=4, quiet_audited=1) as one:
+    with opened(
+        sample_server, servers, pure=1, zcdp=1, quiet=10, quiet_zcdp=4, quiet_audited=1
+    ) as one:
         yield one
 
 
@@ -253,7 +258,7 @@ def test_question_has_to_fit_as_if_nothing_had_been_there(crowd: Opened) -> None
         refused.append((caught.value.code, caught.value.detail, caught.value.hint))
     assert refused[0] == refused[1]
     # needs and what is left stay exact
-    assert "epsilon 0.0005 left for ever, the question takes 0.001" in str(refused[0][1])
+    assert "epsilon 0.0005 left for its lifetime, the query needs 0.001" in str(refused[0][1])
 
 
 def _gave(place: Place, account: str) -> Fraction:

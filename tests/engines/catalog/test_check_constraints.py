@@ -1,11 +1,11 @@
 """The text of a constraint is understood whole, or it says nothing."""
 
-import pytest
+from laws import for_each
 
 from gateway.engines.catalog.check_constraints import comparisons
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "c >= 1 AND c <= " + "1" * 2_000,

@@ -114,7 +114,6 @@ def test_source_is_read_only(source: Connection) -> None:
         source.execute(text("CREATE TABLE mine (a integer)"))
 
 
-@pytest.mark.slow
 def test_table_that_is_being_altered_is_not_waited_for(sample_database: URL) -> None:
     """PostgreSQL tells of a locked table's constraints when the lock is gone, which may be long."""
     with psycopg.connect(plain(sample_database)) as altering:

@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from frontends.pgwire.modelled import COUNT, OF_REGION, Shown, gatewayed, shown
+from frontends.pgwire.conversations import COUNT, OF_REGION, Shown, gatewayed, shown
 
 from gateway.frontends.pgwire import messages
 from gateway.frontends.pgwire.messages import Bind, Execute, Parse

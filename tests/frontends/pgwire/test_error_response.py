@@ -4,6 +4,7 @@ import re
 
 import pytest
 from frontends.pgwire.packets import error_of, told
+from laws import for_each
 
 from gateway.errors import (
     SQLSTATE,
@@ -30,8 +31,8 @@ from gateway.frontends.pgwire.framing import Malformed
 from gateway.twin import TwinRefused
 
 
-@pytest.mark.parametrize("severity", list(Severity))
-@pytest.mark.parametrize("code", list(Code))
+@for_each("severity", list(Severity))
+@for_each("code", list(Code))
 def test_every_code_has_its_fields(code: Code, severity: Severity) -> None:
     """The table is total: severity, SQLSTATE, a title in one line, a detail with the code, and the hint."""
     refusal = Refusal(code, "about `x`", "do y")
@@ -50,7 +51,7 @@ def test_every_code_has_its_fields(code: Code, severity: Severity) -> None:
 def test_refusal_without_detail_still_tells_its_code() -> None:
     """DETAIL is never without the code, and a hint that is not there is no field."""
     fields = error_of(error_message(NotPermitted(Code.PURPOSE_NOT_PERMITTED)))
-    assert fields["D"] == "GW204: the purpose is not one of yours"
+    assert fields["D"] == "GW204: you may not query for this purpose"
     assert set(fields) == {"S", "V", "C", "M", "D"}
 
 
@@ -62,7 +63,7 @@ def test_word_of_the_twin_is_told_in_its_own_words() -> None:
         "V": "ERROR",
         "C": "42P01",
         "M": 'relation "x" does not exist',
-        "D": "GW603: the statement names what you may not use",
+        "D": "GW603: the statement uses an object that you may not use",
         "H": "look again",
         "P": "15",
     }

@@ -4,7 +4,7 @@ import random
 import struct
 
 import pytest
-from frontends.pgwire.fuzzing import Kinds, fuzz
+from frontends.pgwire.fuzz import Kinds, fuzz
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

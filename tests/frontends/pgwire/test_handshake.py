@@ -7,8 +7,8 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
-from fix_identity import Door
-from frontends.pgwire.at_the_door import HERE, Wire, logins_of, turning_away_of, wire
+from fix_auth import Door
+from frontends.pgwire.entrance import HERE, Wire, logins_of, turning_away_of, wire
 from frontends.pgwire.packets import (
     SSL_REQUEST,
     V32,
@@ -270,7 +270,7 @@ def test_failures_of_all_doors_count_together(door: Door) -> None:
         codes.append(error_of(come(logins, "alice", "guess")[1])["D"][:5])
     assert codes == ["GW702"] * 4 + ["GW703"] * 2
     last = error_of(come(logins, "alice", "guess")[1])
-    assert (last["C"], last["M"]) == ("53300", "too many failed log-ins from here")
+    assert (last["C"], last["M"]) == ("53300", "too many failed log-ins")
     assert isinstance(come(logins, "alice", good)[0].outcome, Entered)
     assert [one["about"]["front_end"] for one in door.recorded("login_refused")] == [
         *("rest", "pgwire") * 2,

@@ -11,10 +11,10 @@ from time import monotonic, sleep
 
 import psycopg
 import pytest
-from fix_identity import Door
+from fix_auth import Door
 from fix_twin import ENDLESS, as_gateway
 from frontends.pgwire.packets import message
-from frontends.pgwire.wired import (
+from frontends.pgwire.wire_server import (
     HOST,
     QUESTION,
     Wired,

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from fix_identity import Door
+from fix_auth import Door
 from frontends.certificates import write_pair
-from frontends.pgwire.at_the_door import logins_of
-from frontends.pgwire.listening import Host, listening
+from frontends.pgwire.entrance import logins_of
+from frontends.pgwire.listening_entrance import Host, listening
 from frontends.pgwire.packets import GSS_REQUEST, SSL_REQUEST, Scram, startup, told
 
 from gateway.config import Settings

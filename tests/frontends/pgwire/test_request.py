@@ -57,7 +57,10 @@ def test_request_is_refused_when_the_setting_is_neither(written: str) -> None:
     with pytest.raises(SyntaxRefused) as caught:
         _request(fresh=written)
     assert caught.value.code is Code.BAD_REQUEST
-    assert caught.value.detail == "a setting of the session: `gateway.fresh` is `on` or `off`"
+    assert (
+        caught.value.detail
+        == "a session setting is not valid: `gateway.fresh` must be `on` or `off`"
+    )
     assert "SET gateway.fresh = on" in caught.value.hint
 
 

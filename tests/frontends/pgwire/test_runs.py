@@ -4,6 +4,7 @@ import random
 
 import pytest
 from frontends.pgwire.packets import message, told
+from laws import for_each
 
 from gateway.frontends.pgwire.framing import Malformed, Runs
 
@@ -30,7 +31,7 @@ def _cut(draw: random.Random, stream: bytes) -> list[bytes]:
     return pieces
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", range(40))
 def test_pieces_are_the_stream_when_put_together(seed: int) -> None:
     """Whatever comes in whatever cuts: no byte is changed, left out or out of turn, and what is no row is whole."""
     draw = random.Random(seed)  # noqa: S311 - to be repeated

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from frontends.pgwire.modelled import Differs, a_plain_database, compare
+from frontends.pgwire.conversations import Differs, a_plain_database, compare
 
 from gateway.frontends.pgwire.classify import Statements
 from gateway.frontends.pgwire.session import Session
@@ -43,7 +43,7 @@ def test_comparison_notices_when_a_session_is_wrong(
     twin: Twin, database: str, broken: type[Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The negative control: a session with one mistake is told apart within the same seeds."""
-    monkeypatch.setattr("frontends.pgwire.modelled._PATIENCE_S", 1)
+    monkeypatch.setattr("frontends.pgwire.conversations._PATIENCE_S", 1)
 
     def made(statements: Statements) -> Session:
         return broken(statements, {})

@@ -1,6 +1,7 @@
 """What a client may set by its start-up packet, and what it is told about the rest."""
 
 import pytest
+from laws import for_each
 
 from gateway.binding.text.session_settings import SETTINGS
 from gateway.errors import Refusal
@@ -38,7 +39,7 @@ def test_what_drivers_send_is_taken(driver: str) -> None:
     assert (dict(wanted.settings), wanted.token) == (expected, False)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "words"),
     [
         ("", []),
@@ -87,7 +88,7 @@ def test_parameter_outranks_options() -> None:
     assert dict(read_settings(sent).settings) == {"timezone": "UTC"}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "value"),
     [
         ("role", "postgres"),
@@ -107,7 +108,7 @@ def test_parameter_outranks_options() -> None:
         ("x\n\x1b" * 100, "1"),
     ],
 )
-@pytest.mark.parametrize("by_options", [False, True])
+@for_each("by_options", [False, True])
 def test_what_may_not_be_set_is_refused_by_its_name(
     name: str, value: str, *, by_options: bool
 ) -> None:

@@ -4,8 +4,8 @@ import struct
 from itertools import permutations
 
 import pytest
-from fix_identity import Door
-from frontends.pgwire.at_the_door import Wire, logins_of, wire
+from fix_auth import Door
+from frontends.pgwire.entrance import Wire, logins_of, wire
 from frontends.pgwire.packets import (
     GSS_REQUEST,
     SSL_REQUEST,
@@ -18,6 +18,7 @@ from frontends.pgwire.packets import (
     startup_of,
     told,
 )
+from laws import for_each
 
 from gateway.frontends.pgwire.handshake import StartTls
 from gateway.frontends.pgwire.startup_packets import MOST_PARAMETERS, Cancel
@@ -58,8 +59,8 @@ def test_tls_is_begun_where_there_is_a_certificate(locked: Wire, order: tuple[st
     assert told(locked.give(startup(user="alice"))) == [OFFER]
 
 
-@pytest.mark.parametrize("before", [(), ("ssl",), ("gss",), ("ssl", "gss"), ("gss", "ssl")])
-@pytest.mark.parametrize("again", ["ssl", "gss"])
+@for_each("before", [(), ("ssl",), ("gss",), ("ssl", "gss"), ("gss", "ssl")])
+@for_each("again", ["ssl", "gss"])
 def test_wish_is_heard_once(plain: Wire, before: tuple[str, ...], again: str) -> None:
     """A wish that was heard is, the second time, a version of the protocol that nobody speaks."""
     for wish in before:

@@ -5,8 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psycopg
 import pytest
-from fix_identity import Door
-from frontends.pgwire.wired import QUESTION, query, read_to_end, wired
+from fix_auth import Door
+from frontends.pgwire.wire_server import QUESTION, query, read_to_end, wired
 
 from gateway.events import Crashed
 from gateway.frontends.pgwire.framing import Frame

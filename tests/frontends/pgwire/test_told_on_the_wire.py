@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import psycopg
 import pytest
-from fix_identity import Door
-from frontends.pgwire.wired import QUESTION, Wired, wired
+from fix_auth import Door
+from frontends.pgwire.wire_server import QUESTION, Wired, wired
 from psycopg import errors, sql
 
 from gateway.errors import Code, OverlapRefused

@@ -2,7 +2,7 @@
 
 import pytest
 from fix_gateway import Front
-from frontends.pgwire.at_the_door import HERE, Wire
+from frontends.pgwire.entrance import HERE, Wire
 from frontends.pgwire.packets import Scram, startup
 
 from gateway.app import door, wire_logins

@@ -8,6 +8,7 @@ from math import isnan
 
 import pyarrow as pa
 import pytest
+from laws import for_each
 
 from gateway.errors import Code, SyntaxRefused
 from gateway.frontends.rest.arrow_response import arrow_chunks
@@ -43,9 +44,7 @@ _CELLS: list[tuple[str, list[str | None], pa.DataType, list[object]]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("type_name", "texts", "kind", "values"), _CELLS, ids=[one[0] for one in _CELLS]
-)
+@for_each(("type_name", "texts", "kind", "values"), _CELLS, ids=[one[0] for one in _CELLS])
 def test_a_column_in_an_arrow_stream_has_arrows_own_type(
     type_name: str, texts: list[str | None], kind: pa.DataType, values: list[object]
 ) -> None:
@@ -109,7 +108,7 @@ def test_null_and_an_empty_text_stay_apart_in_a_csv() -> None:
     assert text == 'c0,c1\r\n,""\r\n'
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("accept", "wanted"),
     [
         (None, Format.JSON),

@@ -3,7 +3,7 @@
 from contextlib import closing
 
 from fix_gateway import Client
-from frontends.rest.questioning import DATASETS, Asking, Behind, refused
+from frontends.rest.stub_questions import DATASETS, Asking, Behind, refused
 
 from gateway.frontends.rest.schemas import DatasetsShape
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import uvicorn
-from frontends.rest.questioning import Behind
+from frontends.rest.stub_questions import Behind
 
 from gateway.events import Event
 from gateway.frontends.connection_limits import Admission

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 from fix_gateway import NASTY, Client
-from frontends.rest.questioning import Asking, Behind, refused
+from frontends.rest.stub_questions import Asking, Behind, refused
+from laws import for_each
 
 from gateway.frontends.rest.schemas import QueriesShape
 from gateway.requests.request import PastQuestion
@@ -66,7 +67,7 @@ def test_queries_are_those_of_the_caller(asking: Asking) -> None:
     refused(asking.get("/v1/queries", None), 401, "GW701")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "query",
     [
         *("limit=0", "limit=1001", "limit=x", "limit=", "limit=1.5", "limit=" + "9" * 5000),

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from fix_gateway import Client
-from frontends.rest.questioning import COUNT, Asking, Behind, answering, refused
+from frontends.rest.stub_questions import COUNT, Asking, Behind, answering, refused
+from laws import for_each
 
 from gateway.errors import (
     BackendUnavailable,
@@ -122,7 +123,7 @@ def test_query_reads_epsilon_exactly(asking: Asking, written: str, exact: Fracti
     assert asking.price == exact
 
 
-@pytest.mark.parametrize(
+@for_each(
     "written",
     [
         *("0", "0.0", '"0"', "0e10", "-0.1", '"-1"', '""', '" 0.1"', '"0,1"', '"1/10"', '"nan"'),
@@ -248,7 +249,7 @@ def test_idempotency_key_is_handed_on_with_what_it_asked(asking: Asking, key: st
     assert asking.request.idempotency == first
 
 
-@pytest.mark.parametrize(
+@for_each(
     "other",
     [
         *({"epsilon": 0.51}, {"dataset": "clinic"}, {"purpose": "clinic"}, {"params": [1]}),

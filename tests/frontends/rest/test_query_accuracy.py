@@ -7,7 +7,8 @@ from fractions import Fraction
 
 import pytest
 from fix_gateway import Client
-from frontends.rest.questioning import ESTIMATE, Asking, Behind, refused
+from frontends.rest.stub_questions import ESTIMATE, Asking, Behind, refused
+from laws import for_each
 
 from gateway.frontends.rest.schemas import EstimateShape
 from gateway.requests.answer_json import estimate_json
@@ -21,8 +22,8 @@ def asking() -> Iterator[Asking]:
         yield Asking(behind, client)
 
 
-@pytest.mark.parametrize("path", ["/v1/query", "/v1/estimate"])
-@pytest.mark.parametrize(
+@for_each("path", ["/v1/query", "/v1/estimate"])
+@for_each(
     ("written", "meant"),
     [
         ('{"margin": 30}', Accuracy(Fraction(30))),
@@ -43,14 +44,14 @@ def test_accuracy_is_handed_on_exactly(
     assert request.epsilon is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("written", "said"),
     [
         *((one, "must be an object") for one in ("30", '"5%"', "[30]", "true")),
-        ('{"margin": 30, "delta": 1}', "there is no `delta` in it"),
+        ('{"margin": 30, "delta": 1}', "`delta` is not a key of it"),
         *((f'{{"margin": {one}}}', "`margin` must be") for one in ("true", "[1]", "0", "-1", '"x"')),
-        ("{}", "say either `margin` or `relative`"),
-        ('{"margin": null}', "say either `margin` or `relative`"),
+        ("{}", "give either `margin` or `relative`"),
+        ('{"margin": null}', "give either `margin` or `relative`"),
         ('{"relative": 0.1}', "`relative` needs `floor`"),
         ('{"margin": 1, "confidence": 95}', "`confidence` must be from 0.5 to 0.9999"),
         ('{"margin": 1, "rows": 0.5}', "`rows` must be a whole number"),
@@ -72,7 +73,7 @@ def test_query_is_refused_when_it_says_price_and_accuracy(asking: Asking, path: 
     """One follows from the other."""
     body = {"sql": "SELECT 1", "epsilon": 1, "accuracy": {"margin": 30}}
     said = refused(asking.post(path, body), 400, "GW705")
-    assert said["detail"] == "`epsilon` and `accuracy` are both there"
+    assert said["detail"] == "`epsilon` and `accuracy` are both given"
     assert asking.behind.asked + asking.behind.estimated == []
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from fix_gateway import Client
-from frontends.rest.questioning import COUNT, Asking, Behind, refused
+from frontends.rest.stub_questions import COUNT, Asking, Behind, refused
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -51,8 +51,8 @@ MALFORMED: dict[str, tuple[bytes, str]] = {
         b'{"sql": "SELECT 1", "params": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
         "too deep",
     ),
-    "key twice": (b'{"sql": "SELECT 1", "sql": "SELECT 2"}', "`sql` is there twice"),
-    "key twice, spelt apart": (b'{"sql": "SELECT 1", "\\u0073ql": "x"}', "`sql` is there twice"),
+    "key twice": (b'{"sql": "SELECT 1", "sql": "SELECT 2"}', "`sql` is given twice"),
+    "key twice, spelt apart": (b'{"sql": "SELECT 1", "\\u0073ql": "x"}', "`sql` is given twice"),
     "key twice below": (b'{"sql": "x", "accuracy": {"margin": 1, "margin": 2}}', "twice"),
     "NaN": (b'{"sql": "SELECT 1", "epsilon": NaN}', "`NaN` is not a JSON number"),
     "infinity": (b'{"sql": "SELECT 1", "epsilon": -Infinity}', "`-Infinity` is not"),
@@ -132,7 +132,7 @@ def test_body_is_refused_when_it_has_two_megabytes(asking: Asking, path: str) ->
     fits = json.dumps({"sql": "SELECT 1"}).encode().ljust(LARGEST)
     assert asking.post(path, fits).status_code == 200
     said = refused(asking.post(path, fits + b" "), 413, "GW707")
-    assert said["detail"] == "a body may have at most 1048576 bytes"
+    assert said["detail"] == "the body may have at most 1048576 bytes"
     refused(asking.post(path, b"x" * 2 * LARGEST), 413, "GW707")
     asking.behind.asked.clear()
     asking.behind.estimated.clear()

@@ -8,9 +8,10 @@ from fractions import Fraction
 
 import pytest
 from fix_gateway import Client
-from frontends.rest.questioning import Asking, Behind, answering, one_cell
+from frontends.rest.stub_questions import Asking, Behind, answering, one_cell
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import for_each
 
 from gateway.frontends.rest.json_response import AsciiJson
 from gateway.requests.json_cells import column_json, double_json, doubles_json
@@ -25,7 +26,7 @@ def asking() -> Iterator[Asking]:
         yield Asking(behind, client)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("type_name", "text", "written"),
     [
         ("smallint", "-32768", "-32768"),

@@ -9,7 +9,7 @@ from contextlib import closing
 import pyarrow as pa
 import pytest
 from fix_gateway import Client
-from frontends.rest.questioning import COUNT, Asking, Behind, answering
+from frontends.rest.stub_questions import COUNT, Asking, Behind, answering
 
 from gateway.errors import BackendUnavailable, Code
 from gateway.frontends.rest.content_type import Format

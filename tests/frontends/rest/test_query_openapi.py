@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fix_gateway import Client
-from frontends.rest.questioning import Asking, Behind
+from frontends.rest.stub_questions import Asking, Behind
 from pydantic import TypeAdapter, ValidationError
 
 from gateway.frontends.rest import schemas as shapes

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from fix_gateway import Client
-from frontends.rest.questioning import COUNT, ESTIMATE, Asking, Behind, answering, refused
+from frontends.rest.stub_questions import COUNT, ESTIMATE, Asking, Behind, answering, refused
 
 from gateway.errors import HTTP, BackendUnavailable, Code, OverlapRefused
 from gateway.frontends.rest.content_type import Format

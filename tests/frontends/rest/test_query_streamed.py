@@ -18,7 +18,8 @@ import httpx
 import pytest
 import uvicorn
 from fix_gateway import Client
-from frontends.rest.questioning import COUNT, Asking, Behind, answering
+from frontends.rest.stub_questions import COUNT, Asking, Behind, answering
+from laws import for_each
 
 from gateway.columnar.intervals import EndsRows
 from gateway.columnar.texts import BLOCK, Rows, Text, Texts
@@ -152,8 +153,8 @@ def test_query_tells_the_length_of_a_small_answer_alone(accept: str) -> None:
     assert told[0] == told[1]
 
 
-@pytest.mark.parametrize("value", [7, "7", None, True, 1.5])
-@pytest.mark.parametrize("accept", _FORMATS)
+@for_each("value", [7, "7", None, True, 1.5])
+@for_each("accept", _FORMATS)
 def test_query_takes_parameters_whatever_the_format(accept: str, value: object) -> None:
     """The format is about the answer; the question is the same."""
     with _asking(_mixed(1)) as asking:

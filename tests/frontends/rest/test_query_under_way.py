@@ -15,7 +15,7 @@ import httpx
 import pytest
 import uvicorn
 from fastapi import FastAPI
-from frontends.rest.questioning import ANSWER, COUNT, Behind, refused
+from frontends.rest.stub_questions import ANSWER, COUNT, Behind, refused
 
 from gateway.errors import Code, Refusal
 from gateway.frontends.rest.app import create_app

@@ -31,6 +31,7 @@ from fix_gateway import (
 from fix_state import StateServer
 from hypothesis import given
 from hypothesis import strategies as st
+from laws import for_each
 from starlette.responses import StreamingResponse
 
 from gateway.app import rest_doors
@@ -168,8 +169,8 @@ def test_metrics_count_steps_when_several_share_a_commit(open_door: Front) -> No
 # ---- who is calling ----
 
 
-@pytest.mark.parametrize("path", GUARDED)
-@pytest.mark.parametrize(
+@for_each("path", GUARDED)
+@for_each(
     "header",
     [
         None,
@@ -289,8 +290,8 @@ def test_failure_is_recorded_with_address_and_key_id_alone(front: Front) -> None
 # ---- who may what ----
 
 
-@pytest.mark.parametrize("who", ["alice", "bob", "dave", "eve", "chemist"])
-@pytest.mark.parametrize("path", ["/v1/audit", "/v1/audit/verify"])
+@for_each("who", ["alice", "bob", "dave", "eve", "chemist"])
+@for_each("path", ["/v1/audit", "/v1/audit/verify"])
 def test_trail_is_closed_when_the_role_is_another(open_door: Front, path: str, who: str) -> None:
     """Auditors read the trail; an administrator, who could have something to hide, does not."""
     said = problem(open_door.get(path, who), 403, "GW704")
@@ -415,7 +416,7 @@ def test_audit_filters_when_it_is_asked_to(open_door: Front) -> None:
     assert found(before=str(10**40))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "query",
     [
         *("limit=0", "limit=10001", "limit=abc", "limit=-1", "limit=1e3", "limit=", "limit=1.5"),
@@ -450,7 +451,7 @@ def test_audit_verify_says_what_the_command_says(front: Front) -> None:
 # ---- what is not there, and what goes wrong ----
 
 
-@pytest.mark.parametrize(
+@for_each(
     "path",
     [
         *("/", "/v1", "/v1/", "/v2/budget", "/V1/budget", "/favicon.ico", "/v1/budget/alice"),
@@ -465,8 +466,8 @@ def test_endpoint_is_not_found_in_the_shape_of_a_problem(open_door: Front, path:
     assert answer.text.isprintable()
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-@pytest.mark.parametrize("path", sorted(ENDPOINTS))
+@for_each("method", ["POST", "PUT", "DELETE", "PATCH"])
+@for_each("path", sorted(ENDPOINTS))
 def test_endpoint_refuses_a_method_and_says_which_it_takes(
     open_door: Front, path: str, method: str
 ) -> None:

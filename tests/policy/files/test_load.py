@@ -70,13 +70,13 @@ def test_subjects_must_be_there(place: Path) -> None:
     """Without anybody who may log in there is nothing to load."""
     (place / "subjects.yaml").unlink()
     assert [problem.code for problem in reading(place).problems] == [Code.SUBJECTS_INVALID]
-    assert said(place / "nowhere") == ["subjects.yaml: there is no such file"]
+    assert said(place / "nowhere") == ["subjects.yaml: the file does not exist"]
 
 
 def test_subjects_under_another_name_are_not_taken_for_a_policy(place: Path) -> None:
     """A misspelt name is told."""
     (place / "subjects.yml").write_text(SUBJECTS)
-    assert said(place) == ["subjects.yml: is to be called `subjects.yaml`"]
+    assert said(place) == ["subjects.yml: must have the name `subjects.yaml`"]
 
 
 def test_link_out_of_the_directory_is_refused(
@@ -86,7 +86,7 @@ def test_link_out_of_the_directory_is_refused(
     outside = tmp_path_factory.mktemp("outside") / "labs.yaml"
     outside.write_text(LABS)
     (place / "labs.yaml").symlink_to(outside)
-    assert said(place) == ["labs.yaml: leads out of the policies directory"]
+    assert said(place) == ["labs.yaml: leads outside the policies directory"]
 
 
 @pytest.mark.parametrize("url", ["${CLINIC_URL}", "duckdb:////x/../data/clinic.duckdb?threads=2"])
@@ -106,7 +106,9 @@ def test_one_source_and_unit_is_one_ledger(place: Path) -> None:
     """Two datasets cannot spend on the same people apart."""
     text = LABS.replace("${LABS_URL}", "${CLINIC_URL}").replace("unit: sample", "unit: patient")
     (place / "labs.yaml").write_text(text)
-    assert said(place)[0].endswith("the ledger of this source and unit is that of dataset `clinic`")
+    assert said(place)[0].endswith(
+        "dataset `clinic` already has the ledger of this source and unit"
+    )
 
 
 def test_table_that_is_protected_in_one_policy_is_not_public_in_another(place: Path) -> None:
@@ -156,6 +158,6 @@ def test_names_that_nobody_bears_are_warned_of(place: Path) -> None:
     loaded = load(place)
     assert [(warning.message, warning.hint) for warning in loaded.warnings] == [
         ("no subject has an attribute `rule`", "did you mean `role`?"),
-        ("nobody is in team `x`", ""),
-        ("there is no subject `eve`", "known are `alice`, `bob`"),
+        ("no subject is in team `x`", ""),
+        ("subject `eve` does not exist", "known are `alice`, `bob`"),
     ]

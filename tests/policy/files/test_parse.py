@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 from fix_policy import BASE, ENVIRONMENT, Case, cases, changed, read
+from laws import for_each
 
 from gateway.catalog.domains import Anything, Interval, Values
 from gateway.catalog.tables import ColumnRef
@@ -15,7 +16,7 @@ REFUSED = cases("refused.txt")
 ACCEPTED = cases("accepted.txt")
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.title)
+@for_each("case", REFUSED, ids=lambda case: case.title)
 def test_policy_is_refused_where_it_is_wrong(case: Case) -> None:
     """Every mistake has its line, its column, and a sentence; nothing of the policy is used."""
     found = read(case.text)
@@ -23,7 +24,7 @@ def test_policy_is_refused_where_it_is_wrong(case: Case) -> None:
     assert found.policy is None
 
 
-@pytest.mark.parametrize("case", ACCEPTED, ids=lambda case: case.title)
+@for_each("case", ACCEPTED, ids=lambda case: case.title)
 def test_policy_is_accepted(case: Case) -> None:
     """What people may write; what is merely odd is warned of."""
     found = read(case.text)

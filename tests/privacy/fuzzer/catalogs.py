@@ -11,7 +11,7 @@ from typing import Final
 
 from fix_policy import read
 from privacy.fuzzer.chance import Chance
-from property.people import Row, Stored, World
+from property.small_worlds import Row, Stored, World
 
 from gateway.policy.policy import Policy
 

@@ -10,10 +10,10 @@ from typing import ParamSpec, TypeVar
 
 from privacy.fuzzer.identities import Identities
 from privacy.fuzzer.worlds import Raised, Worlds
-from property.asked import undropped
-from property.checked import is_comparable
-from property.counted import counts_of, too_far
+from property.bounded_releases import undropped
+from property.histogram_moves import counts_of, too_far
 from property.moves import Groups, excesses, groups_of
+from property.neighbour_check import is_comparable
 
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
 from gateway.datasets.dataset import placeholders

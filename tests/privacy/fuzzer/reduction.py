@@ -7,7 +7,7 @@ from privacy.fuzzer.catalogs import Catalog
 from privacy.fuzzer.statements import Sentence
 from privacy.fuzzer.trial import Bench, Outcome, bench_of
 from privacy.fuzzer.worlds import Server
-from property.people import Row
+from property.small_worlds import Row
 
 from gateway.stages.services import Services
 

@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 from privacy.fuzzer.catalogs import VALUES, Column, Table, usual
 from privacy.fuzzer.chance import Chance
-from property.people import Row
+from property.small_worlds import Row
 
 NUMBERS: Final = frozenset({"whole", "exact", "float"})
 Ways: TypeAlias = Sequence[tuple[int, str, Callable[[], str]]]

@@ -17,7 +17,7 @@ import psycopg
 from fix_sample import plain
 from privacy.fuzzer.alarm import Alarm
 from privacy.fuzzer.catalogs import Catalog
-from property.people import World
+from property.small_worlds import World
 from property.stores import filling
 from sqlalchemy import URL, Connection, NullPool, create_engine
 from sqlalchemy.exc import SQLAlchemyError

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from fix_ledger import Bank
-from release_cache.log.made import Desk, sheet
+from release_cache.log.sheets import Desk, sheet
 
 from gateway.config import Settings
 from gateway.state.open import open_state

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from release_cache.log.made import ground, sheet, slot
+from release_cache.log.sheets import ground, sheet, slot
 
 from gateway.regions.scope import GroupKey
 from gateway.release_cache.cache import Alike

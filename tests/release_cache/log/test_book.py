@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 from fix_ledger import ALICE, BOB, CLINIC, NOON, Bank, limits
-from release_cache.log.made import ACCOUNTS, ALWAYS, Desk, content, ground, sheet, slot
+from release_cache.log.sheets import ACCOUNTS, ALWAYS, Desk, content, ground, sheet, slot
 
 from gateway.release_cache.cache import Book, Books, Seen
 from gateway.release_cache.events import Told

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 from fix_ledger import ALICE, BOB, Bank, limits
-from release_cache.log.made import ACCOUNTS, Desk, ground, sheet, slot
+from release_cache.log.sheets import ACCOUNTS, Desk, ground, sheet, slot
 
 from gateway.overlap.history import History
 from gateway.regions.scope import Ground

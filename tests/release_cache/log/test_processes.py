@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from fix_ledger import ALICE, BOB, NOON, Bank, audit, limits, own_environment
 from fix_state import AUDIT_SECRET
-from release_cache.log.made import Desk, sheet
+from release_cache.log.sheets import Desk, sheet
 
 from gateway.config import Settings
 

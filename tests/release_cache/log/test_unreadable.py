@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from release_cache.log.made import ACCOUNTS, ground, sheet
+from release_cache.log.sheets import ACCOUNTS, ground, sheet
 
 from gateway.errors import Code, OverlapRefused
 from gateway.overlap.auditor import Concerned, audit

@@ -1,0 +1,102 @@
+"""The policy of the small clinic, in the three forms that tests ask of it.
+
+`policy` is one under which noise is nothing and no bound bites, or under which the budget ends: nothing is refused for
+what was asked before, nor answered from it. `endtoend.reuse.clinics` lets answers be reused, `wire_more.running` has
+the clinic of the demo.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+# so dear that a draw other than 0 has a probability below e^-1000, whatever is measured
+PRICE: Final = "1e30"
+SUBJECTS: Final = """
+alice: {role: researcher, purposes: [care-quality], region: north}
+bob: {role: regional, purposes: [care-quality], region: north}
+eve: {role: visitor}
+"""
+_POLICY: Final = """
+gateway: 1
+dataset: @DATASET@
+source: ${@SOURCE@}
+privacy:
+  unit: patient
+  budget: {epsilon: @BUDGET@, delta: 1e-6}
+  per_query: {default: @PRICE@, min: 1e-9, max: @MOST@}
+  mechanism: @MECHANISM@
+tables:
+  patients:
+    unit_key: patient_id
+    rows_per_unit: 1
+    columns:
+      patient_id: {type: bigint, class: identifier}
+      region: {type: text, class: quasi, domain: {in: [north, east, south, west]}}
+      birth_year: {type: integer, class: quasi, domain: {between: [1920, 2020]}}
+      income: {type: numeric, class: sensitive, domain: {between: [0, 200000]}, step: 1}
+      smoker: {type: boolean, class: sensitive}
+      name: {type: text, class: sensitive}
+  visits:
+    unit_key: patient_id
+    rows_per_unit: @ROWS@
+    groups_per_unit: @ROWS@
+    columns:
+      visit_id: {type: bigint, class: identifier}
+      patient_id: {type: bigint, class: identifier, joins: patients.patient_id}
+      diagnosis: {type: text, class: sensitive}
+      cost: {type: "numeric(12,2)", class: sensitive, domain: {between: [0, 5000]}, step: 0.01}
+      visit_date: {type: date, class: quasi, domain: {between: [2020-01-01, 2026-12-31]}}
+      admitted: {type: timestamp, class: quasi, domain: {between: [2020-01-01, 2026-12-31]}}
+      weight: {type: double precision, class: sensitive, domain: {between: [1, 300]}, step: 1}
+  regions: {public: true}
+  codes: {public: true}
+access:
+  - id: everything
+    effect: permit
+    when: subject.role == "researcher"
+    tables: [patients, visits, regions, codes]
+    use: {aggregate: ["*"], group_by: ["*"], filter: ["*"], join: ["*"]}
+    budget: {epsilon: @BUDGET@}
+  - id: own-region
+    effect: permit
+    when: subject.role == "regional"
+    tables: [patients, visits]
+    use: {aggregate: ["*"], group_by: ["*"], filter: ["*"], join: ["*"]}
+    rows: {patients: "region = subject.region"}
+    budget: {epsilon: @BUDGET@}
+audit: @AUDIT@
+reuse: @REUSE@
+limits: {enumerated_groups: @GROUPS@, result_rows: 100000}
+"""
+NO_AUDIT: Final = "{min_units: 1, narrow_cells: 0, opaque_predicates: allow}"
+NO_REUSE: Final = "{max_age: 0d}"
+
+
+def clinic_policy(values: Mapping[str, str], without: Iterable[str] = ()) -> str:
+    """The policy's text with these values, without some of its columns and tables."""
+    lines = [
+        line
+        for line in _POLICY.splitlines(keepends=True)
+        if not any(line.lstrip().startswith(f"{name}:") for name in without)
+    ]
+    text = "".join(lines)
+    for name in without:
+        text = text.replace(f", {name}]", "]")
+    given = {"ROWS": "16", "AUDIT": NO_AUDIT, "REUSE": NO_REUSE, **values}
+    for name, value in {"MOST": given["PRICE"], **given}.items():
+        text = text.replace(f"@{name}@", value)
+    return text
+
+
+def policy(
+    dataset: str, source: str, mechanism: str, *, groups: int, price: str = PRICE, budget: str = ""
+) -> str:
+    """The policy of a dataset whose source's URL is in an environment variable."""
+    said = {
+        "DATASET": dataset,
+        "SOURCE": source,
+        "MECHANISM": mechanism,
+        "GROUPS": str(groups),
+        "PRICE": price,
+        "BUDGET": budget or "1e34",
+    }
+    return clinic_policy(said)

@@ -1,0 +1,199 @@
+"""A gateway with many datasets over the same people, one for each test: what one test asked is no other's past."""
+
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from fractions import Fraction
+from pathlib import Path
+from typing import Final
+
+from endtoend.clinic_gateway import Environment, clinic_in_duckdb, clinic_in_postgresql, shown
+from endtoend.reuse.clinics import AUDIT, SUBJECTS, Said, policy
+from fix_servers import SharedServers, ground_and_twin
+from sqlalchemy import URL
+
+from gateway.admin.instance import Ground
+from gateway.app import open_asking, open_policies
+from gateway.budget.report import Standing
+from gateway.errors import Refusal
+from gateway.events import Crashed, Event
+from gateway.policy.in_force import Cause, CurrentPolicies
+from gateway.policy.subjects import Subject
+from gateway.postgres_server import Lease
+from gateway.query_service import Asking
+from gateway.requests.request import Answer, Estimate, Request
+from gateway.units import Epsilon
+
+PURE, ZCDP, FOUND, POSTGRESQL = "pure", "zcdp", "found", "postgresql"
+AUDITED, MODEST = "audited", "modest"
+# others' answers are not told: the way it is where a policy says nothing of it
+QUIET, QUIET_ZCDP, QUIET_AUDITED = "quiet", "quiet_zcdp", "quiet_audited"
+# groups that are found in the data are only shown where noise is small, and small differences only known there
+_DEAR: Final = "20"
+_DEARER: Final = "2000"
+_SAID: Final[dict[str, Said]] = {
+    FOUND: {"price": _DEARER, "groups": 1},
+    AUDITED: {"price": _DEAR, "audit": AUDIT},
+    QUIET: {"tell": "group"},
+    QUIET_ZCDP: {"tell": "group"},
+    QUIET_AUDITED: {"price": _DEAR, "audit": AUDIT, "tell": "group"},
+}
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The gateway, and the names of datasets that nobody has asked yet."""
+
+    ground: Ground
+    asking: Asking
+    policies: CurrentPolicies
+    home: Path
+    environment: Environment = field(repr=False)
+    urls: Mapping[str, URL] = field(repr=False)
+    unused: Mapping[str, Iterator[str]] = field(repr=False)
+    events: list[Event] = field(repr=False)
+
+    def place(self, kind: str) -> "Place":
+        dataset = next(self.unused[kind], None)
+        assert dataset is not None, f"more datasets of the kind `{kind}` are needed"
+        return Place(self, dataset)
+
+
+@dataclass
+class Place:
+    """A dataset that belongs to one test, on a clock of its own."""
+
+    opened: Opened
+    dataset: str
+    clock: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def asking(self) -> Asking:
+        house = replace(self.opened.asking.services, now=lambda: self.clock)
+        return replace(self.opened.asking, services=house)
+
+    def subject(self, name: str) -> Subject:
+        return self.opened.policies.value.subjects[name]
+
+    def later(self, days: float) -> None:
+        self.clock += timedelta(days=days)
+
+    def request(self, sql: str, epsilon: str | None = None, **more: object) -> Request:
+        price = None if epsilon is None else Epsilon.parse(epsilon)
+        return Request(sql, dataset=self.dataset, epsilon=price, **more)  # type: ignore[arg-type]  # its fields
+
+    def ask(
+        self, sql: str, who: str = "alice", *, epsilon: str | None = None, **more: object
+    ) -> Answer:
+        """The answer; a bug of ours shows what happened."""
+        before = len(self.opened.events)
+        try:
+            return self.asking.answer(
+                self.subject(who), self.request(sql, epsilon, **more), threading.Event()
+            )
+        except Refusal as refusal:
+            for event in self.opened.events[before:]:
+                if isinstance(event, Crashed):
+                    refusal.add_note(str(event))
+            raise
+
+    def estimate(
+        self, sql: str, who: str = "alice", *, epsilon: str | None = None, **more: object
+    ) -> Estimate:
+        return self.asking.estimate(self.subject(who), self.request(sql, epsilon, **more))
+
+    def spent(self, who: str = "alice") -> Fraction:
+        """What somebody's own account gave so far; that of the dataset is nobody's."""
+        return self._standing(f"analyst:{who}@{self.dataset}", who).epsilon_spent.value
+
+    def spent_by_all(self) -> Fraction:
+        return self._standing(f"dataset:{self.dataset}", "alice").epsilon_spent.value
+
+    def _standing(self, account: str, who: str) -> Standing:
+        found = self.asking.accounts(self.subject(who), self.dataset)
+        return next(one for one in found if one.account == account)
+
+    def charged_for(self, work: Callable[[], object]) -> Fraction:
+        """What the dataset gave for it."""
+        before = self.spent_by_all()
+        work()
+        return self.spent_by_all() - before
+
+    def change_policy(self, old: str, new: str) -> None:
+        """As an operator does: the file is another, and read again."""
+        file = self.opened.home / "policies" / f"{self.dataset}.yaml"
+        text = file.read_text()
+        assert text.count(old) == 1
+        file.write_text(text.replace(old, new))
+        reloaded = self.opened.policies.reload(Cause("dave", "a test"))
+        assert reloaded.changed, reloaded.problems
+
+
+@contextmanager
+def opened(server: Lease, servers: SharedServers | None = None, **many: int) -> Iterator[Opened]:
+    """A gateway with so many datasets of each kind, gone afterwards."""
+    home = Path(tempfile.mkdtemp(prefix="gw-test-"))
+    home.chmod(0o711)
+    try:
+        with ExitStack() as sources:
+            names = {kind: _names(kind, number) for kind, number in many.items()}
+            urls = _sources(sources, server, home, names)
+            yield from _opened(servers, home, names, urls)
+    finally:
+        shutil.rmtree(home)
+
+
+def _opened(
+    servers: SharedServers | None,
+    home: Path,
+    names: Mapping[str, list[str]],
+    urls: Mapping[str, URL],
+) -> Iterator[Opened]:
+    folder = home / "policies"
+    folder.mkdir()
+    (folder / "subjects.yaml").write_text(SUBJECTS)
+    for kind, datasets in names.items():
+        for name in datasets:
+            (folder / f"{name}.yaml").write_text(_policy(kind, name))
+    environment = {name.upper(): shown(url) for name, url in urls.items()}
+    events: list[Event] = []
+    with ground_and_twin(servers, home / "state", folder, events.append) as (ground, twin):
+        current = open_policies(ground, environment=environment)
+        twin.wait_until_started()
+        with closing(open_asking(ground, current, twin, "rest", events.append)) as asking:
+            unused = {kind: iter(datasets) for kind, datasets in names.items()}
+            yield Opened(ground, asking, current, home, environment, urls, unused, events)
+
+
+def _names(kind: str, many: int) -> list[str]:
+    return [f"{kind}{number}" for number in range(many)]
+
+
+def _policy(kind: str, name: str) -> str:
+    said = _SAID.get(kind, {})
+    text = policy(
+        name, name.upper(), "gaussian" if kind in {ZCDP, QUIET_ZCDP} else "laplace", **said
+    )
+    if kind == MODEST:
+        text = text.replace("    budget: {epsilon: 10000}", "    budget: {epsilon: 0.0015}")
+    return text
+
+
+def _sources(
+    stack: ExitStack, server: Lease, home: Path, names: Mapping[str, list[str]]
+) -> dict[str, URL]:
+    """Each dataset has a source of its own: a source belongs to one ledger."""
+    model = Path(str(clinic_in_duckdb(home / "model.duckdb").database))
+    urls = {}
+    for kind, datasets in names.items():
+        for name in datasets:
+            if kind == POSTGRESQL:
+                urls[name] = stack.enter_context(clinic_in_postgresql(server))
+            else:
+                file = shutil.copy(model, home / f"{name}.duckdb")
+                urls[name] = URL.create("duckdb", database=str(file))
+    return urls

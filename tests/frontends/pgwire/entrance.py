@@ -1,0 +1,114 @@
+"""An entrance on a state with keys, and clients at it: without a network, or over one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from fix_auth import Door
+from fix_state import AUDIT_SECRET
+from sqlalchemy import Engine
+
+from gateway.admin.key_actions import recording_failures
+from gateway.auth.login_throttle import FailureLimits, TurningAway
+from gateway.auth.scram_login import Logins, logins_on
+from gateway.auth.verifiers import mock_secret
+from gateway.frontends.pgwire.handshake import (
+    Conversation,
+    Entered,
+    Look,
+    Read,
+    Send,
+    StartTls,
+    Step,
+    entering,
+)
+from gateway.frontends.pgwire.startup_packets import Cancel
+from gateway.policy.subjects import Subject
+
+HERE = "192.0.2.7"
+
+
+def turning_away_of(door: Door, limits: FailureLimits = FailureLimits()) -> TurningAway:  # noqa: B008
+    record = recording_failures(door.state.journal, door.trail)
+    return TurningAway(record, door.told.append, limits, door.clock.steady)
+
+
+def logins_of(
+    door: Door, turning_away: TurningAway | None = None, engine: Engine | None = None
+) -> Logins[Subject]:
+    """Log-ins for the door's subjects, whoever they are at the moment."""
+
+    def find(name: str) -> Subject | None:
+        return Subject(name) if name in door.subjects else None
+
+    return logins_on(
+        engine or door.state.engine,
+        find,
+        turning_away or turning_away_of(door),
+        mock_secret(AUDIT_SECRET),
+        emit=door.told.append,
+        now=door.clock.wall,
+    )
+
+
+@dataclass
+class Wire:
+    """A conversation, driven step by step with bytes that a client is said to have sent."""
+
+    conversation: Conversation[Entered | Cancel | None]
+    alpn: str | None = None
+    over: bool = False
+    outcome: Entered | Cancel | None = None
+    handshakes: list[StartTls] = field(default_factory=list)
+    looked: int = 0
+    _out: bytearray = field(default_factory=bytearray)
+
+    def __post_init__(self) -> None:
+        self._until_read(lambda: next(self.conversation))
+
+    def give(self, data: bytes) -> bytes:
+        """What the server says to these bytes."""
+        assert not self.over
+        self._until_read(lambda: self.conversation.send(data))
+        return self.heard()
+
+    def heard(self) -> bytes:
+        heard = bytes(self._out)
+        self._out.clear()
+        return heard
+
+    def gone(self) -> bytes:
+        """What the server says to nobody any more."""
+        return self.give(b"")
+
+    def _until_read(self, go: Callable[[], Step]) -> None:
+        try:
+            step = go()
+            while not isinstance(step, Read):
+                step = self._do(step)
+        except StopIteration as stop:
+            self.over, self.outcome = True, stop.value
+
+    def _do(self, step: Step) -> Step:
+        match step:
+            case Send(data):
+                self._out += data
+                return next(self.conversation)
+            case StartTls(answer):
+                self._out += answer
+                self.handshakes.append(step)
+                return self.conversation.send(self.alpn)
+            case Look(call):
+                self.looked += 1
+                try:
+                    call()
+                except Exception as error:  # noqa: BLE001  # whatever it is, it goes back
+                    return self.conversation.throw(error)
+                return next(self.conversation)
+            case Read():
+                raise AssertionError("a read is not done here")
+
+
+def wire(
+    logins: Logins[Subject], *, tls: bool = False, secure: bool = False, alpn: str | None = None
+) -> Wire:
+    return Wire(entering(logins, address=HERE, tls=tls, secure=secure), alpn)
