@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Final
 
+from gateway.catalog.types import Kind
 from gateway.functions import copy_counts as copies
 from gateway.functions import costs, grains, result_sizes
-from gateway.functions.exact_values import Known, NotComputed, as_first_type, as_type
+from gateway.functions.exact_values import Known, NotComputed, as_first_type, as_type, timestamp
 from gateway.functions.function import Function, Nulls, Operands
 from gateway.functions.range import NOTHING, Bounds, hull
 from gateway.functions.signature import ANY, Nullable, Signature, common_type
@@ -64,14 +66,21 @@ def _not_above(found: Bounds, firm: Sequence[Bounds]) -> Bounds:
     return Bounds(found.low, min(highs) if highs else found.high, found.step)
 
 
+def _result(value: Known, call: Call) -> Known:
+    """The value that is chosen: a date among timestamps is one."""
+    if isinstance(value, date) and call.type.kind is Kind.TIMESTAMP:
+        return timestamp(value)
+    return value
+
+
 def _coalesce(call: Call, values: Sequence[Known]) -> Known:
     there = [one for one in as_first_type(call, values) if one is not None]
-    return as_type(there[0], call.type) if there else None
+    return as_type(_result(there[0], call), call.type) if there else None
 
 
 def _nullif(call: Call, values: Sequence[Known]) -> Known:
     first, second = as_first_type(call, values)
-    return None if first is not None and first == second else first
+    return None if first is not None and first == second else _result(first, call)
 
 
 def _extreme(pick: Callable[..., Known]) -> Callable[[Call, Sequence[Known]], Known]:
@@ -79,7 +88,7 @@ def _extreme(pick: Callable[..., Known]) -> Callable[[Call, Sequence[Known]], Kn
         there = [one for one in as_first_type(call, values) if one is not None]
         if any(isinstance(one, str | bool) for one in there):
             raise NotComputed
-        return as_type(pick(there), call.type) if there else None
+        return as_type(_result(pick(there), call), call.type) if there else None
 
     return evaluate
 

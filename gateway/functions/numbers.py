@@ -119,7 +119,7 @@ def _sign(value: Number) -> int:
 
 def _bucket(*given: Number) -> int:
     value, low, high, count = map(Fraction, given)
-    if low >= high or count < 1:
+    if low >= high or not 1 <= count <= range_arithmetic.MOST_BUCKETS:
         raise NotComputed
     if value < low:
         return 0

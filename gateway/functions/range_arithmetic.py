@@ -16,6 +16,8 @@ _LARGEST_EXPONENT = 690
 _MOST_BITS = 1_100
 _MOST_PLACES = 60
 _ISQRT_SCALE = 10**12
+MOST_BUCKETS = 2**31 - 2
+"""Of more buckets `width_bucket` is NULL: PostgreSQL has no number for the one above."""
 
 
 def negate(x: Range) -> Bounds:
@@ -211,7 +213,7 @@ def bucket(x: Range, low: Range, high: Range, count: Range) -> Bounds:
     buckets = floor(count.high)
     if low.low != low.high or high.low != high.high or count.low != count.high:
         return OPEN
-    if buckets < 1 or low.low == high.low:
+    if not 1 <= buckets <= MOST_BUCKETS or low.low == high.low:
         return NOTHING
     # the buckets may be counted from the upper end down
     width = (high.low - low.low) / buckets

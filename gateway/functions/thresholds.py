@@ -16,6 +16,7 @@ from typing import Final, Protocol, TypeAlias
 from gateway.catalog.types import Family
 from gateway.catalog.values import Value
 from gateway.functions.exact_values import number
+from gateway.functions.range_arithmetic import MOST_BUCKETS
 from gateway.plan.scalars import Call, Literal, Scalar
 
 _MIRRORED: Final = MappingProxyType({"<": ">", "<=": ">=", ">": "<", ">=": "<="})
@@ -174,7 +175,7 @@ def of_bucket(call: Call, test: Threshold, _: ColumnDigits) -> Preimage:
         raise Unsolved
     low, high, count = given
     whole = test.of_floor()
-    if low >= high or count < 1:
+    if low >= high or not 1 <= count <= MOST_BUCKETS:
         raise Unsolved
     if not 1 <= whole.bound <= count + 1:
         return (whole.bound < 1) is (whole.operator == ">=")
