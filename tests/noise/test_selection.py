@@ -72,7 +72,11 @@ def test_choice_among_thousands_has_the_distribution_of_the_exponential_mechanis
     assert not objects(drawn, exponential(scores, choice.scale))
 
 
-@pytest.mark.parametrize("wrong", ["eta", "score", "unit", "flipped", "cut"])
+# a tail of a thousandth is missed by the fifth of a sample
+_CUT = pytest.param("cut", marks=pytest.mark.full_samples)
+
+
+@pytest.mark.parametrize("wrong", ["eta", "score", "unit", "flipped", _CUT])
 def test_distribution_test_finds_fault_when_there_is_one(wrong: str) -> None:
     """Negative control: a doubled eta, one score moved, half a unit of scale, other noise, a tail cut off."""
     scores, scale = [0, -1, -2, -4, -6, -12], Fraction(2)

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import draws
 from sensitivity.analyses import dataset, ends, plan_of, span, whole
 from sensitivity.reference import computed, conditions, expressions, holds
 
@@ -45,7 +46,7 @@ def _within(value: Fraction, found: Range) -> bool:
     return found.low <= value <= found.high and on_step
 
 
-@settings(max_examples=1_500, deadline=None, derandomize=True)
+@settings(max_examples=draws(1_500), deadline=None, derandomize=True)
 @given(expressions, _tables())
 def test_range_holds_every_value_of_an_expression(
     scalar: Scalar, table: tuple[dict[str, Range], dict[str, Fraction | None]]
@@ -57,7 +58,7 @@ def test_range_holds_every_value_of_an_expression(
         assert _within(value, found)
 
 
-@settings(max_examples=800, deadline=None, derandomize=True)
+@settings(max_examples=draws(800), deadline=None, derandomize=True)
 @given(conditions(expressions), st.booleans(), _tables())
 def test_narrowing_keeps_every_row_that_gets_through(
     condition: Scalar,

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import draws
 
 from gateway.functions import calendar as days
 from gateway.functions import time_ranges as moments
@@ -17,7 +18,7 @@ from gateway.functions.range import Range
 
 _dates = st.dates(date(1600, 1, 1), date(2400, 12, 31))
 _times = st.datetimes(datetime(1600, 1, 1), datetime(2400, 12, 31))  # noqa: DTZ001 - without a zone
-_LAWS = settings(max_examples=300, deadline=None, derandomize=True)
+_LAWS = settings(max_examples=draws(300), deadline=None, derandomize=True)
 
 
 def _range(*ends: datetime) -> Range:
