@@ -157,6 +157,7 @@ def test_help_loads_nothing_it_does_not_need() -> None:
     assert _printed(script) == "[]"
 
 
+@pytest.mark.gateway
 @pytest.mark.parametrize("command", ["key", "budget", "audit", "data"])
 def test_command_that_asks_nothing_loads_nothing_that_answers(command: str) -> None:
     """To make a key takes the state, and neither a source, nor the web framework, nor migrations."""

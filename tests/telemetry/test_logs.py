@@ -17,6 +17,8 @@ from gateway.errors import Code
 from gateway.events import Event, Level, Outcome
 from gateway.telemetry.metrics import Metrics, both
 
+pytestmark = pytest.mark.gateway
+
 NASTY = 'a\nb\r\x1b[2J\x7f\x85\u2028\u202e\ud800 "x"=1 \\n {"event": "forged"} é'
 _SAY = """
 import importlib, logging, sys
@@ -25,8 +27,6 @@ import gateway
 from gateway import events
 from gateway.config import LogFormat
 from gateway.telemetry.logs import log_events
-
-pytestmark = pytest.mark.gateway
 NASTY = %r
 
 emit = log_events(LogFormat(sys.argv[1]))
