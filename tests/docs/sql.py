@@ -29,7 +29,7 @@ from gateway.plan.types import NUMBERS
 from gateway.twin import TwinRefused
 
 REFUSED: Final = "What is refused"
-PASSING: Final = "Statements that pass as they are"
+PASSING: Final = "Statements that pass unchanged"
 _INSTEAD: Final = "-- instead"
 _READING: Final = {code for code in Code if code.startswith("GW1")}
 

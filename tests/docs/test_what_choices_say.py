@@ -93,7 +93,7 @@ def test_chances_of_the_wrong_condition_are_those_of_the_mechanisms() -> None:
 def test_leads_that_are_enough_are_those_of_the_formula() -> None:
     """(R/η)·ln(20·n) rows for 20 diagnoses of ten rows each; for five places η is a fifth."""
     found = re.search(
-        r"Of (\d+) diagnoses, with R = (\d+) and at ε = 1 .*?lead of (\d+) visits .*?of\s+(\d+) for each of the first five",
+        r"For (\d+) diagnoses, R = (\d+) and ε = 1 .*?lead of (\d+) visits .*?of\s+(\d+) for each of the first five",
         TEXT,
         re.DOTALL,
     )

@@ -4,6 +4,7 @@
 the pipeline or a stage into another file, of functions that have a body worth reading.
 """
 
+import linecache
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -73,6 +74,7 @@ def _is_followed(call: Call) -> bool:
         and not name.rpartition(".")[2].startswith(("_", "<"))
         and "<locals>" not in name
         and _length(call.called) >= _SHORT
+        and not _is_property(call.called)
     )
 
 
@@ -82,6 +84,10 @@ def _file(code: CodeType) -> str:
 
 def _stem(code: CodeType) -> str:
     return Path(code.co_filename).stem
+
+
+def _is_property(code: CodeType) -> bool:
+    return linecache.getline(code.co_filename, code.co_firstlineno).strip() == "@property"
 
 
 def _length(code: CodeType) -> int:

@@ -12,9 +12,9 @@ from regions.test_algebra import REGIONS
 from regions.ward import ground
 from samples import draws
 
-from gateway.catalog.values import Value
-from gateway.regions.json import NotSaid, region_json, region_of_json, value_json, value_of_json
-from gateway.regions.region import Region
+from gateway.catalog.values import Value, value_json, value_of_json
+from gateway.json_form import NotSaid
+from gateway.regions.region import Region, region_json, region_of_json
 from gateway.regions.scope import ground_json, ground_of_json
 
 _STATEMENTS = [

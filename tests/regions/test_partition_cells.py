@@ -21,7 +21,7 @@ from samples import draws
 from gateway.engines.catalog.proofs import Proven
 from gateway.regions.partition_cells import touched
 
-pytestmark = pytest.mark.gateway
+pytestmark = pytest.mark.server
 
 
 @pytest.fixture

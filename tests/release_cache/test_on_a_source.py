@@ -31,7 +31,7 @@ from gateway.sensitivity.analysis import Analysis, Enumerated
 from gateway.sensitivity.choices import Histogram
 from gateway.units import Epsilon
 
-pytestmark = pytest.mark.gateway
+pytestmark = pytest.mark.server
 
 _VISITS = "visits v join patients p on p.patient_id = v.patient_id"
 _PER_PERSON = "(select patient_id, count(*) as n from visits group by patient_id) as x"
