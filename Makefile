@@ -37,7 +37,7 @@ test: $(VENV)/test
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 test-unit: $(VENV)/test
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m unit
+	$(BIN)/pytest -n auto --dist worksteal -m unit
 
 # psql by apt where root asks; pip's clients in an environment of their own; the others where install.sh puts them
 e2e: $(VENV)/test $(E2E)/installed

@@ -43,6 +43,7 @@ def _explain(*words: str) -> int:
     return main(["policy", "explain", *words])
 
 
+@pytest.mark.gateway  # it starts a twin
 def test_explain_prints_tree_and_decision_when_permitted(
     policies: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

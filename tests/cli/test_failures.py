@@ -51,6 +51,7 @@ def test_policies_that_cannot_be_read_are_told(
     assert said or command == "check"  # `check` prints its findings
 
 
+@pytest.mark.gateway  # `key create` opens a state
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -66,12 +66,14 @@ def test_no_question_waits_while_a_thread_may_still_be_made(held: _Held) -> None
     """One idle thread is woken for two questions: the one that it leaves gets a thread of its own."""
     with closing(Workers(4)) as workers:
         before = _Held()
-        three = [before.submit(workers, name) for name in ("x", "y", "z")]
-        before.wait_for(3)
+        three = []
+        for name in ("x", "y", "z"):
+            three.append(before.submit(workers, name))
+            before.wait_for(1)  # a query that no thread has taken yet gets another thread
         before.go.set()
         for one in three:
             one.result(_PATIENCE_S)
-        _wait_for_idle(workers, 3)  # else a fourth thread is made for what comes next
+        _wait_for_idle(workers, 3)
         for _ in range(2):
             held.submit(workers, "mallory")
         held.wait_for(2)
@@ -107,7 +109,7 @@ def test_question_is_refused_when_too_many_are_under_way(held: _Held) -> None:
                 held.submit(workers, "alice")
             assert caught.value.code is Code.TOO_MANY_QUESTIONS
             futures.append(held.submit(workers, "bob"))
-            with pytest.raises(LimitExceeded, match="4 questions"):
+            with pytest.raises(LimitExceeded, match="4 queries"):
                 held.submit(workers, "carol")
         held.go.set()
         for one in futures:

@@ -28,7 +28,7 @@ def test_every_question_has_a_verdict(first: int) -> None:
     And the same situation has the same verdict, word for word. `make privacy` asks 100,000.
     """
     seen = [said(seed) for seed in range(first, first + draws(1_500))]
-    assert [said(seed) for seed in range(first, first + draws(300))] == seen[:300]
+    assert [said(seed) for seed in range(first, first + draws(300))] == seen[: draws(300)]
     assert {one.split()[0] for one in seen} == {"passes", *_VERDICTS}
 
 

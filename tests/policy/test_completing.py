@@ -26,6 +26,8 @@ from gateway.state.open import State
 from gateway.trail.append import Trail
 from gateway.twin import DescribedColumn, Twin, TwinRefused, visible_tables
 
+pytestmark = pytest.mark.server
+
 SUBJECTS = "alice: {role: researcher, region: north}\n"
 CAUSE = Cause("os:op", "test")
 REGIONS = """

@@ -17,6 +17,8 @@ from gateway.errors import Code
 from gateway.events import Event, Level, Outcome
 from gateway.telemetry.metrics import Metrics, both
 
+pytestmark = pytest.mark.gateway
+
 NASTY = 'a\nb\r\x1b[2J\x7f\x85\u2028\u202e\ud800 "x"=1 \\n {"event": "forged"} é'
 _SAY = """
 import importlib, logging, sys
@@ -97,7 +99,6 @@ def test_events_say_only_what_their_fields_are() -> None:
             assert field.type in {str, int}, (kind, field.name)
 
 
-@pytest.mark.gateway
 def test_every_event_is_one_line_of_the_log(lines: list[str]) -> None:
     """Each event that is logged is there once; the ones that are only counted are not."""
     text = "\n".join(lines)
@@ -123,7 +124,6 @@ def test_log_keeps_what_libraries_warn_of_and_drops_the_rest(lines: list[str]) -
     assert text.count("ValueError") == 1
 
 
-@pytest.mark.gateway
 def test_json_log_says_what_was_said() -> None:
     """For programs each line is a JSON object with the event's name, level, time and fields, unchanged."""
     found = {line["event"]: line for line in map(json.loads, filter(None, said("json")))}
@@ -138,7 +138,6 @@ def test_json_log_says_what_was_said() -> None:
     assert "ValueError" in found[NASTY]["problem"]
 
 
-@pytest.mark.gateway
 def test_text_log_is_in_no_colour_when_nobody_looks() -> None:
     """A file or a pipe gets plain text."""
     assert "\x1b" not in "\n".join(said("text"))

@@ -1,9 +1,13 @@
 """What is known of sizes never closes a table: empty regions, counts of something else, counts that are all noise."""
 
+from collections.abc import Iterator
+
 import pytest
-from endtoend.reuse.datasets import AUDITED, Opened, Place
+from endtoend.reuse.datasets import AUDITED, Opened, Place, opened
+from fix_servers import SharedServers
 
 from gateway.errors import Code, OverlapRefused, SyntaxRefused
+from gateway.postgres_server import Lease
 
 _ALL = "SELECT COUNT(*) FROM patients"
 _EMPTY = (
@@ -21,9 +25,16 @@ _NEXT = (
 )
 
 
+@pytest.fixture(scope="module")
+def audited(sample_server: Lease, servers: SharedServers) -> Iterator[Opened]:
+    """A few datasets: tests change policies, and each change reads all of them again."""
+    with opened(sample_server, servers, audited=10) as one:
+        yield one
+
+
 @pytest.fixture
-def place(houses: Opened) -> Place:
-    return houses.place(AUDITED)
+def place(audited: Opened) -> Place:
+    return audited.place(AUDITED)
 
 
 def test_region_without_rows_is_answered_and_closes_nothing(place: Place) -> None:

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from fix_auth import Door
 from fix_state import AUDIT_SECRET
-from sqlalchemy import Engine
+from sqlalchemy import Engine, create_engine
 
 from gateway.admin.key_actions import recording_failures
 from gateway.auth.login_throttle import FailureLimits, TurningAway
@@ -47,6 +48,22 @@ def logins_of(
         mock_secret(AUDIT_SECRET),
         emit=door.told.append,
         now=door.clock.wall,
+    )
+
+
+def unasked_logins() -> Logins[Subject]:
+    """Log-ins without a state, for conversations that end before anybody is looked up."""
+
+    def record(_: object) -> None:
+        raise AssertionError("a login was refused")
+
+    return logins_on(
+        create_engine("postgresql+psycopg://nobody@127.0.0.1:9/nothing"),
+        lambda _: None,
+        TurningAway(record, lambda _: None, FailureLimits(), lambda: 0.0),
+        mock_secret(AUDIT_SECRET),
+        emit=lambda _: None,
+        now=lambda: datetime(2026, 3, 2, tzinfo=UTC),
     )
 
 

@@ -4,8 +4,7 @@ import struct
 from itertools import permutations
 
 import pytest
-from fix_auth import Door
-from frontends.pgwire.entrance import Wire, logins_of, wire
+from frontends.pgwire.entrance import Wire, unasked_logins, wire
 from frontends.pgwire.packets import (
     GSS_REQUEST,
     SSL_REQUEST,
@@ -18,7 +17,6 @@ from frontends.pgwire.packets import (
     startup_of,
     told,
 )
-from laws import for_each
 
 from gateway.frontends.pgwire.handshake import StartTls
 from gateway.frontends.pgwire.startup_packets import MOST_PARAMETERS, Cancel
@@ -28,15 +26,15 @@ WISHES = {"ssl": SSL_REQUEST, "gss": GSS_REQUEST}
 
 
 @pytest.fixture
-def plain(door: Door) -> Wire:
+def plain() -> Wire:
     """A client at a door without a certificate."""
-    return wire(logins_of(door))
+    return wire(unasked_logins())
 
 
 @pytest.fixture
-def locked(door: Door) -> Wire:
+def locked() -> Wire:
     """A client at a door with one."""
-    return wire(logins_of(door), tls=True)
+    return wire(unasked_logins(), tls=True)
 
 
 @pytest.mark.parametrize(
@@ -59,8 +57,8 @@ def test_tls_is_begun_where_there_is_a_certificate(locked: Wire, order: tuple[st
     assert told(locked.give(startup(user="alice"))) == [OFFER]
 
 
-@for_each("before", [(), ("ssl",), ("gss",), ("ssl", "gss"), ("gss", "ssl")])
-@for_each("again", ["ssl", "gss"])
+@pytest.mark.parametrize("before", [(), ("ssl",), ("gss",), ("ssl", "gss"), ("gss", "ssl")])
+@pytest.mark.parametrize("again", ["ssl", "gss"])
 def test_wish_is_heard_once(plain: Wire, before: tuple[str, ...], again: str) -> None:
     """A wish that was heard is, the second time, a version of the protocol that nobody speaks."""
     for wish in before:
@@ -96,34 +94,34 @@ def test_declined_wish_may_be_followed_at_once(plain: Wire) -> None:
     assert (answer[:2], told(answer[2:])) == (b"NN", [OFFER])
 
 
-def test_every_cut_of_the_stream_reads_alike(door: Door) -> None:
+def test_every_cut_of_the_stream_reads_alike() -> None:
     """Bytes may come one by one: where a stream is cut says nothing."""
     stream = GSS_REQUEST + SSL_REQUEST + startup(user="alice", database="clinic")
-    one = wire(logins_of(door))
+    one = wire(unasked_logins())
     assert b"".join(one.give(stream[at : at + 1]) for at in range(len(stream))) == wire(
-        logins_of(door)
+        unasked_logins()
     ).give(stream)
 
 
-def test_direct_tls_is_begun_for_postgresql_alone(door: Door) -> None:
+def test_direct_tls_is_begun_for_postgresql_alone() -> None:
     """A handshake that nobody asked for is one where it names our protocol, and no word is said otherwise."""
     hello = b"\x16\x03\x01 and so on"
-    named = wire(logins_of(door), tls=True, alpn="postgresql")
+    named = wire(unasked_logins(), tls=True, alpn="postgresql")
     assert named.give(hello) == b""
     assert named.handshakes == [StartTls(b"", hello)]
     assert told(named.give(startup(user="alice"))) == [OFFER]
     for alpn, tls in ((None, True), ("http/1.1", True), ("postgresql", False)):
-        other = wire(logins_of(door), tls=tls, alpn=alpn)
+        other = wire(unasked_logins(), tls=tls, alpn=alpn)
         assert (other.give(hello), other.over, other.outcome) == (b"", True, None)
         assert len(other.handshakes) == tls
 
 
-def test_cancel_request_is_handed_over(locked: Wire, door: Door) -> None:
+def test_cancel_request_is_handed_over(locked: Wire) -> None:
     """Keys of 4 and of 32 bytes come through, with and without encryption, and nothing is answered."""
     assert locked.give(SSL_REQUEST) == b"S"
     assert locked.give(cancel(17, bytes(range(32)))) == b""
     assert locked.outcome == Cancel(17, bytes(range(32)))
-    short = wire(logins_of(door))
+    short = wire(unasked_logins())
     assert short.give(cancel(2**31 - 1, b"abcd")) == b""
     assert short.outcome == Cancel(2**31 - 1, b"abcd")
     assert "abcd" not in repr(short.outcome)
@@ -176,20 +174,20 @@ def test_other_protocols_get_no_word(plain: Wire, text: bytes) -> None:
     assert (plain.give(text), plain.over, plain.outcome) == (b"", True, None)
 
 
-def test_packet_of_the_longest_size_is_read(plain: Wire, door: Door) -> None:
+def test_packet_of_the_longest_size_is_read(plain: Wire) -> None:
     """10,000 bytes are read, one more is not."""
     empty = len(startup(user="alice", application_name=""))
     name = "x" * (10_000 - empty)
     assert told(plain.give(startup(user="alice", application_name=name))) == [OFFER]
-    longer = wire(logins_of(door))
+    longer = wire(unasked_logins())
     assert longer.give(startup(user="alice", application_name=name + "x")) == b""
     assert longer.over
 
 
-def test_parameters_are_limited(door: Door) -> None:
+def test_parameters_are_limited() -> None:
     """64 parameters are read, 65 are not."""
     for many, code in ((MOST_PARAMETERS, None), (MOST_PARAMETERS + 1, "08P01")):
-        client = wire(logins_of(door))
+        client = wire(unasked_logins())
         pairs = [("user", "alice"), *[("geqo", "on")] * (many - 1)]
         answer = client.give(startup_of(V3, pairs))
         assert (None if code is None else error_of(answer)["C"]) == code

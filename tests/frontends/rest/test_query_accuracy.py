@@ -22,8 +22,8 @@ def asking() -> Iterator[Asking]:
         yield Asking(behind, client)
 
 
-@for_each("path", ["/v1/query", "/v1/estimate"])
-@for_each(
+@pytest.mark.parametrize("path", ["/v1/query", "/v1/estimate"])
+@pytest.mark.parametrize(
     ("written", "meant"),
     [
         ('{"margin": 30}', Accuracy(Fraction(30))),
