@@ -264,7 +264,7 @@ def test_refusal_is_recorded_when_the_price_that_is_named_is_too_dear(
 ) -> None:
     """Like that of an accuracy which takes as much."""
     before, request = _refusals(gateway), Request(_COUNT, "laplace", epsilon=Epsilon.parse("1001"))
-    with pytest.raises(SyntaxRefused, match="1000 at most"):
+    with pytest.raises(SyntaxRefused, match="at most 1000"):
         gateway.asking.answer(gateway.subjects["alice"], request, threading.Event())
     assert _refusals(gateway) == before + 1
 

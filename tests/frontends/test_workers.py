@@ -107,7 +107,7 @@ def test_question_is_refused_when_too_many_are_under_way(held: _Held) -> None:
                 held.submit(workers, "alice")
             assert caught.value.code is Code.TOO_MANY_QUESTIONS
             futures.append(held.submit(workers, "bob"))
-            with pytest.raises(LimitExceeded, match="4 questions"):
+            with pytest.raises(LimitExceeded, match="4 queries"):
                 held.submit(workers, "carol")
         held.go.set()
         for one in futures:
