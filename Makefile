@@ -3,7 +3,7 @@ PYTHON ?= python3
 # one more than there are cores: many tests wait for a server
 WORKERS ?= $(shell cores=$$(nproc 2>/dev/null) && echo $$((cores + 1)) || echo auto)
 # make bench BENCHES=twin; make fuzz SECONDS=600
-BENCHES ?= ledger binding twin noise quantiles rollups answers formats pgwire overlap reuse
+BENCHES ?= ledger binding twin noise quantiles selection rollups answers formats pgwire overlap reuse
 SECONDS ?= 60
 ANSWERS ?= 10000
 # make e2e SUITES=tests/wire: without those that need Java, Node or Superset
@@ -14,8 +14,6 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 # compiled once for all processes of all runs, and beside no source
 export PYTHONPYCACHEPREFIX = $(abspath $(VENV))/pycache
-# what has statistics: `make privacy` runs these with all of their draws
-STATISTICS := $(addprefix tests/,binding budget engines noise overlap privacy regions release_cache results sensitivity)
 
 .PHONY: help demo test test-unit e2e check format coverage bench fuzz privacy clean
 
@@ -73,7 +71,7 @@ fuzz: $(VENV)/test
 	cd tests && ../$(BIN)/python -m frontends.pgwire.fuzz $(SECONDS)
 
 privacy: $(VENV)/test
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal --full-samples $(STATISTICS)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal --full-samples
 	cd tests && ../$(BIN)/python -m privacy.long_corpus
 	cd tests && ../$(BIN)/python -m privacy.long_neighbours $(SECONDS)
 	cd tests && ../$(BIN)/python -m privacy.long_work && ../$(BIN)/python -m privacy.long_work 200

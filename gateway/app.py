@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from socket import socket
 from threading import Thread
 from time import sleep
@@ -97,16 +98,8 @@ def open_asking(
     ground: Ground, policies: CurrentPolicies, twin: Twin, front_end: str, emit: Emit = silent
 ) -> Asking:
     """The way questions take through this gateway; close it to let go of the sources."""
-
-    def accounts_of(subject: Subject) -> Sequence[Standing]:
-        return _own_accounts(ground, policies, subject)
-
-    def records(limit: int, wanted: Wanted) -> Sequence[Mapping[str, Any]]:
-        with reading_state(), ground.engine.connect() as connection:
-            return latest(connection, limit, wanted)
-
     served = Served(lambda: policies.value, ground.engine, emit)
-    own = OwnRows(accounts_of, records, served)
+    own = OwnRows(partial(_own_accounts, ground, policies), partial(_records, ground), served)
     limit_s = ground.settings.statement_timeout
     services = Services(
         ground.journal,
@@ -225,13 +218,6 @@ def rest_doors(
         with reading_state(), ground.engine.connect() as connection:
             return standings(connection, utc_now())
 
-    def accounts_of(subject: Subject) -> Sequence[Standing]:
-        return _own_accounts(ground, policies, subject)
-
-    def records(limit: int, wanted: Wanted) -> Sequence[Mapping[str, Any]]:
-        with reading_state(), ground.engine.connect() as connection:
-            return latest(connection, limit, wanted)
-
     def verify_trail() -> Verdict:
         with reading_state():
             return ground.verify_trail()
@@ -253,8 +239,8 @@ def rest_doors(
         subjects=None if policies is None else subject_door(ground, policies),
         questions=questions,
         accounts=accounts,
-        accounts_of=accounts_of,
-        records=records,
+        accounts_of=partial(_own_accounts, ground, policies),
+        records=partial(_records, ground),
         verify_trail=verify_trail,
         require_ready=require_ready,
         metrics=metrics.text,
@@ -286,6 +272,11 @@ def subject_door(ground: Ground, policies: CurrentPolicies) -> SubjectDoor:
             return roster.resume(policies.value.subjects, name, dataset, actor)
 
     return SubjectDoor(subjects=subjects, suspend=suspend, resume=resume)
+
+
+def _records(ground: Ground, limit: int, wanted: Wanted) -> Sequence[Mapping[str, Any]]:
+    with reading_state(), ground.engine.connect() as connection:
+        return latest(connection, limit, wanted)
 
 
 def _own_accounts(

@@ -12,7 +12,7 @@ import laws
 import pytest
 from hypothesis import settings
 from kinds import mark_kind, unit_guard
-from samples import Samples
+from samples import Samples, draws
 
 pytest_plugins = (
     "fix_state",  # first: others import from it, and pytest rewrites only what is not imported yet
@@ -43,11 +43,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     # the same examples in every run: what fails here fails there
-    settings.register_profile("the same again", derandomize=True)
+    Samples.full = config.getoption("--full-samples")
+    settings.register_profile("the same again", derandomize=True, max_examples=draws(100))
     settings.load_profile("the same again")
     if config.getoption("--update-cases") and os.environ.get("CI"):
         raise pytest.UsageError("golden files are not rewritten in CI")
-    Samples.full = config.getoption("--full-samples")
     laws.selection.titles = config.getoption("--case")
     unit_guard.install()
 
@@ -74,7 +74,13 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    with unit_guard.watching(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    # while it runs: fixtures of other tests may be torn down before and after it
+    # not while it is torn down: that ends fixtures of others, too
     with unit_guard.watching(item):
         return (yield)

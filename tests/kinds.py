@@ -19,6 +19,7 @@ import pytest
 KINDS: Final = ("unit", "server", "gateway")
 _SERVERS: Final = frozenset({"home", "sample_server", "shared_home", "state_server", "twin"})
 _GATEWAYS: Final = frozenset({"open_gateway", "serve", "served"})
+_FOLDERS_OF_SERVERS: Final = frozenset({"engines", "postgres_server", "twin"})
 _FOLDERS_OF_GATEWAYS: Final = frozenset({"crash", "demo", "endtoend", "wire", "wire_more"})
 _ROOT: Final = Path(__file__).parent
 
@@ -67,4 +68,4 @@ def _kind(item: pytest.Item) -> str:
     folder = item.path.relative_to(_ROOT).parts[0]
     if folder in _FOLDERS_OF_GATEWAYS or fixtures & _GATEWAYS:
         return "gateway"
-    return "server" if fixtures & _SERVERS else "unit"
+    return "server" if folder in _FOLDERS_OF_SERVERS or fixtures & _SERVERS else "unit"

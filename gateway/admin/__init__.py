@@ -1,1 +1,1 @@
-"""Acts of operators, each with its trail record."""
+"""Administration: acts of operators, each with its trail record."""

@@ -1,4 +1,4 @@
-"""Acts of administrators on budgets and data, each written with its trail record in one transaction."""
+"""Administrators' acts on budgets and data, each written with its trail record in one transaction."""
 
 from collections.abc import Iterable
 from datetime import datetime
@@ -15,7 +15,7 @@ from gateway.trail.record import ActRecord, Kind
 def grant(
     journal: Journal, trail: Trail, account: str, limits: Limits, *, actor: str, now: datetime
 ) -> None:
-    """Set what an account may give, up or down."""
+    """Set the limits of an account, up or down."""
     journal.commit(
         lambda draft: record_acts(
             draft, trail, actor, set_limits(draft, account, limits, actor=actor, now=now)
@@ -51,7 +51,7 @@ def _limits(prefix: str, limits: Limits) -> dict[str, str | None]:
 
 
 def refresh_data(journal: Journal, trail: Trail, dataset: str, *, actor: str, now: datetime) -> int:
-    """Say that the data of a dataset is new: nothing that was measured before is given again. The number of its epoch."""
+    """Declare the data of a dataset new: no earlier measurement is reused. Returns the number of its epoch."""
 
     def step(draft: Draft) -> int:
         epoch = refresh(draft, dataset, actor=actor, now=now)

@@ -1,4 +1,4 @@
-"""Check policies with all there is, and complete them: the files alone, and sources where they can be reached.
+"""Policy check against the sources, as far as they can be reached, and completion from their catalogs.
 
 No value of any table is read: the sources' catalogs are enough.
 """
@@ -25,7 +25,7 @@ _NAME: Final = re.compile(COLUMN_NAME)
 
 @dataclass(frozen=True)
 class Checked:
-    """What there is to say; `unreachable` are sources that could not be asked."""
+    """The result of a check; `unreachable` are sources that could not be asked."""
 
     reading: Reading
     problems: tuple[OperatorError, ...]
@@ -35,7 +35,7 @@ class Checked:
 
 
 def check_sources(reading: Reading) -> Checked:
-    """The reading, held against the sources of its policies."""
+    """The reading, checked against the sources of its policies."""
     checked = Checked(reading, reading.problems, reading.warnings)
     if reading.loaded is None:
         return checked
@@ -63,10 +63,11 @@ def _with_source(checked: Checked, policy: Policy, places: Complaints) -> Checke
 
 
 def completed(reading: Reading) -> Reading:
-    """The reading, with what the policies leave to their sources: columns of public tables, and NOT NULL.
+    """The reading, completed with what the policies leave to their sources: columns of public tables, and NOT
+    NULL.
 
-    A source that cannot be reached, or has no such table, leaves it open; where columns are missing for it,
-    with a warning. The hash stays that of the files. Sources are asked one after the other.
+    If a source cannot be reached, or has no such table, this stays open; missing columns cause a warning. The
+    hash stays that of the files. Sources are asked one after the other.
     """
     if reading.loaded is None:
         return reading
@@ -115,7 +116,7 @@ def _placed(misfit: Misfit, places: Complaints) -> PolicyError:
 
 
 def problem_json(problem: OperatorError) -> dict[str, object]:
-    """A problem for programs; without a place it is about something else than a line."""
+    """A problem as JSON; one without a position is not about a line."""
     placed = problem if isinstance(problem, PolicyError) else None
     return {
         "file": placed.place.file if placed else None,
@@ -127,7 +128,7 @@ def problem_json(problem: OperatorError) -> dict[str, object]:
 
 
 def checked_json(checked: Checked) -> dict[str, object]:
-    """Everything for programs."""
+    """The whole result as JSON."""
     loaded = checked.reading.loaded
     return {
         "valid": not checked.problems,

@@ -1,7 +1,7 @@
-"""`policy explain`: what a statement means for somebody, and which rules decide it, for whoever edits policies.
+"""`policy explain`: the plan, the deciding rules and the price of a statement, for authors of policies.
 
-Nothing is asked of the source, no ledger is looked at and nothing is charged. It goes the way every question goes, so what is
-permitted here is permitted there.
+The source is not asked, no ledger is read and nothing is charged. A statement passes through the same stages as
+a query, so what is permitted here is permitted there.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +37,9 @@ _NOT_LOOKED_AT: Final = "whether earlier answers stand against it is not looked 
 
 @dataclass(frozen=True)
 class Compared:
-    """What an auditor sees of a statement: lines for each of its parts, and the conditions that cannot be compared."""
+    """What an auditor sees of a statement: lines for each of its parts, and the conditions that cannot be
+    compared.
+    """
 
     parts: tuple[tuple[str, ...], ...]
     unread: tuple[str, ...]
@@ -46,7 +48,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class Explained:
-    """What the statement means, why it is permitted and what it costs; or the refusal, wherever it came."""
+    """The meaning of the statement, the reason of the permission and the cost; or the refusal of any stage."""
 
     subject: str
     dataset: str
@@ -59,7 +61,7 @@ class Explained:
 
 @contextmanager
 def twin_for_a_while(programs_bin: Path | None) -> Iterator[Twin]:
-    """A twin of one's own, in a place of its own: a gateway that runs is not disturbed."""
+    """A temporary twin in a directory of its own, which disturbs no running gateway."""
     with TemporaryDirectory(prefix="gateway-") as place:
         home = Path(place)
         home.chmod(0o711)  # the server's OS user has to pass through
@@ -70,7 +72,7 @@ def twin_for_a_while(programs_bin: Path | None) -> Iterator[Twin]:
 def explain(
     question: Question, policy: Policy, loaded: LoadedPolicies, borrow: Borrow
 ) -> Explained:
-    """What would become of the question, up to where the source would be asked."""
+    """The result of all stages before the source would be asked."""
     rules, understood = Applying((), ()), None
     try:
         rules = rules_for(question, policy)
@@ -89,7 +91,7 @@ def explain(
 
 
 def concerned(price: Foretold) -> list[Concerned]:
-    """What the auditor is told of the statement."""
+    """The statement's parts as the auditor sees them."""
     there = zip(price.grounds, price.asides, price.parts, strict=bool(price.grounds))
     return [
         Concerned(one, spread_of_part(part))
@@ -110,7 +112,7 @@ def _compared(price: Foretold, policy: Policy) -> Compared | None:
 def subject_and_policy(
     loaded: LoadedPolicies, name: str, dataset: str | None
 ) -> tuple[Subject, Policy]:
-    """Whom and which policy the question is about."""
+    """The subject and the policy of the statement."""
     subject = loaded.subjects.get(name)
     if subject is None:
         raise OperatorError(
@@ -130,7 +132,7 @@ def subject_and_policy(
 
 
 def explained_text(found: Explained, verdict: Sequence[str] = ()) -> str:
-    """For people; `verdict` is what the history says of it, by whoever has looked."""
+    """The explanation as text; `verdict` is the auditor's, if the caller has read the history."""
     lines = []
     if found.understood is not None:
         lines += [*explained(found.understood.bound).splitlines(), ""]
@@ -147,7 +149,7 @@ def explained_text(found: Explained, verdict: Sequence[str] = ()) -> str:
 
 
 def explained_json(found: Explained, verdict: Sequence[str] = ()) -> dict[str, Any]:
-    """For programs."""
+    """The explanation as JSON."""
     body: dict[str, Any] = {
         "subject": found.subject,
         "dataset": found.dataset,

@@ -1,7 +1,7 @@
-"""What a statement would cost and how wide its noise would be, from the policies alone: no ledger is looked at.
+"""Cost forecast of a statement: price and noise from the policies alone, without a ledger.
 
-The currency is the one that a ledger opened now would get, and caps are those that the policies write: a ledger
-that is open already keeps its currency, and limits that were granted since are not known here.
+The currency is the one that a ledger opened now would get, and caps are those of the policies: an open ledger
+keeps its currency, and limits that were granted since are not known here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ from gateway.units import Delta, Epsilon
 
 @dataclass(frozen=True)
 class Offered:
-    """A dataset as its policy offers it."""
+    """A dataset with the price limits of its policy."""
 
     policy: Policy
     currency: Currency
@@ -38,10 +38,10 @@ class Offered:
 
 @dataclass(frozen=True)
 class Foretold:
-    """The price of a statement, its columns with their noise and margins, and which groups would come back.
+    """The price of a statement, its columns with their noise and margins, and the kind of its groups.
 
-    `grounds` are what its parts are about, as they would be compared with earlier questions, and `asides` what single
-    aggregates of each part are about.
+    `grounds` are the scopes of its parts, as the auditor would compare them with earlier queries, and `asides`
+    those of single aggregates of each part.
     """
 
     currency: Currency
@@ -62,7 +62,7 @@ class Foretold:
 def foretold(
     question: Question, understood: Understood, policy: Policy, loaded: LoadedPolicies
 ) -> Foretold:
-    """At the default price; or the refusal of what cannot be bounded or paid for."""
+    """The forecast at the default price; or the refusal of what cannot be bounded or paid for."""
     offered = Offered(policy, ledger_of(policy).currency)
     bound = understood.bound
     if isinstance(bound, Passing):
@@ -104,7 +104,7 @@ def foretold(
 
 
 def _constants(cut: Cut) -> Mapping[str, str]:
-    """What is released on the way is known by its place alone, since nothing runs."""
+    """Released inputs are identified by their place alone, because nothing runs."""
     return {
         step.name: step.table.name if isinstance(step, Fetch | Empty) else step.name
         for step in cut.steps
@@ -120,7 +120,7 @@ def _grounds(statement: AnalyzedStatement, constants: Mapping[str, str]) -> tupl
 
 
 def path_limits(subject: str, policy: Policy, loaded: LoadedPolicies) -> list[Limits]:
-    """The caps that the policies write, from the analyst's account up to the ledger's."""
+    """The caps of the policies, from the analyst's account up to the ledger's."""
     ledger = ledger_of(policy).name
     accounts = {one.name: one for one in accounts_of(policy, loaded)}
     path: list[Limits] = []
@@ -132,7 +132,7 @@ def path_limits(subject: str, policy: Policy, loaded: LoadedPolicies) -> list[Li
 
 
 def foretold_lines(found: Foretold) -> Iterator[str]:
-    """For people."""
+    """The forecast as text."""
     if found.cost is None:
         yield "price: nothing is measured, nothing is charged"
     else:
@@ -149,7 +149,7 @@ def foretold_lines(found: Foretold) -> Iterator[str]:
 
 
 def _several_lines(found: Foretold) -> Iterator[str]:
-    """What epsilon means for more than one unit."""
+    """The meaning of epsilon for more than one unit, as text."""
     at = f" at delta {found.converted_at}" if found.currency is Currency.ZCDP else ""
     yield f"epsilon for one `{found.unit}`, and for several together{at}:"
     for one in found.several:
@@ -157,7 +157,7 @@ def _several_lines(found: Foretold) -> Iterator[str]:
 
 
 def foretold_json(found: Foretold) -> dict[str, Any]:
-    """For programs."""
+    """The forecast as JSON."""
     zcdp = found.currency is Currency.ZCDP
     return {
         "currency": found.currency.value,

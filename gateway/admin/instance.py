@@ -1,6 +1,6 @@
-"""The open state with its trail and its key: what every command works with.
+"""Open state with its trail and its key: what every command works with.
 
-The commands that ask nothing import this and not `gateway.app`, which imports everything.
+Commands that answer no queries import this and not `gateway.app`, which imports everything.
 """
 
 import os
@@ -33,7 +33,7 @@ from gateway.trail.verify import Verdict, fits_head, verify
 
 @dataclass(frozen=True)
 class Ground:
-    """What every command stands on: the open state and the trail that is written to it."""
+    """The open state and the trail that is written to it."""
 
     settings: Settings
     engine: Engine
@@ -42,18 +42,18 @@ class Ground:
     trail: Trail
     lines: Lines
     key: ChainKey = field(repr=False)
-    turning_away: TurningAway = field(repr=False)  # one for all doors: failures count together
-    workers: Workers = field(repr=False)  # likewise: a subject's questions count together
+    turning_away: TurningAway = field(repr=False)  # one for all front ends: failures count together
+    workers: Workers = field(repr=False)  # likewise: a subject's queries count together
 
     def verify_trail(self) -> Verdict:
-        """Verify in one snapshot that is at least as new as what the anchor says."""
+        """Verify in one snapshot that is at least as new as the anchor."""
         anchored = self.anchor.read()
         with self.engine.connect() as connection:
             snapshot = connection.execution_options(isolation_level="REPEATABLE READ")
             return verify(snapshot, self.key, anchored)
 
     def require_ledger_kept(self) -> None:
-        """Refuse to answer from a ledger that says less than its anchor, whatever its trail says."""
+        """Refuse a ledger that says less than its anchor, whatever its trail says."""
         anchored = self.anchor.read()
         if anchored is not None:
             with self.engine.connect() as connection:
@@ -62,7 +62,7 @@ class Ground:
 
 @contextmanager
 def open_ground(settings: Settings, emit: Emit = silent) -> Iterator[Ground]:
-    """Open the state, and refuse it when key, anchor or schema do not fit."""
+    """Open the state, and refuse it if key, anchor or schema do not fit."""
     prepare_home(settings)
     key = load_audit_key(settings)
     with open_state(settings, key.secret, emit) as state:
@@ -103,7 +103,7 @@ def open_ground(settings: Settings, emit: Emit = silent) -> Iterator[Ground]:
 
 
 def operator_name() -> str:
-    """Who works at the command line, for the trail."""
+    """The name of the person at the command line, for the trail."""
     uid = os.geteuid()
     try:
         return f"os:{pwd.getpwuid(uid).pw_name}"

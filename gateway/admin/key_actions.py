@@ -1,4 +1,4 @@
-"""API keys made and revoked, and log-ins that were refused, each written with its trail record in one transaction."""
+"""Acts on API keys, and refused log-ins, each written with its trail record in one transaction."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -14,7 +14,7 @@ from gateway.trail.record import ActRecord, Kind
 def create_key(
     journal: Journal, trail: Trail, order: KeyOrder, known: Callable[[str], bool]
 ) -> KeyCreated:
-    """Make a key; `order.key.reveal()` may be shown once, after this returns."""
+    """Create a key; `order.key.reveal()` may be shown once, after this returns."""
 
     def step(draft: Draft) -> KeyCreated:
         created = issue.create(draft, order, known)
@@ -35,7 +35,7 @@ def create_key(
 def revoke_key(
     journal: Journal, trail: Trail, key_id: str, *, actor: str, now: datetime
 ) -> KeyRevoked:
-    """Make a key invalid for ever."""
+    """Revoke a key for ever."""
 
     def step(draft: Draft) -> KeyRevoked:
         revoked = issue.revoke(draft, key_id, actor=actor, at=now)
@@ -51,7 +51,7 @@ def record_revocation(draft: Draft, trail: Trail, revoked: KeyRevoked) -> None:
 
 
 def recording_failures(journal: Journal, trail: Trail) -> RecordFailure:
-    """How a front door writes down whom it turned away."""
+    """A function that records refused log-ins, for the front ends."""
 
     def record(failed: LoginFailed) -> None:
         about = {

@@ -1,10 +1,10 @@
-"""Put policies in force: open their ledgers and accounts, and record it, in one transaction.
+"""Opening of ledgers and accounts when policies come into force, recorded in one transaction.
 
-A dataset is a ledger. Below it is an account for each team that the policy gives a budget, and an account
-for each analyst whom a rule can ever permit something, below the team's where there is one.
+A dataset is a ledger. Below it is an account for each team with a budget in the policy, and an account for each
+analyst whom a rule can ever permit something, below the team's if there is one.
 
-INVARIANT: a reload changes every account and has its trail record, or changes nothing.
-INVARIANT: limits that an administrator granted stay until the policy's own number changes.
+INVARIANT: a reload changes every account and has its trail record, or changes nothing. INVARIANT: limits that
+an administrator granted stay until the policy's own number changes.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from gateway.trail.append import Trail
 from gateway.trail.record import ActRecord, Kind
 from gateway.units import Delta, Epsilon
 
-# Who sets limits when the policies do, in the state and in the trail.
+# The actor of limits that policies set, in the state and in the trail.
 POLICIES: Final = "policies"
 _LONGEST_TOLD: Final = 2000
 
@@ -46,7 +46,7 @@ def open_policies(
     cause: Cause,
     now: datetime,
 ) -> None:
-    """Open what the policies declare, or raise why that cannot be."""
+    """Open what the policies declare, or raise the reason why that is impossible."""
 
     def step(draft: Draft) -> None:
         owned = require_owned(draft, loaded)
@@ -64,7 +64,7 @@ def record_rejection(
     in_force: LoadedPolicies | None,
     cause: Cause,
 ) -> None:
-    """Write down that the files were refused; what was in force still is."""
+    """Record that the files were refused; the previous policies stay in force."""
     about = {
         "because": cause.because,
         "in_force": None if in_force is None else in_force.digest,
@@ -97,7 +97,7 @@ def ledger_of(policy: Policy, known: Ledger | None = None) -> Ledger:
 
 
 def accounts_of(policy: Policy, loaded: LoadedPolicies) -> Iterator[Account]:
-    """The accounts below the ledger, each after the one it is below of."""
+    """The accounts below the ledger, each after its parent."""
     ledger = ledger_name(policy.name)
     teams = policy.privacy.teams
     for team, budget in teams.items():
@@ -133,7 +133,7 @@ def _open(
 
 
 def _wanted(draft: Draft, account: Account) -> Limits:
-    """The policy's limits, or those granted since the policy last said the same."""
+    """The policy's limits, or those granted since the policy last had the same limits."""
     known = find_account(draft, account.name)
     if known is None or _said_before(draft, account.name) != account.limits:
         return account.limits
@@ -141,7 +141,7 @@ def _wanted(draft: Draft, account: Account) -> Limits:
 
 
 def _said_before(draft: Draft, name: str) -> Limits | None:
-    """What the policies last said of an account."""
+    """The limits that the policies last had for an account."""
 
     def load(connection: Connection) -> Limits | None:
         limits = account_limits.c
@@ -164,7 +164,7 @@ def _said_before(draft: Draft, name: str) -> Limits | None:
 
 
 def _remember(draft: Draft, account: Account) -> None:
-    """Only what was written is found again by another process, which is all that counts."""
+    """Store the limits of the policies: other processes find only what was written."""
     if find_account(draft, account.name) == account:
         draft.remember(("policies said", account.name), account.limits)
 

@@ -1,7 +1,7 @@
-"""A policy to begin with, written from a source's schema alone: it permits nothing until it is finished.
+"""Policy template from a source's schema alone; it permits nothing until a person completes it.
 
-No value is read, so no domain can be known; where one is needed a comment says so. Names that suggest a
-person's key are taken as a guess, and marked as one.
+No value is read, so no domain can be known; a comment marks each place that needs one. Names that suggest a
+person's key are marked as a guess.
 """
 
 import re
@@ -56,7 +56,7 @@ access: []
 
 
 def sketch(source: Source, written: str, dataset: str | None) -> str:
-    """The text of a policy file for this source, which is `written` so in it."""
+    """The text of a policy file for this source, whose URL is `written` in it."""
     with reading_source(source.url) as connection:
         described = describe(connection)
     tables = [
@@ -127,7 +127,7 @@ def _quoted(text: str) -> str:
 
 
 def _key(table: SourceTable) -> str | None:
-    """A column that leads elsewhere or is unique, best one that is called an id."""
+    """The likeliest key: a unique or referring column, preferably one called an id."""
     unique = [next(iter(key)) for key in table.unique if len(key) == 1]
     leading = [one.column for one in table.foreign_keys]
     guesses = sorted((*leading, *unique), key=lambda name: not name.lower().endswith("id"))

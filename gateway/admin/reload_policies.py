@@ -1,6 +1,6 @@
-"""The policies of a running gateway: opened once, read again when files change, a signal or an admin says so.
+"""Reload of a running gateway's policies: when files change, on a signal, or at an administrator's request.
 
-Events and trail records are written here, so that whoever reloads need not think of them.
+Events and trail records are written here.
 """
 
 import os
@@ -33,7 +33,7 @@ def current_policies(
     emit: Emit,
     environment: Mapping[str, str] = os.environ,
 ) -> CurrentPolicies:
-    """The policies of `directory`, not opened yet; they are opened with what their sources say of public tables."""
+    """The policies of `directory`, not opened yet; opening completes them from their sources."""
 
     def read() -> Reading:
         return completed(read_policies(directory, environment))
@@ -78,7 +78,7 @@ def kept_current(policies: CurrentPolicies, directory: Path) -> Iterator[None]:
 
 
 def policy_door(policies: CurrentPolicies) -> PolicyDoor:
-    """What administrators may do with policies from afar."""
+    """The policy functions for administrators' endpoints."""
 
     def check() -> Mapping[str, Any]:
         return checked_json(check_sources(policies.check()))
@@ -98,7 +98,7 @@ def policy_door(policies: CurrentPolicies) -> PolicyDoor:
 
 
 def _reload(policies: CurrentPolicies, because: str) -> bool:
-    """Whether the files were dealt with; an unreachable state is tried again at the next look."""
+    """True if the files were dealt with; an unreachable state is tried again at the next check."""
     try:
         policies.reload(Cause(_GATEWAY, because))
     except GatewayError:

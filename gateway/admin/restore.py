@@ -1,9 +1,8 @@
-"""Bring a lost or older state back without giving anything out again.
+"""Restore of a lost or older state without refilling any budget.
 
-INVARIANT: the gap is charged, durably, before the anchor is allowed to begin anew. Until then the
-anchor is ahead of the state and every start is refused, so a restore that was cut short can only be
-run again; a gap that is charged already is then found to be zero.
-INVARIANT: no gateway works on the state between the first look at it and the new anchor, and only a
+INVARIANT: the gap is charged, durably, before the anchor may begin anew. Until then the anchor is ahead of the
+state and every start is refused, so an interrupted restore can only be run again; a gap that is charged already
+is then zero. INVARIANT: no gateway uses the state between the first read of it and the new anchor, and only a
 state whose trail verifies gets one.
 """
 
@@ -47,7 +46,7 @@ from gateway.trail.verify import verify
 
 @dataclass(frozen=True)
 class Restored:
-    """What the state lacked and has again; `anchored` is None when nobody knows what it lacks."""
+    """What the state lacked and has again; `anchored` is None if that is unknown."""
 
     anchored: int | None
     acts: tuple[Act, ...]
@@ -58,7 +57,7 @@ class Restored:
 
 @dataclass(frozen=True)
 class _Order:
-    """Who restores what, and when."""
+    """The actor, the time and the options of a restore."""
 
     key: ChainKey
     backup: Backup | None
@@ -68,7 +67,7 @@ class _Order:
 
 @dataclass(frozen=True)
 class _Lacking:
-    """What the anchor knows that the state may not, and what the state knows that it does not."""
+    """Facts that the anchor has and the state may lack, and the reverse."""
 
     anchored: Anchored | None
     facts: Mapping[str, Fact]
@@ -84,7 +83,7 @@ def restore(
     actor: str,
     now: datetime,
 ) -> Restored:
-    """Restore `file`, or keep the state as it is when there is none, and charge what it lacks."""
+    """Restore `file`, or keep the state as it is if there is none, and charge the gap."""
     order = _Order(key, None if file is None else open_backup(file, key.secret), actor, now)
     with reach_state(settings) as urls, reachable(urls.application):
         if settings.state_url is None or urls.owner is not None:
@@ -125,7 +124,7 @@ def _require_intact(connection: Connection, key: ChainKey, what: str) -> None:
 
 
 def _catch_up(engine: Engine, anchor: Anchor, order: _Order) -> Restored:
-    """Charge the gap through a journal of its own, whose anchor is thrown away afterwards."""
+    """Charge the gap through a journal of its own, whose anchor is discarded afterwards."""
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         journal = Journal(engine, Anchor(scratch / "anchor", order.key.secret))
@@ -151,7 +150,7 @@ def _lacking(connection: Connection, anchored: Anchored | None) -> _Lacking:
 
 
 def _fill(draft: Draft, lacking: _Lacking, order: _Order) -> Restored:
-    """One step: the limits, revocations and epochs there were, the gap, and the record of it all."""
+    """One step: the limits, revocations and epochs of the anchor, the gap, and the record of it all."""
     trail, before = Trail(order.key), draft.position
     anchored, facts = lacking.anchored, lacking.facts
     charge = f"gap-{before.seq}"
@@ -188,7 +187,7 @@ def _fill(draft: Draft, lacking: _Lacking, order: _Order) -> Restored:
 
 
 def _fresh(connection: Connection, anchored: Anchored | None) -> Anchored:
-    """What the new anchor says: the state, and the revocations of keys that it does not know yet.
+    """The content of the new anchor: the state, and the revocations of keys that it does not know yet.
 
     A newer backup that is restored later may know such a key.
     """

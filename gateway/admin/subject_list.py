@@ -1,4 +1,4 @@
-"""The subjects of the policies as administrators see them: who they are, and whose questions are suspended."""
+"""Subject list for administrators: the subjects of the policies, and their suspensions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from gateway.trail.append import Clock, Trail
 
 @dataclass(frozen=True)
 class Roster:
-    """Reads and changes how subjects stand; every change has its trail record."""
+    """Reads and changes the suspensions of subjects; every change has its trail record."""
 
     engine: Engine
     journal: Journal
@@ -27,7 +27,7 @@ class Roster:
     now: Clock
 
     def subjects(self, known: Mapping[str, Subject]) -> list[dict[str, Any]]:
-        """Everybody the policies know, and whoever is suspended and not known any more."""
+        """All subjects of the policies, and suspended ones that are no longer in them."""
         with self.engine.connect() as connection:
             tallies = load_all(connection)
         now, found = self.now(), []
@@ -60,7 +60,7 @@ class Roster:
     def suspend(
         self, known: Mapping[str, Subject], name: str, dataset: str | None, actor: str
     ) -> tuple[str, ...]:
-        """The datasets it was done for; none where the subject was suspended already."""
+        """Suspend the subject. Returns the affected datasets; none if it was suspended already."""
         self._require_known(known, name)
         if dataset is not None:
             self._require_dataset(dataset)
@@ -73,7 +73,7 @@ class Roster:
     def resume(
         self, known: Mapping[str, Subject], name: str, dataset: str | None, actor: str
     ) -> tuple[str, ...]:
-        """The datasets that it was lifted for; all where none is named."""
+        """Lift suspensions. Returns the affected datasets; all of them if none is named."""
         self._require_known(known, name)
         scope = dataset or EVERYWHERE
         return self.journal.commit(
@@ -91,7 +91,7 @@ class Roster:
         )
 
     def _require_dataset(self, dataset: str) -> None:
-        """A name that was mistyped suspends nobody, and looks as if it did."""
+        """Refuse an unknown name: a mistyped one would suspend nobody and look as if it did."""
         account = self.journal.commit(partial(find_account, name=ledger_name(dataset)))
         if account is None:
             raise OperatorError(

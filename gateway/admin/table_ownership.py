@@ -1,8 +1,8 @@
-"""Which ledger a protected table belongs to, for ever.
+"""Table ownership: a protected table belongs to one ledger for ever.
 
-What was spent on a table is in one ledger. A policy that declares the table under another name of dataset
-or unit would begin to spend anew on the same people; so the trail keeps, in every record of policies that
-came into force, whose each protected table is, and a policy that says otherwise is refused.
+The charges for a table are in one ledger. A policy that declares the table under another dataset or unit would
+begin a new budget for the same people. So every record of policies that came into force has the owner of each
+protected table, and a policy with another owner is refused.
 
 INVARIANT: a table that was ever protected by a ledger is not protected by another of the same source.
 """
@@ -20,14 +20,14 @@ from gateway.state.draft import Draft
 from gateway.state.tables import ledgers, trail_records
 from gateway.trail.record import Kind
 
-# By source: the tables, each with its ledger's unit.
+# For each source: the tables, each with its ledger's unit.
 Owned: TypeAlias = Mapping[str, Mapping[str, str]]
 
 _KEY = "owned tables"
 
 
 def require_owned(draft: Draft, loaded: LoadedPolicies) -> str:
-    """Refuse policies that take a table away from its ledger; who owns what after them, as text."""
+    """Refuse policies that take a table away from its ledger. Returns the ownership after them, as text."""
     past = draft.recall(_KEY, _load)
     after = {source: dict(tables) for source, tables in past.items()}
     for policy in loaded.policies.values():
@@ -50,7 +50,7 @@ def require_owned(draft: Draft, loaded: LoadedPolicies) -> str:
 
 
 def _require_told(draft: Draft, loaded: LoadedPolicies, past: Owned) -> None:
-    """A ledger that was opened without a policy has tables nobody knows: no other unit beside it."""
+    """The tables of a ledger that was opened without a policy are unknown: no other unit may stand beside it."""
     opened = draft.recall(("all ledgers",), _ledgers)
     for policy in loaded.policies.values():
         for source, unit in opened:
@@ -73,7 +73,7 @@ def _ledgers(connection: Connection) -> frozenset[tuple[str, str]]:
 
 
 def _load(connection: Connection) -> Owned:
-    """What the last record of policies in force says."""
+    """The ownership in the last record of policies in force."""
     body = connection.execute(
         select(trail_records.c.body)
         .where(trail_records.c.kind == Kind.POLICY_LOADED)

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
 
-from gateway.bounding.licences import Licences, equal_columns, lowest
+from gateway.bounding.licences import Licences, equal_columns
 from gateway.errors import Code, Unbounded
 from gateway.plan.aggregates import WindowCall
 from gateway.plan.fields import Field, Tie
@@ -25,7 +25,7 @@ from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.labels import Protected
 from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import Node
-from gateway.plan.relations import Constant, Filter, Project, Window
+from gateway.plan.relations import Constant, Filter, Project, Window, lowest
 from gateway.plan.rewrite import rebuilt
 from gateway.plan.scalars import Call, Literal, Ref, Scalar, column_ids
 from gateway.plan.types import BIGINT, BOOLEAN

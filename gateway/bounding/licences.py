@@ -21,7 +21,7 @@ from gateway.plan.joins import Join, Mark
 from gateway.plan.labels import Protected
 from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import Node, is_unit
-from gateway.plan.relations import Filter, Project, Scan, Window
+from gateway.plan.relations import Filter, Project, Scan, Window, lowest
 from gateway.plan.scalars import Call, Ref, Scalar
 
 _MOST_DIGITS: Final = 38  # of DuckDB's decimals
@@ -135,8 +135,3 @@ def _stay_apart(key: ColumnType, given: ColumnType) -> bool:
         # DuckDB compares decimals as doubles where no decimal type is known that holds both
         return key == given and key.precision is not None and key.precision <= _MOST_DIGITS
     return True
-
-
-def lowest(node: Node) -> Node:
-    """What is below the filters."""
-    return lowest(node.child) if isinstance(node, Filter) else node

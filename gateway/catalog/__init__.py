@@ -1,1 +1,1 @@
-"""What the tables of a dataset are: types, domains, columns, keys. Frozen values that need nobody."""
+"""Catalog of a dataset: types, domains, columns, tables and keys, as frozen values."""

@@ -1,7 +1,7 @@
-"""Which values a column can have. Domains are enforced at the scan, so what is above can rely on them.
+"""Domains: the possible values of a column. The scan enforces them, so everything above relies on them.
 
-INVARIANT: an interval is not empty and its step divides it, so its values can be counted and listed;
-the values of a set differ.
+INVARIANT: an interval is not empty and its step divides it, so its values can be counted and listed; the values
+of a set differ.
 """
 
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ Bound: TypeAlias = int | Fraction | date | datetime
 
 @dataclass(frozen=True)
 class Anything:
-    """Nothing is declared: such a column has no bound, and its groups are thresholded."""
+    """No declared domain: the column has no bound, and its groups are thresholded."""
 
 
 @dataclass(frozen=True)
 class Values:
-    """A set that is known by name, in the order it was declared."""
+    """A declared set of values, in the order of its declaration."""
 
     values: tuple[Value, ...]
 
@@ -44,7 +44,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Interval:
-    """From `low` to `high`, both among the values, in steps: numbers, days for dates, seconds for times."""
+    """From `low` to `high`, both included, in steps: numbers, days for dates, seconds for times."""
 
     low: Bound
     high: Bound
@@ -83,7 +83,7 @@ Domain: TypeAlias = Anything | Values | Interval
 
 
 def distance(low: Bound, high: Bound) -> Fraction:
-    """How far it is from one to the other: a number, days, or seconds."""
+    """The distance between two values: a number, days, or seconds."""
     if isinstance(low, datetime) and isinstance(high, datetime):
         return Fraction((high - low) // timedelta(microseconds=1), 1_000_000)
     if isinstance(low, date) and isinstance(high, date):

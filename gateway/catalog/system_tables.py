@@ -1,6 +1,6 @@
-"""The gateway's own tables, which every subject sees with rows of their own: `gateway.budget` and others.
+"""System tables of the gateway, which show every subject its own rows: `gateway.budget` and others.
 
-They are relations like the public ones of a source: read as they are, and constants from then on.
+In a statement they are like public tables of a source: read as they are, and constants from then on.
 
 INVARIANT: no table of a policy is in their schema, so a name never means two things.
 """

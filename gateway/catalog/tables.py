@@ -1,12 +1,9 @@
-"""Datasets, tables and columns, as a policy declares them.
+"""Datasets, tables and columns as a policy declares them, and their visible part for a subject.
 
-INVARIANT: a protected table has its unit key among its columns, and every join leads to a column of
-the same dataset. Whoever holds a `Dataset` need not check that again.
-
-What a subject may see of a dataset: fewer tables, fewer columns, and nothing that hints at the rest.
-
-INVARIANT: a projection has no table or column that was not named, except the unit key of a table that
-was: counting persons needs only the table. A join is kept when both of its ends are.
+INVARIANT: a protected table has its unit key among its columns, and every join leads to a column of the same
+dataset; users of a `Dataset` need not check that again. INVARIANT: a visible part has no table or column that
+was not named, except the unit key of a named table: counting persons needs only the table. A join is kept if
+both of its ends are.
 """
 
 from collections.abc import Collection, Mapping
@@ -24,7 +21,7 @@ LONGEST_TEXT: Final = 1_000
 
 
 class ColumnClass(StrEnum):
-    """How much a column tells about who somebody is."""
+    """How strongly a column identifies a person."""
 
     IDENTIFIER = "identifier"
     QUASI = "quasi"
@@ -44,7 +41,7 @@ class ColumnRef:
 
 @dataclass(frozen=True)
 class Column:
-    """A column. `nullable` is true until the source has shown a constraint that says otherwise."""
+    """A column. `nullable` is true unless the source has a constraint against NULL."""
 
     name: str
     type: ColumnType
@@ -57,7 +54,7 @@ class Column:
 
     @property
     def longest(self) -> int | None:
-        """How many characters of a text are read at most; None where it is no text."""
+        """The largest number of characters that is read of a text; None if it is no text."""
         if self.type.family is not Family.TEXT:
             return None
         declared = LONGEST_TEXT if self.max_length is None else self.max_length
@@ -66,7 +63,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Protection:
-    """Whose rows these are, how many of a unit count in a group, and in how many groups it counts."""
+    """The unit of the rows, the rows per unit and group that count, and the groups per unit that count."""
 
     unit_key: str
     rows_per_unit: int
@@ -108,7 +105,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Dataset:
-    """What one policy file speaks of."""
+    """The tables of one policy file."""
 
     name: str
     unit: str
@@ -135,7 +132,7 @@ class Dataset:
 
 
 def visible(dataset: Dataset, columns: Mapping[str, Collection[str]]) -> Dataset:
-    """The part of `dataset` with these columns of these tables."""
+    """The part of `dataset` with these columns of these tables, and nothing that reveals the rest."""
     kept = tuple(
         _narrowed(table, columns[table.name]) for table in dataset.tables if table.name in columns
     )

@@ -1,6 +1,6 @@
-"""The column types of PostgreSQL that the gateway knows, by the names PostgreSQL gives them.
+"""Column types that the gateway knows, by PostgreSQL's names.
 
-INVARIANT: two types are equal when PostgreSQL's `format_type` names them alike.
+INVARIANT: two types are equal when PostgreSQL's `format_type` gives them one name.
 """
 
 import re
@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 MOST_DIGITS: Final = 1000
-LONGEST_TEXT: Final = 10_485_760  # the most that PostgreSQL takes for `varchar(n)`
+LONGEST_TEXT: Final = 10_485_760  # the largest length that PostgreSQL takes for `varchar(n)`
 
 _WRITTEN = re.compile(
     r"(?P<name>[a-z][a-z0-9 ]*?)\s*(?:\(\s*(?P<first>[0-9]{1,8})\s*(?:,\s*(?P<second>[0-9]{1,4})\s*)?\))?"
@@ -20,7 +20,7 @@ _WRITTEN = re.compile(
 
 
 class TypeUnknown(ValueError):
-    """A text that names no type the gateway knows; the message says why."""
+    """A text that names no known type; the message says why."""
 
 
 class Family(Enum):
@@ -37,7 +37,7 @@ class Family(Enum):
 
 
 class Kind(StrEnum):
-    """The name of a type without what stands in its brackets."""
+    """The name of a type without its modifiers in brackets."""
 
     SMALLINT = "smallint"
     INTEGER = "integer"
@@ -101,7 +101,7 @@ _BITS = MappingProxyType({Kind.SMALLINT: 15, Kind.INTEGER: 31, Kind.BIGINT: 63})
 
 @dataclass(frozen=True)
 class ColumnType:
-    """A type with its precision and scale, or its length, where it has them."""
+    """A type with its precision and scale, or its length, if it has them."""
 
     kind: Kind
     precision: int | None = None
@@ -114,7 +114,7 @@ class ColumnType:
 
     @property
     def resolution(self) -> Fraction | None:
-        """The distance of neighbouring values, where the type itself says it: 1, 0.01, a microsecond."""
+        """The distance of neighbouring values, if the type determines it: 1, 0.01, a microsecond."""
         match self.family:
             case Family.WHOLE | Family.DATE:
                 return Fraction(1)
@@ -127,7 +127,7 @@ class ColumnType:
 
     @property
     def bound(self) -> Fraction | None:
-        """What every value is below in size, where the type itself says it."""
+        """An upper bound of every value's size, if the type determines it."""
         if (bits := _BITS.get(self.kind)) is not None:
             return Fraction(2**bits)
         if self.precision is not None and self.scale is not None:
@@ -135,14 +135,14 @@ class ColumnType:
         return None
 
     def __str__(self) -> str:
-        """As PostgreSQL's `format_type` writes it."""
+        """The type as PostgreSQL's `format_type` writes it."""
         if self.precision is not None:
             return f"{self.kind}({self.precision},{self.scale})"
         return self.kind if self.length is None else f"{self.kind}({self.length})"
 
 
 def parse_type(text: str) -> ColumnType:
-    """The type that `text` names, in PostgreSQL's words or its usual short ones."""
+    """The type named by `text`, in PostgreSQL's words or its usual short ones."""
     written = _WRITTEN.fullmatch(" ".join(text.lower().split()))
     if written is None:
         raise TypeUnknown(f"`{text}` is not a type the gateway knows")

@@ -1,7 +1,7 @@
-"""Values of columns as policies write them, read exactly: no float is ever made of them.
+"""Column values in policies, parsed exactly: none ever becomes a float.
 
-INVARIANT: whole numbers are `int`, other numbers `Fraction`, times are without zone or in UTC; so
-equal texts of equal types are equal values, and order is the order PostgreSQL gives them.
+INVARIANT: whole numbers are `int`, other numbers `Fraction`, times are without zone or in UTC; so equal texts
+of equal types are equal values, and their order is PostgreSQL's.
 """
 
 import re
@@ -13,6 +13,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from gateway.catalog.types import ColumnType, Family, Kind
+from gateway.json_form import Json, NotSaid, sequence, string
 
 Value: TypeAlias = bool | int | Fraction | str | date | datetime | UUID
 
@@ -29,11 +30,11 @@ _LARGEST_EXPONENT = 320  # a double reaches 1e308
 
 
 class ValueUnfit(ValueError):
-    """A text that is no value of the type; the message says what would be one."""
+    """A text that is no value of the type; the message shows a valid one."""
 
 
 def read_value(text: str, of: ColumnType) -> Value:
-    """The value that `text` writes."""
+    """The value written as `text`."""
     return _READERS[of.family](text, of)
 
 
@@ -71,7 +72,7 @@ def _decimal(text: str, of: ColumnType) -> Fraction:
 def _text(text: str, of: ColumnType) -> str:
     if of.length is not None and len(text) > of.length:
         raise ValueUnfit(f"`{text}` is longer than {of}")
-    # PostgreSQL does not see the blanks at the end of a char(n), so neither may we
+    # PostgreSQL ignores the blanks at the end of a char(n), so the gateway must, too
     return text.rstrip(" ") if of.kind is Kind.CHAR else text
 
 
@@ -123,3 +124,39 @@ _READERS: Mapping[Family, Callable[[str, ColumnType], Value]] = MappingProxyType
         Family.UUID: _uuid,
     }
 )
+
+
+def value_json(value: Value | None) -> Json:
+    """With its type, so that a number and the text of a number stay apart."""
+    match value:
+        case None | bool() | str():
+            return value
+        case int():
+            return ["int", str(value)]
+        case Fraction():
+            return ["fraction", str(value)]
+        case datetime():
+            return ["time", value.isoformat()]
+        case date():
+            return ["date", value.isoformat()]
+        case UUID():
+            return ["uuid", str(value)]
+
+
+def value_of_json(said: Json) -> Value | None:
+    if said is None or isinstance(said, bool | str):
+        return said
+    kind, written = map(string, sequence(said))
+    match kind:
+        case "int":
+            return int(written)
+        case "fraction":
+            return Fraction(written)
+        case "time":
+            return datetime.fromisoformat(written)
+        case "date":
+            return date.fromisoformat(written)
+        case "uuid":
+            return UUID(written)
+        case _:
+            raise NotSaid

@@ -25,7 +25,7 @@ _NO_TEXT = OperatorError(Code.ARGUMENT_INVALID, "an argument is not UTF-8")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.
 
-    INVARIANT: whatever fails is told in one line with its hint, and never as a traceback.
+    INVARIANT: every failure is one line with its hint, and never a traceback.
     """
     arguments = build_parser().parse_args(argv)
     try:
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        _forget_output()  # whoever read it left; there is nobody to tell
+        _forget_output()  # the reader has left; nobody can be told
         return 1
     except Exception as error:  # noqa: BLE001 - the last line of defence of every command
         _forget_output()  # it may be what could not be written
@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _loaded(name: str) -> ModuleType:
-    """The module of a command. What it imports stays, so no time is spent on looking for garbage in it."""
+    """The module of a command. Its imports stay, so no time is spent on garbage collection among them."""
     gc.disable()
     try:
         return importlib.import_module(f"gateway.cli.{name}")
@@ -61,12 +61,12 @@ def _loaded(name: str) -> ModuleType:
 
 
 def _failed(said: str, code: int) -> int:
-    with suppress(OSError):  # nobody may be there to be told
+    with suppress(OSError):  # there may be no reader
         print(said, file=sys.stderr)
     return code
 
 
 def _forget_output() -> None:
-    """What is still in the buffer goes nowhere, or Python would try again at the end."""
+    """Discard the buffered output, or Python would try to write it again at the end."""
     with suppress(OSError, ValueError, AttributeError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

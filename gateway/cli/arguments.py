@@ -1,4 +1,4 @@
-"""Settings from the environment and the options that were typed."""
+"""Settings of a command, from the environment and its options."""
 
 import argparse
 

@@ -113,7 +113,7 @@ def _about(about: dict[str, str | None] | None) -> str:
 
 
 def _shown(text: str | None) -> str:
-    """One printable line, at most 60 signs wide, whatever an analyst wrote."""
+    """One printable line, at most 60 characters wide, whatever an analyst wrote."""
     widest = 60
     line = "".join(sign if sign.isprintable() else "·" for sign in text or "")
     return line if len(line) <= widest else line[: widest - 1] + "…"

@@ -21,7 +21,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _named(ground: Ground, name: str | None) -> str:
-    """The dataset of this name, or the only one; a dataset is known when its ledger was ever opened."""
+    """The dataset of this name, or the only one; a dataset is known if its ledger was ever opened."""
     with ground.engine.connect() as connection:
         ledgers = {account.ledger for account in load_accounts(connection)}
     known = sorted(ledger.removeprefix(ledger_name("")) for ledger in ledgers)

@@ -1,8 +1,5 @@
-"""Rows as an aligned table for people.
-
-What a command has to say beside its output: warnings, on standard error.
-
-How a failed command ends: one clear line, its hint, and an exit code.
+"""Output of commands: aligned tables, warnings on standard error, and failures as one line, a hint and an exit
+code.
 """
 
 import errno
@@ -23,13 +20,13 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def warn(event: Event) -> None:
-    """Print events that somebody should know of; the others are the business of a log."""
+    """Print events that concern the user of a command; the others are for a log."""
     if event.level is not Level.INFO:
         said = ", ".join(f"{name} {value}" for name, value in event.said().items())
         print(f"gateway: {event.level}: {event.name}: {said}", file=sys.stderr)
 
 
-# What the caller of the command has to set right; everything else is a failure of the work itself.
+# Errors that the user of the command can correct; everything else is a failure of the work itself.
 _USAGE = frozenset(
     {
         Code.SETTING_INVALID,
@@ -45,7 +42,7 @@ _USAGE = frozenset(
 )
 
 _DATABASES = frozenset({"sqlalchemy", "psycopg", "duckdb", "duckdb_engine", "_duckdb"})
-_LONGEST = 200  # of a path that is said back
+_LONGEST = 200  # of a path in a message
 
 
 def exit_code(error: GatewayError) -> int:
@@ -58,7 +55,7 @@ def explain(error: GatewayError) -> str:
 
 
 def told(error: Exception) -> str:
-    """What no command expected: a file, a disk, a database that went away, or a bug of ours."""
+    """An unexpected error: a file, a disk, a lost database, or an internal error."""
     if isinstance(error, OSError):
         if error.errno == errno.ENOSPC:
             return "gateway: there is no space left where this is written to"
@@ -80,7 +77,7 @@ def told(error: Exception) -> str:
 
 
 def plain(text: str, *, keep_newline: bool = False) -> str:
-    """No control character of a bad input reaches the terminal."""
+    """The text without control characters, which a bad input could send to the terminal."""
     return "".join(
         sign
         if sign.isprintable() or (keep_newline and sign == "\n")

@@ -1,4 +1,4 @@
-"""What can be typed. Nothing here imports more than argparse, so that help comes at once."""
+"""Arguments of the `gateway` command. It imports no more than argparse, so that help appears at once."""
 
 import argparse
 

@@ -116,7 +116,7 @@ def _explain(arguments: argparse.Namespace) -> int:
 def _verdict(
     settings: Settings, price: Foretold, subject: Subject, policy: Policy
 ) -> tuple[bool, tuple[str, ...]]:
-    """What the auditor says beside everything that the subject and those trusted with them were told."""
+    """The auditor's verdict, given everything that the subject's trust group has received."""
     with open_ground(settings, warn) as ground:
         book = Books(ground.engine, ground.trail.seal)[policy.name]
         book.refresh()

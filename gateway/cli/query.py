@@ -1,4 +1,4 @@
-"""`gateway query`: a question asked in this process, the way every question goes."""
+"""`gateway query`: a query asked in this process, through the same pipeline as every query."""
 
 import argparse
 import json
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 @contextmanager
 def open_door(arguments: argparse.Namespace) -> Iterator[tuple[QuestionDoor, Subject]]:
-    """Everything an answer needs; a twin of its own, so that a gateway that runs is not disturbed."""
+    """Everything an answer needs, with a twin of its own, so that a running gateway is not disturbed."""
     settings = settings_from(arguments)
     with (
         twin_for_a_while(settings.postgres_bin) as twin,
@@ -161,7 +161,7 @@ def _cell(cell: Any) -> str:  # noqa: ANN401  # JSON
 
 
 def _margin(cell: Any, ends: Any) -> str:  # noqa: ANN401  # JSON
-    """`± margin` where the interval is the same to both sides, else its ends."""
+    """`± margin` if the interval is symmetric, otherwise its ends."""
     if ends is None:
         return ""
     low, high = ends
@@ -173,7 +173,7 @@ def _margin(cell: Any, ends: Any) -> str:  # noqa: ANN401  # JSON
 
 
 def _short(margin: float) -> str:
-    """Three digits, never less than the margin is; the fuzz of doubles does not count."""
+    """The margin with three digits, rounded up; float errors do not count."""
     known = Decimal(f"{margin:.12g}")
     return format(_MARGIN.plus(known).normalize(_MARGIN), "f")
 

@@ -1,4 +1,4 @@
-"""`gateway serve`: everything up, in order; everything down, in order."""
+"""`gateway serve`: start everything in order, stop everything in order."""
 
 import argparse
 from contextlib import closing
@@ -35,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def serve(settings: Settings, stop: Stop) -> None:
     """Serve until `stop` is asked."""
-    tls_context(settings)  # what cannot be used is said before anything starts
+    tls_context(settings)  # unusable settings are reported before anything starts
     metrics = Metrics()
     emit = both(log_events(settings.log_format), metrics.count)
     with (

@@ -1,1 +1,1 @@
-"""Columns of texts and intervals, packed."""
+"""Columnar tables: packed columns of texts and of intervals."""

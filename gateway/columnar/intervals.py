@@ -1,4 +1,4 @@
-"""Intervals in columns of floats: where each begins and ends, and whether there is one."""
+"""Interval columns: arrays of lower and upper ends, and whether there is an interval."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Self, TypeAlias, overload
@@ -6,13 +6,15 @@ from typing import Self, TypeAlias, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from gateway.columnar.texts import Elements
+
 Interval: TypeAlias = "tuple[float, float] | None"
 Floats: TypeAlias = NDArray[np.float64]
 Truths: TypeAlias = NDArray[np.bool_]
 
 
-class Ends(Sequence[Interval]):
-    """A column of intervals, None where there is none; nobody changes the arrays."""
+class Ends(Elements[Interval]):
+    """A column of intervals, with None where there is none; the arrays are never changed."""
 
     __slots__ = ("high", "low", "there")
 
@@ -30,7 +32,7 @@ class Ends(Sequence[Interval]):
 
     @classmethod
     def joined(cls, columns: Iterable[Sequence[Interval]]) -> Self:
-        """One after the other."""
+        """The columns concatenated."""
         each = [cls.of(one) for one in columns]
         return cls(
             np.concatenate([one.low for one in each]),
@@ -45,18 +47,18 @@ class Ends(Sequence[Interval]):
         return cls(nothing, nothing, np.broadcast_to(np.False_, rows))
 
     def taken(self, places: NDArray[np.int64], of: Truths) -> "Ends":
-        """Those at these places, where `of` says so; what stands at another place is not looked at."""
+        """The intervals at these places, where `of` is true; other places are not read."""
         if not len(self):
             return Ends.none(len(places))
         at = np.where(of, places, 0)
         return Ends(self.low[at], self.high[at], self.there[at] & of)
 
     def where(self, those: Truths) -> "Ends":
-        """Without all others."""
+        """The column with no intervals outside of these rows."""
         return Ends(self.low, self.high, self.there & those)
 
     def filled(self, other: "Ends") -> "Ends":
-        """With another's where this has none."""
+        """The column with another's intervals where this one has none."""
         low, high = (
             np.where(self.there, one, two)
             for one, two in ((self.low, other.low), (self.high, other.high))
@@ -86,17 +88,8 @@ class Ends(Sequence[Interval]):
             return self.part(place)
         return (float(self.low[place]), float(self.high[place])) if self.there[place] else None
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
 
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"Ends({list(self)!r})"
-
-
-class EndsRows(Sequence[tuple[Interval, ...]]):
+class EndsRows(Elements[tuple[Interval, ...]]):
     """The intervals of a table, None for a column that has none: equal to the tuple of its rows."""
 
     __slots__ = ("_many", "columns")
@@ -112,12 +105,12 @@ class EndsRows(Sequence[tuple[Interval, ...]]):
         return cls([Ends.of(one) for one in zip(*rows, strict=True)], len(rows))
 
     def where(self, those: Truths) -> "EndsRows":
-        """Without those of all other rows."""
+        """The table with no intervals outside of these rows."""
         each = (None if one is None else one.where(those) for one in self.columns)
         return EndsRows(tuple(each), self._many)
 
     def parts(self, rows: int) -> Iterator[tuple[int, list[Ends | None]]]:
-        """So many rows at a time: how many these are, and their columns."""
+        """The table in parts of that many rows: the number of rows of a part, and its columns."""
         for first in range(0, self._many, rows):
             part = slice(first, first + rows)
             columns = [None if one is None else one.part(part) for one in self.columns]
@@ -142,12 +135,6 @@ class EndsRows(Sequence[tuple[Interval, ...]]):
             return tuple(self)[place]
         at = range(self._many)[place]
         return tuple(None if one is None else one[at] for one in self.columns)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
 
     def __repr__(self) -> str:
         return repr(tuple(self))

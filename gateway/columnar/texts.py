@@ -1,13 +1,13 @@
-"""Columns of texts and tables of them, as UTF-8 in blocks: a tenth of what as many Python strings take.
+"""Text columns and tables, as UTF-8 in blocks: a tenth of the memory of as many Python strings.
 
-INVARIANT: a block is told apart into the very texts it was made of. Between two of them stands a byte that is in no
-text, for it is in no UTF-8.
+INVARIANT: a block splits into exactly the texts it was made of. The separator is a byte that occurs in no UTF-8
+text.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import Final, Self, TypeAlias, overload
+from typing import Final, Self, TypeAlias, TypeVar, overload
 
 BLOCK: Final = 2048
 """The rows of a block; the last one of a column may have fewer."""
@@ -22,14 +22,14 @@ Row: TypeAlias = tuple[Text, ...]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Some texts, one after the other; `missing` has a 1 for every NULL, and is None where there is none."""
+    """Some texts, concatenated; `missing` has a 1 for every NULL, and is None if there is none."""
 
     joined: bytes
     missing: bytes | None
 
     @classmethod
     def of(cls, values: Sequence[bytes | None]) -> Self:
-        """Of texts in UTF-8."""
+        """A block of texts in UTF-8."""
         there = [one for one in values if one is not None]
         missing = None
         if len(there) < len(values):
@@ -38,7 +38,7 @@ class Block:
 
     @classmethod
     def read(cls, values: Sequence[bytes | None]) -> Self:
-        """The same, of what somebody says are texts."""
+        """The same, for values that are checked to be texts."""
         made = cls.of(values)
         made.joined.replace(_APART, _NONE).decode()
         if made.joined.count(_APART) != max(1, sum(one is not None for one in values)) - 1:
@@ -53,7 +53,7 @@ class Block:
         return list[Text](self._spread(found))
 
     def array(self) -> str:
-        """What is within the braces of PostgreSQL's arrays: `"a","b",NULL`."""
+        """The content of a PostgreSQL array, within the braces: `"a","b",NULL`."""
         escaped = _escape(self.joined)
         if self.missing is None:
             return f'"{escaped.replace(_APART, _BETWEEN).decode(errors=_HALVES)}"'
@@ -61,7 +61,7 @@ class Block:
         return ",".join(one or "NULL" for one in self._spread(each))
 
     def _spread(self, there: Iterable[str]) -> Iterable[Text]:
-        """With None where something is missing."""
+        """The values with None where one is missing."""
         if self.missing is None:
             return there
         rest = iter(there)
@@ -83,8 +83,26 @@ def _escape(text: bytes) -> bytes:
     return text.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
 
 
-class Texts(Sequence[Text]):
-    """A column: a sequence like any other, that is best read block by block."""
+Item_co = TypeVar("Item_co", covariant=True)
+
+
+class Elements(Sequence[Item_co]):
+    """A sequence that is equal to every other of the same elements."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and tuple(self) == tuple(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({list(self)!r})"
+
+
+class Texts(Elements[Text]):
+    """A column: a sequence like any other, which is best read block by block."""
 
     __slots__ = ("_many", "blocks")
 
@@ -94,7 +112,9 @@ class Texts(Sequence[Text]):
 
     @classmethod
     def of(cls, texts: Iterable[Text]) -> Self:
-        """They are taken one block at a time, so that all of them never have to be there at once."""
+        """A column of these texts; they are taken one block at a time, so that all of them are never in memory
+        at once.
+        """
         if isinstance(texts, cls):
             return texts
         blocks, many, rest = [], 0, iter(texts)
@@ -129,17 +149,8 @@ class Texts(Sequence[Text]):
         block, within = divmod(range(self._many)[place], BLOCK)
         return self.blocks[block].texts()[within]
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and list(self) == list(other)
 
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
-    def __repr__(self) -> str:
-        return f"Texts({list(self)!r})"
-
-
-class Rows(Sequence[Row]):
+class Rows(Elements[Row]):
     """A table: equal to the tuple of its rows."""
 
     __slots__ = ("_many", "columns")
@@ -150,22 +161,22 @@ class Rows(Sequence[Row]):
 
     @classmethod
     def of(cls, rows: Sequence[Row]) -> Self:
-        """A table without rows has no columns either: nothing tells how many."""
+        """A table of these rows. Without rows it has no columns, because their number is unknown."""
         if isinstance(rows, cls):
             return rows
         return cls([Texts.of(one) for one in zip(*rows, strict=True)], len(rows))
 
     def first(self, width: int) -> "Rows":
-        """The table of so many columns; nothing is copied."""
+        """The table of the first columns, without a copy."""
         return self if len(self.columns) <= width else Rows(self.columns[:width], self._many)
 
     @property
     def size(self) -> int:
-        """Bytes of all texts."""
+        """The bytes of all texts."""
         return sum(len(block.joined) for one in self.columns for block in one.blocks)
 
     def parts(self, blocks: int = 1) -> Iterator[tuple[int, list[list[Text]]]]:
-        """So many blocks of rows at a time: how many rows these are, and their columns."""
+        """The table in parts of that many blocks: the number of rows of a part, and its columns."""
         for first in range(0, -(-self._many // BLOCK), blocks):
             columns = [
                 list(
@@ -192,18 +203,12 @@ class Rows(Sequence[Row]):
             return tuple(self)[place]
         return tuple(one[range(self._many)[place]] for one in self.columns)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and tuple(self) == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(tuple(self))
-
     def __repr__(self) -> str:
         return repr(tuple(self))
 
 
 class Packing:
-    """Takes a table as it comes, some rows at a time."""
+    """Packs a table that arrives some rows at a time."""
 
     def __init__(self) -> None:
         self._blocks: list[list[Block]] = []
@@ -213,7 +218,7 @@ class Packing:
         self.size = 0  # bytes of texts
 
     def add(self, columns: Sequence[Sequence[bytes | None]], rows: int) -> None:
-        """Texts in UTF-8, column by column; the same number of columns each time."""
+        """Add texts in UTF-8, column by column; always the same number of columns."""
         if not self._waiting:
             self._waiting = [[] for _ in columns]
             self._blocks = [[] for _ in columns]
@@ -226,7 +231,7 @@ class Packing:
             self._pack(BLOCK)
 
     def packed(self) -> Rows:
-        """What came; nothing is added afterwards."""
+        """The packed table; nothing may be added afterwards."""
         if self._loose:
             self._pack(self._loose)
         return Rows([Texts(one, self.many) for one in self._blocks], self.many)

@@ -1,1 +1,1 @@
-"""The demo: a sample clinic, fresh state in `./.demo`, the real gateway, and a tour of it."""
+"""Demo: a sample clinic, fresh state in `./.demo`, the real gateway, and a tour of it."""

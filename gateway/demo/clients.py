@@ -1,7 +1,4 @@
-"""A visitor: asks the running gateway over HTTP, as any client would.
-
-The stops of the tour that any client of PostgreSQL could make.
-"""
+"""Clients of the tour: HTTP requests to the running gateway, and statements over the PostgreSQL wire."""
 
 import json
 import urllib.error
@@ -54,7 +51,7 @@ _PATIENCE_S_on_the_wire = 30
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement, by whom, and the SQLSTATE that it is refused with, if it is."""
+    """A statement, its subject, and the SQLSTATE of its refusal, if it is refused."""
 
     title: str
     who: str
@@ -63,7 +60,7 @@ class Statement:
 
 
 def said(url: str, key: str, statement: Statement) -> list[str]:
-    """What the gateway said, as psql would show it."""
+    """The gateway's answer, as psql would show it."""
     try:
         with psycopg.connect(
             url, password=key, connect_timeout=_PATIENCE_S_on_the_wire, row_factory=tuple_row

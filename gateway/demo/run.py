@@ -1,4 +1,4 @@
-"""Prepare the ground, start the gateway, take the visitor round, and go on or end."""
+"""Demo run: prepare the data, start the gateway, make the tour, and keep serving or end."""
 
 import os
 import sys
@@ -45,7 +45,7 @@ _BODY = '{"sql": "SELECT region, COUNT(*) FROM patients GROUP BY region"}'
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the command line asked for; None means: as it suits."""
+    """Options of the command line; None means the default."""
 
     serve: bool
     rest_port: int | None
@@ -54,7 +54,7 @@ class Wishes:
 
 @dataclass(frozen=True)
 class _Stage:
-    """Where this demo plays."""
+    """The directories, ports and keys of this demo."""
 
     places: Places
     settings: Settings
@@ -63,7 +63,7 @@ class _Stage:
     url: str
 
     def wire_url(self, name: str = "") -> str:
-        """Where PostgreSQL's clients connect to, as somebody."""
+        """The URL for PostgreSQL clients, with a subject's key."""
         return f"postgresql://{name}@127.0.0.1:{self.settings.pg_port}/clinic"
 
 
@@ -125,7 +125,7 @@ def _play(stage: _Stage, wishes: Wishes, stop: Stop) -> int:
 
 
 class _Guide(threading.Thread):
-    """Walks the tour beside the serving gateway."""
+    """Makes the tour while the gateway serves."""
 
     def __init__(self, wishes: Wishes, stop: Stop, stage: _Stage, keys: dict[str, str]) -> None:
         super().__init__(name="tour")
@@ -163,7 +163,7 @@ class _Guide(threading.Thread):
 
 
 def _listener(port: int | None, usual: int, option: str) -> socket:
-    """The port that was asked for, or the first free one from the usual on."""
+    """The requested port, or the first free one from the usual port on."""
     if port is not None:
         return bind("127.0.0.1", port, option)
     for candidate in range(usual, usual + _PORTS_TRIED):
@@ -173,7 +173,7 @@ def _listener(port: int | None, usual: int, option: str) -> socket:
 
 
 def _problems_alone(log: Emit) -> Emit:
-    """The tour provokes refusals on purpose; what it should show of them, it prints itself."""
+    """Log problems alone: the tour causes refusals on purpose and prints them itself."""
 
     def emit(event: Event) -> None:
         if event.level is Level.ERROR:
@@ -187,5 +187,5 @@ def _say(line: str) -> None:
 
 
 def wants_to_stay(*, serve: bool, leave: bool) -> bool:
-    """Whether to keep serving: as told, else when somebody sits at the terminal."""
+    """True if the demo keeps serving: by option, otherwise if the terminal is interactive."""
     return serve or (not leave and os.isatty(0))

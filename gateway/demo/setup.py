@@ -1,4 +1,4 @@
-"""What the tour walks on: sample data, policies in force, and a key for each sample subject."""
+"""Demo setup: sample data, policies in force, and a key for each sample subject."""
 
 import fcntl
 import json
@@ -25,7 +25,7 @@ from gateway.sample import Clinic, load_into_duckdb
 
 @dataclass(frozen=True)
 class Places:
-    """Where the demo keeps things; git does not see it."""
+    """The files of the demo, which git ignores."""
 
     directory: Path
 
@@ -49,7 +49,9 @@ class Places:
 
 @contextmanager
 def alone(places: Places) -> Iterator[None]:
-    """Make the directory and keep other demos out of it; the kernel lets go should we be killed."""
+    """Create the directory and keep other demos out of it; the kernel releases the lock if the process is
+    killed.
+    """
     try:
         mode = 0o711 if os.geteuid() == 0 else 0o700
         places.directory.mkdir(mode=mode, exist_ok=True)
@@ -66,7 +68,7 @@ def alone(places: Places) -> Iterator[None]:
 
 
 def clear(places: Places, programs_bin: Path | None) -> None:
-    """Throw the last demo away."""
+    """Remove the last demo."""
     discard_home(places.home, programs_bin)
     try:
         for left in places.directory.iterdir():
@@ -104,7 +106,7 @@ def make_keys(ground: Ground, now: datetime) -> dict[str, str]:
 def write_notes(
     places: Places, url: str, wire: str, keys: Mapping[str, str], settings: Settings
 ) -> None:
-    """What a person or a script needs to talk to the demo; readable by its owner alone."""
+    """Write URLs and keys for people and scripts; readable by the owner alone."""
     home = str(settings.home)
     notes = {"rest_url": url, "pg_url": wire, "home": home, "keys": dict(keys)}
     file = os.open(places.notes, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

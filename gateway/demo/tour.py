@@ -12,7 +12,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Stop:
-    """One stop: what is asked, by whom, and the status it must come back with."""
+    """One stop: a request, its subject, and the expected status."""
 
     title: str
     who: str | None
@@ -24,7 +24,7 @@ class Stop:
 
 
 def walk(url: str, wire: str, keys: Mapping[str, str], say: Say) -> None:
-    """Make every stop; an answer of another kind than the tour promises ends it."""
+    """Make every stop; an unexpected status ends the tour."""
     visitor = Visitor(url)
     for number, stop in enumerate(_STOPS, 1):
         if isinstance(stop, Statement):

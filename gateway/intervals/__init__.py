@@ -1,1 +1,1 @@
-"""How far a cell may be off."""
+"""95 % intervals of answers: margins, error propagation, exact formulas, and expected errors before a release."""

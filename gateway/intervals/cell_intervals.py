@@ -1,20 +1,20 @@
-"""The cells of an answer and their 95 % intervals, from noisy integers and the noise they got.
+"""Cell intervals: 95 % intervals of an answer's cells, from noisy integers and the noise they got.
 
-Post-processing of what was released. An interval says where the value without noise lies; that rows of a
-person were cut off, or values clamped, is not in it. It is formed before a cell is moved into its domain.
+This is post-processing of released values. An interval contains the value without noise; it does not cover the
+effect of rows that were cut off, or of clamped values. It is computed before a cell is moved into its domain.
 
-One noise alone gives its own exact quantile. Several are added by their variances, with what their tails add.
-A product or a quotient is taken for the plane that touches it at what was released. For a quotient a/b that is
-near the truth only where b is away from 0. Let t be the share of b's own margin in b. The r for which
-|a - r·b| is within its margin (the set of Fieller, 1954) end about a/b ± margin/(1 - t²), so that is the
-interval; from t = 1 on b may be 0, every r fits what was released, and there is no interval at all.
-Without this, percentages of handfuls of people missed the value in 7 of 100 answers instead of 5.
+One noise alone gives its own exact quantile. Several are added by their variances, with a correction for their
+tails. A product or a quotient is replaced by its tangent plane at the released values. For a quotient a/b the
+plane is close only if b is away from 0. Let t be b's own margin divided by b. The r for which |a - r·b| is
+within its margin (the set of Fieller, 1954) end about a/b ± margin/(1 - t²), so that is the interval; for t ≥
+1, b may be 0, every r is consistent with the released values, and there is no interval. Without this
+correction, percentages of very small groups missed the value in 7 of 100 answers instead of 5.
 
-What is promised: of 100 answers at most 5 have an interval that does not hold the value. The few intervals
-that are formed over a count that is in truth no more than noise may be wrong more often than that.
-All rows are computed at once, in floats. A row where one of them is not finite has no interval.
+The promise: of 100 answers at most 5 have an interval that does not contain the value. The few intervals over a
+count that is nothing but noise may miss more often. All rows are computed at once, in floats. A row with a
+number that is not finite has no interval.
 
-docs/proofs/answers.md has the argument, tests/privacy/test_coverage.py tries to disprove it.
+docs/proofs/answers.md has the argument; tests/privacy/test_coverage.py tries to disprove it.
 """
 
 from collections.abc import Sequence
@@ -53,7 +53,7 @@ Parts: TypeAlias = "tuple[Linear, ...] | None"
 
 
 class Intervals:
-    """Forms the intervals of one release, for all of its rows at once."""
+    """Computes the intervals of one release, for all of its rows at once."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Intervals:
         self._columns: dict[Form, Ends] = {}
 
     def interval(self, form: Form, row: int) -> Interval:
-        """From where to where; None where no error follows, as beside a zero below a line."""
+        """The ends of the interval; None if the error cannot be bounded, such as near a zero denominator."""
         return self.column(form)[row]
 
     def column(self, form: Form) -> Sequence[Interval]:
@@ -128,21 +128,21 @@ class Intervals:
         if isinstance(formula, Linear):
             return self._of_linear(formula)
         if isinstance(formula, Chosen):
-            # how far it is off is told in ranks, not in values
+            # its error is in ranks, not in values
             return Felt(np.float64(nan), {}, np.False_)
         if isinstance(formula, Curved):
             return self._of_curved(formula, formula.form)
         below = self._of_linear(formula.below)
         mean = over(self._of_linear(formula.above), below, self._half(below))
-        return replace(mean, there=mean.there & (below.value >= 1))  # not over nobody
+        return replace(mean, there=mean.there & (below.value >= 1))  # not divided by an empty group
 
     def _of_curved(self, curved: Curved, form: Arithmetic) -> Felt:
-        """What cannot be told of so few rows has no interval."""
+        """A value that so few rows do not determine has no interval."""
         made, count = self._of(form, curved.parts), self._of_linear(curved.parts[0])
         return replace(made, there=made.there & (count.value >= curved.rows))
 
     def _rooted(self, form: Arithmetic) -> tuple[Felt, bool]:
-        """Of a root what is under it: the root of an interval's ends are the ends for the root."""
+        """The interval of a square root: the roots of the ends below it."""
         if isinstance(form, Root):
             return self._of(form.of), True
         formula = self._formulas[form.place] if isinstance(form, Measured) else None
@@ -164,14 +164,14 @@ class Intervals:
 
 
 def _in_rows(one: "NDArray[Scalar] | Scalar", rows: int) -> NDArray[Scalar]:
-    """A number may be the same in all of them."""
+    """The column of a number that may be the same in all rows."""
     if isinstance(one, np.ndarray) and one.shape == (rows,):
         return one
     return np.broadcast_to(one, rows)
 
 
 def _floats(above: Wholes, below: int) -> Floats:
-    """The nearest floats; beyond floats, infinite."""
+    """The nearest floats; infinite beyond the range of floats."""
     try:
         return np.array(above, dtype=np.float64) / below
     except OverflowError:

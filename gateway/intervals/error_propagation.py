@@ -1,7 +1,7 @@
-"""Numbers that feel the noise they were computed from: their values, and how they move with each noisy integer.
+"""First-order error propagation: a value and its partial derivatives by each noisy integer.
 
-A form is taken for the plane that touches it at what was released. Where a plane is not near enough, `beyond` says
-how far from it the form can be while everything it is computed from is within its own margin.
+A formula is replaced by its tangent plane at the released values. If the plane is not close enough, `beyond`
+bounds the distance between formula and plane while every operand is within its own margin.
 """
 
 from collections.abc import Mapping
@@ -21,9 +21,9 @@ Truths: TypeAlias = "NDArray[np.bool_] | np.bool_"
 
 @dataclass(frozen=True, slots=True)
 class Felt:
-    """A number in every row, and how it moves with each of the noisy integers it was computed from.
+    """A number in every row, with its partial derivatives by the noisy integers behind it.
 
-    What is the same in all rows is a single float; `there` says in which rows the number can be told at all.
+    A value that is equal in all rows is a single float; `there` says in which rows the number exists.
     """
 
     value: Floats
@@ -39,33 +39,35 @@ def plus(left: Felt, right: Felt) -> Felt:
 
 
 def times(left: Felt, right: Felt, both: Floats = _ZERO) -> Felt:
-    """`both` is how far the product can be from the plane: the product of both margins, or 0 where it is near."""
+    """`both` bounds the distance between the product and the plane: the product of both margins, or 0 if it is
+    close.
+    """
     slopes = mixed(left, right.value, right, left.value)
     beyond = np.abs(right.value) * left.beyond + np.abs(left.value) * right.beyond + both
     return felt(left.value * right.value, slopes, left.there & right.there, beyond)
 
 
 def over(above: Felt, below: Felt, half: Floats) -> Felt:
-    """`half` is the margin of what is below: where it reaches 0, no quotient can be told."""
+    """`half` is the margin of the denominator: if it reaches 0, there is no quotient."""
     value, part = above.value / below.value, half / below.value
     moved = 1 / (below.value * (1 - part**2))
-    there = above.there & below.there & (np.abs(below.value) > half)  # else it may be 0
+    there = above.there & below.there & (np.abs(below.value) > half)  # otherwise it may be 0
     beyond = (above.beyond + np.abs(value) * below.beyond) * np.abs(moved)
     return felt(value, mixed(above, moved, below, -value * moved), there, beyond)
 
 
 def root(of: Felt, half: Floats) -> Felt:
-    """Where the margin reaches 0 the root is too steep for any plane: no error follows."""
+    """If the margin reaches 0, the root is too steep for any plane, and there is no error bound."""
     value = np.sqrt(np.maximum(of.value, 0))
     slopes = {place: slope / (2 * value) for place, slope in of.slopes.items()}
-    # below the plane by most where what is rooted is smallest
+    # the distance below the plane is largest where the radicand is smallest
     low = np.sqrt(np.maximum(of.value - half, 0))
     beyond = of.beyond / (2 * value) + value - half / (2 * value) - low
     return felt(value, slopes, of.there & (of.value > half), beyond)
 
 
 def at_least(of: Felt, least: float, half: Floats = _ZERO) -> Felt:
-    """Below the least, how far below is not in the number any more: no error follows."""
+    """Below the lower limit, the number no longer shows how far below; there is no error bound."""
     value = np.maximum(of.value, least)
     return Felt(value, of.slopes, of.there & (of.value - half >= least), of.beyond)
 

@@ -1,16 +1,11 @@
-"""Formulas over all rows of a release at once, exactly: whole numbers over whole numbers above 0.
+"""Exact formulas over all rows of a release at once: linear forms, quotients, variances, slopes, correlations.
 
-What a formula needs beside the rows is computed once for a column. A row then costs a few operations on
-integers, where one on fractions would look for common divisors again and again.
+Values are whole numbers over whole numbers, not in lowest terms. Everything that does not depend on the rows is
+computed once per column, so a row costs a few operations on integers, where fractions would look for common
+divisors again and again; only roots need lowest terms. A fraction over 0 has no value, and neither has a value
+computed from it.
 
-INVARIANT: a column holds the very numbers that `clamped` and `value` of the formula give, row by row.
-
-Variances, slopes, correlations over all rows of a release at once, exactly.
-
-A row is a whole number over a whole number, not in lowest terms; over 0 it has no value, and neither has what is
-computed from it. Looking for common divisors at every step would take most of the time, so it is done for roots alone.
-
-INVARIANT: a column holds the very numbers that `Curved.clamped` and `Curved.value` give, row by row.
+INVARIANT: a column holds exactly the numbers that `clamped` and `value` of the formula give, row by row.
 """
 
 from collections.abc import Sequence
@@ -42,7 +37,7 @@ class Ratios:
 def ratios(
     measured: Sequence[Wholes], rows: int, formula: Linear | Quotient, *, clamp: bool = True
 ) -> Ratios:
-    """The formula in each of so many rows; `clamp` moves what is beyond the formula's own ends to them."""
+    """The formula in each row; `clamp` moves values beyond the formula's own ends to them."""
     if isinstance(formula, Linear):
         return _linear(measured, rows, formula, clamp=clamp)
     found = _quotient(measured, rows, formula)
@@ -50,7 +45,7 @@ def ratios(
 
 
 def weighted(measured: Sequence[Wholes], rows: int, linear: Linear, under: int) -> Wholes:
-    """The linear form in each row, as multiples of `1 / under`, which all of its weights are."""
+    """The linear form in each row, as multiples of `1 / under`; all of its weights are such multiples."""
     parts = [_times(measured[place], int(weight * under)) for place, weight in linear.weights]
     if not parts:
         return [0] * rows
@@ -61,7 +56,7 @@ def weighted(measured: Sequence[Wholes], rows: int, linear: Linear, under: int) 
 
 
 def common(*linears: Linear) -> int:
-    """A number of whose inverse all weights are multiples."""
+    """A common denominator of all weights."""
     return lcm(*(weight.denominator for one in linears for _, weight in one.weights))
 
 
@@ -96,7 +91,7 @@ def _quotient(measured: Sequence[Wholes], rows: int, quotient: Quotient) -> Rati
 
 
 def _between(column: Ratios, low: Fraction, high: Fraction) -> Ratios:
-    """What is beyond an end is moved to it; where the ends cross, `high` counts."""
+    """Values beyond an end are moved to it; if the ends cross, `high` counts."""
     low = min(low, high)
     first, of_first = low.numerator, low.denominator
     last, of_last = high.numerator, high.denominator
@@ -117,7 +112,7 @@ Pair: TypeAlias = tuple[int, int]
 def curve(
     measured: Sequence[Wholes], rows: int, formula: Curved, *, clamp: bool = True
 ) -> list[Pair | None]:
-    """The formula in each of so many rows; None where it has no value."""
+    """The formula in each row; None if it has no value."""
     column = _Columns(measured, rows, formula)
     found = column.of(formula.form)
     if clamp and formula.low is not None:
@@ -198,7 +193,7 @@ def _multiplied(one: Wholes | int, other: Wholes | int) -> Wholes | int:
 
 
 def _over(one: Ratios, other: Ratios) -> Ratios:
-    """What stands over 0 has no value, and what stands over nothing has none."""
+    """The quotient; none over 0, and none if an operand has no value."""
     b, d = one.below, other.below
     if isinstance(b, int) and isinstance(d, int):
         shared = gcd(b, d)
@@ -219,7 +214,7 @@ def _at_least(column: Ratios, least: Fraction) -> Ratios:
     if isinstance(below, int) and below % q == 0:
         end = p * (below // q)
         return Ratios([end if x < end else x for x in column.above], below)  # noqa: FURB136 - faster
-    # what is over 0 stays without a value
+    # a fraction over 0 still has no value
     pairs = [(p, q) if y and x * q < p * y else (x, y) for x, y in column]
     return Ratios([x for x, _ in pairs], [y for _, y in pairs])
 

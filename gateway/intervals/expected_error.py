@@ -1,17 +1,17 @@
-"""How far a cell may be off, before anything is released: from its form, its formulas and the noise alone.
+"""Expected error of a cell before a release: from its formula and the noise alone.
 
-The error of a sum of counts, sums and numbers is the same whatever the data are. That of a mean is not: the fewer rows
-a group has, the larger it is. Let C be the rows of a group, at least n of them, A the sum of their values, N(A) and
-N(C) the noise of both, and r = A/C the mean, between the ends of its domain. What is told is (A + N(A)) / (C + N(C)),
-and it is at most t off r when |N(A) - r·N(C)| ≤ t·(C + N(C)): when both
+The error of a sum of counts, sums and numbers does not depend on the data. That of a mean does: the fewer rows
+a group has, the larger it is. Let C be the rows of a group, at least n of them, A the sum of their values, N(A)
+and N(C) the noise of both, and r = A/C the mean, between the ends of its domain. The released value is (A +
+N(A)) / (C + N(C)), and it is at most t off r when |N(A) - r·N(C)| ≤ t·(C + N(C)): when both
 
-    N(A) - (r + t)·N(C) ≤ t·C    and    N(A) - (r - t)·N(C) ≥ -t·C.
+N(A) - (r + t)·N(C) ≤ t·C    and    N(A) - (r - t)·N(C) ≥ -t·C.
 
-So it is, with the confidence, when for both ends v of [low - t, high + t] the half-width of N(A) - v·N(C) is at most
-t·n. (Where both hold, C + N(C) is not below 0.) The error of a sum of such is at most the sum of theirs, each at
-a confidence that leaves its part of the misses.
+So this holds, with the confidence, when for both ends v of [low - t, high + t] the half-width of N(A) - v·N(C)
+is at most t·n. (Where both hold, C + N(C) is not below 0.) The error of a sum of such values is at most the sum
+of their errors, each at a confidence that leaves its part of the misses.
 
-INVARIANT: nothing here sees a measured integer. docs/proofs/answers.md has the argument.
+INVARIANT: this module sees no measured integer. docs/proofs/answers.md has the argument.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,16 +34,17 @@ from gateway.sensitivity.ranks import Level
 Ranges: TypeAlias = Sequence[Fraction | None]
 _Of = TypeVar("_Of")
 _CLOSE: Final = 1e-9
-_STEPS: Final = 2  # from so many steps of the coarsest noise on, they are small beside it
-_LONGEST: Final = 200  # steps towards the margin of a mean
+_STEPS: Final = 2  # above so many steps of the coarsest noise, the steps are small beside it
+_LONGEST: Final = 200  # steps of the search for a mean's margin
 
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """Of a cell: a sum of noises, and of errors of means, each times a number. `slopes` are by the place of a noise.
+    """The error of a cell: a weighted sum of noises and of errors of means. `slopes` are by the place of a
+    noise.
 
-    `beyond` is what comes to it whatever is drawn, as when results are reported in ranges; `known` is the cell's value
-    where no noise is in it. Of a cell that is a choice, `choice` is its place, and the error is in ranks.
+    `beyond` is added whatever is drawn, for example when results are reported in ranges; `known` is the cell's
+    value if it has no noise. For a cell that is a choice, `choice` is its place, and the error is in ranks.
     """
 
     slopes: tuple[tuple[int, Fraction], ...] = ()
@@ -68,7 +69,7 @@ class Ahead:
     _widths: dict[int, Widths] = field(default_factory=dict)
 
     def within(self, error: Error, target: Fraction) -> bool:
-        """Whether a cell is within `target` of the value without noise, with the confidence."""
+        """True if a cell is within `target` of the value without noise, with the confidence."""
         if error.choice is None and not error.slopes and len(error.means) == 1:
             [(mean, weight)] = error.means
             t = _nearest((target - error.beyond) / abs(weight))
@@ -76,7 +77,7 @@ class Ahead:
         return self.margin_of(error) <= target
 
     def margin_of(self, error: Error) -> float:
-        """The least that `within` is told for; infinite where there is none."""
+        """The least target for which `within` is true; infinite if there is none."""
         if error.choice is not None:
             return self._ranks(self.choices[error.choice])
         parts = bool(error.slopes) + len(error.means)
@@ -86,7 +87,9 @@ class Ahead:
         return reach
 
     def _half(self, slopes: Mapping[int, np.float64], parts: int) -> float:
-        """Of the noises together; or apart, each with its part of the misses, where they are hardly more than 0."""
+        """The half-width of the noises together; or separately, each with its part of the misses, if they span
+        few steps.
+        """
         if not slopes:
             return 0.0
         with np.errstate(all="ignore"):  # what is not finite is no margin
@@ -105,9 +108,9 @@ class Ahead:
         return found
 
     def _ranks(self, bought: Bought) -> float:
-        """By how many ranks, or rows, a choice is off: of several from one histogram, when none is farther off.
+        """The rank error of a choice; of several from one histogram, the one that all of them keep.
 
-        The smallest and the largest value are aimed at from a little inside, which is a part of it.
+        The aim for the smallest and the largest value is a little inside; that distance is included.
         """
         histogram, selection = bought.choice.histogram, bought.selection
         many = histogram.candidates
@@ -123,7 +126,7 @@ class Ahead:
                 return float(inside + rank_error(bought.question, many, limit))
 
     def _of_mean(self, mean: Quotient, parts: int) -> float:
-        """From below to the least t at which it holds."""
+        """The least t for which it holds, searched from below."""
         t = 0.0
         for _ in range(_LONGEST):
             reached = self._reach(mean, t, parts)
@@ -142,7 +145,7 @@ class Ahead:
 def error_of(  # noqa: PLR0911 - one answer for each kind
     form: Form, formulas: Sequence[Formula], ranges: Ranges = ()
 ) -> Error | None:
-    """None where the error depends on the values that are released. `ranges` go with the formulas, or are none."""
+    """The error; None if it depends on the released values. `ranges` correspond to the formulas, or are empty."""
     match form:
         case Number(value):
             return Error(known=value)
@@ -151,7 +154,7 @@ def error_of(  # noqa: PLR0911 - one answer for each kind
         case Root() | Each():
             return None
         case AtLeast(of, least):
-            # the greater of a number and something is never farther off than that
+            # the maximum of a number and a constant is never farther off than the number
             found = error_of(of, formulas, ranges)
             if found is None or found.known is None:
                 return found
@@ -228,7 +231,7 @@ def _gathered(weights: Iterable[tuple[_Of, Fraction]]) -> tuple[tuple[_Of, Fract
 
 
 def _less(mean: Quotient, end: float) -> Mapping[int, np.float64]:
-    """How the noises move the sum without `end` for each that is counted."""
+    """The effect of the noises on the sum, minus `end` for each counted row."""
     slopes = dict(_floats(mean.above.weights))
     for place, weight in _floats(mean.below.weights).items():
         slopes[place] = slopes.get(place, np.float64(0)) - end * weight
@@ -243,7 +246,7 @@ def _floats(weights: Iterable[tuple[int, Fraction]]) -> dict[int, np.float64]:
 
 
 def _nearest(value: Fraction) -> float:
-    """Beyond floats, infinite: then nothing is promised."""
+    """The nearest float; infinite beyond the range of floats, and then nothing is promised."""
     try:
         return float(value)
     except OverflowError:

@@ -1,10 +1,10 @@
-"""How far sums of independent noises reach at a confidence: for intervals of answers, and for what is promised before.
+"""Margins: half-widths of sums of independent noises at a confidence, for intervals and for promised errors.
 
-One noise alone has its own exact quantile. Several are added by their variances, with what their tails add
-(Cornish and Fisher, 1938). Below 95 % that series takes away more than it should where few noises are added, so
-there it is kept from it; above, it adds more than the tails of a single Laplace distribution have, where it ends.
+One noise alone has its own exact quantile. Several are added by their variances, with a correction for their
+tails (Cornish and Fisher, 1938). Below 95 % that series subtracts too much if few noises are added, so it is
+limited there; above, it ends at the tails of a single Laplace distribution.
 
-INVARIANT: the half-width holds the sum with the confidence, but for a hundredth of the misses:
+INVARIANT: the half-width contains the sum with the confidence, except for a hundredth of the misses:
 tests/intervals/test_margins.py compares with exact distributions.
 """
 
@@ -23,19 +23,19 @@ from gateway.noise.mechanism import CONFIDENCE, DiscreteLaplace
 from gateway.noise.sum_noise import Added
 
 _Z: Final = 1.959963984540054  # 95 % of a normal distribution
-_LEAST: Final = 0.04  # what a kurtosis of 1 adds below 95 %, where the series would add less
+_LEAST: Final = 0.04  # the addition for a kurtosis of 1 below 95 %, where the series would add less
 _ZERO: Final = np.float64(0)
 
 Floats: TypeAlias = "NDArray[np.float64] | np.float64"
 
 
 def exact_margin(noise: AnyNoise, confidence: Fraction) -> int:
-    """The smallest k with P(|X| ≤ k) ≥ confidence; of a total that is added up, not much above the smallest."""
+    """The smallest k with P(|X| ≤ k) ≥ confidence; for a sum, not much above the smallest."""
     return noise.margin(confidence)
 
 
 def near_margin(noise: AnyNoise, confidence: Fraction) -> int:
-    """The same, or one beside it, at once: to know where to look."""
+    """The same, or one beside it, without a search: where the search begins."""
     if isinstance(noise, Added | Mixed):
         return noise.margin(confidence)
     if isinstance(noise, DiscreteLaplace):
@@ -64,7 +64,7 @@ class Widths:
         self._stds: dict[int, float] = {}
 
     def half(self, slopes: Mapping[int, Floats]) -> Floats:
-        """Of the sum of slope times noise; slopes are by the place of a noise."""
+        """The half-width of the sum of slope times noise; slopes are by the place of a noise."""
         sizes = {place: np.abs(slope) for place, slope in slopes.items()}
         if len(sizes) < 2:  # noqa: PLR2004 - one or none
             return self._each(sizes)
@@ -87,14 +87,14 @@ class Widths:
         return np.where(moving < 2, self._each(sizes), several)  # noqa: PLR2004 - see above
 
     def _each(self, sizes: Mapping[int, Floats]) -> Floats:
-        """By the exact margins, which take their time: where one noise is alone, or none."""
+        """The half-width by exact margins, which take time: for one noise alone, or none."""
         alone: Floats = _ZERO
         for place, size in sizes.items():
             alone = alone + size * self._margin(place)
         return alone
 
     def _deviations(self, fourth: Floats) -> Floats:
-        """How many standard deviations, for a sum with this excess kurtosis."""
+        """The number of standard deviations, for a sum with this excess kurtosis."""
         reach: Floats = np.minimum(self._z + self._excess * fourth, self._most)
         return reach
 
@@ -117,7 +117,7 @@ class Widths:
 
 
 def _z(confidence: Fraction) -> float:
-    """How many standard deviations a normal distribution has to either side."""
+    """The number of standard deviations of a normal distribution, to either side."""
     if confidence == CONFIDENCE:
         return _Z
     return NormalDist().inv_cdf(float((1 + confidence) / 2))

@@ -2,13 +2,13 @@
 
 import re
 from fractions import Fraction
-from typing import Final, TypeAlias
+from typing import Final
 
+from gateway.json_form import Json
 from gateway.noise.combined_noise import AnyNoise, Mixed, Term
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
 from gateway.noise.sum_noise import Added
 
-Json: TypeAlias = "bool | int | str | list[Json] | dict[str, Json] | None"
 _RATIO: Final = re.compile(r"[0-9]+/[0-9]+")
 
 

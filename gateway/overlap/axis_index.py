@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gateway.overlap.group_cuts import Grouping, Ordered
 from gateway.regions.axis import FIRST, LAST, Axis
-from gateway.regions.cells import BOUNDLESS, Cells, Names, Steps, everything, only_null, width
+from gateway.regions.cells import BOUNDLESS, Cells, Names, Steps, everything, gaps, only_null, width
 
 Numbers: TypeAlias = NDArray[np.float64]
 Wholes: TypeAlias = NDArray[np.int64]
@@ -273,18 +273,6 @@ class Line:
             for first, last in ranges
             if first <= high and last >= low
         ]
-
-
-def gaps(ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The complement of the ranges."""
-    made, start = [], FIRST
-    for first, last in ranges:
-        if first > start:
-            made.append((start, first - 1))
-        start = last + 1
-    if start <= LAST:
-        made.append((start, LAST))
-    return made
 
 
 class _Flat:

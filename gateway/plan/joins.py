@@ -21,7 +21,7 @@ from gateway.plan.node import (
     size_over,
     with_own_ids,
 )
-from gateway.plan.relations import Filter, Scan
+from gateway.plan.relations import Filter, Scan, lowest
 from gateway.plan.scalars import Call, Ref, Scalar, origins
 from gateway.plan.types import BOOLEAN, common
 
@@ -83,7 +83,7 @@ class Join(OverTwo):
         """
         mine = self.right if other is self.left else self.left
         keys = frozenset(_equated(self.condition, other, mine))
-        if isinstance(other, Scan | Filter) and isinstance(_lowest(other), Scan):
+        if isinstance(other, Scan | Filter) and isinstance(lowest(other), Scan):
             return bool(keys)
         return any(claim <= keys for claim in other.claims)
 
@@ -96,12 +96,12 @@ class Join(OverTwo):
     def assumed_unique(self) -> tuple[ColumnRef, ...]:
         """Columns of a public table on which it must be unique for the bound on rows to hold."""
         for other, mine in ((self.left, self.right), (self.right, self.left)):
-            lowest = _lowest(other)
-            if isinstance(lowest, Scan) and lowest.table.public:
+            found = lowest(other)
+            if isinstance(found, Scan) and found.table.public:
                 names = set(_equated(self.condition, other, mine))
                 return tuple(
-                    ColumnRef(lowest.table.name, column.name)
-                    for column, one in zip(lowest.table.columns, lowest.fields, strict=True)
+                    ColumnRef(found.table.name, column.name)
+                    for column, one in zip(found.table.columns, found.fields, strict=True)
                     if one.id in names
                 )
         return ()
@@ -239,10 +239,6 @@ def beyond_unit(condition: Scalar | None, left: Node, right: Node) -> Iterator[S
 def _far_side(one: Field) -> Field:
     tie = Tie.NONE if one.tie is Tie.NONE else Tie.SOMETIMES
     return replace(one, nullable=True, tie=tie)
-
-
-def _lowest(node: Node) -> Node:
-    return _lowest(node.child) if isinstance(node, Filter) else node
 
 
 def _equalities(condition: Scalar | None, left: Node, right: Node) -> Iterator[tuple[Field, Field]]:

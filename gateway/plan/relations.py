@@ -172,3 +172,8 @@ class Window(SameRows):
     @property
     def scalars(self) -> tuple[Scalar, ...]:
         return tuple(scalar for _, call in self.items for scalar in call.scalars)
+
+
+def lowest(node: Node) -> Node:
+    """What is below the filters."""
+    return lowest(node.child) if isinstance(node, Filter) else node

@@ -1,1 +1,1 @@
-"""Who may ask what: files that people write, read strictly and decided by default deny."""
+"""Policies: who may query what, from files that are read strictly and decided by default deny."""

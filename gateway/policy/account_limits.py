@@ -1,4 +1,4 @@
-"""Whose accounts a policy needs: what an analyst may spend under the rules that can ever apply to them."""
+"""Account limits of analysts: the budget under the rules that can ever apply to them."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -12,8 +12,8 @@ from gateway.policy.subjects import Subject
 def entitlement(policy: Policy, subject: Subject) -> Budget | None:
     """The least of the budgets of all rules that can permit this subject something; None without any.
 
-    Which of them apply to one question depends on its purpose, its hour and its front end; the account
-    is one, so it has what the strictest of them gives.
+    Which of them apply to one query depends on its purpose, its hour and its front end. There is one account,
+    so it has the budget of the strictest rule.
     """
     budgets = [
         rule.budget
@@ -34,7 +34,7 @@ def _can_apply(rule: Rule, policy: Policy, subject: Subject) -> bool:
 
 
 def _all_circumstances(rule: Rule, subject: Subject) -> Iterator[Circumstances]:
-    """Every request that the rule's condition could tell from the others."""
+    """Every request that the rule's condition could distinguish from the others."""
     reads = {path.name for path in rule.when.reads if path.root == "request"}
     purposes: tuple[str | None, ...] = (None, *subject.purposes) if "purpose" in reads else (None,)
     front_ends = FRONT_ENDS if "front_end" in reads else FRONT_ENDS[:1]

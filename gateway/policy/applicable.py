@@ -1,4 +1,4 @@
-"""Which rules apply to a subject and a request, and which purpose the request has.
+"""Applicable rules of a subject and a request, and the purpose of the request.
 
 INVARIANT: a permitting rule applies only when its condition is true and its row rules can be bound; a
 forbidding rule applies unless its condition is false.
@@ -20,7 +20,7 @@ FRONT_ENDS: Final = ("rest", "pgwire", "cli")
 
 @dataclass(frozen=True)
 class Circumstances:
-    """What conditions may read of a request. Hour and weekday (Monday is 1) are UTC."""
+    """The facts of a request that conditions may read. Hour and weekday (Monday is 1) are UTC."""
 
     front_end: str
     purpose: str | None
@@ -43,7 +43,7 @@ class Applying:
 
 
 def purpose_of(subject: Subject, asked: str | None) -> str | None:
-    """The purpose of a request: the one that is named, or the only one the subject has."""
+    """The purpose of a request: the named one, or the subject's only one."""
     if asked is None:
         return subject.purposes[0] if len(subject.purposes) == 1 else None
     if asked not in subject.purposes:
@@ -56,7 +56,7 @@ def purpose_of(subject: Subject, asked: str | None) -> str | None:
 
 
 def applying(policy: Policy, subject: Subject, circumstances: Circumstances) -> Applying:
-    """The rules that apply here and now."""
+    """The rules that apply to this request."""
     facts = facts_of(policy, subject, circumstances)
     permits = []
     forbids = []
@@ -73,7 +73,7 @@ def applying(policy: Policy, subject: Subject, circumstances: Circumstances) -> 
 
 
 def facts_of(policy: Policy, subject: Subject, circumstances: Circumstances) -> Facts:
-    """What conditions read. What is not known is left out, so that reading it is an error."""
+    """The facts for conditions. Unknown ones are left out, so that reading them is an error."""
     held: dict[str, object] = {
         name: list(value) if isinstance(value, tuple) else value
         for name, value in subject.attributes.items()

@@ -1,13 +1,11 @@
-"""The decision: may this subject ask this, for this purpose, of these tables and columns?
+"""Policy decision: may this subject query these tables and columns in these ways for this purpose?
 
-Default deny; forbid beats permit. A use is permitted when some permitting rule that applies grants it and
-no forbidding rule that applies names it. Rules are a set: their order says nothing.
+Default deny; forbid overrides permit. A use is permitted if some applicable permitting rule grants it and no
+applicable forbidding rule names it. Rules are a set: their order does not matter.
 
 INVARIANT: adding a forbidding rule never permits what was refused; without rules nothing is permitted.
-INVARIANT: a refusal depends on the question, the subject and the policy, and names nothing that the subject
-may not see: what is hidden and what does not exist read alike.
-
-What a statement does with tables and columns, as the binder finds it and the policy decides it.
+INVARIANT: a refusal depends on the query, the subject and the policy, and names nothing that the subject may
+not see: hidden and non-existent names read alike.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,14 +22,14 @@ from gateway.policy.subjects import Subject
 
 @dataclass(frozen=True, order=True)
 class TableUse:
-    """Rows of the table take part: counting rows or units, and joining on the unit, need no more."""
+    """A use of a table's rows: counting rows or units, and joining on the unit, need no more."""
 
     table: str
 
 
 @dataclass(frozen=True, order=True)
 class ColumnUse:
-    """A column is used in one way; it may be used in several."""
+    """A use of a column in one way; a statement may use it in several."""
 
     column: ColumnRef
     operation: Operation
@@ -45,7 +43,7 @@ Use = TableUse | ColumnUse
 
 
 class FoundUse(Protocol):
-    """A use as whoever read the statement says it, with the operation's word."""
+    """A use as the binder reports it, with the operation's word."""
 
     @property
     def column(self) -> ColumnRef: ...
@@ -66,7 +64,7 @@ _VERBS: Mapping[Operation, str] = {
 
 @dataclass(frozen=True)
 class Terms:
-    """On which terms the question is permitted: what it may cost, and which rows it may read."""
+    """The terms of a permission: the price limits, and the rows that may be read."""
 
     purpose: str | None
     budget: Budget
@@ -75,7 +73,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Decision:
-    """A permission, and the ids of the rules that made it."""
+    """A permission, and the ids of the rules behind it."""
 
     terms: Terms
     because: tuple[str, ...]
@@ -97,7 +95,7 @@ def decide(
         if not _allowed(dataset, rules, use):
             raise _refusal(dataset, rules, use)
         granting[use] = tuple(rule for rule in rules.permits if _grants(rule, use))
-    # a public table is granted by any rule at all, and makes none of them the reason
+    # a public table is granted by any rule at all, and no rule is its reason
     reasons = {rule for by in granting.values() for rule in by} or set(rules.permits)
     budgets = [rule.budget for rule in reasons if rule.budget is not None]
     terms = Terms(purpose, smallest(budgets), _rows(rules, granting))
@@ -105,7 +103,7 @@ def decide(
 
 
 def require_permits(rules: Applying, dataset: Dataset) -> None:
-    """Refuse whom no rule permits anything, before anything else is said of the dataset."""
+    """Refuse a subject without any permitting rule, before anything else of the dataset is mentioned."""
     if not rules.permits:
         raise NotPermitted(Code.DATASET_NOT_PERMITTED, f"`{dataset.name}`")
 
@@ -113,7 +111,7 @@ def require_permits(rules: Applying, dataset: Dataset) -> None:
 def permitted(
     policy: Policy, subject: Subject, circumstances: Circumstances
 ) -> Mapping[ColumnRef, frozenset[Operation]]:
-    """Every column the subject may use now, and how."""
+    """Every column the subject may use now, and its permitted operations."""
     rules = applying(policy, subject, circumstances)
     return permitted_by(rules, policy.dataset)
 
@@ -131,7 +129,7 @@ def permitted_tables(
 
 
 def permitted_by(rules: Applying, dataset: Dataset) -> Mapping[ColumnRef, frozenset[Operation]]:
-    """Every column that the rules let be used, and how."""
+    """Every column that the rules permit, and its permitted operations."""
     found: dict[ColumnRef, frozenset[Operation]] = {}
     for table in dataset.tables:
         for column in table.columns:
@@ -147,7 +145,7 @@ def permitted_by(rules: Applying, dataset: Dataset) -> Mapping[ColumnRef, frozen
 
 
 def visible_by(rules: Applying, dataset: Dataset) -> Dataset:
-    """What the rules show of the dataset."""
+    """The part of the dataset that the rules show."""
     tables: dict[str, set[str]] = {
         table.name: set()
         for table in dataset.tables
@@ -166,7 +164,7 @@ def _allowed(dataset: Dataset, rules: Applying, use: Use) -> bool:
 
 
 def _is_public(dataset: Dataset, use: Use) -> bool:
-    """Public tables are readable by anyone who is granted a table of the dataset."""
+    """True for a public table, which everybody may read who is granted any table of the dataset."""
     table = dataset.table(use.table)
     return table is not None and table.public
 
@@ -187,7 +185,7 @@ def _forbids(rule: Rule, use: Use) -> bool:
 
 
 def _rows(rules: Applying, granting: Mapping[Use, tuple[Rule, ...]]) -> Mapping[str, Rows]:
-    """A row may be read when for every use some rule that grants it speaks of that row."""
+    """The readable rows: for every use, some rule that grants it must include the row."""
     clauses: dict[str, set[frozenset[BoundRows]]] = {}
     for use, by in granting.items():
         if not by or any(use.table not in rules.rows[rule.id] for rule in by):
@@ -198,7 +196,7 @@ def _rows(rules: Applying, granting: Mapping[Use, tuple[Rule, ...]]) -> Mapping[
 
 
 def _refusal(dataset: Dataset, rules: Applying, use: Use) -> NotPermitted:
-    """With the codes that the binder has for names that do not exist, where it was given all names."""
+    """The refusal, with the binder's codes for non-existent names."""
     seen = visible_by(rules, dataset)
     table = seen.table(use.table)
     if table is None or isinstance(use, TableUse):
@@ -213,7 +211,7 @@ def _refusal(dataset: Dataset, rules: Applying, use: Use) -> NotPermitted:
 
 
 def _order(use: Use) -> tuple[str, str, str]:
-    """Tables first, then columns: the refusal is the same however the uses were found."""
+    """Tables first, then columns: the refusal does not depend on the order in which uses were found."""
     if isinstance(use, TableUse):
         return "", use.table, ""
     return use.column.table, use.column.column, use.operation

@@ -1,7 +1,7 @@
-"""What a new policy lets people do that the old did not, and what no longer.
+"""Policy diff: what a new policy permits that the old did not, and the reverse.
 
-Two views: by role, what columns can be used for, found by asking both policies; and by setting, what was
-written differently. Whatever lets more be learned is wider.
+There are two views: by role, the permitted uses of columns, computed with both policies; and by setting, the
+values that changed. A change that reveals more is wider.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ _NOON_WEDNESDAY = (12, 3)
 
 @dataclass(frozen=True)
 class Change:
-    """`direction` is `wider`, `narrower` or `changed`, where it cannot be told."""
+    """`direction` is `wider`, `narrower`, or `changed` if neither can be said."""
 
     direction: str
     about: str
@@ -51,7 +51,7 @@ def differences(old: LoadedPolicies, new: LoadedPolicies) -> list[Change]:
 def _roles(
     before: Policy, after: Policy, old: LoadedPolicies, new: LoadedPolicies
 ) -> Iterator[Change]:
-    """What the subjects of each role may do; subjects that only one side knows are left to `_subjects`."""
+    """Changes for the subjects of each role; subjects that only one side has are left to `_subjects`."""
     roles: dict[str, tuple[set[str], set[str]]] = {}
     for name in sorted(old.subjects.keys() & new.subjects.keys()):
         subject = new.subjects[name]
@@ -143,7 +143,7 @@ def _auditing(before: Policy, after: Policy) -> Iterator[Change]:
 
 
 def _results(before: Policy, after: Policy) -> Iterator[Change]:
-    """A number within its domain tells less than what the noise made of it; a slower reply tells less of time."""
+    """A number within its domain reveals less than the raw noisy one; a slower reply reveals less of time."""
     was, now, name = before.results, after.results, after.name
     for label, first, second in (
         ("clamp_results", was.clamp, now.clamp),
@@ -162,7 +162,7 @@ def _results(before: Policy, after: Policy) -> Iterator[Change]:
 
 
 def _reported(name: str, was: Reported, now: Reported) -> Iterator[Change]:
-    """Ranges that are wider tell less."""
+    """Wider ranges reveal less."""
     pairs = [(f"{name}, results of counts", was.count, now.count)]
     pairs += [
         (f"{name}.{one}", was.columns.get(one), now.columns.get(one))

@@ -1,7 +1,7 @@
-"""The scalars of a policy, each read from its text by the type of its field.
+"""Scalar field types of a policy, each parsed from its text.
 
-YAML says nothing about types here, so `no`, `1e-6` and `0123` mean what the field says, or are refused.
-The JSON Schema tells editors, which do guess types, what looks right.
+YAML gives no types here, so `no`, `1e-6` and `0123` mean what the field says, or are refused. The JSON Schema
+tells editors, which do guess types, what is valid.
 """
 
 import re
@@ -24,7 +24,7 @@ _NUMBER_SCHEMA = {"type": ["number", "string"]}
 
 
 def refuse(message: str, hint: str = "") -> NoReturn:
-    """Say what is wrong; `{}` in a message are the file's own and stay."""
+    """Raise a field error; `{}` in a message belong to the file's text and stay."""
     raise PydanticCustomError("policy", "{message}", {"message": message, "hint": hint})
 
 
@@ -39,7 +39,7 @@ def one_text(value: object, what: str) -> str:
 
 
 def named(what: str, pattern: str, hint: str) -> tuple[PlainValidator, WithJsonSchema]:
-    """A word of a certain shape."""
+    """A word that matches a pattern."""
     shape = re.compile(pattern)
 
     def read(value: object) -> str:
@@ -99,7 +99,7 @@ def _duration(value: object) -> timedelta:
 
 
 def format_duration(duration: timedelta) -> str:
-    """A duration as a policy may say it, in the largest unit that it is a whole number of."""
+    """A duration as a policy writes it, in the largest unit of which it is a whole number."""
     seconds = int(duration.total_seconds())
     for unit in ("d", "h", "m"):
         if seconds % _SECONDS[unit] == 0:
@@ -115,7 +115,7 @@ def seconds_of(text: str) -> Fraction:
     return Fraction(int(match["number"]) * _SECONDS[match["unit"]])
 
 
-# What people write as a number or as a word; it is read when the type of its column is known.
+# A number or a word; it is parsed when the type of its column is known.
 Written = Annotated[
     str, PlainValidator(_plain), WithJsonSchema({"type": ["string", "number", "boolean"]})
 ]

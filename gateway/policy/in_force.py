@@ -1,12 +1,11 @@
-"""The policies in force, and how others take their place: all at once, or not at all.
+"""Policies in force, and their replacement: all at once, or not at all.
+
+The files are checked twice a second. A change is acted on when two checks in a row agree, so that a file is not
+read while it is being written.
 
 INVARIANT: `value` is always a whole `LoadedPolicies` that was accepted: its accounts are open and its trail
-record is durable. What is refused changes nothing but the trail.
-
-Notice when policy files change: by looking, twice a second, at what the directory says of them.
-
-A change is acted on when two looks in a row agree, so that a file is not read while it is being written.
-INVARIANT: whatever a reload raises, the watch goes on.
+record is durable. A refused reload changes nothing but the trail. INVARIANT: whatever a reload raises, the
+watch goes on.
 """
 
 import threading
@@ -23,7 +22,7 @@ Read: TypeAlias = Callable[[], Reading]
 
 @dataclass(frozen=True)
 class Cause:
-    """Who wants the policies read again, and why."""
+    """The actor and the reason of a reload."""
 
     actor: str
     because: str
@@ -35,7 +34,7 @@ Reject: TypeAlias = Callable[[tuple[OperatorError, ...], LoadedPolicies | None, 
 
 @dataclass(frozen=True)
 class Reloaded:
-    """What became of a reload. With problems, what was in force still is."""
+    """The result of a reload. With problems, the previous policies stay in force."""
 
     changed: bool
     in_force: LoadedPolicies
@@ -43,7 +42,7 @@ class Reloaded:
 
 
 class CurrentPolicies:
-    """Holds what is in force; reading it takes no lock."""
+    """Holds the policies in force; reading them takes no lock."""
 
     def __init__(self, read: Read, accept: Accept, reject: Reject) -> None:
         self._read = read
@@ -59,7 +58,7 @@ class CurrentPolicies:
         return self._value
 
     def open(self, cause: Cause) -> LoadedPolicies:
-        """Load for the first time; the first problem is raised, as there is nothing to fall back on."""
+        """Load for the first time; the first problem is raised, because there are no previous policies."""
         with self._reloading:
             reading = self._read()
             if reading.loaded is None:
@@ -74,11 +73,11 @@ class CurrentPolicies:
             return reading.loaded
 
     def check(self) -> Reading:
-        """What a reload would find; nothing changes."""
+        """The result of a reload without the reload."""
         return self._read()
 
     def reload(self, cause: Cause) -> Reloaded:
-        """Put what the files say now in force; an unreachable state is raised, and nothing changes."""
+        """Put the files in force; an unreachable state is raised, and nothing changes."""
         with self._reloading:
             before = self.value
             reading = self._read()
@@ -98,7 +97,7 @@ class CurrentPolicies:
 
 
 def _tells_more(now: LoadedPolicies, before: LoadedPolicies) -> bool:
-    """Whether a source said of a public table, with the same files, what it had not said before."""
+    """True if a source reported more of a public table than before, with the same files."""
     return any(
         table.public and table.columns and table not in before.policies[name].dataset.tables
         for name, policy in now.policies.items()
@@ -129,7 +128,7 @@ def _of(path: Path) -> tuple[int, int, int]:
 
 
 class Watch:
-    """Calls `changed` after the files changed, and `asked` after somebody asked, on its own thread."""
+    """Calls `changed` after the files changed, and `asked` after a request, on its own thread."""
 
     def __init__(
         self,
@@ -153,7 +152,7 @@ class Watch:
         self._thread.start()
 
     def ask(self) -> None:
-        """Reload now, whatever the files look like; safe in a signal handler."""
+        """Request a reload, whatever the state of the files; safe in a signal handler."""
         self._requests += 1
         self._wake.set()
 

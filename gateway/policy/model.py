@@ -1,9 +1,7 @@
-"""The shape of a policy file: its keys, which of them must be there, and what each holds.
+"""Model of a policy file: its keys, which are mandatory, and the type of each. Source of the JSON Schema.
 
-These models are what `gateway policy schema` prints. They know one file and no more: whether a name
-that is written exists, whether bounds fit a type, is asked by `declaring` and `granting`.
-
-The JSON Schema of a policy file, for editors that complete and check while one types.
+`gateway policy schema` prints the schema, for editors that complete and check. The models know one file:
+`files/tables` and `files/access` check whether names exist and bounds fit a type.
 """
 
 from typing import Annotated, Any, Literal
@@ -59,7 +57,7 @@ SubjectName = Annotated[
 
 
 class Model(BaseModel):
-    """Frozen, and without a place for what it does not know."""
+    """Frozen; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -72,14 +70,14 @@ class WindowModel(Model):
 
 
 class LifetimeModel(Model):
-    """What everyone together may spend, ever."""
+    """The budget of all analysts together, for ever."""
 
     epsilon: SomeEpsilon
     delta: AnyDelta
 
 
 class BudgetModel(Model):
-    """What one analyst or one team may spend; delta is the dataset's unless it is given."""
+    """The budget of one analyst or one team; delta is the dataset's unless it is given."""
 
     epsilon: SomeEpsilon
     delta: AnyDelta | None = None
@@ -87,7 +85,7 @@ class BudgetModel(Model):
 
 
 class PerQueryModel(Model):
-    """The price of a question that names none, and the lowest and highest that one may name."""
+    """The default price of a query, and the lowest and highest price that a query may name."""
 
     default: SomeEpsilon
     min: SomeEpsilon | None = None
@@ -95,7 +93,7 @@ class PerQueryModel(Model):
 
 
 class PrivacyModel(Model):
-    """Whose privacy, how much of it there is to spend, and in which noise."""
+    """The privacy unit, the budget, and the noise."""
 
     unit: UnitName
     budget: LifetimeModel
@@ -144,7 +142,7 @@ class TableModel(Model):
 
 
 class UseModel(Model):
-    """What a rule lets do with which columns: `table.column`, `class:quasi`, or `*`."""
+    """The permitted operations and their columns: `table.column`, `class:quasi`, or `*`."""
 
     aggregate: list[Line] = Field(default_factory=list)
     group_by: list[Line] = Field(default_factory=list)
@@ -153,7 +151,7 @@ class UseModel(Model):
 
 
 class RuleModel(Model):
-    """One rule: it permits, or it forbids, when its condition holds."""
+    """One rule: it permits or forbids, if its condition is true."""
 
     id: RuleId
     effect: Literal["permit", "forbid"]
@@ -165,7 +163,7 @@ class RuleModel(Model):
 
 
 class AuditModel(Model):
-    """How closely questions may approach each other."""
+    """The settings of the overlap auditor."""
 
     min_units: Annotated[int, *whole("`min_units`", 1, 1_000_000)] = 10
     narrow_cells: Annotated[int, *whole("`narrow_cells`", 0, 1_000_000)] = 1
@@ -176,14 +174,14 @@ class AuditModel(Model):
 
 
 class ReuseModel(Model):
-    """For how long a noisy answer is given again for free, and whose answers are told to whom."""
+    """How long a noisy answer can be reused free of charge, and who may receive whose answers."""
 
     max_age: Duration | None = None
     tell: Literal["group", "everyone"] = "group"
 
 
 class LimitsModel(Model):
-    """How large an answer may be, and how many questions of a subject may be stopped in a day."""
+    """The largest answer, and how many queries of a subject may be stopped in a day."""
 
     enumerated_groups: Annotated[int, *whole("`enumerated_groups`", 1, 1_000_000)] = 10_000
     result_rows: Annotated[int, *whole("`result_rows`", 1, 10_000_000)] = 100_000
@@ -197,7 +195,7 @@ class CountsModel(Model):
 
 
 class AnswersModel(Model):
-    """What an answer shows of its noise, and when it leaves."""
+    """What an answer shows of its noise, and when it is sent."""
 
     clamp_results: Choice = True
     suppress_small: Choice = False

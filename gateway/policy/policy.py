@@ -1,4 +1,4 @@
-"""A policy as it is decided on: rules, budgets and settings, frozen, with every name resolved."""
+"""Policy as a value: rules, budgets and settings, frozen, with every name resolved."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -46,13 +46,13 @@ class Rate:
 
     @property
     def pace(self) -> tuple[object, ...]:
-        """By which rates are ordered, slowest first."""
+        """The sort key of rates, slowest first."""
         return self.epsilon.value / _DAYS[self.every], self.epsilon.value, self.every
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What an account may give, with the dataset's delta already in place."""
+    """The budget of an account, with the dataset's delta filled in."""
 
     epsilon: Epsilon
     delta: Delta
@@ -61,7 +61,7 @@ class Budget:
 
 @dataclass(frozen=True, eq=False)
 class Rule:
-    """One rule; it is equal to itself alone. `use` is None where a forbidding rule means every use of its tables.
+    """One rule; it is equal to itself alone. `use` is None if a forbidding rule means every use of its tables.
 
     INVARIANT: columns in `use` and tables in `rows` belong to `tables`; a permitting rule has a budget.
     """
@@ -88,7 +88,7 @@ class Privacy:
 
 
 class Unread(StrEnum):
-    """What becomes of a condition that cannot be compared with others."""
+    """The treatment of a condition that cannot be compared with others."""
 
     REFUSE = "refuse"
     COUNT_AS_UNKNOWN = "count_as_unknown"
@@ -110,7 +110,7 @@ class Auditing:
     opaque: Unread
 
     def trusted_with(self, subject: str) -> frozenset[str]:
-        """Those who are taken for one analyst with this one."""
+        """The trust group: subjects that count as one analyst with this one."""
         return next((one for one in self.trust_groups if subject in one), frozenset({subject}))
 
 
@@ -130,7 +130,7 @@ class Reported:
 
 @dataclass(frozen=True)
 class Results:
-    """What an answer shows of its noise, and on which grid of time it leaves, if on any."""
+    """What an answer shows of its noise, and its time grid, if any."""
 
     clamp: bool = True
     suppress_small: bool = False
@@ -140,7 +140,7 @@ class Results:
 
 @dataclass(frozen=True)
 class Policy:
-    """Everything one file says."""
+    """The content of one policy file."""
 
     dataset: Dataset
     source: Source
@@ -158,12 +158,12 @@ class Policy:
         return self.dataset.name
 
     def given_to(self, subject: str) -> frozenset[str] | None:
-        """Whose answers may be given to the subject, and said to be given again; None: everybody's."""
+        """The subjects whose answers this subject may receive, and may be told of; None: everybody."""
         return None if self.tell is Tell.EVERYONE else self.auditing.trusted_with(subject)
 
 
 def smallest(budgets: list[Budget]) -> Budget:
-    """Several budgets at once: the least of each part, and of the rates the slowest."""
+    """The least of several budgets: of each part the least, and the slowest rates."""
     rates = [budget.rate for budget in budgets if budget.rate is not None]
     return Budget(
         min(budget.epsilon for budget in budgets),

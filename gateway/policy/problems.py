@@ -1,4 +1,4 @@
-"""What is wrong with a policy file: every problem with the place to put right, not the first alone."""
+"""Problems of a policy file: all of them, each with its position."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 
 class PolicyError(OperatorError):
-    """One thing that is wrong in one place of a policy file."""
+    """One problem at one position of a policy file."""
 
     def __init__(self, place: Place, message: str, hint: str = "") -> None:
         super().__init__(Code.POLICY_INVALID, f"{place}: {message}", hint)
@@ -22,7 +22,7 @@ class PolicyError(OperatorError):
 
 @dataclass
 class Complaints:
-    """Collects what is wrong with one file, and what is merely odd, while it is being read."""
+    """Collects errors and warnings of one file while it is read."""
 
     tree: Fields
     problems: list[OperatorError] = field(default_factory=list)
@@ -37,7 +37,7 @@ class Complaints:
         at_key: bool = False,
         inside: int = 0,
     ) -> None:
-        """Complain about the value at `path`, its key, or what is `inside` signs into its text."""
+        """Add a problem of the value at `path`, of its key, or `inside` characters into its text."""
         place = self.place(path, at_key=at_key)
         if inside and (entry := _entry(self.tree, path)) and isinstance(entry.value, Text):
             place = _within(entry.value, inside)
@@ -70,7 +70,7 @@ def _entry(tree: Fields, path: Path) -> Entry | None:
 
 
 def _within(text: Text, signs: int) -> Place:
-    """A place inside a text of one line that is written as it reads; else where the text begins."""
+    """A position inside of a one-line text without escapes; otherwise where the text begins."""
     place = text.place
     if "\n" in text.text or "\\" in text.text or (text.quoted and "'" in text.text):
         return place
@@ -78,7 +78,7 @@ def _within(text: Text, signs: int) -> Place:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    """`did you mean`, or else what there is."""
+    """`did you mean`, or a list of the known words."""
     words = list(known)
     if close := get_close_matches(word, words, n=1):
         return f"did you mean {quote(close[0])}?"

@@ -1,7 +1,7 @@
-"""Results that a policy has reported in ranges: which ranges, for which aggregates of a release.
+"""Reporting ranges of a policy: the width of the ranges for each aggregate of a release.
 
-This is how results look, not what protects persons: that is the noise. What is asked in another way, such as a sum
-divided by a count, may come back finer; so the rule here is no more than that no single result of a column is.
+Ranges change how results look; the noise protects persons. A value computed in another way, such as a sum
+divided by a count, may be finer; the rule only says that no single result of the column is.
 """
 
 from collections.abc import Iterator
@@ -45,15 +45,15 @@ _AMOUNTS: Final = frozenset({"sum", "avg", "min", "max", "percentile_cont", "per
 
 
 def ranges_of(plan: Aggregate, reported: Reported) -> tuple[Fraction | None, ...]:
-    """For each measure of a release the width of its ranges, None where it is shown as it is.
+    """For each measure of a release the width of its ranges, None if it is shown as it is.
 
-    A refusal for what a column with ranges has none for.
+    A refusal, if a column with ranges has none for this aggregate.
     """
     return tuple(_width(measure, reported) for _, measure in plan.measures)
 
 
 def range_notices(plan: Aggregate, ranges: tuple[Fraction | None, ...]) -> Iterator[str]:
-    """What an analyst is told of them."""
+    """Notices for the analyst about ranges."""
     for (_, measure), width in zip(plan.measures, ranges, strict=False):
         if width is not None:
             unit = _UNITS.get(measure.type.family, "")
@@ -61,7 +61,7 @@ def range_notices(plan: Aggregate, ranges: tuple[Fraction | None, ...]) -> Itera
 
 
 def read_reported(model: PolicyModel, dataset: Dataset, complaints: Complaints) -> Reported:
-    """What the file says, held against the columns."""
+    """The ranges of the file, checked against the columns."""
     columns: dict[ColumnRef, Fraction] = {}
     for table_name, table in model.tables.items():
         for name, column in table.columns.items():
@@ -115,7 +115,7 @@ def _width(measure: Measure, reported: Reported) -> Fraction | None:
     ranged = {one: reported.columns[one] for one in told if one in reported.columns}
     if not ranged:
         return None
-    # fail closed: of several columns the coarsest
+    # fail closed: of several columns the coarsest ranges
     widest = max(ranged.values())
     if measure.function in _AMOUNTS:
         return widest
@@ -130,7 +130,7 @@ def _width(measure: Measure, reported: Reported) -> Fraction | None:
 
 
 def _told(scalar: Scalar) -> frozenset[ColumnRef]:
-    """The columns whose values are in the value: not those that a condition alone looks at."""
+    """The columns whose values appear in the value: not those that only a condition reads."""
     if scalar.type.family is Family.BOOLEAN:
         return frozenset()
     if isinstance(scalar, Ref):

@@ -1,7 +1,7 @@
-"""Row rules as filters in a plan: what a subject may not read takes no part in the answer.
+"""Row filters in a plan: rows that a subject may not read take no part in the answer.
 
-INVARIANT: the filter stands directly above every scan of the table, wherever in the plan that is, so
-nothing of a row that is not permitted gets anywhere. Values are compared as data; none is ever text.
+INVARIANT: the filter stands directly above every scan of the table, wherever in the plan that is, so nothing of
+a forbidden row gets anywhere. Values are compared as data; none is ever SQL text.
 """
 
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ from gateway.policy.row_rules import BoundRows, BoundTest
 
 
 def with_rows(plan: Aggregate, dataset: Dataset, rows: Mapping[str, Rows]) -> Aggregate:
-    """The plan over the rows that the decision permits; `dataset` is the whole one."""
+    """The plan restricted to the rows that the decision permits; `dataset` is the whole one."""
 
     def permitted(node: Node) -> Node:
         if not isinstance(node, Scan) or node.table.name not in rows:
             return node
-        # a rule may speak of a column that the subject does not see
+        # a rule may name a column that the subject does not see
         whole = dataset.table(node.table.name)
         scan = node if whole is None else Scan(whole, node.alias, node.unit)
         return Filter(scan, _joined("and", [_clause(one, scan) for one in rows[node.table.name]]))

@@ -1,8 +1,8 @@
-"""Where a dataset's tables are: the URL with its password, and the identity by which ledgers know it.
+"""Source URL of a dataset: the URL with its password, and the identity under which ledgers know the source.
 
-INVARIANT: the URL is in no repr and no message; whoever needs it asks for it by name.
-INVARIANT: two URLs of one database have one identity, whatever their login, driver and options. Names of
-one server that only a network can tell for equal are told apart.
+INVARIANT: the URL is in no repr and no message; code that needs it asks for it by name. INVARIANT: two URLs of
+one database have one identity, whatever their log-in, driver and options. Names of one server that only a
+network can recognise as equal count as different.
 """
 
 import re
@@ -21,7 +21,7 @@ _DRIVERS = {
     "postgresql+psycopg": "postgresql+psycopg",
     "duckdb": "duckdb",
 }
-# What may stand behind the `?`. The driver would let others lead to another database or login.
+# Allowed options behind the `?`. With others the driver might use another database or log-in.
 _PARTS = frozenset("12345678")  # in how many parts a large release may be asked for
 _OPTIONS = {
     "postgresql": frozenset(
@@ -53,7 +53,7 @@ _HINT = "write postgresql://user:password@host/database or duckdb:////directory/
 
 
 class SourceUnfit(ValueError):
-    """Not a source; the message never repeats the URL."""
+    """No valid source; the message never repeats the URL."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -62,7 +62,7 @@ class SourceUnfit(ValueError):
 
 @dataclass(frozen=True)
 class Source:
-    """A database that can be reached with a URL."""
+    """A database with its URL."""
 
     backend: str
     identity: str
@@ -83,12 +83,12 @@ def resolve(text: str, environment: Mapping[str, str]) -> str:
 
 
 def unresolved(dataset: str) -> Source:
-    """In the place of a source that nobody needs to reach; that of no other dataset."""
+    """A placeholder for a source that nobody needs to reach; it differs from that of every other dataset."""
     return Source("unresolved", f"unresolved:{dataset}", URL.create("unresolved"))
 
 
 def source_from(url: str) -> Source:
-    """The source that a URL leads to."""
+    """The source at a URL."""
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):

@@ -25,7 +25,7 @@ LONGEST_VALUE: Final = 256
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
 _TEAM = re.compile(r"[^@:]+")
 _ATTRIBUTE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-# Names that mean somebody else: to PostgreSQL, whose clients log in with them, or in the trail.
+# Names with another meaning: for PostgreSQL, whose clients log in with them, or in the trail.
 _RESERVED_NAMES = frozenset(
     {"anonymous", "gateway", "nobody", "none", "operator", "postgres", "public", "system"}
 )
@@ -41,7 +41,7 @@ Attribute: TypeAlias = str | tuple[str, ...]
 
 @dataclass(frozen=True)
 class Subject:
-    """Somebody who may log in, and what the conditions of a policy may read of them."""
+    """A subject: its log-in name, and the attributes that conditions may read."""
 
     name: str
     attributes: Mapping[str, Attribute] = field(default_factory=lambda: MappingProxyType({}))
@@ -66,14 +66,14 @@ class Subject:
 
 
 def load_subjects(policies: Path) -> Mapping[str, Subject]:
-    """Everybody named in `subjects.yaml` of this directory."""
+    """All subjects in `subjects.yaml` of this directory."""
     path = policies / FILE_NAME
     require_subjects(path)
     return subjects_from(read_yaml(path, inside=policies, code=Code.SUBJECTS_INVALID))
 
 
 def require_subjects(path: Path) -> None:
-    """Say what to write when there is no such file."""
+    """Refuse a missing file, with a hint on what to write."""
     if not path.exists() and not path.is_symlink():
         raise problem(
             Code.SUBJECTS_INVALID,

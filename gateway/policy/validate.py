@@ -1,4 +1,4 @@
-"""A file's tree as the models read it, or everything that is wrong with its shape, with places."""
+"""Validation of a policy file's tree against the models: a model, or all problems of its shape with positions."""
 
 import re
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ _EXPECTED = {
 
 
 def shaped(complaints: Complaints) -> PolicyModel | None:
-    """The model of the file; None when there are complaints instead."""
+    """The model of the file; None if there are problems."""
     try:
         return PolicyModel.model_validate(complaints.tree.plain())
     except ValidationError as error:
@@ -63,7 +63,7 @@ def _complain(complaints: Complaints, error: ErrorDetails) -> None:
 
 
 def _name(path: Path) -> str:
-    """What people call the thing at the end of the path."""
+    """The field name at the end of the path."""
     if not path:
         return "the file"
     if isinstance(path[-1], int):
@@ -89,7 +89,7 @@ def _keys(path: Path) -> list[str]:
 
 
 def _inside(kind: object, part: str) -> object:
-    """The type of what stands below `part` in something of this type."""
+    """The type of the value below `part` in a value of this type."""
     if (model := _model(kind)) is not None:
         return _fields(model).get(part)
     containers = [one for one in _choices(kind) if get_origin(one) in {dict, list}]

@@ -1,12 +1,11 @@
-"""YAML 1.2 as people write it, and nothing of YAML that surprises: every scalar stays text.
+"""YAML 1.2 reader without surprises: every scalar stays text, with its position.
 
-A file becomes a tree of `Fields`, `Items` and `Text`, each with its place. No type is guessed: `no`,
-`0123`, `12:30` and `1e-6` stay as written until the field they belong to says what they are. Tags,
-anchors, aliases, merge keys, directives, doubled keys and second documents are refused, so a file
-means what a reader of the file sees.
+A file becomes a tree of `Fields`, `Items` and `Text`. No type is guessed: `no`, `0123`, `12:30` and `1e-6` stay
+as written until their field says what they are. Tags, anchors, aliases, merge keys, directives, duplicate keys
+and second documents are refused, so a file means what its reader sees.
 
-INVARIANT: the work is linear in the file, and file, lines, nesting and nodes are bounded; a hostile
-file is refused within seconds. Refusals speak of places and of the file's own words, in our words.
+INVARIANT: the work is linear in the file, and file, lines, nesting and nodes are bounded; a hostile file is
+refused within seconds. Refusals quote positions and the file's own words, never the library's messages.
 """
 
 import os
@@ -39,7 +38,7 @@ DEEPEST_NESTING: Final = 32
 MOST_NODES: Final = 200_000
 _LONGEST_QUOTE: Final = 60
 
-# Controls, what older YAML takes for line breaks, and what makes text look other than it is read.
+# Control characters, old line breaks, and characters that make text look other than it is read.
 _FORBIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff\u202a-\u202e\u2066-\u2069\ud800-\udfff"
     "\ufffe\uffff]"
@@ -49,7 +48,7 @@ _LONG_LINE = re.compile(f"^.{{{LONGEST_LINE + 1}}}", re.MULTILINE)
 _DIRECTIVE = re.compile("^%", re.MULTILINE)
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 
-# ruamel.yaml's sentences for its states, and ours for people; the first that fits counts.
+# ruamel.yaml's messages and the gateway's; the first that fits counts.
 _PROBLEMS: Final = (
     ("mapping values are not allowed", "a `:` is not expected here", "put such text in quotes"),
     ("could not find expected ':'", "this line has no `:`", "write `key: value`"),
@@ -65,7 +64,7 @@ _PROBLEMS: Final = (
 
 @dataclass(frozen=True)
 class Place:
-    """Where something stands, as editors count: lines and columns begin with 1."""
+    """A position in a file, as editors count: lines and columns begin with 1."""
 
     file: str
     line: int
@@ -77,7 +76,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Text:
-    """A scalar as it was written, without its quotes."""
+    """A scalar as written, without its quotes."""
 
     place: Place = field(compare=False)
     text: str
@@ -120,18 +119,18 @@ Plain: TypeAlias = str | list["Plain"] | dict[str, "Plain"] | None
 
 
 def problem(code: Code, place: Place | Path, message: str, hint: str = "") -> OperatorError:
-    """The one shape in which something is said about a file."""
+    """The one form of errors about a file."""
     return OperatorError(code, f"{place}: {message}", hint)
 
 
 def quote(text: str) -> str:
-    """A word of the file, as a message may show it."""
+    """A word of the file in the form of messages."""
     shown = text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "..."
     return "`" + " ".join(_FORBIDDEN.sub("?", shown).split()) + "`"
 
 
 def place_of(node: Node, path: tuple[str | int, ...]) -> Place:
-    """Where the value at `path` stands, or the last part of the path that there is."""
+    """The position of the value at `path`, or of the last existing part of the path."""
     for step in path:
         if isinstance(node, Fields) and step in node.entries:
             node = node.entries[str(step)].value
@@ -161,17 +160,17 @@ def read_yaml(path: Path, *, inside: Path, code: Code) -> Fields:
 
 
 def parse_yaml(data: bytes, *, file: str, code: Code) -> Fields:
-    """The tree of a file's content; `file` is how messages name it."""
+    """The tree of a file's content; `file` is its name in messages."""
     return _Composer(_checked(data, file, code), file, code).document()
 
 
 def _open_without_waiting(path: str, flags: int) -> int:
-    """A pipe in the place of a file must not stop the gateway."""
+    """Open without blocking: a pipe in the place of a file must not stop the gateway."""
     return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
 
 
 def _checked(data: bytes, file: str, code: Code) -> str:
-    """The file as text that holds nothing a reader could not see."""
+    """The file as text; invisible and misleading characters are refused."""
     if len(data) > LARGEST_FILE:
         raise problem(code, Path(file), f"is larger than {LARGEST_FILE} bytes")
     try:

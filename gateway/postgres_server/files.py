@@ -1,6 +1,6 @@
-"""Directories and small files that are there, whole and durable, or not there at all.
+"""Durable directories and small files: complete and on the disk, or absent.
 
-INVARIANT: the mode of a directory that was there before is never changed.
+INVARIANT: the mode of an existing directory is never changed.
 """
 
 import errno
@@ -27,7 +27,7 @@ _HINTS = {
 
 @contextmanager
 def usable(home: Path) -> Iterator[None]:
-    """Turn what the file system refuses into one clear line."""
+    """Translate file-system errors into one clear message."""
     try:
         yield
     except OSError as error:
@@ -39,7 +39,7 @@ def usable(home: Path) -> Iterator[None]:
 
 
 def make_directory(path: Path, mode: int) -> None:
-    """Make a directory and those above it that are missing, whatever the umask."""
+    """Create a directory and missing parents, whatever the umask."""
     if not path.parent.exists():
         make_directory(path.parent, mode)
     try:
@@ -52,7 +52,7 @@ def make_directory(path: Path, mode: int) -> None:
 
 
 def write_durably(path: Path, text: str) -> None:
-    """Write a private file that survives a power cut from the moment this returns."""
+    """Write a private file that survives a power cut once this returns."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     try:
@@ -68,7 +68,7 @@ def write_durably(path: Path, text: str) -> None:
 
 
 def make_durable(directory: Path) -> None:
-    """Let names that were added to a directory survive a power cut."""
+    """Make new names in a directory survive a power cut."""
     file = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(file)

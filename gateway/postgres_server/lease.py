@@ -1,12 +1,11 @@
-"""A lease on the home's server: the first one starts it, the last one out stops it.
+"""Lease on a home's server: the first one starts it, the last one stops it.
 
-Remove a home that was made to be thrown away, with the database that may lie far from it.
+`discard_home` removes a temporary home, with its cluster, which may be elsewhere.
 """
 
 import shutil
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from pydantic import SecretStr
@@ -24,7 +23,7 @@ _WAIT = 120.0  # longer than any start or stop may take
 
 
 class Lease:
-    """The right to use the server until `close`; kept by the kernel, so a kill gives it back."""
+    """The right to use the server until `close`; the kernel releases it if the process is killed."""
 
     superuser = SUPERUSER
 
@@ -52,7 +51,7 @@ class Lease:
         return self._server.account
 
     def close(self) -> None:
-        """Give the lease back, and stop the server when it was the last; again does nothing."""
+        """Release the lease, and stop the server if it was the last; a second call does nothing."""
         hold, self._hold = self._hold, None
         if hold is None:
             return
@@ -70,12 +69,7 @@ class Lease:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -83,7 +77,7 @@ class Lease:
 
 
 def open_server(home: Path, programs_bin: Path | None = None) -> Lease:
-    """Make, start or join the server of a home; an `OperatorError` says what stands in the way."""
+    """Create, start or join the server of a home; an `OperatorError` says what prevents it."""
     with usable(home):
         kept = open_home(home)
         with exclusively(kept.start_lock, _WAIT), ExitStack() as undo:
@@ -110,7 +104,7 @@ _WAIT_S = 15.0
 
 
 def discard_home(home: Path, programs_bin: Path | None = None) -> None:
-    """Forget everything below `home`; refused while a gateway uses it."""
+    """Remove everything below `home`; refused while a gateway uses it."""
     if not home.exists():
         return
     with usable(home):

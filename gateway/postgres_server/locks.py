@@ -1,10 +1,10 @@
-"""Locks between gateways on one home, given back by the kernel when a process dies.
+"""Locks between gateways on one home; the kernel releases them when a process dies.
 
-`flock` belongs to the open file, not to the process: two leases of one process are two holders, and
-a forked child shares its parent's. Programs that we start inherit none but the server lock.
+`flock` belongs to the open file, not to the process: two leases of one process are two holders, and a forked
+child shares its parent's. Programs that the gateway starts inherit none but the server lock.
 
-INVARIANT: leases and the server lock are taken and probed under the start lock alone, so a probe
-cannot meet a taker.
+INVARIANT: leases and the server lock are taken and tested under the start lock alone, so a test never coincides
+with a taker.
 """
 
 import fcntl
@@ -20,7 +20,7 @@ _POLL = 0.01
 
 
 class Hold:
-    """A share in a lock, from construction to `release`."""
+    """A share in a lock, until `release`."""
 
     def __init__(self, path: Path) -> None:
         self._pid = os.getpid()
@@ -33,11 +33,11 @@ class Hold:
 
     @property
     def mine(self) -> bool:
-        """Whether this is the process that took it, not a fork of it."""
+        """True in the process that took it, not in its forks."""
         return self._pid == os.getpid()
 
     def release(self) -> None:
-        """Give the share back; in a forked child, forget it and leave the parent's alone."""
+        """Release the share; in a forked child, forget it and leave the parent's alone."""
         file, self._file = self._file, -1
         if file < 0:
             return
@@ -49,7 +49,7 @@ class Hold:
 
 @contextmanager
 def exclusively(path: Path, wait: float) -> Iterator[None]:
-    """Be alone with this lock; an `OperatorError` when others do not let go in `wait` seconds."""
+    """Hold this lock exclusively; an `OperatorError` if it is not free within `wait` seconds."""
     file = _open(path)
     try:
         deadline = time.monotonic() + wait
@@ -71,9 +71,9 @@ def exclusively(path: Path, wait: float) -> Iterator[None]:
 
 @contextmanager
 def taken(path: Path) -> Iterator[int]:
-    """A locked descriptor for a program to inherit: locked until the last who has it is gone.
+    """A locked descriptor for a program to inherit: locked until the last process with it has ended.
 
-    It is closed here and not unlocked, which would unlock it for those who inherited it too.
+    It is closed here and not unlocked, which would unlock it for the inheriting processes too.
     """
     file = _open(path)
     try:
@@ -84,7 +84,7 @@ def taken(path: Path) -> Iterator[int]:
 
 
 def unheld(path: Path) -> bool:
-    """Whether nobody holds this lock; asked under the start lock."""
+    """True if nobody holds this lock; tested under the start lock."""
     file = _open(path)
     try:
         return _take(file)

@@ -1,9 +1,10 @@
-"""The OS user PostgreSQL runs as: ourselves, or one without privileges when we are root.
+"""OS user of the server: the gateway's own, or an unprivileged one if the gateway is root.
 
-PostgreSQL refuses to run as root. The uid it gets instead belongs to nobody else, so no other
-process can read the data or signal the server.
+PostgreSQL refuses to run as root. The uid it gets instead belongs to nobody else, so no other process can read
+the data or signal the server.
 
-INVARIANT: a program started here inherits no variable of our environment, which may hold passwords.
+INVARIANT: a program started here inherits no variable of the gateway's environment, which may contain
+passwords.
 """
 
 import errno
@@ -27,7 +28,7 @@ _ENVIRONMENT: Mapping[str, str] = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
 
 @dataclass(frozen=True)
 class Account:
-    """A uid and gid; `switch` says whether we have to become it."""
+    """A uid and gid; `switch` says whether the child process has to change to it."""
 
     uid: int
     gid: int
@@ -48,7 +49,7 @@ class Account:
     ) -> subprocess.CompletedProcess[str]:
         """Run a program to its end as this user, out of reach of the terminal's Ctrl-C.
 
-        `output` is where stdout and stderr go; a server that outlives us must not get a pipe.
+        `output` is for stdout and stderr; a server that outlives the gateway must not get a pipe.
         """
         try:
             return subprocess.run(
@@ -77,21 +78,21 @@ class Account:
             raise self._cannot_run(argv[0], error) from error
 
     def may_use(self, path: Path) -> bool:
-        """Whether this user can enter the directory or run the program.
+        """True if this user can enter the directory or run the program.
 
-        Asked of the system, not computed from modes: access lists and mounts have a say too.
+        The system is asked; the mode alone does not decide, because access lists and mounts count too.
         """
         if not self.switch:
             return os.access(path, os.X_OK)
         return self.run(["/bin/sh", "-c", '[ -x "$1" ]', "sh", path]).returncode == 0
 
     def give(self, path: Path) -> None:
-        """Hand a file or directory of ours to this user."""
+        """Change the owner of a file or directory to this user."""
         if self.switch:
             os.chown(path, self.uid, self.gid, follow_symlinks=False)
 
     def share(self, directory: Path) -> None:
-        """Let this user's group, and nobody else, pass through a directory of ours."""
+        """Let this user's group, and nobody else, pass through a directory of the gateway's."""
         if self.switch:
             os.chown(directory, -1, self.gid)
             directory.chmod(0o710)
@@ -118,7 +119,7 @@ class Account:
 
 
 def server_account(data: Path) -> Account:
-    """Who runs the server of a data directory; it need not exist yet."""
+    """The user that runs the server of a data directory, which need not exist yet."""
     if os.geteuid() != 0:
         return Account.own()
     if data.exists() and (found := data.stat()).st_uid != 0:
@@ -132,9 +133,9 @@ def server_account(data: Path) -> Account:
 
 
 def account_apart(others: Account) -> Account:
-    """Who runs a server that must not be able to touch what belongs to `others`.
+    """A user for a server that must not be able to touch the files of `others`.
 
-    Only root can keep two servers apart in this way; an ordinary user runs both as itself.
+    Only root can separate two servers in this way; an ordinary user runs both as itself.
     """
     if os.geteuid() != 0:
         return Account.own()
@@ -148,10 +149,10 @@ def account_apart(others: Account) -> Account:
 
 
 def initdb_account(account: Account) -> Account:
-    """Who runs initdb, which insists on a name: `account`, or `nobody` in its stead.
+    """The user that runs initdb, which requires a user name: `account`, or `nobody` in its place.
 
-    `nobody` keeps the group of `account`: only with that group can it reach the directory that is
-    being made, or be traced, so other processes of `nobody` can do neither.
+    `nobody` keeps the group of `account`: only with that group can it reach the new directory, or be traced, so
+    other processes of `nobody` can do neither.
     """
     if _has_entry(account.uid):
         return account

@@ -1,14 +1,12 @@
-"""Start, find and stop the server of a place; everything here happens under the start lock.
+"""Postmaster: start, find and stop the server of a directory, and read its log; all under the start lock.
 
-`postmaster.pid` says where a server listens, but not whether it still lives: after a kill its pid
-may be a stranger's, or a zombie's, and PostgreSQL would then refuse to start. So every process of a
-server inherits a lock, which the kernel gives back when the last of them is gone. That also holds
-across containers that share the home, where pids mean nothing.
+`postmaster.pid` says where a server listens, but not whether it still lives: after a kill its pid may belong to
+another process, or a zombie, and PostgreSQL would then refuse to start. So every process of a server inherits a
+lock, which the kernel releases when the last of them has ended. That also works across containers that share
+the home, where pids mean nothing.
 
-INVARIANT: while the server lock is held, nothing of the server's is removed; a pid is signalled only
-while it is held.
-
-The server's log: appended to by the server, cut off by us, quoted when a start fails.
+INVARIANT: while the server lock is held, no file of the server's is removed; a pid is signalled only while it
+is held.
 """
 
 import os
@@ -37,7 +35,7 @@ _QUOTED_CHARACTERS = 1000
 
 
 def open_log(place: Place) -> BinaryIO:
-    """The log for the server to append to; what is too large becomes the previous log."""
+    """The log that the server appends to; a log that is too large becomes the previous one."""
     if place.log.exists() and place.log.stat().st_size > _LARGEST:
         place.log.replace(place.log.with_suffix(".log.1"))
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -45,7 +43,7 @@ def open_log(place: Place) -> BinaryIO:
 
 
 def said_since(place: Place, offset: int) -> str:
-    """The last lines since `offset`, as one."""
+    """The last lines of the log since `offset`, as one line."""
     lines = [line.strip() for line in _text(place.log, offset).splitlines() if line.strip()]
     return " | ".join(lines[-_QUOTED_LINES:])[-_QUOTED_CHARACTERS:] or "it said nothing"
 
@@ -57,15 +55,15 @@ def _text(log: Path, offset: int) -> str:
 
 
 _POLL = 0.05
-_START = 60  # seconds, for the recovery after a crash
-_SILENT = 15  # seconds, to end: for a server, or for backends whose server was killed
+_START = 60  # seconds for the recovery after a crash
+_SILENT = 15  # seconds to end: for a server, or for backends whose server was killed
 _STOP = 5
 _TLS_REQUEST = struct.pack("!II", 8, 80_877_103)
 
 
 @dataclass(frozen=True)
 class Server:
-    """What it takes to run one: where, with which programs, as whom."""
+    """The directory, the programs and the OS user of a server."""
 
     place: Place
     programs: Programs
@@ -78,10 +76,10 @@ class Server:
         output: int = subprocess.PIPE,
         inherited: Sequence[int] = (),
     ) -> subprocess.CompletedProcess[str]:
-        """Run pg_ctl until it has seen the effect, or given up after `timeout` seconds."""
+        """Run pg_ctl until it has seen the effect, or for `timeout` seconds."""
         return self.account.run(
             [self.programs.path("pg_ctl"), *options, "--silent", "--wait", f"--timeout={timeout}"],
-            # not as an argument: pg_ctl would paste it into a shell's line
+            # not as an argument: pg_ctl would paste it into a shell command
             environment={"PGDATA": str(self.place.data)},
             output=(output, subprocess.STDOUT),
             inherited=inherited,
@@ -91,7 +89,7 @@ class Server:
 
 @dataclass(frozen=True)
 class Announcement:
-    """What a server wrote about itself; it need not be true any more."""
+    """The content of `postmaster.pid`; it may be outdated."""
 
     pid: int
     address: Address
@@ -99,7 +97,7 @@ class Announcement:
 
 
 def announcement(place: Place) -> Announcement | None:
-    """Read `postmaster.pid`; None when it is not there, not complete yet, or torn."""
+    """Read `postmaster.pid`; None if it is missing, incomplete or torn."""
     try:
         lines = (place.data / "postmaster.pid").read_bytes().split(b"\n")
         pid, address = int(lines[0]), Address(Path(os.fsdecode(lines[4])), int(lines[3]))
@@ -109,7 +107,7 @@ def announcement(place: Place) -> Announcement | None:
 
 
 def find_running(server: Server) -> Address | None:
-    """The address of the running server; None when there is none and nothing is in the way."""
+    """The address of the running server; None if there is none and a new one can start."""
     place = server.place
     began = time.monotonic()
     while True:
@@ -177,7 +175,7 @@ def stop(server: Server) -> None:
 
 
 def _gone(server: Server) -> bool:
-    """Whether all its processes are gone; pg_ctl has only seen the last one on its way out."""
+    """True if all its processes have ended; pg_ctl has only seen the last one about to end."""
     deadline = time.monotonic() + 1
     while not unheld(server.place.server_lock):
         if time.monotonic() > deadline:
@@ -187,7 +185,7 @@ def _gone(server: Server) -> bool:
 
 
 def _clear(server: Server, socket_dir: Path | None) -> None:
-    """Remove what a server that is gone left; its lock files may name a pid that lives again."""
+    """Remove the files of a server that has ended; its lock files may name a pid that is in use again."""
     clear_socket_dir(server.place, server.account, socket_dir)
     (server.place.data / "postmaster.pid").unlink(missing_ok=True)
 
@@ -197,7 +195,7 @@ def _socket_dir(said: Announcement | None) -> Path | None:
 
 
 def _can_be_signalled(said: Announcement | None) -> bool:
-    """Whether the pid can be the server's here; in another container it may be anybody's."""
+    """True if the pid can be the server's here; in another container it may be any process."""
     if said is None:
         return False
     try:
@@ -207,10 +205,10 @@ def _can_be_signalled(said: Announcement | None) -> bool:
 
 
 def _answers(address: Address, account: Account) -> bool:
-    """Whether somebody of the server's user serves there.
+    """True if a process of the server's user answers there.
 
-    That a connection succeeds says little: the kernel makes it, for a server that hangs or was
-    just killed too. So we ask for TLS, the shortest question that gets an answer from PostgreSQL.
+    A successful connection is not enough: the kernel also makes it for a server that hangs or was just killed.
+    So the gateway asks for TLS, the shortest request that PostgreSQL answers.
     """
     try:
         if address.socket.stat().st_uid != account.uid:

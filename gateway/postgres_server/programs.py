@@ -1,7 +1,7 @@
-"""PostgreSQL's own programs: those of the wheel, or of a directory the operator names.
+"""PostgreSQL programs: those of the wheel, or of a directory that the operator names.
 
-The wheel is found without importing it. When the server's OS user cannot reach it, as in a virtual
-environment below /root, its programs are copied once to a place that everyone can read.
+The wheel is found without importing it. If the server's OS user cannot reach it, as in a virtual environment
+below /root, its programs are copied once to a directory that everyone can read.
 """
 
 import importlib.util
@@ -31,13 +31,13 @@ _HINT = "GATEWAY_POSTGRES_BIN may name the programs' directory of a PostgreSQL 1
 
 @dataclass(frozen=True)
 class Programs:
-    """A directory of programs that run here, and their version."""
+    """A directory of working programs, and their version."""
 
     bin: Path
     version: str
 
     def path(self, name: str) -> Path:
-        """A program such as `pg_dump`."""
+        """The path of a program such as `pg_dump`."""
         program = self.bin / name
         if not program.is_file():
             raise OperatorError(Code.EMBEDDED_SERVER, f"there is no program `{program}`", _HINT)
@@ -45,7 +45,7 @@ class Programs:
 
 
 def find_programs(override: Path | None, account: Account) -> Programs:
-    """The programs that `account` will run, tried out."""
+    """The programs for `account`, after a trial run."""
     found = override or _of_wheel(account)
     for name in _NEEDED:
         Programs(found, "").path(name)
@@ -82,7 +82,7 @@ def _of_wheel(account: Account) -> Path:
 
 
 def publish(package: Path, shelf: Path) -> Path:
-    """Copy the wheel's programs to where everyone can run them, once for each build of the wheel.
+    """Copy the wheel's programs to a directory that everyone can read, once for each build of the wheel.
 
     The layout is kept: the programs look for their libraries beside the package.
     """
@@ -108,7 +108,7 @@ def publish(package: Path, shelf: Path) -> Path:
 
 
 def _build(package: Path) -> str:
-    """The wheel's version and what it was built for: a volume may be shared between machines."""
+    """The wheel's version and platform: a volume may be shared between machines."""
     found = next(iter(metadata.distributions(name=_DISTRIBUTION, path=[str(package.parent)])), None)
     if found is None:
         return "unknown"

@@ -16,6 +16,7 @@ from enum import Enum
 from typing import Final
 
 from gateway.catalog.tables import ColumnRef
+from gateway.json_form import Json, mapping, sequence, string, whole, whole_or_none
 
 FIRST: Final = -(2**62)
 LAST: Final = 2**62
@@ -48,3 +49,39 @@ class Axis:
     column: ColumnRef | None
     names: frozenset[str] | None = None
     stride: int = 1
+
+
+def axis_json(axis: Axis) -> Json:
+    column = axis.column
+    return {
+        "name": axis.name,
+        "kind": axis.kind.value,
+        "low": axis.low,
+        "high": axis.high,
+        "size": axis.size,
+        "nullable": axis.nullable,
+        "readable": axis.readable,
+        "quasi": axis.quasi,
+        "column": None if column is None else [column.table, column.column],
+        "names": None if axis.names is None else sorted(axis.names),
+        "stride": axis.stride,
+    }
+
+
+def axis_of_json(said: Json) -> Axis:
+    given = mapping(said)
+    column = None if given["column"] is None else [string(one) for one in sequence(given["column"])]
+    names = given["names"]
+    return Axis(
+        string(given["name"]),
+        Kind(string(given["kind"])),
+        whole_or_none(given["low"]),
+        whole_or_none(given["high"]),
+        whole_or_none(given["size"]),
+        given["nullable"] is True,
+        given["readable"] is True,
+        given["quasi"] is True,
+        None if column is None else ColumnRef(*column),
+        None if names is None else frozenset(map(string, sequence(names))),
+        whole(given["stride"]),
+    )

@@ -11,10 +11,11 @@ none, so a residual is not made wide by it. A set of NULL alone is one cell.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
+from gateway.json_form import Json, NotSaid, sequence, string, whole
 from gateway.regions.axis import FIRST, LAST, Axis, Kind
 
 Range: TypeAlias = tuple[int, int]
@@ -76,7 +77,7 @@ def minus(one: Cells, other: Cells) -> Cells:
     """What of `one` is not in `other`."""
     null = one.null and not other.null
     if isinstance(one, Steps) and isinstance(other, Steps):
-        return Steps(_met(one.ranges, _gaps(other.ranges)), null)
+        return Steps(_met(one.ranges, gaps(other.ranges)), null)
     if not isinstance(one, Names) or not isinstance(other, Names):
         raise Unlike
     kept = intersection(one, Names(other.values, rest=not other.rest))
@@ -208,7 +209,8 @@ def _met(one: tuple[Range, ...], other: tuple[Range, ...]) -> tuple[Range, ...]:
     return tuple(made)
 
 
-def _gaps(ranges: tuple[Range, ...]) -> tuple[Range, ...]:
+def gaps(ranges: Sequence[Range]) -> tuple[Range, ...]:
+    """What is not in the ranges, which are sorted and disjoint."""
     made: list[Range] = []
     start = FIRST
     for first, last in ranges:
@@ -258,3 +260,20 @@ def without_null(cells: Cells) -> Cells:
 def weightless(part: Cells, whole: Cells | None) -> bool:
     """Whether a part of the whole is NULL alone, where the whole is more than that."""
     return only_null(part) and (whole is None or not only_null(whole))
+
+
+def cells_json(cells: Cells) -> Json:
+    if isinstance(cells, Steps):
+        ends = [end for one in cells.ranges for end in one]
+        return ["steps", ends, cells.null]
+    return ["names", sorted(cells.values), cells.rest, cells.null]
+
+
+def cells_of_json(said: Json) -> Cells:
+    kind, held, *flags = sequence(said)
+    if kind == "steps":
+        ends = [whole(one) for one in sequence(held)]
+        return Steps(tuple(zip(ends[::2], ends[1::2], strict=True)), flags[0] is True)
+    if kind != "names":
+        raise NotSaid
+    return Names(frozenset(map(string, sequence(held))), flags[0] is True, flags[1] is True)

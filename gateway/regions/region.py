@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from gateway.regions.axis import Axis
+from gateway.json_form import Json, mapping, sequence, string
+from gateway.regions.axis import Axis, axis_json, axis_of_json
 from gateway.regions.cell_classes import classes
 from gateway.regions.cells import (
     Cells,
     Names,
     Unlike,
+    cells_json,
+    cells_of_json,
     clipped,
     everything,
     intersection,
@@ -253,3 +256,17 @@ def together(several: Sequence[Cells]) -> Cells:
     for one in others:
         first = union(first, one)
     return first
+
+
+def region_json(region: Region) -> Json:
+    boxes = [[[name, cells_json(cells)] for name, cells in box.parts] for box in region.boxes]
+    return {"axes": [axis_json(one) for one in region.axes], "boxes": boxes}
+
+
+def region_of_json(said: Json) -> Region:
+    given = mapping(said)
+    boxes = []
+    for box in sequence(given["boxes"]):
+        parts = [sequence(part) for part in sequence(box)]
+        boxes.append(Box(tuple((string(name), cells_of_json(cells)) for name, cells in parts)))
+    return Region(tuple(map(axis_of_json, sequence(given["axes"]))), tuple(boxes))

@@ -7,34 +7,21 @@ about the same rows, cut in the same groups.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from gateway.catalog.values import Value
+from gateway.catalog.values import Value, value_json, value_of_json
 from gateway.engines.staged_rows import StagedRows
+from gateway.json_form import Json, mapping, sequence, string
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import Node
 from gateway.plan.scalars import Scalar, column_ids
 from gateway.plan.sql_text import text
-from gateway.regions.axis import Axis
-from gateway.regions.cells import Cells
+from gateway.regions.axis import Axis, axis_json, axis_of_json
+from gateway.regions.cells import Cells, cells_json, cells_of_json
 from gateway.regions.conditional_aggregates import regions_of
 from gateway.regions.declarations import declarations
 from gateway.regions.joined_tables import passed
-from gateway.regions.json import (
-    Json,
-    axis_json,
-    axis_of_json,
-    cells_json,
-    cells_of_json,
-    mapping,
-    region_json,
-    region_of_json,
-    sequence,
-    string,
-    value_json,
-    value_of_json,
-)
 from gateway.regions.key_cells import cut_by, values_at
-from gateway.regions.region import Region
+from gateway.regions.region import Region, region_json, region_of_json
 from gateway.regions.resolved_plan import Followed, follow
 from gateway.sensitivity.analysis import Enumerated
 

@@ -20,7 +20,9 @@ from collections.abc import Callable, Mapping
 from typing import Final, assert_never
 
 from gateway.budget.account import Currency
+from gateway.catalog.values import value_json
 from gateway.digest import digest
+from gateway.json_form import Json
 from gateway.plan.joins import Join, Mark
 from gateway.plan.labels import Protected
 from gateway.plan.node import Node, nodes
@@ -28,7 +30,6 @@ from gateway.plan.print import explain
 from gateway.plan.relations import Window
 from gateway.plan.scalars import Scalar
 from gateway.plan.sql_text import text
-from gateway.regions.json import Json, value_json
 from gateway.regions.scope import normal_text
 from gateway.sensitivity.analysis import Analysis, Enumerated
 from gateway.sensitivity.choices import Binned, Choice, End, Frequent, Histogram, Limit

@@ -11,15 +11,14 @@ from binascii import Error as NoBase64
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
-from typing import Final, cast
+from typing import Final
 
-from gateway.catalog.values import Value
+from gateway.catalog.values import Value, value_json, value_of_json
+from gateway.json_form import Json
 from gateway.noise.drawn_choices import Span
-from gateway.noise.json import Json as NoiseJson
 from gateway.noise.json import noise_json, noise_of_json
 from gateway.noise.selection import Choice as Selecting
 from gateway.noise.selection import PureSelection, Selection
-from gateway.regions.json import Json, value_json, value_of_json
 from gateway.regions.scope import ground_json, ground_of_json
 from gateway.release_cache.entry import Content, KeptChoice, KeptSlot, Key, Sheet
 from gateway.units import Epsilon, UnitError
@@ -131,7 +130,7 @@ def _slot_json(slot: KeptSlot) -> Json:
 
 def _slot(said: Json) -> KeptSlot:
     there = _object(said, frozenset({"digest", "noises", "cost", "most"}))
-    noises = tuple(noise_of_json(cast("NoiseJson", one)) for one in _list(there["noises"]))
+    noises = tuple(noise_of_json(one) for one in _list(there["noises"]))
     most = _whole(there["most"])
     if not noises or most < 1:
         raise NotKept("a slot in which nothing is measured")

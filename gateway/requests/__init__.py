@@ -1,1 +1,1 @@
-"""What enters and what leaves."""
+"""Requests and answers: their values, JSON forms, and stored answers for repeated keys."""

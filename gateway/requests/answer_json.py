@@ -1,4 +1,4 @@
-"""Answers, estimates and one's own history as JSON: the bodies of the contract."""
+"""JSON of answers, estimates and a subject's own queries: the bodies of the REST contract."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC
@@ -36,7 +36,7 @@ def answer_json(
 
 
 def json_chunks(answer: Answer, about: dict[str, Any]) -> Iterator[bytes]:
-    """The same as text, some thousand rows at a time; `about` is what `about_json` says."""
+    """The same as text, some thousand rows at a time; `about` is the result of `about_json`."""
     head = {
         "query_id": answer.query_id,
         "columns": [_column(column) for column in answer.columns],
@@ -59,7 +59,7 @@ def _listed(parts: Iterator[Sequence[Any]]) -> Iterator[bytes]:
 def about_json(
     answer: Answer, accounts: Sequence[Standing], notices: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """What is said of an answer beside its rows, whatever they are written as."""
+    """The part of an answer beside its rows, for every format."""
     return {
         "privacy": _privacy(answer),
         "budget": {"accounts": [account_json(account) for account in accounts]},
@@ -68,7 +68,7 @@ def about_json(
 
 
 def estimate_json(estimate: Estimate) -> dict[str, Any]:
-    """The body of `POST /v1/estimate`; what is not permitted is a refusal and has no estimate."""
+    """The body of `POST /v1/estimate`; a query that is not permitted has a refusal instead."""
     return {
         "decision": "permit",
         "price": number(estimate.price),
@@ -92,7 +92,7 @@ def past_json(past: PastQuestion) -> dict[str, Any]:
 
 
 def _column(column: AnswerColumn) -> dict[str, Any]:
-    """What a column does not have is left out."""
+    """A column; properties that it does not have are left out."""
     about: dict[str, Any] = {"name": column.name, "type": column.type, "noisy": column.noisy}
     if column.mechanism is not None:
         about["mechanism"] = column.mechanism

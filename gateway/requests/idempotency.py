@@ -1,9 +1,9 @@
-"""Answers that a client may ask for again by its Idempotency-Key: released, paid for, and handed out as they were.
+"""Stored answers for repeated Idempotency-Keys: released and charged once, returned unchanged.
 
-They are written to the state before they leave, so another process has them too, and this one after a restart,
-for a day. The largest are held in memory alone.
+An answer is written to the state before it is sent, so other processes have it too, and this one after a
+restart, for a day. The largest answers are in memory alone.
 
-INVARIANT: noise is never drawn twice for one price: a key whose answer is not found any more is refused.
+INVARIANT: noise is never drawn twice for one price: a key whose answer is no longer stored is refused.
 """
 
 import json
@@ -42,7 +42,7 @@ _ENDS: Final = (Kind.ANSWERED, Kind.REUSED, Kind.REFUSED, Kind.FAILED)
 
 
 class Kept:
-    """The newest answers in memory, and those of a day in the state, by the numbers of their questions."""
+    """The newest answers in memory, and those of a day in the state, by query id."""
 
     def __init__(
         self, state: Engine | None = None, seal: Seal | None = None, emit: Emit = silent
@@ -53,11 +53,12 @@ class Kept:
         self._seal = seal
         self._emit = emit
         self._lock = Lock()
+        # the newest stay, not those asked for last: a client that repeats a key drives out no other's answer
         self._answers: OrderedDict[str, tuple[str, Answer]] = OrderedDict()
         self._cells = 0
 
     def keep(self, answer: Answer, subject: str) -> None:
-        """Hold on to an answer that was charged to a subject; when this returns it is durable, unless it is large."""
+        """Store an answer that a subject was charged for; on return it is durable, unless it is large."""
         self._hold(answer, subject)
         if self._state is None or self._seal is None:
             return
@@ -70,11 +71,11 @@ class Kept:
         )
         with _reached(self._state) as connection, connection.begin():
             connection.execute(row.on_conflict_do_nothing())
-            # each that comes takes some that are a day old away: there is no other time when they would go
+            # each new one removes some that are a day old: there is no other moment for that
             connection.execute(_FORGET)
 
     def find(self, query_id: str, subject: str) -> Answer | None:
-        """The answer to a question of this subject; refused where it is not as it was written, or somebody else's."""
+        """The stored answer to this subject's query; refused if it was changed, or belongs to another subject."""
         with self._lock:
             whose, known = self._answers.get(query_id, (subject, None))
         if known is not None:
@@ -88,7 +89,7 @@ class Kept:
             row = connection.execute(query.where(kept_answers.c.query_id == query_id)).one_or_none()
         if (
             row is None or row.mac is None
-        ):  # what was kept before there were seals is not held any more
+        ):  # answers from before seals were introduced are not returned any more
             return None
         if not holds(self._seal.answer(query_id, subject, row.answer), row.mac):
             raise self._forged(query_id)
@@ -100,7 +101,7 @@ class Kept:
         return BackendUnavailable(Code.EARLIER_FORGED, hint=hint)
 
     def ended(self, query_id: str) -> bool:
-        """Whether nobody works on this question any more, as far as the trail knows."""
+        """True if no process works on this query any more, according to the trail."""
         if self._state is None:
             return True
         record = trail_records.c
@@ -109,7 +110,7 @@ class Kept:
             return connection.execute(query.limit(1)).scalar_one_or_none() is not None
 
     def _hold(self, answer: Answer, subject: str) -> None:
-        """Remember it, and let go of older ones for it."""
+        """Remember it, and forget older ones for it."""
         with self._lock:
             self._answers[answer.query_id] = subject, answer
             self._cells += _cells(answer)
@@ -125,9 +126,9 @@ def _reached(state: Engine) -> Iterator[Connection]:
 
 
 def answer_text(answer: Answer) -> str | None:
-    """What was released and what it cost, as it is kept; None where it is too long.
+    """The stored form of an answer and its cost; None if it is too long.
 
-    No more of it is written than it takes to tell.
+    Writing stops as soon as the limit is exceeded.
     """
     parts, length = [], 0
     for part in _parts(answer):
@@ -177,12 +178,12 @@ def answer_of(written: str) -> Answer:
         rho=None if said["rho"] is None else Fraction(said["rho"]),
         delta=Delta.from_ratio(said["delta"]),
         notices=tuple(said["notices"]),
-        # answers that were kept before there was reuse do not say it
+        # answers from before reuse was introduced do not have this field
         reused=None if said.get("reused") is None else Reused(said["reused"]),
     )
 
 
 def _cells(answer: Answer) -> int:
-    """How many there are; of long texts as many as take the same memory."""
+    """The number of cells; long texts count as the cells that take the same memory."""
     cells = len(answer.rows) * len(answer.columns)
     return max(1, cells, Rows.of(answer.rows).size // _BYTES_OF_A_CELL)

@@ -1,4 +1,4 @@
-"""Accounts as JSON: numbers with at most 15 significant digits, as everywhere in the interface."""
+"""JSON of accounts: numbers with at most 15 significant digits, as everywhere in the interface."""
 
 from typing import Any
 
@@ -19,12 +19,12 @@ def account_json(standing: Standing) -> dict[str, Any]:
 
 
 def number(amount: Epsilon | Delta) -> float:
-    """For display alone: what is compared and summed stays exact."""
+    """The number for display alone; compared and summed amounts stay exact."""
     return float(str(amount))
 
 
 def remaining(amount: Epsilon) -> float:
-    """What is left, never rounded up: a question asked at exactly this price is answered."""
+    """The remaining amount, never rounded up: a query at exactly this price is answered."""
     return float(format_down(amount.value))
 
 

@@ -1,6 +1,6 @@
-"""A cell of an answer as JSON: from the text that PostgreSQL writes, by its name of the type.
+"""JSON of an answer's cells, from PostgreSQL's texts and type names.
 
-INVARIANT: every JSON number is one that a client which keeps numbers in doubles reads as it was sent.
+INVARIANT: a client that reads JSON numbers as doubles gets exactly the numbers that were sent.
 """
 
 import math
@@ -14,7 +14,7 @@ Cell: TypeAlias = "bool | int | float | str | None"
 
 _LARGEST_INTEGER: Final = 2**53
 _DIGITS: Final = 15
-_MANY: Final = 64  # from here on an array pays
+_MANY: Final = 64  # from so many values on, an array is faster
 _POWERS: Final = np.array([float(10**places) for places in range(22)])  # exact, each of them
 _LEAST: Final = 1e14  # of 15 digits
 _HALF: Final = 0.5
@@ -24,7 +24,7 @@ _HOURS = re.compile(r"[+-][0-9]{2}")
 
 
 def column_json(texts: Sequence[str | None], type_name: str) -> Sequence[Cell]:
-    """What the cells of a column say; of a type without a JSON form, PostgreSQL's own texts."""
+    """The JSON cells of a column; a type without a JSON form keeps PostgreSQL's texts."""
     write = _WRITERS.get(_MODIFIER.sub("", type_name).strip())
     if write is None:
         return texts
@@ -37,10 +37,10 @@ def column_json(texts: Sequence[str | None], type_name: str) -> Sequence[Cell]:
 
 
 def doubles_json(values: Sequence[float]) -> list[float | str]:
-    """`double_json` of each: of many at once, but for those where the arithmetic of doubles leaves it open.
+    """`double_json` of each value: computed for many at once, except where double arithmetic leaves it open.
 
-    A value times a power of ten is off by half of its last bit at most. So only where it lies between two
-    whole numbers to the last bit, it may be nearer to the other one.
+    A value times a power of ten is off by at most half of its last bit. So only a product that lies exactly
+    between two whole numbers may be nearer to the other one.
     """
     if len(values) < _MANY:
         return list(map(double_json, values))
@@ -59,7 +59,7 @@ def doubles_json(values: Sequence[float]) -> list[float | str]:
 
 
 def double_json(value: float) -> float | str:
-    """At most 15 significant digits; what is no finite number is a string, as PostgreSQL writes it."""
+    """At most 15 significant digits; a value that is not finite is a string, as PostgreSQL writes it."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -79,7 +79,7 @@ def _integers(texts: Sequence[str]) -> Sequence[Cell]:
 
 
 def _decimals(texts: Sequence[str]) -> Sequence[Cell]:
-    """Numbers, but for those that no double is near."""
+    """Numbers; those without a near double stay texts."""
     values = list(map(float, texts))
     shown = doubles_json(values)
     if not {0.0, math.inf, -math.inf}.isdisjoint(values):

@@ -1,4 +1,4 @@
-"""What enters and what leaves: a request as a front end hands it in, and the answer it gets back."""
+"""Request and answer: the values between front ends and the pipeline."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ CONFIDENCES: Final = (Fraction(1, 2), Fraction(9999, 10_000))
 
 
 class Reused(StrEnum):
-    """How an answer came from answers that were given before, where none of it was measured anew."""
+    """How an answer was made from earlier answers, if no part of it was measured anew."""
 
     SAME = "same"
     FILTER = "filter"
@@ -24,10 +24,11 @@ class Reused(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """How near to the value without noise every noisy cell has to be, with which confidence.
+    """A wanted accuracy: the largest distance of every noisy cell from its value without noise, at a
+    confidence.
 
-    Within `margin`; or within `relative` of a value that is `floor` at least. `rows` is how many rows a group has at
-    least, for means.
+    Within `margin`; or within `relative` of a value that is `floor` at least. `rows` is the least number of
+    rows per group, for means.
     """
 
     margin: Fraction | None = None
@@ -55,13 +56,13 @@ class Accuracy:
 
     @property
     def target(self) -> Fraction:
-        """By how much a cell may be off."""
+        """The largest allowed distance of a cell."""
         if self.margin is not None:
             return self.margin
         return (self.relative or Fraction(0)) * (self.floor or Fraction(0))
 
     def __str__(self) -> str:
-        """Say it to a person: `a margin of 30 at a confidence of 0.95`."""
+        """For display: `a margin of 30 at a confidence of 0.95`."""
         what = f"a margin of {format_decimal(self.target)}"
         if self.relative is not None and self.floor is not None:
             relative, floor = format_decimal(self.relative), format_decimal(self.floor)
@@ -81,11 +82,11 @@ class Accuracy:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What somebody wants to know, before anybody looked at it.
+    """A client's request, before any check.
 
-    `parameters` are texts as PostgreSQL reads them, `types` what the client says of theirs, where it does, as numbers
-    of PostgreSQL's; `idempotency` is the client's key and what it asked; `zone` is the one it counts its days in.
-    `fresh`: never an answer that was given before.
+    `parameters` are texts as PostgreSQL reads them, `types` the types that the client gives them, as
+    PostgreSQL's type numbers; `idempotency` is the client's key and a digest of its request; `zone` is the
+    session's time zone. `fresh`: no earlier answer may be reused.
     """
 
     sql: str
@@ -105,7 +106,7 @@ class Request:
 class AnswerColumn:
     """A column by PostgreSQL's name and type. `scale` is that of the noise in the column's own unit.
 
-    Of what is chosen, `rank_error` is how many rows 95 of 100 values are away from the one that was asked for, at most.
+    For a choice, `rank_error` is the largest distance, in rows, of 95 of 100 values from the wanted one.
     """
 
     name: str
@@ -118,7 +119,7 @@ class AnswerColumn:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Rows as PostgreSQL writes them, with an interval or None for every cell; all of it is released."""
+    """Rows as PostgreSQL writes them, with an interval or None for every cell; all values are released."""
 
     query_id: str
     columns: tuple[AnswerColumn, ...]
@@ -134,9 +135,9 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class ExpectedColumn:
-    """A column of an estimate; the margin is that of a typical cell, where it can be told beforehand.
+    """A column of an estimate; the margin is that of a typical cell, if it can be computed in advance.
 
-    `promised_margin` is there when an accuracy was asked for: the margin at its confidence that the price gives.
+    `promised_margin` is present if an accuracy was asked for: the margin at its confidence, at this price.
     """
 
     name: str
@@ -147,7 +148,7 @@ class ExpectedColumn:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a question would cost and how wide its noise would be; nothing was run or charged."""
+    """The price of a query and the width of its noise; nothing was run or charged."""
 
     price: Epsilon
     delta: Delta
@@ -158,7 +159,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class PastQuestion:
-    """A question of one's own, from the trail."""
+    """An earlier query of the subject, from the trail."""
 
     query_id: str
     at: datetime

@@ -1,4 +1,4 @@
-"""Sample data: a clinic of invented people, the same for everyone, for DuckDB and for PostgreSQL."""
+"""Sample clinic of invented people, the same for every user, for DuckDB and for PostgreSQL."""
 
 from gateway.sample.clinic import Clinic, Patients, Visits
 from gateway.sample.duckdb_loader import load_into_duckdb

@@ -1,8 +1,8 @@
-"""Columns of numbers as the bytes of PostgreSQL's binary COPY, without a loop over rows.
+"""Binary COPY of PostgreSQL from numpy columns, without a loop over rows.
 
-A row is a field count, then for each field its length and its value, big end first. Every field is
-laid out as wide as it may be, in a matrix of one line a row; the mask says which bytes are used;
-`matrix[mask]` is the stream. An unknown value has length -1 and uses no bytes.
+A row is a field count, then for each field its length and its value, in big-endian order. Every field is laid
+out as wide as it may be, in a matrix of one line per row; the mask says which bytes are used; `matrix[mask]` is
+the stream. An unknown value has length -1 and uses no bytes.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ _LENGTH = 4
 
 
 class Field(NamedTuple):
-    """One column: its values at full width, and how many bytes of each are used (-1: unknown)."""
+    """One column: its values at full width, and the used bytes of each (-1: unknown)."""
 
     value: Bytes
     used: NDArray[np.int32]
@@ -44,7 +44,7 @@ def day(values: Integers, first: date) -> Field:
 
 
 def text(codes: Integers, names: Sequence[str]) -> Field:
-    """The name with that number; a negative code is NULL."""
+    """The name with that index; a negative code is NULL."""
     encoded = [name.encode() for name in names]
     lengths = np.array([*map(len, encoded), -1], dtype=np.int32)  # so that code -1 finds NULL
     letters = np.array([*encoded, b""])

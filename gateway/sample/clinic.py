@@ -1,9 +1,9 @@
-"""The sample clinic: invented people and their visits, the same for everyone who names a seed.
+"""Sample clinic: invented people and their visits, determined by a seed and a size.
 
-Every column draws from a random stream of its own, one number a row, in row order. So the rows
-depend on the seed and the size alone: not on how many are made at a time, not on the loader, and a
-new column changes no old one. Visits come in the order of their dates, as in a real clinic, and
-belong to people in proportion to how often these come; a few come hundreds of times.
+Every column draws from a random stream of its own, one number per row, in row order. So the rows depend on the
+seed and the size alone: not on the batch size, not on the loader, and a new column changes no old one. Visits
+come in the order of their dates, as in a real clinic, and belong to people in proportion to how often these
+come; a few come hundreds of times.
 
 Nothing here is privacy noise: a seedable generator is right for a sample and for nothing else.
 """
@@ -29,7 +29,7 @@ _NO_INCOME, _NO_DIAGNOSIS, _LASTING_VISITS = 0.03, 0.02, 0.55
 
 
 class _Column(IntEnum):
-    """Part of the seed: a number is never given to another column."""
+    """Part of the seed: the number of a column is never reused."""
 
     REGION = 1
     BIRTH_YEAR = 2
@@ -68,7 +68,7 @@ class Visits:
 
 @dataclass(frozen=True)
 class Clinic:
-    """A seed and a size: everything there is to know about a sample."""
+    """A seed and a size, which determine the whole sample."""
 
     patients: int = _PATIENTS
     visits: int = _VISITS

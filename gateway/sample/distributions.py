@@ -1,11 +1,9 @@
-"""The shapes of the sample: who lives where, how old, how rich, how often ill, when and how dear.
+"""Distributions of the sample: where people live, their age and income, and their visits' dates, diagnoses and
+costs.
 
-All of it is a function from uniform random numbers to values, a whole column at a time.
-
-What the clinic of the sample treats: how often, whom, in which season, and for how much.
-
-The long tail is there on purpose. A diagnosis that a handful of people have must not come back from
-a question that groups by it, and a sample without such a diagnosis could not show that.
+Each is a function from uniform random numbers to values, a whole column at a time. The long tail of diagnoses
+is intended: a diagnosis of a handful of people must not appear in a query that groups by it, and a sample
+without such a diagnosis could not show that.
 """
 
 from dataclasses import dataclass
@@ -111,25 +109,27 @@ def birth_years(uniform: Floats) -> NDArray[np.int16]:
 
 
 def incomes(uniform: Floats, region: Longs, born: Integers) -> Ints:
-    """What the household of a person has, so that children have some too."""
+    """The income of a person's household, so that children have some too."""
     middle = _REGION_INCOMES[region] * np.interp(born, *_INCOME_BY_BIRTH)
     return _skewed(uniform, middle, _INCOME_SPREAD, HIGHEST_INCOME)
 
 
 def visits_up_to(uniform: Floats, born: Integers) -> Longs:
-    """How often the people up to each one come, in whole numbers: a sum of floats could drift."""
+    """The cumulated number of visits of people, in whole numbers: a sum of floats could drift."""
     often = np.interp(uniform, *_VISITS_A_PERSON) * np.interp(born, *_VISITS_BY_BIRTH)
     return np.cumsum(np.rint(often * 1_000), dtype=np.int64)
 
 
 def days(share_of_time: Floats) -> Ints:
-    """The day on which that share of all visits has been; busier in winter, on weekdays, over time."""
+    """The day by which that share of all visits has happened; there are more in winter, on weekdays, and in
+    later years.
+    """
     found = np.searchsorted(_DAYS_UP_TO, share_of_time, "right")
     return np.minimum(found, _DAYS - 1).astype(np.int32)
 
 
 def lasting_diagnoses(uniform: Floats, born: Integers) -> Longs:
-    """What a person keeps coming back with."""
+    """The chronic diagnosis of a person."""
     return _LASTING.pick(uniform, _age_group(FIRST_DAY.year - born))
 
 
@@ -139,7 +139,7 @@ def acute_diagnoses(uniform: Floats, born: Integers, day: Ints) -> Longs:
 
 
 def costs(uniform: Floats, diagnosis: Longs, born: Integers, day: Ints) -> Ints:
-    """Cents; the old cost more, and so does every later year."""
+    """The cost of a visit in cents; it rises with age and with the year."""
     middle = _COSTS[diagnosis] * (0.8 + 0.005 * _ages(born, day)) * _PRICES_OF_DAY[day]
     return _skewed(uniform, 100 * middle, _COST_SPREAD, 100 * HIGHEST_COST)
 

@@ -1,8 +1,8 @@
-"""The clinic as a DuckDB file: there as a whole, or not at all.
+"""DuckDB loader of the clinic: a complete file, or none.
 
-Rows go in as numpy columns, a row group at a time, and text as codes that SQL turns into names. The
-file grows in a directory of its own beside the target and gets its name when it is complete; whoever
-reads the old file keeps it.
+Rows are inserted as numpy columns, a row group at a time, and text as codes that SQL turns into names. The file
+grows in a temporary directory beside the target and gets its name when it is complete; readers of the old file
+keep it.
 """
 
 import os
@@ -32,7 +32,7 @@ _VISITS_INTO = """
 
 
 def load_into_duckdb(clinic: Clinic, path: Path, *, replace: bool = False) -> None:
-    """Write the clinic to `path`; what is there already is kept unless it is to be replaced."""
+    """Write the clinic to `path`; an existing file is kept unless `replace` is set."""
     log = path.with_name(f"{path.name}.wal")
     if not replace:
         _refuse_existing(path, log)
@@ -40,9 +40,9 @@ def load_into_duckdb(clinic: Clinic, path: Path, *, replace: bool = False) -> No
         with tempfile.TemporaryDirectory(prefix=".sample-", dir=path.parent) as directory:
             complete = Path(directory) / "clinic.duckdb"
             _write(clinic, complete)
-            if not replace:  # somebody may have been faster
+            if not replace:  # another process may have been faster
                 _refuse_existing(path, log)
-            log.unlink(missing_ok=True)  # it belongs to the old file and would spoil the new one
+            log.unlink(missing_ok=True)  # it belongs to the old file and would damage the new one
             complete.replace(path)
     except (OSError, duckdb.Error) as error:
         problem = error.strerror if isinstance(error, OSError) else str(error).partition("\n")[0]
@@ -80,7 +80,7 @@ def _insert(
     rows: Patients | Visits,
     parameters: dict[str, object],
 ) -> None:
-    """Each batch commits by itself: that keeps memory low, and the file has no name yet."""
+    """Insert in batches that commit by themselves: that keeps memory low, and the file has no name yet."""
     connection.register("rows_at_hand", vars(rows))
     connection.execute(statement, parameters)
     connection.unregister("rows_at_hand")

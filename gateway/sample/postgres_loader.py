@@ -1,7 +1,7 @@
-"""The clinic in a PostgreSQL database: all of it in one transaction, or nothing.
+"""PostgreSQL loader of the clinic: one transaction, all or nothing.
 
-Rows go in by binary COPY into tables without keys, keys and indexes follow: that is several times
-faster than keeping them up to date row by row. FREEZE spares the database a later rewrite.
+Rows are inserted by binary COPY into tables without keys; keys and indexes follow: that is several times faster
+than maintaining them row by row. FREEZE spares the database a later rewrite.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ _CONNECT_SECONDS = 10
 
 
 class Existing(Enum):
-    """What to do when the tables are there already."""
+    """What to do if the tables exist already."""
 
     REFUSE = "refuse"
     KEEP = "keep"
@@ -36,7 +36,7 @@ class Existing(Enum):
 
 @dataclass(frozen=True)
 class Reader:
-    """A login that can read the clinic and do nothing else, as the gateway's source wants."""
+    """A log-in that can read the clinic and do nothing else, as the gateway's source requires."""
 
     password: SecretStr
     name: str = "clinic_reader"
@@ -49,7 +49,7 @@ def load_into_postgres(
     existing: Existing = Existing.REFUSE,
     reader: Reader | None = None,
 ) -> bool:
-    """Whether the clinic was loaded: False when it was there and kept. A reader is made either way."""
+    """True if the clinic was loaded, False if it existed and was kept. A reader is created either way."""
     target = _read_url(url)
     with _connect(target) as connection:
         try:
@@ -68,7 +68,7 @@ def load_into_postgres(
 
 
 def _read_url(url: str) -> URL:
-    """Any spelling of a PostgreSQL URL; a bad one is not repeated, for it may hold a password."""
+    """A PostgreSQL URL in any spelling; a bad one is not repeated, because it may contain a password."""
     try:
         target = make_url(url)
     except (ArgumentError, ValueError):
@@ -87,7 +87,7 @@ def _place(target: URL) -> str:
 
 
 def _connect(target: URL) -> Connection:
-    """By keywords, so that no part of the URL is read a second time by other rules."""
+    """Connect by keywords, so that no part of the URL is parsed twice by different rules."""
     keywords: dict[str, Any] = {"connect_timeout": _CONNECT_SECONDS, "application_name": "gateway"}
     for name, value in target.query.items():
         keywords[name] = value if isinstance(value, str) else ",".join(value)
@@ -103,7 +103,7 @@ def _connect(target: URL) -> Connection:
 
 
 def _prepare(connection: Connection, existing: Existing) -> bool:
-    """Whether the tables are to be filled; they were made together, so one stands for all."""
+    """True if the tables are to be filled; they were created together, so one stands for all."""
     names = [table.name for table in TABLES]
     found = connection.execute(
         "SELECT name FROM unnest(%s::text[]) AS name WHERE to_regclass(quote_ident(name)) IS NOT NULL",
@@ -174,7 +174,7 @@ def _visits(clinic: Clinic) -> Iterator[bytes]:
 
 
 def _admit(connection: Connection, reader: Reader) -> None:
-    """Make the login, or give it this password; the server sees a verifier, never the password."""
+    """Create the log-in, or set its password; the server gets a verifier, never the password."""
     verifier = connection.pgconn.encrypt_password(
         reader.password.get_secret_value().encode(), reader.name.encode(), b"scram-sha-256"
     )

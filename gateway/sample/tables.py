@@ -1,7 +1,7 @@
-"""The tables of the clinic and the rules that the databases enforce on them.
+"""Tables of the clinic, with the constraints that the databases enforce.
 
-The policy of the clinic declares keys and domains. They are constraints here, so that the database
-itself stands for what the policy says. The text is read by DuckDB and by PostgreSQL alike.
+The policy of the clinic declares keys and domains. They are constraints here, so that the database itself
+guarantees what the policy says. DuckDB and PostgreSQL read the same text.
 """
 
 from typing import NamedTuple

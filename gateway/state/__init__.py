@@ -1,1 +1,1 @@
-"""The gateway's own state: one PostgreSQL database, one way to write to it."""
+"""State of the gateway: one PostgreSQL database, one way to write to it."""

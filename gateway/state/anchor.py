@@ -1,20 +1,17 @@
-"""The anchor: what the state must never fall behind, kept in a file outside the database.
+"""Anchor: a file outside the database with the position that the state must never fall behind.
 
-After every commit, and before anyone is told of it, one signed line is appended: the position of
-the trail and what that commit changed (balances, limits). A state that was lost, restored from an
-older backup, truncated or rewritten is then behind its anchor or disagrees with it, and is refused.
+After every commit, and before its caller goes on, one signed line is appended: the position of the trail and
+the facts that the commit changed (balances, limits). A state that was lost, restored from an older backup,
+truncated or rewritten is then behind its anchor or disagrees with it, and is refused.
 
-The file is filled with zeros ahead of the writing, so that a line costs one write and one fdatasync
-and no change of the file's size; when it is full it is rewritten with what still counts. A line that
-was torn by a crash is the last one and was never acted upon: it is overwritten.
+The file is filled with zeros in advance, so that a line costs one write and one fdatasync and does not change
+the file's size; when it is full, it is rewritten with the facts that still count. A line that was torn by a
+crash is the last one, and nobody acted upon it: it is overwritten.
 
-INVARIANT: a caller of `advance` goes on only when its line is on the disk.
-INVARIANT: of two lines about one fact the one with the higher `seq` counts, in whatever order
-several gateways wrote them.
-INVARIANT: nothing is read past a line that is not as it was written, and no such line is skipped:
-intact lines behind it mean that the file was changed or damaged, and the anchor is refused.
-
-Where the trail stands: the one clock of the state.
+INVARIANT: a caller of `advance` goes on only when its line is on the disk. INVARIANT: of two lines about one
+fact the one with the higher `seq` counts, in whatever order several gateways wrote them. INVARIANT: nothing is
+read past a line that is not as it was written, and no such line is skipped: intact lines behind it mean that
+the file was changed or damaged, and the anchor is refused.
 """
 
 import fcntl
@@ -49,7 +46,7 @@ _MAC_LENGTH = 64
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that was true as of `seq`."""
+    """A fact that was true as of `seq`."""
 
     seq: int
     value: Mapping[str, str | None]
@@ -57,7 +54,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Anchored:
-    """Everything the anchor holds."""
+    """The content of the anchor."""
 
     position: Position
     facts: Mapping[str, Fact]
@@ -78,7 +75,7 @@ class Anchor:
         self._facts: dict[str, Fact] = {}
 
     def read(self) -> Anchored | None:
-        """What is anchored; None when nothing ever was."""
+        """The content; None if nothing was ever anchored."""
         with self._alone():
             if not self._catch_up():
                 return None
@@ -96,7 +93,7 @@ class Anchor:
                 self._rewrite()
                 return
             self._spoiled = (
-                True  # after a failed sync nobody knows what of this file is on the disk
+                True  # after a failed sync nobody knows which parts of this file are on the disk
             )
             _write_all(self._file, line, self._end)
             os.fdatasync(self._file)
@@ -105,7 +102,7 @@ class Anchor:
             self._learn(position, facts)
 
     def begin(self, anchored: Anchored, aside: Path | None = None) -> None:
-        """Start the file anew from `anchored`, keeping the one there was as `aside`.
+        """Start the file anew from `anchored`, and keep the previous one as `aside`.
 
         Without `aside` there was none; if another gateway began one meanwhile, that one stays.
         """
@@ -138,7 +135,7 @@ class Anchor:
                 self._facts[name] = Fact(position.seq, value)
 
     def _catch_up(self) -> bool:
-        """Read what other processes appended, from the start when the file was replaced."""
+        """Read the lines that other processes appended, from the start if the file was replaced."""
         try:
             on_disk = self.path.stat()
         except FileNotFoundError:
@@ -171,7 +168,7 @@ class Anchor:
         return True
 
     def _require_nothing_behind(self, end: int) -> None:
-        """What follows the last good line may be zeros or the rest of one torn line, no more."""
+        """Require that only zeros, or the rest of one torn line, follow the last good line."""
         behind = os.pread(self._file, _capacity(self._file) - end, end)
         for piece in behind.split(b"\n"):
             line = piece.lstrip(b"\0") + b"\n"
@@ -218,7 +215,7 @@ class Anchor:
         return hmac.digest(self._key, payload, hashlib.sha256).hex().encode()
 
     def _rewrite(self) -> None:
-        """Put one line with everything into a fresh file, then let it take the old one's place."""
+        """Write one line with all facts into a new file, then rename it over the old one."""
         line = self._line(self._position, self._facts)
         fresh = self.path.with_name(self.path.name + ".new")
         file = os.open(fresh, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -235,7 +232,7 @@ class Anchor:
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """One thread of one process at a time; the lock's own file survives rewrites."""
+        """One thread of one process at a time; the lock has a file of its own, which rewrites do not touch."""
         with self._threads:
             if self._lock < 0:
                 beside = self.path.with_name(self.path.name + ".lock")
@@ -248,7 +245,7 @@ class Anchor:
 
 
 def _write_all(file: int, data: bytes, offset: int = 0) -> None:
-    """A full disk may take a part of the data before it says so."""
+    """Write all data; a full disk may accept a part of it before it fails."""
     view = memoryview(data)
     while view:
         written = os.pwrite(file, view, offset)

@@ -1,7 +1,7 @@
-"""Is this state the one we left? Asked of every connection before anything is written through it.
+"""Anchor check of a state, made for every connection before anything is written through it.
 
-INVARIANT: nothing is answered on a state that is behind its anchor or tells another history: an
-older state knows of fewer charges, and would give the same budget out again.
+INVARIANT: no query is answered on a state that is behind its anchor or has another history: an older state
+knows fewer charges, and would spend the same budget again.
 """
 
 from typing import Final
@@ -17,13 +17,13 @@ _RESTORE = "restore the newest backup with `gateway db restore FILE`, which char
 
 
 def last_position(connection: Connection) -> Position:
-    """Where the trail stands."""
+    """The position of the last trail record."""
     row = connection.execute(_LAST).one_or_none()
     return GENESIS if row is None else Position(row.seq, row.mac)
 
 
 def is_behind(connection: Connection, anchored: Position) -> bool:
-    """Whether the state does not contain the anchored position: it is older, or another history."""
+    """True if the state does not contain the anchored position: it is older, or has another history."""
     mac = connection.execute(
         select(trail_records.c.mac).where(trail_records.c.seq == anchored.seq)
     ).scalar_one_or_none()
@@ -51,12 +51,12 @@ def require_not_behind(connection: Connection, anchor: Anchor) -> None:
 
 
 def hold_state(connection: Connection) -> None:
-    """Say that a gateway works on this state, for as long as the connection lives."""
+    """Announce that a gateway uses this state, for as long as the connection lives."""
     connection.execute(select(func.pg_advisory_lock_shared(_GATEWAYS_LOCK)))
 
 
 def hold_state_alone(connection: Connection) -> None:
-    """Keep every gateway out until the connection is closed; refused while one is working."""
+    """Keep every gateway out until the connection is closed; refused while a gateway uses the state."""
     if not connection.execute(select(func.pg_try_advisory_lock(_GATEWAYS_LOCK))).scalar_one():
         raise OperatorError(
             Code.BACKUP_UNUSABLE, "a gateway is using this state", "stop it, then restore"

@@ -1,11 +1,9 @@
-"""Write the whole state to one signed file, and read such a file back into an empty state.
+"""Backup and restore of the state: one signed file with all tables.
 
-A backup is a zip archive: a manifest that says what is in it, one member for each table in
-PostgreSQL's COPY text format, and a signature of the manifest under the audit key. Hashes in the
-manifest cover the members, so nobody without the key can give back a state with fewer charges. A
-file is checked as a whole before anything of it reaches a database.
-
-Put a backup where the state is: one transaction, checked before it counts.
+A backup is a zip archive: a manifest of its content, one member for each table in PostgreSQL's COPY text
+format, and a signature of the manifest under the audit key. Hashes in the manifest cover the members, so nobody
+without the key can restore a state with fewer charges. A file is checked as a whole before anything of it
+reaches a database. A restore is one transaction, checked before it is committed.
 """
 
 import hashlib
@@ -41,7 +39,7 @@ _FORMAT: Final = 1
 _MANIFEST, _SIGNATURE = "manifest.json", "manifest.mac"
 _BLOCK: Final = 1 << 20
 _LONGEST_MANIFEST: Final = 1 << 20
-# What zipfile raises for a file that is damaged, encrypted or made to confuse it.
+# exceptions of zipfile for a file that is damaged, encrypted or crafted
 _UNREADABLE: Final = (
     *(OSError, KeyError, zipfile.BadZipFile, zlib.error),
     *(EOFError, RuntimeError, NotImplementedError, ValueError),
@@ -50,7 +48,7 @@ _UNREADABLE: Final = (
 
 @dataclass(frozen=True)
 class Member:
-    """What a table's rows are, as text."""
+    """The rows of a table as text."""
 
     sha256: str
     size: int
@@ -58,7 +56,7 @@ class Member:
 
 @dataclass(frozen=True)
 class Backup:
-    """A backup file whose signature holds, and whose members are those that were signed."""
+    """A backup file with a valid signature, and with the members that were signed."""
 
     path: Path
     revision: str
@@ -68,7 +66,7 @@ class Backup:
 
 
 def write_backup(engine: Engine, path: Path, secret: bytes, now: datetime) -> Backup:
-    """Write one consistent snapshot to `path`, whole or not at all; gateways go on meanwhile."""
+    """Write one consistent snapshot to `path`, completely or not at all; gateways keep working meanwhile."""
     try:
         _require_free(path)
         fresh = path.with_name(f".{path.name[:200]}.{secrets.token_hex(4)}")
@@ -142,14 +140,14 @@ def _backup(path: Path, said: dict[str, Any]) -> Backup:
 
 
 def _short(archive: zipfile.ZipFile, name: str) -> bytes:
-    """A member that is read before it is known who wrote it."""
+    """A member that is read before its author is verified; its size is limited."""
     if archive.getinfo(name).file_size > _LONGEST_MANIFEST:
         raise ValueError(name)
     return archive.read(name)
 
 
 def _blocks(archive: zipfile.ZipFile, backup: Backup, name: str) -> Iterator[bytes]:
-    """A member's content; the last block comes only when all of it is what was signed."""
+    """The blocks of a member; the last one is returned only if the whole member is as signed."""
     expected = backup.tables[name]
     if archive.getinfo(name).file_size != expected.size:
         raise _changed(backup.path, f"table `{name}`")
@@ -168,7 +166,7 @@ def _blocks(archive: zipfile.ZipFile, backup: Backup, name: str) -> Iterator[byt
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
     try:
-        if not path.is_file():  # what has no end is not read to it
+        if not path.is_file():  # an endless member is not read to its end
             raise FileNotFoundError(path)
         yield
     except _UNREADABLE:
@@ -186,7 +184,7 @@ def _changed(path: Path, what: str) -> OperatorError:
 
 
 def _require_free(path: Path) -> None:
-    """Before the work; what comes in between is met when the name is claimed."""
+    """Fail early if the name exists; a file that appears later is found when the name is claimed."""
     if path.exists():
         raise FileExistsError(path)
 
@@ -212,7 +210,7 @@ def _write_members(engine: Engine, archive: zipfile.ZipFile, secret: bytes, now:
 
 
 def _write_table(connection: Connection, archive: zipfile.ZipFile, table: Table) -> tuple[str, int]:
-    """Write one table in the order of its key; predecessors come first, as the triggers want."""
+    """Write one table in the order of its key; predecessors come first, as the triggers require."""
     driver = connection.connection.driver_connection
     if not isinstance(driver, psycopg.Connection):
         raise TypeError("the state is reached through psycopg")
@@ -231,7 +229,7 @@ def _write_table(connection: Connection, archive: zipfile.ZipFile, table: Table)
 
 
 def _make_durable(directory: Path) -> None:
-    """Let the new name survive a power cut."""
+    """Make the new name survive a power cut."""
     handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(handle)
@@ -255,7 +253,7 @@ def replace_state(
     even_if_not_empty: bool,
     check: Callable[[Connection], None],
 ) -> None:
-    """Load `backup` as the owner while no gateway works; `check` may still refuse what was loaded."""
+    """Load `backup` as the owner while no gateway uses the state; `check` may still refuse the loaded state."""
     with owner.connect() as guard:
         hold_state_alone(guard)
         with owner.begin() as connection:
@@ -284,7 +282,7 @@ def _load(connection: Connection, backup: Backup) -> None:
 
 
 def _make_empty(connection: Connection, backup: Backup, application_login: str) -> None:
-    """Empty tables of the schema that the backup was written from."""
+    """Create the empty tables of the schema that the backup was written from."""
     try:
         downgrade_on(connection, "base")
         upgrade_on(connection, application_login=application_login, revision=backup.revision)

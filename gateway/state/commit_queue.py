@@ -1,10 +1,10 @@
-"""Who waits for the journal, and whose turn it is to work for all who wait.
+"""Commit queue of the journal: waiting callers, one of which leads and works for all of them.
 
-The first caller leads: it takes what is queued, works on it, wakes everybody it worked for, and
-names the first of those who came meanwhile as the next leader.
+The first caller leads: it takes the queued steps, commits them, wakes their callers, and names the first caller
+that came meanwhile as the next leader.
 
-INVARIANT: while the queue is not empty exactly one live caller leads. A caller that gives up leaves
-the queue first, or leads once more when it was just named.
+INVARIANT: while the queue is not empty, exactly one live caller leads. A caller that gives up leaves the queue
+first, or leads once more if it was just named.
 """
 
 import threading
@@ -25,7 +25,7 @@ _LARGEST_BATCH = 256
 
 
 class Ticket(Generic[Outcome]):
-    """One caller's step and what became of it."""
+    """One caller's step and its outcome."""
 
     def __init__(self, step: Step[Outcome]) -> None:
         self._step = step
@@ -35,13 +35,13 @@ class Ticket(Generic[Outcome]):
         self.leads = False
 
     def run(self, memory: Memory, connection: Connection) -> Draft | None:
-        """The step's draft, or None when the step itself said no."""
+        """The step's draft, or None if the step itself refused."""
         draft = Draft(memory, connection)
         try:
             self._outcome, self._error = self._step(draft), None
         except DBAPIError:
             raise
-        except Exception as error:  # noqa: BLE001  # it belongs to the caller, who gets it back
+        except Exception as error:  # noqa: BLE001  # the exception belongs to the caller, who gets it back
             self.fail(error)
             return None
         if draft.rows and draft.position == memory.position:
@@ -58,11 +58,11 @@ class Ticket(Generic[Outcome]):
 
     @property
     def told(self) -> Told:
-        """What the caller would be told if nothing else happened."""
+        """The outcome that the caller gets if nothing else happens."""
         return self._outcome, self._error
 
     def tell(self, told: Told) -> None:
-        """Let the caller be told this after all."""
+        """Set another outcome."""
         self._outcome, self._error = told  # type: ignore[assignment]  # it was this ticket's own
 
     def result(self) -> Outcome:
@@ -84,7 +84,7 @@ class Tickets:
     def serve(self, step: Step[Outcome]) -> Outcome:
         ticket: Ticket[Outcome] = Ticket(step)
         with self._lock:
-            self._queue.append(ticket)  # type: ignore[arg-type]  # nobody here looks at outcomes
+            self._queue.append(ticket)  # type: ignore[arg-type]  # outcomes are not read here
             ticket.leads = not self._led
             self._led = True
         if not ticket.leads:
@@ -103,7 +103,7 @@ class Tickets:
             raise _unavailable()
 
     def _abandon(self, ticket: Ticket[Outcome]) -> bool:
-        """Leave the queue; False when the ticket was served or named leader at the last moment."""
+        """Leave the queue; False if the ticket was served or named leader at the last moment."""
         with self._lock:
             if ticket.wake.is_set():
                 if not ticket.leads:
@@ -121,7 +121,7 @@ class Tickets:
         try:
             self._work(batch)
         except BaseException as error:
-            # a Ctrl-C is meant for this thread; the others are told that it did not work
+            # a Ctrl-C is meant for this thread; the other callers are told that their steps failed
             told = error if isinstance(error, Exception) else _unavailable()
             for ticket in batch:
                 ticket.fail(told)

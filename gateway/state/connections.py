@@ -1,21 +1,17 @@
-"""Connections to the state: one dialect, UTC, no hidden waits, no parameter in any message.
+"""Connections to the state: engines, prepared reads, interruption of all connections, and a watchdog.
 
-Every connection to the state, so that all of them can be cut at once.
+All connections use one dialect and UTC, have no hidden waits, and no parameter appears in a message. All of
+them can be cut at once: a gateway that is stopping does not wait for a database that is slow, locked or gone,
+and a waiting caller sees an ordinary broken connection. A commit that was running takes effect or does not, as
+after a crash; its query is unanswered either way.
 
-A gateway that is told to end does not wait for a database that is slow, locked or gone: whoever
-waits for it then sees an ordinary broken connection. A commit that was under way lands or does not,
-as after a crash; its question was not answered either way.
+Prepared reads fetch one row with a prepared statement and without a transaction. SQLAlchemy's own way takes
+five times as long, because it begins and ends a transaction and converts the rows, and every request makes such
+reads. The connections are the engine's own all the same.
 
-Read one row with a statement that PostgreSQL has planned before, without a transaction around it.
-
-SQLAlchemy's own way takes five times as long: it begins a transaction, ends it, and dresses the rows. What
-every request reads pays for that each time. The connections are the engine's own all the same.
-
-Ends a wait on a database that stopped answering without closing its connection.
-
-A client that waits for PostgreSQL waits for ever when the server is frozen or the network swallows
-packets. The watchdog shuts such a socket down after a time limit; the waiting side then sees an
-ordinary broken connection.
+The watchdog ends a wait for a database that stopped answering without closing its connection. A client of
+PostgreSQL waits for ever when the server is frozen or the network drops packets; the watchdog shuts such a
+socket down after a time limit, and the waiting caller sees an ordinary broken connection.
 """
 
 import os
@@ -66,8 +62,8 @@ def engine_for(
 ) -> Engine:
     """An engine on the state; administrative work such as restore runs without the time limit.
 
-    Whoever must not wait for ever asks for an engine without a pool: a connection that lay there
-    may lead to a server that stopped answering, and the pool would wait for it.
+    A caller that must not wait for ever uses an engine without a pool: a pooled connection may lead to a server
+    that stopped answering, and the pool would wait for it.
     """
     limits = {
         "lock_timeout": _LOCK_TIMEOUT_MS,
@@ -102,11 +98,11 @@ def engine_for(
 def _require_alive(
     connection: psycopg.Connection, record: ConnectionPoolEntry, proxy: object
 ) -> None:
-    """Another connection instead of one that ended while it lay in the pool.
+    """Replace a connection that ended while it was idle in the pool.
 
-    SQLAlchemy's own check is a question to the server, for which every read would wait once more. But a
-    server says why it ends a connection, then hangs up, and to one that lies idle it says nothing else.
-    What is new is not looked at: the pool gives up when that is taken for broken, too.
+    SQLAlchemy's own check asks the server, so every read would wait once more. But a server gives a reason
+    before it ends a connection, and sends nothing else to an idle one. New connections are not checked: the
+    pool gives up when a new one is taken for broken.
     """
     del proxy
     if _LAY_IDLE not in record.info:
@@ -120,10 +116,10 @@ def _require_alive(
 
 
 def _pin_session(connection: psycopg.Connection, record: object) -> None:
-    """What must hold whatever environment and server say.
+    """Set what must hold whatever environment and server say.
 
-    libpq lets PGTZ and PGDATESTYLE beat any option, and a server may be set to answer before a commit
-    is on its disk: a charge is durable before the caller goes on.
+    libpq lets PGTZ and PGDATESTYLE override any option, and a server may be configured to answer before a
+    commit is on its disk: a charge must be durable before the caller goes on.
     """
     del record
     autocommit, connection.autocommit = connection.autocommit, True
@@ -135,13 +131,13 @@ def _pin_session(connection: psycopg.Connection, record: object) -> None:
 
 
 def without_limits(connection: Connection) -> None:
-    """Let this transaction take as long as whoever reads along: an export waits for its reader."""
+    """Remove the time limit of this transaction: an export is as slow as its reader."""
     for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
         connection.execute(text(f"SET LOCAL {limit} = 0"))
 
 
 class Lines:
-    """The connections that some engines made."""
+    """The connections of some engines."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -154,7 +150,7 @@ class Lines:
         return engine
 
     def cut(self) -> None:
-        """End every wait, and let no new one begin."""
+        """End every wait, and prevent new ones."""
         with self._lock:
             self._is_cut = True
             made = list(self._made)
@@ -175,9 +171,9 @@ class Lines:
 
 
 def shut(connection: psycopg.Connection) -> None:
-    """Close it from another thread; whoever waits on it sees that it is broken."""
+    """Close it from another thread; a waiting caller sees a broken connection."""
     with (
-        suppress(OSError, psycopg.Error),  # it may be closed by now
+        suppress(OSError, psycopg.Error),  # it may be closed already
         socket.socket(fileno=os.dup(connection.fileno())) as line,
     ):
         line.shutdown(socket.SHUT_RDWR)
@@ -191,14 +187,14 @@ UNREACHABLE: Final = (
 
 
 class Prepared:
-    """A statement that is only read, with its parameters by name."""
+    """A prepared statement that only reads, with named parameters."""
 
     def __init__(self, statement: Select[Any]) -> None:
         dialect = PGDialect_psycopg()  # type: ignore[no-untyped-call]  # SQLAlchemy leaves it untyped
         self._text = str(statement.compile(dialect=dialect)).encode()
 
     def one_or_none(self, engine: Engine, values: Mapping[str, str]) -> tuple[Any, ...] | None:
-        """The only row there is, if there is one."""
+        """The only row, if there is one."""
         lent = engine.raw_connection()
         try:
             driver = _driver(lent)
@@ -223,7 +219,7 @@ def _driver(lent: PoolProxiedConnection) -> "psycopg.Connection[tuple[Any, ...]]
 
 
 class Watchdog:
-    """Watches one socket at a time; a thread runs only while something is watched for long."""
+    """Watches one socket at a time; its thread runs only while a socket is watched for long."""
 
     def __init__(self, limit_s: float) -> None:
         self._limit_s = limit_s
@@ -235,7 +231,7 @@ class Watchdog:
 
     @contextmanager
     def watch(self) -> Iterator[Callable[[int], None]]:
-        """Within this context the socket named last is shut down when the limit is over."""
+        """Within this context, the socket named last is shut down when the limit is over."""
         if self._thread is None:
             self._thread = threading.Thread(target=self._patrol, name="state-watchdog", daemon=True)
             self._thread.start()

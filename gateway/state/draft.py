@@ -1,18 +1,17 @@
-"""What one step of the journal wants to write, before anything is written.
+"""Draft of a journal step: the rows, facts and knowledge that it wants to write, and the statement that writes
+them.
 
-A step reads the past through `recall`, says what it wants with `insert`, and leaves what it now knows
-with `remember`. If the step raises, its draft is thrown away whole. If another process wrote first,
-every draft of the batch is thrown away and the steps run again on the new past: a step is a function
-of its draft and does nothing else.
+A step reads the past through `recall`, requests rows with `insert`, and stores new knowledge with `remember`.
+If the step raises, its draft is discarded. If another process wrote first, every draft of the batch is
+discarded and the steps run again on the new past: a step is a function of its draft and does nothing else.
 
-Write the rows of a whole batch with one statement: one round trip, one commit, all or nothing.
+The rows of a whole batch are written with one statement: one round trip, one commit, all or nothing. They
+travel as one JSON parameter. The statement depends only on the set of written tables, so PostgreSQL plans it
+once for each set.
 
-The rows travel as one JSON parameter. The statement depends only on which tables are written, so
-PostgreSQL plans it once for each set of tables.
-
-Every statement first takes its turn: a shared lock, which costs no round trip and keeps nobody
-waiting but one who holds it alone, because others were faster than it before. Without it a gateway
-that writes under the lock could be outrun by one that does not, again and again.
+Every statement first takes a shared lock, which costs no round trip and waits only for a gateway that holds it
+exclusively, because other gateways were faster before. Without it a gateway that writes under the lock could be
+overtaken by one that does not, again and again.
 """
 
 import json
@@ -35,7 +34,7 @@ Cell = str | int | None
 
 @dataclass
 class Memory:
-    """What is known of the state as of `position`. Values are frozen; only the mapping changes."""
+    """The knowledge of the state as of `position`. Values are frozen; only the mapping changes."""
 
     position: Position
     values: dict[Hashable, object] = field(default_factory=dict)
@@ -54,7 +53,7 @@ class Draft:
         self.facts: dict[str, Mapping[str, str | None]] = {}
 
     def recall(self, key: Hashable, load: Callable[[Connection], Value]) -> Value:
-        """What is known under `key`, read from the database when it is not."""
+        """The value of `key` from memory, or loaded from the database."""
         if key in self._learned:
             return cast("Value", self._learned[key])
         if key not in self._memory.values:
@@ -65,7 +64,7 @@ class Draft:
         self._learned[key] = value
 
     def insert(self, table: Table, row: Mapping[str, Cell]) -> None:
-        """Write this row with the step; every column of the table that is left out is NULL."""
+        """Write this row with the step; omitted columns are NULL."""
         if table in SEALED:
             # it gets its seal with the next record of the trail: see gateway.trail.seal
             own = dict(row)
@@ -74,19 +73,19 @@ class Draft:
         self.rows.append((table, row))
 
     def unsealed(self) -> list[tuple[Table, dict[str, Cell]]]:
-        """The rows that wait for their seal, handed out once."""
+        """The rows that need a seal; each is returned once."""
         rows, self._unsealed = self._unsealed, []
         return rows
 
     def state_fact(self, name: str, value: Mapping[str, str | None]) -> None:
-        """Say what the anchor must know once this step is durable."""
+        """State a fact that the anchor stores once this step is durable."""
         self.facts[name] = value
 
     def move_to(self, position: Position) -> None:
         self.position = position
 
     def accept(self) -> None:
-        """Let what was learned count for the steps that follow."""
+        """Make the knowledge of this step visible to the steps that follow."""
         self._memory.position = self.position
         self._memory.values.update(self._learned)
 
@@ -105,7 +104,7 @@ def write_rows(
     connection: Driver,
     rows: Iterable[tuple[Table, Mapping[str, Cell]]],
 ) -> None:
-    """Insert `rows`; the caller decides about the transaction."""
+    """Insert `rows`; the caller controls the transaction."""
     by_table: dict[str, list[Mapping[str, Cell]]] = {}
     for table, row in rows:
         by_table.setdefault(table.name, []).append(row)
@@ -115,7 +114,7 @@ def write_rows(
 
 @lru_cache
 def insert_statement(names: Sequence[str]) -> bytes:
-    """The statement for this set of tables; made of names from the MetaData alone."""
+    """The statement for this set of tables, made from names in the MetaData alone."""
     inserts = [_insert_into(METADATA.tables[name]) for name in names]
     *first, last = inserts
     steps = [f"step_{place} AS ({insert})" for place, insert in enumerate(first)]

@@ -1,16 +1,16 @@
-"""The one way to change the state: many callers' steps, one durable transaction, told after it.
+"""Journal: group commit of many callers' steps in one durable transaction, the only way to change the state.
 
-Callers that come while a commit is under way are committed together by the next leader, so a
-commit's cost is shared. There is no thread of the journal's own: one of the callers leads.
+Steps that arrive during a commit are committed together by the next leader, so they share its cost. The journal
+has no thread of its own: one of the callers leads.
 
-Normally a batch is written with a single statement on what the journal remembers of the state. If
-another process wrote in between, the next `seq` of the trail is taken, the statement fails whole,
-and the batch runs again on the new past under a lock that keeps all others out.
+Normally a batch is written with a single statement, based on the journal's memory of the state. If another
+process wrote meanwhile, the next `seq` of the trail is taken, the statement fails as a whole, and the batch
+runs again on the new past under a lock that keeps all others out.
 
-INVARIANT: `commit` returns only when the step's rows are durable and the anchor knows of them.
-INVARIANT: a step takes effect once or not at all, also when a connection breaks while it commits:
-before another attempt the trail is asked whether an earlier one landed. It is asked after the past
-was read on which the attempt will build: whatever lands later has taken the attempt's `seq`.
+INVARIANT: `commit` returns only when the step's rows are durable and the anchor has the new position.
+INVARIANT: a step takes effect once or not at all, also if a connection breaks during the commit: before another
+attempt, the trail is asked whether an earlier one took effect. It is asked after the past was read on which the
+attempt will build: an attempt that takes effect later has taken the same `seq`.
 """
 
 import threading
@@ -35,7 +35,7 @@ from gateway.state.draft import WRITERS_LOCK, Draft, Driver, Memory, write_rows
 from gateway.state.tables import trail_records
 
 _ATTEMPTS: Final = 6
-_POLITE_COMMITS: Final = 200  # how long to write under the lock after another process was met
+_POLITE_COMMITS: Final = 200  # how long to write under the lock after another process wrote
 _PATIENCE_S: Final = 30.0
 _LARGEST_MEMORY: Final = 50_000
 _OTHERS_WROTE = (errors.UniqueViolation, errors.LockNotAvailable, errors.DeadlockDetected)
@@ -43,7 +43,7 @@ _OTHERS_WROTE = (errors.UniqueViolation, errors.LockNotAvailable, errors.Deadloc
 
 @dataclass(frozen=True)
 class _Written:
-    """What one attempt put into the database, if it landed, and what it told each ticket."""
+    """The rows that one attempt wrote, if it took effect, and the outcome of each ticket."""
 
     position: Position
     facts: Mapping[str, Mapping[str, str | None]]
@@ -73,14 +73,14 @@ class Journal:
         self._watchdog = Watchdog(patience_s)
 
     def open(self) -> Position:
-        """Connect now rather than with the first question; where the trail stands."""
+        """Connect now rather than with the first query; returns the position of the trail."""
         with self._writing, self._watchdog.watch() as watched:
             return last_position(self._connect(watched))
 
     def commit(self, step: Step[Outcome]) -> Outcome:
-        """Run `step`, make what it wrote durable, and return what it returned.
+        """Run `step`, make its rows durable, and return its result.
 
-        What the step raises is raised here, and nothing of that step is written.
+        An exception of the step is raised here, and nothing of that step is written.
         """
         return self._tickets.serve(step)
 
@@ -119,7 +119,7 @@ class Journal:
                 self._drop_anchor(batch, written)
 
     def _persist(self, batch: Sequence[Ticket[object]]) -> _Written | None:
-        """Attempt until the batch landed; None when it had nothing to write."""
+        """Attempt until the batch takes effect; None if it had nothing to write."""
         tried: list[_Written] = []
         problem = ""
         alone = False
@@ -136,7 +136,7 @@ class Journal:
                 cause = error.orig if isinstance(error, DBAPIError) else error
                 problem = type(cause).__name__
                 if isinstance(cause, errors.UniqueViolation) and alone:
-                    self._forget()  # there are no others: the batch itself is not unique
+                    self._forget()  # there are no other steps: the batch itself cannot be committed
                     raise _Poisoned(cause) from None
                 if isinstance(cause, _OTHERS_WROTE):
                     self._forget()
@@ -150,7 +150,7 @@ class Journal:
                 if time.monotonic() - started > self._patience_s:
                     break
             except BaseException:
-                self._forget(disconnect=True)  # nobody knows how far it got
+                self._forget(disconnect=True)  # nobody knows whether it took effect
                 raise
             else:
                 self._emit(Committed(len(batch), attempt))
@@ -162,11 +162,11 @@ class Journal:
         self, connection: Connection, batch: Sequence[Ticket[object]], tried: list[_Written]
     ) -> _Written | None:
         memory = self._memory or Memory(last_position(connection))
-        self._memory = None  # it counts again when this batch is durable
+        self._memory = None  # the memory counts again when this batch is durable
         landed = _landed(connection, tried)
         if landed is not None:
             for ticket, told in zip(batch, landed.told, strict=True):
-                ticket.tell(told)  # a later attempt may have seen what this one did
+                ticket.tell(told)  # a later attempt may have read what this one wrote
             return landed
         drafts = [draft for ticket in batch if (draft := ticket.run(memory, connection))]
         rows = [row for draft in drafts for row in draft.rows]
@@ -182,7 +182,7 @@ class Journal:
         return written
 
     def _isolate(self, batch: Sequence[Ticket[object]], cause: BaseException) -> None:
-        """One step the database will not take must not take the others down with it."""
+        """Commit the steps one by one: a step that the database refuses must not fail the others."""
         if len(batch) == 1:
             _fail(batch, cause)
             return
@@ -198,7 +198,7 @@ class Journal:
                     self._drop_anchor([ticket], written)
 
     def _drop_anchor(self, batch: Sequence[Ticket[object]], written: _Written) -> None:
-        """Tell the anchor; if it cannot be told, nobody may go on, although the charge stays."""
+        """Write the anchor; if that fails, no caller may go on, although the charge stays."""
         try:
             self._anchor.advance(written.position, written.facts)
         except (OSError, OperatorError) as error:
@@ -210,7 +210,7 @@ class Journal:
         return BackendUnavailable(Code.ANCHOR_UNAVAILABLE, hint=hint)
 
     def _told(self, problem: BackendUnavailable | OperatorError | OSError) -> BackendUnavailable:
-        """A state that is not ours any more is the operator's concern; an analyst is told to wait."""
+        """The error for callers: a foreign state is the operator's concern; an analyst is told to try later."""
         if isinstance(problem, BackendUnavailable):
             return problem
         if isinstance(problem, OSError):
@@ -220,7 +220,7 @@ class Journal:
 
     @contextmanager
     def _turn(self, connection: Connection) -> Iterator[None]:
-        """Nothing to do when we write alone; a lock, and a fresh look, when others write too."""
+        """Nothing while only this process writes; a lock, and a fresh read, while others write too."""
         if not self._polite:
             yield
             return
@@ -233,7 +233,7 @@ class Journal:
             yield
 
     def _connect(self, watched: Callable[[int], None]) -> Connection:
-        """The journal's own connection; a new one is looked at before it is written to."""
+        """The journal's own connection; a new one is checked before it is used."""
         if self._connection is None:
             connection = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             try:
@@ -256,7 +256,7 @@ class Journal:
 
 
 class _Poisoned(Exception):
-    """The database refuses the content of this batch; trying again cannot help."""
+    """The database refuses the content of this batch; another attempt cannot help."""
 
     def __init__(self, cause: BaseException) -> None:
         super().__init__()
@@ -264,7 +264,7 @@ class _Poisoned(Exception):
 
 
 def _without_rows(cause: BaseException) -> BaseException:
-    """What went wrong without the database's words: they repeat rows, and the error goes to a log."""
+    """The error without the database's words, which repeat rows, because it goes to a log."""
     if not isinstance(cause, psycopg.Error):
         return cause
     broken = f"{cause.sqlstate or ''} {cause.diag.constraint_name or ''}".strip()

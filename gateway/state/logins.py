@@ -1,7 +1,7 @@
-"""The logins of the embedded state: an owner that migrates, and the application, which may not.
+"""Log-ins of the embedded state: an owner that migrates, and the application, which may not.
 
-Both are made with random passwords that are kept beside the state, readable by the gateway's own OS
-user alone. Making them again is harmless, so a start that was cut short heals itself.
+Both get random passwords that are stored beside the state, readable by the gateway's own OS user alone.
+Creating them again is harmless, so an interrupted start repairs itself.
 """
 
 import json
@@ -27,7 +27,7 @@ _LOGINS_LOCK: Final = 0x6761_7465_0004
 
 @dataclass(frozen=True)
 class StateUrls:
-    """Where the state is, as each of its logins; the owner's may be unknown to the application."""
+    """URLs of the state for each log-in; the application may not know the owner's."""
 
     application: URL
     owner: URL | None
@@ -82,7 +82,7 @@ def _make_database(connection: psycopg.Connection) -> None:
 
 
 def _passwords(path: Path) -> dict[str, str]:
-    """The two passwords, made and kept before they are needed."""
+    """The two passwords, created and stored before they are needed."""
     if not path.exists():
         fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -90,7 +90,7 @@ def _passwords(path: Path) -> dict[str, str]:
             json.dump({login: secrets.token_urlsafe(32) for login in (OWNER, APPLICATION)}, handle)
             handle.flush()
             os.fsync(handle.fileno())
-        with suppress(FileExistsError):  # another gateway starts now too: its passwords count
+        with suppress(FileExistsError):  # another gateway starts too: its passwords count
             path.hardlink_to(fresh)
         fresh.unlink()
     passwords: dict[str, str] = json.loads(path.read_text())

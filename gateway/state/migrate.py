@@ -1,4 +1,4 @@
-"""Alembic's migrations of the state, run on a connection of the caller, within its transaction."""
+"""Alembic migrations of the state, on a connection of the caller, within its transaction."""
 
 from alembic import command
 from alembic.config import Config
@@ -6,12 +6,12 @@ from sqlalchemy import Connection
 
 
 def migrate(connection: Connection, revision: str) -> None:
-    """Go up to a revision."""
+    """Upgrade to a revision."""
     command.upgrade(_config(connection), revision)
 
 
 def downgrade_on(connection: Connection, revision: str) -> None:
-    """Go back to a revision; the way back to nothing drops everything."""
+    """Downgrade to a revision; the downgrade to nothing drops everything."""
     command.downgrade(_config(connection), revision)
 
 

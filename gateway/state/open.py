@@ -1,4 +1,4 @@
-"""Open the state: find or start its PostgreSQL, check its schema and its anchor, and let us write."""
+"""Opening the state: find or start its PostgreSQL, check its schema and its anchor."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -31,7 +31,7 @@ class State:
 
 @contextmanager
 def reach_state(settings: Settings) -> Iterator[StateUrls]:
-    """Where the state is; an embedded server runs at least until this context ends."""
+    """The URLs of the state; an embedded server runs at least until this context ends."""
     if settings.state_url is not None:
         application = make_url(settings.state_url.get_secret_value())
         owner = settings.state_owner_url
@@ -46,7 +46,7 @@ def reach_state(settings: Settings) -> Iterator[StateUrls]:
 
 @contextmanager
 def open_state(settings: Settings, audit_secret: bytes, emit: Emit = silent) -> Iterator[State]:
-    """The state, current and not behind its anchor, or one clear `OperatorError`."""
+    """The state, up to date and not behind its anchor, or one clear `OperatorError`."""
     with ExitStack() as stack:
         urls = stack.enter_context(reach_state(settings))
         if settings.state_url is None:
@@ -82,7 +82,7 @@ def upgrade_state(urls: StateUrls) -> None:
 
 @contextmanager
 def reachable(url: URL) -> Iterator[None]:
-    """Say which database cannot be reached, without its password."""
+    """Report which database cannot be reached, without its password."""
     try:
         yield
     except (DBAPIError, psycopg.Error) as error:
@@ -99,7 +99,7 @@ def reachable(url: URL) -> Iterator[None]:
 
 @contextmanager
 def anchor_usable(anchor: Anchor) -> Iterator[None]:
-    """Say which anchor cannot be read or written."""
+    """Report which anchor cannot be read or written."""
     try:
         yield
     except OSError as error:
@@ -111,7 +111,7 @@ def anchor_usable(anchor: Anchor) -> Iterator[None]:
 
 
 def _is_about_access(cause: BaseException | None) -> bool:
-    """Whether somebody who runs the gateway can set this right, or it is a bug of ours."""
+    """True if the operator can correct this; otherwise it is an internal error."""
     if isinstance(cause, psycopg.OperationalError | psycopg.errors.InsufficientPrivilege):
         return True
     return isinstance(cause, psycopg.ProgrammingError) and "connection option" in str(cause)

@@ -1,9 +1,9 @@
-"""The schema of the state: the revision that a database has, the one that this version needs, and the grants.
+"""Schema of the state: the revision of a database, the revision this version needs, and the grants.
 
-What the application's login may do with the state: insert and read, and nothing else.
+The application's log-in may insert and read, and nothing else.
 
-INVARIANT: no grant here lets the application update, delete or truncate an append-only table; of an expiring
-one it can remove what is old, by a function that looks at the age itself.
+INVARIANT: no grant here lets the application update, delete or truncate an append-only table; from an expiring
+table it can remove old rows, by a function that checks the age itself.
 """
 
 from typing import Final
@@ -22,11 +22,11 @@ _MIGRATION_LOCK: Final = 0x6761_7465_0001
 
 
 def grant_application(connection: Connection, login: str) -> None:
-    """Give `login` exactly its rights, taking away whatever else it was granted before."""
+    """Give `login` exactly its rights, and revoke all others."""
     role = connection.dialect.identifier_preparer.quote(login)
     connection.execute(text(f"GRANT USAGE ON SCHEMA public TO {role}"))
     connection.execute(text(f"GRANT SELECT ON alembic_version TO {role}"))
-    there = set(inspect(connection).get_table_names())  # a backup may be of an older schema
+    there = set(inspect(connection).get_table_names())  # a backup may have an older schema
     for table in METADATA.sorted_tables:
         if table.name not in there:
             continue
@@ -39,7 +39,7 @@ def grant_application(connection: Connection, login: str) -> None:
 
 
 def current_revision(connection: Connection) -> str | None:
-    """The schema the database is at; None when it is empty."""
+    """The schema revision of the database; None if it is empty."""
     if not inspect(connection).has_table("alembic_version"):
         return None
     found: str | None = connection.execute(
@@ -69,7 +69,7 @@ def upgrade_on(connection: Connection, *, application_login: str, revision: str 
 
 
 def require_head(connection: Connection) -> None:
-    """Refuse to work on a schema this version does not know."""
+    """Refuse a schema that this version does not know."""
     at = current_revision(connection)
     if at != HEAD:
         raise _version_error(at)

@@ -1,16 +1,15 @@
-"""What the gateway remembers, as one SQLAlchemy MetaData.
+"""Tables of the state, as one SQLAlchemy MetaData.
 
 Amounts of privacy are text such as `1/20`: exact, readable, and checked by the database itself.
-`ledger_entries` carries the running balance of each account, so that a balance is read from one row
-and a forgotten, doubled or altered entry breaks the row after it.
+`ledger_entries` has the running balance of each account, so that a balance is read from one row, and a
+forgotten, doubled or altered entry breaks the row after it.
 
-INVARIANT: the tables in `APPEND_ONLY` are only ever inserted into: the application's login has no
-other grant on them, and a trigger stops the owner, too, who would have to disable it first.
-INVARIANT: `asked_events` of a dataset are numbered without holes, also for whoever reads while others write: an event
-is visible only when all before it are.
-INVARIANT: a row of the tables in `EXPIRING` is never changed, and removed only when it is older than a day.
-INVARIANT: `trail_records.seq` is the one clock of the state. Every transaction that changes what is
-spent or allowed inserts the next `seq`, so two of them can never both build on the same past.
+INVARIANT: the tables in `APPEND_ONLY` are only ever inserted into: the application's log-in has no other grant
+on them, and a trigger stops the owner, too, who would have to disable it first. INVARIANT: `asked_events` of a
+dataset are numbered without gaps, also for readers during writes: an event is visible only when all before it
+are. INVARIANT: a row of the tables in `EXPIRING` is never changed, and removed only when it is older than a
+day. INVARIANT: `trail_records.seq` is the one clock of the state. Every transaction that changes what is spent
+or allowed inserts the next `seq`, so two of them can never both build on the same past.
 """
 
 from sqlalchemy import (
@@ -168,7 +167,7 @@ key_revocations = Table(
     Column("actor", Text, nullable=False),
 )
 
-# The one table that is updated: a convenience for whoever lists keys, nothing is decided by it.
+# The one table that is updated: a convenience for lists of keys; no decision depends on it.
 key_uses = Table(
     "key_uses",
     METADATA,
@@ -176,8 +175,8 @@ key_uses = Table(
     Column("last_used_at", _Moment, nullable=False),
 )
 
-# Answers that a client may ask for again by its key. What is older than a day goes, by a function of the
-# owner's, and nothing else does: nobody changes an answer that was given.
+# Answers that a client may request again by its key. A function of the owner's removes those older than a day,
+# and nothing else: nobody changes a stored answer.
 kept_answers = Table(
     "kept_answers",
     METADATA,
@@ -188,8 +187,8 @@ kept_answers = Table(
     Index(None, "at"),
 )
 
-# What was asked of a dataset and what came of it, in one order: the auditor's history, and what may be given again.
-# Nothing in it is a value of a row: regions are what was asked, counts are noisy and were released.
+# The queries of a dataset and their outcomes, in one order: the auditor's history and the release cache.
+# No value of a row is stored here: regions come from queries, counts are noisy and were released.
 asked_events = Table(
     "asked_events",
     METADATA,
@@ -218,7 +217,7 @@ asked_events = Table(
 )
 asked_events.add_is_dependent_on(charges)  # a backup is read back in this order
 
-# The noisy integers of a release, as they were drawn; what is reported is computed from them.
+# The noisy integers of a release, as they were drawn; reported values are computed from them.
 released_contents = Table(
     "released_contents",
     METADATA,

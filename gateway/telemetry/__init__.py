@@ -1,1 +1,1 @@
-"""Events as log lines and as metrics."""
+"""Telemetry: events as log lines and as Prometheus metrics."""

@@ -1,10 +1,10 @@
-"""Events as log lines on standard error, for people or as JSON.
+"""Log lines of events on standard error, for people or as JSON.
 
-Our own lines come from events alone. What libraries say through `logging` passes too, from warnings
-up, so that nothing is lost; parameters of SQL are hidden at the engine.
+The gateway's own lines come from events alone. Messages of libraries through `logging` are included from
+warnings up; parameters of SQL are hidden at the engine.
 
-INVARIANT: one event is one line of printable signs, whatever was in a name or an exception's text:
-nobody who is logged can forge a line or steer the terminal that shows it.
+INVARIANT: one event is one line of printable characters, whatever was in a name or an exception's text: nobody
+can forge a line or control the terminal that shows it.
 """
 
 import json
@@ -63,7 +63,7 @@ def log_events(log_format: LogFormat) -> Emit:
 def _say_exception(
     logger: object, method: str, event: structlog.typing.EventDict
 ) -> structlog.typing.EventDict:
-    """What a library reports with an exception, as a field like any other."""
+    """A library's exception as a field like any other."""
     del logger, method
     if exc_info := event.pop("exc_info", None):
         event["problem"] = "".join(traceback.format_exception(*exc_info))
@@ -74,7 +74,7 @@ def _say_exception(
 def _escape(
     logger: object, method: str, event: structlog.typing.EventDict
 ) -> structlog.typing.EventDict:
-    """The renderer for people quotes what has spaces in it; what has worse is quoted here."""
+    """Escape control characters: the renderer for people quotes only texts with spaces."""
     del logger, method
     event["event"] = "".join(
         sign if sign.isprintable() else repr(sign)[1:-1] for sign in str(event["event"])

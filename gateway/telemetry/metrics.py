@@ -1,9 +1,9 @@
-"""Events as Prometheus metrics.
+"""Prometheus metrics of events.
 
-INVARIANT: nothing here can be added up to what one question found: no duration of a query, no number
-of source rows or groups. Counters count events; that is all an onlooker of `/metrics` learns.
-INVARIANT: labels are of fixed lists. Whether a question was answered from earlier answers, or refused for overlap,
-depends on questions, policies and released values, never on a row.
+INVARIANT: no metric reveals the result of a single query: no duration of a query, no number of source rows or
+groups. Counters count events; a reader of `/metrics` learns nothing else. INVARIANT: labels are of fixed lists.
+Whether a query was answered from earlier answers, or refused for overlap, depends on queries, policies and
+released values, never on a row.
 """
 
 from typing import Final
@@ -19,7 +19,7 @@ _OVERLAP: Final = tuple(one.value for one in Code if REASON[one] is Reason.OVERL
 
 
 class Metrics:
-    """A registry of our own, so that two gateways in one process do not share counters."""
+    """A registry of its own, so that two gateways in one process do not share counters."""
 
     content_type = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -40,7 +40,7 @@ class Metrics:
             "Questions refused for what was asked before, by code",
             "code",
         )
-        # there from the start: a rate of what never happened is zero, not unknown
+        # present from the start: the rate of an event that never happened is zero, not unknown
         for outcome in sorted(_OUTCOMES):
             self._questions.labels(outcome=outcome)
         for code in _OVERLAP:

@@ -1,1 +1,1 @@
-"""The log of everything, chained so that nobody can change it unseen."""
+"""Audit trail: a record of every query and act, chained so that nobody can change it unnoticed."""

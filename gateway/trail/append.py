@@ -1,6 +1,6 @@
-"""Write a record: as part of a journal step, never on its own.
+"""Trail records, appended as part of a journal step, never on their own.
 
-INVARIANT: if the record cannot be written, nothing else of its step is, and the question is refused.
+INVARIANT: if the record cannot be written, nothing else of its step is, and the query is refused.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The audit key: given, read from a file, or made once and kept beside the state."""
+"""Audit key: from the settings, read from a file, or generated once and stored beside the state."""
 
 import os
 import secrets
@@ -13,7 +13,7 @@ _GENERATED_BYTES = 32
 
 
 def load_audit_key(settings: Settings) -> ChainKey:
-    """The key the settings name. One is generated only where none was ever used: see `audit.key`."""
+    """The key that the settings name. A key is generated only if none was ever used: see `audit.key`."""
     if settings.audit_key is not None:
         return _checked(os.fsencode(settings.audit_key.get_secret_value()), "GATEWAY_AUDIT_KEY")
     if settings.audit_key_file is not None:
@@ -46,7 +46,7 @@ def _checked(key: bytes, where: str) -> ChainKey:
 
 
 def _generate(path: Path) -> None:
-    """Write a new key so that a crash leaves the whole key or none, and two starters agree."""
+    """Write a new key so that a crash leaves a whole key or none, and two starting gateways agree."""
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         file = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -1,15 +1,13 @@
-"""The chain: each record's MAC covers its number, its text and the MAC before it.
+"""Chain of trail records: each record's MAC covers its number, its text and the MAC before it.
 
-HMAC-SHA256 under the audit key. Whoever lacks the key can neither change a record, nor take one out,
-put one in, double or reorder them without breaking the chain at the first record that differs.
-Cutting off the end, or rewriting everything with a stolen key, is what the anchor is for.
+The MAC is HMAC-SHA256 under the audit key. Without the key nobody can change, remove, insert, double or reorder
+records without breaking the chain at the first record that differs. The anchor detects a cut-off end, and a
+rewrite with a stolen key.
 
-One value, one text: the bytes that are chained.
-
-Keys are sorted and everything outside printable ASCII is escaped, so a record is one line whatever
-an analyst wrote: no newline, escape sequence, control or direction character survives as itself.
-Floats are refused, because two programs may print one float in two ways; so are keys that are not
-text, because `1` and `"1"` would read alike.
+A record has one canonical text. Keys are sorted and everything outside printable ASCII is escaped, so a record
+is one line whatever an analyst wrote: no newline, escape sequence, control or direction character remains as
+itself. Floats are refused, because two programs may print one float in two ways; so are keys that are not text,
+because `1` and `"1"` would read alike.
 """
 
 import hashlib
@@ -17,14 +15,14 @@ import hmac
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
+from gateway.json_form import Json
 from gateway.state.anchor import Position
 
 
 @dataclass(frozen=True)
 class ChainKey:
-    """The audit key as the chain uses it; it has no text form."""
+    """The audit key in the form that the chain uses; it has no text form."""
 
     secret: bytes = field(repr=False)
 
@@ -36,8 +34,6 @@ class ChainKey:
         return Position(seq, hmac.digest(self.secret, message, hashlib.sha256).hex())
 
 
-Json: TypeAlias = str | int | bool | Sequence["Json"] | Mapping[str, "Json"] | None
-
 _ENCODE = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", ":")).encode
 _DELETE = "\x7f"  # the one unprintable ASCII character that json leaves alone
 
@@ -47,9 +43,9 @@ def canonical(value: Json) -> str:
 
 
 def _plain(value: object) -> object:
-    """The same value made of what json writes in one way only.
+    """The same value, made of types that json writes in one way only.
 
-    The exact types come first: nearly everything is of one of them, and every question pays for this.
+    The exact types come first: nearly every value has one of them, and every query pays for this.
     """
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None:

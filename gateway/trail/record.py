@@ -1,9 +1,7 @@
-"""What a trail record says. The fields of these classes are the complete list.
+"""Trail records. The fields of these classes are the complete list.
 
-INVARIANT: nothing here is computed from protected rows: no value, no true count, no number of
-groups. What is recorded was known before the source was asked, or was released.
-
-A text as PostgreSQL can hold it beside the record that says it exactly.
+INVARIANT: nothing here is computed from protected rows: no value, no true count, no number of groups.
+Everything recorded was known before the source was asked, or was released.
 """
 
 from collections.abc import Mapping
@@ -11,13 +9,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from gateway.trail.chain import Json
+from gateway.json_form import Json
 
 WHOLE: Final = "*"  # the cell that is meant where a record of what was taken names none
 
 
 class Kind(StrEnum):
-    """What happened; the first five are the fates of a question."""
+    """The kind of a record; the first five are the outcomes of a query."""
 
     CHARGED = "charged"
     ANSWERED = "answered"
@@ -40,7 +38,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Asked:
-    """A question as it came in: who, as whom, what, through which door."""
+    """A query as it arrived: its subject, dataset, text, purpose and front end."""
 
     query_id: str
     subject: str
@@ -50,16 +48,14 @@ class Asked:
     address: str
     purpose: str | None = None
     attributes: Mapping[str, Json] = field(default_factory=dict)
-    copied: tuple[
-        str, ...
-    ] = ()  # releases of others whose draws were handed on instead of new ones
+    copied: tuple[str, ...] = ()  # releases whose draws were copied
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What one account gave, and how it stands after that; amounts as `numerator/denominator`.
+    """The amount that one account was charged, and its balance after that; amounts as `numerator/denominator`.
 
-    `at` is the account's own clock, which decides into which window the charge falls.
+    `at` is the account's own clock, which decides the period of the rate limit.
     """
 
     account: str
@@ -72,14 +68,14 @@ class Taken:
 
 @dataclass(frozen=True)
 class TakenFrom(Taken):
-    """What was added to one cell of an account, by a charge that was confined to cells."""
+    """The amount added to one cell of an account, by a charge that was confined to cells."""
 
     cell: str
 
 
 @dataclass(frozen=True)
 class QuestionRecord:
-    """A question and its fate so far; one that was stopped may count towards a suspension of its subject."""
+    """A query and its outcome so far; a stopped one may count towards a suspension of its subject."""
 
     kind: Kind
     asked: Asked
@@ -129,7 +125,7 @@ class QuestionRecord:
 
 @dataclass(frozen=True)
 class ActRecord:
-    """Something done to the gateway: by an administrator, by a policy, by nobody we know."""
+    """An act: by an administrator, by a policy reload, or by an unknown party."""
 
     kind: Kind
     actor: str
@@ -157,7 +153,9 @@ Record = QuestionRecord | ActRecord
 
 
 def storable(text: str | None) -> str | None:
-    """PostgreSQL's text holds neither NUL nor lone surrogates; the body keeps them, escaped."""
+    """The text for a column: PostgreSQL's text holds neither NUL nor lone surrogates; the body keeps them,
+    escaped.
+    """
     if text is None:
         return None
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode("utf-8")

@@ -1,12 +1,12 @@
-"""Where the histories of a state part, and what was charged on this side since.
+"""Restores in the trail: where the histories of a state part, and the charges on this side since.
 
-Several gateways share a state, each with an anchor of its own. When one of them restores an older
-state and goes on charging, the anchors of the others still hold what was lost; but the balances they
-are held against have grown meanwhile by charges those anchors know nothing of. These charges have to
-be left out of the comparison, or they would hide what was lost.
+Several gateways share a state, each with an anchor of its own. When one of them restores an older state and
+goes on charging, the anchors of the others still hold the lost charges; but the balances they are compared with
+have grown meanwhile by charges that those anchors do not know. These charges have to be left out of the
+comparison, or they would hide the lost ones.
 
-INVARIANT: the parting is never taken to be later than it was. Too early a parting charges too much,
-too late a one forgets.
+INVARIANT: the parting is never taken to be later than it was. Too early a parting charges too much, too late a
+one forgets charges.
 """
 
 import json
@@ -24,7 +24,7 @@ _BATCH = 2_000
 
 
 def anchored_restoration(connection: Connection, seq: int) -> dict[str, Fact]:
-    """What an anchor that begins at `seq` knows of restores: the last one, if there was any."""
+    """The fact about restores that an anchor needs if it begins at `seq`: the last one, if there was any."""
     row = connection.execute(
         select(trail_records.c.seq, trail_records.c.mac)
         .where(trail_records.c.kind == Kind.RESTORED)
@@ -37,9 +37,9 @@ def anchored_restoration(connection: Connection, seq: int) -> dict[str, Fact]:
 def charged_since_parting(
     connection: Connection, anchored: Anchored
 ) -> Mapping[str, tuple[Fraction, Fraction]] | None:
-    """What each account was charged since this state and the anchor's parted, amount and delta.
+    """The charges of each account since this state and the anchor's parted, amount and delta.
 
-    None when no restore lies between them: then the state is simply older than the anchor.
+    None if no restore lies between them: then the state is simply older than the anchor.
     """
     partings = [
         restored_to
@@ -57,7 +57,7 @@ def charged_since_parting(
     for row in connection.execution_options(yield_per=_BATCH).execute(query):
         for taken in json.loads(row.body)["taken"]:
             if taken.get("cell", WHOLE) != WHOLE:
-                continue  # it is in what the account gave as a whole, as far as it raised that
+                continue  # it is part of the account's total, as far as it raised that
             amount, delta = charged.get(taken["account"], (Fraction(0), Fraction(0)))
             charged[taken["account"]] = (
                 amount + Fraction(taken["amount"]),
@@ -78,7 +78,7 @@ def _restorations(connection: Connection) -> list[tuple[int, int]]:
 
 
 def _known(connection: Connection, anchored: Anchored) -> int:
-    """The last restore that this anchor has lived through, if this state has it too."""
+    """The last restore that this anchor has seen, if this state has it too."""
     fact = anchored.facts.get(_FACT)
     if fact is None:
         return 0

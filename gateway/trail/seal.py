@@ -1,11 +1,15 @@
-"""Seals: MACs under the audit key on what later answers rest on, beside the trail.
+"""Seals: MACs under the audit key for rows that later answers rely on, beside the trail.
 
-Events of a dataset are chained like the trail's records: each MAC covers the event and the MAC before it. The content of a
-release and an answer that is kept have a MAC of their own, bound to what they are of. The trail record of the same step
-names the events it was written with and the MAC of the last, so that neither chain can lose its end unseen.
+Events of a dataset are chained like the trail's records: each MAC covers the event and the MAC before it. The
+content of a release and a stored answer have a MAC of their own, bound to their release or request. The trail
+record of the same step names the events it was written with and the MAC of the last, so that neither chain can
+lose its end unnoticed.
 
-Rows from before there were seals have none. Their chain is computed all the same: the first event that is sealed covers it.
-INVARIANT: a row without a seal is never taken for one with a seal, and nothing behind a sealed event is without one.
+Rows from before seals were introduced have none. Their chain is computed all the same: the first sealed event
+covers it.
+
+INVARIANT: a row without a seal is never taken for one with a seal, and nothing behind a sealed event is without
+one.
 """
 
 import hashlib
@@ -27,7 +31,7 @@ _EVENT: Final = ("dataset", "ordinal", "moment", "kind", "subject", "query_id", 
 
 
 class Forged(Exception):
-    """A row is not as it was written, or is gone: somebody changed the state."""
+    """A row is not as it was written, or is missing: somebody changed the state."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Seal:
     key: ChainKey
 
     def event(self, before: str, row: Mapping[Any, Any]) -> str:
-        """The MAC of an event behind the one with the MAC `before`; `moment` as `moments` has it."""
+        """The MAC of an event that follows the one with the MAC `before`; `moment` as in `times`."""
         return self._mac("event", before, *(row[name] for name in _EVENT))
 
     def content(self, release: str, content: str) -> str:
@@ -56,14 +60,14 @@ class Seal:
 
 
 def holds(expected: str, stored: object) -> bool:
-    """Whether a stored MAC is this one."""
+    """True if a stored MAC equals this one."""
     return isinstance(stored, str) and stored.isascii() and hmac.compare_digest(expected, stored)
 
 
 class EventChain:
     """Follows the events of a dataset, in order; raises `Forged` at the first that is not as it was written.
 
-    `end` is where the chain was at least, as the trail says.
+    `end` is the position that the chain must reach at least, as the trail says.
     """
 
     def __init__(self, seal: Seal, end: Position = GENESIS) -> None:
@@ -74,7 +78,7 @@ class EventChain:
 
     @property
     def place(self) -> tuple[Position, bool]:
-        """Up to where it followed; it may be set back to where it was."""
+        """The position that was reached; it may be set back to an earlier one."""
         return self.at, self.sealed
 
     @place.setter
@@ -82,7 +86,7 @@ class EventChain:
         self.at, self.sealed = place
 
     def follow(self, row: Mapping[Any, Any]) -> None:
-        """Take one more event; `mac` is None where it was written before there were seals."""
+        """Follow one more event; `mac` is None if it was written before seals were introduced."""
         expected = self.at.seq + 1
         if row["ordinal"] != expected:
             raise Forged(f"event {expected} is missing")
@@ -98,14 +102,14 @@ class EventChain:
             raise Forged(f"event {expected} is not the one that the trail tells of")
 
     def require_end(self) -> None:
-        """Where the rows end."""
+        """Require that the rows reach the known end."""
         if self.at.seq < self._end.seq:
             raise Forged(f"the events end at {self.at.seq}, the trail tells of {self._end.seq}")
 
 
 @dataclass(frozen=True)
 class Stretch:
-    """Which events a trail record was written with: `first` to `last.seq`, and the MAC of the last."""
+    """The events that a trail record was written with: `first` to `last.seq`, and the MAC of the last."""
 
     first: int
     last: Position
@@ -121,7 +125,7 @@ def stretch_of(text: str) -> Stretch:
 
 
 def seal_rows(draft: Draft, seal: Seal) -> dict[str, str]:
-    """Seal what the step wrote so far; for each dataset which events these are, as the trail's record says it."""
+    """Seal the rows of the step so far. Returns its events for each dataset, in the form of the trail's record."""
     found: dict[str, Stretch] = {}
     for table, row in draft.unsealed():
         if table is released_contents:
@@ -129,7 +133,7 @@ def seal_rows(draft: Draft, seal: Seal) -> dict[str, str]:
             continue
         moment = moments.said(str(row["at"]))
         dataset, ordinal = str(row["dataset"]), int(str(row["ordinal"]))
-        # where others wrote meanwhile this is not the event before; then the step is run again, and nothing of it stays
+        # if other processes wrote meanwhile this is not the event before; then the step runs again, and nothing of it stays
         before = draft.recall(("event mac", dataset), partial(_last_event, seal, dataset))
         row["mac"] = seal.event(before.mac, {**row, "moment": moment})
         last = Position(ordinal, str(row["mac"]))
@@ -140,7 +144,7 @@ def seal_rows(draft: Draft, seal: Seal) -> dict[str, str]:
 
 
 def _last_event(seal: Seal, dataset: str, connection: Connection) -> Position:
-    """Where the chain of a dataset stands; computed anew where no event of it has a seal yet."""
+    """The end of a dataset's chain; computed anew if none of its events has a seal yet."""
     of = asked_events.c.dataset == dataset
     last = connection.execute(
         select(asked_events.c.ordinal, asked_events.c.mac)

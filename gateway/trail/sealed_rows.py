@@ -1,8 +1,8 @@
-"""Hold what later answers rest on against its seals and against the trail: events, contents and kept answers.
+"""Verification of sealed rows: events, contents and stored answers against their seals and the trail.
 
-A changed integer, and an event that was changed, removed, inserted or moved, break a MAC. That the events of a dataset end
-where the trail says shows that none was cut off at the end; that the trail itself was not cut off, its anchor shows.
-What was written before there were seals is passed over, as far as the trail says that it was.
+A changed integer, and an event that was changed, removed, inserted or moved, break a MAC. The trail says where
+the events of a dataset end, so a missing end is found; the anchor shows that the trail itself is complete. Rows
+from before seals were introduced are skipped, as far as the trail confirms that.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Read the trail: the latest, what matches, or all of it as JSON lines."""
+"""Trail search: the latest records, filtered records, or all of them as JSON lines."""
 
 import json
 from collections.abc import Generator, Mapping
@@ -16,7 +16,7 @@ _STREAMED = {"yield_per": 2_000}
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which records: every condition that is given must hold."""
+    """A filter of records: every given condition must hold."""
 
     subject: str | None = None
     kind: str | None = None
@@ -77,7 +77,7 @@ def _said(seq: int | None, mac: str | None, body: str | None) -> Mapping[str, An
 
 
 def _read(body: str | None) -> Mapping[str, Any]:
-    """What a record says. One that was tampered with must not keep the others from being read."""
+    """The content of a record. A tampered one must not prevent the others from being read."""
     try:
         said = json.loads(body or "", parse_constant=_no_number)
     except (ValueError, RecursionError):

@@ -1,8 +1,8 @@
-"""Find out whether the trail is the one that was written, and name the first record that is not.
+"""Verification of the trail: is it as it was written, and if not, which record is the first that is not?
 
-The whole trail is read in order and chained again. Then its end is held against the anchor, which
-shows truncation and a rewrite of everything, and what it says against the tables, which shows an
-altered balance, a raised cap, a key that nobody made, or an answer that was never given.
+The whole trail is read in order and chained again. Then its end is compared with the anchor, which shows
+truncation and a rewrite of everything, and its content with the tables, which shows an altered balance, a
+raised cap, a key that nobody created, or an answer that was never given.
 """
 
 import json
@@ -27,7 +27,7 @@ _STREAMED = {"yield_per": 2_000}
 
 @dataclass(frozen=True)
 class Verdict:
-    """What verification found; `first_bad` is the number of the first record that is not as written."""
+    """The result of verification; `first_bad` is the number of the first record that is not as written."""
 
     records: int
     anchored: int | None
@@ -79,7 +79,7 @@ def verify(connection: Connection, key: ChainKey, anchored: Anchored | None) -> 
 
 
 def fits_head(connection: Connection, key: ChainKey) -> bool:
-    """Whether the last record was chained with this key: asked at every start."""
+    """True if the last record was chained with this key; checked at every start."""
     columns = (trail_records.c.seq, trail_records.c.mac, trail_records.c.body)
     last_two = connection.execute(
         select(*columns).order_by(trail_records.c.seq.desc()).limit(2)

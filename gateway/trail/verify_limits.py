@@ -1,7 +1,7 @@
-"""Hold what is allowed against the trail: ledgers, accounts and their limits, keys and revocations.
+"""Verification of limits against the trail: ledgers, accounts and their limits, keys and revocations.
 
-A cap that was raised in its table, an account that was moved below another, a key that nobody made
-or that was given another secret, and a revocation that is gone are all found, because every such act has its record.
+A cap that was raised in its table, an account that was moved below another, a key that nobody created or that
+got another secret, and a missing revocation are all found, because every such act has its record.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ Line = tuple[str | None, ...]
 
 
 class Allowed:
-    """Reads the records in order, and finds a row that no act explains or that is gone."""
+    """Reads the records in order, and finds a row that no act explains, or a missing one."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

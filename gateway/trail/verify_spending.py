@@ -1,9 +1,8 @@
-"""Hold what was spent against the trail: every charge, entry by entry.
+"""Verification of spending against the trail: every charge, entry by entry.
 
-The trail says what each charge took from each account and added to each of its cells, and how these
-stood then. The ledger says the same, because both were written in one transaction; where they differ,
-somebody changed one of them. Text is compared with text, so nothing that was put into a table can stop
-the comparison.
+The trail says what each charge took from each account and added to each of its cells, and the balances after
+that. The ledger says the same, because both were written in one transaction; if they differ, somebody changed
+one of them. Text is compared with text, so no content of a table can stop the comparison.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +35,7 @@ class _Due:
 
 @dataclass(frozen=True)
 class _Bare:
-    """A charge to which no account gave anything: it must be there, and has no entries."""
+    """A charge without withdrawals: it must exist, and has no entries."""
 
     seq: int
     query_id: str

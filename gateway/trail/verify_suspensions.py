@@ -1,6 +1,7 @@
-"""Hold the lines of suspensions against the trail: stops that count, and acts that suspend and resume, in their order.
+"""Verification of suspensions against the trail: counted stops, and acts that suspend and resume, in their
+order.
 
-A line that is gone, was changed or was put in is found, because each has its record, and both were written in one
+A missing, changed or inserted line is found, because each has its record, and both were written in one
 transaction.
 """
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequ
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import repeat
-from types import TracebackType
 from typing import Final, Self, TypeAlias
 
 from psycopg import OperationalError
@@ -189,12 +188,7 @@ class TwinSession:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @contextmanager

@@ -137,6 +137,7 @@ def test_interrupt_ends_a_command_without_a_word(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.gateway
 @pytest.mark.parametrize(
     "closed", ["1>&-", "2>&-", "1>&- 2>&-", "1>/dev/full", "2>/dev/full", "| :"]
 )

@@ -131,6 +131,7 @@ def test_usage_error_ends_with_2_when_the_words_make_no_sense(
     assert "usage: gateway" in shown.err
 
 
+@pytest.mark.gateway
 def test_version_is_told_by_both_names_of_the_command() -> None:
     """`gateway --version` and `python -m gateway --version` say the version alone."""
     assert gateway("--version", env=no_gateway()).out == f"gateway {__version__}\n"
@@ -144,6 +145,7 @@ def test_version_is_told_by_both_names_of_the_command() -> None:
     assert installed.stdout == f"gateway {__version__}\n"
 
 
+@pytest.mark.gateway
 def test_help_loads_nothing_it_does_not_need() -> None:
     """Help comes at once: neither the database driver nor the web framework is imported for it."""
     script = (

@@ -231,6 +231,7 @@ def test_bad_permissions_are_one_clear_line_when_a_command_meets_them(place: Pat
     told(gateway("key", "list", env=no_gateway(), cwd=place), "GW801", 2)
 
 
+@pytest.mark.gateway
 def test_settings_of_others_are_ignored_when_they_stand_in_the_env_file(place: Path) -> None:
     """Negative control: a `.env` may hold what is not ours, and an option wins over it."""
     (place / ".env").write_text("OTHER=1\nGATEWAY_FUTURE=1\nGATEWAY_REST_PORT=abc\n")

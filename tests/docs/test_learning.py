@@ -29,6 +29,7 @@ def ground(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ground]:
         made.discard()
 
 
+@pytest.mark.gateway
 def test_models_are_trained_as_the_document_says(ground: Ground) -> None:
     """Its comparisons hold: but for one run in 10⁶ the noise is not as far out as they allow for.
 

@@ -142,7 +142,7 @@ _NOISES: st.SearchStrategy[tuple[Mechanism, ...]] = st.tuples(
 _COUNTS = st.one_of(st.integers(-40, 40), st.integers(-(10**7), 10**7), st.integers(0, 2**60))
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=draws(600), deadline=None)
 @given(
     rows=st.lists(st.tuples(*[_COUNTS] * PLACES), min_size=1, max_size=12),
     noises=_NOISES,

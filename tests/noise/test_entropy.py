@@ -46,6 +46,7 @@ def test_system_entropy_sets_every_bit_of_a_number() -> None:
         assert abs(sum(one >> place & 1 for one in drawn) - 5_000) < 400  # 8 standard deviations
 
 
+@pytest.mark.gateway
 def test_system_entropy_is_not_shared_when_the_process_forks() -> None:
     """Parent and child draw different bits although the reserve was filled before the fork."""
     done = subprocess.run([sys.executable, "-c", _FORKING], capture_output=True, check=True)

@@ -6,8 +6,9 @@ from fractions import Fraction
 import pytest
 from laws import for_each
 
+from gateway.json_form import Json
 from gateway.noise.combined_noise import AnyNoise, added, combined
-from gateway.noise.json import Json, UnreadableNoise, noise_json, noise_of_json
+from gateway.noise.json import UnreadableNoise, noise_json, noise_of_json
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace
 from gateway.noise.sum_noise import Added
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import for_each
+from samples import draws
 
 from gateway.noise.quantile import scores
 from gateway.sensitivity.ranks import Aim, Beside, Highest, Level, Lowest, spread
@@ -58,7 +59,7 @@ def test_one_unit_moves_no_score_by_more_than_the_sensitivity(aim: Aim, rows: in
         assert difference == spread(aim, rows)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=draws(300), deadline=None, derandomize=True)
 @given(st.data())
 def test_one_unit_moves_no_score_by_more_than_the_sensitivity_in_large_tables(
     data: st.DataObject,

@@ -141,6 +141,7 @@ for name in ("attacks.sql", "honest.sql"):
 """
 
 
+@pytest.mark.gateway
 def test_verdicts_and_texts_are_the_same_when_sets_have_another_order() -> None:
     """Two processes with different seeds of hashing say word for word the same."""
     said = []

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-import pytest
+from laws import for_each
 from overlap.sequences import Asked, sequences
 from overlap.walk import DEFAULTS, SPREAD, SWITCHED_OFF, parts, walked
 
@@ -12,14 +12,14 @@ from gateway.overlap.auditor import Concerned, History, Past, audit
 HONEST, ATTACKS = sequences("honest.sql"), sequences("attacks.sql")
 
 
-@pytest.mark.parametrize("case", HONEST, ids=lambda case: case.title)
+@for_each("case", HONEST)
 def test_auditor_lets_ordinary_questions_pass(case: Asked) -> None:
     """What people ask of a dashboard is not choked by the default settings."""
     walk = walked(case, DEFAULTS)
     assert walk.refusal is None, (walk.asked, str(walk.refusal), walk.refusal.hint)
 
 
-@pytest.mark.parametrize("case", ATTACKS, ids=lambda case: case.title)
+@for_each("case", ATTACKS)
 def test_auditor_stops_an_attack_at_its_last_step_or_before(case: Asked) -> None:
     """What would single somebody out is refused, and says what to do."""
     walk = walked(case, DEFAULTS)
@@ -29,7 +29,7 @@ def test_auditor_stops_an_attack_at_its_last_step_or_before(case: Asked) -> None
     assert walk.refusal.hint
 
 
-@pytest.mark.parametrize("case", ATTACKS, ids=lambda case: case.title)
+@for_each("case", ATTACKS)
 def test_attack_goes_through_when_every_rule_is_switched_off(case: Asked) -> None:
     """Nothing but the rules stops the attacks: without them each goes to its end."""
     walk = walked(case, SWITCHED_OFF)

@@ -21,6 +21,7 @@ from overlap.invented import (
     steps,
     where,
 )
+from samples import draws
 
 from gateway.errors import Code
 from gateway.overlap.atoms import MOST_ATOMS, atoms_of
@@ -35,7 +36,7 @@ SMALL = steps("small", 0, 39, nullable=False)
 CELLS_ONLY = Auditing(1, 1, (), Unread.REFUSE)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(draws(30)))
 def test_best_variance_is_that_of_weighted_least_squares(seed: int) -> None:
     """What is computed for all atoms at once is what the pseudo-inverse gives for each, or nothing does."""
     chance = np.random.default_rng(seed)
@@ -60,7 +61,7 @@ def _by_least_squares(
     return float(factors @ factors)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(draws(20)))
 def test_no_combination_of_whole_factors_sees_an_atom_better_than_the_best_variance(
     seed: int,
 ) -> None:
@@ -79,7 +80,7 @@ def test_no_combination_of_whole_factors_sees_an_atom_better_than_the_best_varia
     assert np.all(np.isfinite(found) | np.isinf(reached))
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(draws(25)))
 def test_tracker_is_refused_exactly_when_a_combination_gives_a_single_cell(seed: int) -> None:
     """In a small universe, whatever is let pass has no combination of variance below the limit that shows one cell."""
     chance = np.random.default_rng(200 + seed)

@@ -10,11 +10,11 @@ from gateway.binding.bound import Cut
 from gateway.catalog.domains import Values
 from gateway.catalog.tables import Dataset
 from gateway.plan.grouping import Aggregate
-from gateway.plan.node import BrokenPlan, Node
+from gateway.plan.node import BrokenPlan, Node, nodes
 from gateway.plan.print import explain
 from gateway.plan.relations import Filter, Scan
-from gateway.plan.rewrite import rebuilt, rewritten
-from gateway.plan.scalars import Call, Literal, Ref
+from gateway.plan.rewrite import map_scalars, rebuilt, rewritten
+from gateway.plan.scalars import Call, Literal, Ref, Scalar, map_parts, transform, walk
 from gateway.plan.types import BOOLEAN
 
 ACCEPTED = accepted()
@@ -26,6 +26,11 @@ def _release(sql: str, dataset: Dataset = CLINIC) -> Aggregate:
     return bound.releases[-1].plan
 
 
+def _plans(case: Case) -> list[Aggregate]:
+    bound = bind_case(case)
+    return [one.plan for one in bound.releases] if isinstance(bound, Cut) else []
+
+
 def _always_rebuilt(node: Node) -> Node:
     return rebuilt(node, tuple(_always_rebuilt(one) for one in node.below))
 
@@ -33,12 +38,63 @@ def _always_rebuilt(node: Node) -> Node:
 @for_each("case", ACCEPTED)
 def test_plan_rebuilt_over_itself_is_the_plan(case: Case) -> None:
     """Nothing is lost, added or renamed on the way up, in any shape of plan."""
-    bound = bind_case(case)
-    if not isinstance(bound, Cut):
-        return
-    for release in bound.releases:
-        assert _always_rebuilt(release.plan) == release.plan
-        assert rewritten(release.plan, lambda node: node) is release.plan
+    for plan in _plans(case):
+        assert _always_rebuilt(plan) == plan
+        assert rewritten(plan, lambda node: node) is plan
+
+
+@for_each("case", ACCEPTED)
+def test_rewriting_reaches_every_scan(case: Case) -> None:
+    """No scan of any golden plan is left without the filter, and columns and labels stay as they were."""
+
+    def filtered(node: Node) -> Node:
+        return Filter(node, Literal(value=True, type=BOOLEAN)) if isinstance(node, Scan) else node
+
+    for plan in _plans(case):
+        changed = rewritten(plan, filtered)
+        scans = [node for node in nodes(changed) if isinstance(node, Scan)]
+        above = [
+            node.child
+            for node in nodes(changed)
+            if isinstance(node, Filter) and node.condition == Literal(value=True, type=BOOLEAN)
+        ]
+        assert len(scans) == sum(isinstance(node, Scan) for node in nodes(plan))
+        assert all(any(scan is one for one in above) for scan in scans)
+        assert (changed.fields, changed.label) == (plan.fields, plan.label)
+
+
+@for_each("case", ACCEPTED)
+def test_mapper_changes_exactly_the_expressions_of_a_node(case: Case) -> None:
+    """What `scalars` lists is what `map_scalars` changes, in the same order: no walker sees more or less than another."""
+    for plan in _plans(case):
+        for node in nodes(plan):
+            seen: list[Scalar] = []
+
+            def note(scalar: Scalar, seen: list[Scalar] = seen) -> Scalar:
+                seen.append(scalar)
+                return scalar
+
+            assert map_scalars(node, note) == node
+            assert tuple(seen) == node.scalars
+
+
+@for_each("case", ACCEPTED)
+def test_mapper_changes_exactly_the_parts_of_an_expression(case: Case) -> None:
+    """What `parts` lists is what `map_parts` changes, in the same order; `transform` changes all of it once."""
+    for plan in _plans(case):
+        for scalar in (one for node in nodes(plan) for one in node.scalars):
+            for one in walk(scalar):
+                seen: list[Scalar] = []
+
+                def note(part: Scalar, seen: list[Scalar] = seen) -> Scalar:
+                    seen.append(part)
+                    return part
+
+                assert map_parts(one, note) == one
+                assert tuple(seen) == one.parts
+                seen.clear()
+                assert transform(one, note) == one
+                assert sorted(map(repr, seen)) == sorted(map(repr, walk(one)))
 
 
 def test_domain_of_a_key_is_narrower_when_a_filter_is_put_below() -> None:

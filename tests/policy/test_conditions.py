@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import for_each
+from samples import draws
 
 from gateway.policy.conditions.condition import Facts, Outcome, compile_condition
 from gateway.policy.conditions.lexer import LONGEST, ConditionUnfit
@@ -141,6 +142,7 @@ def test_condition_that_would_break_the_library_is_refused_at_once(text: str) ->
     assert time.process_time() - began < 0.5
 
 
+@pytest.mark.gateway
 def test_library_breaks_without_our_limits() -> None:
     """The negative control: what we refuse above does take a process down, or is refused wildly."""
     program = "import cel\ncel.compile('1 + ' * 20000 + '1 == 1').execute({})"
@@ -244,7 +246,7 @@ TREES = st.recursive(
 WORDS = st.sampled_from(["x", "y", "z", "w"])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(
     text=TREES, a=WORDS | st.none(), b=WORDS, c=st.lists(WORDS, max_size=2), hour=st.integers(0, 23)
 )
@@ -265,7 +267,7 @@ def _facts(a: str | None, b: str, c: list[str], hour: int) -> Facts:
     return {"subject": held, "request": {"hour": hour}}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(st.text(alphabet="subject.role='\"()[]!&|<>in ,a1\\", max_size=60))
 def test_condition_of_any_text_is_read_or_refused(text: str) -> None:
     """Nothing but a refusal comes out of a text that is no condition."""

@@ -9,6 +9,7 @@ import pytest
 from fix_policy import BASE, people, read, with_rules
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import draws
 
 from gateway.catalog.tables import ColumnRef, Dataset
 from gateway.errors import Code, NotPermitted
@@ -306,7 +307,7 @@ asked = st.lists(st.sampled_from(ALL_USES), max_size=4)
 names = st.sampled_from(sorted(SUBJECTS))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 @given(subsets, st.sampled_from(FORBIDS), names, asked)
 def test_adding_a_forbid_never_widens(
     rules: list[Rule], forbid: Rule, subject: str, uses: list[Use]
@@ -324,7 +325,7 @@ def test_adding_a_forbid_never_widens(
         assert operations <= ways[column]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 @given(subsets, st.randoms(use_true_random=False), names, asked)
 def test_order_of_rules_and_uses_says_nothing(
     rules: list[Rule], random: "st.DataObject", subject: str, uses: list[Use]
@@ -336,7 +337,7 @@ def test_order_of_rules_and_uses_says_nothing(
     assert verdict(rules, subject, uses) == verdict(other_rules, subject, other_uses)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 @given(subsets, names, asked)
 def test_decision_agrees_with_what_is_shown(
     rules: list[Rule], subject: str, uses: list[Use]

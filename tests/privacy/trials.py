@@ -34,7 +34,7 @@ class Trial:
 
 
 TRIALS = (
-    Trial("sum with outliers", "postgresql-laplace", 1.0, 90, ROWS_INSTEAD_OF_PERSONS, pilot=30),
+    Trial("sum with outliers", "postgresql-laplace", 1.0, 120, ROWS_INSTEAD_OF_PERSONS, pilot=30),
     Trial("found groups", "duckdb-gaussian", 1.0, 90, NO_THRESHOLD, pilot=30),
 )
 # half the noise has no event that is certain, so it takes hundreds of answers

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from regions.ward import has
+from samples import draws
 
 from gateway.regions.axis import FIRST, LAST, Axis, Kind
 from gateway.regions.cells import (
@@ -105,7 +106,7 @@ def _rows(region: Region) -> frozenset[int]:
     return frozenset(place for place, row in enumerate(ROWS) if has(region, row))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=draws(300), deadline=None)
 @given(REGIONS, REGIONS)
 def test_region_algebra_is_that_of_sets_of_rows(one: Region, other: Region) -> None:
     """Meet, join and without are what they are called, row by row."""
@@ -116,7 +117,7 @@ def test_region_algebra_is_that_of_sets_of_rows(one: Region, other: Region) -> N
     assert one.covers(other) is (theirs <= mine)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=draws(300), deadline=None)
 @given(REGIONS, REGIONS)
 def test_region_is_written_in_one_way_when_its_rows_are_the_same(
     one: Region, other: Region
@@ -127,7 +128,7 @@ def test_region_is_written_in_one_way_when_its_rows_are_the_same(
     assert one.same(other) is alike
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=draws(300), deadline=None)
 @given(REGIONS, REGIONS, REGIONS)
 def test_region_does_not_depend_on_the_way_it_was_made(
     one: Region, other: Region, third: Region
@@ -144,7 +145,7 @@ def test_region_does_not_depend_on_the_way_it_was_made(
     assert one.without(one) == NOTHING
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(REGIONS)
 def test_boxes_of_a_region_are_disjoint_and_name_only_what_they_need(region: Region) -> None:
     """No row is in two boxes, no part is empty or everything, and the axes are those of the boxes."""
@@ -169,7 +170,7 @@ def test_boxes_of_a_region_are_disjoint_and_name_only_what_they_need(region: Reg
 def test_cells_are_sets_of_places(axis: Axis) -> None:
     """Intersection, union and difference along one axis are those of its places."""
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=draws(200), deadline=None)
     @given(_cells(axis), _cells(axis))
     def checked(one: Cells, other: Cells) -> None:
         places = PLACES[axis.name]

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from laws import for_each
 from regions.test_algebra import REGIONS
 from regions.ward import ground
+from samples import draws
 
-from gateway.catalog.values import Value
-from gateway.regions.json import NotSaid, region_json, region_of_json, value_json, value_of_json
-from gateway.regions.region import Region
+from gateway.catalog.values import Value, value_json, value_of_json
+from gateway.json_form import NotSaid
+from gateway.regions.region import Region, region_json, region_of_json
 from gateway.regions.scope import ground_json, ground_of_json
 
 _STATEMENTS = [
@@ -38,7 +39,7 @@ def test_ground_is_equal_after_the_round_trip(sql: str) -> None:
     assert json.dumps(ground_json(again), sort_keys=True) == text
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(REGIONS)
 def test_region_is_equal_after_the_round_trip(region: Region) -> None:
     """Whatever its boxes are."""

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 from release_cache.visits import SMOKERS, Question, one_of
+from samples import draws
 
 from gateway.noise.combined_noise import AnyNoise, combined, variance_of
 from gateway.noise.drawn_choices import concentrated, pure
@@ -83,7 +84,7 @@ def test_a_higher_price_tops_up_what_is_the_same() -> None:
     assert found.cost.numerator.bit_length() <= 40
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(draws(30)))
 @pytest.mark.parametrize("pairs", [True, False])
 def test_a_top_up_comes_to_what_a_new_measurement_would_be(seed: int, *, pairs: bool) -> None:
     """The two by the inverse of their variances are as exact as a new answer, cost less, and are used the next time."""

@@ -14,11 +14,11 @@ import pytest
 from release_cache.visits import SMOKERS, Question, any_question, born
 
 from gateway.catalog.values import Value
+from gateway.json_form import Json
 from gateway.noise.combined_noise import combined
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace
 from gateway.noise.selection import Selection
 from gateway.noise.sum_noise import Added
-from gateway.regions.json import Json
 from gateway.release_cache import serialization as saved
 from gateway.release_cache.entry import Content, KeptChoice, Sheet, spread_of
 from gateway.release_cache.serialization import (

@@ -28,10 +28,8 @@ from gateway.sensitivity.analyze import analyse
 from gateway.sensitivity.formulas import Formula, Linear
 from gateway.sensitivity.grouping_sets import rolled
 
-DRAWS = draws(1_000)
-DRAWS_OF_HALF = draws(
-    500, fewest=DRAWS
-)  # with half the noise more than a fifth misses: that shows sooner
+DRAWS = draws(1_000, fewest=500)
+DRAWS_OF_HALF = min(DRAWS, 500)  # with half the noise more than a fifth misses: that shows sooner
 MANY = 10**14  # in each measurement: people enough that no count may be 0
 MISSED = 0.06  # as in tests/privacy/test_coverage.py: at most
 ALPHA = 1e-8

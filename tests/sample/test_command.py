@@ -88,6 +88,7 @@ def test_command_asks_for_the_readers_password_when_it_is_missing(
     assert READER_PASSWORD in capsys.readouterr().err
 
 
+@pytest.mark.gateway
 def test_module_runs_as_a_command(tmp_path: Path) -> None:
     """`python -m gateway.sample` is that command."""
     done = subprocess.run(

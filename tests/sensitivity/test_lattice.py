@@ -4,6 +4,7 @@ from fractions import Fraction
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import draws
 from sensitivity.analyses import span
 
 from gateway.ranges.relations import Range
@@ -12,7 +13,7 @@ from gateway.sensitivity.lattice import lattice_of
 _numbers = st.fractions(-(10**12), 10**12, max_denominator=10_000)
 
 
-@settings(max_examples=500, deadline=None, derandomize=True)
+@settings(max_examples=draws(500), deadline=None, derandomize=True)
 @given(_numbers, _numbers, st.one_of(st.none(), st.integers(1, 10_000)), st.integers(1, 10**7))
 def test_lattice_is_small_and_a_multiple_of_the_step(
     one: Fraction, other: Fraction, per: int | None, rows: int

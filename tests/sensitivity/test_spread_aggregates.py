@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from laws import for_each
+from samples import draws
 from sensitivity.analyses import analysed, dataset, whole
 from sensitivity.reference import COLUMNS
 from sensitivity.released import Person, released
@@ -147,7 +148,7 @@ def _moves(quantity: Squares | Products, one: int, other: int) -> int:
     return nearest(one * other, quantity.unit)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=draws(300), deadline=None, derandomize=True)
 @given(
     st.integers(1, 40), st.integers(0, 1), st.integers(1, 40), st.integers(0, 1), st.integers(1, 60)
 )
@@ -167,7 +168,7 @@ def test_reach_is_the_most_that_any_row_adds(
     assert max(abs(_moves(products, i, j)) for i in ones for j in others) == products.reach
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=draws(200), deadline=None, derandomize=True)
 @given(st.integers(1, 2**60), st.integers(1, 2**20))
 def test_sums_of_all_rows_fit_a_bigint(largest: int, rows: int) -> None:
     """With weights of up to 2^16, and each row's product an INTEGER; small products stay exact."""
@@ -195,7 +196,7 @@ _ANALYSES = [
 
 
 @pytest.mark.parametrize("analysis", _ANALYSES, ids=["laplace", "gaussian"])
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=draws(100), deadline=None, derandomize=True)
 @given(rows=st.lists(_rows, min_size=1, max_size=12))
 def test_formula_gives_the_exact_spread_when_nothing_is_cut_or_added(
     analysis: Analysis, rows: list[dict[str, Fraction | None]]

@@ -149,6 +149,7 @@ for number in range(1, count + 1):
 """
 
 
+@pytest.mark.gateway
 def test_anchor_loses_no_line_when_processes_and_threads_write_at_once(path: Path) -> None:
     """Three processes and two threads append and rewrite together; every last word is there."""
     processes = [

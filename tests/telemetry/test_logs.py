@@ -97,6 +97,7 @@ def test_events_say_only_what_their_fields_are() -> None:
             assert field.type in {str, int}, (kind, field.name)
 
 
+@pytest.mark.gateway
 def test_every_event_is_one_line_of_the_log(lines: list[str]) -> None:
     """Each event that is logged is there once; the ones that are only counted are not."""
     text = "\n".join(lines)
@@ -122,6 +123,7 @@ def test_log_keeps_what_libraries_warn_of_and_drops_the_rest(lines: list[str]) -
     assert text.count("ValueError") == 1
 
 
+@pytest.mark.gateway
 def test_json_log_says_what_was_said() -> None:
     """For programs each line is a JSON object with the event's name, level, time and fields, unchanged."""
     found = {line["event"]: line for line in map(json.loads, filter(None, said("json")))}
@@ -136,6 +138,7 @@ def test_json_log_says_what_was_said() -> None:
     assert "ValueError" in found[NASTY]["problem"]
 
 
+@pytest.mark.gateway
 def test_text_log_is_in_no_colour_when_nobody_looks() -> None:
     """A file or a pipe gets plain text."""
     assert "\x1b" not in "\n".join(said("text"))

@@ -108,6 +108,7 @@ def test_key_is_refused_when_both_are_given(tmp_path: Path) -> None:
         settings_in(tmp_path, audit_key=SecretStr(GIVEN), audit_key_file=tmp_path / "key")
 
 
+@pytest.mark.gateway
 def test_key_is_one_when_several_processes_make_it_at_once(tmp_path: Path) -> None:
     """Gateways that start together on a new home agree on one key."""
     script = (

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from laws import for_each
 
+from gateway.json_form import Json
 from gateway.policy.subjects import Subject
-from gateway.trail.chain import Json, canonical
+from gateway.trail.chain import canonical
 from gateway.trail.search import json_line
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]))

@@ -4,19 +4,13 @@ A record of the trail may contain half of a surrogate pair, which no encoder wri
 still be visible to the auditor who reads it here.
 """
 
-import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Final
 
 from fastapi.responses import JSONResponse, StreamingResponse
 from starlette.types import Send
 
-_ENCODER: Final = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"))
-
-
-def ascii_json(content: object) -> bytes:
-    return _ENCODER.encode(content).replace("\x7f", "\\u007f").encode("ascii")
+from gateway.requests.json_text import ascii_json
 
 
 class AsciiJson(JSONResponse):

@@ -22,9 +22,10 @@ from gateway.frontends.rest import arrow_response as arrow_stream
 from gateway.frontends.rest import csv_response as csv_text
 from gateway.frontends.rest.content_type import Format
 from gateway.frontends.rest.gateway_api import QuestionDoor
-from gateway.frontends.rest.json_response import AsciiJson, Streamed, ascii_json
+from gateway.frontends.rest.json_response import AsciiJson, Streamed
 from gateway.policy.subjects import Subject
 from gateway.requests.answer_json import about_json, answer_json, json_chunks
+from gateway.requests.json_text import ascii_json
 from gateway.requests.request import Answer
 
 _LOST_ACCOUNTS: Final = "the accounts cannot be read at the moment; `GET /v1/budget` has them"

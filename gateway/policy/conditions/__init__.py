@@ -1,1 +1,1 @@
-"""Conditions of rules."""
+"""Conditions of rules: their lexer, parser, and evaluation by a CEL library."""

@@ -1,8 +1,8 @@
 """Conditions, compiled once and evaluated for each request by a CEL library.
 
-INVARIANT: only a result that is true permits, and only one that is false lets a forbidding rule pass.
-Everything else - an attribute that is missing, a comparison of a text with a number, a failure of the
-library - is neither.
+INVARIANT: only the result true permits, and only the result false lets a query pass a forbidding rule.
+Everything else - a missing attribute, a comparison of a text with a number, a failure of the library - is
+neither.
 """
 
 from dataclasses import dataclass, field
@@ -33,12 +33,12 @@ class Condition:
     _program: cel.Program = field(repr=False, compare=False)
 
     def outcome(self, facts: Facts) -> Outcome:
-        """What the condition says of these facts: `{"subject": {...}, "request": {...}}`."""
+        """The result of the condition for these facts: `{"subject": {...}, "request": {...}}`."""
         try:
             result = self._program.execute(facts)
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException:  # noqa: BLE001  # the library panics with what is no Exception
+        except BaseException:  # noqa: BLE001  # a panic of the library is no Exception
             return Outcome.NEITHER
         if result is True:
             return Outcome.TRUE
@@ -46,7 +46,7 @@ class Condition:
 
 
 def compile_condition(text: str) -> Condition:
-    """The condition that `text` writes; refused when it is none, or can never hold."""
+    """The condition written as `text`; refused if it is invalid, or can never be true."""
     tree = parse_condition(text)
     if never(tree):
         raise ConditionUnfit("this condition can never hold", 0, "remove the rule, or correct it")

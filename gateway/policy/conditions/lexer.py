@@ -1,7 +1,7 @@
-"""A condition cut into words, within limits: what stands before every parser, ours and the library's.
+"""Lexer of conditions, with limits: it runs before every parser, the gateway's and the library's.
 
-INVARIANT: the library that evaluates conditions never sees a text that did not pass here. It breaks the
-process on some long or deep texts, and cannot be interrupted.
+INVARIANT: the library that evaluates conditions never sees a text that the lexer refused. Some long or deep
+texts crash the process in the library, which cannot be interrupted.
 """
 
 import re
@@ -27,7 +27,7 @@ _CLOSING = frozenset(")]")
 
 
 class ConditionUnfit(ValueError):
-    """A text that is no condition; `column` counts the text's own signs from 0."""
+    """A text that is no condition; `column` counts its characters from 0."""
 
     def __init__(self, message: str, column: int = 0, hint: str = "") -> None:
         super().__init__(message)
@@ -55,7 +55,7 @@ class Token:
 
 
 def words(text: str) -> Sequence[Token]:
-    """The words of `text`, with an end after the last."""
+    """The tokens of `text`, with an end token after the last."""
     if len(text.encode()) > LONGEST:
         raise ConditionUnfit(f"a condition is at most {LONGEST} bytes long")
     found: list[Token] = []
@@ -77,7 +77,7 @@ def words(text: str) -> Sequence[Token]:
 
 
 def unquoted(token: Token) -> str:
-    """What a quoted text says."""
+    """The content of a quoted text."""
     return _ESCAPE.sub(r"\1", token.text[1:-1])
 
 

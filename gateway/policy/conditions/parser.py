@@ -1,8 +1,8 @@
-"""Conditions as trees: the part of CEL that policies may use, and what its names mean.
+"""Parser of conditions: the part of CEL that policies may use, and the meaning of its names.
 
-A condition compares attributes: `subject.…` are texts or lists of texts from subjects.yaml,
-`request.…` is in `REQUEST`. Arithmetic, maps, conversions other than `int`, regular expressions and
-`?:` are left out: nobody needed them, and each is a way to be wrong.
+A condition compares attributes: `subject.…` are texts or lists of texts from subjects.yaml, `request.…` is in
+`REQUEST`. Arithmetic, maps, conversions other than `int`, regular expressions and `?:` are left out: no policy
+needs them, and each is a source of mistakes.
 
 INVARIANT: a tree is at most `DEEPEST` levels of brackets deep, and no macro stands in a macro.
 """
@@ -15,7 +15,7 @@ from typing import Final, NoReturn, TypeAlias
 from gateway.policy.conditions.lexer import ConditionUnfit, Sort, Token, unquoted, words
 from gateway.policy.problems import suggestion
 
-# What a condition may ask about a request, and of which type it is. Hours and weekdays are UTC.
+# The facts of a request that a condition may read, and their types. Hours and weekdays are UTC.
 REQUEST: Final = MappingProxyType(
     {"purpose": str, "dataset": str, "front_end": str, "hour": int, "weekday": int}
 )
@@ -28,7 +28,7 @@ _MOST_NEGATIONS: Final = 16
 
 @dataclass(frozen=True)
 class Literal:
-    """A text, a number or a truth; `kind` keeps 1 and true apart, which are equal in Python."""
+    """A text, a number or a boolean; `kind` distinguishes 1 and true, which are equal in Python."""
 
     value: str | int | bool
     kind: type = field(init=False, repr=False)
@@ -143,7 +143,7 @@ class _Parser:
         return self._tokens[self._at]
 
     def _take(self, *texts: str) -> str | None:
-        """The next word if it is one of these."""
+        """The next token if it is one of these."""
         token = self._next
         if token.sort in {Sort.SIGN, Sort.NAME} and token.text in texts:
             self._at += 1

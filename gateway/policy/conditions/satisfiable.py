@@ -1,9 +1,9 @@
-"""Can a condition ever hold? A rule that never applies is a mistake, and the author should hear of it.
+"""Satisfiability of conditions: a rule that never applies is a mistake, and its author should be told.
 
-The condition is taken apart into worlds: sets of things that would have to be true together. A world in
-which an attribute would have to be two texts at once is impossible; when all are, so is the condition.
+The condition is split into worlds: sets of claims that would have to be true together. A world in which an
+attribute would have to be two texts at once is impossible; if all worlds are, so is the condition.
 
-INVARIANT: `never` means never; of what is too large to take apart, nothing is claimed.
+INVARIANT: `never` means never; nothing is claimed of a condition that is too large to split.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,12 +30,12 @@ _MOST_WORLDS: Final = 128
 
 
 class _TooMany(Exception):
-    """The condition is too large to be taken apart."""
+    """The condition is too large to split."""
 
 
 @dataclass(frozen=True)
 class _World:
-    """Attributes that are one of some texts, attributes that are none of some, and claims."""
+    """Attributes with their possible texts, attributes with their excluded texts, and other claims."""
 
     one_of: Mapping[Path, frozenset[object]] = field(default_factory=lambda: MappingProxyType({}))
     none_of: Mapping[Path, frozenset[object]] = field(default_factory=lambda: MappingProxyType({}))
@@ -58,7 +58,7 @@ class _World:
 
 
 def never(tree: Tree) -> bool:
-    """Whether there is no subject and no request for which the condition is true."""
+    """True if the condition is true for no subject and no request."""
     try:
         return not _worlds(tree, truth=True)
     except _TooMany:

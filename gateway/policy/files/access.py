@@ -1,4 +1,4 @@
-"""From the `access` of a policy file to rules: does every name exist, does every condition make sense?"""
+"""Access rules of a policy file: names and conditions of `access` are checked and resolved."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ from gateway.policy.yaml import quote
 def granted(
     models: list[RuleModel], dataset: Dataset, ledger: Budget, complaints: Complaints
 ) -> tuple[Rule, ...]:
-    """The rules; a rule with a complaint is left out, and the file with it."""
+    """The rules; one with a problem is left out, and then the file is refused."""
     seen: set[str] = set()
     rules = []
     for place, model in enumerate(models):
@@ -55,7 +55,7 @@ def _rule(
 def analyst_budget(
     model: BudgetModel, ledger: Budget, path: Path, complaints: Complaints
 ) -> Budget:
-    """The budget of one analyst or team, held against the dataset's."""
+    """The budget of one analyst or team, checked against the dataset's."""
     if model.epsilon > ledger.epsilon:
         complaints.warn((*path, "epsilon"), "this is more than the budget of the dataset")
     if model.delta is not None and model.delta > ledger.delta:

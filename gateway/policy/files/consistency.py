@@ -1,10 +1,8 @@
-"""Several policies at once: whose table is it?
+"""Consistency between policy files: tables that several datasets name, and names that no subject has.
 
-A protected table belongs to one ledger, or what is spent on it in one would be unknown to the other; and
-what is protected in one policy cannot be public in another. Names are compared so that two policies which
-may mean one table are taken to mean it.
-
-Names in a policy that no subject bears: allowed, since subjects come and go, but worth a word.
+A protected table belongs to one ledger, otherwise one ledger would not know the charges of the other; and a
+table that is protected in one policy cannot be public in another. Two names that may mean one table are taken
+to mean it. Names that no subject has are allowed, because subjects come and go, but cause a warning.
 """
 
 from collections.abc import Mapping
@@ -19,7 +17,7 @@ from gateway.policy.yaml import quote
 def tables_apart(
     policies: Mapping[str, Policy], complaints: Mapping[str, Complaints]
 ) -> list[OperatorError]:
-    """What is wrong between the files, said at the later one."""
+    """The conflicts between the files, each reported at the later one."""
     found: list[OperatorError] = []
     files = list(policies)
     for later, file in enumerate(files):
@@ -34,7 +32,7 @@ def tables_apart(
 
 
 def may_be_one(one: str, other: str) -> bool:
-    """Whether two names may mean one table; a name without a schema may be in any."""
+    """True if two names may mean one table; a name without a schema may be in any."""
     schema, _, name = one.lower().rpartition(".")
     other_schema, _, other_name = other.lower().rpartition(".")
     return name == other_name and (not schema or not other_schema or schema == other_schema)
@@ -72,7 +70,7 @@ def _between(
 def unfamiliar_names(
     policy: Policy, subjects: Mapping[str, Subject], complaints: Complaints
 ) -> None:
-    """Warn of attributes that nobody has and of members that nobody is."""
+    """Warn of attributes and members that no subject has."""
     if not subjects:
         return
     attributes = {"name"}.union(*(subject.attributes for subject in subjects.values()))

@@ -1,9 +1,8 @@
-"""All files of the policies directory as one value: every file is good, or nothing is loaded.
+"""Loading of policy files: a directory, or files named on the command line. Every file is valid, or nothing is
+loaded.
 
-INVARIANT: a `LoadedPolicies` is what the files said in one moment, and its hash names it: equal content
-has an equal hash, whatever the comments and the order of keys.
-
-The policies that paths on the command line mean: directories as a whole, files by themselves.
+INVARIANT: a `LoadedPolicies` is the content of the files at one moment, and its hash identifies it: equal
+content has an equal hash, whatever the comments and the order of keys.
 """
 
 import json
@@ -28,7 +27,7 @@ _MOST_FILES = 1000
 
 @dataclass(frozen=True)
 class LoadedPolicies:
-    """What is in force: the policies by dataset, the subjects by name."""
+    """The loaded policies by dataset, and the subjects by name."""
 
     policies: Mapping[str, Policy]
     subjects: Mapping[str, Subject]
@@ -45,7 +44,7 @@ class LoadedPolicies:
 
 @dataclass(frozen=True)
 class Reading:
-    """What became of an attempt to load: `loaded` is None when there are problems."""
+    """The result of an attempt to load: `loaded` is None if there are problems."""
 
     loaded: LoadedPolicies | None
     problems: tuple[OperatorError, ...]
@@ -55,7 +54,7 @@ class Reading:
 
 @dataclass
 class _Files:
-    """What was read so far."""
+    """The files read so far."""
 
     trees: dict[str, Fields] = field(default_factory=dict)
     complaints: dict[str, Complaints] = field(default_factory=dict)
@@ -77,7 +76,7 @@ def policy_files(directory: Path) -> list[Path]:
     try:
         names = sorted(entry.name for entry in directory.iterdir())
     except FileNotFoundError:
-        return []  # without it there are no subjects either, which is what people are told
+        return []  # without it there are no subjects either, and that is the message
     except OSError as error:
         hint = "set GATEWAY_POLICIES to the directory with your policies"
         why = error.strerror or "not a directory"
@@ -160,10 +159,10 @@ def _subjects(
 
 
 def _digest(files: _Files, subjects: Fields | None) -> str:
-    """The hash of what the files say and of where the sources are, without any password."""
+    """The hash of the files' content and of the sources' identities, without any password."""
     policies: dict[str, Plain] = {}
     for name, tree in files.trees.items():
-        # a source is known by its identity below; as it is written it may hold a password
+        # the identity of a source is added below; as written it may hold a password
         policies[Path(name).name] = {**tree.plain(), "source": None}
     content: Plain = {
         "policies": policies,

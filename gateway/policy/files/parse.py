@@ -1,4 +1,4 @@
-"""One policy file: from its tree to a policy, or to everything that is wrong with it."""
+"""Policy of one file, from its tree; or all of its problems."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -69,7 +69,7 @@ def read_policy(complaints: Complaints, environment: Mapping[str, str] | None) -
 
 
 def in_order(problems: list[OperatorError]) -> list[OperatorError]:
-    """As they stand in the file."""
+    """The problems in the order of the file."""
 
     def place(problem: OperatorError) -> tuple[int, int]:
         if not isinstance(problem, PolicyError):

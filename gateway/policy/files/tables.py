@@ -1,6 +1,6 @@
-"""From the `tables` of a policy file to the catalog: do keys, domains and joins make sense together?
+"""Tables of a policy file as a catalog: keys, domains and joins are checked together.
 
-The `domain` and `step` of a column, read exactly and held against the column's type.
+The `domain` and `step` of a column are parsed exactly and checked against the column's type.
 """
 
 from collections.abc import Iterable, Mapping
@@ -254,7 +254,7 @@ def _column(name: str, model: ColumnModel, path: Path, complaints: Complaints) -
 def _length_of_texts(
     model: ColumnModel, kind: ColumnType, domain: Domain | None, path: Path, complaints: Complaints
 ) -> None:
-    """A listed value that is longer than what is read would never be found."""
+    """A listed value longer than the texts that are read would never be found."""
     if kind.family is not Family.TEXT:
         if model.max_length is not None:
             message = f"`{kind}` must not have `max_length`, because it is not a text type"
@@ -273,7 +273,7 @@ def _length_of_texts(
 
 
 def _one_key_type(tables: tuple[Table, ...], complaints: Complaints) -> None:
-    """Units are told apart by one exact type, or rows of one unit would count as two."""
+    """All unit keys must have one exact type, otherwise rows of one unit would count as two."""
     first: tuple[Table, ColumnType] | None = None
     for table in tables:
         key = table.unit_column
@@ -328,7 +328,7 @@ def _same_table_twice(names: list[str], complaints: Complaints) -> None:
 
 
 def _same_but_for_case(names: Mapping[str, object], path: Path, complaints: Complaints) -> None:
-    """Sources differ in whether case counts; names that need it to differ would be mixed up."""
+    """Sources differ in whether case counts; names that differ by case alone would be mixed up."""
     for doubled in _doubles(names):
         message = f"{quote(doubled)} differs from another name only in upper and lower case"
         complaints.add((*path, doubled), message, at_key=True)

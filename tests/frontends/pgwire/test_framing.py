@@ -7,6 +7,7 @@ import pytest
 from frontends.pgwire.fuzz import Kinds, fuzz
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import draws
 
 from gateway.frontends.pgwire import messages
 from gateway.frontends.pgwire.framing import Frame, Frames, Malformed, framed
@@ -21,7 +22,7 @@ FORMATS = st.lists(INT16, max_size=5).map(tuple)
 
 
 @given(FRAMES, st.lists(st.integers(1, 30), max_size=20))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 def test_messages_are_the_same_however_they_are_cut(sent: list[Frame], cuts: list[int]) -> None:
     """Nothing is lost, doubled or put in another order, wherever the stream is cut."""
     stream, frames = b"".join(one.raw for one in sent), Frames(LONGEST)

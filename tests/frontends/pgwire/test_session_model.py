@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 from frontends.pgwire.conversations import Differs, a_plain_database, compare
+from samples import draws
 
 from gateway.frontends.pgwire.classify import Statements
 from gateway.frontends.pgwire.session import Session
@@ -16,7 +17,7 @@ def database(twin: Twin) -> Iterator[str]:
         yield name
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(draws(20)))
 def test_session_says_what_postgresql_says(twin: Twin, database: str, seed: int) -> None:
     """Kinds, rows, tags, SQLSTATEs, the state of the transaction; and nothing is asked that PostgreSQL would skip."""
     compare(twin, database, seed)
