@@ -129,7 +129,7 @@ def test_key_revoke_takes_a_key_or_its_id(typed: Typed, way: str) -> None:
     typed.done("key", "revoke", key.id if way == "id" else text)
     again = typed.run("key", "revoke", key.id)
     assert again.code == 2
-    assert "revoked before" in again.err
+    assert "already revoked" in again.err
 
 
 def test_key_revoke_is_refused_when_there_is_no_such_key(typed: Typed) -> None:
