@@ -81,7 +81,7 @@ def test_state_is_refused_when_it_is_older_than_its_anchor(
         drop(state_server, older)
     assert refused.code is Code.STATE_BEHIND_ANCHOR
     assert "ends at trail record 4" in refused.detail
-    assert "has seen 5" in refused.detail
+    assert "records 5" in refused.detail
     assert "restore" in refused.hint
 
 
@@ -128,7 +128,7 @@ def test_state_is_refused_when_its_trail_was_rewritten_with_the_same_length(
         spend(state_settings, "a", "b")
         refused = refusal(settings_on(urls, state_settings.home))
         assert refused.code is Code.STATE_BEHIND_ANCHOR
-        assert "trail record 5 is not the one" in refused.detail
+        assert "trail record 5 differs from the one" in refused.detail
         with gateway(settings_on(urls, other_home)) as bank:
             bank.ask("0.5", query_id="longer than the other")
         refused = refusal(settings_on(urls, state_settings.home))

@@ -47,5 +47,6 @@ def test_document_names_figures_and_settings_of_the_code() -> None:
     assert f"`{account._NAMED_APART}`" in _TEXT
     assert f"from {account._UNNAMED_APART.start} on" in _TEXT
     assert (
-        f"at most {MOST_OF_ONE} for each subject and set of tables, at most {MOST} in\nall" in _TEXT
+        f"at most {MOST_OF_ONE} for each subject and set of tables, at most {MOST} in total"
+        in _TEXT
     )
