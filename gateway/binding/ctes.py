@@ -3,7 +3,7 @@
 A CTE is bound when it is first used, where it was defined: one that nobody uses costs nothing.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -11,8 +11,6 @@ from sqlglot import exp
 from gateway.binding.relation import Free, Relation
 from gateway.binding.text.identifiers import fold
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
-
-Bind = Callable[[exp.Expression, "Environment"], Relation]
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from gateway.catalog.types import Family, Kind
-from gateway.functions.copy_counts import NARROWED, mixed
+from gateway.functions.copy_counts import NARROWED, conversion_of
 from gateway.functions.table import function_of
 from gateway.plan.scalars import Call, Case, Cast, Scalar, Shift
 from gateway.ranges.granularity import grain_of
@@ -42,7 +42,7 @@ def copies(scalar: Scalar, ranges: Mapping[str, Range]) -> tuple[int, ...]:
         case Shift():
             return (4,)
         case Case():
-            return (mixed(scalar.results),) * len(scalar.parts)
+            return (conversion_of(scalar.results),) * len(scalar.parts)
         case _:
             return (1,) * len(scalar.parts)
 

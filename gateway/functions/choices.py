@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import date
 from typing import Final
 
+from gateway.catalog.types import Kind
 from gateway.functions import copy_counts as copies
 from gateway.functions import costs, grains, result_sizes
-from gateway.functions.exact_values import Known, NotComputed, all_met, typed
+from gateway.functions.exact_values import Known, NotComputed, as_first_type, as_type, timestamp
 from gateway.functions.function import Function, Nulls, Operands
 from gateway.functions.range import NOTHING, Bounds, hull
 from gateway.functions.signature import ANY, Nullable, Signature, common_type
@@ -64,22 +66,29 @@ def _not_above(found: Bounds, firm: Sequence[Bounds]) -> Bounds:
     return Bounds(found.low, min(highs) if highs else found.high, found.step)
 
 
+def _result(value: Known, call: Call) -> Known:
+    """The value that is chosen: a date among timestamps is one."""
+    if isinstance(value, date) and call.type.kind is Kind.TIMESTAMP:
+        return timestamp(value)
+    return value
+
+
 def _coalesce(call: Call, values: Sequence[Known]) -> Known:
-    there = [one for one in all_met(call, values) if one is not None]
-    return typed(there[0], call.type) if there else None
+    there = [one for one in as_first_type(call, values) if one is not None]
+    return as_type(_result(there[0], call), call.type) if there else None
 
 
 def _nullif(call: Call, values: Sequence[Known]) -> Known:
-    first, second = all_met(call, values)
-    return None if first is not None and first == second else first
+    first, second = as_first_type(call, values)
+    return None if first is not None and first == second else _result(first, call)
 
 
 def _extreme(pick: Callable[..., Known]) -> Callable[[Call, Sequence[Known]], Known]:
     def evaluate(call: Call, values: Sequence[Known]) -> Known:
-        there = [one for one in all_met(call, values) if one is not None]
+        there = [one for one in as_first_type(call, values) if one is not None]
         if any(isinstance(one, str | bool) for one in there):
             raise NotComputed
-        return typed(pick(there), call.type) if there else None
+        return as_type(_result(pick(there), call), call.type) if there else None
 
     return evaluate
 
@@ -120,13 +129,13 @@ COALESCE: Final = Function(
     nulls=Nulls.OWN,
     computes=False,
     range=_coalesce_range,
-    grain=grains.shared,
+    grain=grains.common,
     evaluate=_coalesce,
     as_case=_coalesce_as_case,
     is_one_of=True,
     cost=costs.comparison,
-    size=result_sizes.any_operand,
-    copies=copies.meeting,
+    size=result_sizes.largest_operand,
+    copies=copies.conversion,
 )
 GREATEST: Final = replace(
     COALESCE,
@@ -149,12 +158,12 @@ NULLIF: Final = Function(
     nulls=Nulls.OWN,
     computes=False,
     range=lambda _, operands: operands.as_results()[0],
-    grain=grains.first,
+    grain=grains.of_first,
     evaluate=_nullif,
     as_case=_nullif_as_case,
     cost=costs.comparison,
     size=result_sizes.first_operand,
-    copies=copies.meeting,
+    copies=copies.conversion,
 )
 
 CHOICES: Final = (COALESCE, GREATEST, LEAST, NULLIF)

@@ -7,23 +7,23 @@ from typing import Any, Final
 from gateway.catalog.types import Family
 from gateway.functions import copy_counts as copies
 from gateway.functions import costs, result_sizes
-from gateway.functions.exact_values import Evaluate, Known, NotComputed, all_met, stamp
+from gateway.functions.exact_values import Evaluate, Known, NotComputed, as_first_type, timestamp
 from gateway.functions.function import Function, Gaps, Nulls, no_range
 from gateway.plan.scalars import Call
 
 
 def _and(call: Call, values: Sequence[Known]) -> Known:
-    there = [one for one in all_met(call, values) if one is not None]
+    there = [one for one in as_first_type(call, values) if one is not None]
     return False if False in there else None if len(there) < len(values) else True
 
 
 def _or(call: Call, values: Sequence[Known]) -> Known:
-    there = [one for one in all_met(call, values) if one is not None]
+    there = [one for one in as_first_type(call, values) if one is not None]
     return True if True in there else None if len(there) < len(values) else False
 
 
 def _in(call: Call, values: Sequence[Known]) -> Known:
-    what, *among = all_met(call, values)
+    what, *among = as_first_type(call, values)
     if what is None:
         return None
     return True if what in among else None if None in among else False
@@ -36,7 +36,7 @@ def _test(holds: Callable[[Known], bool]) -> Evaluate:
 def _pair(call: Call, values: Sequence[Known]) -> tuple[Known, Known]:
     left, right = values
     if {one.type.family for one in call.parts} == {Family.DATE, Family.TIMESTAMP}:
-        return stamp(left), stamp(right)
+        return timestamp(left), timestamp(right)
     return left, right
 
 
@@ -69,7 +69,7 @@ AND: Final = Function(
     range=no_range,
     evaluate=_and,
     cost=costs.connective,
-    size=result_sizes.typed,
+    size=result_sizes.type_size,
     copies=copies.once,
 )
 OR: Final = replace(AND, name="or", evaluate=_or)
@@ -78,7 +78,7 @@ NOT: Final = replace(
     name="not",
     nulls=Nulls.STRICT,
     evaluate=_test(lambda value: value is not True),
-    cost=costs.fixed(costs.STEP),
+    cost=costs.constant(costs.STEP),
 )
 IN: Final = replace(
     AND,
@@ -86,7 +86,7 @@ IN: Final = replace(
     gaps=Gaps.UNKNOWN,
     evaluate=_in,
     cost=costs.membership,
-    copies=copies.meeting,
+    copies=copies.conversion,
 )
 IS_NULL: Final = Function(
     name="is null",
@@ -96,8 +96,8 @@ IS_NULL: Final = Function(
     range=no_range,
     evaluate=_test(lambda value: value is None),
     is_distributed=True,
-    cost=costs.fixed(costs.STEP),
-    size=result_sizes.typed,
+    cost=costs.constant(costs.STEP),
+    size=result_sizes.type_size,
     copies=copies.once,
 )
 IS_NOT_NULL: Final = replace(
@@ -121,8 +121,8 @@ EQUAL: Final = Function(
     range=no_range,
     evaluate=_equality(negated=False),
     cost=costs.comparison,
-    size=result_sizes.typed,
-    copies=copies.meeting,
+    size=result_sizes.type_size,
+    copies=copies.conversion,
 )
 NOT_EQUAL: Final = replace(EQUAL, name="<>", evaluate=_equality(negated=True))
 LESS: Final = replace(EQUAL, name="<", evaluate=_order(lambda left, right: left < right))

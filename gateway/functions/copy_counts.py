@@ -36,24 +36,24 @@ class KnownRanges(Protocol):
 Copies: TypeAlias = Callable[[Call, KnownRanges], tuple[int, ...]]
 
 
-def each(*times: int) -> Copies:
+def times(*many: int) -> Copies:
     """As often as it is said for each operand."""
-    return lambda _, __: times
+    return lambda _, __: many
 
 
-def all_of_them(times: int) -> Copies:
-    return lambda call, _: (times,) * len(call.parts)
+def times_each(many: int) -> Copies:
+    return lambda call, _: (many,) * len(call.parts)
 
 
-once: Final = all_of_them(1)
+once: Final = times_each(1)
 
 
-def meeting(call: Call, _: KnownRanges) -> tuple[int, ...]:
+def conversion(call: Call, _: KnownRanges) -> tuple[int, ...]:
     """Values that are brought into one type."""
-    return (mixed(call.parts),) * len(call.parts)
+    return (conversion_of(call.parts),) * len(call.parts)
 
 
-def mixed(parts: tuple[Scalar, ...]) -> int:
+def conversion_of(parts: tuple[Scalar, ...]) -> int:
     """A decimal that meets a double is made one, within the range of doubles."""
     families = {one.type.family for one in parts}
     return 3 if {Family.EXACT, Family.FLOAT} <= families else 1

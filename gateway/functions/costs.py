@@ -28,12 +28,12 @@ def _characters(sizes: Sizes) -> int:
     return sum(one.characters for one in sizes)
 
 
-def linear(each: int) -> Cost:
+def per_character(each: int) -> Cost:
     """So many nanoseconds for each character of the arguments."""
     return lambda _, sizes: 2 * STEP + each * _characters(sizes)
 
 
-def fixed(cost: int) -> Cost:
+def constant(cost: int) -> Cost:
     return lambda _, __: cost
 
 
@@ -50,7 +50,7 @@ def membership(call: Call, sizes: Sizes) -> int:
     return STEP + 15 * len(call.parts) + 2 * sizes[0].characters
 
 
-def sought(needle: int, text: int) -> int:
+def search_time(needle: int, text: int) -> int:
     """A needle sought at every place of a text: PostgreSQL compares it from its end, byte by byte."""
     most = min(needle, (text + 1) // 2)
     return most * (text - most + 1) * 11 // 10
@@ -59,12 +59,12 @@ def sought(needle: int, text: int) -> int:
 def search(*, needle: int, text: int) -> Cost:
     """Of a needle in a text, which stand at these places."""
     return lambda _, sizes: (
-        6 * _characters(sizes) + sought(sizes[needle].characters, sizes[text].characters)
+        6 * _characters(sizes) + search_time(sizes[needle].characters, sizes[text].characters)
     )
 
 
 def replacement(_: Call, sizes: Sizes) -> int:
-    return 12 * sizes[0].characters + sought(sizes[1].characters, sizes[0].characters)
+    return 12 * sizes[0].characters + search_time(sizes[1].characters, sizes[0].characters)
 
 
 def trim(call: Call, sizes: Sizes) -> int:

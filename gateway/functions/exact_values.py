@@ -28,7 +28,7 @@ Evaluate: TypeAlias = Callable[[Call, Sequence[Known]], Known]
 Number: TypeAlias = int | Fraction
 
 
-def typed(value: Known, kind: ColumnType) -> Known:
+def as_type(value: Known, kind: ColumnType) -> Known:
     """The value as the catalog has values of the type; what does not fit is for others to say."""
     if value is None or isinstance(value, bool | str):
         return value
@@ -44,7 +44,7 @@ def typed(value: Known, kind: ColumnType) -> Known:
     return value
 
 
-def met(value: Known, one: Scalar, among: Scalar) -> Known:
+def as_type_of(value: Known, one: Scalar, among: Scalar) -> Known:
     """A value that stands where values of another type stand."""
     if value is not None and one.type.family is not among.type.family:
         numbers = {Family.WHOLE, Family.EXACT}
@@ -53,13 +53,13 @@ def met(value: Known, one: Scalar, among: Scalar) -> Known:
     return value
 
 
-def all_met(call: Call, values: Sequence[Known]) -> list[Known]:
+def as_first_type(call: Call, values: Sequence[Known]) -> list[Known]:
     """The operands, as values of the type of the first."""
     first = call.parts[0]
-    return [met(value, one, first) for value, one in zip(values, call.parts, strict=True)]
+    return [as_type_of(value, one, first) for value, one in zip(values, call.parts, strict=True)]
 
 
-def stamp(value: Known) -> datetime:
+def timestamp(value: Known) -> datetime:
     """A date or timestamp as a timestamp."""
     if isinstance(value, datetime):
         return value
@@ -91,7 +91,7 @@ def of_numbers(compute: Callable[..., Number]) -> Evaluate:
         numbers = [one for one in values if isinstance(one, int | Fraction)]
         if len(numbers) != len(values) or any(isinstance(one, bool) for one in values):
             raise NotComputed
-        return typed(compute(*numbers), call.type)
+        return as_type(compute(*numbers), call.type)
 
     return evaluate
 

@@ -106,7 +106,7 @@ def no_range(_: Call, __: Operands) -> Bounds:
     return OPEN
 
 
-def computed(
+def arithmetic_range(
     of: Callable[[Call, Sequence[Range], Operands], Bounds],
 ) -> RangeOf:
     """The range of arithmetic, for which all operands need one."""

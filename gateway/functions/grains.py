@@ -6,7 +6,7 @@ none: a domain clamps a value to its ends, not onto its steps.
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from gateway.catalog.types import Family
 from gateway.functions.range import common_divisor
@@ -16,23 +16,23 @@ GrainOf: TypeAlias = Callable[[Scalar], Fraction | None]
 Grain: TypeAlias = Callable[[Call, GrainOf], Fraction | None]
 
 
-def whole(_: Call, __: GrainOf) -> Fraction | None:
+def whole_number(_: Call, __: GrainOf) -> Fraction | None:
     return Fraction(1)
 
 
-def whole_alone(call: Call, _: GrainOf) -> Fraction | None:
+def whole_number_alone(call: Call, _: GrainOf) -> Fraction | None:
     """Of rounding to a whole number; to so many digits nobody has said."""
     return Fraction(1) if len(call.parts) == 1 else None
 
 
-def exactly(grain: Grain) -> Grain:
+def unless_float(grain: Grain) -> Grain:
     """Not of floats: their sums are rounded, and what should be zero may be a little more."""
     return lambda call, of: (
         None if any(one.type.family is Family.FLOAT for one in call.parts) else grain(call, of)
     )
 
 
-def shared_by(scalars: Iterable[Scalar], of: GrainOf) -> Fraction | None:
+def common_grain(scalars: Iterable[Scalar], of: GrainOf) -> Fraction | None:
     """Of a value that is made of all of these, or is one of them; NULL is a multiple of everything."""
     found: Fraction | None = None
     for one in scalars:
@@ -50,6 +50,6 @@ def _product(call: Call, of: GrainOf) -> Fraction | None:
     return None if one is None or other is None else one * other
 
 
-shared = exactly(lambda call, of: shared_by(call.parts, of))
-first = exactly(lambda call, of: of(call.parts[0]))
-product = exactly(_product)
+common: Final = unless_float(lambda call, of: common_grain(call.parts, of))
+of_first: Final = unless_float(lambda call, of: of(call.parts[0]))
+product: Final = unless_float(_product)

@@ -16,11 +16,11 @@ from gateway.functions.exact_values import (
     Known,
     NotComputed,
     Number,
+    as_type,
     of_numbers,
     of_whole_numbers,
-    typed,
 )
-from gateway.functions.function import Function, Gaps, Nulls, Operands, RangeOf, computed
+from gateway.functions.function import Function, Gaps, Nulls, Operands, RangeOf, arithmetic_range
 from gateway.functions.range import OPEN, Bounds, Range
 from gateway.functions.signature import (
     NUMBER,
@@ -38,9 +38,9 @@ from gateway.functions.signature import (
 from gateway.functions.thresholds import (
     Monotone,
     Threshold,
-    alone,
     exact_dividend,
     of_bucket,
+    of_operand,
     of_quotient,
     with_constant,
 )
@@ -50,18 +50,18 @@ from gateway.plan.types import BOOLEAN
 _LARGEST_POWER: Final = 16
 
 
-def _moved_or(compute: Evaluate, sign: int) -> Evaluate:
+def _date_sum_or(compute: Evaluate, sign: int) -> Evaluate:
     """Of dates and whole days, else of numbers."""
 
     def evaluate(call: Call, values: Sequence[Known]) -> Known:
         if not any(isinstance(one, date) for one in values):
             return compute(call, values)
-        return typed(_moved(values[0], values[1], sign), call.type)
+        return as_type(_date_sum(values[0], values[1], sign), call.type)
 
     return evaluate
 
 
-def _moved(left: Known, right: Known, sign: int) -> Known:
+def _date_sum(left: Known, right: Known, sign: int) -> Known:
     if isinstance(left, datetime) or isinstance(right, datetime):
         raise NotComputed
     try:
@@ -100,14 +100,14 @@ def _to_places(of: Callable[[Range, int], Bounds]) -> RangeOf:
             return of(given[0], 0)
         return of(given[0], int(given[1].low)) if given[1].low == given[1].high else OPEN
 
-    return computed(find)
+    return arithmetic_range(find)
 
 
 def _modulo(first: Fraction, second: Fraction) -> Number:
     return first - second * trunc(first / second)
 
 
-def _truncated(call: Call, values: Sequence[Known]) -> Known:
+def _truncation(call: Call, values: Sequence[Known]) -> Known:
     if len(values) > 1:
         raise NotComputed
     return of_numbers(trunc)(call, values)
@@ -119,7 +119,7 @@ def _sign(value: Number) -> int:
 
 def _bucket(*given: Number) -> int:
     value, low, high, count = map(Fraction, given)
-    if low >= high or count < 1:
+    if low >= high or not 1 <= count <= range_arithmetic.MOST_BUCKETS:
         raise NotComputed
     if value < low:
         return 0
@@ -156,11 +156,11 @@ PLUS: Final = Function(
     nulls=Nulls.STRICT,
     gaps=Gaps.NONE,
     computes=True,
-    range=computed(lambda _, given, __: range_arithmetic.add(given[0], given[1])),
-    grain=grains.shared,
-    evaluate=_moved_or(of_numbers(lambda left, right: left + right), 1),
+    range=arithmetic_range(lambda _, given, __: range_arithmetic.add(given[0], given[1])),
+    grain=grains.common,
+    evaluate=_date_sum_or(of_numbers(lambda left, right: left + right), 1),
     monotone=Monotone(
-        with_constant(lambda by, test: test.moved(-by), lambda by, test: test.moved(-by))
+        with_constant(lambda by, test: test.plus(-by), lambda by, test: test.plus(-by))
     ),
     is_distributed=True,
     cost=costs.addition,
@@ -170,23 +170,23 @@ PLUS: Final = Function(
 MINUS: Final = replace(
     PLUS,
     name="-",
-    range=computed(_difference),
-    evaluate=_moved_or(of_numbers(lambda left, right: left - right), -1),
+    range=arithmetic_range(_difference),
+    evaluate=_date_sum_or(of_numbers(lambda left, right: left - right), -1),
     monotone=Monotone(
         with_constant(
-            lambda by, test: test.moved(by),
-            lambda by, test: test.moved(-by).scaled(Fraction(-1)),
+            lambda by, test: test.plus(by),
+            lambda by, test: test.plus(-by).divided_by(Fraction(-1)),
         )
     ),
 )
 TIMES: Final = replace(
     PLUS,
     name="*",
-    range=computed(lambda _, given, __: range_arithmetic.multiply(given[0], given[1])),
+    range=arithmetic_range(lambda _, given, __: range_arithmetic.multiply(given[0], given[1])),
     grain=grains.product,
     evaluate=of_numbers(lambda left, right: left * right),
     monotone=Monotone(
-        with_constant(lambda by, test: test.scaled(by), lambda by, test: test.scaled(by))
+        with_constant(lambda by, test: test.divided_by(by), lambda by, test: test.divided_by(by))
     ),
     cost=costs.multiplication,
     size=result_sizes.product,
@@ -196,7 +196,7 @@ DIVIDED: Final = replace(
     TIMES,
     name="/",
     gaps=Gaps.ZERO_DIVISOR,
-    range=computed(_quotient),
+    range=arithmetic_range(_quotient),
     grain=None,
     evaluate=of_whole_numbers(lambda left, right: trunc(left / right)),
     monotone=Monotone(of_quotient, exact_dividend),
@@ -206,8 +206,8 @@ DIVIDED: Final = replace(
 REMAINDER: Final = replace(
     DIVIDED,
     name="%",
-    range=computed(_remainder),
-    grain=grains.shared,
+    range=arithmetic_range(_remainder),
+    grain=grains.common,
     evaluate=of_whole_numbers(_modulo),
     monotone=None,
     size=result_sizes.number,
@@ -222,9 +222,9 @@ MOD: Final = replace(
 NEGATE: Final = replace(
     PLUS,
     name="negate",
-    range=computed(lambda _, given, __: range_arithmetic.negate(given[0])),
+    range=arithmetic_range(lambda _, given, __: range_arithmetic.negate(given[0])),
     evaluate=of_numbers(lambda value: -value),
-    monotone=Monotone(alone(lambda test: test.scaled(Fraction(-1)))),
+    monotone=Monotone(of_operand(lambda test: test.divided_by(Fraction(-1)))),
 )
 ABS: Final = Function(
     name="abs",
@@ -232,8 +232,8 @@ ABS: Final = Function(
     nulls=Nulls.STRICT,
     gaps=Gaps.NONE,
     computes=True,
-    range=computed(lambda _, given, __: range_arithmetic.absolute(given[0])),
-    grain=grains.shared,
+    range=arithmetic_range(lambda _, given, __: range_arithmetic.absolute(given[0])),
+    grain=grains.common,
     evaluate=of_numbers(lambda value: abs(Fraction(value))),
     as_case=_abs_as_case,
     cost=costs.multiplication,
@@ -246,8 +246,8 @@ SIGN: Final = Function(
     nulls=Nulls.STRICT,
     gaps=Gaps.NONE,
     computes=True,
-    range=computed(lambda _, given, __: range_arithmetic.sign(given[0])),
-    grain=grains.whole,
+    range=arithmetic_range(lambda _, given, __: range_arithmetic.sign(given[0])),
+    grain=grains.whole_number,
     evaluate=of_numbers(_sign),
     cost=costs.multiplication,
     size=result_sizes.number,
@@ -256,17 +256,17 @@ SIGN: Final = Function(
 FLOOR: Final = replace(
     SIGN,
     name="floor",
-    range=computed(lambda _, given, __: range_arithmetic.floored(given[0])),
+    range=arithmetic_range(lambda _, given, __: range_arithmetic.floor_range(given[0])),
     evaluate=of_numbers(floor),
-    monotone=Monotone(alone(Threshold.of_floor), lambda _: 0),
+    monotone=Monotone(of_operand(Threshold.of_floor), lambda _: 0),
     counts=_always,
 )
 CEIL: Final = replace(
     FLOOR,
     name="ceil",
-    range=computed(lambda _, given, __: range_arithmetic.ceiled(given[0])),
+    range=arithmetic_range(lambda _, given, __: range_arithmetic.ceiling_range(given[0])),
     evaluate=of_numbers(ceil),
-    monotone=Monotone(alone(Threshold.of_ceiling), lambda _: 0),
+    monotone=Monotone(of_operand(Threshold.of_ceiling), lambda _: 0),
 )
 CEILING: Final = replace(CEIL, name="ceiling")
 ROUND: Final = replace(
@@ -282,33 +282,33 @@ ROUND: Final = replace(
         largest=None,
         check=_check_digits,
     ),
-    range=_to_places(range_arithmetic.rounded),
-    grain=grains.whole_alone,
+    range=_to_places(range_arithmetic.rounding),
+    grain=grains.whole_number_alone,
     evaluate=None,  # of two numbers that are as near, databases take either
     counts=_is_alone,
-    size=result_sizes.rounded,
+    size=result_sizes.rounding,
 )
 TRUNC: Final = replace(
     ROUND,
     name="trunc",
     signature=Signature((NUMBER, WHOLE), rounded_type, 1, 2, frozenset({1}), check=_check_digits),
-    range=_to_places(range_arithmetic.cut_off),
-    evaluate=_truncated,
+    range=_to_places(range_arithmetic.truncation),
+    evaluate=_truncation,
 )
 SQRT: Final = Function(
     name="sqrt",
     signature=REAL,
     nulls=Nulls.STRICT,
     computes=True,
-    range=computed(lambda _, given, __: range_arithmetic.root(given[0])),
+    range=arithmetic_range(lambda _, given, __: range_arithmetic.root(given[0])),
     cost=costs.of_decimals(costs.root),
     size=result_sizes.real,
-    copies=copies.each(2),
+    copies=copies.times(2),
 )
 LN: Final = replace(
     SQRT,
     name="ln",
-    range=computed(
+    range=arithmetic_range(
         lambda _, given, operands: range_arithmetic.logarithm(
             given[0], operands.grain(0), ten=False
         )
@@ -318,7 +318,7 @@ LN: Final = replace(
 LOG: Final = replace(
     LN,
     name="log",
-    range=computed(
+    range=arithmetic_range(
         lambda _, given, operands: range_arithmetic.logarithm(given[0], operands.grain(0), ten=True)
     ),
     cost=costs.of_decimals(costs.logarithm(2)),
@@ -326,9 +326,9 @@ LOG: Final = replace(
 EXP: Final = replace(
     SQRT,
     name="exp",
-    range=computed(lambda _, given, __: range_arithmetic.exponential(given[0])),
+    range=arithmetic_range(lambda _, given, __: range_arithmetic.exponential(given[0])),
     cost=costs.of_decimals(costs.exponential),
-    copies=copies.each(4),
+    copies=copies.times(4),
 )
 POWER: Final = replace(
     SQRT,
@@ -342,11 +342,11 @@ POWER: Final = replace(
         smallest=-_LARGEST_POWER,
         largest=_LARGEST_POWER,
     ),
-    range=computed(
+    range=arithmetic_range(
         lambda _, given, operands: range_arithmetic.power(given[0], given[1], operands.grain(0))
     ),
     cost=costs.of_decimals(costs.power),
-    copies=copies.each(11, 13),
+    copies=copies.times(11, 13),
 )
 RAISED: Final = replace(POWER, name="^", signature=None)
 WIDTH_BUCKET: Final = Function(
@@ -363,13 +363,13 @@ WIDTH_BUCKET: Final = Function(
     nulls=Nulls.STRICT,
     gaps=Gaps.NONE,
     computes=True,
-    range=computed(lambda _, given, __: range_arithmetic.bucket(given[0], *given[1:])),
+    range=arithmetic_range(lambda _, given, __: range_arithmetic.bucket(given[0], *given[1:])),
     evaluate=of_numbers(_bucket),
     monotone=Monotone(of_bucket),
     counts=_always,
     cost=costs.multiplication,
-    size=result_sizes.typed,
-    copies=copies.all_of_them(4),
+    size=result_sizes.type_size,
+    copies=copies.times_each(4),
 )
 
 NUMBERS: Final = (

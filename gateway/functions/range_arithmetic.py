@@ -16,6 +16,8 @@ _LARGEST_EXPONENT = 690
 _MOST_BITS = 1_100
 _MOST_PLACES = 60
 _ISQRT_SCALE = 10**12
+MOST_BUCKETS = 2**31 - 2
+"""Of more buckets `width_bucket` is NULL: PostgreSQL has no number for the one above."""
 
 
 def negate(x: Range) -> Bounds:
@@ -135,15 +137,15 @@ def sign(x: Range) -> Bounds:
     return bounds((x.low > 0) - (x.low < 0), (x.high > 0) - (x.high < 0), 1)
 
 
-def floored(x: Range) -> Bounds:
+def floor_range(x: Range) -> Bounds:
     return bounds(floor(x.low), floor(x.high), _whole_step(x))
 
 
-def ceiled(x: Range) -> Bounds:
+def ceiling_range(x: Range) -> Bounds:
     return bounds(ceil(x.low), ceil(x.high), _whole_step(x))
 
 
-def rounded(x: Range, places: int) -> Bounds:
+def rounding(x: Range, places: int) -> Bounds:
     """To the nearest multiple; of two that are as near, databases take either."""
     if places > _MOST_PLACES:
         return bounds(x.low - 1, x.high + 1)
@@ -157,7 +159,7 @@ def rounded(x: Range, places: int) -> Bounds:
     return bounds(ceil(x.low / unit - _HALF) * unit, floor(x.high / unit + _HALF) * unit, unit)
 
 
-def cut_off(x: Range, places: int) -> Bounds:
+def truncation(x: Range, places: int) -> Bounds:
     """Towards zero."""
     if abs(places) > _MOST_PLACES:
         return bounds(min(x.low, Fraction(0)), max(x.high, Fraction(0)))
@@ -211,7 +213,7 @@ def bucket(x: Range, low: Range, high: Range, count: Range) -> Bounds:
     buckets = floor(count.high)
     if low.low != low.high or high.low != high.high or count.low != count.high:
         return OPEN
-    if buckets < 1 or low.low == high.low:
+    if not 1 <= buckets <= MOST_BUCKETS or low.low == high.low:
         return NOTHING
     # the buckets may be counted from the upper end down
     width = (high.low - low.low) / buckets

@@ -65,12 +65,12 @@ def largest(sizes: Iterable[Size]) -> Size:
     )
 
 
-def typed(call: Call, _: Sequence[Size]) -> Size:
+def type_size(call: Call, _: Sequence[Size]) -> Size:
     """No more is known than the type of the call."""
     return size_of_type(call.type)
 
 
-def any_operand(_: Call, sizes: Sequence[Size]) -> Size:
+def largest_operand(_: Call, sizes: Sequence[Size]) -> Size:
     return largest(sizes)
 
 
@@ -78,23 +78,23 @@ def first_operand(_: Call, sizes: Sequence[Size]) -> Size:
     return sizes[0]
 
 
-def joined(_: Call, sizes: Sequence[Size]) -> Size:
+def total_length(_: Call, sizes: Sequence[Size]) -> Size:
     return Size(sum(one.characters for one in sizes))
 
 
-def kept(_: Call, sizes: Sequence[Size]) -> Size:
+def first_text(_: Call, sizes: Sequence[Size]) -> Size:
     """A text that is no longer than its first operand."""
     return Size(min(sizes[0].characters, LONGEST_MADE))
 
 
-def cut_to(place: int) -> ResultSize:
+def text_up_to(place: int) -> ResultSize:
     """A text that is cut to as many characters as the constant at `place` says, if there is one."""
 
     def size(call: Call, sizes: Sequence[Size]) -> Size:
         most = call.parts[place] if place < len(call.parts) else None
         if isinstance(most, Literal) and isinstance(most.value, int):
             return Size(min(sizes[0].characters, max(int(most.value), 0)))
-        return kept(call, sizes)
+        return first_text(call, sizes)
 
     return size
 
@@ -119,7 +119,7 @@ def _behind(sizes: Sequence[Size]) -> int:
     return max(one.behind for one in sizes)
 
 
-def _rounded(call: Call, sizes: Sequence[Size]) -> tuple[int, int]:
+def _rounding(call: Call, sizes: Sequence[Size]) -> tuple[int, int]:
     places = call.parts[1] if len(call.parts) > 1 else None
     cut = places.value if isinstance(places, Literal) else 0
     behind = _behind(sizes)
@@ -128,13 +128,13 @@ def _rounded(call: Call, sizes: Sequence[Size]) -> tuple[int, int]:
 
 def _quotient(_: Call, sizes: Sequence[Size]) -> tuple[int, int]:
     left, right = sizes
-    kept_behind = max(_behind(sizes), _KEPT_BEHIND + left.behind + right.before)
-    return left.before + right.behind + 1, min(_MOST_BEHIND, kept_behind)
+    behind = max(_behind(sizes), _KEPT_BEHIND + left.behind + right.before)
+    return left.before + right.behind + 1, min(_MOST_BEHIND, behind)
 
 
 def _real(_: Call, sizes: Sequence[Size]) -> tuple[int, int]:
-    kept_behind = max(_behind(sizes), _KEPT_BEHIND + sizes[0].behind + sizes[0].before)
-    return RESULT_DIGITS, min(_MOST_BEHIND, kept_behind)
+    behind = max(_behind(sizes), _KEPT_BEHIND + sizes[0].behind + sizes[0].before)
+    return RESULT_DIGITS, min(_MOST_BEHIND, behind)
 
 
 number: Final = _decimal(lambda _, sizes: (_before(sizes), _behind(sizes)))
@@ -143,5 +143,5 @@ product: Final = _decimal(
     lambda _, sizes: (sum(one.before for one in sizes), sum(one.behind for one in sizes))
 )
 quotient: Final = _decimal(_quotient)
-rounded: Final = _decimal(_rounded)
+rounding: Final = _decimal(_rounding)
 real: Final = _decimal(_real)

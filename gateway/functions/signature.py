@@ -24,7 +24,6 @@ from gateway.plan.types import (
     NUMBERS,
     NUMERIC,
     TEXT,
-    TIMES,
     common,
     is_number,
     plain,
@@ -38,8 +37,6 @@ NUMBER: Final[Families] = NUMBERS
 WHOLE: Final[Families] = frozenset({Family.WHOLE})
 TEXTS: Final[Families] = frozenset({Family.TEXT})
 ANY: Final[Families] = frozenset(Family)
-MOMENTS: Final[Families] = TIMES
-
 LARGEST_PLACE: Final = 10_000
 LONGEST_CONSTANT: Final = 1_000
 

@@ -56,8 +56,8 @@ LOWER: Final = Function(
     computes=False,
     range=no_range,
     evaluate=_of_ascii(str.lower),
-    cost=costs.linear(8),
-    size=result_sizes.kept,
+    cost=costs.per_character(8),
+    size=result_sizes.first_text,
     copies=copies.once,
 )
 UPPER: Final = replace(LOWER, name="upper", evaluate=_of_ascii(str.upper))
@@ -67,8 +67,8 @@ LENGTH: Final = Function(
     nulls=Nulls.STRICT,
     computes=False,
     range=_place,
-    cost=costs.linear(3),
-    size=result_sizes.typed,
+    cost=costs.per_character(3),
+    size=result_sizes.type_size,
     copies=copies.once,
 )
 CHAR_LENGTH: Final = replace(LENGTH, name="char_length", signature=Signature((TEXTS,), TO_INTEGER))
@@ -80,8 +80,8 @@ LEFT: Final = Function(
     nulls=Nulls.STRICT,
     computes=False,
     range=no_range,
-    cost=costs.linear(6),
-    size=result_sizes.cut_to(1),
+    cost=costs.per_character(6),
+    size=result_sizes.text_up_to(1),
     copies=copies.once,
 )
 RIGHT: Final = replace(LEFT, name="right")
@@ -89,7 +89,7 @@ SUBSTR: Final = replace(
     LEFT,
     name="substr",
     signature=Signature((TEXTS, WHOLE), TO_TEXT, 2, 3, frozenset({1, 2})),
-    size=result_sizes.cut_to(2),
+    size=result_sizes.text_up_to(2),
 )
 BTRIM: Final = Function(
     name="btrim",
@@ -98,7 +98,7 @@ BTRIM: Final = Function(
     computes=False,
     range=no_range,
     cost=costs.trim,
-    size=result_sizes.kept,
+    size=result_sizes.first_text,
     copies=copies.once,
 )
 LTRIM: Final = replace(BTRIM, name="ltrim")
@@ -121,7 +121,7 @@ POSITION: Final = Function(
     computes=False,
     range=_place,
     cost=costs.search(needle=0, text=1),
-    size=result_sizes.typed,
+    size=result_sizes.type_size,
     copies=copies.once,
 )
 STRPOS: Final = replace(POSITION, name="strpos", cost=costs.search(needle=1, text=0))
@@ -130,7 +130,7 @@ STARTS_WITH: Final = replace(
     name="starts_with",
     signature=Signature((TEXTS,), TO_BOOLEAN, 2, 2),
     range=no_range,
-    cost=costs.linear(2),
+    cost=costs.per_character(2),
 )
 JOINED: Final = Function(
     name="||",
@@ -138,8 +138,8 @@ JOINED: Final = Function(
     nulls=Nulls.STRICT,
     computes=False,
     range=no_range,
-    cost=costs.linear(2),
-    size=result_sizes.joined,
+    cost=costs.per_character(2),
+    size=result_sizes.total_length,
     copies=copies.once,
 )
 CONCAT: Final = replace(
@@ -155,7 +155,7 @@ LIKE: Final = Function(
     computes=False,
     range=no_range,
     cost=costs.pattern(folded=False),
-    size=result_sizes.typed,
+    size=result_sizes.type_size,
     copies=copies.pattern,
 )
 NOT_LIKE: Final = replace(LIKE, name="not like")

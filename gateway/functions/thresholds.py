@@ -16,6 +16,7 @@ from typing import Final, Protocol, TypeAlias
 from gateway.catalog.types import Family
 from gateway.catalog.values import Value
 from gateway.functions.exact_values import number
+from gateway.functions.range_arithmetic import MOST_BUCKETS
 from gateway.plan.scalars import Call, Literal, Scalar
 
 _MIRRORED: Final = MappingProxyType({"<": ">", "<=": ">=", ">": "<", ">=": "<="})
@@ -41,10 +42,10 @@ class Threshold:
     def inclusive(self) -> bool:
         return self.operator.endswith("=")
 
-    def moved(self, by: Fraction) -> "Threshold":
+    def plus(self, by: Fraction) -> "Threshold":
         return Threshold(self.operator, self.bound + by)
 
-    def scaled(self, by: Fraction) -> "Threshold":
+    def divided_by(self, by: Fraction) -> "Threshold":
         if not by:
             raise Unsolved
         operator = self.operator if by > 0 else _MIRRORED[self.operator]
@@ -97,7 +98,7 @@ class Monotone:
     """The operand with which alone it is NULL; None: it can be NULL beside."""
 
 
-def alone(change: Callable[[Threshold], Threshold]) -> Solve:
+def of_operand(change: Callable[[Threshold], Threshold]) -> Solve:
     """Of the only operand."""
     return lambda _, test, __: (0, change(test))
 
@@ -174,7 +175,7 @@ def of_bucket(call: Call, test: Threshold, _: ColumnDigits) -> Preimage:
         raise Unsolved
     low, high, count = given
     whole = test.of_floor()
-    if low >= high or count < 1:
+    if low >= high or not 1 <= count <= MOST_BUCKETS:
         raise Unsolved
     if not 1 <= whole.bound <= count + 1:
         return (whole.bound < 1) is (whole.operator == ">=")

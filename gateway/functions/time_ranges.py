@@ -49,10 +49,6 @@ _LENGTHS: Final = MappingProxyType(
 )
 
 
-def in_microseconds(days: Range) -> Bounds:
-    return bounds(days.low * DAY, days.high * DAY, None if days.step is None else days.step * DAY)
-
-
 def in_days(moments: Range) -> Bounds:
     return bounds(moments.low // DAY, moments.high // DAY, 1)
 

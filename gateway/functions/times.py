@@ -24,8 +24,8 @@ from gateway.functions.calendar import (
     months_later,
     truncated,
 )
-from gateway.functions.exact_values import Known, NotComputed, stamp, typed
-from gateway.functions.function import Function, Gaps, Nulls, Operands, TimePart, computed
+from gateway.functions.exact_values import Known, NotComputed, as_type, timestamp
+from gateway.functions.function import Function, Gaps, Nulls, Operands, TimePart, arithmetic_range
 from gateway.functions.grains import GrainOf
 from gateway.functions.range import Bounds, Range
 from gateway.functions.signature import TO_DATE, WHOLE, Signature
@@ -81,11 +81,11 @@ def _grain(call: Call, _: GrainOf) -> Fraction | None:
     return Fraction(1, 1_000_000) if _part(call) in _WITH_FRACTIONS else Fraction(1)
 
 
-def _extracted(call: Call, values: Sequence[Known]) -> Known:
+def _field_of(call: Call, values: Sequence[Known]) -> Known:
     part, of = str(values[0]), values[1]
     if not isinstance(of, date):
         raise NotComputed
-    moment = stamp(of)
+    moment = timestamp(of)
     days = days_of(moment.date())
     year, month, day = civil(days)
     found = {
@@ -105,11 +105,11 @@ def _extracted(call: Call, values: Sequence[Known]) -> Known:
     }.get(part)
     if found is None:
         raise NotComputed
-    return typed(found, call.type)
+    return as_type(found, call.type)
 
 
-def _truncated(_: Call, values: Sequence[Known]) -> datetime:
-    moment = stamp(values[1])
+def _beginning_of(_: Call, values: Sequence[Known]) -> datetime:
+    moment = timestamp(values[1])
     since = microseconds_of(moment)
     return moment - timedelta(microseconds=since - _beginning(str(values[0]), since))
 
@@ -195,11 +195,11 @@ EXTRACT: Final = Function(
         _part(call), operands.in_microseconds(1).range
     ),
     grain=_grain,
-    evaluate=_extracted,
+    evaluate=_field_of,
     monotone=Monotone(_solve_extract, lambda _: 1),
     time_part=TimePart(_period, _numbers),
-    cost=costs.fixed(costs.MOMENT),
-    size=result_sizes.typed,
+    cost=costs.constant(costs.MOMENT),
+    size=result_sizes.type_size,
     copies=copies.once,
 )
 DATE_TRUNC: Final = Function(
@@ -211,11 +211,11 @@ DATE_TRUNC: Final = Function(
     range=lambda call, operands: time_ranges.beginning(
         _part(call), operands.in_microseconds(1).range
     ),
-    evaluate=_truncated,
+    evaluate=_beginning_of,
     monotone=Monotone(_solve_truncated, lambda _: 1),
     time_part=TimePart(_period, _moments, is_zoned=True),
-    cost=costs.fixed(costs.MOMENT),
-    size=result_sizes.typed,
+    cost=costs.constant(costs.MOMENT),
+    size=result_sizes.type_size,
     copies=copies.once,
 )
 AGE_IN: Final = Function(
@@ -225,8 +225,8 @@ AGE_IN: Final = Function(
     computes=True,
     range=_age,
     grain=_grain,
-    cost=costs.fixed(2 * costs.MOMENT),
-    size=result_sizes.typed,
+    cost=costs.constant(2 * costs.MOMENT),
+    size=result_sizes.type_size,
     copies=copies.once,
 )
 MAKE_DATE: Final = Function(
@@ -234,10 +234,10 @@ MAKE_DATE: Final = Function(
     signature=Signature((WHOLE,), TO_DATE, 3, 3),
     nulls=Nulls.STRICT,
     computes=True,
-    range=computed(lambda _, given, __: time_ranges.made_date(given[0])),
-    cost=costs.fixed(costs.MOMENT),
-    size=result_sizes.typed,
-    copies=copies.each(9, 9, 5),
+    range=arithmetic_range(lambda _, given, __: time_ranges.made_date(given[0])),
+    cost=costs.constant(costs.MOMENT),
+    size=result_sizes.type_size,
+    copies=copies.times(9, 9, 5),
 )
 
 DATES: Final = (EXTRACT, DATE_TRUNC, AGE_IN, MAKE_DATE)

@@ -1,6 +1,7 @@
 """Convolution of a few combined noises, and exact weighted means of integer columns.
 
 Distributions are exact except for float errors: the tails beyond the ends of an array hold less than 1e-15.
+The only other proven bound is Chebyshev's, by which intervals of small noise would be 2.6 to 4 times as wide.
 Weighted means are the nearest integers, exact for columns of any length.
 """
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, TypeAlias
 
-from gateway.catalog.domains import Anything, Domain, Interval, Values
+from gateway.catalog.domains import Anything, Domain, Values
 from gateway.catalog.tables import ColumnRef
 from gateway.catalog.types import ColumnType
 from gateway.catalog.values import Value
@@ -226,7 +226,3 @@ def origins(*scalars: Scalar) -> frozenset[ColumnRef]:
         if isinstance(one, Ref)
         for origin in one.field.origins
     )
-
-
-def is_interval(domain: Domain) -> bool:
-    return isinstance(domain, Interval)

@@ -4,11 +4,9 @@ from typing import Final
 
 from gateway.catalog.types import ColumnType, Family, Kind
 
-SMALLINT: Final = ColumnType(Kind.SMALLINT)
 INTEGER: Final = ColumnType(Kind.INTEGER)
 BIGINT: Final = ColumnType(Kind.BIGINT)
 NUMERIC: Final = ColumnType(Kind.NUMERIC)
-REAL: Final = ColumnType(Kind.REAL)
 DOUBLE: Final = ColumnType(Kind.DOUBLE)
 TEXT: Final = ColumnType(Kind.TEXT)
 BOOLEAN: Final = ColumnType(Kind.BOOLEAN)

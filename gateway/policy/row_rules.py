@@ -3,6 +3,10 @@
 A value is a constant or an attribute of the subject. What is made of a rule is a set of permitted values
 for each column: data, which the plan compares with. Nothing of it is ever text in a statement.
 
+The SQL binder does not read rules: `region in subject.regions` is not SQL, an attribute has no type before the subject
+is known, and every place of a problem is one of the policy file. Of what the binder accepts, all but this had to be
+refused again.
+
 INVARIANT: an attribute that is missing, of the wrong shape, or no value of the column's type makes the
 rule hold for no row at all.
 """

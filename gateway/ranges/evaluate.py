@@ -6,7 +6,7 @@ INVARIANT: what is not known to be the same everywhere is `NotComputed`, never a
 from datetime import datetime
 
 from gateway.catalog.types import ColumnType, Family, Kind
-from gateway.functions.exact_values import Known, NotComputed, met, stamp, typed
+from gateway.functions.exact_values import Known, NotComputed, as_type, as_type_of, timestamp
 from gateway.functions.function import Nulls
 from gateway.functions.table import function_of
 from gateway.plan.scalars import Call, Case, Cast, Literal, Scalar
@@ -15,16 +15,18 @@ from gateway.plan.scalars import Call, Case, Cast, Literal, Scalar
 def evaluated(scalar: Scalar, atom: Scalar | None, given: Known) -> Known:
     """The value where `atom` has the value `given`."""
     if atom is not None and scalar == atom:
-        return typed(given, scalar.type)
+        return as_type(given, scalar.type)
     match scalar:
         case Literal(value, kind):
-            return typed(value, kind)
+            return as_type(value, kind)
         case Case():
             for when, then in scalar.branches:
                 if evaluated(when, atom, given) is True:
-                    return typed(met(evaluated(then, atom, given), then, scalar), scalar.type)
-            return typed(
-                met(evaluated(scalar.otherwise, atom, given), scalar.otherwise, scalar),
+                    return as_type(
+                        as_type_of(evaluated(then, atom, given), then, scalar), scalar.type
+                    )
+            return as_type(
+                as_type_of(evaluated(scalar.otherwise, atom, given), scalar.otherwise, scalar),
                 scalar.type,
             )
         case Cast(what, kind):
@@ -42,13 +44,13 @@ def _cast(  # noqa: PLR0911 - one answer for each pair of types
         return None
     match of.family, to.family:
         case (Family.WHOLE, Family.WHOLE | Family.EXACT) if to.precision is None:
-            return typed(value, to)
+            return as_type(value, to)
         case (Family.EXACT, Family.EXACT) if to.precision is None:
             return value
         case (Family.BOOLEAN, Family.WHOLE):
             return int(value is True)
         case (Family.DATE, Family.TIMESTAMP) if to.kind is Kind.TIMESTAMP:
-            return stamp(value)
+            return timestamp(value)
         case (Family.TIMESTAMP, Family.DATE) if isinstance(value, datetime):
             return value.date()
         case (Family.TEXT, Family.TEXT) if to.length is None:

@@ -130,7 +130,7 @@ def _fitted(found: Bounds, kind: ColumnType) -> Bounds:
     places = 0 if kind.family is Family.WHOLE else kind.scale
     inner = found.range
     if inner is not None and places is not None:
-        found = range_arithmetic.rounded(inner, places)
+        found = range_arithmetic.rounding(inner, places)
     elif places is not None:
         found = Bounds(None, None, Fraction(1, 10**places))
     elif inner is not None and kind.kind is Kind.REAL:

@@ -7,7 +7,7 @@ whole number between 0 and 1.
 from fractions import Fraction
 
 from gateway.catalog.types import Family
-from gateway.functions.grains import shared_by
+from gateway.functions.grains import common_grain
 from gateway.functions.table import function_of
 from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar
 
@@ -26,7 +26,7 @@ def grain_of(scalar: Scalar) -> Fraction | None:  # noqa: PLR0911 - one answer f
         case Cast(what, kind) if kind.family is Family.FLOAT and what.type.family is Family.WHOLE:
             return Fraction(1)
         case Case():
-            return shared_by(scalar.results, grain_of)
+            return common_grain(scalar.results, grain_of)
         case Call():
             grain = function_of(scalar).grain
             return None if grain is None else grain(scalar, grain_of)

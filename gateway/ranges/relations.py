@@ -44,18 +44,13 @@ from gateway.ranges.expressions import STAGED_REACH, bounds_of, of_type, of_valu
 from gateway.ranges.narrowing import narrowed_by
 
 
-def derived_range(function: str, argument: Range | None, rows: int | None) -> Range | None:
+def derived(  # noqa: PLR0911 - one answer for each function
+    function: str, argument: Bounds | None, rows: int | None
+) -> Bounds | None:
     """The range of an aggregate or window function over at most `rows` rows of a unit.
 
     COUNT is from 0 to R, SUM from R·min(low, 0) to R·max(high, 0), the others among the values.
     """
-    found = derived(function, None if argument is None else of_range(argument), rows)
-    return None if found is None else found.range
-
-
-def derived(  # noqa: PLR0911 - one answer for each function
-    function: str, argument: Bounds | None, rows: int | None
-) -> Bounds | None:
     match function:
         case "count":
             return None if rows is None else bounds(0, rows, 1)
@@ -212,7 +207,7 @@ def _as_type(found: Bounds, of: ColumnType, to: ColumnType) -> Bounds:
     )
 
 
-__all__ = ["STAGED_REACH", "Range", "derived_range", "range_of", "ranges_of"]
+__all__ = ["STAGED_REACH", "Range", "derived", "range_of", "ranges_of"]
 
 
 def range_of(scalar: Scalar, columns: Mapping[str, Range]) -> Range | None:

@@ -53,7 +53,6 @@ from gateway.regions.relation import (
 )
 from gateway.regions.staged_constants import joined, met
 
-_MOST_PARTS: Final = 400
 _TRUE: Final = Literal(value=True, type=BOOLEAN)
 _UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
 

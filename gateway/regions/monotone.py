@@ -134,7 +134,7 @@ def _through_cast(cast: Cast, test: Threshold) -> Threshold:
         case (Family.DATE, Family.TIMESTAMP) if to.kind is Kind.TIMESTAMP:
             return Threshold(test.operator, test.bound / DAY)
         case (Family.TIMESTAMP, Family.DATE) if of.kind is Kind.TIMESTAMP:
-            return test.of_floor().scaled(Fraction(1, DAY))
+            return test.of_floor().divided_by(Fraction(1, DAY))
         case (Family.WHOLE, Family.WHOLE | Family.EXACT) if to.precision is None:
             return test
         case (Family.EXACT, Family.EXACT) if to.precision is None:
@@ -146,7 +146,7 @@ def _through_cast(cast: Cast, test: Threshold) -> Threshold:
 
 
 def _solve_shift(shift: Shift, test: Threshold, axis: Axis) -> Cells:
-    back = test.moved(Fraction(-shift.days * DAY - shift.microseconds))
+    back = test.plus(Fraction(-shift.days * DAY - shift.microseconds))
     if shift.moved.type.family is Family.DATE:
         back = Threshold(back.operator, back.bound / DAY)
     return _solve(shift.moved, back, axis)

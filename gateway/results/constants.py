@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import chain, repeat
 from operator import itemgetter
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol
 
 from gateway.binding.bound import Empty, Fetch, Release, Sql, Stage
 from gateway.binding.describe import columns_of
@@ -29,7 +29,6 @@ from gateway.results.rounding import NOWHERE, ends_of, recoded
 from gateway.results.value_texts import cell_text, interval_texts, key_texts
 from gateway.twin.errors import TwinRefused
 
-Column: TypeAlias = Sequence[str | None]
 UNDEFINED: Final = (
     "NULL stands where there is no value, such as in a quotient by a noisy number that is 0"
 )

@@ -4,6 +4,9 @@ Idle connections spare the next short use a log-in. A line lasts as long as its 
 connection is returned with the answer. So lines have a limit below the server's and the role's, which
 `settings` adds up: the rest is for borrowing.
 
+psycopg_pool has a pool for one login, with threads of its own. Here every subject and set of tables is a login, one
+limit holds for all of them, and connections are libpq's own.
+
 INVARIANT: only connections that were reset are put here, and each is reused for the same subject and tables
 alone. INVARIANT: however many lines there are, `BORROWED` of the server's sessions are not used by lines and
 idle connections, and as many of each role's.

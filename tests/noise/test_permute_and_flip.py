@@ -10,10 +10,9 @@ from noise.choices import exponential, flipping, objects, repeated
 from noise.streams import Stream
 
 from gateway.noise.discrete_laplace import discrete_laplace
-from gateway.noise.entropy import SYSTEM_ENTROPY
 from gateway.noise.exponential import BINARY, proposal
 from gateway.noise.permute_and_flip import flip
-from gateway.noise.selection import PureSelection, choose_several
+from gateway.noise.selection import PureSelection
 
 MANY = 12_000
 SCALES = [Fraction(text) for text in ("1/3", "1", "20", "700", "1234567/3", "1e24")]
@@ -107,9 +106,3 @@ def test_flips_miss_less_than_the_exponential_mechanism() -> None:
             for chances in (flipping(scores, scale), exponential(scores, scale))
         ]
         assert missed[0] <= missed[1]
-
-
-def test_several_flips_are_all_different() -> None:
-    """Who was chosen is not chosen again."""
-    chosen = choose_several(PureSelection(Fraction(5)), [0] * 20, 20, SYSTEM_ENTROPY)
-    assert sorted(chosen) == list(range(20))

@@ -16,9 +16,6 @@ from gateway.noise.exponential import BINARY, Proposal, Scores, choose, keeps, p
 from gateway.noise.selection import (
     PureSelection,
     Selection,
-    choose_several,
-    select,
-    select_top,
     selection_for,
     selection_within,
 )
@@ -238,35 +235,11 @@ def test_shortfall_is_never_0_when_it_would_count_the_best_as_missed() -> None:
             assert choice.shortfall(1, limit) == choice.shortfall(2, limit) == 1
 
 
-def test_top_choices_are_different_and_the_best_when_the_price_is_enormous() -> None:
-    """With hardly any noise the largest come first."""
-    scores = [3, 9, 1, 7, 5]
-    stream = Stream("top")
-    assert select_top(scores, 3, Fraction(10**6), 1, stream) == [1, 3, 4]
-    assert select_top(_words(scores), 5, Fraction(10**6), 1, stream) == [1, 3, 4, 0, 2]
-    assert select(scores, Fraction(10**6), 1, stream) == 1
-
-
-def test_top_choices_have_the_distribution_of_repeated_choices() -> None:
-    """The pair of the first two comes up as often as one choice after the other gives it."""
-    scores, eta = [0, -1, -3, -4], Fraction(1)
-    stream = Stream("pairs")
-    first = exponential(scores, Fraction(2))
-    expected = []
-    for one in range(4):
-        left = [u for b, u in enumerate(scores) if b != one]
-        then = exponential(left, Fraction(2))
-        then.insert(one, 0.0)
-        expected += [first[one] * p for p in then]
-    pairs = [select_top(scores, 2, eta, 1, stream) for _ in range(MANY)]
-    assert not objects([4 * one + other for one, other in pairs], expected)
-    assert objects([4 * other + one for one, other in pairs], expected)
-
-
-def test_exponential_is_what_select_says_of_eta_and_sensitivity() -> None:
-    """e^(eta·u/(2·sensitivity)): two candidates a sensitivity apart stand e^(eta/2) to 1."""
+def test_exponential_is_what_eta_and_sensitivity_say() -> None:
+    """e^(eta·u/(2·sensitivity)): for eta = 1 two candidates a sensitivity apart stand e^(1/2) to 1."""
     stream = Stream("two")
-    drawn = [select([0, -6], Fraction(1), 6, stream) for _ in range(MANY)]
+    choice = Selection(Fraction(12))
+    drawn = [choice.choose([0, -6], stream) for _ in range(MANY)]
     share = 1 / (1 + exp(0.5))
     assert abs(sum(drawn) - MANY * share) < 6.2 * sqrt(MANY * share * (1 - share))
 
@@ -285,8 +258,6 @@ def test_choices_refuse_what_is_no_scale_no_price_and_no_candidates(
         choice.choose([], Stream("none"))
     with pytest.raises(TypeError, match="64-bit"):
         choice.choose(np.array([1, 2], dtype=np.int32), Stream("short"))
-    with pytest.raises(ValueError, match="at most as many"):
-        choose_several(choice, [1, 2], 3, Stream("three"))
     for wrong in (lambda: selection_for(Fraction(0), 1), lambda: selection_within(Fraction(1), 0)):
         with pytest.raises(ValueError, match="above 0"):
             wrong()

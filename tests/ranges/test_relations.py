@@ -21,7 +21,7 @@ from gateway.plan.scalars import Call, Case, Literal, Ref, Scalar
 from gateway.plan.types import BOOLEAN, DOUBLE, INTEGER, NUMERIC
 from gateway.ranges.expressions import bounds_of
 from gateway.ranges.narrowing import narrowed_by
-from gateway.ranges.relations import Range, derived_range, range_of, ranges_of
+from gateway.ranges.relations import Range, derived, range_of, ranges_of
 
 _HUNDREDTH = Fraction(1, 100)
 _ends = st.tuples(st.integers(-9, 9), st.integers(0, 9)).map(lambda e: (e[0], e[0] + e[1]))
@@ -183,6 +183,11 @@ def test_range_is_given_up_when_numbers_grow_too_long() -> None:
     assert range_of(scalar, {"x": span(2, 3)}) is None
 
 
+def _derived(function: str, argument: Range, rows: int | None) -> Range | None:
+    found = derived(function, of_range(argument), rows)
+    return None if found is None else found.range
+
+
 @pytest.mark.parametrize(
     ("function", "expected"),
     [
@@ -198,19 +203,19 @@ def test_derived_column_has_the_range_that_rows_and_values_give(
     function: str, expected: Range
 ) -> None:
     """Of at most R rows: COUNT from 0 to R, SUM R times the ends, the rest among the values."""
-    assert derived_range(function, span(-2, 5, Fraction(1)), 3) == expected
+    assert _derived(function, span(-2, 5, Fraction(1)), 3) == expected
 
 
 def test_derived_column_has_no_range_without_a_bound_on_rows_or_values() -> None:
     """What nothing bounds stays without a range."""
-    assert derived_range("sum", None, 3) is None
-    assert derived_range("sum", span(0, 1), None) is None
-    assert derived_range("count", None, None) is None
+    assert derived("sum", None, 3) is None
+    assert _derived("sum", span(0, 1), None) is None
+    assert derived("count", None, None) is None
 
 
 def test_sum_of_positive_values_starts_at_zero() -> None:
     """A unit may have no row at all for a FILTER, so a sum of values from 2 to 5 may be 0."""
-    assert derived_range("sum", span(2, 5), 3) == span(0, 15)
+    assert _derived("sum", span(2, 5), 3) == span(0, 15)
 
 
 _T = dataset(3, {"x": ("integer", whole(0, 100)), "y": ("numeric", None)})

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -35,6 +36,20 @@ def test_calendar_is_the_one_python_has(day: date) -> None:
     assert days.days_in_month(day.year, day.month) == calendar.monthrange(day.year, day.month)[1]
     assert days.weekday(number) == day.weekday()
     assert days.iso_year(number) == day.isocalendar().year
+
+
+@_LAWS
+@given(_dates, st.integers(-25_000, 25_000))
+def test_calendar_repeats_itself_every_400_years(day: date, cycles: int) -> None:
+    """Before Christ and behind the year 9999 too: the days of numpy's calendar, which counts on."""
+    number = days.days_of(day) + cycles * 146_097
+    there = days.civil(number)
+    assert there == (day.year + cycles * 400, day.month, day.day)
+    assert days.days_from(there) == number
+    assert days.civil(number - 1) < there < days.civil(number + 1)
+    month = np.datetime64(number, "D").astype("datetime64[M]")
+    assert (there.year - 1970) * 12 + there.month - 1 == month.astype(int)
+    assert number - month.astype("datetime64[D]").astype(int) == there.day - 1
 
 
 _FIELDS: dict[str, Callable[[datetime], int | Fraction]] = {

@@ -21,6 +21,8 @@ from samples import draws
 from gateway.engines.catalog.proofs import Proven
 from gateway.regions.partition_cells import touched
 
+pytestmark = pytest.mark.server
+
 
 @pytest.fixture
 def databases(tmp_path: Path) -> Iterator[Databases]:

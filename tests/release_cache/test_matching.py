@@ -72,7 +72,7 @@ def test_matches_are_what_would_be_measured_whatever_was_asked(seed: int, groups
     """Of random questions over random rows every match gives the very integers that a new measurement would, in all groups."""
     chance = random.Random(f"{seed} {groups}")  # noqa: S311 - rows of a test
     found = 0
-    for _ in range(draws(15)):
+    for _ in range(draws(15, fewest=6)):
         rows = any_rows(chance, persons=False)
         past = [any_question(chance, groups) for _ in range(6)]
         sheets = [one.sheet(f"q{at}.r1.1", at=at) for at, one in enumerate(past)]

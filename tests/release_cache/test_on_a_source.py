@@ -31,6 +31,8 @@ from gateway.sensitivity.analysis import Analysis, Enumerated
 from gateway.sensitivity.choices import Histogram
 from gateway.units import Epsilon
 
+pytestmark = pytest.mark.server
+
 _VISITS = "visits v join patients p on p.patient_id = v.patient_id"
 _PER_PERSON = "(select patient_id, count(*) as n from visits group by patient_id) as x"
 _QUARTER = "visit_date between date '2024-04-01' and date '2024-06-30'"

@@ -5,7 +5,7 @@ a NULL has a type, so that no comparison with it is taken for `IS NULL`.
 """
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any, Final, Protocol, TypeAlias
@@ -44,8 +44,6 @@ WHOLE: Final[Type] = BIGINT()
 TEXT: Final[Type] = Text()
 EXACT: Final[Type] = Numeric()
 LARGEST: Final = 1.7976931348623157e308
-FIRST_DAY: Final = date.min
-LAST_DAY: Final = date.max
 _MOST_DIGITS: Final = 38
 
 

@@ -25,12 +25,12 @@ from gateway.engines.sql.pieces import (
     test,
     whole,
 )
+from gateway.functions.range_arithmetic import MOST_BUCKETS
 from gateway.plan.scalars import Call, Literal, Scalar
 
 _MOST_PLACES: Final = 400
 _MOST_SHOWN: Final = 15
 _LARGEST_UNIT: Final = 300
-_LARGEST_COUNT: Final = 2**31 - 1
 _MOST: Final = 10**37
 
 
@@ -124,7 +124,7 @@ def width_bucket(rendering: Rendering, call: Call) -> Sql:
     if not (_is_number(low) and _is_number(high) and isinstance(count, int)):
         return null_of(WHOLE)
     first, last = Fraction(low), Fraction(high)  # type: ignore[arg-type]
-    if first == last or not 1 <= count < _LARGEST_COUNT:
+    if first == last or not 1 <= count <= MOST_BUCKETS:
         return null_of(WHOLE)
     floats = any(one.type.family is Family.FLOAT for one in call.parts)
     if rendering.dialect == "postgresql":
