@@ -1,4 +1,4 @@
-"""That nobody waits for an answer any more: said once, and told to whoever has to stop because of it."""
+"""Cancellation of a query: an event that calls back when its client is gone."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -1,9 +1,9 @@
-"""How long the source computed a statement that was stopped, and what stopped it.
+"""Computing time of a stopped source statement, and what stopped it.
 
-A source that computes for some rows and not for others tells of them by its time-outs, and one that needs memory for
-some rows and not for others tells of them by its lack of memory. So both are counted for each subject. Waiting tells
-nothing of any row: a `Computation` covers the time of the statement at the source alone, never that of a lock, a
-connection or a free process.
+A source that computes long for some rows and not for others reveals them by its time-outs, and one that needs
+memory for some rows reveals them by its lack of memory. So both are counted for each subject. Waiting reveals
+nothing of any row: a `Computation` covers the time of the statement at the source alone, never that of a lock,
+a connection or a free process.
 """
 
 from dataclasses import dataclass

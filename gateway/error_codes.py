@@ -1,8 +1,8 @@
-"""Every code of a no, with its class, its status over HTTP, its SQLSTATE and its title.
+"""Error codes, each with its class, HTTP status, SQLSTATE and title.
 
 INVARIANT: `REASON`, `HTTP`, `SQLSTATE` and `TITLE` are total over `Code`; a code is never given a new meaning.
-Codes are numbered by stage: 1xx binding, 2xx policy, 3xx sensitivity, 4xx overlap, 5xx budget,
-6xx source, twin and state, 7xx authentication and protocol, 8xx running the gateway, 9xx internal.
+Codes are numbered by stage: 1xx binding, 2xx policy, 3xx sensitivity, 4xx overlap, 5xx budget, 6xx source, twin
+and state, 7xx authentication and protocol, 8xx running the gateway, 9xx internal.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,8 @@
-"""Every way to be told no: one class for each way, with the codes of `gateway.error_codes`.
+"""Refusals and errors: one class for each kind, with the codes of `gateway.error_codes`.
 
-A `Refusal` is what an analyst may see. It is raised once, caught once, recorded, and turned into an
-HTTP status or an SQLSTATE by tables. An `OperatorError` is for the person who runs the
-gateway: settings, files, ports, the state. Our own bugs are `InternalError`: an opaque id outside,
-everything inside the log.
+A `Refusal` is what an analyst may see. It is raised once, caught once, recorded, and turned into an HTTP status
+or an SQLSTATE by tables. An `OperatorError` is for the person who runs the gateway: settings, files, ports, the
+state. The gateway's own bugs are `InternalError`: an opaque id for the client, the details in the log.
 """
 
 from gateway.computation import Computation

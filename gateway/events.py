@@ -1,7 +1,7 @@
-"""What happens, said once: the log and the metrics are two renderings of these values.
+"""Events of the gateway as values, of which logs and metrics are two renderings.
 
-INVARIANT: no event carries SQL, an attribute's value, a key, a password or anything computed from
-protected rows. An event type is the complete list of what may be said.
+INVARIANT: no event carries SQL, an attribute's value, a key, a password or anything computed from protected
+rows. An event type is the complete list of what may be reported.
 """
 
 from collections.abc import Callable, Mapping

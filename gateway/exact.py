@@ -1,7 +1,7 @@
 """Exact answers of the source, before any noise.
 
-INVARIANT: values of this module never leave `engines`, `noise` and the pipeline; an import contract sees to
-it. Their `repr` shows no value, so no log and no error text can have one by mistake.
+INVARIANT: values of this module never leave `engines`, `noise` and the stage between them; an import contract
+ensures it. Their `repr` shows no value, so no log and no error text can contain one by mistake.
 """
 
 from collections.abc import Mapping, Sequence

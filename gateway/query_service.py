@@ -1,4 +1,4 @@
-"""Who asks gets answers: the pipeline with everything that a running gateway gives it."""
+"""Query service: the pipeline bound to a front end, with everything that a running gateway has."""
 
 import threading
 from collections.abc import Mapping, Sequence

@@ -1,10 +1,10 @@
-"""What privacy costs: Epsilon, Rho and Delta as exact, frozen values that do not mix.
+"""Epsilon, Rho and Delta: amounts of privacy as exact, frozen values that do not mix.
 
-Every amount is a rational number, read from text and never through a float: `0.1` is one tenth.
-Adding an Epsilon to a Rho is a type error, here and for mypy.
+Every amount is a rational number, read from text and never through a float: `0.1` is one tenth. Adding an
+Epsilon to a Rho is a type error, here and for mypy.
 
-INVARIANT: an amount is finite and not negative. Nothing can be constructed that is not, so no
-charge can refill an account.
+INVARIANT: an amount is finite and not negative. No other amount can be constructed, so no charge can refill an
+account.
 """
 
 import re

@@ -1,1 +1,1 @@
-"""The sources: reach them with a login that reads, and ask their catalogs what there is."""
+"""Source engines: connections that only read, catalogs, and the SQL of bounded releases."""

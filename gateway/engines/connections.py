@@ -1,14 +1,10 @@
-"""Connections to a PostgreSQL source, kept from one question to the next.
+"""Connections to a PostgreSQL source: read-only, pooled between queries.
 
-INVARIANT: every connection is read-only and pinned before its first statement. A statement commits by itself, so
-it sees one snapshot, and nothing but the statement goes to the source and back.
-INVARIANT: a statement holds its worker for at most `CANCEL_S` and a moment after its time is over: a server that does
-not end it by then loses the connection.
-
-Reach a source for reading alone.
-
-INVARIANT: what is opened here cannot write: the session is read-only before the first statement. An error
-names the place, never the password, and never repeats what the source said about a value.
+INVARIANT: every connection is read-only and pinned before its first statement. A statement commits by itself,
+so it sees one snapshot, and nothing but the statement goes to the source and back. INVARIANT: a statement holds
+its worker for at most `CANCEL_S` and a moment after its time is over: a server that does not end it by then
+loses the connection. INVARIANT: an error names the source's address, never the password, and never repeats what
+the source said about a value.
 """
 
 from collections.abc import Callable, Iterator

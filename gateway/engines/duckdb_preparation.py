@@ -1,14 +1,13 @@
-"""Questions prepared on DuckDB: a process of their own that holds its file, and what the catalog of that file says.
+"""Preparation of queries on DuckDB: a process that holds the file, and the catalog of that file.
 
-A process is taken before the charge and runs the statements of one question. It opened its file for reading alone, so
-nothing in it changes while the process is there: its catalog is read once, in that process, and holds for as long.
+A process is taken before the charge and runs the statements of one query. It opened its file for reading alone,
+so nothing in it changes while the process exists: its catalog is read once, in that process, and stays valid.
 
-INVARIANT: what runs is run by the process whose catalog was read, on the file that it opened. What ends that process
-ends the question: no other process continues it.
-INVARIANT: the clock of the computing begins when the process is told to run. Waiting for a process comes before the
-charge and is no time-out of the source's.
-INVARIANT: DuckDB's own PREPARE plans, and planning computes: nothing is parsed beforehand. That a file has tables and
-columns as declared its catalog says.
+INVARIANT: statements run in the process whose catalog was read, on the file that it opened. The end of that
+process ends the query: no other process continues it. INVARIANT: the computing time begins when the process is
+told to run. Waiting for a process comes before the charge and is no time-out of the source's. INVARIANT:
+DuckDB's own PREPARE plans, and planning computes: nothing is parsed in advance. The catalog says that a file
+has tables and columns as declared.
 """
 
 import atexit

@@ -1,6 +1,6 @@
-"""The text and the parameters of a statement for DuckDB, as a DuckDB process takes them: `$1`, `$2`, … and a list.
+"""DuckDB SQL of a statement: its text and its parameters, `$1`, `$2`, … and a list.
 
-SQLAlchemy compiles a statement once; the same statement object is compiled from memory. No database is reached here.
+SQLAlchemy compiles a statement object once and caches it. No database is reached here.
 """
 
 import threading

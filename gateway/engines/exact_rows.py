@@ -1,11 +1,8 @@
-"""Exact tables of the rows that a source gives: as they are, or added over parts.
+"""Exact tables and histograms from a source's rows, as they are or added over shards.
 
-Exact histograms of the rows that a source gives, added over parts.
-
-What a group has in its buckets comes as one text and is kept as words of 64 bits: a row of a driver for each bucket
-would take twenty times as much memory.
-
-Values that drivers give, as the catalog's values: exact, and alike for equal values.
+The buckets of a group come as one text and are stored as words of 64 bits: a driver's row for each bucket would
+take twenty times as much memory. Drivers' values become the catalog's values: exact, and equal for equal
+values.
 """
 
 from array import array

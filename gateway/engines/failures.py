@@ -1,9 +1,9 @@
-"""From what a source's driver says to refusals.
+"""Failures of a source's driver, as refusals.
 
-INVARIANT: whatever the source says in an error stays out of what is raised: an analyst gets one fixed text for
-each code, the log a class and a state.
-INVARIANT: what the catalog explains, and that a source cannot be reached, has codes of its own before the charge; after it
-the same errors say that somebody changed the source meanwhile.
+INVARIANT: nothing that the source says in an error is in the raised refusal: an analyst gets one fixed text for
+each code, the log a class and a state. INVARIANT: errors that the catalog explains, and an unreachable source,
+have codes of their own before the charge; after it the same errors mean that somebody changed the source
+meanwhile.
 """
 
 from dataclasses import dataclass

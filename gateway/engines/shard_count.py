@@ -1,7 +1,8 @@
-"""Which releases are asked for in parts: those over many rows, by what the source's catalog thinks it has.
+"""Number of shards of a release, by the row estimates of the source's catalog.
 
-The estimate is made by the source's ANALYZE and read when the source is connected to. It decides how long an
-answer takes and nothing else: the integers are the same. How long an answer takes is not promised to say nothing.
+The source's ANALYZE makes the estimate, which is read when the source is connected to. It changes the time of
+an answer and nothing else: the integers are the same. The gateway does not promise that the time reveals
+nothing.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""One release in parts, on several connections at the same time: each has the rows of some persons.
+"""Sharding: one release in parts on several connections at the same time, each with the rows of some persons.
 
-INVARIANT: all parts see one snapshot, and they are added before any noise. One part that fails takes the others
-with it: a sum that lacks a part leaves nobody.
+INVARIANT: all shards see one snapshot, and they are added before any noise. One failing shard fails the whole:
+no sum that lacks a shard is released.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

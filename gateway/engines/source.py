@@ -1,8 +1,8 @@
-"""The database with the rows of persons: it is read, for a limited time, and nothing else.
+"""Source database with the rows of persons: it is read, for a limited time, and nothing else.
 
-A `Source` renders what is asked and reads what comes back; its `database` connects, holds and runs.
+A `Source` renders releases as SQL and reads the rows; its `database` connects, holds and runs.
 
-INVARIANT: what is asked on a preparation was bounded by what the catalog of that preparation says.
+INVARIANT: a release that runs on a preparation was bounded by what the catalog of that preparation proves.
 """
 
 import threading

@@ -1,4 +1,4 @@
-"""Statements that were written before: of equal releases, word for word."""
+"""Cache of rendered statements: equal releases have equal texts."""
 
 from collections.abc import Callable
 from typing import Any, Final

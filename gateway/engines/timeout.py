@@ -1,4 +1,4 @@
-"""Stop a statement from another thread: when its time is over, or when nobody waits for it any more."""
+"""Statement timeout: a statement is stopped from another thread when its time is over, or its client is gone."""
 
 import threading
 from collections.abc import Callable, Iterator

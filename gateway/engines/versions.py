@@ -1,7 +1,7 @@
-"""The least versions of sources, and whether a source has one.
+"""Minimum versions of sources, and their check.
 
-PostgreSQL 16 has `pg_input_is_valid`, by which a text is read as a date without an error. DuckDB is part of the gateway:
-there it is the file that may be too new, and then it cannot be opened.
+PostgreSQL 16 has `pg_input_is_valid`, by which a text is read as a date without an error. DuckDB is part of the
+gateway: there the file may be too new, and then it cannot be opened.
 """
 
 from typing import Any, Final

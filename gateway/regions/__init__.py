@@ -1,1 +1,1 @@
-"""Which rows a question is about."""
+"""Regions: which rows a query selects, as disjoint boxes over the axes of its tables' columns."""

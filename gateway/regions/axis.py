@@ -1,12 +1,13 @@
-"""The directions in which a question can be narrowed, and how a column's values become cells on them.
+"""Axes of regions, and the cells that a column's values become on them.
 
-A cell is the smallest thing a condition can be read down to. On STEPS cells are absolute whole numbers, so a policy
-that moves the end of a domain leaves them where they are: whole numbers and decimals count by the digits of their
-type, dates are days since 1970-01-01, timestamps microseconds since then. A type without digits (`numeric`, floats)
-has values everywhere: there the even cells are the millionths themselves, the odd ones what lies between two.
+A cell is the smallest unit that a condition can select. On STEPS cells are absolute whole numbers, so a policy
+that moves the end of a domain leaves them unchanged: whole numbers and decimals count by the digits of their
+type, dates are days since 1970-01-01, timestamps microseconds since then. A type without digits (`numeric`,
+floats) has values everywhere: there the even cells are the millionths themselves, the odd ones the values
+between two.
 
-What is declared may be coarser than that. `stride` says how many cells it is from one declared value to the next, and
-`cells.size` counts declared values: never take the difference of two ends for a size.
+A declared domain may be coarser than that. `stride` is the number of cells from one declared value to the next,
+and `cells.size` counts declared values: the difference of two ends is not a size.
 
 INVARIANT: axes of one name have the same cells.
 """
@@ -31,10 +32,10 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """`low` and `high` are the first and last cell of a declared interval, `names` are all that is declared of names.
+    """`low` and `high` are the first and last cell of a declared interval, `names` all declared names.
 
-    `size` is how many values the declared domain has, NULL not counted; None: nobody knows. Not `readable` is a
-    condition that nobody understands: its names are `true` and `false`. `quasi`: the column is declared a
+    `size` is the number of values in the declared domain, without NULL; None if unknown. An axis that is not
+    `readable` is an opaque condition: its names are `true` and `false`. `quasi`: the column is declared a
     quasi-identifier or an identifier.
     """
 

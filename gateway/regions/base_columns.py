@@ -1,6 +1,5 @@
-"""The columns of a table as bases: what they are called, and the axes they have.
-
-What expressions are about, once every name that was given on the way is followed back to where it comes from.
+"""Base columns: the columns of tables to which all names in a query's expressions are traced back, with their
+axes.
 """
 
 import re
@@ -21,10 +20,10 @@ from gateway.regions.grid import axis_of
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """A column of a table, or something computed that has an axis of its own.
+    """A column of a table, or a computed value with an axis of its own.
 
-    `field` is what expressions refer to: its id is the normal text. `uses` are the columns of the source that it is
-    made of. Without an axis conditions over it are not understood.
+    `field` is what expressions refer to: its id is the normal text. `uses` are the source columns behind it.
+    Without an axis, conditions over it are opaque.
     """
 
     field: Field
@@ -43,12 +42,12 @@ _QUASI: Final = frozenset({ColumnClass.QUASI, ColumnClass.IDENTIFIER})
 
 
 def single(table: Table) -> bool:
-    """Whether a person has one row in it."""
+    """True if a person has one row in the table."""
     return table.protection is not None and table.protection.rows_per_unit == 1
 
 
 def bases_of(table: Table, name: str) -> tuple[Base, ...]:
-    """The columns in their order. `name` tells several readings of one table from each other."""
+    """The columns in their order. `name` distinguishes several scans of one table."""
     return _KEPT.get(table, name)
 
 

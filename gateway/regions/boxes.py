@@ -1,7 +1,7 @@
-"""Regions as plain boxes, and what is left of one without another, piece by piece.
+"""Boxes of a region and their differences, piece by piece.
 
-Residuals are not made into regions: whether one is narrow is seen from its first pieces, and pieces have no limit that
-could make a comparison fail.
+Residuals are not made into regions: the first pieces show whether a residual is narrow, and pieces have no
+limit that could make a comparison fail.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ def sides_of(region: Region) -> list[Side]:
 
 
 def hull(sides: Sequence[Side], axes: Axes) -> dict[str, Cells]:
-    """On each axis everything that any of the boxes has; axes that one leaves unrestricted are missing."""
+    """For each axis, everything that any of the boxes contains; axes that one leaves unrestricted are missing."""
     if len(sides) == 1:
         return dict(sides[0])
     made: dict[str, Cells] = {}
@@ -58,7 +58,7 @@ def meet(one: Side, other: Side) -> Side | None:
 
 
 def pieces(minuend: Sequence[Side], others: Sequence[Side], axes: Axes) -> list[Side] | None:
-    """The rows of the one that none of the others has, as disjoint boxes; None where these are very many."""
+    """The rows of the minuend outside of all others, as disjoint boxes; None if these are very many."""
     made: list[Side] = []
     for one in minuend:
         left: list[Side] = [one]
@@ -91,7 +91,7 @@ def _split(part: Side, other: Side, axes: Axes) -> list[Side]:
 
 
 def share(parts: Sequence[Side], whole: Sequence[Side], axes: Axes) -> float | None:
-    """How much of the whole the parts are, if people were spread evenly; None where nobody knows."""
+    """The share of the parts in the whole, if people were evenly spread; None if unknown."""
     around = hull(whole, axes)
     mine = [_ratio(one, around, axes) for one in parts]
     theirs = [_ratio(one, around, axes) for one in whole]
@@ -124,7 +124,7 @@ def _ratio(one: Side, around: Side, axes: Axes) -> float | None:
 
 
 def written(sides: Sequence[Side], axes: Axes) -> frozenset[frozenset[tuple[str, Cells]]]:
-    """The boxes as what they can be found by, whatever they say of NULL beside other cells."""
+    """A canonical form of the boxes for look-ups, which ignores NULL beside other cells."""
     return frozenset(
         frozenset(
             (name, cells if only_null(cells) else without_null(cells))

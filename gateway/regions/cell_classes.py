@@ -1,4 +1,4 @@
-"""Cells of an axis in classes: those that the same of several sets have go together.
+"""Classes of an axis' cells: cells that belong to the same sets form a class.
 
 INVARIANT: the classes are disjoint, none is empty, and together they are the whole axis.
 """
@@ -13,7 +13,7 @@ _Members = tuple[int, ...]
 
 
 def classes(axis: Axis, given: Sequence[Cells | None]) -> Iterator[tuple[_Members, Cells]]:
-    """Each class with the places of the sets that have it; None is a set that has everything."""
+    """Each class with the indexes of the sets that contain it; None is a set that contains everything."""
     always = frozenset(place for place, one in enumerate(given) if one is None)
     null = _members(always | {place for place, one in enumerate(given) if one and one.null})
     if axis.kind is Kind.STEPS:

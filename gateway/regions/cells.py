@@ -1,13 +1,11 @@
-"""The part of one axis that a region has, and the algebra of such parts.
+"""Sets of cells on one axis: their algebra, and their width as the auditor counts it.
 
-INVARIANT: everything here is exact. What `clipped` gives is the only way to write a set of cells of an axis: ranges
-are sorted, disjoint and not adjacent, one that reaches an end of a declared interval is open there (beyond it values
-are moved to the end), and names that are all declared are listed, never told by what is missing.
+NULL has no weight beside other cells: nobody can choose persons by a missing value, and a column that may hold
+NULL often holds none, so NULL does not widen a residual. A set of NULL alone is one cell.
 
-How wide a set of cells is along its axis, as the auditor counts it.
-
-NULL weighs nothing beside other cells: nobody can choose who has none, and a column that may hold NULL often holds
-none, so a residual is not made wide by it. A set of NULL alone is one cell.
+INVARIANT: everything here is exact. `clipped` gives the only way to write a set of cells of an axis: ranges are
+sorted, disjoint and not adjacent, one that reaches an end of a declared interval is open there (values beyond
+it are moved to the end), and names that are all declared are listed, never given by what is missing.
 """
 
 from bisect import bisect_right
@@ -104,7 +102,7 @@ def nothing(axis: Axis) -> Cells:
 
 
 def clipped(cells: Cells, axis: Axis) -> Cells:
-    """The same cells as far as the axis has them, written in the one way."""
+    """The same cells, restricted to the axis, in the canonical form."""
     null = cells.null and axis.nullable
     if isinstance(cells, Names):
         if axis.kind is not Kind.NAMES:
@@ -122,7 +120,7 @@ def clipped(cells: Cells, axis: Axis) -> Cells:
 
 
 def widened(one: Axis, other: Axis) -> Axis:
-    """An axis with the cells of both, where a domain was declared otherwise when one of them was read."""
+    """An axis with the cells of both, if its domain was declared differently when one of them was read."""
     if one.kind is not other.kind:
         raise Unlike
     low = None if one.low is None or other.low is None else min(one.low, other.low)
@@ -142,9 +140,9 @@ def widened(one: Axis, other: Axis) -> Axis:
 
 
 def size(cells: Cells, axis: Axis) -> int | None:
-    """How many values of the declared domain these are, NULL counted as one of them; None where nobody knows.
+    """The number of declared values in these cells, with NULL as one of them; None if unknown.
 
-    What lies between two declared values is one value too: people are there.
+    The values between two declared ones count as one, because people may have them.
     """
     there = clipped(cells, axis)
     null = int(there.null)
@@ -227,7 +225,7 @@ BOUNDLESS: Final = float(2**40)  # stands for a width that nobody knows
 
 
 def width(cells: Cells | None, axis: Axis) -> int | None:
-    """How many declared values there are; None where nobody knows. `cells` of None are all of the axis."""
+    """The number of declared values; None if unknown. `cells` of None are the whole axis."""
     if cells is None:
         return axis.size
     if only_null(cells):
@@ -236,7 +234,7 @@ def width(cells: Cells | None, axis: Axis) -> int | None:
 
 
 def is_fine(axis: Axis) -> bool:
-    """Whether one cell of the axis may be one person: it has many, or names that nobody has listed."""
+    """True if one cell of the axis may be one person: it has many cells, or names that are not listed."""
     if not axis.readable:
         return False
     if axis.kind is Kind.STEPS:
@@ -258,7 +256,7 @@ def without_null(cells: Cells) -> Cells:
 
 
 def weightless(part: Cells, whole: Cells | None) -> bool:
-    """Whether a part of the whole is NULL alone, where the whole is more than that."""
+    """True if the part is NULL alone, and the whole is more than that."""
     return only_null(part) and (whole is None or not only_null(whole))
 
 

@@ -1,6 +1,6 @@
-"""What chooses between values, written as the CASE that it is; and what is computed of a choice, as a choice.
+"""Choices between values, written as CASE, and functions of a choice, written as a choice.
 
-INVARIANT: what comes out has the value of what went in for every row, NULL included.
+INVARIANT: the result has the value of the input for every row, NULL included.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ _NUMBERS: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
 
 
 def as_choice(scalar: Scalar) -> Scalar:
-    """The expression as a CASE, where it is one in other words; else as it is."""
+    """The expression as an equivalent CASE, if there is one; otherwise unchanged."""
     match scalar:
         case Cast(what, kind) if what.type.family is Family.BOOLEAN and kind.family in _NUMBERS:
             return of_condition(what, scalar)
@@ -36,7 +36,7 @@ def of_condition(condition: Scalar, whole: Scalar) -> Case:
 
 
 def distributed(scalar: Scalar) -> Scalar:
-    """What is computed of one choice and constants is a choice of what is computed of each of its results."""
+    """A function of one choice and constants, as a choice of the function's values."""
     if isinstance(scalar, Cast) and not isinstance(scalar.what, Ref | Literal):
         inner = distributed(as_choice(scalar.what))
         if isinstance(inner, Case) and inner.type.family in _NUMBERS:

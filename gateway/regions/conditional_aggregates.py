@@ -1,13 +1,14 @@
-"""What single aggregates are about, where they look at other rows than the question: FILTER, and all that is a condition.
+"""Conditional aggregates (FILTER, CASE and other conditions inside aggregates) as regions of their own.
 
-`count(*) FILTER (WHERE c)`, `sum(CASE WHEN c THEN x ELSE 0 END)` and `sum(x * CAST(c AS integer))` tell of the rows
-where c is true, as a question of their own with WHERE c would. A CASE with more results tells of the rows of each of
-its branches; NULLIF, COALESCE, GREATEST, LEAST and ABS are written as the choices that they are. What else is not affine
-in its columns (`plan/affinity.py`) is about the rows of each of its values, where these are few, and else about rows
-that nobody can compare.
+`count(*) FILTER (WHERE c)`, `sum(CASE WHEN c THEN x ELSE 0 END)` and `sum(x * CAST(c AS integer))` reveal the
+rows where c is true, as a query of their own with WHERE c would. A CASE with more results reveals the rows of
+each of its branches; NULLIF, COALESCE, GREATEST, LEAST and ABS are written as the choices that they are. Any
+other argument that is not affine in its columns (`plan/affine`) reveals the rows of each of its values, if
+these are few, and otherwise rows that cannot be compared.
 
-INVARIANT: a row that moves such an aggregate by more than something affine in its columns is in a region that is given
-for it, or in an opaque one. What was chosen on the way, among the rows or the mixed values of a person, is opaque.
+INVARIANT: a row that moves such an aggregate by more than an affine function of its columns is in a region that
+is returned for it, or in an opaque one. Values chosen earlier, among the rows or the mixed values of a person,
+are opaque.
 """
 
 from collections.abc import Iterable, Iterator
@@ -34,7 +35,7 @@ _BASES: Final = Affinity({})  # of normal expressions, in which no name stands f
 
 
 def regions_of(measure: Measure, followed: Followed) -> Iterator[Region]:
-    """The regions that the aggregate tells of, besides the question's own."""
+    """The regions that the aggregate reveals, besides the query's own."""
     where = () if measure.where is None else (measure.where,)
     base = followed.narrowed(where) if where else followed.region
     arguments = tuple(map(followed.resolved, measure.arguments))

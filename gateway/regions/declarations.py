@@ -1,8 +1,8 @@
-"""What a policy declares of the tables that a plan reads, as a digest.
+"""Digest of what a policy declares of the tables that a plan reads.
 
-A shape leaves it out: moving the end of a domain leaves questions comparable. But an answer is handed out again only
-where everything is declared as it was. That is so of all columns, also of those that a question does not name: two
-questions that read different columns of the same tables have to be found equal.
+The shape of a scope leaves it out: moving the end of a domain leaves queries comparable. But an answer is
+reused only if everything is declared as it was. That includes columns that a query does not name: two queries
+that read different columns of the same tables must be found equal.
 """
 
 from gateway.catalog.tables import Column, Dataset, Table

@@ -1,6 +1,6 @@
-"""What the columns of one plan are made of: columns of tables, what was computed of them, and by which choice.
+"""Derivation of a plan's columns: the base columns, computations and conditional choices behind each.
 
-INVARIANT: names are made of tables, columns and constants; no alias and no id of a plan is in them.
+INVARIANT: names are made of tables, columns and constants; they contain no alias and no id of a plan.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
-"""From values to cells and back.
+"""Grid of a type: values to cells and back.
 
-INVARIANT: a cell has exactly the values that no comparison with a constant on the grid tells apart; where a comparison
-would cut through a cell, that is said, never rounded.
+INVARIANT: a cell has exactly the values that no comparison with a constant on the grid distinguishes; if a
+comparison would split a cell, the functions say so, and never round.
 """
 
 from collections.abc import Iterator

@@ -1,6 +1,7 @@
-"""Rows that have a partner: what outer joins and EXISTS ask of the other side, and what is told of it.
+"""Join partners: rows with a match in outer joins and EXISTS, and what a query reveals of the other side.
 
-INVARIANT: whoever is told whether rows have a partner, or what is in it, has asked about the rows that an inner join has.
+INVARIANT: a query that reveals whether rows have a partner, or a value of the partner, counts as a query about
+the rows of an inner join.
 """
 
 from collections.abc import Mapping

@@ -1,20 +1,22 @@
-"""Through which tables all rows of a release have passed: of each row's unit there is a row in them, and it was joined.
+"""Tables that every row of a release was inner-joined with. A row's unit is guaranteed to have a row in each of
+them.
 
-A table is passed when it is scanned on the way of the rows: below filters, projections, windows, groupings by person
-and marks, on either side of an inner join, on the side of a left join that is kept. Rows of persons are joined on the
-person alone (`plan/labels.py`), so the row that was passed is the unit's own. Then a column of the table is the same in
-all rows of a unit, wherever it is read, if the table has one row for each unit.
+A table is joined in this sense if it is scanned on the way of the rows: below filters, projections, windows,
+groupings by person and marks, on either side of an inner join, on the preserved side of a left join. Rows of
+persons are joined on the person alone (`plan/labels.py`), so the joined row is the unit's own. Then a column of
+the table is the same in all rows of a unit, wherever it is read, if the table has one row for each unit.
 
-Nothing is said to be passed where a table of one row for each unit is read beside the way: on the far side of a left
-join, inside EXISTS or IN, below a UNION ALL. A region takes it for granted that the row is there, for the policy says
-so; but nobody enforces it, and a unit without one may be just who such a statement asks for.
+No table is reported if a table of one row for each unit is read beside the way: on the far side of a left join,
+inside EXISTS or IN, below a UNION ALL. A region assumes that the row exists, because the policy says so; but
+nothing enforces it, and such a statement may ask for just the units without one.
 
-A region is read as if a column that the source keeps from being NULL never were. Enforcing a domain may blank it
-nevertheless. Of expressions that are NULL or keep their value when a column becomes NULL, that does no harm: where such
-a condition is true with NULL, it is true with any value. Others may not be made of such columns.
+A region is read as if a column that the source keeps from being NULL never were. Enforcing a domain may blank
+it nevertheless. That is harmless in expressions that are NULL or keep their value when a column becomes NULL:
+if such a condition is true with NULL, it is true with any value. Other expressions must not be made of such
+columns.
 
-INVARIANT: where a table is said to be passed, a row that is in the release is in its region, with some value in the
-place of each column that was blanked though it is declared never to be NULL.
+INVARIANT: if a table is reported, a row of the release is in its region, with some value in the place of each
+column that was blanked although it is declared never to be NULL.
 """
 
 from collections.abc import Iterator
@@ -38,7 +40,7 @@ _WITH_OTHERS: Final = frozenset({Family.EXACT, Family.FLOAT, Family.DATE, Family
 
 
 def passed(plan: Aggregate) -> frozenset[str]:
-    """The protected tables of one row for each unit that all rows of the release have passed through."""
+    """The protected tables of one row for each unit that all rows of the release were joined with."""
     blanks = frozenset(chain.from_iterable(map(_blanked, nodes(plan))))
     if any(_is_made_of(one, blanks) for one in _conditions(plan.child)):
         return frozenset()

@@ -1,7 +1,4 @@
-"""What the keys of a grouping cut an axis into: for each value of a key the cells that have it.
-
-How a release is cut into groups: its keys, their values, and the cells that these are.
-"""
+"""Cells of grouping keys: for each value of a key, the cells of its axis that have it."""
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence

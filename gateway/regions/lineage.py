@@ -1,11 +1,13 @@
-"""A plan followed down to its tables: what every column is, which rows are left, and what is read besides.
+"""Lineage of a plan: the base columns behind every column, the conditions on its rows, and the other tables it
+reads.
 
-Filters and conditions of joins are kept as conditions. What groups the rows of a person, numbers them, or asks whether
-others exist, has a definition, in which the rows it was made from are told by their region: definitions of equal
-meaning have equal texts as far as regions do. What chooses among the rows or values of a person by a condition is marked
-as such, and the rows that an outer join meets are kept: whoever is told of them has asked about these.
+Filters and join conditions are kept as conditions. A relation that groups the rows of a person, numbers them,
+or tests the existence of others, has a definition, in which its input rows are given by their region:
+definitions of equal meaning have equal texts as far as regions do. A choice among the rows or values of a
+person by a condition is marked as such, and the matched rows of an outer join are kept: a query that reveals
+them has asked about these.
 
-INVARIANT: names are made of tables, columns and constants; no alias and no id of a plan is in them.
+INVARIANT: names are made of tables, columns and constants; they contain no alias and no id of a plan.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""Where an expression that only ever rises or falls with a column is below or above a constant: by solving it.
+"""Solver for comparisons of a monotone expression of one column with a constant.
 
-INVARIANT: what is given is exact. An expression is solved only where its value is the same on every source, where it
-is NULL exactly where the column is, and where the bound does not cut through a cell; else nothing is said.
+INVARIANT: the result is exact. An expression is solved only if its value is the same on every source, it is
+NULL exactly where the column is, and the bound does not split a cell; otherwise there is no result.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Names of what is computed: texts that people can read, with a digest behind where they would be long."""
+"""Names of computed values and regions: readable texts, with a digest where they would be long."""
 
 from typing import Final
 

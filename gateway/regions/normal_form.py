@@ -1,6 +1,6 @@
-"""Expressions written in one of the ways they can be: what is equal as far as is easy has one text.
+"""Normal form of expressions: equivalent ones have one text, as far as that is easy.
 
-INVARIANT: the expression that comes out has the value of the one that went in for every row, NULL included.
+INVARIANT: the result has the value of the input for every row, NULL included.
 """
 
 from collections.abc import Iterable

@@ -89,7 +89,7 @@ class Partition:
 def touched(
     grounds: Sequence[Ground], dataset: Dataset, proven: Mapping[str, Proven]
 ) -> tuple[str, ...] | None:
-    """The cells to which all releases of a statement are confined; None: they are not."""
+    """The cells to which all releases of a statement are confined; None if they are not confined."""
     found = partition_of(dataset, proven)
     if found is None:
         return None

@@ -1,7 +1,7 @@
-"""Conditions as regions: where they are true and where they are false, as SQL's three-valued logic has it.
+"""Predicates as regions: where a condition is true and where it is false, in SQL's three-valued logic.
 
-INVARIANT: what is read is exact. A condition that is not understood is an axis of its own, named by its normal text,
-and so is one that would be too many boxes.
+INVARIANT: the regions are exact. A condition that is not understood is an axis of its own, named by its normal
+text, and so is one that would be too many boxes.
 """
 
 from collections.abc import Iterable
@@ -207,7 +207,7 @@ def _pushed(comparison: Call, bases: Bases) -> Truth | None:
 
 
 def opaque(scalar: Scalar, bases: Bases) -> Region:
-    """Rows that depend on the expression in a way that nobody reads."""
+    """Rows that depend on the expression in an unknown way."""
     axis = unread_axis(text(scalar), (bases[one] for one in sorted(column_ids(scalar))))
     return along(axis, Names(frozenset({"true"})))
 

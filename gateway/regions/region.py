@@ -1,8 +1,8 @@
-"""Regions: which rows a question is about, as disjoint boxes over axes.
+"""Region: the rows that a query selects, as disjoint boxes over axes.
 
-INVARIANT: a region that this module makes is written in the one way there is over its axes, so regions over equal
-axes are the same rows exactly when they are equal. The way is that of an ordered decision diagram: along the first
-axis that matters cells with the same rest go together, and so on with the rest; every path is a box.
+INVARIANT: a region made here has one canonical form over its axes, so regions over equal axes are the same rows
+exactly when they are equal. The form is that of an ordered decision diagram: along the first axis that matters,
+cells with the same rest are grouped, and so on with the rest; every path is a box.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -31,7 +31,7 @@ _MOST_WORK: Final = 20_000
 
 
 class TooLarge(Exception):
-    """More boxes than anybody wants to compare."""
+    """More boxes than the limit."""
 
 
 @dataclass(frozen=True, slots=True)

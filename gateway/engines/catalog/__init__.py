@@ -1,1 +1,1 @@
-"""What a source's catalog says."""
+"""Catalogs of sources: tables, types, and what constraints prove."""

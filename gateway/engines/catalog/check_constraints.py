@@ -1,17 +1,14 @@
-"""What a CHECK constraint says, read from the text a source's own catalog gives for it.
+"""CHECK constraints: what they say, parsed from the catalog's text, and the values that they leave to a column.
 
-Understood are comparisons of one column with constants, joined by AND. The text is not an analyst's, but
-the parser is the same, so it is measured in the same way before it is read.
+The parser understands comparisons of one column with constants, joined by AND. The text is not an analyst's,
+but the parser is the same, so the same size limits apply before it.
 
-INVARIANT: a text of which any part is not understood says nothing; nothing is guessed.
+A CHECK passes where it is NULL, so all of this is about values that are not NULL. Floats are left out:
+databases order NaN differently, and decimal texts are no floats. For a decimal number, an upper bound excludes
+NaN and infinity, which are above all numbers, and no value is within an interval without one.
 
-Which values CHECK constraints leave to a column, and whether all of them are in its domain.
-
-A CHECK passes where it is null, so all of this is about values that are not null. Floats are left out:
-databases differ in where NaN stands, and decimal texts are no floats. Of a decimal number an upper bound
-excludes NaN and infinity, which stand above all numbers, and nothing is within an interval without one.
-
-INVARIANT: a value that the source's constraints admit is within the `Enforced` made of them.
+INVARIANT: a text with any part that is not understood proves nothing; nothing is guessed. INVARIANT: a value
+that the source's constraints admit is within the `Enforced` made of them.
 """
 
 import re

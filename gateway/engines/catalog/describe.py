@@ -1,4 +1,4 @@
-"""What a source's own catalog says of its tables. Catalogs alone are read, never a row of a table."""
+"""Catalog of a source as a value. Only catalogs are read, never a row of a table."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

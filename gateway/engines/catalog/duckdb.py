@@ -1,7 +1,7 @@
 """DuckDB's catalog. Its constraints are always enforced and cannot be added unvalidated.
 
-Texts are another matter: a CHECK compares them by the default collation of whoever writes, so `in ('x')`
-may let an X in, and UNIQUE compares bytes where the column's own collation takes more texts for equal.
+Texts are an exception: a CHECK compares them by the default collation of the writing connection, so `in ('x')`
+may admit an X, and UNIQUE compares bytes where the column's own collation considers more texts equal.
 """
 
 import json

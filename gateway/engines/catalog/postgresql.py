@@ -1,11 +1,13 @@
-"""PostgreSQL's catalog. Only constraints that are validated and always enforced count, and only those of plain tables.
+"""PostgreSQL's catalog. Only constraints that are validated and always enforced count, and only those of plain
+tables.
 
-A table with heirs is read with their rows, which nothing of it binds; nobody enforces what is declared of a foreign
-table or a view; a partition is bound by what is done to other tables. None of these is bound by anything here. A unique
-index counts when it is a B-tree, valid, immediate, over plain columns and all rows, finds equal what the column finds
-equal, and is sorted by the version of its collations that the server has now; NULLs do not matter: no equality meets
-them, and rows without a unit are dropped at every scan. A CHECK counts when it is made of columns and of what
-PostgreSQL itself has: an operator may be anybody's, whatever it is called.
+A table with inheriting tables is read with their rows, which its constraints do not bind; nothing enforces what
+is declared of a foreign table or a view; a partition is affected by operations on other tables. None of these
+proves anything here. A unique index counts if it is a B-tree, valid, immediate, over plain columns and all
+rows, considers equal what the column considers equal, and is sorted by the version of its collations that the
+server has now; NULLs do not matter: no equality is true of them, and rows without a unit are dropped at every
+scan. A CHECK counts if it is made of columns and of PostgreSQL's own objects: anybody may have defined any
+other operator, whatever its name.
 """
 
 from collections import defaultdict

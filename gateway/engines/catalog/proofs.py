@@ -1,8 +1,9 @@
-"""What the constraints of a source guarantee of a dataset's tables, and which steps that makes unnecessary.
+"""Proofs from the constraints of a source: facts about a dataset's tables, and the bounding steps that they
+make unnecessary.
 
-INVARIANT: only what a constraint of the source guarantees for every state it can be in is called proven.
-It is proven of the values as they are stored: a step that moves values, such as a clamp to a domain they
-are not proven to be within, may make two keys one.
+INVARIANT: a fact is proven only if a constraint of the source guarantees it in every state. It is proven of the
+values as they are stored: a step that moves values, such as a clamp to a domain that they are not proven to be
+within, may make two keys one.
 """
 
 from collections.abc import Collection, Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Hold a dataset against its source: do tables, columns and types fit?"""
+"""Schema check of a dataset against its source: do tables, columns and types fit?"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,1 +1,1 @@
-"""DuckDB in processes of its own: each runs one statement at a time and is killed when its time is over."""
+"""DuckDB processes: each runs one statement at a time and is killed when its time is over."""

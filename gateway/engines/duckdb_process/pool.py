@@ -1,12 +1,12 @@
-"""The DuckDB processes of one file: as many at a time as there are places, one statement in each, shared fairly.
+"""Pool of DuckDB processes for one file: limited places, one statement in each, shared fairly between subjects.
 
-INVARIANT: a subject has at most half of the places, so no single subject keeps another one waiting. Among those who
-wait, whoever has the fewest processes is next; then whoever came first.
-INVARIANT: a process answers for the file that is there when it is taken. One that opened another file, that was
-slow, or whose last statement did not end by itself is killed and never used again.
+A closed pool keeps no process: a process in use may end with its user, and a later request gets a new one. A
+stopped pool kills running processes.
 
-A pool that is closed keeps nothing: whoever has a process may end with it, and who still takes one has it made for
-them. One that is stopped kills whatever runs.
+INVARIANT: a subject has at most half of the places, so no single subject blocks another one. The waiting
+subject with the fewest processes is next; among equals, the first to wait. INVARIANT: a process reads the file
+that exists when it is taken. A process that opened another file, that was slow, or whose last statement did not
+end by itself is killed and never used again.
 """
 
 import threading

@@ -1,7 +1,9 @@
-"""One DuckDB process, as the gateway has it: it opens a file, and runs one statement at a time until a deadline.
+"""One DuckDB process, from the gateway's side: it opens a file, and runs one statement at a time until a
+deadline.
 
-INVARIANT: a call gives an answer or raises by its deadline, whatever the process does. A process that is not at rest
-may still be computing: it is to be killed, and so is one that was slow, since it gives way to all others for good.
+INVARIANT: a call returns or raises by its deadline, whatever the process does. A process that is not idle may
+still be computing and has to be killed, and so has one that was slowed down, because its low priority is
+permanent.
 """
 
 import socket
