@@ -241,7 +241,7 @@ def test_budget_grant_is_refused_when_there_is_no_such_account(typed: Typed) -> 
     for name in ("nobody", "", "\x1b[2J", f"{CLINIC} "):
         done = typed.run("budget", "grant", name, "--epsilon", "1")
         assert done.code == 2
-        assert "no account" in done.err
+        assert "does not exist" in done.err
         assert "\x1b" not in done.err
 
 
@@ -311,7 +311,7 @@ def test_data_refreshed_is_refused_when_there_is_no_such_dataset(typed: Typed) -
     for name in ("", "clinics", "dataset:clinic", "\x1b[2J"):
         done = typed.run("data", "refreshed", f"--dataset={name}")
         assert (done.code, done.out) == (2, "")
-        assert "no dataset" in done.err
+        assert "does not exist" in done.err
         assert "\x1b" not in done.err
     assert typed.house.rows("SELECT FROM asked_events") == []
 
