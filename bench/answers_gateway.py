@@ -19,12 +19,12 @@ from answers_data import write_policies
 from sqlalchemy import URL
 
 from gateway import pipeline
-from gateway.admin.instance import open_ground
-from gateway.app import open_asking, open_policies, open_twin_of
-from gateway.cancellation import Cancel
-from gateway.config import SettingsApart
+from gateway.admin.instance import open_foundation
+from gateway.app import open_policies, open_query_service, open_twin_of
+from gateway.cancellation import CancelEvent
+from gateway.config import SettingsConflict
 from gateway.policy.subjects import Subject
-from gateway.query_service import Asking
+from gateway.query_service import QueryService
 from gateway.requests.request import Answer, Request
 from gateway.stages import charge, prepare, source_access
 from gateway.stages import execute as executing
@@ -49,12 +49,12 @@ _STAGES = {
 
 @dataclass
 class Answering:
-    asking: Asking
+    asking: QueryService
     subject: Subject
     spent: dict[str, float] = field(default_factory=dict)
 
     def ask(self, sql: str) -> Answer:
-        return self.asking.answer(self.subject, Request(sql), Cancel())
+        return self.asking.answer(self.subject, Request(sql), CancelEvent())
 
     def raw(self, sql: str) -> None:
         (one,) = self.asking.served.all().values()
@@ -67,13 +67,13 @@ class Answering:
 def answering(url: URL, mechanism: str) -> Iterator[Answering]:
     """Everything that an answer goes through but the wire."""
     with _home(url, mechanism) as home:
-        settings = SettingsApart(
+        settings = SettingsConflict(
             home=home / "home", policies=home / "policies", statement_timeout=_LIMIT_S
         )
-        with open_ground(settings) as ground, open_twin_of(settings) as twin:
+        with open_foundation(settings) as ground, open_twin_of(settings) as twin:
             policies = open_policies(ground)
             twin.wait_until_started()
-            with closing(open_asking(ground, policies, twin, "rest")) as asking:
+            with closing(open_query_service(ground, policies, twin, "rest")) as asking:
                 yield Answering(asking, policies.value.subjects["alice"])
 
 

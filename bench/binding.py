@@ -19,7 +19,7 @@ from binding.clinic import CLINIC
 from fix_permissions import EVERYTHING, question
 
 from gateway.binding.bind import bind
-from gateway.datasets.bind_question import Borrow, Question, understand
+from gateway.datasets.bind_question import Borrow, Question, bind_question
 from gateway.datasets.view import Views
 from gateway.twin import open_twin
 
@@ -54,7 +54,7 @@ def main() -> None:
                 asked, known = question(sql), Views(EVERYTHING)
                 bare = _times(partial(bind, sql, CLINIC))
                 took = _times(partial(_fresh, asked, twin.borrowed))
-                again = _times(partial(understand, asked, known, twin.borrowed))
+                again = _times(partial(bind_question, asked, known, twin.borrowed))
                 high = statistics.quantiles(took, n=20)[-1]
                 print(
                     f"{name:12} {statistics.median(bare):9.2f} {statistics.median(took):9.2f}"
@@ -63,7 +63,7 @@ def main() -> None:
 
 
 def _fresh(asked: Question, borrow: Borrow) -> None:
-    understand(asked, Views(EVERYTHING), borrow)
+    bind_question(asked, Views(EVERYTHING), borrow)
 
 
 def _times(work: Callable[[], object]) -> list[float]:

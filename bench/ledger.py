@@ -24,18 +24,18 @@ from pathlib import Path
 import psycopg
 
 from gateway.admin.actions import record_acts
-from gateway.admin.instance import Ground, open_ground
+from gateway.admin.instance import Foundation, open_foundation
 from gateway.budget.account import Account, Currency, Ledger, Limits
-from gateway.budget.charge import ChargeRequest, Measurement
+from gateway.budget.charge import ChargedMeasurement, ChargeRequest
 from gateway.budget.limits import open_account, open_ledger
-from gateway.config import SettingsApart
-from gateway.events import silent
+from gateway.config import SettingsConflict
+from gateway.events import ignore_event
 from gateway.postgres_server import discard_home, open_server
 from gateway.stages.charge import charge_query
 from gateway.stages.record import QueryRecord
 from gateway.state.draft import Draft
 from gateway.state.logins import embedded_urls
-from gateway.trail.record import Asked
+from gateway.trail.record import AskedQuestion
 from gateway.units import Delta, Epsilon
 
 _CALLERS = (1, 8, 64)
@@ -66,7 +66,7 @@ def main() -> None:
         shutil.rmtree(home)
 
 
-def measure(ground: Ground, bare: psycopg.Connection, seconds: float) -> list[Row]:
+def measure(ground: Foundation, bare: psycopg.Connection, seconds: float) -> list[Row]:
     """Rounds of both, interleaved, so that a noisy moment hits both; medians of the ratios."""
     found: dict[int, list[tuple[float, float]]] = {callers: [] for callers in _CALLERS}
     for _ in range(_ROUNDS):
@@ -104,7 +104,7 @@ def bare_rate(connection: psycopg.Connection, seconds: float) -> float:
     return count / (time.perf_counter() - started)
 
 
-def charge_rate(ground: Ground, callers: int, seconds: float) -> float:
+def charge_rate(ground: Foundation, callers: int, seconds: float) -> float:
     counts = [0] * callers
     end = time.perf_counter() + seconds
 
@@ -122,9 +122,9 @@ def charge_rate(ground: Ground, callers: int, seconds: float) -> float:
     return sum(counts) / (time.perf_counter() - started)
 
 
-def charge_once(ground: Ground) -> None:
+def charge_once(ground: Foundation) -> None:
     query_id = secrets.token_hex(8)
-    asked = Asked(
+    asked = AskedQuestion(
         query_id=query_id,
         subject="alice",
         dataset="bench",
@@ -136,22 +136,22 @@ def charge_once(ground: Ground) -> None:
     )
     half = Fraction(1, 2)
     measurements = (
-        Measurement("count", "laplace", half, Delta.zero()),
-        Measurement("sum", "laplace", half, Delta.zero()),
+        ChargedMeasurement("count", "laplace", half, Delta.zero()),
+        ChargedMeasurement("sum", "laplace", half, Delta.zero()),
     )
     request = ChargeRequest(query_id, "alice", _ACCOUNT, _PRICE, measurements)
     now = datetime.now(UTC)
     record = QueryRecord(
-        asked, journal=ground.journal, trail=ground.trail, emit=silent, now=lambda: now
+        asked, journal=ground.journal, trail=ground.trail, emit=ignore_event, now=lambda: now
     )
     charge_query(ground.journal, record, request, now)
 
 
 @contextmanager
-def bench_ground(home: Path) -> Iterator[Ground]:
+def bench_ground(home: Path) -> Iterator[Foundation]:
     """A gateway's ground with a ledger, a team and an analyst."""
     now = datetime.now(UTC)
-    with open_ground(SettingsApart(home=home / "home")) as ground:
+    with open_foundation(SettingsConflict(home=home / "home")) as ground:
         journal, trail = ground.journal, ground.trail
         ledger = Ledger("dataset:bench", "bench", "patient", Currency.PURE)
         parents = {"team:oncology@bench": ledger.name, _ACCOUNT: "team:oncology@bench"}

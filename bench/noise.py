@@ -15,7 +15,7 @@ from gateway.noise.discrete_gaussian import discrete_gaussian
 from gateway.noise.discrete_laplace import discrete_laplace
 from gateway.noise.entropy import SYSTEM_ENTROPY
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace
-from gateway.noise.vector_sampler import draw, staircase
+from gateway.noise.vector_sampler import draw_noise, make_staircase
 
 SCALES = (Fraction(3, 10), Fraction(50), Fraction(1000), Fraction(10**9), Fraction(10**25))
 COUNTS = (1, 100, 6_000, 100_000)
@@ -37,14 +37,17 @@ def main() -> None:
 
 
 def _rows(name: str, decay: Decay, one: Work, scale: Fraction) -> None:
-    staircase.cache_clear()
+    make_staircase.cache_clear()
     before = time.perf_counter()
-    stairs = staircase(decay)
+    stairs = make_staircase(decay)
     table = (time.perf_counter() - before) * 1e3
     print(f"{name:26}")
     _row("  one by one", one, _SLOW)
     _row(
-        "  vector", lambda count: draw(stairs, count, SYSTEM_ENTROPY), COUNTS[-1], f"{table:12.1f}"
+        "  vector",
+        lambda count: draw_noise(stairs, count, SYSTEM_ENTROPY),
+        COUNTS[-1],
+        f"{table:12.1f}",
     )
     if scale < _LARGEST_OPENDP:
         _row("  OpenDP", _opendp(decay.power == 1, float(scale)), COUNTS[-1])

@@ -16,30 +16,30 @@ from itertools import islice
 
 from gateway.catalog.tables import ColumnRef
 from gateway.errors import OverlapRefused
-from gateway.overlap.auditor import Concerned, History, Past, audit
-from gateway.policy.policy import Auditing, Unread
-from gateway.regions.axis import Axis, Kind
-from gateway.regions.cells import Cells, Names, Steps, everything
-from gateway.regions.region import EVERYTHING, Region, along
-from gateway.regions.scope import Ground, GroupKey
+from gateway.overlap.auditor import History, NewQuery, PriorRelease, audit
+from gateway.policy.policy import Auditing, UnreadableConditions
+from gateway.regions.axis import AxisKind, RegionAxis
+from gateway.regions.cells import Cells, NameCells, StepCells, all_cells
+from gateway.regions.region import EVERYTHING, Region, region_along
+from gateway.regions.scope import GroupKey, ReleaseScope
 
-_RULES = Auditing(10, 1, (), Unread.REFUSE)
+_RULES = Auditing(10, 1, (), UnreadableConditions.REFUSE)
 _EPOCH = date(1970, 1, 1)
 _SPREAD = Fraction(800)
 
 
-def _axis(name: str, low: int, high: int, stride: int = 1) -> Axis:
+def _axis(name: str, low: int, high: int, stride: int = 1) -> RegionAxis:
     column = ColumnRef("visits", name)
     size = (high - low) // stride + 1
-    return Axis(
-        f"visits.{name}", Kind.STEPS, low, high, size, True, True, True, column, None, stride
+    return RegionAxis(
+        f"visits.{name}", AxisKind.STEPS, low, high, size, True, True, True, column, None, stride
     )
 
 
 _REGIONS = ("north", "east", "south", "west")
-_REGION = Axis(
+_REGION = RegionAxis(
     "patients.region",
-    Kind.NAMES,
+    AxisKind.NAMES,
     None,
     None,
     4,
@@ -52,9 +52,9 @@ _REGION = Axis(
 _DATE = _axis("visit_date", (date(2020, 1, 1) - _EPOCH).days, (date(2026, 12, 31) - _EPOCH).days)
 _YEAR = _axis("birth_year", 1920, 2020)
 _INCOME = _axis("income", 0, 200_000)
-_DIAGNOSIS = Axis(
+_DIAGNOSIS = RegionAxis(
     "visits.diagnosis",
-    Kind.NAMES,
+    AxisKind.NAMES,
     None,
     None,
     None,
@@ -73,20 +73,20 @@ _MONTHS = [
 ]
 
 
-def _listed(axis: Axis, cells: list[Cells]) -> GroupKey:
-    text = axis.name if axis.kind is Kind.NAMES else f"trunc({axis.name})"
+def _listed(axis: RegionAxis, cells: list[Cells]) -> GroupKey:
+    text = axis.name if axis.kind is AxisKind.NAMES else f"trunc({axis.name})"
     return GroupKey(text, axis, tuple(range(len(cells))), tuple(cells))
 
 
 _BY_REGION = _listed(
-    _REGION, [*(Names(frozenset({one})) for one in _REGIONS), Names(frozenset(), null=True)]
+    _REGION, [*(NameCells(frozenset({one})) for one in _REGIONS), NameCells(frozenset(), null=True)]
 )
 _ENDS = [(-(2**62), _MONTHS[0][1]), *_MONTHS[1:-1], (_MONTHS[-1][0], 2**62)]
-_BY_MONTH = _listed(_DATE, [*(Steps((one,)) for one in _ENDS), Steps((), null=True)])
+_BY_MONTH = _listed(_DATE, [*(StepCells((one,)) for one in _ENDS), StepCells((), null=True)])
 _BY_DIAGNOSIS = GroupKey("visits.diagnosis", _DIAGNOSIS, None, None)
 
 
-def grounds(seed: int) -> Iterator[Ground]:
+def grounds(seed: int) -> Iterator[ReleaseScope]:
     """Honest questions without end."""
     chance = random.Random(seed)  # noqa: S311 - invented questions, no secret
     known: set[tuple[Region, tuple[GroupKey, ...]]] = set()
@@ -97,26 +97,26 @@ def grounds(seed: int) -> Iterator[Ground]:
             yield ground
 
 
-def _ground(chance: random.Random) -> Ground:
+def _ground(chance: random.Random) -> ReleaseScope:
     region = EVERYTHING
 
     def sometimes(percent: int) -> bool:
         return chance.randrange(100) < percent
 
     if sometimes(80):
-        region = region.meet(along(_DATE, _period(chance)))
+        region = region.meet(region_along(_DATE, _period(chance)))
     if sometimes(50):
-        region = region.meet(along(_YEAR, _band(chance, 1920, 2020, 5)))
+        region = region.meet(region_along(_YEAR, _band(chance, 1920, 2020, 5)))
     if sometimes(40):
-        region = region.meet(along(_INCOME, _band(chance, 0, 200_000, 5000)))
+        region = region.meet(region_along(_INCOME, _band(chance, 0, 200_000, 5000)))
     if sometimes(40):
         names = chance.sample(_REGIONS, chance.randint(1, 3))
-        region = region.meet(along(_REGION, Names(frozenset(names))))
+        region = region.meet(region_along(_REGION, NameCells(frozenset(names))))
     if sometimes(30):
         name = f"d{chance.randint(1, 40)}"
-        region = region.meet(along(_DIAGNOSIS, Names(frozenset({name}))))
+        region = region.meet(region_along(_DIAGNOSIS, NameCells(frozenset({name}))))
     keys = [(), (), (_BY_REGION,), (_BY_MONTH,), (_BY_REGION, _BY_MONTH), (_BY_DIAGNOSIS,)]
-    return Ground("visits", frozenset({"visits"}), region, chance.choice(keys), ())
+    return ReleaseScope("visits", frozenset({"visits"}), region, chance.choice(keys), ())
 
 
 def _period(chance: random.Random) -> Cells:
@@ -124,23 +124,23 @@ def _period(chance: random.Random) -> Cells:
     if kind == 0:
         first = chance.randrange(len(_MONTHS))
         last = min(len(_MONTHS) - 1, first + chance.choice([0, 2, 5, 11]))
-        return Steps(((_MONTHS[first][0], _MONTHS[last][1]),))
+        return StepCells(((_MONTHS[first][0], _MONTHS[last][1]),))
     if kind == 1:
         first = chance.randrange(len(_MONTHS))
-        return Steps(((_MONTHS[first][0], 2**62),))
+        return StepCells(((_MONTHS[first][0], 2**62),))
     low = _MONTHS[0][0] + 5 + 7 * chance.randrange(350)  # Mondays
     weeks = chance.choice([1, 2, 4, 13, 26, 52])
-    return Steps(((low, low + 7 * weeks - 1),))
+    return StepCells(((low, low + 7 * weeks - 1),))
 
 
 def _band(chance: random.Random, low: int, high: int, step: int) -> Cells:
     first, last = sorted(chance.sample(range(low, high, step), 2))
     if not chance.randrange(5):
-        return Steps(((first, 2**62),))
-    return Steps(((first, last - 1),))
+        return StepCells(((first, 2**62),))
+    return StepCells(((first, last - 1),))
 
 
-def past(number: int, ground: Ground, chance: random.Random) -> Past:
+def past(number: int, ground: ReleaseScope, chance: random.Random) -> PriorRelease:
     """As if it had been answered: a size after its share of the cells, with noise."""
     share = 1.0
     for name, cells in ground.region.boxes[0].parts:
@@ -153,14 +153,16 @@ def past(number: int, ground: Ground, chance: random.Random) -> Past:
     if groups:
         mean = 100_000 * share / groups
         counts = tuple(round(chance.gauss(mean, 28)) for _ in range(groups))
-    return Past(f"q{number}.r1.1", f"q{number}", ground, counts, _SPREAD, _SPREAD, whole=True)
+    return PriorRelease(
+        f"q{number}.r1.1", f"q{number}", ground, counts, _SPREAD, _SPREAD, whole=True
+    )
 
 
-def _share(cells: Cells, axis: Axis) -> float:
-    if isinstance(cells, Names):
+def _share(cells: Cells, axis: RegionAxis) -> float:
+    if isinstance(cells, NameCells):
         return len(cells.values) / (axis.size or 40)
-    whole = everything(axis)
-    assert isinstance(whole, Steps)
+    whole = all_cells(axis)
+    assert isinstance(whole, StepCells)
     low, high = axis.low or 0, axis.high or 0
     inside = sum(min(last, high) - max(first, low) + 1 for first, last in cells.ranges)
     return inside / (axis.size or 1)
@@ -177,7 +179,7 @@ def main() -> None:
     )
     chance = random.Random(7)  # noqa: S311 - invented questions, no secret
     stream = grounds(11)
-    told: list[Past] = []
+    told: list[PriorRelease] = []
     for size in sizes:
         told += [past(n, one, chance) for n, one in enumerate(islice(stream, size - len(told)))]
         tracemalloc.start()
@@ -197,7 +199,7 @@ def _measured(history: History, rounds: int) -> tuple[list[float], int]:
     for ground in islice(grounds(99), rounds):
         began = time.thread_time()
         try:
-            audit([Concerned(ground, _SPREAD)], history, _RULES)
+            audit([NewQuery(ground, _SPREAD)], history, _RULES)
         except OverlapRefused:
             refused += 1
         taken.append((time.thread_time() - began) * 1000)

@@ -25,9 +25,9 @@ import opendp.prelude as dp
 from numpy.typing import NDArray
 
 from gateway.noise.entropy import SYSTEM_ENTROPY
-from gateway.noise.quantile import Question, drawn_buckets, rank_from_end
+from gateway.noise.quantile import RankQuestion, draw_buckets, rank_from_end
 from gateway.noise.selection import Choice, selection_for, selection_within
-from gateway.sensitivity.ranks import Aim, Highest, Level, Lowest, spread
+from gateway.sensitivity.ranks import Aim, Highest, Lowest, QuantileLevel, score_sensitivity
 
 ROWS = 1_000_000
 BUCKETS = 10_000
@@ -84,13 +84,13 @@ def main() -> None:
         for epsilon in PRICES:
             for name, aim, choice in _asked(epsilon, zcdp=zcdp):
                 rank = Fraction(aim.target(ROWS), aim.per_rank)
-                question = Question(aim, choice)
+                question = RankQuestion(aim, choice)
                 ours = _missed(table, rank, partial(_ours, table.counts, question))
                 theirs = _missed(
                     table, rank, _theirs(counted, rows, rank / ROWS, epsilon, zcdp=zcdp)
                 )
                 end = ""
-                if not isinstance(aim, Level):
+                if not isinstance(aim, QuantileLevel):
                     draw = _theirs(
                         counted, rows, Fraction(isinstance(aim, Highest)), epsilon, zcdp=zcdp
                     )
@@ -100,18 +100,18 @@ def main() -> None:
 
 def _asked(epsilon: Fraction, *, zcdp: bool) -> Iterable[tuple[str, Aim, Choice]]:
     def bought(aim: Aim) -> Choice:
-        wide = spread(aim, 1)
+        wide = score_sensitivity(aim, 1)
         return selection_within(epsilon**2 / 8, wide) if zcdp else selection_for(epsilon, wide)
 
     for name, share in SHARES.items():
-        yield name, Level(share), bought(Level(share))
+        yield name, QuantileLevel(share), bought(QuantileLevel(share))
     for name, kind in (("MIN", Lowest), ("MAX", Highest)):
         choice = bought(kind(0))
         yield name, kind(_FINEST * math.ceil(rank_from_end(choice, BUCKETS) / _FINEST)), choice
 
 
-def _ours(counts: Counts, question: Question) -> int:
-    return drawn_buckets(counts, [question], SYSTEM_ENTROPY)[0]
+def _ours(counts: Counts, question: RankQuestion) -> int:
+    return draw_buckets(counts, [question], SYSTEM_ENTROPY)[0]
 
 
 def _theirs(

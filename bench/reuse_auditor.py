@@ -13,10 +13,10 @@ from typing import Final
 
 import duckdb
 
-from gateway.admin.instance import open_ground
-from gateway.app import open_asking, open_policies, open_twin_of
-from gateway.cancellation import Cancel
-from gateway.config import SettingsApart
+from gateway.admin.instance import open_foundation
+from gateway.app import open_policies, open_query_service, open_twin_of
+from gateway.cancellation import CancelEvent
+from gateway.config import SettingsConflict
 from gateway.requests.request import Request
 from gateway.stages import quote as buying
 
@@ -91,17 +91,17 @@ def auditors_time(past: int, rounds: int) -> tuple[list[float], list[float], lis
         policies.mkdir()
         (policies / "audited.yaml").write_text(_POLICY)
         (policies / "subjects.yaml").write_text("alice: {role: researcher}\n")
-        settings = SettingsApart(home=home / "home", policies=policies)
+        settings = SettingsConflict(home=home / "home", policies=policies)
         source = {"SOURCE_URL": f"duckdb:///{home / 'audited.duckdb'}"}
-        with open_ground(settings) as ground, open_twin_of(settings) as twin:
+        with open_foundation(settings) as ground, open_twin_of(settings) as twin:
             current = open_policies(ground, environment=source)
             twin.wait_until_started()
-            with closing(open_asking(ground, current, twin, "rest")) as asking:
+            with closing(open_query_service(ground, current, twin, "rest")) as asking:
                 alice, ranges = current.value.subjects["alice"], _ranges()
 
                 def ask(sql: str) -> float:
                     began = time.perf_counter()
-                    asking.answer(alice, Request(sql), Cancel())
+                    asking.answer(alice, Request(sql), CancelEvent())
                     return (time.perf_counter() - began) * 1000
 
                 first = [ask(sql) for sql in islice(ranges, rounds)]

@@ -23,13 +23,13 @@ from typing import Any, Final
 import httpx
 
 import gateway
-from gateway.admin.instance import open_ground, operator_name
+from gateway.admin.instance import open_foundation, operator_name
 from gateway.admin.key_actions import create_key
 from gateway.auth.issue import KeyOrder
 from gateway.cli.serve import serve
-from gateway.config import SettingsApart
-from gateway.demo.setup import Places, load_clinic
-from gateway.frontends.rest.listen import Stop, bind
+from gateway.config import SettingsConflict
+from gateway.demo.setup import DemoPaths, load_clinic
+from gateway.frontends.rest.listen import StopSignal, bind_socket
 from gateway.policy.subjects import load_subjects
 from gateway.trail.append import utc_now
 
@@ -137,19 +137,22 @@ def _ask(client: httpx.Client, sql: str, **more: object) -> dict[str, Any]:
 def _serving() -> Iterator[httpx.Client]:
     with tempfile.TemporaryDirectory(prefix="walk-") as directory:
         Path(directory).chmod(0o711)
-        places = Places(Path(directory))
+        places = DemoPaths(Path(directory))
         load_clinic(places)
         os.environ["CLINIC_URL"] = places.url
-        with bind("127.0.0.1", 0, "rest") as rest, bind("127.0.0.1", 0, "wire") as wire:
+        with (
+            bind_socket("127.0.0.1", 0, "rest") as rest,
+            bind_socket("127.0.0.1", 0, "wire") as wire,
+        ):
             ports = rest.getsockname()[1], wire.getsockname()[1]
-        settings = SettingsApart(
+        settings = SettingsConflict(
             home=places.home, policies=ROOT / "policies", rest_port=ports[0], pg_port=ports[1]
         )
-        with open_ground(settings) as ground:
+        with open_foundation(settings) as ground:
             order = KeyOrder("alice", operator_name(), utc_now())
             known = load_subjects(settings.policies)
             create_key(ground.journal, ground.trail, order, known.__contains__)
-        stop = Stop()
+        stop = StopSignal()
         server = threading.Thread(target=serve, args=(settings, stop), name="gateway")
         server.start()
         key = {"Authorization": f"Bearer {order.key.reveal()}"}

@@ -10,36 +10,36 @@ from threading import Thread
 from time import sleep
 from typing import Any, Final
 
-from gateway.admin.instance import Ground, operator_name
-from gateway.admin.reload_policies import current_policies, policy_door
-from gateway.admin.subject_list import Roster
+from gateway.admin.instance import Foundation, operator_name
+from gateway.admin.reload_policies import current_policies, policy_api
+from gateway.admin.subject_list import SubjectList
 from gateway.auth.authenticator import KeyAuthenticator
-from gateway.auth.lookup import reading_state
-from gateway.auth.scram_login import Logins, logins_on
+from gateway.auth.lookup import translate_state_errors
+from gateway.auth.scram_login import Logins, scram_logins
 from gateway.auth.verifiers import mock_secret
-from gateway.budget.report import Standing, standings, standings_of
-from gateway.budget.shared_accounts import as_told
+from gateway.budget.report import AccountBalance, standings, standings_of
+from gateway.budget.shared_accounts import visible_balances
 from gateway.config import Settings, prepare_home
-from gateway.datasets.registry import Served
+from gateway.datasets.registry import DatasetRegistry
 from gateway.datasets.system_tables import OwnRows
-from gateway.datasets.wire_session import Rooms
+from gateway.datasets.wire_session import WireSessions
 from gateway.errors import BackendUnavailable, Code, Refusal
-from gateway.events import Emit, silent
-from gateway.frontends.pgwire.gateway_api import WireDoor
+from gateway.events import Emit, ignore_event
+from gateway.frontends.pgwire.gateway_api import WireApi
 from gateway.frontends.pgwire.handshake import FRONT_END as WIRE
 from gateway.frontends.pgwire.server import WireServer
-from gateway.frontends.rest.gateway_api import Doors, QuestionDoor, SubjectDoor
+from gateway.frontends.rest.gateway_api import GatewayApi, QueryApi, SubjectApi
 from gateway.frontends.tls import POSTGRESQL, tls_context
 from gateway.policy.in_force import Cause, CurrentPolicies
 from gateway.policy.subjects import Subject, load_subjects
-from gateway.query_service import Asking
-from gateway.release_cache.cache import Books
-from gateway.requests.idempotency import Kept
+from gateway.query_service import QueryService
+from gateway.release_cache.cache import ReleaseCaches
+from gateway.requests.idempotency import StoredAnswers
 from gateway.stages.services import Services
 from gateway.state.anchor_check import require_not_behind
 from gateway.telemetry.metrics import Metrics
 from gateway.trail.append import utc_now
-from gateway.trail.search import Wanted, latest
+from gateway.trail.search import RecordFilter, latest_records
 from gateway.trail.verify import Verdict
 from gateway.twin import Twin, start_twin
 
@@ -47,7 +47,7 @@ _RECORD_S: Final = 0.5
 
 
 @contextmanager
-def open_twin_of(settings: Settings, emit: Emit = silent) -> Iterator[Twin]:
+def open_twin_of(settings: Settings, emit: Emit = ignore_event) -> Iterator[Twin]:
     """The twin of this home, which starts meanwhile: `wait_until_started` says when it is there."""
     prepare_home(settings)
     with start_twin(
@@ -57,7 +57,7 @@ def open_twin_of(settings: Settings, emit: Emit = silent) -> Iterator[Twin]:
 
 
 def open_policies(
-    ground: Ground, emit: Emit = silent, environment: Mapping[str, str] = os.environ
+    ground: Foundation, emit: Emit = ignore_event, environment: Mapping[str, str] = os.environ
 ) -> CurrentPolicies:
     """The policies in force: their ledgers and accounts are open when this returns."""
     policies = current_policies(
@@ -67,8 +67,8 @@ def open_policies(
     return policies
 
 
-def door(
-    ground: Ground, emit: Emit = silent, policies: CurrentPolicies | None = None
+def key_authenticator(
+    ground: Foundation, emit: Emit = ignore_event, policies: CurrentPolicies | None = None
 ) -> KeyAuthenticator[Subject]:
     """Who may come in: the subjects of the policies, by their API keys."""
     find = _finding_subjects(ground, policies)
@@ -76,15 +76,15 @@ def door(
 
 
 def wire_logins(
-    ground: Ground, emit: Emit = silent, policies: CurrentPolicies | None = None
+    ground: Foundation, emit: Emit = ignore_event, policies: CurrentPolicies | None = None
 ) -> Logins[Subject]:
     """The same for those who come by name and prove that they have a key, as PostgreSQL's clients do."""
     find, secret = _finding_subjects(ground, policies), mock_secret(ground.key.secret)
-    return logins_on(ground.engine, find, ground.turning_away, secret, emit=emit)
+    return scram_logins(ground.engine, find, ground.turning_away, secret, emit=emit)
 
 
 def _finding_subjects(
-    ground: Ground, policies: CurrentPolicies | None
+    ground: Foundation, policies: CurrentPolicies | None
 ) -> Callable[[str], Subject | None]:
     known = load_subjects(ground.settings.policies) if policies is None else {}
 
@@ -94,11 +94,15 @@ def _finding_subjects(
     return subject
 
 
-def open_asking(
-    ground: Ground, policies: CurrentPolicies, twin: Twin, front_end: str, emit: Emit = silent
-) -> Asking:
+def open_query_service(
+    ground: Foundation,
+    policies: CurrentPolicies,
+    twin: Twin,
+    front_end: str,
+    emit: Emit = ignore_event,
+) -> QueryService:
     """The way questions take through this gateway; close it to let go of the sources."""
-    served = Served(lambda: policies.value, ground.engine, emit)
+    served = DatasetRegistry(lambda: policies.value, ground.engine, emit)
     own = OwnRows(partial(_own_accounts, ground, policies), partial(_records, ground), served)
     limit_s = ground.settings.statement_timeout
     services = Services(
@@ -107,16 +111,16 @@ def open_asking(
         twin,
         served.find,
         own.rows,
-        Books(ground.engine, ground.trail.seal, emit),
+        ReleaseCaches(ground.engine, ground.trail.seal, emit),
         emit,
         limit_s=limit_s,
-        kept=Kept(ground.engine, ground.trail.seal, emit),
+        kept=StoredAnswers(ground.engine, ground.trail.seal, emit),
         longest_grid=lambda: policies.value.longest_grid_ms,
     )
-    return Asking(services, own, served, front_end)
+    return QueryService(services, own, served, front_end)
 
 
-def giving_up(ground: Ground, asking: Asking) -> Callable[[], None]:
+def wait_ender(ground: Foundation, asking: QueryService) -> Callable[[], None]:
     """What ends every wait when the gateway stops and its moment for what is under way is over.
 
     First the sources: questions that end then still have their fates recorded. What waits for the state itself, whatever
@@ -131,7 +135,7 @@ def giving_up(ground: Ground, asking: Asking) -> Callable[[], None]:
     return give_up
 
 
-def read_ahead(asking: Asking, datasets: Iterable[str]) -> Thread:
+def preload_history(asking: QueryService, datasets: Iterable[str]) -> Thread:
     """Read what was asked of the datasets, so that the first question need not wait for it."""
 
     def read() -> None:
@@ -145,17 +149,21 @@ def read_ahead(asking: Asking, datasets: Iterable[str]) -> Thread:
 
 
 @contextmanager
-def open_questions(
-    ground: Ground, policies: CurrentPolicies, twin: Twin, front_end: str, emit: Emit = silent
-) -> Iterator[QuestionDoor]:
+def open_query_api(
+    ground: Foundation,
+    policies: CurrentPolicies,
+    twin: Twin,
+    front_end: str,
+    emit: Emit = ignore_event,
+) -> Iterator[QueryApi]:
     """What a front end may ask; at the end the sources are let go of."""
-    with closing(open_asking(ground, policies, twin, front_end, emit)) as asking:
-        yield question_door(asking)
+    with closing(open_query_service(ground, policies, twin, front_end, emit)) as asking:
+        yield query_api(asking)
 
 
-def question_door(asking: Asking) -> QuestionDoor:
+def query_api(asking: QueryService) -> QueryApi:
     """What the REST interface may ask about data."""
-    return QuestionDoor(
+    return QueryApi(
         answer=asking.answer,
         estimate=asking.estimate,
         accounts=asking.accounts,
@@ -165,12 +173,12 @@ def question_door(asking: Asking) -> QuestionDoor:
     )
 
 
-def wire_door(asking: Asking, emit: Emit = silent) -> WireDoor:
+def wire_api(asking: QueryService, emit: Emit = ignore_event) -> WireApi:
     """What the PostgreSQL wire may ask: of the same datasets, by the same pipeline."""
     mine = replace(asking, front_end=WIRE)
     services = mine.services
-    rooms = Rooms(mine.served, services.twin, services.now, WIRE)
-    return WireDoor(
+    rooms = WireSessions(mine.served, services.twin, services.now, WIRE)
+    return WireApi(
         enter=rooms.enter,
         require_same=rooms.require_same,
         release=mine.release,
@@ -181,17 +189,17 @@ def wire_door(asking: Asking, emit: Emit = silent) -> WireDoor:
 
 
 @contextmanager
-def serving_wire(
-    ground: Ground,
+def serve_wire(
+    ground: Foundation,
     policies: CurrentPolicies,
-    asking: Asking,
+    asking: QueryService,
     listener: socket,
-    emit: Emit = silent,
+    emit: Emit = ignore_event,
 ) -> Iterator[WireServer]:
     """PostgreSQL's protocol on this socket, until the block is left."""
     settings = ground.settings
     server = WireServer(
-        wire_door(asking, emit),
+        wire_api(asking, emit),
         wire_logins(ground, emit, policies),
         tls_context(settings, POSTGRESQL),
         ground.workers,
@@ -203,28 +211,28 @@ def serving_wire(
         server.stop()
 
 
-def rest_doors(
-    ground: Ground,
+def gateway_api(
+    ground: Foundation,
     metrics: Metrics,
-    emit: Emit = silent,
+    emit: Emit = ignore_event,
     policies: CurrentPolicies | None = None,
     *,
     twin: Twin | None = None,
-    questions: QuestionDoor | None = None,
-) -> Doors:
+    questions: QueryApi | None = None,
+) -> GatewayApi:
     """What the REST interface may ask of this gateway."""
 
-    def accounts() -> Sequence[Standing]:
-        with reading_state(), ground.engine.connect() as connection:
+    def accounts() -> Sequence[AccountBalance]:
+        with translate_state_errors(), ground.engine.connect() as connection:
             return standings(connection, utc_now())
 
     def verify_trail() -> Verdict:
-        with reading_state():
+        with translate_state_errors():
             return ground.verify_trail()
 
     def require_ready() -> None:
         try:
-            with reading_state(), ground.engine.connect() as connection:
+            with translate_state_errors(), ground.engine.connect() as connection:
                 require_not_behind(connection, ground.anchor)
         except OSError as error:
             raise BackendUnavailable(Code.ANCHOR_UNAVAILABLE) from error
@@ -233,10 +241,10 @@ def rest_doors(
         if questions is not None:
             questions.require_ready()
 
-    return Doors(
-        authenticator=door(ground, emit, policies),
-        policies=None if policies is None else policy_door(policies),
-        subjects=None if policies is None else subject_door(ground, policies),
+    return GatewayApi(
+        authenticator=key_authenticator(ground, emit, policies),
+        policies=None if policies is None else policy_api(policies),
+        subjects=None if policies is None else subject_api(ground, policies),
         questions=questions,
         accounts=accounts,
         accounts_of=partial(_own_accounts, ground, policies),
@@ -250,39 +258,39 @@ def rest_doors(
     )
 
 
-def roster_of(ground: Ground) -> Roster:
+def subject_list(ground: Foundation) -> SubjectList:
     """How subjects stand, and what changes it."""
-    return Roster(ground.engine, ground.journal, ground.trail, utc_now)
+    return SubjectList(ground.engine, ground.journal, ground.trail, utc_now)
 
 
-def subject_door(ground: Ground, policies: CurrentPolicies) -> SubjectDoor:
+def subject_api(ground: Foundation, policies: CurrentPolicies) -> SubjectApi:
     """What administrators may do about subjects."""
-    roster = roster_of(ground)
+    roster = subject_list(ground)
 
     def subjects() -> Sequence[Mapping[str, Any]]:
-        with reading_state():
+        with translate_state_errors():
             return roster.subjects(policies.value.subjects)
 
     def suspend(name: str, dataset: str | None, actor: str) -> Sequence[str]:
-        with reading_state():
+        with translate_state_errors():
             return roster.suspend(policies.value.subjects, name, dataset, actor)
 
     def resume(name: str, dataset: str | None, actor: str) -> Sequence[str]:
-        with reading_state():
+        with translate_state_errors():
             return roster.resume(policies.value.subjects, name, dataset, actor)
 
-    return SubjectDoor(subjects=subjects, suspend=suspend, resume=resume)
+    return SubjectApi(subjects=subjects, suspend=suspend, resume=resume)
 
 
-def _records(ground: Ground, limit: int, wanted: Wanted) -> Sequence[Mapping[str, Any]]:
-    with reading_state(), ground.engine.connect() as connection:
-        return latest(connection, limit, wanted)
+def _records(ground: Foundation, limit: int, wanted: RecordFilter) -> Sequence[Mapping[str, Any]]:
+    with translate_state_errors(), ground.engine.connect() as connection:
+        return latest_records(connection, limit, wanted)
 
 
 def _own_accounts(
-    ground: Ground, policies: CurrentPolicies | None, subject: Subject
-) -> Sequence[Standing]:
+    ground: Foundation, policies: CurrentPolicies | None, subject: Subject
+) -> Sequence[AccountBalance]:
     """The accounts of a subject's questions, as far as the subject may see them."""
-    with reading_state(), ground.engine.connect() as connection:
+    with translate_state_errors(), ground.engine.connect() as connection:
         found = standings_of(connection, utc_now(), subject.name)
-    return as_told(found, subject, {} if policies is None else policies.value.policies)
+    return visible_balances(found, subject, {} if policies is None else policies.value.policies)

@@ -8,7 +8,7 @@ from typing import Final
 _LOOK_S: Final = 0.02
 
 
-class Cancel(threading.Event):
+class CancelEvent(threading.Event):
     """An event that calls back when it is set, so that nobody has to look at it again and again."""
 
     def __init__(self) -> None:
@@ -44,12 +44,14 @@ class Cancel(threading.Event):
 
 
 @contextmanager
-def calling_back(cancelled: threading.Event | None, callback: Callable[[], None]) -> Iterator[None]:
+def call_when_cancelled(
+    cancelled: threading.Event | None, callback: Callable[[], None]
+) -> Iterator[None]:
     """Within the block `callback` is called when `cancelled` is set; a plain event is looked at again and again."""
     if cancelled is None:
         yield
         return
-    if isinstance(cancelled, Cancel):
+    if isinstance(cancelled, CancelEvent):
         with cancelled.telling(callback):
             yield
         return

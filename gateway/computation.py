@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 
-class Ended(Enum):
+class SourceEnd(Enum):
     """What ended the computing."""
 
     LIMIT = "limit"
@@ -29,11 +29,11 @@ class Computation:
 
     seconds: float
     limit_s: float
-    ended: Ended
+    ended: SourceEnd
 
     @property
     def is_counted(self) -> bool:
         """Whether it counts as a time-out: it reached a limit, or was cancelled after half of its time."""
-        if self.ended in {Ended.LIMIT, Ended.ROOM}:
+        if self.ended in {SourceEnd.LIMIT, SourceEnd.ROOM}:
             return True
-        return self.ended is Ended.CANCEL and 2 * self.seconds >= self.limit_s
+        return self.ended is SourceEnd.CANCEL and 2 * self.seconds >= self.limit_s

@@ -92,7 +92,7 @@ class Settings(BaseSettings):
         return self
 
 
-class SettingsApart(Settings):
+class SettingsConflict(Settings):
     """Settings that take nothing from the environment: a demo must not find a real state."""
 
     @classmethod

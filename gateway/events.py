@@ -202,6 +202,6 @@ class Crashed(Event):
     problem: str
 
 
-def silent(event: Event) -> None:
+def ignore_event(event: Event) -> None:
     """For those who have nobody to tell."""
     del event

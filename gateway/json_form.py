@@ -11,33 +11,33 @@ from typing import TypeAlias
 Json: TypeAlias = str | int | bool | Sequence["Json"] | Mapping[str, "Json"] | None
 
 
-class NotSaid(ValueError):
+class InvalidJson(ValueError):
     """What was read is nothing that was written here."""
 
 
-def mapping(said: Json) -> Mapping[str, Json]:
+def read_mapping(said: Json) -> Mapping[str, Json]:
     if not isinstance(said, Mapping):
-        raise NotSaid
+        raise InvalidJson
     return said
 
 
-def sequence(said: Json) -> Sequence[Json]:
+def read_sequence(said: Json) -> Sequence[Json]:
     if isinstance(said, str) or not isinstance(said, Sequence):
-        raise NotSaid
+        raise InvalidJson
     return said
 
 
-def string(said: Json) -> str:
+def read_string(said: Json) -> str:
     if not isinstance(said, str):
-        raise NotSaid
+        raise InvalidJson
     return said
 
 
-def whole(said: Json) -> int:
+def read_whole(said: Json) -> int:
     if not isinstance(said, int) or isinstance(said, bool):
-        raise NotSaid
+        raise InvalidJson
     return said
 
 
 def whole_or_none(said: Json) -> int | None:
-    return None if said is None else whole(said)
+    return None if said is None else read_whole(said)

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from gateway.binding.bound import Passing
+from gateway.binding.bound import PassThrough
 from gateway.budget.charge import Receipt
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Answer, Estimate, Request
@@ -21,13 +21,13 @@ from gateway.stages.analyze import analyze_query
 from gateway.stages.attempts import Attempts
 from gateway.stages.bind import BoundQuery, bind_query
 from gateway.stages.charge import AlreadyCharged, charge_quote, require_new_key
-from gateway.stages.deferred import Handed, defer_query
+from gateway.stages.deferred import DeferredStatement, defer_query
 from gateway.stages.estimate import estimate_quote
 from gateway.stages.execute import Released, execute_query
 from gateway.stages.finish import finish_query, pass_through, require_query
 from gateway.stages.prepare import check_query, prepare_query
 from gateway.stages.quote import forecast_query, price_query, quote_query
-from gateway.stages.record import EstimateRecord, QueryRecord, asked_by, recording
+from gateway.stages.record import EstimateRecord, QueryRecord, identify_query, record_outcome
 from gateway.stages.repeated_key import find_first_answer
 from gateway.stages.reply_grid import Grid, on_grid
 from gateway.stages.services import Services
@@ -47,7 +47,7 @@ def answer(
         with on_grid(services.pace, services.longest_grid(), cancelled) as grid:
             bound = _bind(services, subject, request, record, grid)
             require_query(bound.bound.statement)
-            if isinstance(bound.bound, Passing):
+            if isinstance(bound.bound, PassThrough):
                 return pass_through(bound, bound.bound, record.query_id)
             try:
                 found = finish_query(
@@ -105,15 +105,15 @@ def release(
     request: Request,
     front_end: str,
     cancelled: threading.Event,
-) -> Handed:
+) -> DeferredStatement:
     """The same up to the finishing, which a connection to the twin runs itself."""
     with (
         _record(services, subject, request, front_end) as record,
         on_grid(services.pace, services.longest_grid(), cancelled) as grid,
     ):
         bound = _bind(services, subject, request, record, grid)
-        if isinstance(bound.bound, Passing):
-            return Handed(None)
+        if isinstance(bound.bound, PassThrough):
+            return DeferredStatement(None)
         return defer_query(release_query(services, bound, record, cancelled))
 
 
@@ -127,7 +127,7 @@ def estimate(services: Services, subject: Subject, request: Request, front_end: 
         on_grid(services.pace, services.longest_grid(), threading.Event()) as grid,
     ):
         bound = _bind(services, subject, request, record, grid)
-        if isinstance(bound.bound, Passing):
+        if isinstance(bound.bound, PassThrough):
             return Estimate(Epsilon.zero(), Delta.zero(), ())
         query = price_query(analyze_query(bound), services.journal)
         quote = forecast_query(
@@ -152,13 +152,13 @@ def _record(
 ) -> Iterator[QueryRecord]:
     """The record of what happens inside."""
     record = kind(
-        asked_by(subject, request, front_end),
+        identify_query(subject, request, front_end),
         journal=services.journal,
         trail=services.trail,
         emit=services.emit,
         now=services.now,
     )
-    with recording(record):
+    with record_outcome(record):
         yield record
 
 

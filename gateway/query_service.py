@@ -6,39 +6,41 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.budget.account_names import analyst_account
-from gateway.budget.report import Standing, standings_on_paths
-from gateway.budget.shared_accounts import as_told
-from gateway.datasets.registry import Served
+from gateway.budget.report import AccountBalance, standings_on_paths
+from gateway.budget.shared_accounts import visible_balances
+from gateway.datasets.registry import DatasetRegistry
 from gateway.datasets.system_tables import OwnRows
 from gateway.errors import Code, SourceStopped
 from gateway.pipeline import answer, estimate, release
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Answer, Estimate, PastQuestion, Request
-from gateway.stages.deferred import Handed
+from gateway.stages.deferred import DeferredStatement
 from gateway.stages.services import Services
 
 
 @dataclass(frozen=True)
-class Asking:
+class QueryService:
     """Answers the questions that come in by one front end."""
 
     services: Services
     own: OwnRows
-    served: Served
+    served: DatasetRegistry
     front_end: str
 
     def answer(self, subject: Subject, request: Request, cancelled: threading.Event) -> Answer:
         self._require_serving()
         return answer(self.services, subject, request, self.front_end, cancelled)
 
-    def release(self, subject: Subject, request: Request, cancelled: threading.Event) -> Handed:
+    def release(
+        self, subject: Subject, request: Request, cancelled: threading.Event
+    ) -> DeferredStatement:
         self._require_serving()
         return release(self.services, subject, request, self.front_end, cancelled)
 
     def estimate(self, subject: Subject, request: Request) -> Estimate:
         return estimate(self.services, subject, request, self.front_end)
 
-    def accounts(self, subject: Subject, dataset: str | None) -> Sequence[Standing]:
+    def accounts(self, subject: Subject, dataset: str | None) -> Sequence[AccountBalance]:
         """The accounts on the path of the subject's questions, from the subject's own upwards.
 
         The journal has just recorded a question of theirs, so what it remembers is how they stand.
@@ -48,7 +50,7 @@ class Asking:
         now = self.services.now()
         found = self.services.journal.read(lambda draft: standings_on_paths(draft, now, names))
         policies = {name: one.policy for name, one in self.served.all().items()}
-        return as_told(found, subject, policies)
+        return visible_balances(found, subject, policies)
 
     def datasets(self, subject: Subject) -> Mapping[str, Any]:
         return self.own.datasets(subject)

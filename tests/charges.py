@@ -5,25 +5,25 @@ from datetime import datetime
 
 from gateway.budget.charge import ChargeRequest, Receipt
 from gateway.errors import Refusal
-from gateway.events import silent
+from gateway.events import ignore_event
 from gateway.stages.charge import Note, charge_query, note_nothing
 from gateway.stages.record import QueryRecord
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
 from gateway.trail.append import Trail
-from gateway.trail.record import Asked, QuestionRecord
+from gateway.trail.record import AskedQuestion, QuestionRecord
 
 
 def charge_question(  # noqa: PLR0917 - a charge and everything it is written with
     journal: Journal,
     trail: Trail,
-    asked: Asked,
+    asked: AskedQuestion,
     request: ChargeRequest,
     now: datetime,
     note: Note = note_nothing,
 ) -> Receipt:
     """Charge, or raise the refusal that is recorded, as the pipeline does."""
-    record = QueryRecord(asked, journal=journal, trail=trail, emit=silent, now=lambda: now)
+    record = QueryRecord(asked, journal=journal, trail=trail, emit=ignore_event, now=lambda: now)
     try:
         return charge_query(journal, record, request, now, note)
     except Refusal as refusal:

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from gateway.admin.key_actions import create_key, recording_failures, revoke_key
+from gateway.admin.key_actions import create_key, login_failure_recorder, revoke_key
 from gateway.auth.authenticator import KeyAuthenticator
 from gateway.auth.issue import KeyOrder
-from gateway.auth.login_throttle import FailureLimits, TurningAway
+from gateway.auth.login_throttle import FailureLimits, LoginThrottle
 from gateway.events import Event
 from gateway.state.open import State
 from gateway.trail.append import Trail
-from gateway.trail.search import every
+from gateway.trail.search import all_records
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -58,8 +58,8 @@ class Door:
         revoke_key(self.state.journal, self.trail, key_id, actor="os:op", now=self.clock.now)
 
     def authenticator(self, limits: FailureLimits = FailureLimits()) -> KeyAuthenticator[str]:  # noqa: B008
-        turning_away = TurningAway(
-            recording_failures(self.state.journal, self.trail),
+        turning_away = LoginThrottle(
+            login_failure_recorder(self.state.journal, self.trail),
             self.told.append,
             limits,
             self.clock.steady,
@@ -74,7 +74,7 @@ class Door:
 
     def recorded(self, kind: str | None = None) -> list[Any]:
         with self.state.engine.connect() as connection:
-            return [one for one in every(connection) if kind in (None, one["kind"])]
+            return [one for one in all_records(connection) if kind in (None, one["kind"])]
 
 
 @pytest.fixture

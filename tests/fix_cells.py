@@ -10,7 +10,7 @@ from charges import charge_question
 from fix_ledger import ALICE, Amount, Bank, BooksError, asked, question
 from sqlalchemy import Connection, Engine, text
 
-from gateway.budget.charge import ChargeRequest, Idempotency, Owed, Receipt
+from gateway.budget.charge import CachedMeasurement, ChargeRequest, Idempotency, Receipt
 from gateway.state.journal import Journal
 from gateway.trail.append import Trail
 from gateway.units import Epsilon
@@ -25,7 +25,7 @@ def confined(  # noqa: PLR0913 - a request and everything about it
     *,
     query_id: str,
     delta: Amount = 0,
-    owed: tuple[Owed, ...] = (),
+    owed: tuple[CachedMeasurement, ...] = (),
     once: Idempotency | None = None,
 ) -> ChargeRequest:
     """A question that is bought within these cells; at no price it is one that only owes."""
@@ -48,7 +48,7 @@ def ask(  # noqa: PLR0913 - see above
     account: str = ALICE,
     *,
     delta: Amount = 0,
-    owed: tuple[Owed, ...] = (),
+    owed: tuple[CachedMeasurement, ...] = (),
     once: Idempotency | None = None,
     query_id: str | None = None,
 ) -> Receipt:

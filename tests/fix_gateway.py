@@ -26,30 +26,30 @@ from pydantic import SecretStr
 from sqlalchemy import Connection, Engine, create_engine, text
 
 from gateway.admin.actions import grant
-from gateway.admin.instance import Ground, open_ground
-from gateway.admin.key_actions import create_key, recording_failures, revoke_key
-from gateway.admin.restore import Restored, restore
-from gateway.app import rest_doors
+from gateway.admin.instance import Foundation, open_foundation
+from gateway.admin.key_actions import create_key, login_failure_recorder, revoke_key
+from gateway.admin.restore import RestoreResult, restore
+from gateway.app import gateway_api
 from gateway.auth.issue import KeyOrder, LoginFailed
 from gateway.auth.keys import ApiKey
-from gateway.budget.account import Account, Currency, Every, Ledger, Limits, Window
-from gateway.budget.charge import ChargeRequest, Idempotency, Measurement
+from gateway.budget.account import Account, Currency, Every, Ledger, Limits, RateLimit
+from gateway.budget.charge import ChargedMeasurement, ChargeRequest, Idempotency
 from gateway.cli import main
 from gateway.config import Settings
 from gateway.errors import BudgetExhausted, Code
 from gateway.events import Event
 from gateway.frontends.rest.app import create_app
-from gateway.stages.suspension import EVERYWHERE, Stop, count, resume
-from gateway.state.anchor import Anchored
+from gateway.stages.suspension import EVERYWHERE, SourceStop, count, resume
+from gateway.state.anchor import AnchorContent
 from gateway.state.backup import write_backup
 from gateway.state.journal import Journal
 from gateway.state.logins import OWNER, StateUrls
 from gateway.state.open import State, open_state
-from gateway.telemetry.metrics import Metrics, both
+from gateway.telemetry.metrics import Metrics, log_and_count
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
-from gateway.trail.record import Asked, Kind, QuestionRecord
-from gateway.trail.search import every
+from gateway.trail.record import AskedQuestion, QuestionRecord, RecordKind
+from gateway.trail.search import all_records
 from gateway.trail.verify import Verdict, verify
 from gateway.units import Delta, Epsilon
 
@@ -60,7 +60,7 @@ ALICE, BOB, TEAM = "analyst:alice@clinic", "analyst:bob@clinic", "team:oncology@
 CHEMIST = "analyst:chemist@labs"
 
 
-def limits(epsilon: str, delta: str = "1e-6", window: Window | None = None) -> Limits:
+def limits(epsilon: str, delta: str = "1e-6", window: RateLimit | None = None) -> Limits:
     return Limits(Epsilon.parse(epsilon), Delta.parse(delta), window)
 
 
@@ -78,7 +78,7 @@ class Clerk:
         for name, currency in ((CLINIC, Currency.PURE), (LABS, Currency.ZCDP)):
             ledger = Ledger(name, f"postgresql://source/{name}", "patient", currency)
             declare_ledger(self.journal, self.trail, ledger, limits("10"), self.now)
-        month = Window(Every.MONTH, Epsilon.parse("1.5"))
+        month = RateLimit(Every.MONTH, Epsilon.parse("1.5"))
         for account in (
             Account(TEAM, CLINIC, CLINIC, limits("4")),
             Account(ALICE, CLINIC, TEAM, limits("2", window=month)),
@@ -102,7 +102,7 @@ class Clerk:
         """Charge one question; its id."""
         self.asked += 1
         subject = account.partition(":")[2].partition("@")[0]
-        measurement = Measurement("count", "laplace", Fraction(1), Delta.parse(delta))
+        measurement = ChargedMeasurement("count", "laplace", Fraction(1), Delta.parse(delta))
         request = ChargeRequest(
             f"q-{self.asked:04}", subject, account, Epsilon.parse(price), (measurement,), once
         )
@@ -110,12 +110,14 @@ class Clerk:
         charge_question(self.journal, self.trail, question, request, self.now)
         return request.query_id
 
-    def question(self, query_id: str, subject: str, sql: str) -> Asked:
-        return Asked(query_id, subject, "clinic", sql, "rest", "203.0.113.9", "care-quality")
+    def question(self, query_id: str, subject: str, sql: str) -> AskedQuestion:
+        return AskedQuestion(
+            query_id, subject, "clinic", sql, "rest", "203.0.113.9", "care-quality"
+        )
 
     def answer(self, query_id: str, subject: str = "alice", sql: str = "SELECT 1") -> None:
         record = QuestionRecord(
-            Kind.ANSWERED, self.question(query_id, subject, sql), duration_us=1_234
+            RecordKind.ANSWERED, self.question(query_id, subject, sql), duration_us=1_234
         )
         record_fate(self.journal, self.trail, record)
 
@@ -124,7 +126,7 @@ class Clerk:
             self.ask(account, "0.9", sql=NASTY)
 
     def turn_away(self, claimed: str | None = None) -> None:
-        record = recording_failures(self.journal, self.trail)
+        record = login_failure_recorder(self.journal, self.trail)
         record(LoginFailed("rest", "198.51.100.7", claimed, Code.BAD_CREDENTIALS))
 
     def key(self, subject: str = "alice", *, days: int | None = None) -> KeyOrder:
@@ -161,8 +163,8 @@ class Clerk:
     def stop(self, query_id: str, subject: str = "alice", most: int = 1) -> bool:
         """A question whose source computed until it was stopped; whether its subject is suspended by that."""
         asked = self.question(query_id, subject, "SELECT 'stopped'")
-        record = QuestionRecord(Kind.FAILED, asked, code=Code.SOURCE_TIMEOUT, counted=True)
-        stop = Stop(subject, asked.dataset, query_id, most)
+        record = QuestionRecord(RecordKind.FAILED, asked, code=Code.SOURCE_TIMEOUT, counted=True)
+        stop = SourceStop(subject, asked.dataset, query_id, most)
         return record_fate(
             self.journal,
             self.trail,
@@ -187,7 +189,7 @@ class Past:
     urls: StateUrls
     settings: Settings
     superuser: Engine
-    anchored: Anchored
+    anchored: AnchorContent
 
     @property
     def last(self) -> int:
@@ -207,7 +209,7 @@ class Tamperer:
     """Somebody with every right in the database, and without the audit key."""
 
     connection: Connection
-    anchored: Anchored
+    anchored: AnchorContent
 
     def run(self, statement: str, **values: object) -> int:
         return self.connection.execute(text(statement), values).rowcount
@@ -281,7 +283,7 @@ class House:
     @contextmanager
     def open(self) -> Iterator[Clerk]:
         """A gateway that works on the state until this ends."""
-        with open_ground(self.settings) as ground:
+        with open_foundation(self.settings) as ground:
             clerk = Clerk(ground.journal, ground.trail, self.clerk_says, self.asked)
             yield clerk
             self.asked = clerk.asked
@@ -309,11 +311,11 @@ class House:
 
     def backup(self, name: str = "backup") -> Path:
         path = self.home / name
-        with open_ground(self.settings) as ground:
+        with open_foundation(self.settings) as ground:
             write_backup(ground.engine, path, AUDIT_SECRET, self.clerk_says)
         return path
 
-    def restore(self, file: Path | None = None, *, replace: bool = False) -> Restored:
+    def restore(self, file: Path | None = None, *, replace: bool = False) -> RestoreResult:
         return restore(
             self.settings, KEY, file, replace=replace, actor="os:op", now=self.clerk_says
         )
@@ -354,7 +356,7 @@ class House:
         return {account: tuple(limits) for account, *limits in rows}
 
     def verdict(self) -> Verdict:
-        with open_ground(self.settings) as ground:
+        with open_foundation(self.settings) as ground:
             return ground.verify_trail()
 
     def _disconnect(self, database: str) -> None:
@@ -565,7 +567,7 @@ class Front:
     """The REST interface of a gateway, with a key for everybody and what happened meanwhile."""
 
     house: House
-    ground: Ground
+    ground: Foundation
     clerk: Clerk
     app: FastAPI
     client: Client
@@ -580,7 +582,7 @@ class Front:
 
     def records(self) -> list[dict[str, Any]]:
         with self.ground.engine.connect() as connection:
-            return [dict(record) for record in every(connection)]
+            return [dict(record) for record in all_records(connection)]
 
 
 @contextmanager
@@ -589,15 +591,15 @@ def a_front(house: House) -> Iterator[Front]:
     settings = house.settings.model_copy(update={"policies": house.home / "policies"})
     told: list[Event] = []
     metrics = Metrics()
-    emit = both(told.append, metrics.count)
-    with open_ground(settings, emit) as ground:
+    emit = log_and_count(told.append, metrics.count)
+    with open_foundation(settings, emit) as ground:
         clerk = Clerk(ground.journal, ground.trail, house.clerk_says)
         clerk.open_books()
         keys = {
             name: clerk.key(name).key
             for name in ("alice", "bob", "carol", "dave", "eve", "chemist")
         }
-        app = create_app(rest_doors(ground, metrics, emit))
+        app = create_app(gateway_api(ground, metrics, emit))
         with closing(Client(app)) as client:
             yield Front(house, ground, clerk, app, client, keys, told)
 

@@ -15,7 +15,7 @@ from gateway.state.journal import Journal
 from gateway.state.logins import StateUrls
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
-from gateway.trail.record import ActRecord, Kind
+from gateway.trail.record import ActRecord, RecordKind
 
 Heard = list[Event]
 
@@ -60,7 +60,7 @@ def committed(heard: Heard) -> list[tuple[int, int]]:
 
 def note(bank: Bank, text: str) -> Callable[[], None]:
     """A step that writes one record and nothing else that could be recognised when it is doubled."""
-    record = ActRecord(Kind.POLICY_LOADED, text)
+    record = ActRecord(RecordKind.POLICY_LOADED, text)
     return lambda: bank.journal.commit(lambda draft: bank.trail.append(draft, record))
 
 

@@ -20,16 +20,16 @@ from fix_state import AUDIT_SECRET
 from sqlalchemy import Engine, text
 
 from gateway.admin.actions import grant, record_acts
-from gateway.budget.account import Account, Currency, Every, Ledger, Limits, Window
-from gateway.budget.charge import ChargeRequest, Idempotency, Measurement, Receipt
+from gateway.budget.account import Account, Currency, Every, Ledger, Limits, RateLimit
+from gateway.budget.charge import ChargedMeasurement, ChargeRequest, Idempotency, Receipt
 from gateway.budget.limits import open_account, open_ledger
-from gateway.budget.report import Standing, standings
+from gateway.budget.report import AccountBalance, standings
 from gateway.errors import BudgetExhausted, Refusal
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
 from gateway.state.open import State
 from gateway.trail.append import Trail
-from gateway.trail.record import Asked
+from gateway.trail.record import AskedQuestion
 from gateway.units import Delta, Epsilon
 
 CLINIC = "dataset:clinic"
@@ -52,7 +52,7 @@ def limits(
     return Limits(
         epsilon(cap),
         Delta(Fraction(delta)),
-        None if window is None else Window(window[0], epsilon(window[1])),
+        None if window is None else RateLimit(window[0], epsilon(window[1])),
     )
 
 
@@ -69,7 +69,7 @@ def question(
     delta: Amount = 0,
     once: Idempotency | None = None,
 ) -> ChargeRequest:
-    measurement = Measurement("count", "laplace", Fraction(1), Delta(Fraction(delta)))
+    measurement = ChargedMeasurement("count", "laplace", Fraction(1), Delta(Fraction(delta)))
     return ChargeRequest(query_id, subject, account, epsilon(price), (measurement,), once)
 
 
@@ -93,8 +93,8 @@ def declare_account(journal: Journal, trail: Trail, account: Account, now: datet
     )
 
 
-def asked(request: ChargeRequest) -> Asked:
-    return Asked(
+def asked(request: ChargeRequest) -> AskedQuestion:
+    return AskedQuestion(
         request.query_id, request.subject, "clinic", "SELECT count(*)", "rest", "127.0.0.1"
     )
 
@@ -147,7 +147,7 @@ class Bank:
     def fresh_id(self) -> str:
         return f"q-{next(self._numbers)}"
 
-    def standing(self, account: str = ALICE) -> Standing:
+    def standing(self, account: str = ALICE) -> AccountBalance:
         with self.engine.connect() as connection:
             found = {each.account: each for each in standings(connection, self.now)}
         return found[account]

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from gateway.errors import Code, OperatorError
 from gateway.policy.files.load import LoadedPolicies, read_policies
-from gateway.policy.files.parse import in_order, read_policy
+from gateway.policy.files.parse import read_policy, sort_problems
 from gateway.policy.policy import Policy
 from gateway.policy.problems import Complaints, PolicyError
 from gateway.policy.subjects import Subject, subjects_from
@@ -78,7 +78,7 @@ def read(text: str, environment: Mapping[str, str] | None = ENVIRONMENT) -> Read
         return Read(None, (error,), ())
     complaints = Complaints(tree)
     policy = read_policy(complaints, environment)
-    return Read(policy, tuple(in_order(complaints.problems)), tuple(complaints.warnings))
+    return Read(policy, tuple(sort_problems(complaints.problems)), tuple(complaints.warnings))
 
 
 def changed(old: str, new: str) -> Policy:

@@ -17,8 +17,8 @@ import psycopg
 import pytest
 
 from gateway.postgres_server import Lease
-from gateway.postgres_server.directories import Home, Place
-from gateway.postgres_server.locks import unheld
+from gateway.postgres_server.directories import Home, ServerDirectory
+from gateway.postgres_server.locks import is_free
 
 _GATEWAY = """
 import json, sys
@@ -147,7 +147,7 @@ def end_server(home: Path) -> None:
     """Whatever a test left running in a home ends here."""
     place = _place(home)
     deadline = time.monotonic() + 20
-    while place.path.is_dir() and not unheld(place.server_lock):
+    while place.path.is_dir() and not is_free(place.server_lock):
         assert time.monotonic() < deadline, f"the server of {home} does not end"
         pid_file = place.data / "postmaster.pid"
         if pid_file.exists() and not gone(pid := int(pid_file.read_text().split()[0])):
@@ -166,9 +166,9 @@ def _a_home() -> Iterator[Path]:
         shutil.rmtree(top)
 
 
-def _place(home: Path) -> Place:
+def _place(home: Path) -> ServerDirectory:
     kept = Home(home)
     try:
-        return Place(Path(kept.location.read_text().strip()))
+        return ServerDirectory(Path(kept.location.read_text().strip()))
     except OSError:
-        return Place(kept.state / "postgres")
+        return ServerDirectory(kept.state / "postgres")

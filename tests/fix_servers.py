@@ -9,10 +9,10 @@ import pytest
 from fix_state import AUDIT_SECRET, StateServer
 from pydantic import SecretStr
 
-from gateway.admin.instance import Ground, open_ground
+from gateway.admin.instance import Foundation, open_foundation
 from gateway.app import open_twin_of
-from gateway.config import SettingsApart, prepare_home
-from gateway.events import Emit, silent
+from gateway.config import SettingsConflict, prepare_home
+from gateway.events import Emit, ignore_event
 from gateway.twin import Twin
 
 
@@ -31,10 +31,10 @@ def servers(state_server: StateServer, twin: Twin) -> SharedServers:
 
 @contextmanager
 def ground_and_twin(
-    servers: SharedServers | None, home: Path, policies: Path, emit: Emit = silent
-) -> Iterator[tuple[Ground, Twin]]:
+    servers: SharedServers | None, home: Path, policies: Path, emit: Emit = ignore_event
+) -> Iterator[tuple[Foundation, Twin]]:
     """What a gateway stands on; without `servers`, a state and a twin of its own in its home, which start meanwhile."""
-    settings = SettingsApart(home=home, policies=policies)
+    settings = SettingsConflict(home=home, policies=policies)
     with ExitStack() as stack:
         if servers is not None:
             urls = stack.enter_context(servers.states.database())
@@ -47,6 +47,6 @@ def ground_and_twin(
                 }
             )
             prepare_home(settings)
-        ground = stack.enter_context(open_ground(settings, emit))
+        ground = stack.enter_context(open_foundation(settings, emit))
         twin = stack.enter_context(open_twin_of(settings)) if servers is None else servers.twin
         yield ground, twin

@@ -4,15 +4,15 @@ from datetime import datetime
 
 from gateway.noise.entropy import Entropy
 from gateway.policy.subjects import Subject
-from gateway.release_cache.assemble import ErrandRelease
+from gateway.release_cache.assemble import PlannedRelease
 from gateway.requests.request import Request
 from gateway.stages.analyze import AnalyzedQuery, analyze_query
 from gateway.stages.bind import bind_query
 from gateway.stages.charge import Bill
-from gateway.stages.cost import NOTHING_PAID
+from gateway.stages.cost import NO_COST
 from gateway.stages.execute import Released, execute_query
 from gateway.stages.quote import Quote
-from gateway.stages.record import QueryRecord, asked_by
+from gateway.stages.record import QueryRecord, identify_query
 from gateway.stages.reply_grid import Grid
 from gateway.stages.services import FindDataset, Services
 from gateway.stages.source_access import SourceAccess
@@ -41,7 +41,7 @@ def analyzed(
 def record_of(services: Services, subject: Subject, request: Request) -> QueryRecord:
     """A record that is not written."""
     return QueryRecord(
-        asked_by(subject, request, "rest"),
+        identify_query(subject, request, "rest"),
         journal=services.journal,
         trail=services.trail,
         emit=services.emit,
@@ -52,14 +52,14 @@ def record_of(services: Services, subject: Subject, request: Request) -> QueryRe
 def executed(
     services: Services,
     query: AnalyzedQuery,
-    releases: tuple[ErrandRelease, ...],
+    releases: tuple[PlannedRelease, ...],
     source: SourceAccess,
     entropy: Entropy,
 ) -> Released:
     """Run these releases as if they had been charged; nothing is kept of them."""
     return execute_query(
         query,
-        Bill(Quote(releases), NOTHING_PAID, {}),
+        Bill(Quote(releases), NO_COST, {}),
         source,
         services.books[query.policy.name],
         record=record_of(services, query.subject, query.bound.request),

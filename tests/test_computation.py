@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.computation import Computation, Ended
+from gateway.computation import Computation, SourceEnd
 from gateway.error_codes import Code
 from gateway.errors import SourceStopped
 
@@ -10,14 +10,14 @@ from gateway.errors import SourceStopped
 @pytest.mark.parametrize(
     ("seconds", "ended", "counted"),
     [
-        (30.0, Ended.LIMIT, True),
-        (14.9, Ended.CANCEL, False),
-        (15.0, Ended.CANCEL, True),
-        (29.0, Ended.STOP, False),
+        (30.0, SourceEnd.LIMIT, True),
+        (14.9, SourceEnd.CANCEL, False),
+        (15.0, SourceEnd.CANCEL, True),
+        (29.0, SourceEnd.STOP, False),
     ],
 )
 def test_computation_is_counted_when_it_could_tell_of_a_row(
-    seconds: float, ended: Ended, *, counted: bool
+    seconds: float, ended: SourceEnd, *, counted: bool
 ) -> None:
     """A time-out counts, and so does a cancel after half of the limit; a stop of the gateway does not."""
     assert Computation(seconds, 30.0, ended).is_counted is counted

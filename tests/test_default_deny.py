@@ -7,12 +7,12 @@ from binding.cases import Case, accepted, bind_case, every
 from fix_permissions import ALICE, EVERYTHING, NOTHING, permit, policy_of, question
 from laws import for_each
 
-from gateway.binding.bound import Cut, Passing
-from gateway.datasets.bind_question import Describer, understand
+from gateway.binding.bound import Cut, PassThrough
+from gateway.datasets.bind_question import Describer, bind_question
 from gateway.datasets.view import Views
 from gateway.errors import Code, NotPermitted
 from gateway.plan.uses import Use
-from gateway.policy.applicable import Circumstances, applying
+from gateway.policy.applicable import RequestContext, applicable_rules
 from gateway.policy.decide import Decision, decide
 from gateway.policy.policy import Policy
 from gateway.twin import Twin, VisibleTables
@@ -28,8 +28,8 @@ def _no_twin(subject: str, shown: VisibleTables) -> AbstractContextManager[Descr
 
 def _decision(case: Case, policy: Policy) -> Decision:
     bound = bind_case(case)
-    rules = applying(policy, ALICE, Circumstances("rest", None, 12, 1))
-    if isinstance(bound, Passing):
+    rules = applicable_rules(policy, ALICE, RequestContext("rest", None, 12, 1))
+    if isinstance(bound, PassThrough):
         return decide(rules, policy.dataset, None, (), ())
     return decide(rules, policy.dataset, None, bound.tables, bound.uses)
 
@@ -38,7 +38,7 @@ def _decision(case: Case, policy: Policy) -> Decision:
 def test_statement_is_refused_when_no_rule_permits_anything(case: Case) -> None:
     """Under an empty policy every statement gets one and the same refusal, before anything is read."""
     with pytest.raises(NotPermitted) as caught:
-        understand(question(case.sql), Views(NOTHING), _no_twin)
+        bind_question(question(case.sql), Views(NOTHING), _no_twin)
     refusal = caught.value
     assert (refusal.code, refusal.detail) == (Code.DATASET_NOT_PERMITTED, "`clinic`")
 
@@ -47,7 +47,7 @@ def test_statements_are_permitted_when_every_use_is(twin: Twin) -> None:
     """The law above has teeth: the same statements go through where a rule grants all of it."""
     views = Views(EVERYTHING)
     for case in ACCEPTED:
-        found = understand(question(case.sql), views, twin.borrowed)
+        found = bind_question(question(case.sql), views, twin.borrowed)
         assert found.decision.because == ("everything",), case.name
 
 

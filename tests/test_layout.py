@@ -92,20 +92,7 @@ PARALLEL = {
     "types": "SQL types: their names, and their rules",
 }
 # Public class names that several classes still have; a name may leave this list, none may join it.
-SEVERAL_CLASSES: frozenset[str] = frozenset(
-    (
-        *("Account", "Asked", "Asking", "Axis", "Beside", "Bought", "Call", "Cancel"),
-        *("Circumstances", "Column", "Constant", "Described", "Drawn", "Entered", "Entry"),
-        *("Execute", "Field", "Filled", "Finishing", "Followed", "ForeignKey", "Grid"),
-        *("Ground", "Grouping", "Held", "Kept", "Kind", "Known", "Level", "Line", "Listed"),
-        *("Literal", "Measured", "Measurement", "Named", "Names", "Number", "Operation"),
-        *("Origin", "Outcome", "Owed", "Part", "Place", "Places", "Prepared", "Queries"),
-        *("Question", "Read", "Reader", "Reading", "Region", "Released", "Remembered"),
-        *("Rows", "Scalars", "Scope", "Seen", "Server", "Settings", "Shares", "Sizes"),
-        *("Sort", "Source", "Stage", "Statement", "Stop", "Table", "Threads", "Told"),
-        *("Use", "Wanted", "Watch", "Watchdog", "Weights", "Window"),
-    )
-)
+SEVERAL_CLASSES: frozenset[str] = frozenset()
 _PARTICIPLE = re.compile(r"(ing|ed|wn|pt|lt)$")
 _MAP = "docs/code-map.md"
 _PIN = re.compile(r"(?P<name>[A-Za-z0-9._-]+)(?:\[[a-z,]+\])?==(?P<version>[^ ;]+)(?P<rest>.*)")

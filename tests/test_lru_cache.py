@@ -13,9 +13,9 @@ from gateway.catalog.domains import Values
 from gateway.functions.range import NOTHING, Bounds, bounds
 from gateway.lru_cache import LruCache
 from gateway.plan.grouping import Aggregate
-from gateway.ranges.relations import inside
-from gateway.sensitivity.analysis import Enumerated
-from gateway.sensitivity.group_keys import _enumerated, enumerated
+from gateway.ranges.relations import inner_columns
+from gateway.sensitivity.analysis import EnumeratedGroups
+from gateway.sensitivity.group_keys import _enumerated, enumerate_groups
 
 
 class Square:
@@ -159,7 +159,7 @@ QUESTIONS = [
 
 
 def _columns(plan: Aggregate) -> dict[str, Bounds]:
-    return dict(inside(plan, narrowed=True))
+    return dict(inner_columns(plan, narrowed=True))
 
 
 def test_enumeration_is_the_same_when_it_comes_from_memory() -> None:
@@ -167,11 +167,11 @@ def test_enumeration_is_the_same_when_it_comes_from_memory() -> None:
     for sql in [*QUESTIONS, *reversed(QUESTIONS)]:
         plan = plan_of(sql)
         columns = _columns(plan)
-        found = enumerated(plan, columns, 10_000)
+        found = enumerate_groups(plan, columns, 10_000)
         wanted = _enumerated(tuple(key for _, key in plan.keys), columns, 10_000)
         assert found == wanted
         assert repr(found) == repr(wanted)
-        assert enumerated(plan_of(sql), _columns(plan_of(sql)), 10_000) is found
+        assert enumerate_groups(plan_of(sql), _columns(plan_of(sql)), 10_000) is found
 
 
 @pytest.mark.parametrize("sql", QUESTIONS[:2])
@@ -179,7 +179,7 @@ def test_enumeration_depends_on_the_limit(sql: str) -> None:
     """A lower limit is not answered from what a higher one found."""
     assert keys_of(sql) is not None
     plan = plan_of(sql)
-    assert enumerated(plan, _columns(plan), 3) is None
+    assert enumerate_groups(plan, _columns(plan), 3) is None
     assert keys_of(sql) is not None
 
 
@@ -190,14 +190,14 @@ def test_enumeration_depends_on_the_bounds_of_what_it_reads() -> None:
     )
     plan = plan_of("SELECT FLOOR(CASE WHEN b THEN x ELSE y END), COUNT(*) FROM t GROUP BY 1", of)
     columns = _columns(plan)
-    all_ = enumerated(plan, columns, 10_000)
+    all_ = enumerate_groups(plan, columns, 10_000)
     for around in (columns | {"elsewhere.x": bounds(0, 1)}, dict(reversed(columns.items()))):
-        assert enumerated(plan, around, 10_000) is all_
+        assert enumerate_groups(plan, around, 10_000) is all_
     seen = set()
     # what is always NULL has bounds like those of 0, and is passed over where 0 is not
     for changed in (NOTHING, replace(NOTHING), bounds(7, 8, 1), bounds(5, 12, 1), NOTHING):
         given_ = columns | {"t.y": changed}
-        found = enumerated(plan, given_, 10_000)
+        found = enumerate_groups(plan, given_, 10_000)
         assert found == _enumerated(tuple(key for _, key in plan.keys), given_, 10_000)
         seen.add(found)
     assert len(seen) == 3, "two of them are the groups from 5 to 9"
@@ -208,5 +208,5 @@ def test_enumeration_depends_on_the_domain_of_a_column() -> None:
     for values in (("north", "south"), ("north", "up"), ("north", "south")):
         of = dataset(1, {"region": ("text", Values(values))})
         groups = analysed("SELECT region, COUNT(*) FROM t GROUP BY 1", of=of).groups
-        assert isinstance(groups, Enumerated)
+        assert isinstance(groups, EnumeratedGroups)
         assert groups.keys == ((values[0],), (values[1],), (None,))

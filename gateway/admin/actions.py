@@ -9,7 +9,7 @@ from gateway.release_cache.event_log import refresh
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
 from gateway.trail.append import Trail
-from gateway.trail.record import ActRecord, Kind
+from gateway.trail.record import ActRecord, RecordKind
 
 
 def grant(
@@ -32,13 +32,17 @@ def _said(act: Act, actor: str) -> ActRecord:
     match act:
         case LedgerOpened(ledger):
             about = {"ledger": ledger.name, "source": ledger.source, "unit": ledger.unit}
-            return ActRecord(Kind.LEDGER_OPENED, actor, {**about, "currency": ledger.currency})
+            return ActRecord(
+                RecordKind.LEDGER_OPENED, actor, {**about, "currency": ledger.currency}
+            )
         case AccountOpened(account):
             named = {"account": account.name, "ledger": account.ledger, "parent": account.parent}
-            return ActRecord(Kind.ACCOUNT_OPENED, actor, {**named, **_limits("", account.limits)})
+            return ActRecord(
+                RecordKind.ACCOUNT_OPENED, actor, {**named, **_limits("", account.limits)}
+            )
         case LimitsSet(account, before, after):
             changed = {**_limits("before_", before), **_limits("after_", after)}
-            return ActRecord(Kind.LIMITS_SET, actor, {"account": account, **changed})
+            return ActRecord(RecordKind.LIMITS_SET, actor, {"account": account, **changed})
 
 
 def _limits(prefix: str, limits: Limits) -> dict[str, str | None]:
@@ -62,4 +66,4 @@ def refresh_data(journal: Journal, trail: Trail, dataset: str, *, actor: str, no
 
 
 def record_refresh(draft: Draft, trail: Trail, dataset: str, actor: str) -> None:
-    trail.append(draft, ActRecord(Kind.DATA_REFRESHED, actor, dataset=dataset))
+    trail.append(draft, ActRecord(RecordKind.DATA_REFRESHED, actor, dataset=dataset))

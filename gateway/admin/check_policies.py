@@ -9,13 +9,17 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from gateway.engines.catalog.describe import describe
-from gateway.engines.catalog.proofs import Proof, proofs, proven
-from gateway.engines.catalog.public_columns import never_null, with_public_columns, without_columns
-from gateway.engines.catalog.schema_check import Misfit, misfits
-from gateway.engines.connections import reading_source
+from gateway.engines.catalog.describe import describe_source
+from gateway.engines.catalog.proofs import Proof, list_proofs, prove_tables
+from gateway.engines.catalog.public_columns import (
+    apply_not_null,
+    with_public_columns,
+    without_columns,
+)
+from gateway.engines.catalog.schema_check import SchemaMismatch, find_mismatches
+from gateway.engines.connections import open_source
 from gateway.errors import Code, OperatorError
-from gateway.policy.files.load import Reading
+from gateway.policy.files.load import PolicyReading
 from gateway.policy.model import COLUMN_NAME
 from gateway.policy.policy import Policy
 from gateway.policy.problems import Complaints, Path, PolicyError
@@ -24,19 +28,19 @@ _NAME: Final = re.compile(COLUMN_NAME)
 
 
 @dataclass(frozen=True)
-class Checked:
+class PolicyCheck:
     """The result of a check; `unreachable` are sources that could not be asked."""
 
-    reading: Reading
+    reading: PolicyReading
     problems: tuple[OperatorError, ...]
     warnings: tuple[PolicyError, ...]
     proofs: tuple[tuple[str, Proof], ...] = ()
     unreachable: tuple[tuple[str, OperatorError], ...] = ()
 
 
-def check_sources(reading: Reading) -> Checked:
+def check_sources(reading: PolicyReading) -> PolicyCheck:
     """The reading, checked against the sources of its policies."""
-    checked = Checked(reading, reading.problems, reading.warnings)
+    checked = PolicyCheck(reading, reading.problems, reading.warnings)
     if reading.loaded is None:
         return checked
     for policy in reading.loaded.policies.values():
@@ -44,17 +48,17 @@ def check_sources(reading: Reading) -> Checked:
     return checked
 
 
-def _with_source(checked: Checked, policy: Policy, places: Complaints) -> Checked:
+def _with_source(checked: PolicyCheck, policy: Policy, places: Complaints) -> PolicyCheck:
     try:
-        with reading_source(policy.source.url) as connection:
-            source = describe(connection)
+        with open_source(policy.source.url) as connection:
+            source = describe_source(connection)
     except OperatorError as error:
         if error.code is Code.SOURCE_VERSION:
             return replace(checked, problems=(*checked.problems, error))
         return replace(checked, unreachable=(*checked.unreachable, (policy.name, error)))
-    found = [_placed(each, places) for each in misfits(policy.dataset, source)]
+    found = [_placed(each, places) for each in find_mismatches(policy.dataset, source)]
     whole = with_public_columns(policy.dataset, source, _nameable)
-    proven = ((policy.name, proof) for proof in proofs(whole, source))
+    proven = ((policy.name, proof) for proof in list_proofs(whole, source))
     return replace(
         checked,
         problems=(*checked.problems, *found),
@@ -62,7 +66,7 @@ def _with_source(checked: Checked, policy: Policy, places: Complaints) -> Checke
     )
 
 
-def completed(reading: Reading) -> Reading:
+def complete_from_sources(reading: PolicyReading) -> PolicyReading:
     """The reading, completed with what the policies leave to their sources: columns of public tables, and NOT
     NULL.
 
@@ -87,10 +91,10 @@ def completed(reading: Reading) -> Reading:
 def _completed(policy: Policy, places: Complaints) -> tuple[Policy, list[PolicyError]]:
     why = "the source has no such table, or the table has no column of a supported type"
     try:
-        with reading_source(policy.source.url) as connection:
-            source = describe(connection)
+        with open_source(policy.source.url) as connection:
+            source = describe_source(connection)
         dataset = with_public_columns(policy.dataset, source, _nameable)
-        dataset = never_null(dataset, proven(dataset, source))
+        dataset = apply_not_null(dataset, prove_tables(dataset, source))
     except OperatorError as error:
         dataset, why = policy.dataset, error.detail
     warnings = [
@@ -108,7 +112,7 @@ def _nameable(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def _placed(misfit: Misfit, places: Complaints) -> PolicyError:
+def _placed(misfit: SchemaMismatch, places: Complaints) -> PolicyError:
     path: Path = ("tables", misfit.table)
     if misfit.column is not None:
         path = (*path, "columns", misfit.column)
@@ -127,7 +131,7 @@ def problem_json(problem: OperatorError) -> dict[str, object]:
     }
 
 
-def checked_json(checked: Checked) -> dict[str, object]:
+def check_json(checked: PolicyCheck) -> dict[str, object]:
     """The whole result as JSON."""
     loaded = checked.reading.loaded
     return {

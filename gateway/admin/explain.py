@@ -12,22 +12,22 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from gateway.admin.explain_cost import (
-    Foretold,
+    CostForecast,
     columns_json,
-    foretold,
-    foretold_json,
-    foretold_lines,
+    forecast_cost,
+    forecast_json,
+    forecast_lines,
 )
 from gateway.binding.bound import Cut
-from gateway.binding.print import explained
-from gateway.datasets.bind_question import Borrow, Question, Understood, rules_for, understand
+from gateway.binding.print import explain_bound
+from gateway.datasets.bind_question import Borrow, BoundQuestion, Question, bind_question, rules_for
 from gateway.datasets.view import Views
 from gateway.errors import Code, GatewayError, OperatorError, Refusal
-from gateway.overlap.auditor import Concerned, History, audit
+from gateway.overlap.auditor import History, NewQuery, audit
 from gateway.overlap.description import region_lines, unread_lines
-from gateway.policy.applicable import Applying
+from gateway.policy.applicable import ApplicableRules
 from gateway.policy.files.load import LoadedPolicies
-from gateway.policy.policy import Policy, Unread
+from gateway.policy.policy import Policy, UnreadableConditions
 from gateway.policy.subjects import Subject
 from gateway.pricing.price import spread_of_part
 from gateway.twin import Twin, open_twin
@@ -36,31 +36,31 @@ _NOT_LOOKED_AT: Final = "whether earlier answers stand against it is not looked 
 
 
 @dataclass(frozen=True)
-class Compared:
+class HistoryVerdict:
     """What an auditor sees of a statement: lines for each of its parts, and the conditions that cannot be
     compared.
     """
 
     parts: tuple[tuple[str, ...], ...]
     unread: tuple[str, ...]
-    opaque: Unread
+    opaque: UnreadableConditions
 
 
 @dataclass(frozen=True)
-class Explained:
+class Explanation:
     """The meaning of the statement, the reason of the permission and the cost; or the refusal of any stage."""
 
     subject: str
     dataset: str
-    rules: Applying
-    understood: Understood | None
+    rules: ApplicableRules
+    understood: BoundQuestion | None
     refusal: Refusal | None
-    price: Foretold | None = None
-    compared: Compared | None = None
+    price: CostForecast | None = None
+    compared: HistoryVerdict | None = None
 
 
 @contextmanager
-def twin_for_a_while(programs_bin: Path | None) -> Iterator[Twin]:
+def open_temporary_twin(programs_bin: Path | None) -> Iterator[Twin]:
     """A temporary twin in a directory of its own, which disturbs no running gateway."""
     with TemporaryDirectory(prefix="gateway-") as place:
         home = Path(place)
@@ -71,42 +71,44 @@ def twin_for_a_while(programs_bin: Path | None) -> Iterator[Twin]:
 
 def explain(
     question: Question, policy: Policy, loaded: LoadedPolicies, borrow: Borrow
-) -> Explained:
+) -> Explanation:
     """The result of all stages before the source would be asked."""
-    rules, understood = Applying((), ()), None
+    rules, understood = ApplicableRules((), ()), None
     try:
         rules = rules_for(question, policy)
-        understood = understand(question, Views(policy), borrow)
-        price = foretold(question, understood, policy, loaded)
+        understood = bind_question(question, Views(policy), borrow)
+        price = forecast_cost(question, understood, policy, loaded)
     except Refusal as refusal:
-        return Explained(question.subject.name, policy.name, rules, understood, refusal)
+        return Explanation(question.subject.name, policy.name, rules, understood, refusal)
     compared = _compared(price, policy)
     try:
-        audit(concerned(price), History(), policy.auditing)
+        audit(audited_queries(price), History(), policy.auditing)
     except Refusal as refusal:  # without any past: its conditions, or its parts beside one another
-        return Explained(
+        return Explanation(
             question.subject.name, policy.name, rules, understood, refusal, None, compared
         )
-    return Explained(question.subject.name, policy.name, rules, understood, None, price, compared)
+    return Explanation(question.subject.name, policy.name, rules, understood, None, price, compared)
 
 
-def concerned(price: Foretold) -> list[Concerned]:
+def audited_queries(price: CostForecast) -> list[NewQuery]:
     """The statement's parts as the auditor sees them."""
     there = zip(price.grounds, price.asides, price.parts, strict=bool(price.grounds))
     return [
-        Concerned(one, spread_of_part(part))
+        NewQuery(one, spread_of_part(part))
         for ground, asides, part in there
         for one in (ground, *asides)
     ]
 
 
-def _compared(price: Foretold, policy: Policy) -> Compared | None:
+def _compared(price: CostForecast, policy: Policy) -> HistoryVerdict | None:
     """Of what is about persons."""
     if not price.grounds:
         return None
     parts = (tuple(region_lines(one, policy.dataset)) for one in price.grounds)
     opaque = policy.auditing.opaque
-    return Compared(tuple(dict.fromkeys(parts)), tuple(unread_lines(price.grounds, opaque)), opaque)
+    return HistoryVerdict(
+        tuple(dict.fromkeys(parts)), tuple(unread_lines(price.grounds, opaque)), opaque
+    )
 
 
 def subject_and_policy(
@@ -131,16 +133,16 @@ def subject_and_policy(
     return subject, policy
 
 
-def explained_text(found: Explained, verdict: Sequence[str] = ()) -> str:
+def explanation_text(found: Explanation, verdict: Sequence[str] = ()) -> str:
     """The explanation as text; `verdict` is the auditor's, if the caller has read the history."""
     lines = []
     if found.understood is not None:
-        lines += [*explained(found.understood.bound).splitlines(), ""]
+        lines += [*explain_bound(found.understood.bound).splitlines(), ""]
         lines += _result_lines(found.understood)
     lines.append(_decision(found))
     lines += [f"  {line}" for line in _why(found)]
     if found.price is not None:
-        lines += foretold_lines(found.price)
+        lines += forecast_lines(found.price)
     if found.compared is not None:
         lines += _compared_lines(found.compared)
         if found.refusal is None:
@@ -148,7 +150,7 @@ def explained_text(found: Explained, verdict: Sequence[str] = ()) -> str:
     return "\n".join(lines)
 
 
-def explained_json(found: Explained, verdict: Sequence[str] = ()) -> dict[str, Any]:
+def explanation_json(found: Explanation, verdict: Sequence[str] = ()) -> dict[str, Any]:
     """The explanation as JSON."""
     body: dict[str, Any] = {
         "subject": found.subject,
@@ -163,11 +165,11 @@ def explained_json(found: Explained, verdict: Sequence[str] = ()) -> dict[str, A
         bound = found.understood.bound
         body["because"] = list(found.understood.decision.because)
         body["purpose"] = found.understood.decision.terms.purpose
-        body["plan"] = explained(bound).splitlines()
+        body["plan"] = explain_bound(bound).splitlines()
         body["columns"] = [{"name": one.name, "type": one.type_name} for one in bound.result or ()]
         if found.price is not None:
             body["columns"] = columns_json(found.price)
-            body["price"] = foretold_json(found.price)
+            body["price"] = forecast_json(found.price)
         body["uses"] = [str(use) for use in sorted(bound.uses)] if isinstance(bound, Cut) else []
     if found.compared is not None:
         body["overlap"] = {
@@ -187,20 +189,20 @@ def explained_json(found: Explained, verdict: Sequence[str] = ()) -> dict[str, A
     return body
 
 
-def _result_lines(understood: Understood) -> Iterator[str]:
+def _result_lines(understood: BoundQuestion) -> Iterator[str]:
     if understood.bound.result:
         columns = ", ".join(f"{one.name} {one.type_name}" for one in understood.bound.result)
         yield f"result: {columns}"
 
 
-def _compared_lines(compared: Compared) -> Iterator[str]:
+def _compared_lines(compared: HistoryVerdict) -> Iterator[str]:
     yield "compared with earlier questions as:"
     for part in compared.parts:
         yield from (f"  {line}" for line in part)
     yield from compared.unread
 
 
-def _decision(found: Explained) -> str:
+def _decision(found: Explanation) -> str:
     if found.refusal is None:
         return f"permitted to {found.subject} on {found.dataset}"
     return f"refused to {found.subject} on {found.dataset}: {_told(found.refusal)}"
@@ -210,7 +212,7 @@ def _told(refusal: GatewayError) -> str:
     return f"{refusal}\n  hint: {refusal.hint}" if refusal.hint else str(refusal)
 
 
-def _why(found: Explained) -> Iterator[str]:
+def _why(found: Explanation) -> Iterator[str]:
     if found.understood is not None:
         terms = found.understood.decision.terms
         yield f"because of: {', '.join(found.understood.decision.because)}"

@@ -10,26 +10,26 @@ from fractions import Fraction
 from typing import Any
 
 from gateway.admin.open_accounts import accounts_of, ledger_of, limits_of
-from gateway.binding.bound import Cut, Empty, Fetch, Passing
+from gateway.binding.bound import Cut, Empty, Fetch, PassThrough
 from gateway.budget.account import HALF, Currency, Limits, cost_on_path
 from gateway.budget.account_names import analyst_account
-from gateway.budget.group_privacy import Several, for_several
-from gateway.datasets.bind_question import Question, Understood
-from gateway.noise.allocation import Priced
+from gateway.budget.group_privacy import GroupGuarantee, group_guarantees
+from gateway.datasets.bind_question import BoundQuestion, Question
+from gateway.noise.allocation import ReleaseNoise
 from gateway.policy.files.load import LoadedPolicies
 from gateway.policy.policy import Policy
-from gateway.pricing.price import AnalyzedStatement, bought, estimated, price_of
-from gateway.regions.scope import Ground, asides_of, ground_of
+from gateway.pricing.price import AnalyzedStatement, estimate_price, noise_for_price, price_of
+from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_of
 from gateway.requests.request import AnswerColumn, Request
 from gateway.results.columns import answer_columns
 from gateway.results.rollup import NoisyRelease
-from gateway.sensitivity.analysis import Enumerated
+from gateway.sensitivity.analysis import EnumeratedGroups
 from gateway.stages.analyze import analyze_releases
 from gateway.units import Delta, Epsilon
 
 
 @dataclass(frozen=True)
-class Offered:
+class PriceForecast:
     """A dataset with the price limits of its policy."""
 
     policy: Policy
@@ -37,7 +37,7 @@ class Offered:
 
 
 @dataclass(frozen=True)
-class Foretold:
+class CostForecast:
     """The price of a statement, its columns with their noise and margins, and the kind of its groups.
 
     `grounds` are the scopes of its parts, as the auditor would compare them with earlier queries, and `asides`
@@ -50,25 +50,27 @@ class Foretold:
     delta: Delta
     columns: tuple[AnswerColumn, ...]
     margins: tuple[float | None, ...]
-    parts: tuple[Priced, ...]
+    parts: tuple[ReleaseNoise, ...]
     notices: tuple[str, ...] = ()
-    several: tuple[Several, ...] = ()
+    several: tuple[GroupGuarantee, ...] = ()
     unit: str = ""
     converted_at: Delta = field(default_factory=Delta.zero)
-    grounds: tuple[Ground, ...] = ()
-    asides: tuple[tuple[Ground, ...], ...] = ()
+    grounds: tuple[ReleaseScope, ...] = ()
+    asides: tuple[tuple[ReleaseScope, ...], ...] = ()
 
 
-def foretold(
-    question: Question, understood: Understood, policy: Policy, loaded: LoadedPolicies
-) -> Foretold:
+def forecast_cost(
+    question: Question, understood: BoundQuestion, policy: Policy, loaded: LoadedPolicies
+) -> CostForecast:
     """The forecast at the default price; or the refusal of what cannot be bounded or paid for."""
-    offered = Offered(policy, ledger_of(policy).currency)
+    offered = PriceForecast(policy, ledger_of(policy).currency)
     bound = understood.bound
-    if isinstance(bound, Passing):
+    if isinstance(bound, PassThrough):
         columns = answer_columns(bound, {})
         margins = (None,) * len(columns)
-        return Foretold(offered.currency, Epsilon.zero(), None, Delta.zero(), columns, margins, ())
+        return CostForecast(
+            offered.currency, Epsilon.zero(), None, Delta.zero(), columns, margins, ()
+        )
     request = Request(question.sql, policy.name, question.purpose)
     analyses = analyze_releases(bound, offered, question.asked_at)
     statement = AnalyzedStatement(request, understood, analyses)
@@ -76,14 +78,14 @@ def foretold(
     if statement.measures:
         path = path_limits(question.subject.name, policy, loaded)
         cost = cost_on_path(price_of(offered, request), offered.currency, path)
-    releases = bought(offered, statement, cost)
+    releases = noise_for_price(offered, statement, cost)
     constants = _constants(bound)
     grounds = _grounds(statement, constants)
     nothing = {
         step.name: NoisyRelease(one, ()) for step, one in zip(bound.releases, releases, strict=True)
     }
-    said = estimated(offered, statement, releases)
-    return Foretold(
+    said = estimate_price(offered, statement, releases)
+    return CostForecast(
         offered.currency,
         said.price,
         cost,
@@ -92,12 +94,12 @@ def foretold(
         tuple(one.expected_margin_95 for one in said.columns),
         tuple(part for one in releases for part in one.parts),
         said.notices,
-        for_several(limits_of(policy.privacy.budget), offered.currency, cost),
+        group_guarantees(limits_of(policy.privacy.budget), offered.currency, cost),
         policy.dataset.unit,
         policy.privacy.budget.delta * HALF,
         grounds,
         tuple(
-            asides_of(one.plan, ground, constants)
+            aggregate_scopes(one.plan, ground, constants)
             for one, ground in zip(statement.analyses, grounds, strict=True)
         ),
     )
@@ -111,10 +113,14 @@ def _constants(cut: Cut) -> Mapping[str, str]:
     }
 
 
-def _grounds(statement: AnalyzedStatement, constants: Mapping[str, str]) -> tuple[Ground, ...]:
+def _grounds(
+    statement: AnalyzedStatement, constants: Mapping[str, str]
+) -> tuple[ReleaseScope, ...]:
     """Of each part of each release."""
     return tuple(
-        ground_of(one.plan, one.groups if isinstance(one.groups, Enumerated) else None, constants)
+        scope_of(
+            one.plan, one.groups if isinstance(one.groups, EnumeratedGroups) else None, constants
+        )
         for one in statement.analyses
     )
 
@@ -131,7 +137,7 @@ def path_limits(subject: str, policy: Policy, loaded: LoadedPolicies) -> list[Li
     return [*path, limits_of(policy.privacy.budget)]
 
 
-def foretold_lines(found: Foretold) -> Iterator[str]:
+def forecast_lines(found: CostForecast) -> Iterator[str]:
     """The forecast as text."""
     if found.cost is None:
         yield "price: nothing is measured, nothing is charged"
@@ -148,7 +154,7 @@ def foretold_lines(found: Foretold) -> Iterator[str]:
         yield f"groups: {_groups(part)}"
 
 
-def _several_lines(found: Foretold) -> Iterator[str]:
+def _several_lines(found: CostForecast) -> Iterator[str]:
     """The meaning of epsilon for more than one unit, as text."""
     at = f" at delta {found.converted_at}" if found.currency is Currency.ZCDP else ""
     yield f"epsilon for one `{found.unit}`, and for several together{at}:"
@@ -156,7 +162,7 @@ def _several_lines(found: Foretold) -> Iterator[str]:
         yield f"  {one.units}: {one.question} by this question alone, {one.budget} by the whole budget"
 
 
-def foretold_json(found: Foretold) -> dict[str, Any]:
+def forecast_json(found: CostForecast) -> dict[str, Any]:
     """The forecast as JSON."""
     zcdp = found.currency is Currency.ZCDP
     return {
@@ -174,7 +180,7 @@ def foretold_json(found: Foretold) -> dict[str, Any]:
         ],
         "groups": [
             {
-                "listed": len(groups.keys) if isinstance(groups, Enumerated) else None,
+                "listed": len(groups.keys) if isinstance(groups, EnumeratedGroups) else None,
                 "shown_from": part.shown_from,
                 "blank_below": _blank_below(part),
             }
@@ -184,7 +190,7 @@ def foretold_json(found: Foretold) -> dict[str, Any]:
     }
 
 
-def columns_json(found: Foretold) -> list[dict[str, Any]]:
+def columns_json(found: CostForecast) -> list[dict[str, Any]]:
     return [
         {
             "name": column.name,
@@ -212,9 +218,9 @@ def _noise(column: AnswerColumn, margin: float | None) -> str:
     return f"{noise}; 95 % of answers are within {margin:.4g} of the exact value"
 
 
-def _groups(release: Priced) -> str:
+def _groups(release: ReleaseNoise) -> str:
     groups = release.analysis.groups
-    if not isinstance(groups, Enumerated):
+    if not isinstance(groups, EnumeratedGroups):
         return f"those with fewer than about {release.shown_from} units are not shown"
     many = len(groups.keys)
     listed = f"{many} are listed, the empty ones come too"
@@ -226,7 +232,7 @@ def _groups(release: Priced) -> str:
     return f"{listed}; aggregates of fewer than about {below} units are blank"
 
 
-def _blank_below(release: Priced) -> int | None:
+def _blank_below(release: ReleaseNoise) -> int | None:
     groups = release.analysis.groups
-    blank = isinstance(groups, Enumerated) and groups.units is not None
+    blank = isinstance(groups, EnumeratedGroups) and groups.units is not None
     return groups.least if blank else None

@@ -11,28 +11,28 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Engine
 
-from gateway.admin.key_actions import recording_failures
-from gateway.auth.anchor_facts import anchored_revocations
-from gateway.auth.login_throttle import TurningAway
-from gateway.budget.anchor_facts import anchored_facts, require_not_less
+from gateway.admin.key_actions import login_failure_recorder
+from gateway.auth.anchor_facts import load_revocation_facts
+from gateway.auth.login_throttle import LoginThrottle
+from gateway.budget.anchor_facts import load_budget_facts, require_not_less
 from gateway.config import Settings, prepare_home
 from gateway.errors import Code, OperatorError
-from gateway.events import AnchorBegun, Emit, StateOpened, silent
+from gateway.events import AnchorBegun, Emit, StateOpened, ignore_event
 from gateway.frontends.workers import Workers
-from gateway.state.anchor import GENESIS, Anchor, Anchored
+from gateway.state.anchor import GENESIS, Anchor, AnchorContent
 from gateway.state.anchor_check import last_position
-from gateway.state.connections import Lines
+from gateway.state.connections import ConnectionLines
 from gateway.state.journal import Journal
 from gateway.state.open import open_state
 from gateway.trail.append import Trail
 from gateway.trail.audit_key import load_audit_key
 from gateway.trail.chain import ChainKey
-from gateway.trail.restorations import anchored_restoration
+from gateway.trail.restorations import load_restoration_fact
 from gateway.trail.verify import Verdict, fits_head, verify
 
 
 @dataclass(frozen=True)
-class Ground:
+class Foundation:
     """The open state and the trail that is written to it."""
 
     settings: Settings
@@ -40,9 +40,11 @@ class Ground:
     journal: Journal
     anchor: Anchor
     trail: Trail
-    lines: Lines
+    lines: ConnectionLines
     key: ChainKey = field(repr=False)
-    turning_away: TurningAway = field(repr=False)  # one for all front ends: failures count together
+    turning_away: LoginThrottle = field(
+        repr=False
+    )  # one for all front ends: failures count together
     workers: Workers = field(repr=False)  # likewise: a subject's queries count together
 
     def verify_trail(self) -> Verdict:
@@ -61,7 +63,7 @@ class Ground:
 
 
 @contextmanager
-def open_ground(settings: Settings, emit: Emit = silent) -> Iterator[Ground]:
+def open_foundation(settings: Settings, emit: Emit = ignore_event) -> Iterator[Foundation]:
     """Open the state, and refuse it if key, anchor or schema do not fit."""
     prepare_home(settings)
     key = load_audit_key(settings)
@@ -75,21 +77,21 @@ def open_ground(settings: Settings, emit: Emit = silent) -> Iterator[Ground]:
                 )
             position = last_position(connection)
             if state.anchor.read() is None and position != GENESIS:
-                from gateway.release_cache.event_log import anchored_epochs  # noqa: PLC0415
+                from gateway.release_cache.event_log import load_epoch_facts  # noqa: PLC0415
 
                 facts = {
-                    **anchored_facts(connection, position.seq),
-                    **anchored_revocations(connection, position.seq),
-                    **anchored_restoration(connection, position.seq),
-                    **anchored_epochs(connection, position.seq),
+                    **load_budget_facts(connection, position.seq),
+                    **load_revocation_facts(connection, position.seq),
+                    **load_restoration_fact(connection, position.seq),
+                    **load_epoch_facts(connection, position.seq),
                 }
-                state.anchor.begin(Anchored(position, facts))
+                state.anchor.begin(AnchorContent(position, facts))
                 emit(AnchorBegun(position.seq))
         where = "embedded" if settings.state_url is None else "external"
         emit(StateOpened(where, position.seq))
         trail = Trail(key)
         with closing(Workers(settings.workers)) as workers:
-            yield Ground(
+            yield Foundation(
                 settings,
                 state.engine,
                 state.journal,
@@ -97,7 +99,7 @@ def open_ground(settings: Settings, emit: Emit = silent) -> Iterator[Ground]:
                 trail,
                 state.lines,
                 key,
-                TurningAway(recording_failures(state.journal, trail), emit),
+                LoginThrottle(login_failure_recorder(state.journal, trail), emit),
                 workers,
             )
 

@@ -8,7 +8,7 @@ from gateway.auth.issue import KeyCreated, KeyOrder, KeyRevoked, LoginFailed, Re
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
 from gateway.trail.append import Trail
-from gateway.trail.record import ActRecord, Kind
+from gateway.trail.record import ActRecord, RecordKind
 
 
 def create_key(
@@ -25,7 +25,7 @@ def create_key(
             "fingerprint": created.fingerprint,
         }
         trail.append(
-            draft, ActRecord(Kind.KEY_CREATED, created.actor, about, subject=created.subject)
+            draft, ActRecord(RecordKind.KEY_CREATED, created.actor, about, subject=created.subject)
         )
         return created
 
@@ -47,10 +47,12 @@ def revoke_key(
 
 def record_revocation(draft: Draft, trail: Trail, revoked: KeyRevoked) -> None:
     about = {"key": revoked.key_id}
-    trail.append(draft, ActRecord(Kind.KEY_REVOKED, revoked.actor, about, subject=revoked.subject))
+    trail.append(
+        draft, ActRecord(RecordKind.KEY_REVOKED, revoked.actor, about, subject=revoked.subject)
+    )
 
 
-def recording_failures(journal: Journal, trail: Trail) -> RecordFailure:
+def login_failure_recorder(journal: Journal, trail: Trail) -> RecordFailure:
     """A function that records refused log-ins, for the front ends."""
 
     def record(failed: LoginFailed) -> None:
@@ -60,7 +62,7 @@ def recording_failures(journal: Journal, trail: Trail) -> RecordFailure:
             "claimed": failed.claimed,
             "code": failed.code,
         }
-        act = ActRecord(Kind.LOGIN_REFUSED, "nobody", about)
+        act = ActRecord(RecordKind.LOGIN_REFUSED, "nobody", about)
         journal.commit(lambda draft: trail.append(draft, act))
 
     return record

@@ -14,14 +14,14 @@ from typing import Final
 from sqlalchemy import Connection, select
 
 from gateway.admin.actions import record_acts
-from gateway.admin.table_ownership import require_owned
-from gateway.budget.account import Account, Currency, Every, Ledger, Limits, Window
+from gateway.admin.table_ownership import claim_tables
+from gateway.budget.account import Account, Currency, Every, Ledger, Limits, RateLimit
 from gateway.budget.account_names import analyst_account, ledger_name, team_account
 from gateway.budget.balances import find_account, find_ledger
-from gateway.budget.currency import better_currency
+from gateway.budget.currency import choose_currency
 from gateway.budget.limits import open_account, open_ledger
 from gateway.errors import OperatorError
-from gateway.policy.account_limits import entitlement
+from gateway.policy.account_limits import account_budget
 from gateway.policy.files.load import LoadedPolicies
 from gateway.policy.in_force import Cause
 from gateway.policy.policy import Budget, Mechanism, Policy
@@ -29,7 +29,7 @@ from gateway.state.draft import Draft
 from gateway.state.journal import Journal
 from gateway.state.tables import account_limits
 from gateway.trail.append import Trail
-from gateway.trail.record import ActRecord, Kind
+from gateway.trail.record import ActRecord, RecordKind
 from gateway.units import Delta, Epsilon
 
 # The actor of limits that policies set, in the state and in the trail.
@@ -49,7 +49,7 @@ def open_policies(
     """Open what the policies declare, or raise the reason why that is impossible."""
 
     def step(draft: Draft) -> None:
-        owned = require_owned(draft, loaded)
+        owned = claim_tables(draft, loaded)
         for policy in loaded.policies.values():
             _open(draft, trail, policy, loaded, now)
         trail.append(draft, _loaded_record(loaded, before, cause, owned))
@@ -71,7 +71,7 @@ def record_rejection(
         "problems": str(len(problems)),
         "first": problems[0].detail[:_LONGEST_TOLD],
     }
-    act = ActRecord(Kind.POLICY_REJECTED, cause.actor, about)
+    act = ActRecord(RecordKind.POLICY_REJECTED, cause.actor, about)
     journal.commit(lambda draft: trail.append(draft, act))
 
 
@@ -91,7 +91,7 @@ def ledger_of(policy: Policy, known: Ledger | None = None) -> Ledger:
         )
         budget = policy.privacy.budget
         price = policy.privacy.default_price
-        currency = better_currency(budget.epsilon, budget.delta, price, groups)
+        currency = choose_currency(budget.epsilon, budget.delta, price, groups)
     name = ledger_name(policy.name)
     return Ledger(name, policy.source.identity, policy.dataset.unit, currency)
 
@@ -103,7 +103,7 @@ def accounts_of(policy: Policy, loaded: LoadedPolicies) -> Iterator[Account]:
     for team, budget in teams.items():
         yield Account(team_account(team, policy.name), ledger, ledger, limits_of(budget))
     for subject in loaded.subjects.values():
-        own = entitlement(policy, subject)
+        own = account_budget(policy, subject)
         if own is not None:
             within = subject.team is not None and subject.team in teams
             parent = team_account(subject.team or "", policy.name) if within else ledger
@@ -114,7 +114,7 @@ def accounts_of(policy: Policy, loaded: LoadedPolicies) -> Iterator[Account]:
 def limits_of(budget: Budget) -> Limits:
     """A policy's budget as the ledger's limits."""
     rate = budget.rate
-    window = None if rate is None else Window(Every(rate.every), rate.epsilon)
+    window = None if rate is None else RateLimit(Every(rate.every), rate.epsilon)
     return Limits(budget.epsilon, budget.delta, window)
 
 
@@ -156,7 +156,7 @@ def _said_before(draft: Draft, name: str) -> Limits | None:
         rate = (
             None
             if row.window_every is None
-            else Window(Every(row.window_every), Epsilon.from_ratio(row.window_epsilon))
+            else RateLimit(Every(row.window_every), Epsilon.from_ratio(row.window_epsilon))
         )
         return Limits(Epsilon.from_ratio(row.epsilon), Delta.from_ratio(row.delta), rate)
 
@@ -173,7 +173,7 @@ def _loaded_record(
     loaded: LoadedPolicies, before: LoadedPolicies | None, cause: Cause, owned: str
 ) -> ActRecord:
     return ActRecord(
-        Kind.POLICY_LOADED,
+        RecordKind.POLICY_LOADED,
         cause.actor,
         {
             "because": cause.because,

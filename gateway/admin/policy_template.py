@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from gateway.catalog.types import Family, TypeUnknown, parse_type
-from gateway.engines.catalog.describe import Described, describe
+from gateway.engines.catalog.describe import SourceTables, describe_source
 from gateway.engines.catalog.tables import SourceColumn, SourceTable
-from gateway.engines.connections import reading_source
+from gateway.engines.connections import open_source
 from gateway.errors import Code, OperatorError
 from gateway.policy.model import COLUMN_NAME
-from gateway.policy.source_url import Source
+from gateway.policy.source_url import SourceUrl
 
 _NAME: Final = re.compile(COLUMN_NAME)
 _EXAMPLES: Final = {
@@ -55,10 +55,10 @@ access: []
 """
 
 
-def sketch(source: Source, written: str, dataset: str | None) -> str:
+def policy_template(source: SourceUrl, written: str, dataset: str | None) -> str:
     """The text of a policy file for this source, whose URL is `written` in it."""
-    with reading_source(source.url) as connection:
-        described = describe(connection)
+    with open_source(source.url) as connection:
+        described = describe_source(connection)
     tables = [
         table
         for table in described.tables
@@ -78,13 +78,13 @@ def sketch(source: Source, written: str, dataset: str | None) -> str:
     return _HEAD.format(dataset=name, source=written) + body + "\n" + _TAIL.format(table=first)
 
 
-def _dataset(source: Source) -> str:
+def _dataset(source: SourceUrl) -> str:
     last = source.identity.rpartition("/")[2].partition(".")[0].lower()
     name = "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in last)
     return name if name[:1].isalpha() else f"d_{name}"
 
 
-def _table(table: SourceTable, described: Described) -> Iterator[str]:
+def _table(table: SourceTable, described: SourceTables) -> Iterator[str]:
     key = _key(table)
     yield f"  {_name(table, described)}:"
     if key is None:
@@ -134,7 +134,7 @@ def _key(table: SourceTable) -> str | None:
     return next((name for name in guesses if _NAME.fullmatch(name)), None)
 
 
-def _name(table: SourceTable, described: Described) -> str:
+def _name(table: SourceTable, described: SourceTables) -> str:
     own = table.schema == described.default_schema
     return table.name if own else f"{table.schema}.{table.name}"
 

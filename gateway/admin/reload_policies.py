@@ -12,13 +12,18 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Final
 
-from gateway.admin.check_policies import check_sources, checked_json, completed, problem_json
+from gateway.admin.check_policies import (
+    check_json,
+    check_sources,
+    complete_from_sources,
+    problem_json,
+)
 from gateway.admin.open_accounts import open_policies, record_rejection
 from gateway.errors import GatewayError, OperatorError
 from gateway.events import Emit, PoliciesLoaded, PoliciesRejected, PolicyWarning
-from gateway.frontends.rest.gateway_api import PolicyDoor
-from gateway.policy.files.load import LoadedPolicies, Reading, read_policies
-from gateway.policy.in_force import Cause, CurrentPolicies, Watch
+from gateway.frontends.rest.gateway_api import PolicyApi
+from gateway.policy.files.load import LoadedPolicies, PolicyReading, read_policies
+from gateway.policy.in_force import Cause, CurrentPolicies, FileWatch
 from gateway.state.journal import Journal
 from gateway.trail.append import Trail, utc_now
 
@@ -35,8 +40,8 @@ def current_policies(
 ) -> CurrentPolicies:
     """The policies of `directory`, not opened yet; opening completes them from their sources."""
 
-    def read() -> Reading:
-        return completed(read_policies(directory, environment))
+    def read() -> PolicyReading:
+        return complete_from_sources(read_policies(directory, environment))
 
     def accept(loaded: LoadedPolicies, before: LoadedPolicies | None, cause: Cause) -> None:
         open_policies(journal, trail, loaded, before=before, cause=cause, now=utc_now())
@@ -54,9 +59,9 @@ def current_policies(
 
 
 @contextmanager
-def kept_current(policies: CurrentPolicies, directory: Path) -> Iterator[None]:
+def reload_on_change(policies: CurrentPolicies, directory: Path) -> Iterator[None]:
     """Reload when the files change and, on the main thread of a process, on SIGHUP."""
-    watch = Watch(
+    watch = FileWatch(
         directory,
         changed=lambda: _reload(policies, "the files changed"),
         asked=lambda: _reload(policies, "SIGHUP"),
@@ -77,11 +82,11 @@ def kept_current(policies: CurrentPolicies, directory: Path) -> Iterator[None]:
         watch.stop()
 
 
-def policy_door(policies: CurrentPolicies) -> PolicyDoor:
+def policy_api(policies: CurrentPolicies) -> PolicyApi:
     """The policy functions for administrators' endpoints."""
 
     def check() -> Mapping[str, Any]:
-        return checked_json(check_sources(policies.check()))
+        return check_json(check_sources(policies.check()))
 
     def reload(subject: str) -> Mapping[str, Any]:
         result = policies.reload(Cause(subject, "an administrator asked"))
@@ -94,7 +99,7 @@ def policy_door(policies: CurrentPolicies) -> PolicyDoor:
             "warnings": [problem_json(warning) for warning in result.in_force.warnings],
         }
 
-    return PolicyDoor(check, reload)
+    return PolicyApi(check, reload)
 
 
 def _reload(policies: CurrentPolicies, because: str) -> bool:

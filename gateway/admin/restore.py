@@ -18,34 +18,40 @@ from sqlalchemy import Connection, Engine
 
 from gateway.admin.actions import record_acts, record_refresh
 from gateway.admin.key_actions import record_revocation
-from gateway.auth.anchor_facts import anchored_revocations, revocations_of, revoke_again
+from gateway.auth.anchor_facts import load_revocation_facts, revocations_of, revoke_again
 from gateway.auth.issue import KeyRevoked
-from gateway.budget.anchor_facts import anchored_facts
+from gateway.budget.anchor_facts import load_budget_facts
 from gateway.budget.charge import Withdrawal
 from gateway.budget.limits import Act
 from gateway.budget.restore_gap import charge_gap
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
-from gateway.release_cache.event_log import anchored_epochs, refresh_again
+from gateway.release_cache.event_log import load_epoch_facts, refresh_again
 from gateway.stages.record import withdrawal_lines
-from gateway.state.anchor import Anchor, Anchored, Fact
+from gateway.state.anchor import Anchor, AnchorContent, Fact
 from gateway.state.anchor_check import hold_state_alone, is_behind, last_position
 from gateway.state.backup import Backup, open_backup, replace_state
 from gateway.state.connections import engine_for
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
 from gateway.state.logins import StateUrls
-from gateway.state.open import anchor_usable, open_anchor, reach_state, reachable, upgrade_state
+from gateway.state.open import (
+    open_anchor,
+    reach_state,
+    translate_anchor_errors,
+    translate_connection_errors,
+    upgrade_state,
+)
 from gateway.state.schema import require_head
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
-from gateway.trail.record import ActRecord, Kind
-from gateway.trail.restorations import anchored_restoration, charged_since_parting
+from gateway.trail.record import ActRecord, RecordKind
+from gateway.trail.restorations import charges_since_parting, load_restoration_fact
 from gateway.trail.verify import verify
 
 
 @dataclass(frozen=True)
-class Restored:
+class RestoreResult:
     """What the state lacked and has again; `anchored` is None if that is unknown."""
 
     anchored: int | None
@@ -69,7 +75,7 @@ class _Order:
 class _Lacking:
     """Facts that the anchor has and the state may lack, and the reverse."""
 
-    anchored: Anchored | None
+    anchored: AnchorContent | None
     facts: Mapping[str, Fact]
     unseen: Mapping[str, tuple[Fraction, Fraction]] | None
 
@@ -82,10 +88,10 @@ def restore(
     replace: bool,
     actor: str,
     now: datetime,
-) -> Restored:
+) -> RestoreResult:
     """Restore `file`, or keep the state as it is if there is none, and charge the gap."""
     order = _Order(key, None if file is None else open_backup(file, key.secret), actor, now)
-    with reach_state(settings) as urls, reachable(urls.application):
+    with reach_state(settings) as urls, translate_connection_errors(urls.application):
         if settings.state_url is None or urls.owner is not None:
             upgrade_state(urls)
         if order.backup is not None:
@@ -123,7 +129,7 @@ def _require_intact(connection: Connection, key: ChainKey, what: str) -> None:
         )
 
 
-def _catch_up(engine: Engine, anchor: Anchor, order: _Order) -> Restored:
+def _catch_up(engine: Engine, anchor: Anchor, order: _Order) -> RestoreResult:
     """Charge the gap through a journal of its own, whose anchor is discarded afterwards."""
     with ExitStack() as stack:
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -132,24 +138,24 @@ def _catch_up(engine: Engine, anchor: Anchor, order: _Order) -> Restored:
         with engine.connect() as connection:
             require_head(connection)
         journal.commit(lambda draft: draft.recall("alone", hold_state_alone))
-        with engine.connect() as connection, anchor_usable(anchor):
+        with engine.connect() as connection, translate_anchor_errors(anchor):
             snapshot = connection.execution_options(isolation_level="REPEATABLE READ")
             _require_intact(snapshot, order.key, "the state")
             lacking = _lacking(snapshot, anchor.read())
         restored = journal.commit(lambda draft: _fill(draft, lacking, order))
-        with engine.connect() as connection, anchor_usable(anchor):
+        with engine.connect() as connection, translate_anchor_errors(anchor):
             aside = anchor.path.with_name(f"{anchor.path.name}.{order.now:%Y%m%dT%H%M%S%f}")
             anchor.begin(_fresh(connection, lacking.anchored), aside)
         return restored
 
 
-def _lacking(connection: Connection, anchored: Anchored | None) -> _Lacking:
+def _lacking(connection: Connection, anchored: AnchorContent | None) -> _Lacking:
     if anchored is None or not is_behind(connection, anchored.position):
         return _Lacking(anchored, {}, None)
-    return _Lacking(anchored, anchored.facts, charged_since_parting(connection, anchored))
+    return _Lacking(anchored, anchored.facts, charges_since_parting(connection, anchored))
 
 
-def _fill(draft: Draft, lacking: _Lacking, order: _Order) -> Restored:
+def _fill(draft: Draft, lacking: _Lacking, order: _Order) -> RestoreResult:
     """One step: the limits, revocations and epochs of the anchor, the gap, and the record of it all."""
     trail, before = Trail(order.key), draft.position
     anchored, facts = lacking.anchored, lacking.facts
@@ -178,28 +184,28 @@ def _fill(draft: Draft, lacking: _Lacking, order: _Order) -> Restored:
         "charge": charge,
     }
     record = ActRecord(
-        Kind.RESTORED, order.actor, about, taken=withdrawal_lines(filled.withdrawals)
+        RecordKind.RESTORED, order.actor, about, taken=withdrawal_lines(filled.withdrawals)
     )
     trail.append(draft, record)
     seen = None if anchored is None else anchored.position.seq
     charged = tuple(one for one in filled.withdrawals if one.amount or one.delta)
-    return Restored(seen, filled.acts, charged, tuple(revoked), tuple(refreshed))
+    return RestoreResult(seen, filled.acts, charged, tuple(revoked), tuple(refreshed))
 
 
-def _fresh(connection: Connection, anchored: Anchored | None) -> Anchored:
+def _fresh(connection: Connection, anchored: AnchorContent | None) -> AnchorContent:
     """The content of the new anchor: the state, and the revocations of keys that it does not know yet.
 
     A newer backup that is restored later may know such a key.
     """
     position = last_position(connection)
     kept = {} if anchored is None else revocations_of(anchored.facts)
-    return Anchored(
+    return AnchorContent(
         position,
         {
             **kept,
-            **anchored_facts(connection, position.seq),
-            **anchored_revocations(connection, position.seq),
-            **anchored_epochs(connection, position.seq),
-            **anchored_restoration(connection, position.seq),
+            **load_budget_facts(connection, position.seq),
+            **load_revocation_facts(connection, position.seq),
+            **load_epoch_facts(connection, position.seq),
+            **load_restoration_fact(connection, position.seq),
         },
     )

@@ -18,7 +18,7 @@ from gateway.trail.append import Clock, Trail
 
 
 @dataclass(frozen=True)
-class Roster:
+class SubjectList:
     """Reads and changes the suspensions of subjects; every change has its trail record."""
 
     engine: Engine

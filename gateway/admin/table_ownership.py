@@ -14,11 +14,11 @@ from typing import TypeAlias
 from sqlalchemy import Connection, select
 
 from gateway.errors import Code, OperatorError
-from gateway.policy.files.consistency import may_be_one
+from gateway.policy.files.consistency import may_be_same_table
 from gateway.policy.files.load import LoadedPolicies
 from gateway.state.draft import Draft
 from gateway.state.tables import ledgers, trail_records
-from gateway.trail.record import Kind
+from gateway.trail.record import RecordKind
 
 # For each source: the tables, each with its ledger's unit.
 Owned: TypeAlias = Mapping[str, Mapping[str, str]]
@@ -26,7 +26,7 @@ Owned: TypeAlias = Mapping[str, Mapping[str, str]]
 _KEY = "owned tables"
 
 
-def require_owned(draft: Draft, loaded: LoadedPolicies) -> str:
+def claim_tables(draft: Draft, loaded: LoadedPolicies) -> str:
     """Refuse policies that take a table away from its ledger. Returns the ownership after them, as text."""
     past = draft.recall(_KEY, _load)
     after = {source: dict(tables) for source, tables in past.items()}
@@ -36,7 +36,7 @@ def require_owned(draft: Draft, loaded: LoadedPolicies) -> str:
             if table.public:
                 continue
             for name, unit in owned.items():
-                if may_be_one(name, table.name) and unit != policy.dataset.unit:
+                if may_be_same_table(name, table.name) and unit != policy.dataset.unit:
                     raise OperatorError(
                         Code.LEDGER_CHANGED,
                         f"`{table.name}` of dataset `{policy.name}` belongs to the ledger of unit"
@@ -76,7 +76,7 @@ def _load(connection: Connection) -> Owned:
     """The ownership in the last record of policies in force."""
     body = connection.execute(
         select(trail_records.c.body)
-        .where(trail_records.c.kind == Kind.POLICY_LOADED)
+        .where(trail_records.c.kind == RecordKind.POLICY_LOADED)
         .order_by(trail_records.c.seq.desc())
         .limit(1)
     ).scalar_one_or_none()

@@ -13,7 +13,7 @@ from gateway.state.draft import Draft
 from gateway.state.tables import key_revocations
 
 
-def anchored_revocations(connection: Connection, seq: int) -> dict[str, Fact]:
+def load_revocation_facts(connection: Connection, seq: int) -> dict[str, Fact]:
     """The revocations that an anchor needs if it begins at `seq`."""
     return {
         f"{REVOKED}{row.id}": Fact(seq, {"at": row.at.isoformat(), "actor": row.actor})

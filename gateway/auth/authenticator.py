@@ -18,9 +18,9 @@ from sqlalchemy import Engine
 
 from gateway.auth.issue import Claim
 from gateway.auth.keys import ApiKey, parse_key
-from gateway.auth.login_throttle import TurningAway
-from gateway.auth.lookup import KnownKey, note_use, read_key, reading_state
-from gateway.events import Emit, silent
+from gateway.auth.login_throttle import LoginThrottle
+from gateway.auth.lookup import KnownKey, read_key, record_key_use, translate_state_errors
+from gateway.events import Emit, ignore_event
 
 Who = TypeVar("Who")
 Who_co = TypeVar("Who_co", covariant=True)
@@ -29,7 +29,7 @@ _NOBODYS_HASH = secrets.token_bytes(32)
 
 
 @dataclass(frozen=True)
-class Admitted(Generic[Who_co]):
+class KeyHolder(Generic[Who_co]):
     """An authenticated subject and its key; None if the credential was no API key."""
 
     who: Who_co
@@ -48,7 +48,7 @@ class Holders(Generic[Who]):
         engine: Engine,
         find_subject: Callable[[str], Who | None],
         *,
-        emit: Emit = silent,
+        emit: Emit = ignore_event,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._engine = engine
@@ -56,7 +56,7 @@ class Holders(Generic[Who]):
         self._emit = emit
         self._now = now
 
-    def of_key(self, key: ApiKey, name: str | None = None) -> Admitted[Who] | None:
+    def of_key(self, key: ApiKey, name: str | None = None) -> KeyHolder[Who] | None:
         """The holder of this key; with a name, the key must belong to that name."""
         now = self._now()
         known = self._read(key.id)
@@ -64,7 +64,7 @@ class Holders(Generic[Who]):
         fits = hmac.compare_digest(key.digest(), expected)
         return self._admitted(known, name, now) if fits else None
 
-    def of_proved(self, key_id: str, name: str) -> Admitted[Who] | None:
+    def of_proved(self, key_id: str, name: str) -> KeyHolder[Who] | None:
         """The same for a key that the client proved to have without showing it."""
         now = self._now()
         return self._admitted(self._read(key_id), name, now)
@@ -78,19 +78,19 @@ class Holders(Generic[Who]):
         return self._find_subject(name)
 
     def _read(self, key_id: str) -> KnownKey | None:
-        with reading_state():
+        with translate_state_errors():
             return read_key(self._engine, key_id)
 
     def _admitted(
         self, known: KnownKey | None, name: str | None, now: datetime
-    ) -> Admitted[Who] | None:
+    ) -> KeyHolder[Who] | None:
         if known is None or not known.is_active(now) or name not in {None, known.subject}:
             return None
         subject = self._find_subject(known.subject)
         if subject is None:
             return None
-        note_use(self._engine, known, now, self._emit)
-        return Admitted(subject, known.id)
+        record_key_use(self._engine, known, now, self._emit)
+        return KeyHolder(subject, known.id)
 
 
 class Authenticator(Protocol[Who_co]):
@@ -102,7 +102,7 @@ class Authenticator(Protocol[Who_co]):
 class PasswordLogin(Protocol[Who_co]):
     """Authenticates a client by a name and a password in plain text: a key, or a token."""
 
-    def log_in(self, claim: Claim, password: str) -> Admitted[Who_co]: ...
+    def log_in(self, claim: Claim, password: str) -> KeyHolder[Who_co]: ...
 
 
 class KeyAuthenticator(Generic[Who]):
@@ -112,9 +112,9 @@ class KeyAuthenticator(Generic[Who]):
         self,
         engine: Engine,
         find_subject: Callable[[str], Who | None],
-        turning_away: TurningAway,
+        turning_away: LoginThrottle,
         *,
-        emit: Emit = silent,
+        emit: Emit = ignore_event,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._holders = Holders(engine, find_subject, emit=emit, now=now)
@@ -132,7 +132,7 @@ class KeyAuthenticator(Generic[Who]):
             )
         return admitted.who
 
-    def log_in(self, claim: Claim, password: str) -> Admitted[Who]:
+    def log_in(self, claim: Claim, password: str) -> KeyHolder[Who]:
         """The same for a client that gives a name; the key must belong to it."""
         key = parse_key(password)
         admitted = None if key is None else self._holders.of_key(key, claim.name)

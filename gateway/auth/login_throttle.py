@@ -27,7 +27,7 @@ from typing import Final
 
 from gateway.auth.issue import Claim, LoginFailed, RecordFailure
 from gateway.errors import BackendUnavailable, Code, LimitExceeded, Refusal, Unauthenticated
-from gateway.events import Emit, LoginRefused, silent
+from gateway.events import Emit, LoginRefused, ignore_event
 from gateway.lru_cache import LruCache
 
 _MOST_REMEMBERED: Final = 10_000
@@ -117,13 +117,13 @@ _LONGEST_NAME_turning_away: Final = (
 )
 
 
-class TurningAway:
+class LoginThrottle:
     """Refuses and records failed log-ins; one object for all front ends, so that they count together."""
 
     def __init__(
         self,
         record: RecordFailure,
-        emit: Emit = silent,
+        emit: Emit = ignore_event,
         limits: FailureLimits = FailureLimits(),  # frozen
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

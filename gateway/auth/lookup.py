@@ -15,7 +15,7 @@ from sqlalchemy.dialects.postgresql import insert
 from gateway.auth.verifiers import Salt, Verifier, Verifiers
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import Emit, StateLost
-from gateway.state.connections import UNREACHABLE, Prepared
+from gateway.state.connections import UNREACHABLE, PreparedRead
 from gateway.state.tables import api_keys, key_revocations, key_uses, scram_salts
 
 
@@ -80,7 +80,7 @@ def find_salt(connection: Connection, subject: str) -> Salt | None:
 
 
 @contextmanager
-def reading_state() -> Iterator[None]:
+def translate_state_errors() -> Iterator[None]:
     """Map database errors to 503, never to 401."""
     try:
         yield
@@ -103,14 +103,14 @@ _KEYS = (
     .outerjoin_from(api_keys, key_revocations, api_keys.c.id == key_revocations.c.id)
     .outerjoin(key_uses, api_keys.c.id == key_uses.c.id)
 )
-_KEY = Prepared(_KEYS.where(api_keys.c.id == bindparam("id")))
+_KEY = PreparedRead(_KEYS.where(api_keys.c.id == bindparam("id")))
 
 
 _PRECISION = timedelta(minutes=1)
 _PATIENCE = text("SET LOCAL statement_timeout = '500ms'")  # a log-in does not wait for this
 
 
-def note_use(engine: Engine, key: KnownKey, now: datetime, emit: Emit) -> None:
+def record_key_use(engine: Engine, key: KnownKey, now: datetime, emit: Emit) -> None:
     """Note the use of a key, unless the last note is less than a minute old.
 
     A failure of the state is reported and does not fail the log-in: the key was checked already, and the

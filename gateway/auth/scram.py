@@ -1,7 +1,7 @@
 """SCRAM-SHA-256, server side, without I/O: two messages in, two messages out.
 
 `challenge` answers the client's first message; the returned `Challenge` checks the second one and returns a
-`Proved`. The front end frames the messages and records the outcome.
+`ClientProof`. The front end frames the messages and records the outcome.
 
 Channel binding is not offered, so a client says `n` or `y`. The name inside the messages is ignored, as in
 PostgreSQL: the name is given when the connection starts.
@@ -43,7 +43,7 @@ _DECOY = Verifier("", secrets.token_bytes(_PROOF_BYTES), secrets.token_bytes(_PR
 
 
 @dataclass(frozen=True)
-class Proved:
+class ClientProof:
     """The client holds this key; `message` proves to it that the server knows the key too."""
 
     key_id: str
@@ -60,7 +60,7 @@ class Challenge:
     gs2_header: str = field(repr=False)
     client_first_bare: str = field(repr=False)
 
-    def verify(self, client_final: bytes) -> Proved:
+    def verify(self, client_final: bytes) -> ClientProof:
         """The proof in the client's last message, or a refusal."""
         match = _FINAL.fullmatch(_text(client_final))
         if match is None:
@@ -79,7 +79,7 @@ class Challenge:
         if not proved:
             raise Unauthenticated(Code.BAD_CREDENTIALS)
         signature = hmac.digest(proved[0].server_key, said, "sha256")
-        return Proved(proved[0].key_id, b"v=" + base64.b64encode(signature))
+        return ClientProof(proved[0].key_id, b"v=" + base64.b64encode(signature))
 
 
 def random_nonce() -> str:

@@ -19,20 +19,20 @@ from typing import Generic
 from sqlalchemy import Engine
 
 from gateway.auth.authenticator import (
-    Admitted,
     Holders,
     KeyAuthenticator,
+    KeyHolder,
     PasswordLogin,
     Who,
     utc_now,
 )
 from gateway.auth.issue import Claim
-from gateway.auth.login_throttle import TurningAway
-from gateway.auth.lookup import find_verifiers, reading_state
+from gateway.auth.login_throttle import LoginThrottle
+from gateway.auth.lookup import find_verifiers, translate_state_errors
 from gateway.auth.scram import Challenge
-from gateway.auth.verifiers import Verifiers, unknown
+from gateway.auth.verifiers import Verifiers, decoy_verifiers
 from gateway.errors import Unauthenticated
-from gateway.events import Emit, silent
+from gateway.events import Emit, ignore_event
 
 _NO_KEY = ""  # no key has this id
 
@@ -41,7 +41,7 @@ _NO_KEY = ""  # no key has this id
 class LoggedIn(Generic[Who]):
     """The subject that logged in, and the message that authenticates the server to the client."""
 
-    admitted: Admitted[Who]
+    admitted: KeyHolder[Who]
     message: bytes
 
 
@@ -52,7 +52,7 @@ class ScramLogin(Generic[Who]):
         self,
         engine: Engine,
         holders: Holders[Who],
-        turning_away: TurningAway,
+        turning_away: LoginThrottle,
         mock_secret: bytes,
         now: Callable[[], datetime] = utc_now,
     ) -> None:
@@ -64,8 +64,8 @@ class ScramLogin(Generic[Who]):
 
     def begin(self, name: str) -> Verifiers:
         """The verifiers for a log-in under this name, whether the name exists or not."""
-        nobodys = unknown(name, self._mock_secret)
-        with reading_state(), self._engine.connect() as connection:
+        nobodys = decoy_verifiers(name, self._mock_secret)
+        with translate_state_errors(), self._engine.connect() as connection:
             return find_verifiers(connection, name, self._now()) or nobodys
 
     def finish(self, claim: Claim, challenge: Challenge, client_final: bytes) -> LoggedIn[Who]:
@@ -95,13 +95,13 @@ class Logins(Generic[Who]):
         return self._holders.still(key_id, name)
 
 
-def logins_on(
+def scram_logins(
     engine: Engine,
     find_subject: Callable[[str], Who | None],
-    turning_away: TurningAway,
+    turning_away: LoginThrottle,
     mock_secret: bytes,
     *,
-    emit: Emit = silent,
+    emit: Emit = ignore_event,
     now: Callable[[], datetime] = utc_now,
 ) -> Logins[Who]:
     """Log-ins with the API keys of a state."""

@@ -50,11 +50,11 @@ def new_salt() -> Salt:
 
 
 def verifier_of(key: ApiKey, salt: Salt) -> Verifier:
-    stored_key, server_key = derive(key.reveal(), salt)
+    stored_key, server_key = derive_keys(key.reveal(), salt)
     return Verifier(key.id, stored_key, server_key)
 
 
-def derive(password: str, salt: Salt) -> tuple[bytes, bytes]:
+def derive_keys(password: str, salt: Salt) -> tuple[bytes, bytes]:
     """StoredKey and ServerKey of an ASCII password."""
     salted = hashlib.pbkdf2_hmac("sha256", password.encode("ascii"), salt.salt, salt.iterations)
     client_key = hmac.digest(salted, b"Client Key", "sha256")
@@ -69,7 +69,7 @@ def mock_secret(audit_key: bytes) -> bytes:
     return hmac.digest(audit_key, b"gateway mock scram salts v1", "sha256")
 
 
-def unknown(name: str, server_secret: bytes) -> Verifiers:
+def decoy_verifiers(name: str, server_secret: bytes) -> Verifiers:
     """Verifiers of a name without keys: its salt stays the same, so that a client cannot find out which names
     exist.
     """

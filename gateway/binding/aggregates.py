@@ -59,12 +59,12 @@ def _name_of(node: exp.Expression) -> str:
     return name_of_function(node) if isinstance(node, exp.Anonymous) else ""
 
 
-def one_by_one(node: exp.Expression) -> list[exp.Expression] | None:
+def split_array_aggregate(node: exp.Expression) -> list[exp.Expression] | None:
     """An aggregate that is an array of others: percentiles at an array of fractions, the first places of DP_TOP."""
     if isinstance(node, exp.WithinGroup) and _name_of(node.this) == _TOP:
         return None  # one place by itself, as they are written here
     if isinstance(node, (exp.Filter, exp.WithinGroup)):
-        inner = one_by_one(node.this)
+        inner = split_array_aggregate(node.this)
         if inner is None:
             return None
         return [node.__class__(this=one, expression=node.expression.copy()) for one in inner]
@@ -101,7 +101,7 @@ def _places(call: exp.Expression) -> list[exp.Expression]:
     ]
 
 
-class Inside(Protocol):
+class AggregateContext(Protocol):
     """Binds what stands inside an aggregate."""
 
     def bind(self, node: exp.Expression) -> Scalar: ...
@@ -112,7 +112,7 @@ class Inside(Protocol):
 class Measures:
     """Takes an aggregate apart; `bind` and `condition` bind what is inside."""
 
-    def __init__(self, scalars: Inside) -> None:
+    def __init__(self, scalars: AggregateContext) -> None:
         self._scalars = scalars
 
     def measure(self, node: exp.Expression) -> Measure:

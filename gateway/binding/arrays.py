@@ -62,13 +62,13 @@ def _quantified(node: exp.Expression) -> tuple[exp.Expression | None, bool]:
 def _elements(node: exp.Expression) -> list[exp.Expression] | None:
     if isinstance(node, exp.Array):
         return _typed(node.expressions)
-    text = constants.bare_string(node)
+    text = constants.untyped_text(node)
     if text is not None:
         return _read(text)
     if isinstance(node, exp.Cast) and node.args["to"].this == exp.DataType.Type.ARRAY:
         [to] = node.args["to"].expressions or [exp.DataType(this=exp.DataType.Type.ARRAY)]
         inner = _bare(node.this)
-        text = constants.bare_string(inner)
+        text = constants.untyped_text(inner)
         elements = inner.expressions if isinstance(inner, exp.Array) else None
         if text is not None:
             elements = _read(text)

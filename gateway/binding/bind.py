@@ -10,38 +10,38 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from gateway.binding.bound import Bound, Cut, Passing, Release, ResultColumn, Sql, Traced
-from gateway.binding.catalog_queries import as_chatter, is_chatter, without_database
+from gateway.binding.bound import Bound, Cut, PassThrough, Release, ResultColumn, Sql, TracedSql
+from gateway.binding.catalog_queries import as_catalog_query, is_catalog_query, strip_database_name
 from gateway.binding.ctes import Environment
-from gateway.binding.cut import Cutting
+from gateway.binding.cut import CutBuilder
 from gateway.binding.describe import (
     Describe,
-    described,
-    require_agreement,
-    traced_agrees,
-    with_agreed_guards,
+    describe_result,
+    drop_disagreeing_guards,
+    has_same_traced_types,
+    require_same_description,
 )
-from gateway.binding.empty_queries import gives_nothing
-from gateway.binding.extensions import askable, with_medians
-from gateway.binding.provenance.trace import Followed, followed, with_ends
-from gateway.binding.queries import Queries
-from gateway.binding.relation import Rows, person_rows
-from gateway.binding.staging import sql_of
+from gateway.binding.empty_queries import is_empty_query
+from gateway.binding.extensions import postgresql_sql, replace_medians
+from gateway.binding.provenance.trace import RowTrace, add_interval_ends, trace_rows
+from gateway.binding.queries import QueryBinder
+from gateway.binding.relation import ProtectedRows, unit_rows_refusal
+from gateway.binding.staging import make_sql
 from gateway.binding.text.allowlist import check_shape
-from gateway.binding.text.classify import Kind, Statement, classify
+from gateway.binding.text.classify import Statement, StatementKind, classify
 from gateway.binding.text.dialect import DIALECT
-from gateway.binding.text.limits import check_kept, tokens_of
+from gateway.binding.text.limits import check_lexing, tokens_of
 from gateway.binding.text.parameters import Given
 from gateway.binding.text.round_trip import (
     check_literals,
     check_same,
+    intervals_as_casts,
     with_parameters,
-    without_intervals,
 )
 from gateway.catalog.tables import Dataset
 from gateway.errors import Code, LimitExceeded, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.plan.node import BrokenPlan
-from gateway.plan.uses import tables, uses
+from gateway.plan.uses import plan_tables, plan_uses
 
 
 def bind(
@@ -55,12 +55,12 @@ def bind(
 
     With `describe` PostgreSQL is asked first: what it does not take gets its own words and position.
     """
-    statement = classify(without_database(sql, dataset))
+    statement = classify(strip_database_name(sql, dataset))
     if describe is None:
         return _bound(statement, dataset, parameters)
-    if statement.kind is Kind.PASS:
+    if statement.kind is StatementKind.PASS:
         return _passing(statement)
-    original = described(askable(statement.query), describe)
+    original = describe_result(postgresql_sql(statement.query), describe)
     bound = _bound_or_chatter(statement, dataset, parameters)
     if isinstance(bound, Cut):
         return _agreed(bound, original, describe)
@@ -71,14 +71,14 @@ def _agreed(cut: Cut, original: tuple[ResultColumn, ...], describe: Describe) ->
     """The cut as PostgreSQL reads it too; the one with counts where it reads choices otherwise."""
     instead = None if cut.instead is None else _agreed(cut.instead, original, describe)
     try:
-        require_agreement(cut, original, describe)
+        require_same_description(cut, original, describe)
     except UnsupportedSql as refusal:
         if instead is None or refusal.code is not Code.TEXT_DRIFTS:
             raise
         return instead
-    traced = cut.traced if traced_agrees(cut, original, describe) else None
+    traced = cut.traced if has_same_traced_types(cut, original, describe) else None
     agreed = replace(cut, result=original, traced=traced, instead=instead)
-    return with_agreed_guards(agreed, describe)
+    return drop_disagreeing_guards(agreed, describe)
 
 
 def _bound_or_chatter(statement: Statement, dataset: Dataset, parameters: Sequence[Given]) -> Bound:
@@ -88,17 +88,17 @@ def _bound_or_chatter(statement: Statement, dataset: Dataset, parameters: Sequen
     except LimitExceeded:
         raise
     except Refusal:
-        if not is_chatter(statement.query, dataset):
+        if not is_catalog_query(statement.query, dataset):
             raise
     return _passing(statement)
 
 
-def _passing(statement: Statement) -> Passing:
-    return Passing(as_chatter(statement))
+def _passing(statement: Statement) -> PassThrough:
+    return PassThrough(as_catalog_query(statement))
 
 
 def _bound(statement: Statement, dataset: Dataset, parameters: Sequence[Given]) -> Bound:
-    if statement.kind is Kind.PASS:
+    if statement.kind is StatementKind.PASS:
         return _passing(statement)
     try:
         return _bind(statement, dataset, parameters)
@@ -114,31 +114,32 @@ def _bind(
     *,
     selecting: bool = True,
 ) -> Bound:
-    text = without_intervals(statement.query, tokens_of(statement.query))
+    text = intervals_as_casts(statement.query, tokens_of(statement.query))
     tokens = tokens_of(text)
-    check_kept(tokens)
+    check_lexing(tokens)
     tree = parse(text, tokens)
     check_shape(tree)
     check_literals(tokens, tree)
-    tree = with_medians(with_parameters(tree, parameters))
-    cutting = Cutting(dataset, _names(tokens), empty=gives_nothing(tree), selecting=selecting)
-    relation = Queries(cutting, tree).query(tree, Environment(), None, "")
-    if isinstance(relation, Rows):
-        raise person_rows(relation.plan)
-    query = with_ends(relation.query, cutting)
+    tree = replace_medians(with_parameters(tree, parameters))
+    cutting = CutBuilder(dataset, _names(tokens), empty=is_empty_query(tree), selecting=selecting)
+    relation = QueryBinder(cutting, tree).query(tree, Environment(), None, "")
+    if isinstance(relation, ProtectedRows):
+        raise unit_rows_refusal(relation.plan)
+    query = add_interval_ends(relation.query, cutting)
     if not cutting.steps and not cutting.shortened:
         if cutting.touched:
             raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "the statement reads no table")
         return _passing(statement)
     finishing = _sql(query)
-    trace = followed(query, cutting)
+    trace = trace_rows(query, cutting)
     releases = [step.plan for step in cutting.steps if isinstance(step, Release)]
     cut = Cut(
         statement,
         cutting.done(),
         finishing,
-        frozenset(use for plan in releases for use in uses(plan)),
-        frozenset(cutting.touched) | frozenset(name for plan in releases for name in tables(plan)),
+        frozenset(use for plan in releases for use in plan_uses(plan)),
+        frozenset(cutting.touched)
+        | frozenset(name for plan in releases for name in plan_tables(plan)),
         relation.names if relation.complete else None,
         traced=_traced(trace),
         again=trace.again,
@@ -152,10 +153,10 @@ def _bind(
     return replace(cut, uses=counted.uses, tables=counted.tables, instead=counted)
 
 
-def _traced(trace: Followed) -> Traced | None:
+def _traced(trace: RowTrace) -> TracedSql | None:
     if trace.cells is None:
         return None
-    return Traced(_parted(trace.query), trace.cells, trace.others)
+    return TracedSql(_parted(trace.query), trace.cells, trace.others)
 
 
 def parse(sql: str, tokens: list[Token]) -> exp.Expression:
@@ -184,10 +185,10 @@ def _sql(tree: exp.Expression) -> Sql:
 def _parted(tree: exp.Expression) -> Sql:
     with_ = tree.args.get("with_")
     if with_ is None:
-        return sql_of([], tree)
+        return make_sql([], tree)
     body = tree.copy()
     body.set("with_", None)
-    return sql_of(with_.expressions, body, recursive=bool(with_.args.get("recursive")))
+    return make_sql(with_.expressions, body, recursive=bool(with_.args.get("recursive")))
 
 
 def _names(tokens: list[Token]) -> list[str]:

@@ -1,6 +1,6 @@
 """What the parts of the binder give each other: a FROM as a tree, the binder of queries, and the rows of a SELECT.
 
-`gateway.binding.queries.Queries` is the one `Binder`; the parts below it know it by this protocol, since it needs them.
+`gateway.binding.queries.QueryBinder` is the one `Binder`; the parts below it know it by this protocol, since it needs them.
 """
 
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from typing import Protocol, TypeAlias
 
 from sqlglot import exp
 
-from gateway.binding.ctes import Defined, Environment
-from gateway.binding.cut import Cutting
-from gateway.binding.expressions import Scalars
+from gateway.binding.ctes import CteDefinition, Environment
+from gateway.binding.cut import CutBuilder
+from gateway.binding.expressions import ScalarBinder
 from gateway.binding.relation import Relation
-from gateway.binding.scope import Scope, Source, Visible
+from gateway.binding.scope import FromRelation, Scope, Visible
 from gateway.catalog.tables import Table
 from gateway.plan.node import Node
 from gateway.plan.relations import Project, Scan
@@ -23,15 +23,15 @@ from gateway.plan.relations import Project, Scan
 class Leaf:
     """One relation of a FROM. `of` is what it was bound to; None: the twin alone knows it."""
 
-    source: Source
+    source: FromRelation
     node: exp.Expression
     of: Table | Relation | None
     scan: Scan | Project | None = None
-    cte: Defined | None = None
+    cte: CteDefinition | None = None
 
 
 @dataclass(slots=True)
-class Joined:
+class JoinTree:
     """Relations that are joined from left to right; `brackets` where they stand in brackets."""
 
     first: "Tree"
@@ -39,23 +39,23 @@ class Joined:
     brackets: bool = False
 
 
-Tree: TypeAlias = Leaf | Joined
+Tree: TypeAlias = Leaf | JoinTree
 
 
-def leaves(tree: Tree) -> Iterator[Leaf]:
+def tree_leaves(tree: Tree) -> Iterator[Leaf]:
     """The relations of a FROM, from left to right."""
     if isinstance(tree, Leaf):
         yield tree
         return
-    yield from leaves(tree.first)
+    yield from tree_leaves(tree.first)
     for _, one in tree.joins:
-        yield from leaves(one)
+        yield from tree_leaves(one)
 
 
 class Binder(Protocol):
     """Binds the queries of one statement, each inside those around it."""
 
-    cutting: Cutting
+    cutting: CutBuilder
 
     def query(
         self, node: exp.Expression, around: Environment, outer: Scope | None, alias: str
@@ -69,7 +69,7 @@ class Binder(Protocol):
         """A SELECT; `tree` is its FROM where that was read already."""
         ...
 
-    def defined(self, cte: Defined) -> Relation:
+    def defined(self, cte: CteDefinition) -> Relation:
         """A CTE, bound when it is first used."""
         ...
 
@@ -83,7 +83,7 @@ class SelectRows(Protocol):
 
     plan: Node
     scope: Scope
-    scalars: Scalars
+    scalars: ScalarBinder
     around: Environment
 
     @property

@@ -97,7 +97,7 @@ class ResultColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class Passing:
+class PassThrough:
     """It touches no table of the source: the twin runs it as it is."""
 
     statement: Statement
@@ -105,7 +105,7 @@ class Passing:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class RerunSql:
     """What has to be known of a finishing to run it again over other numbers.
 
     `reads` are the aggregates in each column of the result, `steering` those that decide which rows there are.
@@ -119,7 +119,7 @@ class Again:
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class TracedSql:
     """The finishing with more columns behind the others: which row of a release a row comes from.
 
     The last is the number in the release of `cells`; before it stand those of `others`, where a result has cells
@@ -153,8 +153,8 @@ class Cut:
     tables: frozenset[str]
     columns: tuple[str, ...] | None
     result: tuple[ResultColumn, ...] | None = None
-    traced: Traced | None = None
-    again: Again | None = None
+    traced: TracedSql | None = None
+    again: RerunSql | None = None
     instead: "Cut | None" = None
 
     @property
@@ -162,4 +162,4 @@ class Cut:
         return tuple(step for step in self.steps if isinstance(step, Release))
 
 
-Bound: TypeAlias = Passing | Cut
+Bound: TypeAlias = PassThrough | Cut

@@ -58,7 +58,7 @@ class Binding(Protocol):
     def together(self, nodes: Sequence[exp.Expression]) -> list[Scalar]: ...
 
 
-def invoke(  # noqa: PLR0911 - one answer for each function with a reading of its own
+def bind_call(  # noqa: PLR0911 - one answer for each function with a reading of its own
     name: str, arguments: list[exp.Expression], binding: Binding
 ) -> Scalar:
     """A call by name."""
@@ -78,7 +78,7 @@ def invoke(  # noqa: PLR0911 - one answer for each function with a reading of it
             raise UnsupportedSql(
                 Code.FUNCTION_UNSUPPORTED, "the field of `date_part` must be a constant"
             )
-        return Cast(extract(part.lower(), arguments[1], binding), DOUBLE)
+        return Cast(bind_extract(part.lower(), arguments[1], binding), DOUBLE)
     if name in AGGREGATES:
         raise SyntaxRefused(Code.NOT_GROUPED, f"the aggregate `{name}` is not allowed here")
     signature = SIGNATURES.get(name)
@@ -89,11 +89,11 @@ def invoke(  # noqa: PLR0911 - one answer for each function with a reading of it
             INSTEAD.get(name, "apply it to the result of the aggregate"),
         )
     if signature.same_type:
-        return call(name, binding.together(arguments))
-    return call(name, [binding.bind(one) for one in arguments])
+        return make_call(name, binding.together(arguments))
+    return make_call(name, [binding.bind(one) for one in arguments])
 
 
-def call(name: str, arguments: list[Scalar]) -> Scalar:
+def make_call(name: str, arguments: list[Scalar]) -> Scalar:
     """A call of the allow-list with arguments that are bound."""
     signature = SIGNATURES[name]
     check_arguments(name, signature, arguments)
@@ -101,7 +101,7 @@ def call(name: str, arguments: list[Scalar]) -> Scalar:
     return Call(name, tuple(arguments), kind, signature.is_nullable(arguments))
 
 
-def extract(part: str, of: exp.Expression, binding: Binding) -> Scalar:
+def bind_extract(part: str, of: exp.Expression, binding: Binding) -> Scalar:
     """A part of a date or timestamp, or of the age between two."""
     inner = of
     while isinstance(inner, exp.Paren):
@@ -160,25 +160,25 @@ def _read(name: str, arguments: list[exp.Expression]) -> Scalar:
             "write TIMESTAMP '2024-01-31 12:00:00'",
         )
     # the moment's local time, as with `now()`: the zone is the one in which it is compared
-    return constants.typed(texts[0], DATE if name == "to_date" else TIMESTAMP)
+    return constants.literal(texts[0], DATE if name == "to_date" else TIMESTAMP)
 
 
 def _date(argument: exp.Expression, binding: Binding) -> Scalar:
     """`date(x)` is a cast that is written as a call."""
-    text = constants.bare_string(argument)
-    what = binding.bind(argument) if text is None else constants.typed(text, DATE)
+    text = constants.untyped_text(argument)
+    what = binding.bind(argument) if text is None else constants.literal(text, DATE)
     if what.type not in {DATE, TIMESTAMP}:
         raise SyntaxRefused(Code.TYPE_MISMATCH, f"`date` does not accept {what.type}")
     return what if what.type == DATE else Cast(what, DATE)
 
 
-def numbers_only(scalar: Scalar) -> Scalar:
+def require_number(scalar: Scalar) -> Scalar:
     if not is_number(scalar.type):
         raise SyntaxRefused(Code.TYPE_MISMATCH, f"arithmetic does not accept {scalar.type}")
     return scalar
 
 
-def text_only(scalar: Scalar) -> Scalar:
+def require_text(scalar: Scalar) -> Scalar:
     if scalar.type.family is not Family.TEXT:
         raise SyntaxRefused(
             Code.TYPE_MISMATCH, f"a text is expected, not {scalar.type}", "cast the value to text"

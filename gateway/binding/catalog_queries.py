@@ -13,9 +13,9 @@ from dataclasses import replace
 from typing import Final
 
 from gateway.binding.extensions import ENDS, OURS
-from gateway.binding.text.allowlist import acts
-from gateway.binding.text.classify import Kind, Statement
-from gateway.binding.text.lexer import Lexeme, Sort, lexemes
+from gateway.binding.text.allowlist import has_side_effects
+from gateway.binding.text.classify import Statement, StatementKind
+from gateway.binding.text.lexer import Lexeme, LexemeKind, lexemes
 from gateway.catalog.system_tables import OWN_TABLES, SCHEMA
 from gateway.catalog.tables import Dataset
 from gateway.errors import Code, SyntaxRefused
@@ -31,29 +31,31 @@ _BEFORE_VALUES: Final = frozenset(
     | {"having", "ilike", "in", "join", "lateral", "like", "limit", "not", "offset", "on", "or"}
     | {"select", "symmetric", "then", "to", "using", "variadic", "when", "where", "zone"}
 )  # fmt: skip
-_NAMES: Final = frozenset({Sort.WORD, Sort.QUOTED})
+_NAMES: Final = frozenset({LexemeKind.WORD, LexemeKind.QUOTED})
 _SYSTEM: Final = frozenset({"information_schema", "pg_catalog", "public", SCHEMA})
 _NOT_POSTGRESQL: Final = frozenset(
     {*ENDS, *OURS}
 )  # functions of ours that are no function of the twin's
 _CHANGING: Final = frozenset({"delete", "insert", "merge", "update"})
-_AFTER_VALUES: Final = frozenset({Sort.STRING, Sort.NUMBER, Sort.PARAMETER, Sort.QUOTED})
+_AFTER_VALUES: Final = frozenset(
+    {LexemeKind.STRING, LexemeKind.NUMBER, LexemeKind.PARAMETER, LexemeKind.QUOTED}
+)
 
 
-def chatter(text: str) -> str:
+def replace_session_keywords(text: str) -> str:
     """The text with calls of the twin's functions where keywords name the role or the database."""
     lower = text.lower()
     if all(name not in lower for name in ("user", "current_")):
         return text
     pieces, parts, end = lexemes(text), [], 0
     for place, piece in enumerate(pieces):
-        if piece.sort is Sort.WORD and piece.name in NAMED and _is_value(pieces, place):
+        if piece.sort is LexemeKind.WORD and piece.name in NAMED and _is_value(pieces, place):
             parts += [text[end : piece.start], f'pg_catalog."{piece.name}"()']
             end = piece.end
     return "".join([*parts, text[end:]])
 
 
-def without_database(text: str, dataset: Dataset) -> str:
+def strip_database_name(text: str, dataset: Dataset) -> str:
     """The text with names of schemas that do not begin with the name of the dataset.
 
     For a client the dataset is a database; the one on the twin has another name, which PostgreSQL would want.
@@ -72,17 +74,21 @@ def without_database(text: str, dataset: Dataset) -> str:
     return "".join([*parts, text[end:]])
 
 
-def as_chatter(statement: Statement) -> Statement:
+def as_catalog_query(statement: Statement) -> Statement:
     """The statement as the twin shall run it, which is one for PostgreSQL's scanner too."""
     pieces = lexemes(statement.text)
-    if any(piece.sort is Sort.SIGN and piece.name == ";" for piece in pieces):
+    if any(piece.sort is LexemeKind.SIGN and piece.name == ";" for piece in pieces):
         raise SyntaxRefused(Code.SEVERAL_STATEMENTS, "", "send the statements one by one")
-    if statement.kind is Kind.PASS:
+    if statement.kind is StatementKind.PASS:
         return statement
-    return replace(statement, text=chatter(statement.text), query=chatter(statement.query))
+    return replace(
+        statement,
+        text=replace_session_keywords(statement.text),
+        query=replace_session_keywords(statement.query),
+    )
 
 
-def is_chatter(query: str, dataset: Dataset) -> bool:
+def is_catalog_query(query: str, dataset: Dataset) -> bool:
     """Whether a query that the binder does not take may go to the twin all the same."""
     pieces = lexemes(query)
     names = {piece.name for piece in pieces if piece.sort in _NAMES}
@@ -90,8 +96,8 @@ def is_chatter(query: str, dataset: Dataset) -> bool:
         return False
     if names & _NOT_POSTGRESQL or (SCHEMA in names and names & set(OWN_TABLES)):
         return False
-    words = {piece.name for piece in pieces if piece.sort is Sort.WORD}
-    if "into" in words or any(acts(name) for name in names - _HARMLESS):
+    words = {piece.name for piece in pieces if piece.sort is LexemeKind.WORD}
+    if "into" in words or any(has_side_effects(name) for name in names - _HARMLESS):
         return False
     return not any(_changes(pieces, place) for place in range(len(pieces)))
 
@@ -100,11 +106,11 @@ def _changes(pieces: Sequence[Lexeme], place: int) -> bool:
     """Whether a command that changes rows, or locks them, begins here."""
     piece = pieces[place]
     before = pieces[place - 1] if place else None
-    if piece.sort is not Sort.WORD or before is None:
+    if piece.sort is not LexemeKind.WORD or before is None:
         return False
-    if before.sort is Sort.WORD and before.name == "for":
+    if before.sort is LexemeKind.WORD and before.name == "for":
         return piece.name in {"update", "share", "no", "key"}
-    return piece.name in _CHANGING and before.sort is Sort.SIGN and before.name in {"(", ")"}
+    return piece.name in _CHANGING and before.sort is LexemeKind.SIGN and before.name in {"(", ")"}
 
 
 def _is_value(pieces: Sequence[Lexeme], place: int) -> bool:
@@ -114,7 +120,7 @@ def _is_value(pieces: Sequence[Lexeme], place: int) -> bool:
     if not place:
         return True
     before = pieces[place - 1]
-    if before.sort is Sort.WORD:
+    if before.sort is LexemeKind.WORD:
         return before.name in _BEFORE_VALUES
     if before.sort in _AFTER_VALUES:
         return False

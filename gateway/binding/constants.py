@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from sqlglot import exp
 
 from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
-from gateway.catalog.values import ValueUnfit, read_number, read_value
+from gateway.catalog.values import InvalidValue, read_number, read_value
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
 from gateway.plan.scalars import Literal
 from gateway.plan.types import BIGINT, BOOLEAN, DATE, INTEGER, NUMERIC, TEXT, TIMESTAMP
@@ -44,7 +44,7 @@ _UNITS: Final = {
 }
 
 
-def read_span(text: str) -> Span:
+def parse_interval(text: str) -> Span:
     """The interval that the text writes in whole units."""
     rest, total = text.strip().lower(), Span(0, 0, 0)
     if not rest:
@@ -81,7 +81,7 @@ def number(text: str) -> Literal:
     """A number as PostgreSQL types it: the smallest of integer, bigint and numeric that holds it."""
     try:
         value = read_number(text)
-    except ValueUnfit as error:
+    except InvalidValue as error:
         raise SyntaxRefused(Code.TYPE_MISMATCH, str(error)) from error
     if len(text) > _LONGEST_NUMBER or abs(value.numerator) > 10**_LONGEST_NUMBER:
         raise UnsupportedSql(
@@ -95,7 +95,7 @@ def number(text: str) -> Literal:
     return Literal(whole, BIGINT) if whole < 2**63 else Literal(value, NUMERIC)
 
 
-def typed(text: str, kind: ColumnType) -> Literal:
+def literal(text: str, kind: ColumnType) -> Literal:
     """A string that is read as a value of a type."""
     if kind.family is Family.BOOLEAN:
         text = text.strip().lower()
@@ -106,11 +106,11 @@ def typed(text: str, kind: ColumnType) -> Literal:
         text = universal["day"] if kind == DATE else f"{universal['day']} {universal['time']}"
     try:
         return Literal(read_value(text, kind), kind)
-    except ValueUnfit as error:
+    except InvalidValue as error:
         raise SyntaxRefused(Code.TYPE_MISMATCH, str(error)) from error
 
 
-def retyped(number: Literal, kind: ColumnType) -> Literal | None:
+def cast_literal(number: Literal, kind: ColumnType) -> Literal | None:
     """The constant that a cast of a constant gives, where it is the same number."""
     value = number.value
     if (
@@ -137,7 +137,7 @@ def boolean(node: exp.Boolean) -> Literal:
     return Literal(bool(node.this), BOOLEAN)
 
 
-def bare_string(node: exp.Expression) -> str | None:
+def untyped_text(node: exp.Expression) -> str | None:
     """The text of a string literal that has no type yet."""
     while isinstance(node, exp.Paren):
         node = node.this
@@ -148,7 +148,7 @@ def string(node: exp.Expression) -> str | None:
     """The text of a string literal, also of one that is said to be a text, as a parameter is."""
     while isinstance(node, exp.Paren) or _to_text(node):
         node = node.this
-    return bare_string(node)
+    return untyped_text(node)
 
 
 def _to_text(node: exp.Expression) -> bool:
@@ -161,7 +161,7 @@ def _to_text(node: exp.Expression) -> bool:
 def is_untyped(node: exp.Expression) -> bool:
     while isinstance(node, exp.Paren):
         node = node.this
-    return isinstance(node, exp.Null) or bare_string(node) is not None
+    return isinstance(node, exp.Null) or untyped_text(node) is not None
 
 
 TYPE_NAMES: Final = {
@@ -215,7 +215,7 @@ def span(node: exp.Expression) -> Span | None:
         inner = span(node.this)
         return None if inner is None else -inner
     if isinstance(node, exp.Cast) and is_interval(node.args["to"]):
-        text = bare_string(node.this)
+        text = untyped_text(node.this)
         if text is not None and not node.args["to"].expressions:
-            return read_span(text)
+            return parse_interval(text)
     return None

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from gateway.binding.relation import Free, Relation
-from gateway.binding.text.identifiers import fold
+from gateway.binding.relation import FreeRelation, Relation
+from gateway.binding.text.identifiers import fold_name
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
 
 
 @dataclass(slots=True)
-class Defined:
+class CteDefinition:
     """A CTE. `around` is what it sees: the ones before it, and not itself."""
 
     name: str
@@ -28,10 +28,10 @@ class Defined:
 class Environment:
     """The CTEs that can be seen from a query."""
 
-    defined: dict[str, Defined] = field(default_factory=dict)
+    defined: dict[str, CteDefinition] = field(default_factory=dict)
     recursive: bool = False
 
-    def find(self, name: str) -> Defined | None:
+    def find(self, name: str) -> CteDefinition | None:
         return self.defined.get(name)
 
     def inside(self, with_: exp.With | None) -> "Environment":
@@ -42,7 +42,7 @@ class Environment:
         inner = Environment(dict(self.defined), recursive=recursive or self.recursive)
         own: set[str] = set()
         for node in with_.expressions:
-            name = fold(node.args["alias"].this)
+            name = fold_name(node.args["alias"].this)
             if name in own:
                 raise SyntaxRefused(
                     Code.NAME_AMBIGUOUS, f"WITH query name `{name[:63]}` is used more than once"
@@ -55,11 +55,11 @@ class Environment:
                 )
             own.add(name)
             before = Environment(dict(inner.defined), recursive=inner.recursive)
-            inner.defined[name] = Defined(name, node, before, recursive)
+            inner.defined[name] = CteDefinition(name, node, before, recursive)
         return inner
 
-    def free(self) -> Iterator[Defined]:
+    def free(self) -> Iterator[CteDefinition]:
         """The CTEs that are SQL for the twin, in the order they were defined."""
         for one in self.defined.values():
-            if isinstance(one.bound, Free):
+            if isinstance(one.bound, FreeRelation):
                 yield one

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from gateway.binding.bound import Empty, Fetch, Release, Sql, Stage, Step
-from gateway.catalog.system_tables import is_own
+from gateway.catalog.system_tables import is_system_table
 from gateway.catalog.tables import Dataset, Table
 from gateway.plan.fields import Field
-from gateway.plan.formulas import Form, Measured, places_of
+from gateway.plan.formulas import AggregateRef, Form, aggregate_places
 from gateway.plan.grouping import Aggregate, with_limits
 
 
-class Cutting:
+class CutBuilder:
     """Gathers the steps of one statement."""
 
     def __init__(
@@ -49,7 +49,7 @@ class Cutting:
 
     def table(self, table: Table) -> str:
         """A public table, read as it is; or any table, when the statement cannot give rows."""
-        if not is_own(table):
+        if not is_system_table(table):
             self.touched.add(table.name)
         make = Empty if self.empty else Fetch
         return self._once(table.name, "e" if self.empty else "p", lambda name: make(name, table))
@@ -66,8 +66,8 @@ class Cutting:
         if form not in bounds:
             bounds.append(form)
         # of what is computed from it, either end may need either end of it
-        ends = {end} if isinstance(form, Measured) else {"l", "h"}
-        places = set(places_of(form))
+        ends = {end} if isinstance(form, AggregateRef) else {"l", "h"}
+        places = set(aggregate_places(form))
         self.steps = [
             replace(step, plan=with_limits(step.plan, places, ends))
             if isinstance(step, Release) and step.name == release

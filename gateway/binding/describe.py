@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, ResultColumn, Sql, Stage
-from gateway.binding.text.identifiers import in_quotes
+from gateway.binding.text.identifiers import quote_name
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Reason, Refusal, UnsupportedSql
 from gateway.plan.types import BIGINT, DOUBLE
@@ -22,7 +22,7 @@ _ABOUT_THE_TEXT: Final = frozenset(
 )
 
 
-class Column(Protocol):
+class ColumnDescription(Protocol):
     """A column of a result; `type_name` is `format_type(type_oid, type_modifier)`."""
 
     @property
@@ -38,10 +38,10 @@ class Column(Protocol):
 class Describe(Protocol):
     """Asks the twin; it raises its own refusal for what PostgreSQL does not take."""
 
-    def __call__(self, sql: str, /) -> Sequence[Column]: ...
+    def __call__(self, sql: str, /) -> Sequence[ColumnDescription]: ...
 
 
-def described(sql: str, describe: Describe) -> tuple[ResultColumn, ...]:
+def describe_result(sql: str, describe: Describe) -> tuple[ResultColumn, ...]:
     """The result of the original statement."""
     return tuple(
         ResultColumn(one.name, one.type_oid, one.type_modifier, one.type_name)
@@ -49,7 +49,9 @@ def described(sql: str, describe: Describe) -> tuple[ResultColumn, ...]:
     )
 
 
-def require_agreement(cut: Cut, original: tuple[ResultColumn, ...], describe: Describe) -> None:
+def require_same_description(
+    cut: Cut, original: tuple[ResultColumn, ...], describe: Describe
+) -> None:
     """Refuse unless PostgreSQL reads stages and finishing as the plans and the original have them."""
     there: dict[str, str] = {}
     for step in cut.steps:
@@ -61,8 +63,8 @@ def require_agreement(cut: Cut, original: tuple[ResultColumn, ...], describe: De
                     "add casts to its columns",
                 )
         else:
-            there[in_quotes(step.name)] = stand_in(step)
-    finished = described(cut.finishing.text(there), describe)
+            there[quote_name(step.name)] = empty_select(step)
+    finished = describe_result(cut.finishing.text(there), describe)
     if [one.name for one in finished] != [one.name for one in original]:
         raise _drifts(
             "PostgreSQL gives the columns of the result other names", "name each column with AS"
@@ -74,13 +76,15 @@ def require_agreement(cut: Cut, original: tuple[ResultColumn, ...], describe: De
         )
 
 
-def traced_agrees(cut: Cut, original: tuple[ResultColumn, ...], describe: Describe) -> bool:
+def has_same_traced_types(cut: Cut, original: tuple[ResultColumn, ...], describe: Describe) -> bool:
     """Whether PostgreSQL reads the finishing with the numbers of rows as it reads the one without."""
     if cut.traced is None:
         return True
-    there = {in_quotes(one.name): stand_in(one) for one in cut.steps if not isinstance(one, Stage)}
+    there = {
+        quote_name(one.name): empty_select(one) for one in cut.steps if not isinstance(one, Stage)
+    }
     try:
-        found = described(cut.traced.finishing.text(there), describe)
+        found = describe_result(cut.traced.finishing.text(there), describe)
     except Refusal as refusal:
         if refusal.reason not in _ABOUT_THE_TEXT:
             raise
@@ -90,15 +94,17 @@ def traced_agrees(cut: Cut, original: tuple[ResultColumn, ...], describe: Descri
     return found[:-many] == original and numbers == {str(BIGINT)}
 
 
-def with_agreed_guards(cut: Cut, describe: Describe) -> Cut:
+def drop_disagreeing_guards(cut: Cut, describe: Describe) -> Cut:
     """The cut without the guards that PostgreSQL reads otherwise than what they guard."""
-    there = {in_quotes(one.name): stand_in(one) for one in cut.steps if not isinstance(one, Stage)}
+    there = {
+        quote_name(one.name): empty_select(one) for one in cut.steps if not isinstance(one, Stage)
+    }
 
     def agreed(sql: Sql) -> Sql:
         if sql.guarded is None:
             return sql
         try:
-            same = described(sql.guarded.text(there), describe) == described(
+            same = describe_result(sql.guarded.text(there), describe) == describe_result(
                 sql.text(there), describe
             )
         except Refusal as refusal:
@@ -119,13 +125,15 @@ def with_agreed_guards(cut: Cut, describe: Describe) -> Cut:
     )
 
 
-def stand_in(step: Release | Fetch | Empty) -> str:
+def empty_select(step: Release | Fetch | Empty) -> str:
     """A query with the columns of a constant and without rows."""
-    columns = ", ".join(f"CAST(NULL AS {of}) AS {in_quotes(name)}" for name, of in columns_of(step))
+    columns = ", ".join(
+        f"CAST(NULL AS {of}) AS {quote_name(name)}" for name, of in constant_columns(step)
+    )
     return f"SELECT {columns} WHERE false"
 
 
-def columns_of(step: Release | Fetch | Empty) -> list[tuple[str, ColumnType]]:
+def constant_columns(step: Release | Fetch | Empty) -> list[tuple[str, ColumnType]]:
     """The columns of a constant as the twin sees them."""
     if isinstance(step, Release):
         ends = [(f"{end}{place + 1}", DOUBLE) for place in range(len(step.bounds)) for end in "lh"]

@@ -1,6 +1,6 @@
 """Statements that cannot give rows whatever the tables hold: what BI tools ask for names and types.
 
-INVARIANT: `gives_nothing` is true only where no row can come back: LIMIT 0, or a WHERE that is false
+INVARIANT: `is_empty_query` is true only where no row can come back: LIMIT 0, or a WHERE that is false
 without looking at a row, around everything else. Then all tables are empty relations on the twin, so
 even being wrong here would show nothing.
 """
@@ -14,7 +14,7 @@ from gateway.binding.select_list import has_aggregate
 _EQUAL: Final = (exp.EQ, exp.NEQ)
 
 
-def gives_nothing(tree: exp.Expression) -> bool:
+def is_empty_query(tree: exp.Expression) -> bool:
     """Whether the whole statement gives no row."""
     node = tree
     while isinstance(node, exp.Subquery):

@@ -11,10 +11,10 @@ from sqlglot import exp
 
 from gateway.binding import constants
 from gateway.binding.arrays import as_list
-from gateway.binding.calls import call, extract, invoke, numbers_only, text_only
+from gateway.binding.calls import bind_call, bind_extract, make_call, require_number, require_text
 from gateway.binding.constants import Span
 from gateway.binding.expression_checks import check_cast, like_pattern, unsupported_expression
-from gateway.binding.scope import Visible, spelled
+from gateway.binding.scope import Visible, column_text
 from gateway.binding.text.dialect import check_brackets
 from gateway.binding.text.identifiers import name_of_function
 from gateway.catalog.types import ColumnType, Family
@@ -22,7 +22,7 @@ from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.functions.signature import operator_type
 from gateway.plan.fields import Tie
 from gateway.plan.scalars import Call, Case, Cast, Literal, Moment, Ref, Scalar, Shift
-from gateway.plan.types import BOOLEAN, DATE, TEXT, TIMESTAMP, common, is_number, plain
+from gateway.plan.types import BOOLEAN, DATE, TEXT, TIMESTAMP, common_type, is_number, plain
 
 _COMPARISONS: Final[dict[type[exp.Expression], str]] = {
     exp.EQ: "=",
@@ -60,7 +60,7 @@ Lookup = Callable[[exp.Column], Visible]
 Special = Callable[[exp.Expression], Scalar | None]
 
 
-class Scalars:
+class ScalarBinder:
     """Binds expressions where `lookup` says what names mean.
 
     `special` is asked first: it knows the expressions that something else has computed already.
@@ -115,7 +115,7 @@ class Scalars:
             case exp.Not():
                 return _negated(self.condition(node.this))
             case exp.Neg():
-                return _minus(numbers_only(self.bind(node.this)))
+                return _minus(require_number(self.bind(node.this)))
             case exp.Is():
                 return self._is(node)
             case exp.Between():
@@ -136,7 +136,7 @@ class Scalars:
                 return self._extract(node)
             case exp.DPipe():
                 left, right = self.pair(node.this, node.expression)
-                both = (text_only(left), text_only(right))
+                both = (require_text(left), require_text(right))
                 return Call("||", both, TEXT, left.nullable or right.nullable)
             case exp.CurrentDate():
                 return Moment("current_date", DATE)
@@ -145,7 +145,7 @@ class Scalars:
             case exp.Substring() | exp.Trim() | exp.StrPosition():
                 return self._worded(node)
         if type(node) in _COMPARISONS:
-            return compared(_COMPARISONS[type(node)], *self.pair(node.this, node.expression))
+            return compare(_COMPARISONS[type(node)], *self.pair(node.this, node.expression))
         if type(node) in _PATTERNS or isinstance(node, exp.Escape):
             return self._like(node)
         if type(node) in _ARITHMETIC:
@@ -163,7 +163,9 @@ class Scalars:
         kind: ColumnType | None = None
         for one in bound:
             if one is not None:
-                kind = one.type if kind is None else common(plain(kind), plain(one.type)) or kind
+                kind = (
+                    one.type if kind is None else common_type(plain(kind), plain(one.type)) or kind
+                )
         return [
             one if one is not None else _untyped(node, kind or TEXT)
             for node, one in zip(nodes, bound, strict=True)
@@ -180,7 +182,7 @@ class Scalars:
         if seen.field is None:
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
-                f"the type of `{spelled(node)}` is not known here",
+                f"the type of `{column_text(node)}` is not known here",
                 "cast it in the subquery that computes it",
             )
         return Ref(seen.field)
@@ -207,7 +209,7 @@ class Scalars:
 
     def _between(self, node: exp.Between) -> Scalar:
         what, low, high = self.together((node.this, node.args["low"], node.args["high"]))
-        both = (compared(">=", what, low), compared("<=", what, high))
+        both = (compare(">=", what, low), compare("<=", what, high))
         return Call("and", both, BOOLEAN, any(one.nullable for one in both))
 
     def _in(self, node: exp.In) -> Scalar:
@@ -220,10 +222,10 @@ class Scalars:
         bound = self.together((node.this, *node.expressions))
         what, *among = bound
         if not all(isinstance(one, Literal) for one in among):
-            parts = tuple(compared("=", what, one) for one in among)
+            parts = tuple(compare("=", what, one) for one in among)
             return Call("or", parts, BOOLEAN, any(part.nullable for part in parts))
         for one in among:
-            compared("=", what, one)
+            compare("=", what, one)
         return Call("in", tuple(bound), BOOLEAN, any(one.nullable for one in bound))
 
     def _case(self, node: exp.Case) -> Scalar:
@@ -232,7 +234,7 @@ class Scalars:
         bound = self.together((*results, default))
         kind = bound[0].type
         for one in bound[1:]:
-            met = common(plain(kind), plain(one.type))
+            met = common_type(plain(kind), plain(one.type))
             if met is None:
                 raise SyntaxRefused(
                     Code.TYPE_MISMATCH, f"CASE types {kind} and {one.type} cannot be matched"
@@ -243,7 +245,7 @@ class Scalars:
             if node.this is None:
                 whens.append(self.condition(branch.this))
             else:
-                whens.append(compared("=", *self.pair(node.this, branch.this)))
+                whens.append(compare("=", *self.pair(node.this, branch.this)))
         branches = tuple(zip(whens, bound[:-1], strict=True))
         return Case(branches, bound[-1], kind)
 
@@ -255,15 +257,15 @@ class Scalars:
                 "an interval can only be added to or subtracted from a date or timestamp",
             )
         kind = constants.column_type(to)
-        text = constants.bare_string(node.this)
+        text = constants.untyped_text(node.this)
         if text is not None:
-            return constants.typed(text, kind)
+            return constants.literal(text, kind)
         if isinstance(node.this, exp.Null):
             return constants.null(kind)
         what = self.bind(node.this)
         if what.type == kind:
             return what
-        if isinstance(what, Literal) and (same := constants.retyped(what, kind)) is not None:
+        if isinstance(what, Literal) and (same := constants.cast_literal(what, kind)) is not None:
             return same
         check_cast(what.type, kind)
         return Cast(what, kind)
@@ -277,10 +279,10 @@ class Scalars:
             raise UnsupportedSql(
                 Code.FUNCTION_UNSUPPORTED, f"`{name[:40]}` is not supported as an aggregate here"
             )
-        return invoke(name, arguments, self)
+        return bind_call(name, arguments, self)
 
     def _extract(self, node: exp.Extract) -> Scalar:
-        return extract(node.this.name.lower(), node.expression, self)
+        return bind_extract(node.this.name.lower(), node.expression, self)
 
     def _worded(self, node: exp.Expression) -> Scalar:
         if isinstance(node, exp.Substring):
@@ -289,13 +291,13 @@ class Scalars:
             places = [self.bind(start) if start is not None else constants.number("1")]
             if length is not None:
                 places.append(self.bind(length))
-            return call("substr", [self.bind(node.this), *places])
+            return make_call("substr", [self.bind(node.this), *places])
         if isinstance(node, exp.StrPosition):
-            return call("position", list(self.pair(node.args["substr"], node.this)))
+            return make_call("position", list(self.pair(node.args["substr"], node.this)))
         side = node.args.get("position") or "BOTH"
         name = {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side, "btrim")
         given = (node.this, node.args.get("expression"))
-        return call(name, [self.bind(one) for one in given if one is not None])
+        return make_call(name, [self.bind(one) for one in given if one is not None])
 
     def _like(self, node: exp.Expression) -> Scalar:
         node, pattern = like_pattern(node)
@@ -304,7 +306,7 @@ class Scalars:
         word = _PATTERNS[type(node)]
         if node.args.get("negate"):
             word = f"not {word}"
-        what = text_only(self.bind(node.this))
+        what = require_text(self.bind(node.this))
         return Call(word, (what, Literal(pattern, TEXT)), BOOLEAN, what.nullable)
 
     def _arithmetic(self, node: exp.Expression) -> Scalar:
@@ -338,9 +340,9 @@ class Scalars:
         return self._subqueries
 
 
-def compared(operator: str, left: Scalar, right: Scalar) -> Scalar:
+def compare(operator: str, left: Scalar, right: Scalar) -> Scalar:
     """A comparison of two values that can be compared."""
-    if common(plain(left.type), plain(right.type)) is None:
+    if common_type(plain(left.type), plain(right.type)) is None:
         raise SyntaxRefused(
             Code.TYPE_MISMATCH,
             f"the operator `{operator}` does not accept {left.type} and {right.type}",
@@ -376,5 +378,5 @@ def _minus(inner: Scalar) -> Scalar:
 
 
 def _untyped(node: exp.Expression, kind: ColumnType) -> Literal:
-    text = constants.bare_string(node)
-    return constants.null(plain(kind)) if text is None else constants.typed(text, plain(kind))
+    text = constants.untyped_text(node)
+    return constants.null(plain(kind)) if text is None else constants.literal(text, plain(kind))

@@ -20,7 +20,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from gateway.binding.select_list import Item
-from gateway.binding.text.identifiers import fold, name_of_function, quoted, result_name
+from gateway.binding.text.identifiers import fold_name, identifier, name_of_function, result_name
 from gateway.binding.text.limits import tokens_of
 from gateway.errors import Code, SyntaxRefused
 
@@ -35,7 +35,7 @@ def is_end(node: exp.Expression) -> bool:
     return isinstance(node, exp.Anonymous) and name_of_function(node) in ENDS
 
 
-def own_ends(part: exp.Expression) -> Iterator[exp.Expression]:
+def end_calls(part: exp.Expression) -> Iterator[exp.Expression]:
     """The calls in an expression that are not in a query of their own, the outermost ones."""
     stack = [part]
     while stack:
@@ -53,11 +53,11 @@ def has_end(node: exp.Expression) -> bool:
     return any(is_end(one) for one in node.find_all(exp.Anonymous))
 
 
-def output(what: exp.Expression, items: Iterable[Item]) -> exp.Expression | None:
+def find_output(what: exp.Expression, items: Iterable[Item]) -> exp.Expression | None:
     """The item of a list that a bare name means."""
     if not isinstance(what, exp.Column) or what.args.get("table") is not None:
         return None
-    name = fold(what.this)
+    name = fold_name(what.this)
     found = [one.node for one in items if one.name == name and not has_end(one.node)]
     if any(one != found[0] for one in found):
         raise SyntaxRefused(
@@ -67,12 +67,12 @@ def output(what: exp.Expression, items: Iterable[Item]) -> exp.Expression | None
     return found[0] if found else None
 
 
-def unknown_end() -> exp.Expression:
+def null_end() -> exp.Expression:
     """What stands for the end of an interval where there is no row."""
     return exp.Cast(this=exp.Null(), to=exp.DataType(this=exp.DataType.Type.DOUBLE))
 
 
-def describable(sql: str) -> str:
+def describable_sql(sql: str) -> str:
     """The text as PostgreSQL can be asked about it: with the same columns, by name and type."""
     if "dp_interval_" not in sql.lower():
         return sql
@@ -114,7 +114,7 @@ def _closing(tokens: list[Token], place: int) -> int | None:
 def _name(token: Token) -> str:
     if token.token_type is TokenType.IDENTIFIER:
         return token.text
-    return fold(token.text) if token.token_type is TokenType.VAR else ""
+    return fold_name(token.text) if token.token_type is TokenType.VAR else ""
 
 
 MEDIAN: Final = "median"
@@ -129,7 +129,7 @@ _OPENING: Final = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 _CLOSING: Final = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 
 
-def with_medians(tree: exp.Expression) -> exp.Expression:
+def replace_medians(tree: exp.Expression) -> exp.Expression:
     """The tree with every median as the percentile that it is; its columns keep their names."""
     if not any(map(_is_median, tree.find_all(exp.Anonymous))):
         return tree
@@ -138,18 +138,18 @@ def with_medians(tree: exp.Expression) -> exp.Expression:
         for item in list(select.expressions):
             medians = map(_is_median, item.find_all(exp.Anonymous))
             if not isinstance(item, exp.Alias) and any(medians):
-                item.replace(exp.Alias(this=item.copy(), alias=quoted(result_name(item))))
+                item.replace(exp.Alias(this=item.copy(), alias=identifier(result_name(item))))
     for call in [one for one in made.find_all(exp.Anonymous) if _is_median(one)]:
         call.replace(_percentile(call.expressions[0]))
     return made
 
 
-def askable(sql: str) -> str:
+def postgresql_sql(sql: str) -> str:
     """The text as PostgreSQL can be asked about it: of all that is ours, the ends of intervals too."""
-    return spelled(describable(sql))
+    return replace_own_aggregates(describable_sql(sql))
 
 
-def spelled(sql: str) -> str:
+def replace_own_aggregates(sql: str) -> str:
     """The text with aggregates of PostgreSQL's in the place of ours: with the same columns, by name and type."""
     lower = sql.lower()
     if all(name not in lower for name in OURS):
@@ -195,7 +195,7 @@ def _instead_spellings(sql: str, tokens: list[Token]) -> Iterator[tuple[int, int
 def _name_spellings(tokens: list[Token], place: int) -> str | None:
     """Which of ours is called here, if one is."""
     token = tokens[place]
-    text = token.text if token.token_type is TokenType.IDENTIFIER else fold(token.text)
+    text = token.text if token.token_type is TokenType.IDENTIFIER else fold_name(token.text)
     if token.token_type not in {TokenType.IDENTIFIER, TokenType.VAR} or text not in OURS:
         return None
     return None if place and tokens[place - 1].token_type is TokenType.DOT else text

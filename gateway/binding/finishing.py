@@ -10,18 +10,18 @@ from functools import reduce
 
 from sqlglot import exp
 
-from gateway.binding.aggregates import Measures, is_aggregate, one_by_one
+from gateway.binding.aggregates import Measures, is_aggregate, split_array_aggregate
 from gateway.binding.binder import SelectRows
-from gateway.binding.expressions import Scalars
-from gateway.binding.extensions import has_end, is_end, output
-from gateway.binding.format_keys import is_zoned, local, zoned
-from gateway.binding.free_select import may_multiply
-from gateway.binding.joins import not_grouped
-from gateway.binding.relation import Free
-from gateway.binding.same_expression import chain, identity, kind_of
+from gateway.binding.expressions import ScalarBinder
+from gateway.binding.extensions import find_output, has_end, is_end
+from gateway.binding.format_keys import add_zone, is_zoned, unwrap_zone
+from gateway.binding.free_select import may_return_rows
+from gateway.binding.joins import ungrouped_column_refusal
+from gateway.binding.relation import FreeRelation
+from gateway.binding.same_expression import chain_parts, expression_key, kind_of
 from gateway.binding.scope import Visible
 from gateway.binding.select_list import Item
-from gateway.binding.text.identifiers import fold, name_of_function, quoted
+from gateway.binding.text.identifiers import fold_name, identifier, name_of_function
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused
 from gateway.plan.aggregates import Measure
@@ -44,7 +44,7 @@ class Key:
     show: Callable[[exp.Expression], exp.Expression] | None = None
 
 
-class Finishing:
+class FinishingBinder:
     """Rewrites one SELECT."""
 
     def __init__(
@@ -66,9 +66,9 @@ class Finishing:
         names = {item.name for item in items}
         out = exp.Select(
             expressions=[
-                exp.Alias(this=self._free(item.node), alias=quoted(item.name)) for item in items
+                exp.Alias(this=self._free(item.node), alias=identifier(item.name)) for item in items
             ],
-            from_=exp.From(this=exp.Table(this=quoted(_HERE))),
+            from_=exp.From(this=exp.Table(this=identifier(_HERE))),
         )
         having = node.args.get("having")
         if having is not None:
@@ -88,15 +88,15 @@ class Finishing:
             out.set("distinct", self._distinct(distinct, names))
         return out
 
-    def finished(self, query: exp.Select, items: list[Item], plan: Aggregate) -> Free:
+    def finished(self, query: exp.Select, items: list[Item], plan: Aggregate) -> FreeRelation:
         """The query with the release's name in it."""
         name = self._rows.queries.cutting.release(plan)
         for one in query.find_all(exp.Identifier):
             if one.this == _HERE:
                 one.set("this", name)
         columns = {one.id: one for one in plan.fields}
-        types = tuple(_type(local(one.this), columns) for one in query.expressions)
-        return Free(
+        types = tuple(_type(unwrap_zone(one.this), columns) for one in query.expressions)
+        return FreeRelation(
             query,
             tuple(item.name for item in items),
             types,
@@ -106,7 +106,7 @@ class Finishing:
     def _claims(self, items: list[Item], plan: Aggregate) -> frozenset[frozenset[int]]:
         """The result columns that tell its rows apart, as they read: all keys, when all of them are shown."""
         if plan.sets != (tuple(range(len(plan.keys))),) or any(
-            may_multiply(item.node) for item in items
+            may_return_rows(item.node) for item in items
         ):
             return frozenset()
         items = [Item(one.name, exp.null()) if has_end(one.node) else one for one in items]
@@ -115,7 +115,7 @@ class Finishing:
             found = [
                 place
                 for place, item in enumerate(items)
-                if identity(item.node, self._rows.lookup) == key.identity
+                if expression_key(item.node, self._rows.lookup) == key.identity
             ]
             if not found:
                 return frozenset()
@@ -133,7 +133,7 @@ class Finishing:
     def _by_name(self, node: exp.Expression, names: set[str]) -> exp.Expression:
         """A bare name is an output name first, a number an output column."""
         bare = isinstance(node, exp.Column) and node.args.get("table") is None
-        if (bare and fold(node.this) in names) or isinstance(node, exp.Literal):
+        if (bare and fold_name(node.this) in names) or isinstance(node, exp.Literal):
             return node.copy()
         return self._free(node)
 
@@ -151,7 +151,7 @@ class Finishing:
             return known
         if isinstance(node, exp.Column):
             self._rows.lookup(node)
-            raise not_grouped(node)
+            raise ungrouped_column_refusal(node)
         if isinstance(node, exp.Window):
             return self._window(node)
         if is_aggregate(node):
@@ -174,11 +174,13 @@ class Finishing:
         """The end of an interval: of a column of the list, by its name, or of an expression."""
         return exp.Anonymous(
             this=name_of_function(node) if isinstance(node, exp.Anonymous) else "",
-            expressions=[self._free(output(one, self._items) or one) for one in node.expressions],
+            expressions=[
+                self._free(find_output(one, self._items) or one) for one in node.expressions
+            ],
         )
 
     def _chain(self, node: exp.Expression) -> exp.Expression:
-        first, *others = (self._free(one) for one in chain(node))
+        first, *others = (self._free(one) for one in chain_parts(node))
         for other in others:
             first = node.__class__(this=first, expression=other)
         return first
@@ -202,12 +204,12 @@ class Finishing:
             return None
         if all(key.identity[0] != kind_of(node) for key in self._keys):
             return None
-        mine = identity(node, self._rows.lookup)
+        mine = expression_key(node, self._rows.lookup)
         if mine is None:
             return None
         for key in self._keys:
             if key.identity == mine:
-                column = exp.Column(this=quoted(key.name), table=quoted(_HERE))
+                column = exp.Column(this=identifier(key.name), table=identifier(_HERE))
                 return column if key.show is None else key.show(column)
         return None
 
@@ -227,23 +229,23 @@ class Finishing:
         return parts[0] if len(parts) == 1 else exp.Paren(this=reduce(_sum, parts))
 
     def _mark(self, node: exp.Expression) -> exp.Expression:
-        mine = identity(node, self._rows.lookup)
+        mine = expression_key(node, self._rows.lookup)
         for place, key in enumerate(self._keys):
             if mine is not None and key.identity == mine:
-                return exp.Column(this=quoted(f"g{place + 1}"), table=quoted(_HERE))
+                return exp.Column(this=identifier(f"g{place + 1}"), table=identifier(_HERE))
         raise SyntaxRefused(Code.NOT_GROUPED, "the arguments of `grouping` must be grouping keys")
 
     def _measure(self, node: exp.Expression) -> exp.Expression:
-        several = one_by_one(node)
+        several = split_array_aggregate(node)
         if several is not None:
             return exp.Array(expressions=[self._measure(one) for one in several])
         measure = self._binder.measure(node)
         if measure not in self.measures:
             self.measures.append(measure)
         name = f"m{self.measures.index(measure) + 1}"
-        column = exp.Column(this=quoted(name), table=quoted(_HERE))
+        column = exp.Column(this=identifier(name), table=identifier(_HERE))
         shown = measure.hands_on and is_zoned(measure.arguments[0], self._rows.plan)
-        return zoned(column) if shown else column
+        return add_zone(column) if shown else column
 
     def _window(self, node: exp.Window) -> exp.Expression:
         """A window over the released rows; its function is no aggregate of the rows of persons."""
@@ -269,7 +271,7 @@ class Finishing:
 
     def _subquery(self, node: exp.Expression) -> exp.Expression:
         relation = self._rows.queries.query(node, self._rows.around, self._rows.scope, "")
-        if not isinstance(relation, Free):
+        if not isinstance(relation, FreeRelation):
             raise NotAggregate(
                 Code.PERSON_AS_VALUE,
                 "a subquery would return protected rows",
@@ -291,6 +293,6 @@ def _type(node: exp.Expression, columns: dict[str, Field]) -> ColumnType | None:
         return Visible(field.id, field.type, field)
 
     try:
-        return Scalars(lookup).bind(node).type
+        return ScalarBinder(lookup).bind(node).type
     except Refusal:
         return None

@@ -18,7 +18,7 @@ from typing import Final, NamedTuple
 from sqlglot import exp
 
 from gateway.binding import constants
-from gateway.binding.expressions import Scalars
+from gateway.binding.expressions import ScalarBinder
 from gateway.binding.text.identifiers import name_of_function
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
@@ -26,7 +26,7 @@ from gateway.functions.table import function_of
 from gateway.functions.times import call_date_trunc
 from gateway.plan.grouping import PerUnit
 from gateway.plan.joins import UnionAll
-from gateway.plan.node import Node, nodes
+from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Project
 from gateway.plan.scalars import Call, Ref, Scalar, Shift
 from gateway.plan.types import DATE, TIMESTAMP
@@ -60,7 +60,7 @@ _SHOWS: Final = {
 _CHAIN: Final = ("year", "month", "day", "hour", "minute", "second")
 
 
-def bucket(node: exp.Expression, scalars: Scalars) -> Bucket | None:
+def format_bucket(node: exp.Expression, scalars: ScalarBinder) -> Bucket | None:
     """The bucket of a formatted key; None where the key is no `to_char`."""
     while isinstance(node, exp.Paren):
         node = node.this
@@ -131,7 +131,7 @@ def is_zoned(scalar: Scalar, below: Node) -> bool:
 
 def _maker(column: str, below: Node) -> tuple[Scalar, Node] | None:
     """The expression that a column came from, and the relation that reads."""
-    for node in nodes(below):
+    for node in walk_nodes(below):
         made: list[tuple[Scalar, Node]] = []
         if isinstance(node, Project):
             made = [(scalar, node.child) for _, scalar in node.items]
@@ -145,17 +145,17 @@ def _maker(column: str, below: Node) -> tuple[Scalar, Node] | None:
     return None
 
 
-def zoned(column: exp.Expression) -> exp.Expression:
+def add_zone(column: exp.Expression) -> exp.Expression:
     """The local time as PostgreSQL shows it."""
     return exp.Cast(this=column, to=exp.DataType(this=_TO))
 
 
-def staged(value: exp.Expression, kind: ColumnType) -> exp.Expression:
+def strip_zone(value: exp.Expression, kind: ColumnType) -> exp.Expression:
     """The value as a plan reads it: times without a zone, whatever PostgreSQL has made of them."""
     return exp.Cast(this=value, to=exp.DataType(this=_LOCAL)) if kind == TIMESTAMP else value
 
 
-def local(node: exp.Expression) -> exp.Expression:
-    """The local time in what `zoned` made; anything else as it is."""
+def unwrap_zone(node: exp.Expression) -> exp.Expression:
+    """The local time in what `add_zone` made; anything else as it is."""
     made = isinstance(node, exp.Cast) and node.args["to"].this == _TO
     return node.this if made else node

@@ -10,24 +10,24 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from gateway.binding.aggregates import AGGREGATES, Measures, is_aggregate
-from gateway.binding.binder import Binder, Leaf, Tree, leaves
+from gateway.binding.binder import Binder, Leaf, Tree, tree_leaves
 from gateway.binding.constants import column_type
 from gateway.binding.ctes import Environment
-from gateway.binding.expressions import Scalars
+from gateway.binding.expressions import ScalarBinder
 from gateway.binding.extensions import ENDS, is_end
-from gateway.binding.joins import person_value
-from gateway.binding.provenance.unions import merged_columns
-from gateway.binding.relation import Free
-from gateway.binding.scope import Scope, Source, Visible, spelled
-from gateway.binding.sources import replaced_table
-from gateway.binding.text.identifiers import fold, name_of_function, result_name
+from gateway.binding.joins import unit_value_refusal
+from gateway.binding.provenance.unions import using_columns
+from gateway.binding.relation import FreeRelation
+from gateway.binding.scope import FromRelation, Scope, Visible, column_text
+from gateway.binding.sources import replace_table
+from gateway.binding.text.identifiers import fold_name, name_of_function, result_name
 from gateway.catalog.tables import Table
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Refusal, UnsupportedSql
 from gateway.functions.table import CALLED
 from gateway.plan.fields import Field
 from gateway.plan.scalars import Scalar, StagedValue
-from gateway.plan.types import BOOLEAN, DOUBLE, common, plain
+from gateway.plan.types import BOOLEAN, DOUBLE, common_type, plain
 
 _WHOLE = re.compile(r"[0-9]{1,1000}")
 _QUERIES = (exp.Select, exp.SetOperation, exp.Values)
@@ -45,10 +45,10 @@ class FreeSelect:
         self._outer = outer
         self._values: dict[int, ColumnType | None] = {}
 
-    def bind(self, tree: Tree | None) -> Free:
-        found = [] if tree is None else list(leaves(tree))
+    def bind(self, tree: Tree | None) -> FreeRelation:
+        found = [] if tree is None else list(tree_leaves(tree))
         sources = [leaf.source for leaf in found]
-        scope = Scope(sources, self._outer, merged_columns(self._node, sources))
+        scope = Scope(sources, self._outer, using_columns(self._node, sources))
         for leaf in found:
             self._replace(leaf)
             for column in _read_in_from(leaf.node):
@@ -61,8 +61,8 @@ class FreeSelect:
                     _check_outside(column, scope)
             for query in _own_queries(part):
                 relation = self._queries.query(query, self._around, scope, "")
-                if not isinstance(relation, Free):
-                    raise person_value()
+                if not isinstance(relation, FreeRelation):
+                    raise unit_value_refusal()
                 if relation.query is not query:
                     query.replace(relation.query)
                 if len(relation.types) == 1:
@@ -71,7 +71,7 @@ class FreeSelect:
 
     def _replace(self, leaf: Leaf) -> None:
         if isinstance(leaf.of, Table) and isinstance(leaf.node, exp.Table):
-            replaced_table(leaf.node, self._queries.cutting.table(leaf.of))
+            replace_table(leaf.node, self._queries.cutting.table(leaf.of))
 
     def _parts(self) -> Iterator[exp.Expression]:
         for slot, value in self._node.args.items():
@@ -84,7 +84,7 @@ class FreeSelect:
                 elif isinstance(one, exp.Expression):
                     yield one
 
-    def _free(self, scope: Scope, found: list[Leaf]) -> Free:
+    def _free(self, scope: Scope, found: list[Leaf]) -> FreeRelation:
         node = self._node
         names: list[str] = []
         types: list[ColumnType | None] = []
@@ -104,12 +104,12 @@ class FreeSelect:
                     types += [column.type for column in source.columns]
             else:
                 names.append(result_name(item))
-                types.append(type_of(inner, scope, self._values))
-        single = [leaf for leaf in found if isinstance(leaf.of, Free)]
-        multiplying = any(may_multiply(item) for item in node.expressions)
+                types.append(expression_type(inner, scope, self._values))
+        single = [leaf for leaf in found if isinstance(leaf.of, FreeRelation)]
+        multiplying = any(may_return_rows(item) for item in node.expressions)
         claims = frozenset[frozenset[int]]()
         plain_copy = len(found) == 1 and len(single) == 1 and _keeps_rows(node)
-        if plain_copy and isinstance(single[0].of, Free):
+        if plain_copy and isinstance(single[0].of, FreeRelation):
             claims = _still_claimed(node, single[0], single[0].of)
         if _one_row(node):
             claims = frozenset({frozenset[int]()})
@@ -117,10 +117,10 @@ class FreeSelect:
             claims = frozenset({frozenset(range(len(names)))})
         if multiplying:
             claims = frozenset()
-        return Free(node, tuple(names), tuple(types), complete, claims)
+        return FreeRelation(node, tuple(names), tuple(types), complete, claims)
 
 
-def values(node: exp.Values, outer: Scope | None = None) -> Free:
+def bind_values(node: exp.Values, outer: Scope | None = None) -> FreeRelation:
     """A list of rows, written out."""
     for read in _read_in_from(node):
         _check_outside(read, Scope([], outer))
@@ -137,16 +137,16 @@ def values(node: exp.Values, outer: Scope | None = None) -> Free:
     claims: set[frozenset[int]] = set()
     for place in range(width):
         column = [row[place] for row in rows if len(row) == width]
-        kinds = [type_of(one, empty) for one in column]
+        kinds = [expression_type(one, empty) for one in column]
         kind = kinds[0]
         for one in kinds[1:]:
-            kind = None if kind is None or one is None else common(plain(kind), plain(one))
+            kind = None if kind is None or one is None else common_type(plain(kind), plain(one))
         types.append(kind)
         written = [_written_value(one) for one in column]
         if None not in written and len(set(written)) == len(written):
             claims.add(frozenset({place}))
     names = tuple(f"column{place + 1}" for place in range(width))
-    return Free(node, names, tuple(types), claims=frozenset(claims))
+    return FreeRelation(node, names, tuple(types), claims=frozenset(claims))
 
 
 def _written_value(node: exp.Expression) -> tuple[bool, str | int] | None:
@@ -161,13 +161,13 @@ def _written_value(node: exp.Expression) -> tuple[bool, str | int] | None:
     return (False, int(node.this)) if _WHOLE.fullmatch(node.this) else None
 
 
-def may_multiply(node: exp.Expression) -> bool:
+def may_return_rows(node: exp.Expression) -> bool:
     """Whether a function in the list could give several rows; those that are known give one."""
     known = CALLED | AGGREGATES | ENDS.keys() | {"to_char", "date_part"}
     return any(name_of_function(one) not in known for one in node.find_all(exp.Anonymous))
 
 
-def type_of(
+def expression_type(
     node: exp.Expression, scope: Scope, values: Mapping[int, ColumnType | None] | None = None
 ) -> ColumnType | None:
     """The type of an expression of the twin, where it can be told here.
@@ -184,7 +184,7 @@ def type_of(
         if is_end(one):
             return StagedValue("", DOUBLE)
         if is_aggregate(one):
-            return StagedValue("", Measures(Scalars(lookup)).measure(one).type)
+            return StagedValue("", Measures(ScalarBinder(lookup)).measure(one).type)
         if isinstance(one, exp.Exists):
             return StagedValue("", BOOLEAN)
         if isinstance(one, exp.Subquery):
@@ -195,15 +195,15 @@ def type_of(
     try:
         if isinstance(node, exp.Cast):
             return column_type(node.args["to"])  # whatever is cast, this comes out
-        return Scalars(lookup, None, special).bind(node).type
+        return ScalarBinder(lookup, None, special).bind(node).type
     except Refusal:
         return None
 
 
-def _named(column: exp.Column, scope: Scope) -> list[Source]:
-    wanted = fold(column.args["table"])
+def _named(column: exp.Column, scope: Scope) -> list[FromRelation]:
+    wanted = fold_name(column.args["table"])
     found = [one for one in scope.sources if one.alias == wanted]
-    return found or [Source(wanted, (), complete=False)]
+    return found or [FromRelation(wanted, (), complete=False)]
 
 
 def _one_row(node: exp.Select) -> bool:
@@ -219,7 +219,7 @@ def _keeps_rows(node: exp.Select) -> bool:
     return node.args.get("group") is None and node.args.get("joins") in (None, [])
 
 
-def _still_claimed(node: exp.Select, leaf: Leaf, of: Free) -> frozenset[frozenset[int]]:
+def _still_claimed(node: exp.Select, leaf: Leaf, of: FreeRelation) -> frozenset[frozenset[int]]:
     """Claims of the relation below that the list hands on by name."""
     places: dict[int, int] = {}
     at = 0
@@ -231,7 +231,7 @@ def _still_claimed(node: exp.Select, leaf: Leaf, of: Free) -> frozenset[frozense
             at += len(leaf.source.columns)
             continue
         if isinstance(inner, exp.Column) and not isinstance(inner.this, exp.Star):
-            name = fold(inner.this)
+            name = fold_name(inner.this)
             seen = [place for place, one in enumerate(leaf.source.columns) if one.name == name]
             if len(seen) == 1:
                 places.setdefault(seen[0], at)
@@ -289,7 +289,7 @@ def _check_outside(column: exp.Column, scope: Scope) -> None:
         if around.protected and around.here(column) is not None:
             raise UnsupportedSql(
                 Code.CORRELATED,
-                f"`{spelled(column)}` is a column of the outer query",
+                f"`{column_text(column)}` is a column of the outer query",
                 "write a join instead",
             )
         if around.may_have(column):

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from sqlglot import exp
 
-from gateway.binding.text.identifiers import name_of_function, quoted, result_name
+from gateway.binding.text.identifiers import identifier, name_of_function, result_name
 
 Guard: TypeAlias = Callable[[exp.Expression], exp.Expression]
 
@@ -66,7 +66,7 @@ def _named(item: exp.Expression) -> exp.Expression:
     """A column is called after its expression where nothing else is said, and a guard is another expression."""
     if not _can_be_guarded(item):
         return item
-    return exp.Alias(this=item, alias=quoted(result_name(item)))
+    return exp.Alias(this=item, alias=identifier(result_name(item)))
 
 
 def _can_be_guarded(node: exp.Expression) -> bool:

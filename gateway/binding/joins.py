@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from gateway.binding.binder import Joined, Leaf, Tree, leaves
-from gateway.binding.expressions import Scalars, compared
-from gateway.binding.relation import Rows
-from gateway.binding.scope import Scope, Visible, distinct_aliases, unknown_column
-from gateway.binding.staging import Staging
-from gateway.binding.text.identifiers import fold
+from gateway.binding.binder import JoinTree, Leaf, Tree, tree_leaves
+from gateway.binding.expressions import ScalarBinder, compare
+from gateway.binding.relation import ProtectedRows
+from gateway.binding.scope import Scope, Visible, require_distinct_aliases, unknown_column_refusal
+from gateway.binding.staging import StageBinder
+from gateway.binding.text.identifiers import fold_name
 from gateway.catalog.tables import Table
 from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.plan.fields import Field
@@ -22,11 +22,11 @@ from gateway.plan.scalars import Call, Ref, Scalar, column_ids
 from gateway.plan.types import BOOLEAN
 
 
-class Joining:
+class JoinBinder:
     """Builds the plan of one FROM; `pending` are the conjuncts of WHERE that joins may take."""
 
     def __init__(
-        self, staging: Staging, outer: Scope | None, pending: list[exp.Expression]
+        self, staging: StageBinder, outer: Scope | None, pending: list[exp.Expression]
     ) -> None:
         self._staging = staging
         self._pending = pending
@@ -35,7 +35,7 @@ class Joining:
 
     def build(self, tree: Tree) -> Node:
         sides = [join.args.get("side") for one in _groups(tree) for join, _ in one.joins]
-        distinct_aliases(leaf.source for leaf in leaves(tree))
+        require_distinct_aliases(leaf.source for leaf in tree_leaves(tree))
         plan, scope = self._tree(tree, takes=not {"RIGHT", "FULL"} & set(sides))
         self.scope = scope
         return plan
@@ -55,7 +55,7 @@ class Joining:
     def _leaf(self, leaf: Leaf) -> tuple[Node, Scope]:
         if leaf.scan is not None:
             return leaf.scan, Scope([leaf.source], self.scope.outer)
-        if isinstance(leaf.of, Rows):
+        if isinstance(leaf.of, ProtectedRows):
             return leaf.of.plan, Scope([leaf.source], self.scope.outer)
         node = self._staging.relation(leaf)
         if isinstance(leaf.of, Table):
@@ -87,14 +87,14 @@ class Joining:
                 "write JOIN … ON with an equality of columns",
             )
         fields = (*left[0].fields, *right[0].fields)
-        scalars = Scalars(lambda column: current(both.find(column), fields))
-        using = [fold(name) for name in join.args.get("using") or []]
+        scalars = ScalarBinder(lambda column: refresh_column(both.find(column), fields))
+        using = [fold_name(name) for name in join.args.get("using") or []]
         parts = [self._using(name, left, right, both, side) for name in using]
         if join.args.get("on") is not None:
             parts.append(scalars.condition(join.args["on"], filtering=True))
         if not parts and not side and takes:
             parts = self._taken(left[0], right[0], both)
-        condition = together(parts)
+        condition = conjoin(parts)
         if side == "RIGHT":
             return Join(right[0], left[0], condition, outer=True)
         return Join(left[0], right[0], condition, outer=side == "LEFT")
@@ -110,20 +110,20 @@ class Joining:
         column = exp.Column(this=exp.Identifier(this=name, quoted=True))
         mine, theirs = left[1].here(column), right[1].here(column)
         if mine is None or theirs is None:
-            raise unknown_column(column)
-        one, other = current(mine, left[0].fields), current(theirs, right[0].fields)
+            raise unknown_column_refusal(column)
+        one, other = refresh_column(mine, left[0].fields), refresh_column(theirs, right[0].fields)
         if one.field is None or other.field is None:
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED, f"USING (`{name[:63]}`) is not supported here"
             )
         both.merged[name] = theirs if side == "RIGHT" else mine
-        return compared("=", Ref(one.field), Ref(other.field))
+        return compare("=", Ref(one.field), Ref(other.field))
 
     def _taken(self, left: Node, right: Node, both: Scope) -> list[Scalar]:
         """Equalities of both sides that stand in WHERE: `FROM a, b WHERE a.x = b.x`."""
         fields = (*left.fields, *right.fields)
         mine, theirs = {one.id for one in left.fields}, {one.id for one in right.fields}
-        scalars = Scalars(lambda column: current(both.find(column), fields))
+        scalars = ScalarBinder(lambda column: refresh_column(both.find(column), fields))
         taken = []
         for part in list(self._pending):
             if not isinstance(part, exp.EQ):
@@ -141,7 +141,7 @@ class Joining:
         return taken
 
 
-def together(parts: list[Scalar]) -> Scalar | None:
+def conjoin(parts: list[Scalar]) -> Scalar | None:
     """All of the conditions as one."""
     if len(parts) < 2:  # noqa: PLR2004 - nothing to put together
         return parts[0] if parts else None
@@ -151,7 +151,7 @@ def together(parts: list[Scalar]) -> Scalar | None:
     return Call("and", tuple(flat), BOOLEAN, any(one.nullable for one in flat))
 
 
-def current(visible: Visible, fields: tuple[Field, ...]) -> Visible:
+def refresh_column(visible: Visible, fields: tuple[Field, ...]) -> Visible:
     """The column as it is in the plan now: joins and filters change what is known of it."""
     if visible.field is None:
         return visible
@@ -161,11 +161,11 @@ def current(visible: Visible, fields: tuple[Field, ...]) -> Visible:
     return visible
 
 
-def whole_row(scope: Scope, column: exp.Column) -> Refusal | None:
+def whole_row_refusal(scope: Scope, column: exp.Column) -> Refusal | None:
     """The refusal of a table's name where a column is expected: it would be the whole row."""
     if column.args.get("table") is not None or isinstance(column.this, exp.Star):
         return None
-    if any(source.alias == fold(column.this) for source in scope.sources):
+    if any(source.alias == fold_name(column.this) for source in scope.sources):
         return NotAggregate(
             Code.PERSON_AS_VALUE,
             "a whole row cannot be used as a value",
@@ -174,15 +174,15 @@ def whole_row(scope: Scope, column: exp.Column) -> Refusal | None:
     return None
 
 
-def _groups(tree: Tree) -> list[Joined]:
+def _groups(tree: Tree) -> list[JoinTree]:
     if isinstance(tree, Leaf):
         return []
     inner = [one for _, each in tree.joins for one in _groups(each)]
     return [tree, *_groups(tree.first), *inner]
 
 
-def protected_tree(tree: Tree | None) -> bool:
-    return tree is not None and any(leaf.source.protected for leaf in leaves(tree))
+def is_protected_tree(tree: Tree | None) -> bool:
+    return tree is not None and any(leaf.source.protected for leaf in tree_leaves(tree))
 
 
 def conjunct_nodes(where: exp.Expression | None) -> list[exp.Expression]:
@@ -202,14 +202,14 @@ def conjunct_nodes(where: exp.Expression | None) -> list[exp.Expression]:
     return parts
 
 
-def not_grouped(column: exp.Column) -> SyntaxRefused:
+def ungrouped_column_refusal(column: exp.Column) -> SyntaxRefused:
     return SyntaxRefused(
         Code.NOT_GROUPED,
         f"column `{column.name[:63]}` must appear in GROUP BY or in an aggregate",
     )
 
 
-def person_value() -> NotAggregate:
+def unit_value_refusal() -> NotAggregate:
     return NotAggregate(
         Code.PERSON_AS_VALUE,
         "a subquery would return protected rows",

@@ -3,9 +3,9 @@
 from sqlglot import exp
 
 from gateway.binding.aggregates import PER_UNIT, Measures, is_aggregate
-from gateway.binding.expressions import Lookup, Scalars, Subqueries
+from gateway.binding.expressions import Lookup, ScalarBinder, Subqueries
 from gateway.binding.finishing import Key
-from gateway.binding.same_expression import identity
+from gateway.binding.same_expression import expression_key
 from gateway.errors import Code, UnsupportedSql
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import PerUnit
@@ -13,7 +13,7 @@ from gateway.plan.node import Node
 from gateway.plan.scalars import Ref, Scalar
 
 
-class Grouping:
+class PerUnitGrouping:
     """One grouping by person."""
 
     def __init__(
@@ -22,7 +22,7 @@ class Grouping:
         self._lookup = lookup
         self._ungrouped = ungrouped
         self._keys = keys
-        self._binder = Measures(Scalars(lookup, subqueries))
+        self._binder = Measures(ScalarBinder(lookup, subqueries))
         self._measures: list[Measure] = []
         self._places: dict[int, int] = {}
 
@@ -45,19 +45,19 @@ class Grouping:
         measures = tuple((f"m{place + 1}", one) for place, one in enumerate(self._measures))
         return PerUnit(below, alias, keys, measures)
 
-    def above(self, plan: Node) -> Scalars:
+    def above(self, plan: Node) -> ScalarBinder:
         """Binds expressions over the keys and aggregates, and nothing else."""
 
         def known(node: exp.Expression) -> Scalar | None:
             if is_aggregate(node):
                 return Ref(plan.fields[len(self._keys) + self._places[id(node)]])
-            mine = identity(node, self._lookup)
+            mine = expression_key(node, self._lookup)
             for place, key in enumerate(self._keys):
                 if mine is not None and mine == key.identity:
                     return Ref(plan.fields[place])
             return None
 
-        return Scalars(self._ungrouped, None, known)
+        return ScalarBinder(self._ungrouped, None, known)
 
 
 def _aggregates(node: exp.Expression) -> list[exp.Expression]:

@@ -1,13 +1,13 @@
 """A bound statement as text, for people and for golden files."""
 
-from gateway.binding.bound import Bound, Empty, Fetch, Passing, Release, Stage, Step
-from gateway.plan.formulas import shown
-from gateway.plan.print import explain
+from gateway.binding.bound import Bound, Empty, Fetch, PassThrough, Release, Stage, Step
+from gateway.plan.formulas import form_text
+from gateway.plan.print import explain_plan
 
 
-def explained(bound: Bound) -> str:
+def explain_bound(bound: Bound) -> str:
     """Its steps with their plans, its finishing, and the uses it needs."""
-    if isinstance(bound, Passing):
+    if isinstance(bound, PassThrough):
         return f"passes: {bound.statement.kind.value}"
     lines = [line for step in bound.steps for line in _step(step)]
     if bound.statement.head:
@@ -20,8 +20,10 @@ def explained(bound: Bound) -> str:
 def _step(step: Step) -> list[str]:
     match step:
         case Release():
-            plan = explain(step.plan).splitlines()
-            ends = [f"  intervals of {'; '.join(map(shown, step.bounds))}"] if step.bounds else []
+            plan = explain_plan(step.plan).splitlines()
+            ends = (
+                [f"  intervals of {'; '.join(map(form_text, step.bounds))}"] if step.bounds else []
+            )
             return [f"{step.name} {plan[0]}", *ends, *plan[1:]]
         case Fetch():
             return [f"{step.name} fetch {step.table.name}"]

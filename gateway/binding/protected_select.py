@@ -12,19 +12,26 @@ from sqlglot import exp
 from gateway.binding.aggregates import Measures
 from gateway.binding.binder import Binder, Tree
 from gateway.binding.ctes import Environment
-from gateway.binding.expressions import Scalars
-from gateway.binding.finishing import Finishing, Key
-from gateway.binding.format_keys import bucket, is_zoned, zoned
-from gateway.binding.joins import Joining, conjunct_nodes, current, not_grouped, together, whole_row
-from gateway.binding.per_unit import Grouping
-from gateway.binding.relation import Free, Relation, Rows, person_rows
-from gateway.binding.same_expression import identity
+from gateway.binding.expressions import ScalarBinder
+from gateway.binding.finishing import FinishingBinder, Key
+from gateway.binding.format_keys import add_zone, format_bucket, is_zoned
+from gateway.binding.joins import (
+    JoinBinder,
+    conjoin,
+    conjunct_nodes,
+    refresh_column,
+    ungrouped_column_refusal,
+    whole_row_refusal,
+)
+from gateway.binding.per_unit import PerUnitGrouping
+from gateway.binding.relation import FreeRelation, ProtectedRows, Relation, unit_rows_refusal
+from gateway.binding.same_expression import expression_key
 from gateway.binding.scope import Scope, Visible
 from gateway.binding.select_list import Item, group_keys, has_aggregate, has_window, items_of
-from gateway.binding.staging import Staging
-from gateway.binding.subqueries import Inner
-from gateway.binding.top_k import counted, counts_rows, how_many, selected
-from gateway.binding.windows import window_call
+from gateway.binding.staging import StageBinder
+from gateway.binding.subqueries import SubqueryBinder
+from gateway.binding.top_k import is_row_count, ordering_count, requested_top_k, select_top
+from gateway.binding.windows import bind_window
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.plan.fields import Tie
 from gateway.plan.grouping import Aggregate, PerUnit
@@ -33,7 +40,7 @@ from gateway.plan.relations import Filter, Project, Window
 from gateway.plan.scalars import Literal, Ref, Scalar
 
 
-class Persons:
+class ProtectedSelect:
     """Binds one SELECT whose FROM has rows of persons in it."""
 
     def __init__(
@@ -45,8 +52,8 @@ class Persons:
         self._outer = outer
         self.scope = Scope([], outer)
         self.plan: Node
-        self._inner = Inner(self)
-        self.scalars = Scalars(self.lookup, self._inner, self._window)
+        self._inner = SubqueryBinder(self)
+        self.scalars = ScalarBinder(self.lookup, self._inner, self._window)
 
     def bind(self, tree: Tree, alias: str) -> Relation:
         """The whole SELECT."""
@@ -69,7 +76,7 @@ class Persons:
     def rows(self, tree: Tree) -> None:
         """FROM and WHERE."""
         pending = conjunct_nodes(self._node.args.get("where"))
-        joining = Joining(Staging(self.queries.cutting, self.around), self._outer, pending)
+        joining = JoinBinder(StageBinder(self.queries.cutting, self.around), self._outer, pending)
         self.plan = joining.build(tree)
         self.scope = joining.scope
         self.filter(pending)
@@ -78,29 +85,29 @@ class Persons:
         parts = []
         for part in conjuncts:
             if has_aggregate(part):
-                raise not_in_where()
+                raise where_aggregate_refusal()
             parts.append(self.scalars.condition(part, filtering=True))
-        condition = together(parts)
+        condition = conjoin(parts)
         if condition is not None:
             self.plan = Filter(self.plan, condition)
 
     def lookup(self, column: exp.Column) -> Visible:
         """What a name means among the rows."""
         try:
-            return current(self.scope.find(column), self.plan.fields)
+            return refresh_column(self.scope.find(column), self.plan.fields)
         except Refusal as refusal:
-            row = whole_row(self.scope, column)
+            row = whole_row_refusal(self.scope, column)
             if row is not None and refusal.code is Code.COLUMN_UNKNOWN:
                 raise row from refusal
             raise
 
     def _plain(self, items: list[Item], alias: str) -> Relation:
         if self.queries.is_root(self._node):
-            raise person_rows(self.plan)
+            raise unit_rows_refusal(self.plan)
         self._no_order()
         bound = tuple((item.name, self.scalars.bind(item.node)) for item in items)
         plan = Project(self.plan, alias, bound)
-        return Rows(plan, tuple(item.name for item in items))
+        return ProtectedRows(plan, tuple(item.name for item in items))
 
     def _distinct(self, items: list[Item], distinct: exp.Distinct, alias: str) -> Relation:
         if distinct.args.get("on") is not None:
@@ -111,11 +118,11 @@ class Persons:
             )
         found = [self._key(place, item.node) for place, item in enumerate(items)]
         if any(_is_person(key.scalar) and not is_unit(key.scalar) for key in found):
-            raise person_rows(self.plan)
+            raise unit_rows_refusal(self.plan)
         names = tuple(item.name for item in items)
         if any(is_unit(key.scalar) for key in found):
             if self.queries.is_root(self._node):
-                raise person_rows(self.plan)
+                raise unit_rows_refusal(self.plan)
             self._no_order()
             if any(key.show is not None for key in found):
                 raise UnsupportedSql(
@@ -123,7 +130,7 @@ class Persons:
                     "formatted keys are not supported in a GROUP BY with the unit key",
                 )
             bound = tuple((name, key.scalar) for name, key in zip(names, found, strict=True))
-            return Rows(PerUnit(self.plan, alias, bound, ()), names)
+            return ProtectedRows(PerUnit(self.plan, alias, bound, ()), names)
         keys: list[Key] = []
         for key in found:
             if all(key.identity != known.identity for known in keys):
@@ -135,14 +142,14 @@ class Persons:
         keys = [self._key(place, node) for place, node in enumerate(nodes)]
         if any(_is_person(key.scalar) and not is_unit(key.scalar) for key in keys):
             # the unit of an outer join's far side: still one group a person
-            raise person_rows(self.plan)
+            raise unit_rows_refusal(self.plan)
         if any(is_unit(key.scalar) for key in keys):
             if sets != [tuple(range(len(keys)))]:
                 raise UnsupportedSql(
                     Code.CLAUSE_UNSUPPORTED, "grouping sets must not contain the unit key"
                 )
             if self.queries.is_root(self._node):
-                raise person_rows(self.plan)
+                raise unit_rows_refusal(self.plan)
             return self._per_unit(items, keys, alias)
         if self.queries.cutting.selecting and sets == [(0,)] and len(items) == 1:
             selection = self._selection(items[0], keys[0])
@@ -150,16 +157,16 @@ class Persons:
                 return selection
         return self._release(items, keys, sets)
 
-    def _selection(self, item: Item, key: Key) -> Free | None:
+    def _selection(self, item: Item, key: Key) -> FreeRelation | None:
         """The most frequent values of the key, where the SELECT asks for nothing else."""
         node = self._node
-        many, count = how_many(node, key.scalar), counted(node)
-        if many is None or count is None or identity(item.node, self.lookup) != key.identity:
+        many, count = requested_top_k(node, key.scalar), ordering_count(node)
+        if many is None or count is None or expression_key(item.node, self.lookup) != key.identity:
             return None
-        if not counts_rows(Measures(self.scalars).measure(count)):
+        if not is_row_count(Measures(self.scalars).measure(count)):
             return None
         self.queries.cutting.selected = True
-        select, shown = selected(item, many, key.scalar.type)
+        select, shown = select_top(item, many, key.scalar.type)
         free = self._release([shown], [], [()], select)
         # of one row nothing more can be said, of several that their values differ
         claims = free.claims or frozenset({frozenset({0})})
@@ -167,15 +174,15 @@ class Persons:
 
     def _key(self, place: int, node: exp.Expression) -> Key:
         name = f"k{place + 1}"
-        formatted = bucket(node, self.scalars)
+        formatted = format_bucket(node, self.scalars)
         if formatted is not None:
             return Key(name, formatted.scalar, self._identity(node), formatted.show)
         return Key(name, self.scalars.bind(node), self._identity(node))
 
     def _identity(self, node: exp.Expression) -> tuple[object, ...]:
-        known = identity(node, self.lookup)
+        known = expression_key(node, self.lookup)
         if known is None:
-            raise not_in_where()
+            raise where_aggregate_refusal()
         return known
 
     def _per_unit(self, items: list[Item], keys: list[Key], alias: str) -> Relation:
@@ -194,7 +201,7 @@ class Persons:
                 "move the GROUP BY into a subquery",
             )
         having = node.args.get("having")
-        grouping = Grouping(self.lookup, self._inner, self._ungrouped, keys)
+        grouping = PerUnitGrouping(self.lookup, self._inner, self._ungrouped, keys)
         grouping.collect([item.node for item in items])
         if having is not None:
             grouping.collect([having.this])
@@ -204,11 +211,11 @@ class Persons:
             plan = Filter(plan, grouping.above(plan).condition(having.this, filtering=True))
         above = grouping.above(plan)
         bound = tuple((item.name, above.bind(item.node)) for item in items)
-        return Rows(Project(plan, alias, bound), tuple(item.name for item in items))
+        return ProtectedRows(Project(plan, alias, bound), tuple(item.name for item in items))
 
     def _ungrouped(self, column: exp.Column) -> Visible:
         self.lookup(column)
-        raise not_grouped(column)
+        raise ungrouped_column_refusal(column)
 
     def _release(
         self,
@@ -216,9 +223,9 @@ class Persons:
         keys: list[Key],
         sets: list[tuple[int, ...]],
         node: exp.Select | None = None,
-    ) -> Free:
+    ) -> FreeRelation:
         keys = [
-            replace(key, show=zoned)
+            replace(key, show=add_zone)
             if key.show is None and is_zoned(key.scalar, self.plan)
             else key
             for key in keys
@@ -227,7 +234,7 @@ class Persons:
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED, "constants are not supported in grouping sets"
             )
-        finishing = Finishing(self, keys, node or self._node, several=len(sets) > 1)
+        finishing = FinishingBinder(self, keys, node or self._node, several=len(sets) > 1)
         query = finishing.query(items)
         if not keys and not finishing.measures:
             raise UnsupportedSql(
@@ -244,7 +251,7 @@ class Persons:
     def _window(self, node: exp.Expression) -> Scalar | None:
         if not isinstance(node, exp.Window):
             return None
-        call = window_call(node, Scalars(self.lookup, self._inner))
+        call = bind_window(node, ScalarBinder(self.lookup, self._inner))
         name = self.queries.cutting.alias("window")
         self.plan = Window(self.plan, ((name, call),))
         return Ref(self.plan.fields[-1])
@@ -263,7 +270,7 @@ def _is_person(scalar: Scalar) -> bool:
     return isinstance(scalar, Ref) and scalar.field.tie is not Tie.NONE
 
 
-def not_in_where() -> Refusal:
+def where_aggregate_refusal() -> Refusal:
     return SyntaxRefused(
         Code.NOT_GROUPED,
         "aggregates are not allowed in WHERE",

@@ -3,25 +3,25 @@
 from sqlglot import exp
 
 from gateway.binding.binder import Tree
-from gateway.binding.ctes import Defined, Environment
-from gateway.binding.cut import Cutting
-from gateway.binding.free_select import FreeSelect, values
-from gateway.binding.joins import person_value, protected_tree
-from gateway.binding.protected_select import Persons
-from gateway.binding.relation import Free, Relation, Rows, person_rows
+from gateway.binding.ctes import CteDefinition, Environment
+from gateway.binding.cut import CutBuilder
+from gateway.binding.free_select import FreeSelect, bind_values
+from gateway.binding.joins import is_protected_tree, unit_value_refusal
+from gateway.binding.protected_select import ProtectedSelect
+from gateway.binding.relation import FreeRelation, ProtectedRows, Relation, unit_rows_refusal
 from gateway.binding.scope import Scope
 from gateway.binding.sources import Sources
-from gateway.binding.text.identifiers import fold
+from gateway.binding.text.identifiers import fold_name
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.plan.joins import UnionAll
-from gateway.plan.types import common, plain
+from gateway.plan.types import common_type, plain
 
 
-class Queries:
+class QueryBinder:
     """Binds the queries of one statement."""
 
-    def __init__(self, cutting: Cutting, root: exp.Expression) -> None:
+    def __init__(self, cutting: CutBuilder, root: exp.Expression) -> None:
         self.cutting = cutting
         self._roots: set[int] = set()
         node = root
@@ -38,7 +38,7 @@ class Queries:
     ) -> Relation:
         known = self.cutting.aliases()
         relation = self._query(node, around, outer, alias)
-        if isinstance(relation, Free):
+        if isinstance(relation, FreeRelation):
             # its plans are whole: names in them may be used again, so that equal plans are equal
             self.cutting.restore(known)
         return relation
@@ -52,7 +52,7 @@ class Queries:
             case exp.SetOperation():
                 return self._set_operation(node, around, outer, alias)
             case exp.Values():
-                free = values(node, outer)
+                free = bind_values(node, outer)
                 self._free_inside(node, around, outer)
                 return free
             case exp.Subquery():
@@ -76,13 +76,13 @@ class Queries:
         if tree is None and from_ is not None:
             tree = Sources(self, inside, outer).tree(from_.this, joins)
         relation: Relation
-        if tree is not None and protected_tree(tree):
-            relation = Persons(self, node, inside, outer).bind(tree, alias)
+        if tree is not None and is_protected_tree(tree):
+            relation = ProtectedSelect(self, node, inside, outer).bind(tree, alias)
         else:
             relation = FreeSelect(self, node, inside, outer).bind(tree)
         return self._with(relation, node, inside)
 
-    def defined(self, cte: Defined) -> Relation:
+    def defined(self, cte: CteDefinition) -> Relation:
         """A CTE, bound when it is first used."""
         if cte.bound is None:
             bound = self._recursive(cte) if _names_itself(cte) else None
@@ -92,7 +92,7 @@ class Queries:
             cte.bound = _renamed(bound, cte.node)
         return cte.bound
 
-    def _recursive(self, cte: Defined) -> Relation:
+    def _recursive(self, cte: CteDefinition) -> Relation:
         """A query that reads itself: free from the beginning to the end, or refused."""
         node = cte.node.this
         if not isinstance(node, exp.Union):
@@ -100,24 +100,24 @@ class Queries:
                 Code.CLAUSE_UNSUPPORTED, "this form of a recursive query is not supported"
             )
         start = self.query(node.this, cte.around, None, "")
-        if not isinstance(start, Free):
+        if not isinstance(start, FreeRelation):
             raise _recursion()
         known = _renamed(start, cte.node)
         inside = Environment(dict(cte.around.defined), recursive=True)
-        inside.defined[cte.name] = Defined(
+        inside.defined[cte.name] = CteDefinition(
             cte.name, cte.node, cte.around, recursive=True, bound=known
         )
         step = self.query(node.expression, inside, None, "")
-        if not isinstance(step, Free):
+        if not isinstance(step, FreeRelation):
             raise _recursion()
         node.set("this", start.query)
         node.set("expression", step.query)
-        return Free(node, start.names, start.types, start.complete)
+        return FreeRelation(node, start.names, start.types, start.complete)
 
     def _with(self, relation: Relation, node: exp.Select, inside: Environment) -> Relation:
         """Of a WITH, what is free and used stays; rows of persons are in the plans already."""
         with_ = node.args.get("with_")
-        if not isinstance(relation, Free) or with_ is None:
+        if not isinstance(relation, FreeRelation) or with_ is None:
             return relation
         relation.query.set("with_", self._with_of(node, inside))
         return relation
@@ -131,7 +131,7 @@ class Queries:
                 Code.CLAUSE_UNSUPPORTED, "a parenthesized join of queries is not supported"
             )
         relation = self.query(node.this, inside, outer, alias)
-        if isinstance(relation, Rows):
+        if isinstance(relation, ProtectedRows):
             if any(node.args.get(slot) for slot in ("order", "limit", "offset")):
                 raise UnsupportedSql(
                     Code.ORDER_OF_PERSONS,
@@ -139,7 +139,9 @@ class Queries:
                 )
             return relation
         node.set("this", relation.query)
-        whole = Free(node, relation.names, relation.types, relation.complete, relation.claims)
+        whole = FreeRelation(
+            node, relation.names, relation.types, relation.complete, relation.claims
+        )
         self._free_inside(node, inside, outer)
         kept = self._with_of(node, inside)
         node.set("with_", kept)
@@ -151,8 +153,8 @@ class Queries:
             return None
         kept = []
         for cte in with_.expressions:
-            bound = inside.defined[fold(cte.args["alias"].this)].bound
-            if isinstance(bound, Free):
+            bound = inside.defined[fold_name(cte.args["alias"].this)].bound
+            if isinstance(bound, FreeRelation):
                 made = cte.copy()
                 made.set("this", bound.query)
                 kept.append(made)
@@ -171,8 +173,8 @@ class Queries:
                 if query.find_ancestor(exp.Select) not in {None, node.find_ancestor(exp.Select)}:
                     continue
                 relation = self.query(query, around, outer, "")
-                if not isinstance(relation, Free):
-                    raise person_value()
+                if not isinstance(relation, FreeRelation):
+                    raise unit_value_refusal()
                 query.replace(relation.query)
 
     def _set_operation(
@@ -185,16 +187,16 @@ class Queries:
         cutting = self.cutting
         left = self.query(node.this, inside, outer, cutting.alias("union"))
         right = self.query(node.expression, inside, outer, cutting.alias("union"))
-        if isinstance(left, Free) and isinstance(right, Free):
+        if isinstance(left, FreeRelation) and isinstance(right, FreeRelation):
             return self._free_union(node, left, right, inside, outer)
-        if not isinstance(left, Rows) or not isinstance(right, Rows):
+        if not isinstance(left, ProtectedRows) or not isinstance(right, ProtectedRows):
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
                 "a set operation cannot combine protected rows with other rows",
                 "aggregate the protected rows first",
             )
         if root:
-            raise person_rows(left.plan)
+            raise unit_rows_refusal(left.plan)
         if not isinstance(node, exp.Union) or node.args.get("distinct"):
             raise UnsupportedSql(
                 Code.CLAUSE_UNSUPPORTED,
@@ -205,16 +207,16 @@ class Queries:
             raise UnsupportedSql(
                 Code.ORDER_OF_PERSONS, "ORDER BY and LIMIT are not supported over protected rows"
             )
-        return Rows(UnionAll(left.plan, right.plan, alias, left.names), left.names)
+        return ProtectedRows(UnionAll(left.plan, right.plan, alias, left.names), left.names)
 
     def _free_union(
         self,
         node: exp.SetOperation,
-        left: Free,
-        right: Free,
+        left: FreeRelation,
+        right: FreeRelation,
         inside: Environment,
         outer: Scope | None,
-    ) -> Free:
+    ) -> FreeRelation:
         node.set("this", left.query)
         node.set("expression", right.query)
         self._free_inside(node, inside, outer)
@@ -228,8 +230,8 @@ class Queries:
         for place, one in enumerate(left.types):
             other = right.types[place] if place < len(right.types) else None
             known = one is not None and other is not None
-            types.append(common(plain(one), plain(other)) if known and one and other else None)
-        return Free(node, left.names, tuple(types), complete)
+            types.append(common_type(plain(one), plain(other)) if known and one and other else None)
+        return FreeRelation(node, left.names, tuple(types), complete)
 
 
 def _core(node: exp.Expression) -> exp.Expression:
@@ -238,24 +240,24 @@ def _core(node: exp.Expression) -> exp.Expression:
     return node
 
 
-def _names_itself(cte: Defined) -> bool:
+def _names_itself(cte: CteDefinition) -> bool:
     if not cte.recursive:
         return False
     return any(
-        fold(table.this) == cte.name and table.args.get("db") is None
+        fold_name(table.this) == cte.name and table.args.get("db") is None
         for table in cte.node.this.find_all(exp.Table)
         if isinstance(table.this, exp.Identifier)
     )
 
 
 def _renamed(relation: Relation, node: exp.CTE) -> Relation:
-    given = [fold(one) for one in node.args["alias"].args.get("columns") or []]
+    given = [fold_name(one) for one in node.args["alias"].args.get("columns") or []]
     if len(given) > len(relation.names):
         raise SyntaxRefused(Code.SQL_SYNTAX, "the CTE has more column names than columns")
     names = (*given, *relation.names[len(given) :])
-    if isinstance(relation, Rows):
-        return Rows(relation.plan, names)
-    return Free(relation.query, names, relation.types, relation.complete, relation.claims)
+    if isinstance(relation, ProtectedRows):
+        return ProtectedRows(relation.plan, names)
+    return FreeRelation(relation.query, names, relation.types, relation.complete, relation.claims)
 
 
 def _recursion() -> NotAggregate:

@@ -10,15 +10,15 @@ from typing import Final, TypeAlias
 from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 
-from gateway.binding.text.identifiers import in_quotes
+from gateway.binding.text.identifiers import quote_name
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate
-from gateway.plan.node import Node, nodes
+from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Scan
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ProtectedRows:
     """Rows of persons. `names` go with the plan's fields, one by one."""
 
     plan: Node
@@ -26,7 +26,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Free:
+class FreeRelation:
     """Public or released: `query` is what remains of it for the twin.
 
     `types` are those that are known; `claims` are sets of places of columns on which no two rows agree, as the text
@@ -40,7 +40,7 @@ class Free:
     claims: frozenset[frozenset[int]] = frozenset()
 
 
-Relation: TypeAlias = Rows | Free
+Relation: TypeAlias = ProtectedRows | FreeRelation
 
 
 _PLAIN: Final = re.compile("[a-z_][a-z0-9_]*")
@@ -50,9 +50,9 @@ _WORDS: Final = frozenset(
 )
 
 
-def person_rows(plan: Node) -> NotAggregate:
+def unit_rows_refusal(plan: Node) -> NotAggregate:
     """The refusal, with an aggregate that is answered: one over a table that the statement names."""
-    tables = [one.table.name for one in nodes(plan) if isinstance(one, Scan)]
+    tables = [one.table.name for one in walk_nodes(plan) if isinstance(one, Scan)]
     example = f"FROM {_written(tables[0])}" if tables else "…"
     return NotAggregate(
         Code.PERSON_ROWS,
@@ -64,6 +64,6 @@ def person_rows(plan: Node) -> NotAggregate:
 def _written(table: str) -> str:
     """The table's name as SQL has it."""
     return ".".join(
-        part if _PLAIN.fullmatch(part) and part not in _WORDS else in_quotes(part)
+        part if _PLAIN.fullmatch(part) and part not in _WORDS else quote_name(part)
         for part in table.split(".")
     )

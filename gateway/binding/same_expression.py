@@ -13,7 +13,7 @@ from gateway.errors import Refusal
 Key: TypeAlias = tuple[object, ...]
 
 
-def identity(node: exp.Expression, lookup: Callable[[exp.Column], Visible]) -> Key | None:
+def expression_key(node: exp.Expression, lookup: Callable[[exp.Column], Visible]) -> Key | None:
     """A value that equal expressions share; None where a name in it means nothing here."""
     try:
         return _key(node, lookup)
@@ -30,7 +30,7 @@ def _key(node: exp.Expression, lookup: Callable[[exp.Column], Visible]) -> Key:
     if isinstance(node, (exp.Select, exp.SetOperation)):
         return ("query", DIALECT.generate(node))
     if isinstance(node, (exp.And, exp.Or)):
-        return (type(node).__name__, *(_key(one, lookup) for one in chain(node)))
+        return (type(node).__name__, *(_key(one, lookup) for one in chain_parts(node)))
     if isinstance(node, exp.Anonymous):
         inner = tuple(_key(one, lookup) for one in node.expressions)
         return ("call", name_of_function(node), *inner)
@@ -48,7 +48,7 @@ def _key(node: exp.Expression, lookup: Callable[[exp.Column], Visible]) -> Key:
     return tuple(parts)
 
 
-def chain(node: exp.Expression) -> list[exp.Expression]:
+def chain_parts(node: exp.Expression) -> list[exp.Expression]:
     """The parts of a chain of ANDs or ORs from left to right, however long, without recursion."""
     kind = exp.And if isinstance(node, exp.And) else exp.Or
     parts: list[exp.Expression] = []

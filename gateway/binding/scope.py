@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from gateway.binding.text.identifiers import fold
+from gateway.binding.text.identifiers import fold_name
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotPermitted, SyntaxRefused, UnsupportedSql
 from gateway.plan.fields import Field
@@ -25,7 +25,7 @@ class Visible:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class FromRelation:
     """A relation in FROM. `complete` is false where not all of its columns are known here."""
 
     alias: str
@@ -42,7 +42,7 @@ class Source:
 class Scope:
     """The relations of one FROM, and the scope around it."""
 
-    sources: list[Source]
+    sources: list[FromRelation]
     outer: "Scope | None" = None
     merged: dict[str, Visible] = field(default_factory=dict)
 
@@ -59,7 +59,7 @@ class Scope:
 
     def here(self, column: exp.Column) -> Visible | None:
         """What the name means in this FROM alone."""
-        name, table = fold(column.this), column.args.get("table")
+        name, table = fold_name(column.this), column.args.get("table")
         if table is not None:
             source = self._source(table, column.args.get("db"))
             return None if source is None else _only(source.named(name), name)
@@ -67,8 +67,8 @@ class Scope:
             return self.merged[name]
         return _only([one for source in self.sources for one in source.named(name)], name)
 
-    def _source(self, table: exp.Expression, db: exp.Expression | None) -> Source | None:
-        alias, schema = fold(table), None if db is None else fold(db)
+    def _source(self, table: exp.Expression, db: exp.Expression | None) -> FromRelation | None:
+        alias, schema = fold_name(table), None if db is None else fold_name(db)
         found = [
             source
             for source in self.sources
@@ -85,10 +85,10 @@ class Scope:
             if scope.here(column) is not None:
                 raise UnsupportedSql(
                     Code.CORRELATED,
-                    f"`{spelled(column)}` is a column of the outer query",
+                    f"`{column_text(column)}` is a column of the outer query",
                     "write a join; only EXISTS and IN may use the outer query's unit key",
                 )
-        raise unknown_column(column)
+        raise unknown_column_refusal(column)
 
     def may_have(self, column: exp.Column) -> bool:
         """Whether the name could mean a column of this FROM, as far as that is known here."""
@@ -98,11 +98,11 @@ class Scope:
         return any(not source.complete for source in self.sources) or self.here(column) is not None
 
 
-def unknown_column(column: exp.Column) -> NotPermitted:
-    return NotPermitted(Code.COLUMN_UNKNOWN, f"`{spelled(column)}`")
+def unknown_column_refusal(column: exp.Column) -> NotPermitted:
+    return NotPermitted(Code.COLUMN_UNKNOWN, f"`{column_text(column)}`")
 
 
-def spelled(column: exp.Expression) -> str:
+def column_text(column: exp.Expression) -> str:
     """A name as it was written, cut to a bearable length."""
     parts = [column.args.get(part) for part in ("db", "table", "this")]
     return ".".join(part.name for part in parts if part is not None)[:130]
@@ -118,7 +118,7 @@ def _only(found: list[Visible], name: str) -> Visible | None:
     return found[0] if found else None
 
 
-def distinct_aliases(sources: Iterable[Source]) -> None:
+def require_distinct_aliases(sources: Iterable[FromRelation]) -> None:
     """PostgreSQL does not take the same table name twice."""
     seen: set[str] = set()
     for source in sources:

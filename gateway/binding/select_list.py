@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from gateway.binding.aggregates import is_aggregate
-from gateway.binding.scope import Scope, Source, spelled
-from gateway.binding.text.identifiers import fold, quoted, result_name
+from gateway.binding.scope import FromRelation, Scope, column_text
+from gateway.binding.text.identifiers import fold_name, identifier, result_name
 from gateway.errors import Code, NotPermitted, SyntaxRefused, UnsupportedSql
 
 _QUERIES = (exp.Select, exp.SetOperation)
@@ -42,7 +42,7 @@ def items_of(select: exp.Select, scope: Scope) -> list[Item]:
 
 
 def _all(scope: Scope) -> list[Item]:
-    merged = [Item(name, exp.Column(this=quoted(name))) for name in scope.merged]
+    merged = [Item(name, exp.Column(this=identifier(name))) for name in scope.merged]
     rest = [
         item
         for source in scope.sources
@@ -52,23 +52,23 @@ def _all(scope: Scope) -> list[Item]:
     return [*merged, *rest]
 
 
-def _of_source(source: Source) -> list[Item]:
-    table = quoted(source.alias) if source.alias else None
+def _of_source(source: FromRelation) -> list[Item]:
+    table = identifier(source.alias) if source.alias else None
     items = []
     for column in source.columns:
-        node = exp.Column(this=quoted(column.name))
+        node = exp.Column(this=identifier(column.name))
         if table is not None:
             node.set("table", table.copy())
         items.append(Item(column.name, node))
     return items
 
 
-def _named_source(column: exp.Column, scope: Scope) -> Source:
-    wanted = fold(column.args["table"])
+def _named_source(column: exp.Column, scope: Scope) -> FromRelation:
+    wanted = fold_name(column.args["table"])
     for source in scope.sources:
         if source.alias == wanted:
             return source
-    raise NotPermitted(Code.RELATION_UNKNOWN, f"`{spelled(column)}`"[:-2] + "`")
+    raise NotPermitted(Code.RELATION_UNKNOWN, f"`{column_text(column)}`"[:-2] + "`")
 
 
 def group_keys(
@@ -146,7 +146,7 @@ def _key(node: exp.Expression, items: list[Item], scope: Scope) -> exp.Expressio
         return _ordinal(node, items)
     bare = isinstance(node, exp.Column) and node.args.get("table") is None
     if bare and isinstance(node, exp.Column) and scope.here(node) is None:
-        found = [item for item in items if item.name == fold(node.this)]
+        found = [item for item in items if item.name == fold_name(node.this)]
         if len(found) > 1 and any(one.node != found[0].node for one in found):
             raise SyntaxRefused(
                 Code.NAME_AMBIGUOUS, f"`{node.name[:63]}` in GROUP BY names several columns"

@@ -9,12 +9,12 @@ from typing import Final
 
 from sqlglot import exp
 
-from gateway.binding.binder import Binder, Joined, Leaf, Tree
-from gateway.binding.ctes import Defined, Environment
-from gateway.binding.relation import Free, Relation, Rows
-from gateway.binding.scope import Scope, Source, Visible
-from gateway.binding.text.identifiers import fold, name_of_function, quoted
-from gateway.catalog.system_tables import OWN_TABLES, SCHEMA, is_own
+from gateway.binding.binder import Binder, JoinTree, Leaf, Tree
+from gateway.binding.ctes import CteDefinition, Environment
+from gateway.binding.relation import FreeRelation, ProtectedRows, Relation
+from gateway.binding.scope import FromRelation, Scope, Visible
+from gateway.binding.text.identifiers import fold_name, identifier, name_of_function
+from gateway.catalog.system_tables import OWN_TABLES, SCHEMA, is_system_table
 from gateway.catalog.tables import Table
 from gateway.errors import Code, NotPermitted, UnsupportedSql
 from gateway.plan.relations import Project, Scan
@@ -43,7 +43,7 @@ class Sources:
         root = self._item(first)
         own = list(first.args.get("joins") or []) if isinstance(first, exp.Table) else []
         rest = [(join, self._item(join.this)) for join in (*own, *joins)]
-        return Joined(root, rest, brackets) if rest or brackets else root
+        return JoinTree(root, rest, brackets) if rest or brackets else root
 
     def _item(self, node: exp.Expression) -> Tree:
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
@@ -56,7 +56,7 @@ class Sources:
         self._scope.sources.append(leaf.source)
         if isinstance(node, exp.Subquery) and node.args.get("joins"):
             rest = [(join, self._item(join.this)) for join in node.args["joins"]]
-            return Joined(leaf, rest, brackets=True)
+            return JoinTree(leaf, rest, brackets=True)
         return leaf
 
     def _leaf(self, node: exp.Expression) -> Leaf:
@@ -74,12 +74,12 @@ class Sources:
         raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "this item in FROM is not supported")
 
     def _table(self, node: exp.Table) -> Leaf:
-        name, schema = fold(node.this), node.args.get("db")
+        name, schema = fold_name(node.this), node.args.get("db")
         if schema is None:
             cte = self._around.find(name)
             if cte is not None:
                 return self._cte(node, cte)
-        wanted = None if schema is None else fold(schema)
+        wanted = None if schema is None else fold_name(schema)
         table = self._of_catalog(name, wanted)
         if table is not None:
             return self._of_source(node, table, wanted)
@@ -87,7 +87,7 @@ class Sources:
             name not in _SECRET
         ):
             alias = _alias(node) or name
-            return Leaf(Source(alias, (), complete=False, db=wanted), node, None)
+            return Leaf(FromRelation(alias, (), complete=False, db=wanted), node, None)
         if wanted == SCHEMA and name in OWN_TABLES:
             return self._of_source(node, OWN_TABLES[name], wanted)
         shown = name if wanted is None else f"{wanted}.{name}"
@@ -106,7 +106,7 @@ class Sources:
 
     def _of_source(self, node: exp.Table, table: Table, schema: str | None) -> Leaf:
         cutting = self._queries.cutting
-        if not is_own(table):
+        if not is_system_table(table):
             cutting.touched.add(table.name)
         name = _alias(node) or table.name.rsplit(".", 1)[-1]
         names = _renamed(node, tuple(column.name for column in table.columns))
@@ -116,18 +116,18 @@ class Sources:
                 for seen, column in zip(names, table.columns, strict=True)
             )
             # a public table may have columns that only the source knows, until it was read
-            return Leaf(Source(name, columns, complete=bool(columns), db=schema), node, table)
+            return Leaf(FromRelation(name, columns, complete=bool(columns), db=schema), node, table)
         scan = Scan(table, cutting.alias(name), cutting.dataset.unit)
         columns = tuple(
             Visible(seen, one.type, one) for seen, one in zip(names, scan.fields, strict=True)
         )
         shown = schema if _alias(node) is None else None
-        return Leaf(Source(name, columns, protected=True, db=shown), node, table, scan)
+        return Leaf(FromRelation(name, columns, protected=True, db=shown), node, table, scan)
 
-    def _cte(self, node: exp.Table, cte: Defined) -> Leaf:
+    def _cte(self, node: exp.Table, cte: CteDefinition) -> Leaf:
         relation = self._queries.defined(cte)
         name = _alias(node) or cte.name
-        if isinstance(relation, Rows):
+        if isinstance(relation, ProtectedRows):
             return self._rows(node, relation, name)
         leaf = _free_leaf(node, relation, name)
         return replace(leaf, cte=cte)
@@ -142,17 +142,17 @@ class Sources:
                 Code.CLAUSE_UNSUPPORTED,
                 "ORDER BY and LIMIT are not supported after a parenthesized query in FROM",
             )
-        if isinstance(relation, Rows):
+        if isinstance(relation, ProtectedRows):
             names = _renamed(node, relation.names)
             fields = relation.plan.fields
             columns = tuple(
                 Visible(seen, one.type, one) for seen, one in zip(names, fields, strict=True)
             )
-            return Leaf(Source(name, columns, protected=True), node, relation)
+            return Leaf(FromRelation(name, columns, protected=True), node, relation)
         node.set("this", relation.query)
         return _free_leaf(node, relation, name)
 
-    def _rows(self, node: exp.Expression, rows: Rows, name: str) -> Leaf:
+    def _rows(self, node: exp.Expression, rows: ProtectedRows, name: str) -> Leaf:
         """Another reference to rows that are bound: under a name of its own."""
         alias = self._queries.cutting.alias(name)
         items = tuple(
@@ -163,14 +163,16 @@ class Sources:
         columns = tuple(
             Visible(seen, one.type, one) for seen, one in zip(names, plan.fields, strict=True)
         )
-        return Leaf(Source(name, columns, protected=True), node, Rows(plan, names), plan)
+        return Leaf(
+            FromRelation(name, columns, protected=True), node, ProtectedRows(plan, names), plan
+        )
 
     def _lateral(self, node: exp.Lateral) -> Leaf:
         name = _alias(node) or ""
         inner = node.this
         if isinstance(inner, exp.Subquery):
             relation = self._queries.query(inner.this, self._around, self._scope, "")
-            if isinstance(relation, Rows):
+            if isinstance(relation, ProtectedRows):
                 raise UnsupportedSql(
                     Code.CORRELATED,
                     "LATERAL is not supported over protected rows",
@@ -195,28 +197,28 @@ class Sources:
         names = _column_aliases(node)
         one_column = own in {"generate_series", "unnest"} and not names
         columns = tuple(Visible(name) for name in names or ((alias or own,) if one_column else ()))
-        return Leaf(Source(alias or own, columns, complete=bool(columns)), node, None)
+        return Leaf(FromRelation(alias or own, columns, complete=bool(columns)), node, None)
 
 
 def _free_leaf(node: exp.Expression, relation: Relation, name: str | None = None) -> Leaf:
-    if not isinstance(relation, Free):
+    if not isinstance(relation, FreeRelation):
         raise UnsupportedSql(
             Code.CLAUSE_UNSUPPORTED, "protected rows are not supported in this place"
         )
     alias = name if name is not None else (_alias(node) or "")
     names = _renamed(node, relation.names)
     columns = tuple(Visible(seen, kind) for seen, kind in zip(names, relation.types, strict=True))
-    return Leaf(Source(alias, columns, complete=relation.complete), node, relation)
+    return Leaf(FromRelation(alias, columns, complete=relation.complete), node, relation)
 
 
 def _alias(node: exp.Expression) -> str | None:
     alias = node.args.get("alias")
-    return None if alias is None or alias.this is None else fold(alias.this)
+    return None if alias is None or alias.this is None else fold_name(alias.this)
 
 
 def _column_aliases(node: exp.Expression) -> tuple[str, ...]:
     alias = node.args.get("alias")
-    return () if alias is None else tuple(fold(one) for one in alias.args.get("columns") or [])
+    return () if alias is None else tuple(fold_name(one) for one in alias.args.get("columns") or [])
 
 
 def _renamed(node: exp.Expression, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -228,9 +230,9 @@ def _renamed(node: exp.Expression, names: tuple[str, ...]) -> tuple[str, ...]:
     return (*given, *names[len(given) :])
 
 
-def replaced_table(node: exp.Table, constant: str) -> None:
+def replace_table(node: exp.Table, constant: str) -> None:
     """Put a constant relation in the place of a table, under the name the table had."""
     if node.args.get("alias") is None:
-        node.set("alias", exp.TableAlias(this=quoted(fold(node.this))))
-    node.set("this", quoted(constant))
+        node.set("alias", exp.TableAlias(this=identifier(fold_name(node.this))))
+    node.set("this", identifier(constant))
     node.set("db", None)

@@ -12,30 +12,30 @@ from sqlglot import exp
 from gateway.binding.binder import Leaf
 from gateway.binding.bound import Sql
 from gateway.binding.ctes import Environment
-from gateway.binding.cut import Cutting
+from gateway.binding.cut import CutBuilder
 from gateway.binding.extensions import has_end
-from gateway.binding.format_keys import staged
+from gateway.binding.format_keys import strip_zone
 from gateway.binding.guards import can_raise, with_guards
-from gateway.binding.provenance.trace import with_ends
-from gateway.binding.relation import Free
+from gateway.binding.provenance.trace import add_interval_ends
+from gateway.binding.relation import FreeRelation
 from gateway.binding.text.dialect import DIALECT
-from gateway.binding.text.identifiers import quoted
-from gateway.catalog.system_tables import is_own
+from gateway.binding.text.identifiers import identifier
+from gateway.catalog.system_tables import is_system_table
 from gateway.catalog.tables import Table
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Unbounded, UnsupportedSql
 from gateway.plan.fields import Field, column_id
-from gateway.plan.labels import Released
+from gateway.plan.labels import ReleasedLabel
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Scan
 from gateway.plan.scalars import StagedValue
 from gateway.plan.types import BOOLEAN
 
 
-class Staging:
+class StageBinder:
     """Makes constants of free relations, with the CTEs they may need."""
 
-    def __init__(self, cutting: Cutting, around: Environment) -> None:
+    def __init__(self, cutting: CutBuilder, around: Environment) -> None:
         self._cutting = cutting
         self._around = around
 
@@ -43,14 +43,14 @@ class Staging:
         """A free relation of a FROM as a node of a plan."""
         of = leaf.of
         if isinstance(of, Table):
-            if is_own(of):
+            if is_system_table(of):
                 raise UnsupportedSql(
                     Code.CLAUSE_UNSUPPORTED,
                     f"`{of.name}` cannot be joined with protected rows",
                     "aggregate the protected rows in a subquery and join its result",
                 )
             return Scan(of, self._cutting.alias(leaf.source.alias), self._cutting.dataset.unit)
-        if not isinstance(of, Free):
+        if not isinstance(of, FreeRelation):
             raise Unbounded(
                 Code.FAN_OUT,
                 f"`{leaf.source.alias[:63]}` has no known key to join protected rows on",
@@ -69,16 +69,16 @@ class Staging:
             for place, kind in enumerate(of.types)
             if kind is not None
         )
-        item = leaf.node if leaf.cte is None else exp.Table(this=quoted(leaf.cte.name))
+        item = leaf.node if leaf.cte is None else exp.Table(this=identifier(leaf.cte.name))
         name = self._stage(item, places, len(of.types), fields)
         claims = frozenset(
             frozenset(column_id(alias, f"c{place + 1}") for place in one)
             for one in of.claims
             if one <= set(places)
         )
-        return Constant(name, fields, Released(), claims)
+        return Constant(name, fields, ReleasedLabel(), claims)
 
-    def value(self, free: Free) -> StagedValue:
+    def value(self, free: FreeRelation) -> StagedValue:
         """The one value of a scalar subquery."""
         [kind] = self._one_column(free)
         if kind is None:
@@ -87,19 +87,19 @@ class Staging:
                 "the type of the subquery's value is not known",
                 "add a cast: (SELECT CAST(… AS numeric) …)",
             )
-        inner = staged(exp.Subquery(this=free.query), kind)
-        body = exp.Select(expressions=[exp.Alias(this=inner, alias=quoted("value"))])
+        inner = strip_zone(exp.Subquery(this=free.query), kind)
+        body = exp.Select(expressions=[exp.Alias(this=inner, alias=identifier("value"))])
         field = Field("value", kind)
         return StagedValue(self._cutting.stage(self._sql(body), (field,)), kind)
 
-    def exists(self, free: Free) -> StagedValue:
+    def exists(self, free: FreeRelation) -> StagedValue:
         inner = exp.Exists(this=free.query)
-        body = exp.Select(expressions=[exp.Alias(this=inner, alias=quoted("value"))])
+        body = exp.Select(expressions=[exp.Alias(this=inner, alias=identifier("value"))])
         return StagedValue(
             self._cutting.stage(self._sql(body), (Field("value", BOOLEAN),)), BOOLEAN
         )
 
-    def members(self, free: Free) -> tuple[str, Field]:
+    def members(self, free: FreeRelation) -> tuple[str, Field]:
         """The values of a one-column query."""
         [kind] = self._one_column(free)
         if kind is None:
@@ -109,7 +109,7 @@ class Staging:
         field = Field("value", kind)
         return self._stage(exp.Subquery(this=free.query), [0], 1, (field,)), field
 
-    def _one_column(self, free: Free) -> tuple[ColumnType | None, ...]:
+    def _one_column(self, free: FreeRelation) -> tuple[ColumnType | None, ...]:
         if len(free.types) != 1 or not free.complete:
             raise UnsupportedSql(Code.CLAUSE_UNSUPPORTED, "the subquery must return one column")
         return free.types
@@ -117,13 +117,15 @@ class Staging:
     def _stage(
         self, item: exp.Expression, places: list[int], width: int, fields: tuple[Field, ...]
     ) -> str:
-        columns = [quoted(f"c{place + 1}") for place in range(width)]
+        columns = [identifier(f"c{place + 1}") for place in range(width)]
         named = item.copy()
-        named.set("alias", exp.TableAlias(this=quoted("q"), columns=columns))
+        named.set("alias", exp.TableAlias(this=identifier("q"), columns=columns))
         wanted = [
             exp.Alias(
-                this=staged(exp.Column(this=quoted(f"c{place + 1}"), table=quoted("q")), one.type),
-                alias=quoted(one.id.rsplit(".", 1)[-1]),
+                this=strip_zone(
+                    exp.Column(this=identifier(f"c{place + 1}"), table=identifier("q")), one.type
+                ),
+                alias=identifier(one.id.rsplit(".", 1)[-1]),
             )
             for place, one in zip(places, fields, strict=True)
         ]
@@ -134,24 +136,26 @@ class Staging:
         ctes = [
             exp.CTE(this=one.bound.query.copy(), alias=one.node.args["alias"].copy())
             for one in self._around.free()
-            if isinstance(one.bound, Free)
+            if isinstance(one.bound, FreeRelation)
         ]
         recursive = self._around.recursive and bool(ctes)
         if has_end(body) or any(has_end(one) for one in ctes):
             body.set("with_", exp.With(expressions=ctes, recursive=recursive) if ctes else None)
-            body = with_ends(body, self._cutting)
+            body = add_interval_ends(body, self._cutting)
             with_ = body.args.get("with_")
             ctes = [] if with_ is None else with_.expressions
             body.set("with_", None)
-        return sql_of(ctes, body, recursive=recursive)
+        return make_sql(ctes, body, recursive=recursive)
 
 
-def rendered(node: exp.Expression) -> str:
+def render_sql(node: exp.Expression) -> str:
     """SQL for the twin."""
     return DIALECT.generate(node)
 
 
-def sql_of(ctes: Sequence[exp.Expression], body: exp.Expression, *, recursive: bool = False) -> Sql:
+def make_sql(
+    ctes: Sequence[exp.Expression], body: exp.Expression, *, recursive: bool = False
+) -> Sql:
     """The query, and its form with guards where it needs some."""
     parts = [*ctes, body]
     guarded = [with_guards(one) for one in parts]
@@ -170,4 +174,4 @@ def sql_of(ctes: Sequence[exp.Expression], body: exp.Expression, *, recursive: b
 
 def _shown(parts: Sequence[exp.Expression], *, recursive: bool) -> Sql:
     *ctes, body = parts
-    return Sql(", ".join(map(rendered, ctes)), rendered(body), recursive=recursive)
+    return Sql(", ".join(map(render_sql, ctes)), render_sql(body), recursive=recursive)

@@ -25,7 +25,7 @@ _LONGEST: Final = 8_192  # longer texts are bound each time: memory is bounded b
 _Key: TypeAlias = tuple[str, tuple[Given, ...], bool]
 
 
-class Remembered:
+class StatementCache:
     """Binds, and remembers the last statements of one dataset."""
 
     def __init__(self, dataset: Dataset, most: int = _MOST) -> None:

@@ -9,23 +9,23 @@ around are seen by the conditions of EXISTS and IN alone, one level out.
 
 from sqlglot import exp
 
-from gateway.binding.binder import Binder, Leaf, SelectRows, Tree, leaves
+from gateway.binding.binder import Binder, Leaf, SelectRows, Tree, tree_leaves
 from gateway.binding.ctes import Environment
-from gateway.binding.expressions import Scalars, compared
+from gateway.binding.expressions import ScalarBinder, compare
 from gateway.binding.joins import (
-    Joining,
+    JoinBinder,
+    conjoin,
     conjunct_nodes,
-    current,
-    protected_tree,
-    together,
-    whole_row,
+    is_protected_tree,
+    refresh_column,
+    whole_row_refusal,
 )
-from gateway.binding.provenance.unions import merged_columns
-from gateway.binding.relation import Rows
-from gateway.binding.scope import Scope, Visible, unknown_column
+from gateway.binding.provenance.unions import using_columns
+from gateway.binding.relation import ProtectedRows
+from gateway.binding.scope import Scope, Visible, unknown_column_refusal
 from gateway.binding.select_list import has_aggregate, has_window, items_of
 from gateway.binding.sources import Sources
-from gateway.binding.staging import Staging
+from gateway.binding.staging import StageBinder
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.plan.joins import Mark
 from gateway.plan.labels import Protected
@@ -34,7 +34,7 @@ from gateway.plan.relations import Filter
 from gateway.plan.scalars import Ref, Scalar, StagedMember, column_ids
 
 
-class Inner:
+class SubqueryBinder:
     """Binds the subqueries of one SELECT."""
 
     def __init__(self, rows: SelectRows) -> None:
@@ -54,7 +54,7 @@ class Inner:
 
     def value(self, node: exp.Subquery) -> Scalar:
         relation = self._rows.queries.query(node.this, self._rows.around, self._rows.scope, "")
-        if isinstance(relation, Rows):
+        if isinstance(relation, ProtectedRows):
             raise NotAggregate(
                 Code.PERSON_AS_VALUE,
                 "the subquery would return values of individual persons",
@@ -71,7 +71,7 @@ class Inner:
             around = rows.around.inside(query.args.get("with_"))
             first, joins = query.args["from_"].this, list(query.args.get("joins") or [])
             tree = Sources(rows.queries, around, rows.scope).tree(first, joins)
-            if protected_tree(tree) or _looks_out(query, tree, rows.scope):
+            if is_protected_tree(tree) or _looks_out(query, tree, rows.scope):
                 return self._mark(query, tree, around, what, filtering=filtering)
             relation = rows.queries.select(query, rows.around, rows.scope, tree)
             rows.queries.cutting.restore(known)
@@ -79,12 +79,12 @@ class Inner:
             relation = rows.queries.query(
                 query, rows.around, rows.scope, rows.queries.cutting.alias("inner")
             )
-        if isinstance(relation, Rows):
+        if isinstance(relation, ProtectedRows):
             return self._mark_rows(relation, what, filtering=filtering)
         if what is None:
             return self._staging().exists(relation)
         constant, field = self._staging().members(relation)
-        compared("=", what, Ref(field))
+        compare("=", what, Ref(field))
         return StagedMember(what, constant)
 
     def _mark(
@@ -98,9 +98,11 @@ class Inner:
     ) -> Scalar:
         rows = self._rows
         pending = conjunct_nodes(query.args.get("where"))
-        joining = Joining(Staging(rows.queries.cutting, around), rows.scope, pending)
+        joining = JoinBinder(StageBinder(rows.queries.cutting, around), rows.scope, pending)
         inside = _Inside(rows, joining.build(tree), joining.scope)
-        scalars = Scalars(inside.lookup, Inner(inside) if protected_tree(tree) else None)
+        scalars = ScalarBinder(
+            inside.lookup, SubqueryBinder(inside) if is_protected_tree(tree) else None
+        )
         inside.scalars = scalars
         conditions = [scalars.condition(part, filtering=True) for part in pending]
         if what is not None:
@@ -109,25 +111,25 @@ class Inner:
                 raise SyntaxRefused(Code.SQL_SYNTAX, "the subquery of IN must return one column")
             item = scalars.bind(items[0].node)
             _check_nulls(what, item, filtering=filtering)
-            conditions.append(compared("=", what, item))
+            conditions.append(compare("=", what, item))
         mine = {one.id for one in inside.plan.fields}
         own = [one for one in conditions if column_ids(one) <= mine]
         inner = inside.plan
-        kept = together(own)
+        kept = conjoin(own)
         if kept is not None:
             inner = Filter(inner, kept)
         return self._marked(
-            inner, together([one for one in conditions if not column_ids(one) <= mine])
+            inner, conjoin([one for one in conditions if not column_ids(one) <= mine])
         )
 
-    def _mark_rows(self, rows: Rows, what: Scalar | None, *, filtering: bool) -> Scalar:
+    def _mark_rows(self, rows: ProtectedRows, what: Scalar | None, *, filtering: bool) -> Scalar:
         if what is None:
             return self._marked(rows.plan, None)
         if len(rows.names) != 1:
             raise SyntaxRefused(Code.SQL_SYNTAX, "the subquery of IN must return one column")
         item = Ref(rows.plan.fields[0])
         _check_nulls(what, item, filtering=filtering)
-        return self._marked(rows.plan, compared("=", what, item))
+        return self._marked(rows.plan, compare("=", what, item))
 
     def _marked(self, inner: Node, condition: Scalar | None) -> Scalar:
         rows = self._rows
@@ -140,8 +142,8 @@ class Inner:
         rows.plan = Mark(rows.plan, inner, condition, name)
         return Ref(rows.plan.fields[-1])
 
-    def _staging(self) -> Staging:
-        return Staging(self._rows.queries.cutting, self._rows.around)
+    def _staging(self) -> StageBinder:
+        return StageBinder(self._rows.queries.cutting, self._rows.around)
 
 
 class _Inside:
@@ -151,7 +153,7 @@ class _Inside:
         self._rows = rows
         self.plan = plan
         self.scope = scope
-        self.scalars: Scalars
+        self.scalars: ScalarBinder
         self.around = rows.around
 
     @property
@@ -161,8 +163,8 @@ class _Inside:
     def lookup(self, column: exp.Column) -> Visible:
         found = self.scope.here(column)
         if found is not None:
-            return current(found, self.plan.fields)
-        row = whole_row(self.scope, column)
+            return refresh_column(found, self.plan.fields)
+        row = whole_row_refusal(self.scope, column)
         if row is not None:
             raise row
         if self._rows.scope.here(column) is None:
@@ -172,7 +174,7 @@ class _Inside:
                         Code.CORRELATED,
                         f"`{column.name[:63]}` is a column of a query two levels out",
                     )
-            raise unknown_column(column)
+            raise unknown_column_refusal(column)
         return self._rows.lookup(column)
 
 
@@ -189,7 +191,7 @@ def _is_simple(query: exp.Select) -> bool:
 def _looks_out(query: exp.Select, tree: Tree, outer: Scope) -> bool:
     """Whether a condition of the query reads the rows around it."""
     sources = [leaf.source for leaf in _leaves(tree)]
-    scope = Scope(sources, None, merged_columns(query, sources))
+    scope = Scope(sources, None, using_columns(query, sources))
     for part in (*query.expressions, *conjunct_nodes(query.args.get("where"))):
         for column in part.find_all(exp.Column):
             if isinstance(column.this, exp.Star) or scope.may_have(column):
@@ -200,7 +202,7 @@ def _looks_out(query: exp.Select, tree: Tree, outer: Scope) -> bool:
 
 
 def _leaves(tree: Tree) -> list[Leaf]:
-    return list(leaves(tree))
+    return list(tree_leaves(tree))
 
 
 def _check_nulls(what: Scalar, item: Scalar, *, filtering: bool) -> None:

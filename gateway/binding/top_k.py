@@ -12,7 +12,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from gateway.binding.aggregates import one_by_one
+from gateway.binding.aggregates import split_array_aggregate
 from gateway.binding.bound import Cut
 from gateway.binding.select_list import Item
 from gateway.binding.text.identifiers import name_of_function
@@ -29,7 +29,7 @@ _BESIDE: Final = ("having", "distinct", "offset", "windows")
 _FITTED: Final = frozenset({Kind.VARCHAR, Kind.NUMERIC})
 
 
-def how_many(select: exp.Select, key: Scalar) -> int | None:
+def requested_top_k(select: exp.Select, key: Scalar) -> int | None:
     """How many of the most frequent values a SELECT with this one key asks for; None where it asks for anything else."""
     if any(select.args.get(slot) for slot in _BESIDE) or key.nullable or not _tellable(key.type):
         return None
@@ -39,7 +39,7 @@ def how_many(select: exp.Select, key: Scalar) -> int | None:
     )
 
 
-def counted(select: exp.Select) -> exp.Anonymous | None:
+def ordering_count(select: exp.Select) -> exp.Anonymous | None:
     """The count by which alone the groups are put in order, the largest first."""
     order = select.args.get("order")
     if order is None or len(order.expressions) != 1 or not order.expressions[0].args.get("desc"):
@@ -53,16 +53,16 @@ def counted(select: exp.Select) -> exp.Anonymous | None:
     return count if plain else None
 
 
-def counts_rows(measure: Measure) -> bool:
+def is_row_count(measure: Measure) -> bool:
     """Whether it counts every row: of a value that is always there, too."""
     there = all(not one.nullable for one in measure.arguments)
     return measure.function == "count" and there and not measure.distinct and measure.where is None
 
 
-def selected(item: Item, many: int, kind: ColumnType) -> tuple[exp.Select, Item]:
+def select_top(item: Item, many: int, kind: ColumnType) -> tuple[exp.Select, Item]:
     """The SELECT of the first `many` values of an item, the most frequent first."""
     top = exp.Anonymous(this="dp_top", expressions=[item.node.copy(), exp.Literal.number(many)])
-    [first, *others] = one_by_one(top) or [top]
+    [first, *others] = split_array_aggregate(top) or [top]
     shown: exp.Expression = exp.Anonymous(this="UNNEST", expressions=[top]) if others else first
     # an array does not tell its type here, nor a choice what stands in its brackets
     if others or kind != ColumnType(kind.kind):

@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from gateway.binding.expressions import Scalars
+from gateway.binding.expressions import ScalarBinder
 from gateway.binding.text.identifiers import name_of_function
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
@@ -24,7 +24,7 @@ _SUMMING: Final = frozenset({"sum", "avg", "count", "min", "max"})
 _MOST_ROWS_AWAY: Final = 1_000
 
 
-def window_call(node: exp.Window, scalars: Scalars) -> WindowCall:
+def bind_window(node: exp.Window, scalars: ScalarBinder) -> WindowCall:
     """The call, when it is one of those that can be computed person by person."""
     if node.args.get("alias") is not None:
         raise UnsupportedSql(
@@ -59,7 +59,7 @@ def window_call(node: exp.Window, scalars: Scalars) -> WindowCall:
     return WindowCall(name, arguments, partition, order, frame, _type(name, arguments))
 
 
-def _arguments(name: str, call: exp.Anonymous, scalars: Scalars) -> tuple[Scalar, ...]:
+def _arguments(name: str, call: exp.Anonymous, scalars: ScalarBinder) -> tuple[Scalar, ...]:
     given = call.expressions
     if name == "count" and len(given) == 1 and isinstance(given[0], exp.Star):
         return ()
@@ -96,7 +96,7 @@ def _is_offset(scalar: Scalar) -> bool:
     return 0 <= scalar.value <= _MOST_ROWS_AWAY
 
 
-def _order(order: exp.Order | None, scalars: Scalars) -> tuple[tuple[Scalar, bool], ...]:
+def _order(order: exp.Order | None, scalars: ScalarBinder) -> tuple[tuple[Scalar, bool], ...]:
     if order is None:
         return ()
     keys = []

@@ -25,8 +25,8 @@ from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.labels import Protected
 from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import Node
-from gateway.plan.relations import Constant, Filter, Project, Window, lowest
-from gateway.plan.rewrite import rebuilt
+from gateway.plan.relations import Constant, Filter, Project, Window, below_filters
+from gateway.plan.rewrite import rebuild_node
 from gateway.plan.scalars import Call, Literal, Ref, Scalar, column_ids
 from gateway.plan.types import BIGINT, BOOLEAN
 
@@ -49,7 +49,7 @@ def _bounded(node: Node, licences: Licences, names: Iterator[str]) -> Node:
             _same_columns(one, before.fields, names)
             for one, before in zip(below, node.below, strict=True)
         )
-    made = node if below == node.below else rebuilt(node, below)
+    made = node if below == node.below else rebuild_node(node, below)
     if isinstance(made, Mark):
         return _marked(made, licences, names)
     if not isinstance(made, Join):
@@ -80,7 +80,9 @@ def _with_one_for_each(node: Join) -> Join:
 def _columns_of_one(node: Join, other: Node) -> tuple[str, ...] | None:
     """By which columns one row is kept of a constant side; None where it is none, or would lose other rows."""
     equal = equal_columns(node.condition, other, node.right if other is node.left else node.left)
-    if not isinstance(lowest(other), Constant) or not any(one <= equal for one in other.claims):
+    if not isinstance(below_filters(other), Constant) or not any(
+        one <= equal for one in other.claims
+    ):
         return None
     return tuple(sorted(equal))
 
@@ -88,7 +90,7 @@ def _columns_of_one(node: Join, other: Node) -> tuple[str, ...] | None:
 def _one_for(side: Node, columns: tuple[str, ...]) -> Node:
     if isinstance(side, Constant):
         return replace(side, one_for=columns)
-    return rebuilt(side, tuple(_one_for(one, columns) for one in side.below))
+    return rebuild_node(side, tuple(_one_for(one, columns) for one in side.below))
 
 
 def _cut(node: Join, licences: Licences, names: Iterator[str]) -> Join:
@@ -101,7 +103,7 @@ def _cut(node: Join, licences: Licences, names: Iterator[str]) -> Join:
 def _marked(node: Mark, licences: Licences, names: Iterator[str]) -> Mark:
     """Equalities of the two sides are looked up; anything else about both is tried for every pair."""
     parts = () if node.condition is None else conjuncts(node.condition)
-    if all(is_looked_up(one, node) for one in parts):
+    if all(is_key_lookup(one, node) for one in parts):
         return node
     if not isinstance(node.inner.label, Protected):
         joined = Join(node.child, node.inner, node.condition)
@@ -121,7 +123,7 @@ def _marked(node: Mark, licences: Licences, names: Iterator[str]) -> Mark:
     return replace(node, child=child, inner=inner)
 
 
-def is_looked_up(part: Scalar, node: Mark) -> bool:
+def is_key_lookup(part: Scalar, node: Mark) -> bool:
     """Whether it is about one side alone, or an equality of a value of one side with one of the other."""
     sides = [{one.id for one in side.fields} for side in node.below]
 

@@ -19,15 +19,15 @@ from typing import Final, TypeAlias
 from gateway.bounding.bound_joins import bound_joins
 from gateway.bounding.complete_window_order import complete_window_order
 from gateway.bounding.drop_unused_columns import drop_unused
-from gateway.bounding.fold_current_time import fold_moments, folded
+from gateway.bounding.fold_current_time import fold_moments, fold_scalar
 from gateway.bounding.licences import Licences, ProvenTable
 from gateway.bounding.work_bound import check_bounded_work
 from gateway.plan.node import BrokenPlan, Node
-from gateway.plan.rewrite import with_columns
+from gateway.plan.rewrite import replace_columns
 from gateway.plan.scalars import Scalar, column_ids
-from gateway.sensitivity.analysis import Analysis, Enumerated, Thresholded
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, ThresholdGroups
 from gateway.sensitivity.choices import Histogram, histogram_scalars, map_histogram
-from gateway.sensitivity.group_weights import Weights
+from gateway.sensitivity.group_weights import GroupWeights
 from gateway.sensitivity.measurement import Measurement, map_quantity, scalars_of
 
 
@@ -51,12 +51,12 @@ class BoundedRelease:
     by_unit: bool
     groups_per_unit: int | None
     least_units: int | None
-    weights: Weights | None = None
+    weights: GroupWeights | None = None
     histograms: tuple[Histogram, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class ReleaseContext:
     """What rewrites may know besides the plan; `wanted` are the columns that the release reads."""
 
     now: datetime
@@ -64,7 +64,7 @@ class Around:
     wanted: frozenset[str]
 
 
-Rule: TypeAlias = Callable[[Node, Around], Node]
+Rule: TypeAlias = Callable[[Node, ReleaseContext], Node]
 
 RULES: Final[tuple[Rule, ...]] = (
     lambda plan, around: fold_moments(plan, around.now),
@@ -89,14 +89,14 @@ def bound_release(
     for histogram in analysis.histograms:
         scalars += histogram_scalars(histogram)
     rows = plan.child
-    around = Around(now, licences, column_ids(*scalars))
+    around = ReleaseContext(now, licences, column_ids(*scalars))
     for rule in RULES:
         rows = rule(rows, around)
     check_bounded_work(plan, rows)
     there = {one.id: one for one in rows.fields}
 
     def again(scalar: Scalar) -> Scalar:
-        return with_columns(folded(scalar, now), there)
+        return replace_columns(fold_scalar(scalar, now), there)
 
     by_unit = analysis.rows != 1 or not licences.unit_has_one_row(rows)
     return BoundedRelease(
@@ -109,7 +109,7 @@ def bound_release(
         rows_per_unit=analysis.rows,
         by_unit=by_unit,
         groups_per_unit=_cap(analysis) if by_unit else None,
-        least_units=analysis.groups.least if isinstance(analysis.groups, Thresholded) else None,
+        least_units=analysis.groups.least if isinstance(analysis.groups, ThresholdGroups) else None,
         weights=analysis.weights,
         histograms=tuple(map_histogram(one, again) for one in analysis.histograms),
     )
@@ -120,6 +120,6 @@ def _cap(analysis: Analysis) -> int | None:
     if not analysis.plan.keys:
         return None
     groups = analysis.groups
-    if isinstance(groups, Enumerated) and len(groups.keys) <= analysis.groups_per_unit:
+    if isinstance(groups, EnumeratedGroups) and len(groups.keys) <= analysis.groups_per_unit:
         return None
     return analysis.groups_per_unit

@@ -14,7 +14,7 @@ from gateway.plan.aggregates import WindowCall
 from gateway.plan.fields import Field, Tie
 from gateway.plan.node import Node
 from gateway.plan.relations import Window
-from gateway.plan.rewrite import rewritten
+from gateway.plan.rewrite import rewrite_plan
 from gateway.plan.scalars import Ref, Scalar
 
 ORDERED: Final = frozenset({"row_number", "sample_number", "lag", "lead"})
@@ -32,7 +32,7 @@ def complete_window_order(plan: Node) -> Node:
         items = tuple((name, _completed(one, node.child.fields)) for name, one in node.items)
         return Window(node.child, items)
 
-    return rewritten(plan, complete)
+    return rewrite_plan(plan, complete)
 
 
 def _completed(call: WindowCall, columns: tuple[Field, ...]) -> WindowCall:

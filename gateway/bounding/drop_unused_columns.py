@@ -9,7 +9,7 @@ from gateway.plan.grouping import PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
-from gateway.plan.rewrite import rebuilt
+from gateway.plan.rewrite import rebuild_node
 from gateway.plan.scalars import column_ids
 
 
@@ -45,7 +45,7 @@ def drop_unused(  # noqa: PLR0911 - one answer for each kind of node
             below = tuple(
                 drop_unused(one, frozenset(each.id for each in one.fields)) for one in plan.below
             )
-            return rebuilt(plan, below)
+            return rebuild_node(plan, below)
         case PerUnit():
             return _per_unit(plan, wanted)
         case _:
@@ -53,7 +53,7 @@ def drop_unused(  # noqa: PLR0911 - one answer for each kind of node
 
 
 def _over(node: Node, wanted: frozenset[str]) -> Node:
-    return rebuilt(node, tuple(drop_unused(one, wanted) for one in node.below))
+    return rebuild_node(node, tuple(drop_unused(one, wanted) for one in node.below))
 
 
 def _scan(scan: Scan, wanted: frozenset[str]) -> Scan:

@@ -12,23 +12,23 @@ from datetime import UTC, datetime
 
 from gateway.catalog.types import Kind
 from gateway.catalog.values import Value
-from gateway.plan.node import BrokenPlan, Node, nodes
-from gateway.plan.rewrite import map_scalars, rewritten
-from gateway.plan.scalars import Call, Cast, Literal, Moment, Scalar, Shift, transform, walk
+from gateway.plan.node import BrokenPlan, Node, walk_nodes
+from gateway.plan.rewrite import map_scalars, rewrite_plan
+from gateway.plan.scalars import Call, Cast, Literal, Moment, Scalar, Shift, transform, walk_scalar
 
 
 def fold_moments(plan: Node, now: datetime) -> Node:
     """The plan without moments."""
 
     def fold(node: Node) -> Node:
-        if not any(isinstance(part, Moment) for one in node.scalars for part in walk(one)):
+        if not any(isinstance(part, Moment) for one in node.scalars for part in walk_scalar(one)):
             return node
-        return map_scalars(node, lambda one: folded(one, now))
+        return map_scalars(node, lambda one: fold_scalar(one, now))
 
-    return rewritten(plan, fold)
+    return rewrite_plan(plan, fold)
 
 
-def folded(scalar: Scalar, now: datetime) -> Scalar:
+def fold_scalar(scalar: Scalar, now: datetime) -> Scalar:
     """The expression without moments."""
     values: dict[Kind, Value] = {
         Kind.DATE: now.date(),
@@ -51,9 +51,9 @@ def reads_time(plan: Node) -> bool:
     """Whether the plan reads the current date or time, so that its analysis depends on when it is asked."""
     return any(
         isinstance(one, Moment)
-        for node in nodes(plan)
+        for node in walk_nodes(plan)
         for scalar in node.scalars
-        for one in walk(scalar)
+        for one in walk_scalar(scalar)
     )
 
 
@@ -61,14 +61,14 @@ def reads_time(plan: Node) -> bool:
 _OF_MOMENTS = frozenset({"=", "<>", "<", "<=", ">", ">=", "in", "not in", "is null", "is not null"})
 
 
-def reads_zone(plan: Node) -> bool:
+def depends_on_zone(plan: Node) -> bool:
     """Whether a day, an hour or a text of a time with a zone is made or read anywhere."""
-    return any(in_zone(scalar) for node in nodes(plan) for scalar in node.scalars)
+    return any(is_zone_dependent(scalar) for node in walk_nodes(plan) for scalar in node.scalars)
 
 
-def in_zone(scalar: Scalar) -> bool:
+def is_zone_dependent(scalar: Scalar) -> bool:
     """The same of one expression."""
-    return any(_reads(one) for one in walk(scalar))
+    return any(_reads(one) for one in walk_scalar(scalar))
 
 
 def _reads(scalar: Scalar) -> bool:

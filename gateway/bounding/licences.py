@@ -21,14 +21,14 @@ from gateway.plan.joins import Join, Mark
 from gateway.plan.labels import Protected
 from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import Node, is_unit
-from gateway.plan.relations import Filter, Project, Scan, Window, lowest
+from gateway.plan.relations import Filter, Project, Scan, Window, below_filters
 from gateway.plan.scalars import Call, Ref, Scalar
 
 _MOST_DIGITS: Final = 38  # of DuckDB's decimals
 
 
 class ProvenTable(Protocol):
-    """What the source's constraints guarantee of one table: see `gateway.engines.catalog.proofs.Proven`."""
+    """What the source's constraints guarantee of one table: see `gateway.engines.catalog.proofs.TableProof`."""
 
     @property
     def within(self) -> Collection[str]: ...
@@ -75,7 +75,7 @@ class Licences:
     def meets_one(self, node: Join) -> bool:
         """Whether a row of persons meets at most one row of a public table, by a key of that table."""
         for other, mine in ((node.left, node.right), (node.right, node.left)):
-            scan = lowest(other)
+            scan = below_filters(other)
             if isinstance(scan, Scan) and scan.table.public:
                 equal = equal_columns(node.condition, other, mine)
                 pairs = zip(scan.table.columns, scan.fields, strict=True)

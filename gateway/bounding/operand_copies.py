@@ -32,7 +32,7 @@ class _Known:
         return grain_of(scalar)
 
 
-def copies(scalar: Scalar, ranges: Mapping[str, Range]) -> tuple[int, ...]:
+def operand_copies(scalar: Scalar, ranges: Mapping[str, Range]) -> tuple[int, ...]:
     """How often each part is named."""
     match scalar:
         case Call():

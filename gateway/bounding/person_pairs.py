@@ -3,14 +3,14 @@
 INVARIANT: a relation for which nothing is said here has no more rows of a person than the tables below it.
 """
 
-from gateway.bounding.bound_joins import is_looked_up
+from gateway.bounding.bound_joins import is_key_lookup
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.labels import Protected
 from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import Node
 
 
-def is_paired(node: Node) -> bool:
+def may_be_pairs(node: Node) -> bool:
     """Whether its rows may be pairs of rows of one person."""
     return pairs_of(node) > 0
 
@@ -25,11 +25,11 @@ def pairs_of(node: Node) -> int:
 
 def is_tried_by_pairs(node: Node) -> bool:
     """Whether its own expressions may be computed for every pair."""
-    if is_paired(node):
+    if may_be_pairs(node):
         return True
     if not isinstance(node, Mark) or node.condition is None or not _can_square(node):
         return False
-    return not all(is_looked_up(one, node) for one in conjuncts(node.condition))
+    return not all(is_key_lookup(one, node) for one in conjuncts(node.condition))
 
 
 def _can_square(node: Join | Mark) -> bool:

@@ -26,15 +26,15 @@ _HASHED_VALUE: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Wide:
+class RowWidth:
     """How wide rows are: values, and characters or digits of all of them."""
 
     values: int = 0
     texts: int = 0
     digits: int = 0
 
-    def __add__(self, other: "Wide") -> "Wide":
-        return Wide(
+    def __add__(self, other: "RowWidth") -> "RowWidth":
+        return RowWidth(
             self.values + other.values, self.texts + other.texts, self.digits + other.digits
         )
 
@@ -43,30 +43,30 @@ class Wide:
         return self.texts + self.digits
 
 
-def wide(columns: Iterable[tuple[ColumnType, Size]]) -> Wide:
+def row_width(columns: Iterable[tuple[ColumnType, Size]]) -> RowWidth:
     """The width of rows of these columns."""
-    found = Wide()
+    found = RowWidth()
     for of, size in columns:
         is_text = of.family is Family.TEXT
-        found += Wide(1, size.characters if is_text else 0, 0 if is_text else size.digits)
+        found += RowWidth(1, size.characters if is_text else 0, 0 if is_text else size.digits)
     return found
 
 
-def bytes_of(row: Wide) -> int:
+def row_bytes(row: RowWidth) -> int:
     """What holding a row takes at most."""
     return _OVERHEAD * row.values + BYTES_OF_A_CHARACTER * row.texts + ceil(row.digits / 2)
 
 
-def time_of_copy(row: Wide) -> int:
+def copy_time(row: RowWidth) -> int:
     """Carrying a row on."""
     return _COPIED_VALUE * row.values + _COPIED * row.characters
 
 
-def time_of_order(keys: Wide) -> int:
+def sort_time(keys: RowWidth) -> int:
     """Finding the place of a row among those of its person."""
     return _ORDERED_VALUE * keys.values + _ORDERED * keys.characters
 
 
-def time_of_hash(keys: Wide) -> int:
+def hash_time(keys: RowWidth) -> int:
     """Hashing a row as a text."""
     return _HASHED_VALUE * keys.values + _HASHED * keys.characters

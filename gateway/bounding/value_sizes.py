@@ -12,11 +12,11 @@ from fractions import Fraction
 from gateway.catalog.tables import LONGEST_TEXT
 from gateway.catalog.types import Family
 from gateway.errors import Code, UnsupportedSql
-from gateway.functions.result_sizes import LENGTHS, LONGEST_MADE, Size, largest, size_of_type
+from gateway.functions.result_sizes import LENGTHS, LONGEST_MADE, Size, largest_size, size_of_type
 from gateway.functions.table import function_of
 from gateway.plan.scalars import Call, Case, Cast, Literal, Scalar
-from gateway.plan.sql_text import decimal
-from gateway.plan.sql_text import text as text_of
+from gateway.plan.sql_text import decimal_sql
+from gateway.plan.sql_text import scalar_sql as text_of
 
 
 def size_of_literal(literal: Literal) -> Size:
@@ -29,7 +29,7 @@ def size_of_literal(literal: Literal) -> Size:
             )
         return Size(len(value))
     if isinstance(value, int | Fraction) and not isinstance(value, bool):
-        whole, _, behind = decimal(abs(Fraction(value))).partition(".")
+        whole, _, behind = decimal_sql(abs(Fraction(value))).partition(".")
         return Size(len(whole) + len(behind) + 2, len(whole), len(behind))
     return size_of_type(literal.type)
 
@@ -50,7 +50,7 @@ def _made(scalar: Scalar, sizes: list[Size]) -> Size:
         case Cast():
             return _cast(scalar, sizes[0])
         case Case():
-            return largest(sizes[1::2] + sizes[-1:])
+            return largest_size(sizes[1::2] + sizes[-1:])
         case Call():
             return function_of(scalar).size(scalar, sizes)
         case _:

@@ -16,23 +16,23 @@ from operator import itemgetter
 from typing import Final, TypeAlias
 
 from gateway.bounding.bound_joins import MOST_PAIRS
-from gateway.bounding.operand_copies import copies, needs_ranges
-from gateway.bounding.person_pairs import is_paired, is_tried_by_pairs, pairs_of
+from gateway.bounding.operand_copies import needs_ranges, operand_copies
+from gateway.bounding.person_pairs import is_tried_by_pairs, may_be_pairs, pairs_of
 from gateway.bounding.row_bytes import (
-    Wide,
-    bytes_of,
-    time_of_copy,
-    time_of_hash,
-    time_of_order,
-    wide,
+    RowWidth,
+    copy_time,
+    hash_time,
+    row_bytes,
+    row_width,
+    sort_time,
 )
 from gateway.bounding.value_sizes import size_of, size_of_literal
 from gateway.catalog.domains import Values
 from gateway.catalog.tables import Column
 from gateway.catalog.types import ColumnType, Family
 from gateway.errors import Code, UnsupportedSql
-from gateway.functions.costs import MOMENT, NUMBER, STEP, cost_of_cast
-from gateway.functions.result_sizes import Size, largest, size_of_type
+from gateway.functions.costs import MOMENT, NUMBER, STEP, cast_cost
+from gateway.functions.result_sizes import Size, largest_size, size_of_type
 from gateway.functions.table import function_of
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.grouping import Aggregate, PerUnit
@@ -48,9 +48,9 @@ from gateway.plan.scalars import (
     Scalar,
     StagedMember,
     column_ids,
-    walk,
+    walk_scalar,
 )
-from gateway.plan.sql_text import text as text_of
+from gateway.plan.sql_text import scalar_sql as text_of
 from gateway.ranges.relations import Range, ranges_of
 
 MOST_WORK: Final = 200_000
@@ -91,7 +91,7 @@ def check_work(plan: Aggregate) -> None:
     """Refuse a release of which one row could take too long."""
     spent: Spent = []
     columns = _columns_of(plan.child, spent)
-    _spend(plan, columns, spent, paired=is_paired(plan.child))
+    _spend(plan, columns, spent, paired=may_be_pairs(plan.child))
     _require_short(spent)
 
 
@@ -108,7 +108,7 @@ def check_bounded_work(plan: Aggregate, rows: Node) -> None:
         if column_ids(scalar) <= columns.keys():
             spent.append((made.of(scalar).time * times * (PAIRED if pairs else 1), scalar))
     grouped = [one for one in _grouped(plan) if column_ids(one) <= columns.keys()]
-    _require_small(wide((one.type, made.of(one).size) for one in grouped), pairs)
+    _require_small(row_width((one.type, made.of(one).size) for one in grouped), pairs)
     _require_short(spent)
 
 
@@ -118,9 +118,9 @@ def _require_short(spent: Spent) -> None:
         raise _too_long(total, max(spent, key=itemgetter(0))[1])
 
 
-def _require_small(row: Wide, pairs: int) -> None:
+def _require_small(row: RowWidth, pairs: int) -> None:
     """That all pairs of rows of one person can be held at once."""
-    held = bytes_of(row) * pairs * MOST_PAIRS
+    held = row_bytes(row) * pairs * MOST_PAIRS
     if held > MOST_HELD:
         raise UnsupportedSql(
             Code.WORK_OF_A_ROW,
@@ -164,7 +164,7 @@ class _Expression:
         below = [self.of(one) for one in scalar.parts]
         time = _own(scalar, [one.size for one in below])
         reads = 0
-        for work, many in zip(below, copies(scalar, self._ranges), strict=True):
+        for work, many in zip(below, operand_copies(scalar, self._ranges), strict=True):
             time += many * work.time
             reads += many * work.reads
         if time > MOST_WORK:
@@ -178,7 +178,7 @@ def _own(scalar: Scalar, sizes: list[Size]) -> int:
         case Call():
             return function_of(scalar).cost(scalar, sizes)
         case Cast():
-            return cost_of_cast(scalar.what, sizes[0], scalar.type.family)
+            return cast_cost(scalar.what, sizes[0], scalar.type.family)
         case Case():
             return STEP * len(scalar.parts)
         case StagedMember():
@@ -208,7 +208,7 @@ def _columns_of(node: Node, spent: Spent, *, bounded: bool = False) -> Columns:
         case UnionAll():
             return {
                 made.id: Work(
-                    max(one.time for one in sides) + NUMBER, largest(one.size for one in sides)
+                    max(one.time for one in sides) + NUMBER, largest_size(one.size for one in sides)
                 )
                 for made, sides in (
                     (made, (below[left.id], below[right.id]))
@@ -237,7 +237,7 @@ def _computed(node: PerUnit | Window, below: Columns) -> Columns:
 
 def _kept(of: ColumnType, size: Size) -> Work:
     """A value that was computed below, and is copied."""
-    return Work(STEP + time_of_copy(wide(((of, size),))), size)
+    return Work(STEP + copy_time(row_width(((of, size),))), size)
 
 
 def _carry(node: Node, below: Columns, spent: Spent) -> None:
@@ -249,10 +249,10 @@ def _carry(node: Node, below: Columns, spent: Spent) -> None:
             for side in node.below:
                 row, pairs = _row_of(side, below), pairs_of(side)
                 _require_small(row, pairs)
-                spent.append((time_of_copy(row) * (PAIRED if pairs else 1), None))
+                spent.append((copy_time(row) * (PAIRED if pairs else 1), None))
         case PerUnit():
             made = _Expression(below, _ranges(node))
-            grouped = wide((one.type, made.of(one).size) for one in _grouped(node))
+            grouped = row_width((one.type, made.of(one).size) for one in _grouped(node))
             _require_small(grouped, pairs_of(node))
         case _:
             return
@@ -264,13 +264,13 @@ def _carry_through(node: Window, below: Columns, spent: Spent) -> None:
     made = _Expression(below, _ranges(node))
     ordered = {(one.function == "sample_number", one.partition, one.order) for _, one in node.items}
     for is_sample, partition, order in ordered:
-        keys = wide((one.type, made.of(one).size) for one in (*partition, *_by(order)))
-        time = time_of_copy(row) + time_of_order(keys) + (time_of_hash(keys) if is_sample else 0)
+        keys = row_width((one.type, made.of(one).size) for one in (*partition, *_by(order)))
+        time = copy_time(row) + sort_time(keys) + (hash_time(keys) if is_sample else 0)
         spent.append((time * (PAIRED if pairs else 1), None))
 
 
-def _row_of(node: Node, columns: Columns) -> Wide:
-    return wide((one.type, columns[one.id].size) for one in node.fields)
+def _row_of(node: Node, columns: Columns) -> RowWidth:
+    return row_width((one.type, columns[one.id].size) for one in node.fields)
 
 
 def _grouped(node: PerUnit | Aggregate) -> Iterator[Scalar]:
@@ -375,7 +375,7 @@ def _times_of(measure: Measure) -> int:
 
 def _ranges(node: Node) -> Mapping[str, Range]:
     found: dict[str, Range] = {}
-    if any(needs_ranges(part) for one, _ in _all(node) for part in walk(one)):
+    if any(needs_ranges(part) for one, _ in _all(node) for part in walk_scalar(one)):
         for one in node.below:
             found |= ranges_of(one)
     return found

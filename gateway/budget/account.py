@@ -49,7 +49,7 @@ class Every(StrEnum):
 
 
 @dataclass(frozen=True)
-class Window:
+class RateLimit:
     """A rate limit: at most `epsilon` in each period. The privacy guarantee is the cap, not the rate limit."""
 
     every: Every
@@ -62,7 +62,7 @@ class Limits:
 
     epsilon: Epsilon
     delta: Delta
-    window: Window | None = None
+    window: RateLimit | None = None
 
     def cost(self, currency: Currency) -> Cost:
         """The cap in the ledger's own currency."""
@@ -157,11 +157,11 @@ class Balance:
 
     @property
     def spent_text(self) -> str:
-        return ratio(self.spent)
+        return ratio_text(self.spent)
 
     @property
     def delta_text(self) -> str:
-        return ratio(self.delta_spent)
+        return ratio_text(self.delta_spent)
 
 
 EMPTY: Final = Balance(0, datetime(1970, 1, 1, tzinfo=UTC), Fraction(0), Fraction(0))
@@ -170,7 +170,7 @@ WHOLE: Final = "*"  # the cell that stands for an account as a whole
 RESTORED: Final = "#"  # the chain that counts how often cells were begun anew
 
 
-def ratio(amount: Fraction) -> str:
+def ratio_text(amount: Fraction) -> str:
     """An amount of the ledger's currency in the form in which it is stored."""
     return f"{amount.numerator}/{amount.denominator}"
 

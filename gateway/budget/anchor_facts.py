@@ -13,13 +13,13 @@ from fractions import Fraction
 from sqlalchemy import Connection, select
 
 from gateway.budget.balances import load_accounts, load_balance
-from gateway.budget.entries import anchored_balance
+from gateway.budget.entries import balance_fact
 from gateway.errors import Code, OperatorError
 from gateway.state.anchor import Fact
 from gateway.state.tables import ledgers
 
 
-def anchored_facts(connection: Connection, seq: int) -> dict[str, Fact]:
+def load_budget_facts(connection: Connection, seq: int) -> dict[str, Fact]:
     """The budget facts that an anchor needs if it begins at `seq`."""
     facts = {
         f"ledger:{row.name}": Fact(
@@ -28,7 +28,7 @@ def anchored_facts(connection: Connection, seq: int) -> dict[str, Fact]:
         for row in connection.execute(select(ledgers))
     }
     for account in load_accounts(connection):
-        balance = anchored_balance(load_balance(connection, account.name))
+        balance = balance_fact(load_balance(connection, account.name))
         facts[f"account:{account.name}"] = Fact(seq, {**account.definition, **balance})
     return facts
 

@@ -18,7 +18,7 @@ from gateway.budget.account import (
     Every,
     Ledger,
     Limits,
-    Window,
+    RateLimit,
 )
 from gateway.errors import Code, NotPermitted
 from gateway.state.draft import Draft
@@ -170,7 +170,7 @@ def _account(row: object) -> Account:
 def _limits(row: object) -> Limits:
     window = None
     if row.window_every is not None:  # type: ignore[attr-defined]  # a SQLAlchemy row
-        window = Window(Every(row.window_every), Epsilon.from_ratio(row.window_epsilon))  # type: ignore[attr-defined]  # see above
+        window = RateLimit(Every(row.window_every), Epsilon.from_ratio(row.window_epsilon))  # type: ignore[attr-defined]  # see above
     return Limits(Epsilon.from_ratio(row.epsilon), Delta.from_ratio(row.delta), window)  # type: ignore[attr-defined]  # see above
 
 

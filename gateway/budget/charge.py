@@ -10,12 +10,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
-from gateway.budget.account import EMPTY, WHOLE, Amounts, Balance, ratio
+from gateway.budget.account import EMPTY, WHOLE, Amounts, Balance, ratio_text
 from gateway.units import Delta, Epsilon
 
 
 @dataclass(frozen=True)
-class Measurement:
+class ChargedMeasurement:
     """One noisy measurement: its share of the statement's price, and its delta if thresholded."""
 
     name: str
@@ -33,7 +33,7 @@ class Idempotency:
 
 
 @dataclass(frozen=True)
-class Owed:
+class CachedMeasurement:
     """A cached measurement that the ledger paid for earlier, and its cost for each account that has not paid
     yet.
 
@@ -51,7 +51,7 @@ class Owed:
 
 
 @dataclass(frozen=True)
-class Held:
+class CopiedDraw:
     """A measured part that copies an earlier draw; `by` are the accounts that were charged for that draw.
 
     These accounts and the ledger's own are charged nothing for it. It is confined to the cells of the whole
@@ -84,11 +84,11 @@ class ChargeRequest:
     subject: str
     account: str
     price: Epsilon
-    measurements: tuple[Measurement, ...]
+    measurements: tuple[ChargedMeasurement, ...]
     idempotency: Idempotency | None = None
-    owed: tuple[Owed, ...] = ()
+    owed: tuple[CachedMeasurement, ...] = ()
     touched: tuple[str, ...] | None = None
-    held: tuple[Held, ...] = ()
+    held: tuple[CopiedDraw, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.price:
@@ -109,7 +109,7 @@ class ChargeRequest:
 
 
 @dataclass(frozen=True)
-class Entry:
+class LedgerEntry:
     """An entry of the ledger: the amount added to a cell of an account, and the balance after it."""
 
     cell: str
@@ -130,11 +130,11 @@ class Withdrawal:
     amount: Fraction
     delta: Fraction
     after: Balance
-    cells: tuple[Entry, ...] = ()
+    cells: tuple[LedgerEntry, ...] = ()
     cell: ClassVar[str] = WHOLE
 
     @property
-    def entries(self) -> "tuple[Withdrawal | Entry, ...]":
+    def entries(self) -> "tuple[Withdrawal | LedgerEntry, ...]":
         """All entries of the ledger: that of the account as a whole, and those of its cells."""
         return (self, *self.cells)
 
@@ -173,14 +173,14 @@ class Receipt:
     at: datetime = EMPTY.at
 
 
-def measured_text(measurements: tuple[Measurement, ...]) -> str:
-    return json.dumps([measured(one) for one in measurements], separators=(",", ":"))
+def measurements_text(measurements: tuple[ChargedMeasurement, ...]) -> str:
+    return json.dumps([measurement_json(one) for one in measurements], separators=(",", ":"))
 
 
-def measured(one: Measurement) -> dict[str, str]:
+def measurement_json(one: ChargedMeasurement) -> dict[str, str]:
     return {
         "name": one.name,
         "mechanism": one.mechanism,
-        "share": ratio(one.share),
+        "share": ratio_text(one.share),
         "delta": one.delta.ratio,
     }

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Final
 
 from gateway.budget.account import NOTHING, Account, Amounts
-from gateway.budget.charge import ChargeRequest, Owed
+from gateway.budget.charge import CachedMeasurement, ChargeRequest
 
 MOST_CELLS: Final = 64
 # a partition's digest, and values that PostgreSQL can store in a key
@@ -21,7 +21,7 @@ _NO_CELLS: Final[Mapping[str, Amounts]] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Gift:
+class AccountShare:
     """The charge of one account: as a whole, and to the cells that the rest is confined to."""
 
     account: Account
@@ -42,17 +42,19 @@ class _Part:
         return not self.owed or (account.parent is not None and account.name not in self.paid)
 
 
-def gifts_of(request: ChargeRequest, path: Sequence[Account], cost: Fraction) -> list[Gift]:
+def account_shares(
+    request: ChargeRequest, path: Sequence[Account], cost: Fraction
+) -> list[AccountShare]:
     """The share of every account that is charged; `cost` is that of the measured part."""
     bought = Amounts(cost, request.delta.value)
     if not request.owed and not request.touched:
-        return [Gift(account, bought, _NO_CELLS) for account in path]
+        return [AccountShare(account, bought, _NO_CELLS) for account in path]
     return _given(path, _parts(request, bought))
 
 
-def gifts_beside_held(
+def shares_beside_copies(
     request: ChargeRequest, path: Sequence[Account], cost: Fraction
-) -> list[Gift]:
+) -> list[AccountShare]:
     """The same if accounts paid for some parts before: they and the ledger's own account are not charged for
     these.
     """
@@ -63,16 +65,18 @@ def gifts_beside_held(
     if held.cost > cost or held.delta > request.delta.value:
         raise ValueError("more is held than is bought")
     rest = Amounts(cost - held.cost, request.delta.value - held.delta)
-    owed = tuple(Owed(one.cost, one.delta, one.by, request.touched) for one in request.held)
+    owed = tuple(
+        CachedMeasurement(one.cost, one.delta, one.by, request.touched) for one in request.held
+    )
     return _given(path, _parts(replace(request, owed=(*request.owed, *owed)), rest))
 
 
-def _given(path: Sequence[Account], parts: Sequence["_Part"]) -> list[Gift]:
+def _given(path: Sequence[Account], parts: Sequence["_Part"]) -> list[AccountShare]:
     gifts = (_gift(account, parts) for account in path)
     return [gift for gift in gifts if gift.whole or gift.confined]
 
 
-def are_cells(names: Iterable[str]) -> bool:
+def can_be_cells(names: Iterable[str]) -> bool:
     """True if each of these can be stored as a cell, and all of them by one charge."""
     distinct = set(names)
     return len(distinct) <= MOST_CELLS and all(map(_CELL.fullmatch, distinct))
@@ -84,12 +88,12 @@ def _parts(request: ChargeRequest, bought: Amounts) -> list[_Part]:
         amounts, cells = Amounts(each.cost, each.delta), frozenset(each.touched or ())
         parts.append(_Part(amounts, cells, each.paid, owed=True))
     parts = [part for part in parts if part.amounts]
-    if are_cells(cell for part in parts for cell in part.cells):
+    if can_be_cells(cell for part in parts for cell in part.cells):
         return parts
     return [replace(part, cells=frozenset()) for part in parts]
 
 
-def _gift(account: Account, parts: Iterable[_Part]) -> Gift:
+def _gift(account: Account, parts: Iterable[_Part]) -> AccountShare:
     whole, confined = NOTHING, dict[str, Amounts]()
     for part in parts:
         if not part.is_given_by(account):
@@ -98,4 +102,4 @@ def _gift(account: Account, parts: Iterable[_Part]) -> Gift:
             whole += part.amounts
         for cell in part.cells:
             confined[cell] = confined.get(cell, NOTHING) + part.amounts
-    return Gift(account, whole, confined)
+    return AccountShare(account, whole, confined)

@@ -24,7 +24,7 @@ from gateway.units import Delta, Epsilon
 _MEASUREMENTS: Final = 1
 
 
-def better_currency(cap: Epsilon, delta: Delta, price: Epsilon, groups: int) -> Currency:
+def choose_currency(cap: Epsilon, delta: Delta, price: Epsilon, groups: int) -> Currency:
     """The currency with less noise at this price until the cap is spent: pure epsilon or zCDP."""
     rho = rho_star(cap, delta * HALF)
     if not rho:

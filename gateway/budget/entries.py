@@ -4,15 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from gateway.budget.account import NOTHING, WHOLE, Amounts, Balance, ratio
-from gateway.budget.charge import Entry, Idempotency, Measurement, Withdrawal, measured_text
+from gateway.budget.account import NOTHING, WHOLE, Amounts, Balance, ratio_text
+from gateway.budget.charge import (
+    ChargedMeasurement,
+    Idempotency,
+    LedgerEntry,
+    Withdrawal,
+    measurements_text,
+)
 from gateway.state.draft import Draft
 from gateway.state.tables import charges, ledger_entries
 from gateway.units import Epsilon
 
 
 @dataclass(frozen=True)
-class Booking:
+class ChargeRecord:
     """One charge: its subject, ledger, time and price."""
 
     query_id: str
@@ -22,12 +28,12 @@ class Booking:
     now: datetime
 
 
-def book_charge(
+def write_charge(
     draft: Draft,
-    booking: Booking,
+    booking: ChargeRecord,
     withdrawals: Sequence[Withdrawal],
     *,
-    measurements: tuple[Measurement, ...] = (),
+    measurements: tuple[ChargedMeasurement, ...] = (),
     once: Idempotency | None = None,
 ) -> None:
     """Write the charge and its entries for every account. It does not check limits; the caller has done so."""
@@ -40,9 +46,9 @@ def book_charge(
             "subject": booking.subject,
             "ledger": booking.ledger,
             "price": booking.price.ratio,
-            "amount": ratio(largest.cost),
-            "delta": ratio(largest.delta),
-            "measurements": measured_text(measurements),
+            "amount": ratio_text(largest.cost),
+            "delta": ratio_text(largest.delta),
+            "measurements": measurements_text(measurements),
             "idempotency_key": once.key if once else None,
             "request_digest": once.request_digest if once else None,
         },
@@ -63,7 +69,7 @@ def _largest(withdrawals: Sequence[Withdrawal]) -> Amounts:
     return Amounts(max(one.cost for one in largest), max(one.delta for one in largest))
 
 
-def _book_entry(draft: Draft, query_id: str, account: str, entry: Withdrawal | Entry) -> None:
+def _book_entry(draft: Draft, query_id: str, account: str, entry: Withdrawal | LedgerEntry) -> None:
     draft.insert(
         ledger_entries,
         {
@@ -72,9 +78,9 @@ def _book_entry(draft: Draft, query_id: str, account: str, entry: Withdrawal | E
             "ordinal": entry.after.ordinal,
             "query_id": query_id,
             "at": entry.after.at.isoformat(),
-            "amount": ratio(entry.amount),
+            "amount": ratio_text(entry.amount),
             "spent_after": entry.after.spent_text,
-            "delta": ratio(entry.delta),
+            "delta": ratio_text(entry.delta),
             "delta_after": entry.after.delta_text,
         },
     )
@@ -82,6 +88,6 @@ def _book_entry(draft: Draft, query_id: str, account: str, entry: Withdrawal | E
     draft.remember(key, entry.after)
 
 
-def anchored_balance(balance: Balance) -> dict[str, str | None]:
+def balance_fact(balance: Balance) -> dict[str, str | None]:
     """The anchor's form of a balance."""
     return {"spent": balance.spent_text, "delta_spent": balance.delta_text}

@@ -7,27 +7,27 @@ of the account's cap.
 from datetime import datetime
 from fractions import Fraction
 
-from gateway.budget.account import Account, Balance, Currency, Window
+from gateway.budget.account import Account, Balance, Currency, RateLimit
 from gateway.errors import BudgetExhausted, Code
 from gateway.units import Delta, format_decimal, format_down
 
 _FREE = "repeating an answered query is free"
 
 
-def in_epsilon(account: Account, currency: Currency, amount: Fraction) -> Fraction:
+def as_epsilon(account: Account, currency: Currency, amount: Fraction) -> Fraction:
     """The epsilon that `amount` of the currency is worth on this account."""
     cap = account.limits.cost(currency).value
     return account.limits.epsilon.value * amount / cap if cap else Fraction(0)
 
 
-def exhausted(
+def budget_exhausted(
     account: Account, currency: Currency, balance: Balance, cost: Fraction
 ) -> BudgetExhausted:
     left = max(
         Fraction(0),
-        account.limits.epsilon.value - in_epsilon(account, currency, balance.spent),
+        account.limits.epsilon.value - as_epsilon(account, currency, balance.spent),
     )
-    needs = in_epsilon(account, currency, cost) or cost
+    needs = as_epsilon(account, currency, cost) or cost
     return BudgetExhausted(
         Code.BUDGET_EXHAUSTED,
         f"`{account.name}` has epsilon {format_down(left)} left for its lifetime, the query needs"
@@ -46,7 +46,7 @@ def thresholds_exhausted(account: Account, balance: Balance, delta: Delta) -> Bu
 
 
 def window_exhausted(
-    account: Account, window: Window, given: Fraction, needs: Fraction, moment: datetime
+    account: Account, window: RateLimit, given: Fraction, needs: Fraction, moment: datetime
 ) -> BudgetExhausted:
     left = max(Fraction(0), window.epsilon.value - given)
     reopens = window.every.next_start(moment)

@@ -23,7 +23,7 @@ _DIGITS: Final = 3
 
 
 @dataclass(frozen=True)
-class Several:
+class GroupGuarantee:
     """For so many units: the epsilon of one query, if it costs something, and of the whole budget."""
 
     units: int
@@ -31,12 +31,14 @@ class Several:
     budget: Epsilon
 
 
-def for_several(limits: Limits, currency: Currency, cost: Fraction | None) -> tuple[Several, ...]:
+def group_guarantees(
+    limits: Limits, currency: Currency, cost: Fraction | None
+) -> tuple[GroupGuarantee, ...]:
     """The guarantees of a query of this cost, and of the whole budget, for one, two, five and ten units."""
     whole = limits.cost(currency).value
     delta = limits.delta * HALF
     return tuple(
-        Several(
+        GroupGuarantee(
             units,
             None if cost is None else _together(cost, currency, delta, units),
             _together(whole, currency, delta, units),

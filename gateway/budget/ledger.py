@@ -25,11 +25,11 @@ from gateway.budget.account import (
     rate_on_path,
 )
 from gateway.budget.balances import balance_of, ledger_of, path_of, spent_before
-from gateway.budget.charge import ChargeRequest, Entry, Idempotency, Receipt, Withdrawal
-from gateway.budget.cost_split import Gift, gifts_beside_held, gifts_of
-from gateway.budget.entries import Booking, anchored_balance, book_charge
-from gateway.budget.exhausted import exhausted, thresholds_exhausted, window_exhausted
-from gateway.budget.parallel_composition import confined_entries
+from gateway.budget.charge import ChargeRequest, Idempotency, LedgerEntry, Receipt, Withdrawal
+from gateway.budget.cost_split import AccountShare, account_shares, shares_beside_copies
+from gateway.budget.entries import ChargeRecord, balance_fact, write_charge
+from gateway.budget.exhausted import budget_exhausted, thresholds_exhausted, window_exhausted
+from gateway.budget.parallel_composition import cell_entries
 from gateway.errors import Code, SyntaxRefused
 from gateway.state.draft import Draft
 from gateway.state.tables import charges, ledger_entries
@@ -49,16 +49,16 @@ def charge(draft: Draft, request: ChargeRequest, now: datetime) -> Receipt:
     path = path_of(draft, request.account)
     ledger = ledger_of(draft, path[0])
     cost = _cost(draft, request, path, ledger.currency)
-    gifts = gifts_of(request, path, cost)
+    gifts = account_shares(request, path, cost)
     withdrawals = tuple(_fitting(draft, gift, ledger.currency, path, now) for gift in gifts)
     if request.held:
         # it fits as if nothing had been paid before; now every account is charged for what it has not paid
-        gifts = gifts_beside_held(request, path, cost)
+        gifts = shares_beside_copies(request, path, cost)
         withdrawals = tuple(_fitting(draft, gift, ledger.currency, path, now) for gift in gifts)
     for gift, withdrawal in zip(gifts, withdrawals, strict=True):
         _tell_anchor(draft, gift.account, withdrawal.after)
-    booking = Booking(request.query_id, ledger.name, request.subject, request.price, now)
-    book_charge(draft, booking, withdrawals, measurements=request.measurements, once=once)
+    booking = ChargeRecord(request.query_id, ledger.name, request.subject, request.price, now)
+    write_charge(draft, booking, withdrawals, measurements=request.measurements, once=once)
     receipt = Receipt(
         request.query_id,
         request.price,
@@ -80,19 +80,21 @@ def _cost(
         return Fraction(0)
     for account in path:
         if not account.limits.cost(currency):
-            raise exhausted(account, currency, balance_of(draft, account.name), request.price.value)
+            raise budget_exhausted(
+                account, currency, balance_of(draft, account.name), request.price.value
+            )
     return cost_on_path(request.price, currency, [account.limits for account in path])
 
 
 def _fitting(
-    draft: Draft, gift: Gift, currency: Currency, path: Sequence[Account], now: datetime
+    draft: Draft, gift: AccountShare, currency: Currency, path: Sequence[Account], now: datetime
 ) -> Withdrawal:
     """The withdrawal from the account, if its cap, its delta and its rate limit allow it."""
-    account, amounts, cells = gift.account, gift.whole, tuple[Entry, ...]()
+    account, amounts, cells = gift.account, gift.whole, tuple[LedgerEntry, ...]()
     balance = balance_of(draft, account.name)
     if gift.confined:
         at = max(now, balance.at)
-        rise, cells = confined_entries(draft, account.name, gift.confined, at)
+        rise, cells = cell_entries(draft, account.name, gift.confined, at)
         amounts += rise
     after, limits = balance.plus(amounts, now), account.limits
     taken = Withdrawal(account.name, amounts.cost, amounts.delta, after, cells)
@@ -100,7 +102,7 @@ def _fitting(
     # an account above its cap is charged nothing, not even in a cell that would not raise its total
     if after.spent > cap:
         needs = _needs(taken) if cap else _needs(taken) / _rate(currency, path)
-        raise exhausted(account, currency, balance, needs)
+        raise budget_exhausted(account, currency, balance, needs)
     if after.delta_spent > limits.for_thresholds.value:
         raise thresholds_exhausted(account, balance, Delta(taken.delta or taken.largest.delta))
     if limits.window is not None and cap:
@@ -139,7 +141,7 @@ def _price_taken(
 
 
 def _tell_anchor(draft: Draft, account: Account, balance: Balance) -> None:
-    fact = {**account.definition, **anchored_balance(balance)}
+    fact = {**account.definition, **balance_fact(balance)}
     draft.state_fact(f"account:{account.name}", fact)
 
 
@@ -166,10 +168,10 @@ def _load_earlier(connection: Connection, subject: str, key: str) -> tuple[str, 
     rows = connection.execute(
         select(ledger_entries).where(ledger_entries.c.query_id == found.query_id)
     )
-    entries: dict[str, list[Entry]] = {}
+    entries: dict[str, list[LedgerEntry]] = {}
     for row in rows:
         after = Balance(row.ordinal, row.at, Fraction(row.spent_after), Fraction(row.delta_after))
-        entry = Entry(row.cell, Fraction(row.amount), Fraction(row.delta), after)
+        entry = LedgerEntry(row.cell, Fraction(row.amount), Fraction(row.delta), after)
         entries.setdefault(row.account, []).append(entry)
     withdrawals = tuple(_withdrawn(account, lines) for account, lines in entries.items())
     # the ledger's own account has its name, is charged for every measurement, and owes nothing for cached ones
@@ -179,7 +181,7 @@ def _load_earlier(connection: Connection, subject: str, key: str) -> tuple[str, 
     return found.request_digest, receipt
 
 
-def _withdrawn(account: str, lines: Sequence[Entry]) -> Withdrawal:
+def _withdrawn(account: str, lines: Sequence[LedgerEntry]) -> Withdrawal:
     """A withdrawal read back from its entries."""
     [whole] = (line for line in lines if line.cell == WHOLE)
     cells = sorted((line for line in lines if line.cell != WHOLE), key=lambda line: line.cell)

@@ -17,7 +17,7 @@ from gateway.budget.balances import (
     ledger_of,
     load_limits_ordinal,
 )
-from gateway.budget.entries import anchored_balance
+from gateway.budget.entries import balance_fact
 from gateway.errors import Code, OperatorError
 from gateway.state.draft import Draft
 from gateway.state.tables import account_limits, accounts, ledgers
@@ -146,7 +146,7 @@ def _write_limits(draft: Draft, account: Account, actor: str, now: datetime) -> 
     )
     draft.remember(key, ordinal)
     draft.remember(("account", account.name), account)
-    fact = {**account.definition, **anchored_balance(balance_of(draft, account.name))}
+    fact = {**account.definition, **balance_fact(balance_of(draft, account.name))}
     draft.state_fact(f"account:{account.name}", fact)
 
 

@@ -18,13 +18,13 @@ from fractions import Fraction
 
 from gateway.budget.account import NOTHING, RESTORED, Amounts, Balance
 from gateway.budget.balances import chains_of
-from gateway.budget.charge import Entry
+from gateway.budget.charge import LedgerEntry
 from gateway.state.draft import Draft
 
 
-def confined_entries(
+def cell_entries(
     draft: Draft, account: str, confined: Mapping[str, Amounts], at: datetime
-) -> tuple[Amounts, tuple[Entry, ...]]:
+) -> tuple[Amounts, tuple[LedgerEntry, ...]]:
     """The increase of the account as a whole, and the entries for its cells and partitions."""
     restored = chains_of(draft, account, (RESTORED,))[RESTORED].ordinal
     partitions: dict[str, dict[str, Amounts]] = {}
@@ -32,7 +32,7 @@ def confined_entries(
         digest, _, values = cell.partition(":")
         partition = f"{digest}{RESTORED}{restored}" if restored else digest
         partitions.setdefault(partition, {})[f"{partition}:{values}"] = amounts
-    rise, entries = NOTHING, list[Entry]()
+    rise, entries = NOTHING, list[LedgerEntry]()
     for partition, cells in partitions.items():
         before = chains_of(draft, account, (partition, *cells))
         after = {cell: before[cell].plus(amounts, at) for cell, amounts in cells.items()}
@@ -43,7 +43,7 @@ def confined_entries(
     return rise, tuple(sorted(entries, key=lambda entry: entry.cell))
 
 
-def begin_anew(draft: Draft, account: str, at: datetime) -> Entry:
+def close_cells(draft: Draft, account: str, at: datetime) -> LedgerEntry:
     """The entry that ends all existing cells: from now on their amounts count for every unit."""
     return _entry(
         RESTORED, NOTHING, chains_of(draft, account, (RESTORED,))[RESTORED].plus(NOTHING, at)
@@ -59,5 +59,5 @@ def _rise(fullest: Balance, cells: Mapping[str, Balance]) -> Amounts:
     )
 
 
-def _entry(cell: str, amounts: Amounts, after: Balance) -> Entry:
-    return Entry(cell, amounts.cost, amounts.delta, after)
+def _entry(cell: str, amounts: Amounts, after: Balance) -> LedgerEntry:
+    return LedgerEntry(cell, amounts.cost, amounts.delta, after)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from sqlalchemy import Connection
 
-from gateway.budget.account import Account, Balance, Currency, Window
+from gateway.budget.account import Account, Balance, Currency, RateLimit
 from gateway.budget.balances import (
     balance_of,
     find_account,
@@ -19,7 +19,7 @@ from gateway.budget.balances import (
     path_of,
     spent_before,
 )
-from gateway.budget.exhausted import in_epsilon
+from gateway.budget.exhausted import as_epsilon
 from gateway.state.draft import Draft
 from gateway.units import Delta, Epsilon
 
@@ -27,7 +27,7 @@ _PREFIX = "dataset:"
 
 
 @dataclass(frozen=True)
-class WindowStanding:
+class RateLimitBalance:
     every: str
     epsilon_limit: Epsilon
     epsilon_spent: Epsilon
@@ -36,7 +36,7 @@ class WindowStanding:
 
 
 @dataclass(frozen=True)
-class Standing:
+class AccountBalance:
     """One account; `remaining` is the highest price of the next query."""
 
     account: str
@@ -45,18 +45,18 @@ class Standing:
     epsilon_spent: Epsilon
     epsilon_remaining: Epsilon
     delta_limit: Delta
-    window: WindowStanding | None
+    window: RateLimitBalance | None
 
 
 def standings(
     connection: Connection, now: datetime, *, dataset: str | None = None
-) -> list[Standing]:
+) -> list[AccountBalance]:
     """Every account (of one dataset), in the order in which they were opened."""
     ledger = None if dataset is None else f"{_PREFIX}{dataset}"
     return [_standing(connection, account, now) for account in load_accounts(connection, ledger)]
 
 
-def standings_of(connection: Connection, now: datetime, subject: str) -> list[Standing]:
+def standings_of(connection: Connection, now: datetime, subject: str) -> list[AccountBalance]:
     """The accounts that are charged for this analyst's queries, in every dataset."""
     accounts = {account.name: account for account in load_accounts(connection)}
     on_path: set[str] = set()
@@ -69,7 +69,7 @@ def standings_of(connection: Connection, now: datetime, subject: str) -> list[St
     return [_standing(connection, accounts[name], now) for name in accounts if name in on_path]
 
 
-def standings_on_paths(draft: Draft, now: datetime, names: Iterable[str]) -> list[Standing]:
+def standings_on_paths(draft: Draft, now: datetime, names: Iterable[str]) -> list[AccountBalance]:
     """The open accounts with these names, each followed by those above it.
 
     Balances are those of the journal: as of the last commit of this process, or newer.
@@ -79,7 +79,7 @@ def standings_on_paths(draft: Draft, now: datetime, names: Iterable[str]) -> lis
     return [_remembered(draft, account, now) for account in accounts.values()]
 
 
-def _standing(connection: Connection, account: Account, now: datetime) -> Standing:
+def _standing(connection: Connection, account: Account, now: datetime) -> AccountBalance:
     ledger = load_ledger(connection, account.ledger)
     if ledger is None:
         raise AssertionError("a foreign key ties every account to its ledger")
@@ -91,7 +91,7 @@ def _standing(connection: Connection, account: Account, now: datetime) -> Standi
     return _shown(account, ledger.currency, balance, before, now)
 
 
-def _remembered(draft: Draft, account: Account, now: datetime) -> Standing:
+def _remembered(draft: Draft, account: Account, now: datetime) -> AccountBalance:
     balance = balance_of(draft, account.name)
 
     def before(start: datetime) -> Fraction:
@@ -107,15 +107,15 @@ def _shown(
     balance: Balance,
     before: Callable[[datetime], Fraction],
     now: datetime,
-) -> Standing:
-    spent = in_epsilon(account, currency, balance.spent)
+) -> AccountBalance:
+    spent = as_epsilon(account, currency, balance.spent)
     limits = account.limits
     window = None
     if limits.window is not None:
         moment = max(now, balance.at)
         given = balance.spent - before(limits.window.every.start(moment))
-        window = _window(limits.window, in_epsilon(account, currency, given), moment)
-    return Standing(
+        window = _window(limits.window, as_epsilon(account, currency, given), moment)
+    return AccountBalance(
         account.name,
         account.ledger.removeprefix(_PREFIX),
         limits.epsilon,
@@ -126,8 +126,8 @@ def _shown(
     )
 
 
-def _window(window: Window, spent: Fraction, moment: datetime) -> WindowStanding:
-    return WindowStanding(
+def _window(window: RateLimit, spent: Fraction, moment: datetime) -> RateLimitBalance:
+    return RateLimitBalance(
         window.every,
         window.epsilon,
         Epsilon(spent),

@@ -23,13 +23,13 @@ from gateway.budget.account import (
     Every,
     Ledger,
     Limits,
-    Window,
+    RateLimit,
 )
 from gateway.budget.balances import balance_of, find_account, find_ledger, load_confined
 from gateway.budget.charge import Withdrawal
-from gateway.budget.entries import Booking, book_charge
+from gateway.budget.entries import ChargeRecord, write_charge
 from gateway.budget.limits import Act, open_account, open_ledger, set_limits
-from gateway.budget.parallel_composition import begin_anew
+from gateway.budget.parallel_composition import close_cells
 from gateway.state.anchor import Fact
 from gateway.state.draft import Draft
 from gateway.units import Delta, Epsilon
@@ -40,7 +40,7 @@ _NOTHING_UNSEEN = (Fraction(0), Fraction(0))
 
 
 @dataclass(frozen=True)
-class Filled:
+class GapCharges:
     """The acts and charges that brought a state up to its anchor."""
 
     acts: tuple[Act, ...]
@@ -56,7 +56,7 @@ def charge_gap(  # noqa: PLR0913 - all that a restore knows
     now: datetime,
     cells_known: bool,
     unseen: Mapping[str, tuple[Fraction, Fraction]] | None = None,
-) -> Filled:
+) -> GapCharges:
     """Bring every account up to the anchor.
 
     `cells_known` says that no charge can be missing, so that cells stay as they are.
@@ -95,7 +95,7 @@ def charge_gap(  # noqa: PLR0913 - all that a restore knows
                 now=now,
             )
         )
-    return Filled(tuple(acts), tuple(one for one in taken if one is not None))
+    return GapCharges(tuple(acts), tuple(one for one in taken if one is not None))
 
 
 def _parents_first(accounts: Mapping[str, _Definition]) -> list[Account]:
@@ -127,7 +127,7 @@ def _tighter(one: Limits, other: Limits) -> Limits:
     )
 
 
-def _pace(window: Window) -> Fraction:
+def _pace(window: RateLimit) -> Fraction:
     """The highest epsilon per day."""
     return window.epsilon.value / {Every.DAY: 1, Every.WEEK: 7, Every.MONTH: 31}[window.every]
 
@@ -148,11 +148,11 @@ def _charge_one(
     if not lost and not confined:
         return None
     balance = balance_of(draft, account.name)
-    cells = (begin_anew(draft, account.name, max(now, balance.at)),) if confined else ()
+    cells = (close_cells(draft, account.name, max(now, balance.at)),) if confined else ()
     after = balance.plus(lost, now)
     withdrawal = Withdrawal(account.name, lost.cost, lost.delta, after, cells)
-    booking = Booking(query_id, account.ledger, "gateway", Epsilon.zero(), now)
-    book_charge(draft, booking, [withdrawal])
+    booking = ChargeRecord(query_id, account.ledger, "gateway", Epsilon.zero(), now)
+    write_charge(draft, booking, [withdrawal])
     return withdrawal
 
 
@@ -171,7 +171,7 @@ def _ledger(name: str, fact: _Definition) -> Ledger:
 def _limits(fact: _Definition) -> Limits:
     window = None
     if fact["window_every"] is not None:
-        window = Window(
+        window = RateLimit(
             Every(fact["window_every"]), Epsilon.from_ratio(str(fact["window_epsilon"]))
         )
     return Limits(

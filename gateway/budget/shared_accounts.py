@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Final
 
 from gateway.budget.account_names import analyst_account
-from gateway.budget.report import Standing, WindowStanding
-from gateway.policy.policy import Policy, Tell
+from gateway.budget.report import AccountBalance, RateLimitBalance
+from gateway.policy.policy import AnswerSettings, Policy
 from gateway.policy.subjects import Subject
 from gateway.units import Epsilon
 
@@ -23,21 +23,21 @@ SEES_ALL: Final = frozenset({"admin", "auditor"})
 """The roles that are told every account exactly."""
 
 
-def as_told(
-    found: Iterable[Standing], subject: Subject, policies: Mapping[str, Policy]
-) -> list[Standing]:
+def visible_balances(
+    found: Iterable[AccountBalance], subject: Subject, policies: Mapping[str, Policy]
+) -> list[AccountBalance]:
     """The accounts as the subject may see them; `policies` by dataset."""
     return [
         one
         if subject.role in SEES_ALL
         or one.account == analyst_account(subject.name, one.dataset)
-        or (one.dataset in policies and policies[one.dataset].tell is Tell.EVERYONE)
-        else in_tenths(one)
+        or (one.dataset in policies and policies[one.dataset].tell is AnswerSettings.EVERYONE)
+        else round_to_tenths(one)
         for one in found
     ]
 
 
-def in_tenths(standing: Standing) -> Standing:
+def round_to_tenths(standing: AccountBalance) -> AccountBalance:
     """The same account in steps; the spent and the remaining amount add up to the limit."""
     left = _floor(standing.epsilon_limit, standing.epsilon_remaining)
     return replace(
@@ -48,7 +48,7 @@ def in_tenths(standing: Standing) -> Standing:
     )
 
 
-def _window_in_tenths(window: WindowStanding) -> WindowStanding:
+def _window_in_tenths(window: RateLimitBalance) -> RateLimitBalance:
     left = _floor(window.epsilon_limit, window.epsilon_remaining)
     return replace(
         window,

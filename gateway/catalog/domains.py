@@ -58,7 +58,7 @@ class Interval:
 
     @cached_property
     def width(self) -> Fraction:
-        return distance(self.low, self.high)
+        return domain_width(self.low, self.high)
 
     @property
     def size(self) -> int:
@@ -75,14 +75,14 @@ class Interval:
             return False
         if isinstance(self.low, datetime) != isinstance(value, datetime):
             return False
-        from_low = distance(self.low, value)
+        from_low = domain_width(self.low, value)
         return 0 <= from_low <= self.width and not from_low % self.step
 
 
 Domain: TypeAlias = Anything | Values | Interval
 
 
-def distance(low: Bound, high: Bound) -> Fraction:
+def domain_width(low: Bound, high: Bound) -> Fraction:
     """The distance between two values: a number, days, or seconds."""
     if isinstance(low, datetime) and isinstance(high, datetime):
         return Fraction((high - low) // timedelta(microseconds=1), 1_000_000)

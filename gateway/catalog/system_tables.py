@@ -56,5 +56,5 @@ OWN_TABLES: Final[Mapping[str, Table]] = MappingProxyType(
 )
 
 
-def is_own(table: Table) -> bool:
+def is_system_table(table: Table) -> bool:
     return OWN_TABLES.get(table.name.removeprefix(f"{SCHEMA}.")) is table

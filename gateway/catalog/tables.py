@@ -131,7 +131,7 @@ class Dataset:
         return None if table is None else table.column(reference.column)
 
 
-def visible(dataset: Dataset, columns: Mapping[str, Collection[str]]) -> Dataset:
+def visible_part(dataset: Dataset, columns: Mapping[str, Collection[str]]) -> Dataset:
     """The part of `dataset` with these columns of these tables, and nothing that reveals the rest."""
     kept = tuple(
         _narrowed(table, columns[table.name]) for table in dataset.tables if table.name in columns

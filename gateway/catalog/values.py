@@ -13,7 +13,7 @@ from typing import TypeAlias
 from uuid import UUID
 
 from gateway.catalog.types import ColumnType, Family, Kind
-from gateway.json_form import Json, NotSaid, sequence, string
+from gateway.json_form import InvalidJson, Json, read_sequence, read_string
 
 Value: TypeAlias = bool | int | Fraction | str | date | datetime | UUID
 
@@ -29,7 +29,7 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _LARGEST_EXPONENT = 320  # a double reaches 1e308
 
 
-class ValueUnfit(ValueError):
+class InvalidValue(ValueError):
     """A text that is no value of the type; the message shows a valid one."""
 
 
@@ -42,10 +42,10 @@ def read_number(text: str) -> Fraction:
     """A decimal number, exactly."""
     match = _NUMBER.fullmatch(text)
     if match is None:
-        raise ValueUnfit(f"`{text}` is not a finite decimal number such as 0.5")
+        raise InvalidValue(f"`{text}` is not a finite decimal number such as 0.5")
     exponent = int(match["exp"] or 0)
     if abs(exponent) > _LARGEST_EXPONENT:
-        raise ValueUnfit(f"the exponent of `{text}` is beyond ±{_LARGEST_EXPONENT}")
+        raise InvalidValue(f"the exponent of `{text}` is beyond ±{_LARGEST_EXPONENT}")
     part = match["part"] or ""
     size = Fraction(int(match["whole"] + part)) * Fraction(10) ** (exponent - len(part))
     return -size if match["sign"] == "-" else size
@@ -54,37 +54,37 @@ def read_number(text: str) -> Fraction:
 def _whole(text: str, of: ColumnType) -> int:
     number = read_number(text)
     if number.denominator != 1:
-        raise ValueUnfit(f"`{text}` is not a whole number")
+        raise InvalidValue(f"`{text}` is not a whole number")
     if of.bound is not None and not -of.bound <= number < of.bound:
-        raise ValueUnfit(f"`{text}` does not fit into {of}")
+        raise InvalidValue(f"`{text}` does not fit into {of}")
     return number.numerator
 
 
 def _decimal(text: str, of: ColumnType) -> Fraction:
     number = read_number(text)
     if of.bound is not None and abs(number) >= of.bound:
-        raise ValueUnfit(f"`{text}` does not fit into {of}")
+        raise InvalidValue(f"`{text}` does not fit into {of}")
     if of.resolution is not None and number % of.resolution:
-        raise ValueUnfit(f"`{text}` has more digits than {of}")
+        raise InvalidValue(f"`{text}` has more digits than {of}")
     return number
 
 
 def _text(text: str, of: ColumnType) -> str:
     if of.length is not None and len(text) > of.length:
-        raise ValueUnfit(f"`{text}` is longer than {of}")
+        raise InvalidValue(f"`{text}` is longer than {of}")
     # PostgreSQL ignores the blanks at the end of a char(n), so the gateway must, too
     return text.rstrip(" ") if of.kind is Kind.CHAR else text
 
 
 def _boolean(text: str, of: ColumnType) -> bool:
     if text not in {"true", "false"}:
-        raise ValueUnfit(f"`{text}` is not {of}: it is neither true nor false")
+        raise InvalidValue(f"`{text}` is not {of}: it is neither true nor false")
     return text == "true"
 
 
 def _uuid(text: str, of: ColumnType) -> UUID:
     if not _UUID.fullmatch(text):
-        raise ValueUnfit(f"`{text}` is not a {of}")
+        raise InvalidValue(f"`{text}` is not a {of}")
     return UUID(text)
 
 
@@ -94,7 +94,7 @@ def _date(text: str, of: ColumnType) -> date:
             return date.fromisoformat(text)
     except ValueError:
         pass
-    raise ValueUnfit(f"`{text}` is not a {of} such as 2026-01-31")
+    raise InvalidValue(f"`{text}` is not a {of} such as 2026-01-31")
 
 
 def _timestamp(text: str, of: ColumnType) -> datetime:
@@ -104,10 +104,10 @@ def _timestamp(text: str, of: ColumnType) -> datetime:
     except ValueError:
         moment = None
     if written is None or moment is None:
-        raise ValueUnfit(f"`{text}` is not a time such as 2026-01-31T12:00:00")
+        raise InvalidValue(f"`{text}` is not a time such as 2026-01-31T12:00:00")
     if of.kind is Kind.TIMESTAMP:
         if written["zone"]:
-            raise ValueUnfit(f"`{text}` has an offset, which {of} has not")
+            raise InvalidValue(f"`{text}` has an offset, which {of} has not")
         return moment
     return moment.astimezone(UTC) if written["zone"] else moment.replace(tzinfo=UTC)
 
@@ -146,7 +146,7 @@ def value_json(value: Value | None) -> Json:
 def value_of_json(said: Json) -> Value | None:
     if said is None or isinstance(said, bool | str):
         return said
-    kind, written = map(string, sequence(said))
+    kind, written = map(read_string, read_sequence(said))
     match kind:
         case "int":
             return int(written)
@@ -159,4 +159,4 @@ def value_of_json(said: Json) -> Value | None:
         case "uuid":
             return UUID(written)
         case _:
-            raise NotSaid
+            raise InvalidJson

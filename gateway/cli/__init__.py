@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from types import ModuleType
 
-from gateway.cli.output import exit_code, explain, told
+from gateway.cli.output import error_text, exit_code, unexpected_error_text
 from gateway.cli.parser import build_parser
 from gateway.errors import Code, GatewayError, OperatorError
 
@@ -36,9 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:  # it was closed before the command began
             sys.stdout.flush()
     except GatewayError as error:
-        return _failed(explain(error), exit_code(error))
+        return _failed(error_text(error), exit_code(error))
     except UnicodeEncodeError:
-        return _failed(explain(_NO_TEXT), exit_code(_NO_TEXT))
+        return _failed(error_text(_NO_TEXT), exit_code(_NO_TEXT))
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -46,7 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     except Exception as error:  # noqa: BLE001 - the last line of defence of every command
         _forget_output()  # it may be what could not be written
-        return _failed(told(error), 1)
+        return _failed(unexpected_error_text(error), 1)
     return code
 
 

@@ -5,18 +5,18 @@ import json
 from contextlib import closing
 from datetime import UTC, datetime
 
-from gateway.admin.instance import Ground, open_ground
+from gateway.admin.instance import Foundation, open_foundation
 from gateway.cli.arguments import settings_from
-from gateway.cli.output import print_table, warn
+from gateway.cli.output import print_table, print_warning
 from gateway.errors import Code, OperatorError
 from gateway.state.connections import without_limits
-from gateway.trail.search import Wanted, every, json_line, latest
+from gateway.trail.search import RecordFilter, all_records, json_line, latest_records
 from gateway.trail.verify import Verdict
 
 
 def run(arguments: argparse.Namespace) -> int:
     actions = {"tail": _tail, "search": _search, "verify": _verify, "export": _export}
-    with open_ground(settings_from(arguments), warn) as ground:
+    with open_foundation(settings_from(arguments), print_warning) as ground:
         return actions[arguments.action](ground, arguments)
 
 
@@ -30,12 +30,12 @@ def verdict_json(verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _tail(ground: Ground, arguments: argparse.Namespace) -> int:
-    return _print(ground, Wanted(), arguments)
+def _tail(ground: Foundation, arguments: argparse.Namespace) -> int:
+    return _print(ground, RecordFilter(), arguments)
 
 
-def _search(ground: Ground, arguments: argparse.Namespace) -> int:
-    wanted = Wanted(
+def _search(ground: Foundation, arguments: argparse.Namespace) -> int:
+    wanted = RecordFilter(
         subject=arguments.subject,
         kind=arguments.kind,
         dataset=arguments.dataset,
@@ -46,9 +46,9 @@ def _search(ground: Ground, arguments: argparse.Namespace) -> int:
     return _print(ground, wanted, arguments)
 
 
-def _print(ground: Ground, wanted: Wanted, arguments: argparse.Namespace) -> int:
+def _print(ground: Foundation, wanted: RecordFilter, arguments: argparse.Namespace) -> int:
     with ground.engine.connect() as connection:
-        records = latest(connection, arguments.lines, wanted)
+        records = latest_records(connection, arguments.lines, wanted)
     if arguments.json:
         for record in records:
             print(json_line(record))
@@ -72,7 +72,7 @@ def _print(ground: Ground, wanted: Wanted, arguments: argparse.Namespace) -> int
     return 0
 
 
-def _verify(ground: Ground, arguments: argparse.Namespace) -> int:
+def _verify(ground: Foundation, arguments: argparse.Namespace) -> int:
     verdict = ground.verify_trail()
     if arguments.json:
         print(json.dumps(verdict_json(verdict)))
@@ -86,11 +86,11 @@ def _verify(ground: Ground, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _export(ground: Ground, arguments: argparse.Namespace) -> int:
+def _export(ground: Foundation, arguments: argparse.Namespace) -> int:
     del arguments
     with ground.engine.connect() as connection:
         without_limits(connection)
-        with closing(every(connection)) as records:
+        with closing(all_records(connection)) as records:
             for record in records:
                 print(json_line(record))
     return 0

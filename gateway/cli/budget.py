@@ -5,14 +5,14 @@ import json
 from dataclasses import replace
 
 from gateway.admin.actions import grant
-from gateway.admin.instance import open_ground, operator_name
-from gateway.budget.account import Every, Limits, Window
+from gateway.admin.instance import open_foundation, operator_name
+from gateway.budget.account import Every, Limits, RateLimit
 from gateway.budget.balances import load_account
 from gateway.budget.report import standings
 from gateway.cli.arguments import settings_from
-from gateway.cli.output import print_table, warn
+from gateway.cli.output import print_table, print_warning
 from gateway.errors import Code, OperatorError
-from gateway.requests.json_accounts import account_json
+from gateway.requests.json_accounts import balance_json
 from gateway.trail.append import utc_now
 from gateway.units import Delta, Epsilon, UnitError, format_down
 
@@ -23,12 +23,12 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _show(arguments: argparse.Namespace) -> int:
     with (
-        open_ground(settings_from(arguments), warn) as ground,
+        open_foundation(settings_from(arguments), print_warning) as ground,
         ground.engine.connect() as connection,
     ):
         found = standings(connection, utc_now(), dataset=arguments.dataset)
     if arguments.json:
-        print(json.dumps({"accounts": [account_json(one) for one in found]}, indent=2))
+        print(json.dumps({"accounts": [balance_json(one) for one in found]}, indent=2))
     elif not found:
         print("no accounts are open")
     else:
@@ -54,7 +54,7 @@ def _show(arguments: argparse.Namespace) -> int:
 
 
 def _grant(arguments: argparse.Namespace) -> int:
-    with open_ground(settings_from(arguments), warn) as ground:
+    with open_foundation(settings_from(arguments), print_warning) as ground:
         with ground.engine.connect() as connection:
             account = load_account(connection, arguments.account)
         if account is None:
@@ -88,7 +88,7 @@ def _limits(arguments: argparse.Namespace, now: Limits) -> Limits:
     return limits
 
 
-def _window(text: str) -> Window | None:
+def _window(text: str) -> RateLimit | None:
     if text == "none":
         return None
     every, _, epsilon = text.partition(":")
@@ -98,4 +98,4 @@ def _window(text: str) -> Window | None:
             f"`{text}` is not a window",
             "write day:E, week:E, month:E or none",
         )
-    return Window(Every(every), Epsilon.parse(epsilon))
+    return RateLimit(Every(every), Epsilon.parse(epsilon))

@@ -3,24 +3,24 @@
 import argparse
 
 from gateway.admin.actions import refresh_data
-from gateway.admin.instance import Ground, open_ground, operator_name
+from gateway.admin.instance import Foundation, open_foundation, operator_name
 from gateway.budget.account_names import ledger_name
 from gateway.budget.balances import load_accounts
 from gateway.cli.arguments import settings_from
-from gateway.cli.output import warn
+from gateway.cli.output import print_warning
 from gateway.errors import Code, OperatorError
 from gateway.trail.append import utc_now
 
 
 def run(arguments: argparse.Namespace) -> int:
-    with open_ground(settings_from(arguments), warn) as ground:
+    with open_foundation(settings_from(arguments), print_warning) as ground:
         dataset = _named(ground, arguments.dataset)
         refresh_data(ground.journal, ground.trail, dataset, actor=operator_name(), now=utc_now())
     print(f"{dataset}: earlier answers will not be reused")
     return 0
 
 
-def _named(ground: Ground, name: str | None) -> str:
+def _named(ground: Foundation, name: str | None) -> str:
     """The dataset of this name, or the only one; a dataset is known if its ledger was ever opened."""
     with ground.engine.connect() as connection:
         ledgers = {account.ledger for account in load_accounts(connection)}

@@ -3,16 +3,16 @@
 import argparse
 from pathlib import Path
 
-from gateway.admin.instance import open_ground, operator_name
+from gateway.admin.instance import open_foundation, operator_name
 from gateway.admin.restore import restore
-from gateway.budget.account import ratio
+from gateway.budget.account import ratio_text
 from gateway.budget.limits import AccountOpened, Act, LedgerOpened, LimitsSet
 from gateway.cli.arguments import settings_from
-from gateway.cli.output import warn
+from gateway.cli.output import print_warning
 from gateway.config import Settings, prepare_home
 from gateway.state.backup import write_backup
 from gateway.state.connections import engine_for
-from gateway.state.open import reach_state, reachable, upgrade_state
+from gateway.state.open import reach_state, translate_connection_errors, upgrade_state
 from gateway.state.schema import HEAD, current_revision
 from gateway.trail.append import utc_now
 from gateway.trail.audit_key import load_audit_key
@@ -37,16 +37,16 @@ def _current(settings: Settings, arguments: argparse.Namespace) -> int:
     del arguments
     with reach_state(settings) as urls:
         engine = engine_for(urls.application)
-        with reachable(urls.application), engine.connect() as connection:
+        with translate_connection_errors(urls.application), engine.connect() as connection:
             print(f"{current_revision(connection) or 'empty'} (this gateway needs {HEAD})")
         engine.dispose()
     return 0
 
 
 def _backup(settings: Settings, arguments: argparse.Namespace) -> int:
-    with open_ground(settings, warn) as ground:
+    with open_foundation(settings, print_warning) as ground:
         path = Path(arguments.file).absolute()
-        with reachable(ground.engine.url):
+        with translate_connection_errors(ground.engine.url):
             backup = write_backup(ground.engine, path, ground.key.secret, utc_now())
     print(f"{arguments.file}: the state up to trail record {backup.position.seq}")
     return 0
@@ -62,7 +62,9 @@ def _restore(settings: Settings, arguments: argparse.Namespace) -> int:
         now=utc_now(),
     )
     for taken in restored.withdrawals:
-        print(f"charged {ratio(taken.amount)} to {taken.account}: given, but unknown to this state")
+        print(
+            f"charged {ratio_text(taken.amount)} to {taken.account}: given, but unknown to this state"
+        )
     for act in restored.acts:
         print(_told(act))
     for revoked in restored.revoked:

@@ -2,12 +2,12 @@
 
 import argparse
 
-from gateway.demo.run import Wishes, run_demo, wants_to_stay
-from gateway.frontends.rest.listen import Stop
+from gateway.demo.run import DemoOptions, run_demo, wants_to_stay
+from gateway.frontends.rest.listen import StopSignal
 
 
 def run(arguments: argparse.Namespace) -> int:
-    stop = Stop()
+    stop = StopSignal()
     stop.listen()
     stay = wants_to_stay(serve=arguments.serve, leave=arguments.exit)
-    return run_demo(Wishes(stay, arguments.rest_port, arguments.pg_port), stop)
+    return run_demo(DemoOptions(stay, arguments.rest_port, arguments.pg_port), stop)

@@ -4,24 +4,24 @@ import argparse
 import json
 from datetime import datetime
 
-from gateway.admin.instance import Ground, open_ground, operator_name
+from gateway.admin.instance import Foundation, open_foundation, operator_name
 from gateway.admin.key_actions import create_key, revoke_key
 from gateway.auth.issue import KeyOrder
 from gateway.auth.keys import parse_duration
 from gateway.auth.lookup import KnownKey, list_keys
 from gateway.cli.arguments import settings_from
-from gateway.cli.output import print_table, warn
+from gateway.cli.output import print_table, print_warning
 from gateway.policy.subjects import load_subjects
 from gateway.trail.append import utc_now
 
 
 def run(arguments: argparse.Namespace) -> int:
     actions = {"create": _create, "list": _list, "revoke": _revoke}
-    with open_ground(settings_from(arguments), warn) as ground:
+    with open_foundation(settings_from(arguments), print_warning) as ground:
         return actions[arguments.action](ground, arguments)
 
 
-def _create(ground: Ground, arguments: argparse.Namespace) -> int:
+def _create(ground: Foundation, arguments: argparse.Namespace) -> int:
     now = utc_now()
     expires = None if arguments.expires is None else now + parse_duration(arguments.expires)
     order = KeyOrder(arguments.subject, operator_name(), now, expires)
@@ -31,7 +31,7 @@ def _create(ground: Ground, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _list(ground: Ground, arguments: argparse.Namespace) -> int:
+def _list(ground: Foundation, arguments: argparse.Namespace) -> int:
     with ground.engine.connect() as connection:
         keys = list_keys(connection)
     if arguments.json:
@@ -46,7 +46,7 @@ def _list(ground: Ground, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _revoke(ground: Ground, arguments: argparse.Namespace) -> int:
+def _revoke(ground: Foundation, arguments: argparse.Namespace) -> int:
     revoked = revoke_key(
         ground.journal, ground.trail, arguments.id, actor=operator_name(), now=utc_now()
     )

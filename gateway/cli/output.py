@@ -19,7 +19,7 @@ def print_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         print("  ".join(cells).rstrip())
 
 
-def warn(event: Event) -> None:
+def print_warning(event: Event) -> None:
     """Print events that concern the user of a command; the others are for a log."""
     if event.level is not Level.INFO:
         said = ", ".join(f"{name} {value}" for name, value in event.said().items())
@@ -49,19 +49,19 @@ def exit_code(error: GatewayError) -> int:
     return 2 if error.code in _USAGE else 1
 
 
-def explain(error: GatewayError) -> str:
+def error_text(error: GatewayError) -> str:
     hint = f"\n  hint: {error.hint}" if error.hint else ""
-    return f"gateway: {plain(str(error))}{plain(hint, keep_newline=True)}"
+    return f"gateway: {printable(str(error))}{printable(hint, keep_newline=True)}"
 
 
-def told(error: Exception) -> str:
+def unexpected_error_text(error: Exception) -> str:
     """An unexpected error: a file, a disk, a lost database, or an internal error."""
     if isinstance(error, OSError):
         if error.errno == errno.ENOSPC:
             return "gateway: there is no space left where this is written to"
         named = "" if error.filename is None else f"`{error.filename}`: "
         why = error.strerror or type(error).__name__
-        return plain(
+        return printable(
             f"gateway: {named[:_LONGEST]}{why}\n  hint: check the path and its permissions",
             keep_newline=True,
         )
@@ -70,13 +70,13 @@ def told(error: Exception) -> str:
         lost = OperatorError(
             Code.STATE_UNREACHABLE, type(error).__name__, "check that the database is running"
         )
-        return explain(lost)
+        return error_text(lost)
     place = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{type(error).__name__} at {Path(place.filename).name}:{place.lineno}"
     return f"gateway: {Code.INTERNAL}: the gateway failed: {where}\n  hint: this is a bug of the gateway, please report it"
 
 
-def plain(text: str, *, keep_newline: bool = False) -> str:
+def printable(text: str, *, keep_newline: bool = False) -> str:
     """The text without control characters, which a bad input could send to the terminal."""
     return "".join(
         sign

@@ -7,31 +7,36 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gateway.admin.check_policies import Checked, check_sources, checked_json, completed
-from gateway.admin.explain import (
-    concerned,
-    explain,
-    explained_json,
-    explained_text,
-    subject_and_policy,
-    twin_for_a_while,
+from gateway.admin.check_policies import (
+    PolicyCheck,
+    check_json,
+    check_sources,
+    complete_from_sources,
 )
-from gateway.admin.explain_cost import Foretold
-from gateway.admin.instance import open_ground
-from gateway.admin.policy_template import sketch
+from gateway.admin.explain import (
+    audited_queries,
+    explain,
+    explanation_json,
+    explanation_text,
+    open_temporary_twin,
+    subject_and_policy,
+)
+from gateway.admin.explain_cost import CostForecast
+from gateway.admin.instance import open_foundation
+from gateway.admin.policy_template import policy_template
 from gateway.cli.arguments import settings_from
-from gateway.cli.output import plain, warn
+from gateway.cli.output import print_warning, printable
 from gateway.config import Settings
 from gateway.datasets.bind_question import Question
 from gateway.errors import Code, OperatorError, Refusal
 from gateway.overlap.auditor import audit
 from gateway.policy.diff import Change, differences
-from gateway.policy.files.load import LoadedPolicies, Reading, read_paths, read_policies
+from gateway.policy.files.load import LoadedPolicies, PolicyReading, read_paths, read_policies
 from gateway.policy.model import policy_schema
 from gateway.policy.policy import Policy
-from gateway.policy.source_url import SourceUnfit, resolve, source_from
+from gateway.policy.source_url import InvalidSource, resolve_variables, source_from
 from gateway.policy.subjects import Subject
-from gateway.release_cache.cache import Books
+from gateway.release_cache.cache import ReleaseCaches
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -50,30 +55,32 @@ def _check(arguments: argparse.Namespace) -> int:
     checked = [_checked(reading, offline=arguments.offline) for reading in readings]
     failed = any(each.problems for each in checked)
     if arguments.json:
-        print(json.dumps({"checked": [checked_json(each) for each in checked]}, indent=2))
+        print(json.dumps({"checked": [check_json(each) for each in checked]}, indent=2))
     else:
         for each in checked:
             _print_checked(each, offline=arguments.offline)
     return int(failed)
 
 
-def _checked(reading: Reading, *, offline: bool) -> Checked:
+def _checked(reading: PolicyReading, *, offline: bool) -> PolicyCheck:
     return (
-        Checked(reading, reading.problems, reading.warnings) if offline else check_sources(reading)
+        PolicyCheck(reading, reading.problems, reading.warnings)
+        if offline
+        else check_sources(reading)
     )
 
 
-def _print_checked(checked: Checked, *, offline: bool) -> None:
+def _print_checked(checked: PolicyCheck, *, offline: bool) -> None:
     for problem in checked.problems:
-        print(plain(problem.detail))
+        print(printable(problem.detail))
         _print_hint(problem)
     for warning in checked.warnings:
-        print(plain(f"{warning.place}: warning: {warning.message}"))
+        print(printable(f"{warning.place}: warning: {warning.message}"))
         _print_hint(warning)
     for dataset, error in checked.unreachable:
-        print(plain(f"note: {dataset}: not checked against its source, {error.detail}"))
+        print(printable(f"note: {dataset}: not checked against its source, {error.detail}"))
     for dataset, proof in checked.proofs:
-        print(plain(f"note: {dataset}.{proof.table}: {proof.message}"))
+        print(printable(f"note: {dataset}.{proof.table}: {proof.message}"))
     loaded = checked.reading.loaded
     if loaded is not None and not checked.problems:
         for policy in loaded.policies.values():
@@ -88,41 +95,41 @@ def _print_checked(checked: Checked, *, offline: bool) -> None:
 
 def _print_hint(problem: OperatorError) -> None:
     if problem.hint:
-        print(plain(f"  hint: {problem.hint}"))
+        print(printable(f"  hint: {problem.hint}"))
 
 
 def _explain(arguments: argparse.Namespace) -> int:
     settings = settings_from(arguments)
-    reading = completed(read_policies(settings.policies))
+    reading = complete_from_sources(read_policies(settings.policies))
     if reading.loaded is None:
         raise reading.problems[0]
     subject, policy = subject_and_policy(reading.loaded, arguments.subject, arguments.dataset)
     question = Question(
         arguments.sql, subject, arguments.front_end, datetime.now(UTC), arguments.purpose
     )
-    with twin_for_a_while(settings.postgres_bin) as twin:
+    with open_temporary_twin(settings.postgres_bin) as twin:
         found = explain(question, policy, reading.loaded, twin.borrowed)
     stands = True
     lines: tuple[str, ...] = ()
     if found.price is not None and {"home", "state_url"} & settings.model_fields_set:
         stands, lines = _verdict(settings, found.price, subject, policy)
     if arguments.json:
-        print(json.dumps(explained_json(found, lines), indent=2))
+        print(json.dumps(explanation_json(found, lines), indent=2))
     else:
-        print(plain(explained_text(found, lines), keep_newline=True))
+        print(printable(explanation_text(found, lines), keep_newline=True))
     return int(found.refusal is not None or not stands)
 
 
 def _verdict(
-    settings: Settings, price: Foretold, subject: Subject, policy: Policy
+    settings: Settings, price: CostForecast, subject: Subject, policy: Policy
 ) -> tuple[bool, tuple[str, ...]]:
     """The auditor's verdict, given everything that the subject's trust group has received."""
-    with open_ground(settings, warn) as ground:
-        book = Books(ground.engine, ground.trail.seal)[policy.name]
+    with open_foundation(settings, print_warning) as ground:
+        book = ReleaseCaches(ground.engine, ground.trail.seal)[policy.name]
         book.refresh()
         history = book.history(policy.auditing.trusted_with(subject.name))
         try:
-            audit(concerned(price), history, policy.auditing)
+            audit(audited_queries(price), history, policy.auditing)
         except Refusal as refusal:
             return False, (f"refused beside earlier answers: {refusal}", f"  hint: {refusal.hint}")
     return True, ("no earlier answer stands against it",)
@@ -160,9 +167,9 @@ def _loaded(path: str) -> LoadedPolicies:
 def _init(arguments: argparse.Namespace) -> int:
     written: str = arguments.url
     try:
-        source = source_from(resolve(written, os.environ))
-    except SourceUnfit as error:
+        source = source_from(resolve_variables(written, os.environ))
+    except InvalidSource as error:
         raise OperatorError(Code.ARGUMENT_INVALID, str(error), error.hint) from None
     shown = written if "${" in written else "${SOURCE_URL}"
-    sys.stdout.write(sketch(source, shown, arguments.dataset))
+    sys.stdout.write(policy_template(source, shown, arguments.dataset))
     return 0

@@ -10,16 +10,16 @@ from decimal import ROUND_CEILING, Context, Decimal
 from types import FrameType
 from typing import Any, Final
 
-from gateway.admin.explain import twin_for_a_while
-from gateway.admin.instance import open_ground, operator_name
+from gateway.admin.explain import open_temporary_twin
+from gateway.admin.instance import open_foundation, operator_name
 from gateway.admin.reload_policies import current_policies
-from gateway.app import open_questions
-from gateway.cancellation import Cancel
+from gateway.app import open_query_api
+from gateway.cancellation import CancelEvent
 from gateway.cli.arguments import settings_from
-from gateway.cli.output import plain, print_table, warn
+from gateway.cli.output import print_table, print_warning, printable
 from gateway.errors import Code, OperatorError
-from gateway.frontends.rest.gateway_api import QuestionDoor
-from gateway.frontends.rest.response import told_json
+from gateway.frontends.rest.gateway_api import QueryApi
+from gateway.frontends.rest.response import answer_body
 from gateway.policy.in_force import Cause
 from gateway.policy.subjects import Subject
 from gateway.requests.answer_json import estimate_json
@@ -36,13 +36,13 @@ _MARGIN: Final = Context(prec=3, rounding=ROUND_CEILING)
 
 def run(arguments: argparse.Namespace) -> int:
     request = _request(arguments)
-    with open_door(arguments) as (door, subject):
+    with open_query_access(arguments) as (door, subject):
         if arguments.dry_run:
             told = estimate_json(door.estimate(subject, request))
         else:
             with _cancelled_by_interrupt() as cancelled:
                 answer = door.answer(subject, request, cancelled)
-            told = told_json(door, subject, request.dataset, answer)
+            told = answer_body(door, subject, request.dataset, answer)
     if arguments.json:
         print(json.dumps(told, indent=2))
     elif arguments.dry_run:
@@ -53,15 +53,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 @contextmanager
-def open_door(arguments: argparse.Namespace) -> Iterator[tuple[QuestionDoor, Subject]]:
+def open_query_access(arguments: argparse.Namespace) -> Iterator[tuple[QueryApi, Subject]]:
     """Everything an answer needs, with a twin of its own, so that a running gateway is not disturbed."""
     settings = settings_from(arguments)
     with (
-        twin_for_a_while(settings.postgres_bin) as twin,
-        open_ground(settings, warn) as ground,
+        open_temporary_twin(settings.postgres_bin) as twin,
+        open_foundation(settings, print_warning) as ground,
     ):
         ground.require_ledger_kept()
-        policies = current_policies(ground.journal, ground.trail, settings.policies, warn)
+        policies = current_policies(ground.journal, ground.trail, settings.policies, print_warning)
         policies.open(Cause(operator_name(), "gateway query"))
         subject = policies.value.subjects.get(arguments.subject)
         if subject is None:
@@ -70,7 +70,7 @@ def open_door(arguments: argparse.Namespace) -> Iterator[tuple[QuestionDoor, Sub
                 f"`{arguments.subject}`",
                 "subjects are declared in subjects.yaml",
             )
-        with open_questions(ground, policies, twin, "cli", warn) as door:
+        with open_query_api(ground, policies, twin, "cli", print_warning) as door:
             yield door, subject
 
 
@@ -104,7 +104,7 @@ def _accuracy(arguments: argparse.Namespace) -> Accuracy | None:
 @contextmanager
 def _cancelled_by_interrupt() -> Iterator[threading.Event]:
     """The first Ctrl-C cancels the source query, and a record says so; the second ends the command."""
-    cancelled = Cancel()
+    cancelled = CancelEvent()
 
     def interrupt(number: int, frame: FrameType | None) -> None:
         del frame
@@ -126,7 +126,7 @@ def _print_answer(told: dict[str, Any]) -> None:
     ]
     header: list[str] = []
     for place, column in enumerate(told["columns"]):
-        header += [plain(column["name"]), *(["± 95 %"] if place in wide else [])]
+        header += [printable(column["name"]), *(["± 95 %"] if place in wide else [])]
     rows = [
         _row(row, intervals, wide)
         for row, intervals in zip(told["rows"], told["intervals"], strict=True)
@@ -139,7 +139,7 @@ def _print_answer(told: dict[str, Any]) -> None:
         print(_FROM_EARLIER if privacy["charged_epsilon"] else _FOR_NOTHING)
     for account in told["budget"]["accounts"]:
         remaining, limit = account["epsilon_remaining"], account["epsilon_limit"]
-        print(plain(f"{account['account']}: {_number(remaining)} of {_number(limit)} left"))
+        print(printable(f"{account['account']}: {_number(remaining)} of {_number(limit)} left"))
     _print_notices(told)
 
 
@@ -157,7 +157,7 @@ def _cell(cell: Any) -> str:  # noqa: ANN401  # JSON
         return ""
     if isinstance(cell, bool):
         return "true" if cell else "false"
-    return _number(cell) if isinstance(cell, float) else plain(str(cell))
+    return _number(cell) if isinstance(cell, float) else printable(str(cell))
 
 
 def _margin(cell: Any, ends: Any) -> str:  # noqa: ANN401  # JSON
@@ -182,7 +182,7 @@ def _print_estimate(told: dict[str, Any]) -> None:
     header, rows = ["column", "± 95 %"], []
     promised = any("promised_margin" in one for one in told["columns"])
     for one in told["columns"]:
-        rows.append([plain(one["name"]), _expected(one["expected_margin_95"])])
+        rows.append([printable(one["name"]), _expected(one["expected_margin_95"])])
         if promised:
             rows[-1].append(_expected(one.get("promised_margin")))
     print_table([*header, "± as asked"] if promised else header, rows)
@@ -200,7 +200,7 @@ def _expected(margin: Any) -> str:  # noqa: ANN401  # JSON
 
 def _print_notices(told: dict[str, Any]) -> None:
     for notice in told["notices"]:
-        print(plain(f"note: {notice}"))
+        print(printable(f"note: {notice}"))
 
 
 def _number(value: float) -> str:

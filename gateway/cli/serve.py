@@ -4,60 +4,66 @@ import argparse
 from contextlib import closing
 
 from gateway import __version__
-from gateway.admin.instance import open_ground
-from gateway.admin.reload_policies import kept_current
+from gateway.admin.instance import open_foundation
+from gateway.admin.reload_policies import reload_on_change
 from gateway.app import (
-    giving_up,
-    open_asking,
+    gateway_api,
     open_policies,
+    open_query_service,
     open_twin_of,
-    question_door,
-    read_ahead,
-    rest_doors,
-    serving_wire,
+    preload_history,
+    query_api,
+    serve_wire,
+    wait_ender,
 )
 from gateway.cli.arguments import settings_from
 from gateway.config import Settings
 from gateway.events import Started, Stopping
 from gateway.frontends.rest.app import create_app
-from gateway.frontends.rest.listen import Stop, address_of, bind, serve_until, wire_address
+from gateway.frontends.rest.listen import (
+    StopSignal,
+    address_of,
+    bind_socket,
+    serve_until,
+    wire_address,
+)
 from gateway.frontends.tls import tls_context
 from gateway.telemetry.logs import log_events
-from gateway.telemetry.metrics import Metrics, both
+from gateway.telemetry.metrics import Metrics, log_and_count
 
 
 def run(arguments: argparse.Namespace) -> int:
-    stop = Stop()
+    stop = StopSignal()
     stop.listen()
     serve(settings_from(arguments), stop)
     return 0
 
 
-def serve(settings: Settings, stop: Stop) -> None:
+def serve(settings: Settings, stop: StopSignal) -> None:
     """Serve until `stop` is asked."""
     tls_context(settings)  # unusable settings are reported before anything starts
     metrics = Metrics()
-    emit = both(log_events(settings.log_format), metrics.count)
+    emit = log_and_count(log_events(settings.log_format), metrics.count)
     with (
-        bind(settings.rest_host, settings.rest_port, "GATEWAY_REST_PORT") as listener,
-        bind(settings.pg_host, settings.pg_port, "GATEWAY_PG_PORT") as wire,
+        bind_socket(settings.rest_host, settings.rest_port, "GATEWAY_REST_PORT") as listener,
+        bind_socket(settings.pg_host, settings.pg_port, "GATEWAY_PG_PORT") as wire,
         open_twin_of(settings, emit) as twin,  # it starts while the state is opened
-        open_ground(settings, emit) as ground,
+        open_foundation(settings, emit) as ground,
     ):
         ground.require_ledger_kept()
         policies = open_policies(ground, emit)
         twin.wait_until_started()
         with (
-            kept_current(policies, settings.policies),
-            closing(open_asking(ground, policies, twin, "rest", emit)) as asking,
+            reload_on_change(policies, settings.policies),
+            closing(open_query_service(ground, policies, twin, "rest", emit)) as asking,
             closing(ground.workers),
-            serving_wire(ground, policies, asking, wire, emit) as server,
+            serve_wire(ground, policies, asking, wire, emit) as server,
         ):
-            read_ahead(asking, policies.value.policies)
-            questions = question_door(asking)
+            preload_history(asking, policies.value.policies)
+            questions = query_api(asking)
             emit(Started(__version__, address_of(listener, settings), wire_address(wire)))
             app = create_app(
-                rest_doors(
+                gateway_api(
                     ground,
                     metrics,
                     emit,
@@ -66,5 +72,5 @@ def serve(settings: Settings, stop: Stop) -> None:
                     questions=questions,
                 )
             )
-            serve_until(stop, app, listener, settings, giving_up(ground, asking), also=server.stop)
+            serve_until(stop, app, listener, settings, wait_ender(ground, asking), also=server.stop)
         emit(Stopping("a signal" if stop.asked else "the server ended"))

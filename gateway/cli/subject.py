@@ -4,21 +4,21 @@ import argparse
 import json
 from typing import Any
 
-from gateway.admin.instance import Ground, open_ground, operator_name
-from gateway.app import roster_of
+from gateway.admin.instance import Foundation, open_foundation, operator_name
+from gateway.app import subject_list
 from gateway.cli.arguments import settings_from
-from gateway.cli.output import plain, print_table, warn
+from gateway.cli.output import print_table, print_warning, printable
 from gateway.policy.subjects import load_subjects
 
 
 def run(arguments: argparse.Namespace) -> int:
     actions = {"list": _list, "suspend": _change, "resume": _change}
-    with open_ground(settings_from(arguments), warn) as ground:
+    with open_foundation(settings_from(arguments), print_warning) as ground:
         return actions[arguments.action](ground, arguments)
 
 
-def _list(ground: Ground, arguments: argparse.Namespace) -> int:
-    found = roster_of(ground).subjects(load_subjects(ground.settings.policies))
+def _list(ground: Foundation, arguments: argparse.Namespace) -> int:
+    found = subject_list(ground).subjects(load_subjects(ground.settings.policies))
     if arguments.json:
         print(json.dumps({"subjects": found}, indent=2))
         return 0
@@ -27,8 +27,8 @@ def _list(ground: Ground, arguments: argparse.Namespace) -> int:
         [
             (
                 one["subject"],
-                plain(one["role"] or "-"),
-                plain(one["team"] or "-"),
+                printable(one["role"] or "-"),
+                printable(one["team"] or "-"),
                 "; ".join(map(_suspended, one["suspended"])) or "-",
                 ", ".join(f"{name}: {many}" for name, many in one["stopped_today"].items()) or "-",
             )
@@ -38,16 +38,16 @@ def _list(ground: Ground, arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _change(ground: Ground, arguments: argparse.Namespace) -> int:
-    roster, known = roster_of(ground), load_subjects(ground.settings.policies)
+def _change(ground: Foundation, arguments: argparse.Namespace) -> int:
+    roster, known = subject_list(ground), load_subjects(ground.settings.policies)
     change = roster.suspend if arguments.action == "suspend" else roster.resume
     datasets = change(known, arguments.subject, arguments.dataset, operator_name())
     done = "suspended" if arguments.action == "suspend" else "resumed"
     if not datasets:
         already = "already suspended" if arguments.action == "suspend" else "not suspended"
-        print(plain(f"{arguments.subject} is {already}"))
+        print(printable(f"{arguments.subject} is {already}"))
     for one in datasets:
-        print(plain(f"{arguments.subject} is {done} on {_named(None if one == '*' else one)}"))
+        print(printable(f"{arguments.subject} is {done} on {_named(None if one == '*' else one)}"))
     return 0
 
 

@@ -13,7 +13,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Truths: TypeAlias = NDArray[np.bool_]
 
 
-class Ends(Elements[Interval]):
+class IntervalEnds(Elements[Interval]):
     """A column of intervals, with None where there is none; the arrays are never changed."""
 
     __slots__ = ("high", "low", "there")
@@ -22,8 +22,8 @@ class Ends(Elements[Interval]):
         self.low, self.high, self.there = low, high, there
 
     @classmethod
-    def of(cls, intervals: Sequence[Interval]) -> "Ends":
-        if isinstance(intervals, Ends):
+    def of(cls, intervals: Sequence[Interval]) -> "IntervalEnds":
+        if isinstance(intervals, IntervalEnds):
             return intervals
         there = np.array([one is not None for one in intervals], dtype=np.bool_)
         ends = np.array([(0.0, 0.0) if one is None else one for one in intervals], dtype=np.float64)
@@ -46,27 +46,27 @@ class Ends(Elements[Interval]):
         nothing = np.broadcast_to(np.float64(0), rows)
         return cls(nothing, nothing, np.broadcast_to(np.False_, rows))
 
-    def taken(self, places: NDArray[np.int64], of: Truths) -> "Ends":
+    def taken(self, places: NDArray[np.int64], of: Truths) -> "IntervalEnds":
         """The intervals at these places, where `of` is true; other places are not read."""
         if not len(self):
-            return Ends.none(len(places))
+            return IntervalEnds.none(len(places))
         at = np.where(of, places, 0)
-        return Ends(self.low[at], self.high[at], self.there[at] & of)
+        return IntervalEnds(self.low[at], self.high[at], self.there[at] & of)
 
-    def where(self, those: Truths) -> "Ends":
+    def where(self, those: Truths) -> "IntervalEnds":
         """The column with no intervals outside of these rows."""
-        return Ends(self.low, self.high, self.there & those)
+        return IntervalEnds(self.low, self.high, self.there & those)
 
-    def filled(self, other: "Ends") -> "Ends":
+    def filled(self, other: "IntervalEnds") -> "IntervalEnds":
         """The column with another's intervals where this one has none."""
         low, high = (
             np.where(self.there, one, two)
             for one, two in ((self.low, other.low), (self.high, other.high))
         )
-        return Ends(low, high, self.there | other.there)
+        return IntervalEnds(low, high, self.there | other.there)
 
-    def part(self, rows: slice) -> "Ends":
-        return Ends(self.low[rows], self.high[rows], self.there[rows])
+    def part(self, rows: slice) -> "IntervalEnds":
+        return IntervalEnds(self.low[rows], self.high[rows], self.there[rows])
 
     def __len__(self) -> int:
         return len(self.there)
@@ -82,19 +82,19 @@ class Ends(Elements[Interval]):
     @overload
     def __getitem__(self, place: int) -> Interval: ...
     @overload
-    def __getitem__(self, place: slice) -> "Ends": ...
-    def __getitem__(self, place: int | slice) -> "Interval | Ends":
+    def __getitem__(self, place: slice) -> "IntervalEnds": ...
+    def __getitem__(self, place: int | slice) -> "Interval | IntervalEnds":
         if isinstance(place, slice):
             return self.part(place)
         return (float(self.low[place]), float(self.high[place])) if self.there[place] else None
 
 
-class EndsRows(Elements[tuple[Interval, ...]]):
+class IntervalRows(Elements[tuple[Interval, ...]]):
     """The intervals of a table, None for a column that has none: equal to the tuple of its rows."""
 
     __slots__ = ("_many", "columns")
 
-    def __init__(self, columns: Sequence[Ends | None], many: int) -> None:
+    def __init__(self, columns: Sequence[IntervalEnds | None], many: int) -> None:
         self.columns = tuple(columns)
         self._many = many
 
@@ -102,14 +102,14 @@ class EndsRows(Elements[tuple[Interval, ...]]):
     def of(cls, rows: Sequence[Sequence[Interval]]) -> Self:
         if isinstance(rows, cls):
             return rows
-        return cls([Ends.of(one) for one in zip(*rows, strict=True)], len(rows))
+        return cls([IntervalEnds.of(one) for one in zip(*rows, strict=True)], len(rows))
 
-    def where(self, those: Truths) -> "EndsRows":
+    def where(self, those: Truths) -> "IntervalRows":
         """The table with no intervals outside of these rows."""
         each = (None if one is None else one.where(those) for one in self.columns)
-        return EndsRows(tuple(each), self._many)
+        return IntervalRows(tuple(each), self._many)
 
-    def parts(self, rows: int) -> Iterator[tuple[int, list[Ends | None]]]:
+    def parts(self, rows: int) -> Iterator[tuple[int, list[IntervalEnds | None]]]:
         """The table in parts of that many rows: the number of rows of a part, and its columns."""
         for first in range(0, self._many, rows):
             part = slice(first, first + rows)

@@ -150,7 +150,7 @@ class Texts(Elements[Text]):
         return self.blocks[block].texts()[within]
 
 
-class Rows(Elements[Row]):
+class TextRows(Elements[Row]):
     """A table: equal to the tuple of its rows."""
 
     __slots__ = ("_many", "columns")
@@ -166,9 +166,9 @@ class Rows(Elements[Row]):
             return rows
         return cls([Texts.of(one) for one in zip(*rows, strict=True)], len(rows))
 
-    def first(self, width: int) -> "Rows":
+    def first(self, width: int) -> "TextRows":
         """The table of the first columns, without a copy."""
-        return self if len(self.columns) <= width else Rows(self.columns[:width], self._many)
+        return self if len(self.columns) <= width else TextRows(self.columns[:width], self._many)
 
     @property
     def size(self) -> int:
@@ -230,11 +230,11 @@ class Packing:
         while self._loose >= BLOCK:
             self._pack(BLOCK)
 
-    def packed(self) -> Rows:
+    def packed(self) -> TextRows:
         """The packed table; nothing may be added afterwards."""
         if self._loose:
             self._pack(self._loose)
-        return Rows([Texts(one, self.many) for one in self._blocks], self.many)
+        return TextRows([Texts(one, self.many) for one in self._blocks], self.many)
 
     def _pack(self, rows: int) -> None:
         for place, waiting in enumerate(self._waiting):

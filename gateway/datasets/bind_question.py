@@ -13,18 +13,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol, TypeAlias
 
-from gateway.binding.bound import Bound, Cut, Passing, Release, Step
-from gateway.binding.catalog_queries import without_database
-from gateway.binding.describe import Column
-from gateway.binding.extensions import askable
+from gateway.binding.bound import Bound, Cut, PassThrough, Release, Step
+from gateway.binding.catalog_queries import strip_database_name
+from gateway.binding.describe import ColumnDescription
+from gateway.binding.extensions import postgresql_sql
 from gateway.binding.text.classify import classify
-from gateway.binding.text.parameters import Given, literals
+from gateway.binding.text.parameters import Given, parameter_literals
 from gateway.binding.top_k import can_select
 from gateway.datasets.view import View, Views
-from gateway.policy.applicable import Applying, Circumstances, applying, purpose_of
+from gateway.policy.applicable import ApplicableRules, RequestContext, applicable_rules, purpose_of
 from gateway.policy.decide import Decision, decide
 from gateway.policy.policy import Policy
-from gateway.policy.row_filters import with_rows
+from gateway.policy.row_filters import filter_rows
 from gateway.policy.subjects import Subject
 from gateway.twin import VisibleTables
 
@@ -34,9 +34,9 @@ class Parameter(Protocol):
     def type_name(self) -> str: ...
 
 
-class Described(Protocol):
+class DescribedResult(Protocol):
     @property
-    def columns(self) -> Sequence[Column]: ...
+    def columns(self) -> Sequence[ColumnDescription]: ...
     @property
     def parameters(self) -> Sequence[Parameter]: ...
 
@@ -44,7 +44,7 @@ class Described(Protocol):
 class Describer(Protocol):
     """A session on the twin, as far as it is needed here."""
 
-    def describe(self, statement: str, parameter_types: Sequence[int] = ()) -> Described: ...
+    def describe(self, statement: str, parameter_types: Sequence[int] = ()) -> DescribedResult: ...
 
 
 Borrow: TypeAlias = Callable[[str, VisibleTables], AbstractContextManager[Describer]]
@@ -64,16 +64,16 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Understood:
+class BoundQuestion:
     """A statement that is bound and permitted; its releases read permitted rows alone."""
 
     bound: Bound
     decision: Decision
-    rules: Applying
+    rules: ApplicableRules
     view: View
 
 
-def understand(question: Question, views: Views, borrow: Borrow) -> Understood:
+def bind_question(question: Question, views: Views, borrow: Borrow) -> BoundQuestion:
     """The question as it will be answered, or the refusal."""
     rules = rules_for(question, views.policy)
     view = views.of(rules)
@@ -81,7 +81,7 @@ def understand(question: Question, views: Views, borrow: Borrow) -> Understood:
     with ExitStack() as borrowed:
         twin: list[Describer] = []
 
-        def said(sql: str, types: Sequence[int] = ()) -> Described:
+        def said(sql: str, types: Sequence[int] = ()) -> DescribedResult:
             if not twin:  # what was bound before needs no session
                 session = borrow(question.subject.name, view.shown)
                 twin.append(borrowed.enter_context(session))
@@ -89,34 +89,34 @@ def understand(question: Question, views: Views, borrow: Borrow) -> Understood:
 
         parameters: tuple[Given, ...] = ()
         if question.values:
-            sql = without_database(question.sql, view.dataset)
-            asked = askable(classify(sql).query or sql)
+            sql = strip_database_name(question.sql, view.dataset)
+            asked = postgresql_sql(classify(sql).query or sql)
             wanted = said(asked, question.types).parameters
-            parameters = literals(question.values, [one.type_name for one in wanted])
+            parameters = parameter_literals(question.values, [one.type_name for one in wanted])
         bound = view.statements.bind(question.sql, parameters, lambda sql: said(sql).columns)
-    return decided(bound, question, rules, view, views.policy)
+    return authorize_statement(bound, question, rules, view, views.policy)
 
 
-def rules_for(question: Question, policy: Policy) -> Applying:
+def rules_for(question: Question, policy: Policy) -> ApplicableRules:
     """The rules that apply to the question."""
     purpose = purpose_of(question.subject, question.purpose)
-    circumstances = Circumstances.of(question.front_end, purpose, question.asked_at)
-    return applying(policy, question.subject, circumstances)
+    circumstances = RequestContext.of(question.front_end, purpose, question.asked_at)
+    return applicable_rules(policy, question.subject, circumstances)
 
 
-def decided(
-    bound: Bound, question: Question, rules: Applying, view: View, policy: Policy
-) -> Understood:
+def authorize_statement(
+    bound: Bound, question: Question, rules: ApplicableRules, view: View, policy: Policy
+) -> BoundQuestion:
     """The bound statement with the decision on it."""
     purpose = purpose_of(question.subject, question.purpose)
-    if isinstance(bound, Passing):
-        return Understood(bound, decide(rules, policy.dataset, purpose, (), ()), rules, view)
+    if isinstance(bound, PassThrough):
+        return BoundQuestion(bound, decide(rules, policy.dataset, purpose, (), ()), rules, view)
     decision = decide(rules, policy.dataset, purpose, bound.tables, bound.uses)
     rows = tuple(sorted(decision.terms.rows.items()))
     _, permitted = view.permitted.get(
         (id(bound), rows), lambda: (bound, _permitted(bound, decision, policy))
     )
-    return Understood(permitted, decision, rules, view)
+    return BoundQuestion(permitted, decision, rules, view)
 
 
 def _permitted(cut: Cut, decision: Decision, policy: Policy) -> Cut:
@@ -137,6 +137,6 @@ def _narrowed(cut: Cut, decision: Decision, policy: Policy) -> Cut:
     def permitted(step: Step) -> Step:
         if not isinstance(step, Release):
             return step
-        return replace(step, plan=with_rows(step.plan, policy.dataset, decision.terms.rows))
+        return replace(step, plan=filter_rows(step.plan, policy.dataset, decision.terms.rows))
 
     return replace(cut, steps=tuple(permitted(step) for step in cut.steps))

@@ -15,11 +15,11 @@ from gateway.bounding.bounded_release import BoundedRelease, bound_release
 from gateway.budget.account import Currency
 from gateway.catalog.tables import Dataset
 from gateway.datasets.view import Views
-from gateway.engines.catalog.describe import Described
-from gateway.engines.catalog.proofs import Proven, proven
-from gateway.engines.catalog.schema_check import Misfit, misfits
+from gateway.engines.catalog.describe import SourceTables
+from gateway.engines.catalog.proofs import TableProof, prove_tables
+from gateway.engines.catalog.schema_check import SchemaMismatch, find_mismatches
 from gateway.engines.preparation import SourceCatalog
-from gateway.engines.source import Source
+from gateway.engines.source import SourceDatabase
 from gateway.engines.staged_rows import StagedRows
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import SourceFailed
@@ -27,18 +27,18 @@ from gateway.lru_cache import LruCache
 from gateway.plan.grouping import Aggregate
 from gateway.policy.policy import Policy
 from gateway.sensitivity.analysis import Analysis
-from gateway.sensitivity.grouping_sets import Rolled
+from gateway.sensitivity.grouping_sets import AnalyzedRelease
 
 _MOST_BOUNDED: Final = 128
 _MOST_ANALYSES: Final = 512
 
 
 @dataclass(frozen=True)
-class Seen:
+class SourceFacts:
     """What a source's catalog said: what its constraints prove, and what in it is not as it was declared."""
 
-    proven: Mapping[str, Proven]
-    misfits: tuple[Misfit, ...] = ()
+    proven: Mapping[str, TableProof]
+    misfits: tuple[SchemaMismatch, ...] = ()
 
 
 @dataclass
@@ -46,23 +46,25 @@ class Proofs:
     """What the source's catalog said last."""
 
     dataset: Dataset
-    read: Callable[[], Described]
-    _known: tuple[Described, Seen] | None = None
+    read: Callable[[], SourceTables]
+    _known: tuple[SourceTables, SourceFacts] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def now(self) -> Mapping[str, Proven]:
+    def now(self) -> Mapping[str, TableProof]:
         """What it proved; it is read where nobody did yet."""
         with self._lock:
             known = self._known
         return self.of(self.read()).proven if known is None else known[1].proven
 
-    def of(self, described: Described) -> Seen:
+    def of(self, described: SourceTables) -> SourceFacts:
         """What this catalog says of the dataset."""
         with self._lock:
             known = self._known
         if known is not None and known[0] is described:
             return known[1]
-        found = Seen(proven(self.dataset, described), tuple(misfits(self.dataset, described)))
+        found = SourceFacts(
+            prove_tables(self.dataset, described), tuple(find_mismatches(self.dataset, described))
+        )
         with self._lock:
             self._known = (described, found)
         return found
@@ -77,11 +79,11 @@ class BoundedReleases:
     def __init__(self) -> None:
         # what a release is known by is kept beside it, so that no other object has these ids
         self._known: LruCache[
-            tuple[int, int, datetime], tuple[Analysis, Mapping[str, Proven], BoundedRelease]
+            tuple[int, int, datetime], tuple[Analysis, Mapping[str, TableProof], BoundedRelease]
         ] = LruCache(_MOST_BOUNDED)
 
     def find(
-        self, analysis: Analysis, now: datetime, proven: Mapping[str, Proven]
+        self, analysis: Analysis, now: datetime, proven: Mapping[str, TableProof]
     ) -> BoundedRelease:
         """The release, bounded by what is proven."""
         key = (id(analysis), id(proven), now)
@@ -91,25 +93,25 @@ class BoundedReleases:
         return found[2]
 
 
-def _remember() -> LruCache[int, tuple[Aggregate, Rolled]]:
+def _remember() -> LruCache[int, tuple[Aggregate, AnalyzedRelease]]:
     return LruCache(_MOST_ANALYSES, lambda _, __: 1)
 
 
 @dataclass(frozen=True)
-class Serving:
+class ServedDataset:
     """What answering questions about one dataset needs."""
 
     policy: Policy
     views: Views
-    source: Source
+    source: SourceDatabase
     proofs: Proofs
     currency: Currency
     bounded: BoundedReleases = field(default_factory=BoundedReleases)
-    analyses: LruCache[int, tuple[Aggregate, Rolled]] = field(default_factory=_remember)
+    analyses: LruCache[int, tuple[Aggregate, AnalyzedRelease]] = field(default_factory=_remember)
 
     def render(self, analyses: Iterable[Analysis], cut: Cut, now: datetime) -> None:
         """Refuse what the source cannot compute, by what its catalog said last: for an estimate."""
-        nothing = placeholders(cut)
+        nothing = stage_placeholders(cut)
         there = self.proofs.now()
         for one in analyses:
             release = self.bounded.find(one, now, there)
@@ -133,7 +135,7 @@ class Serving:
         raise BackendUnavailable(Code.SOURCE_PRIVILEGE if hidden else Code.SOURCE_SCHEMA)
 
     @staticmethod
-    def _is_hidden(misfit: Misfit, catalog: SourceCatalog) -> bool:
+    def _is_hidden(misfit: SchemaMismatch, catalog: SourceCatalog) -> bool:
         schema, _, name = misfit.table.rpartition(".")
         place = (schema or catalog.described.default_schema, name)
         if misfit.column is None:
@@ -148,7 +150,7 @@ class Serving:
         self.source.stop()
 
 
-def placeholders(cut: Cut) -> Mapping[str, StagedRows]:
+def stage_placeholders(cut: Cut) -> Mapping[str, StagedRows]:
     """What is staged later, with its types and without rows."""
     return {
         step.name: StagedRows(tuple((one.id, one.type) for one in step.fields), ())
@@ -157,7 +159,7 @@ def placeholders(cut: Cut) -> Mapping[str, StagedRows]:
     }
 
 
-def serve_dataset(policy: Policy, source: Source, currency: Currency) -> Serving:
+def serve_dataset(policy: Policy, source: SourceDatabase, currency: Currency) -> ServedDataset:
     """Nothing is reached yet."""
     proofs = Proofs(policy.dataset, source.described)
-    return Serving(policy, Views(policy), source, proofs, currency)
+    return ServedDataset(policy, Views(policy), source, proofs, currency)

@@ -8,21 +8,21 @@ from collections.abc import Callable, Mapping
 
 from sqlalchemy import Engine
 
-from gateway.auth.lookup import reading_state
+from gateway.auth.lookup import translate_state_errors
 from gateway.budget.account import Currency
 from gateway.budget.account_names import ledger_name
 from gateway.budget.balances import load_ledger
 from gateway.datasets.bind_question import Question, rules_for
-from gateway.datasets.dataset import Serving, serve_dataset
-from gateway.engines.source import Source
-from gateway.engines.sql.expressions import TotalScalars
+from gateway.datasets.dataset import ServedDataset, serve_dataset
+from gateway.engines.source import SourceDatabase
+from gateway.engines.sql.expressions import TotalScalarSql
 from gateway.errors import BackendUnavailable, Code, NotPermitted, SyntaxRefused
 from gateway.events import Emit
 from gateway.policy.files.load import LoadedPolicies
 from gateway.policy.policy import Policy
 
 
-class Served:
+class DatasetRegistry:
     """Finds the dataset that a question is about."""
 
     def __init__(self, policies: Callable[[], LoadedPolicies], state: Engine, emit: Emit) -> None:
@@ -31,9 +31,9 @@ class Served:
         self._emit = emit
         self._lock = threading.Lock()
         self._made_for: LoadedPolicies | None = None
-        self._servings: Mapping[str, Serving] = {}
+        self._servings: Mapping[str, ServedDataset] = {}
 
-    def find(self, question: Question, dataset: str | None) -> Serving:
+    def find(self, question: Question, dataset: str | None) -> ServedDataset:
         """The dataset that is named, or the only one that the subject may ask about."""
         servings = self.all()
         if dataset is not None:
@@ -51,11 +51,11 @@ class Served:
             )
         return own[0]
 
-    def of(self, question: Question) -> list[Serving]:
+    def of(self, question: Question) -> list[ServedDataset]:
         """All datasets of which the subject may ask something."""
         return [one for one in self.all().values() if rules_for(question, one.policy).permits]
 
-    def all(self) -> Mapping[str, Serving]:
+    def all(self) -> Mapping[str, ServedDataset]:
         """Every dataset by its name."""
         with self._lock:
             loaded = self._policies()
@@ -83,12 +83,14 @@ class Served:
                 one.close()
             self._servings, self._made_for = {}, None
 
-    def _serving(self, policy: Policy) -> Serving:
-        source = Source.open(policy.source.url, TotalScalars(), salt=policy.name, emit=self._emit)
+    def _serving(self, policy: Policy) -> ServedDataset:
+        source = SourceDatabase.open(
+            policy.source.url, TotalScalarSql(), salt=policy.name, emit=self._emit
+        )
         return serve_dataset(policy, source, self._currency(policy))
 
     def _currency(self, policy: Policy) -> Currency:
-        with reading_state(), self._state.connect() as connection:
+        with translate_state_errors(), self._state.connect() as connection:
             ledger = load_ledger(connection, ledger_name(policy.name))
         if ledger is None:
             raise BackendUnavailable(

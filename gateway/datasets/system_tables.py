@@ -5,24 +5,26 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from gateway.budget.report import Standing
+from gateway.budget.report import AccountBalance
 from gateway.catalog.domains import Anything, Domain, Values
 from gateway.catalog.system_tables import OWN_TABLES, SCHEMA
 from gateway.catalog.tables import ColumnRef, Table
 from gateway.catalog.values import Value
 from gateway.datasets.bind_question import Question, rules_for
-from gateway.datasets.registry import Served
+from gateway.datasets.registry import DatasetRegistry
 from gateway.engines.staged_rows import StagedRows
 from gateway.errors import REASON, Code
-from gateway.policy.decide import permitted_by
+from gateway.policy.decide import usable_columns_by
 from gateway.policy.policy import Operation
 from gateway.policy.subjects import Subject
 from gateway.requests.request import PastQuestion
-from gateway.trail.record import Kind
-from gateway.trail.search import Wanted
+from gateway.trail.record import RecordKind
+from gateway.trail.search import RecordFilter
 from gateway.units import Epsilon
 
-_FATES: Final = frozenset({Kind.ANSWERED, Kind.REUSED, Kind.REFUSED, Kind.FAILED})
+_FATES: Final = frozenset(
+    {RecordKind.ANSWERED, RecordKind.REUSED, RecordKind.REFUSED, RecordKind.FAILED}
+)
 _MOST_QUESTIONS: Final = 1_000
 
 
@@ -30,9 +32,9 @@ _MOST_QUESTIONS: Final = 1_000
 class OwnRows:
     """Reads them for one subject at a time; nobody sees a row of somebody else."""
 
-    accounts_of: Callable[[Subject], Sequence[Standing]]
-    records: Callable[[int, Wanted], Sequence[Mapping[str, Any]]]
-    served: Served
+    accounts_of: Callable[[Subject], Sequence[AccountBalance]]
+    records: Callable[[int, RecordFilter], Sequence[Mapping[str, Any]]]
+    served: DatasetRegistry
 
     def rows(self, subject: Subject, table: str) -> StagedRows:
         """The rows of `gateway.budget` and the others."""
@@ -74,12 +76,12 @@ class OwnRows:
         """The newest first."""
         end = None if before is None else self._place_of(subject, before)
         # a question has a record of its charge and one of its fate; two where an answer that was there was not told
-        records = self.records(3 * limit + 3, Wanted(subject=subject.name, before=end))
+        records = self.records(3 * limit + 3, RecordFilter(subject=subject.name, before=end))
         charged = {
             # the price is that of what was bought: what the own account gave beside it is said where it differs
             record["query_id"]: Epsilon.from_ratio(record.get("price_taken") or record["price"])
             for record in records
-            if record["kind"] == Kind.CHARGED and record.get("price")
+            if record["kind"] == RecordKind.CHARGED and record.get("price")
         }
         last: dict[str, PastQuestion] = {}
         for record in reversed(records):
@@ -89,7 +91,7 @@ class OwnRows:
 
     def _place_of(self, subject: Subject, query_id: str) -> int:
         """Where the records of a question of one's own begin; of somebody else's there is none."""
-        found = self.records(4, Wanted(subject=subject.name, query_id=query_id))
+        found = self.records(4, RecordFilter(subject=subject.name, query_id=query_id))
         return min((int(record["seq"]) for record in found), default=1)
 
     def _budget(self, subject: Subject) -> Iterable[tuple[Value | None, ...]]:
@@ -122,7 +124,7 @@ class OwnRows:
         question = Question("", subject, "rest", datetime.now(UTC))
         for serving in self.served.of(question):
             rules = rules_for(question, serving.policy)
-            uses = permitted_by(rules, serving.policy.dataset)
+            uses = usable_columns_by(rules, serving.policy.dataset)
             for table in serving.views.of(rules).dataset.tables:
                 for column in table.columns:
                     ways = uses.get(ColumnRef(table.name, column.name), frozenset())

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from gateway.binding.bound import Bound, Cut
-from gateway.binding.statement_cache import Remembered
+from gateway.binding.statement_cache import StatementCache
 from gateway.catalog.tables import Dataset
 from gateway.lru_cache import LruCache
-from gateway.policy.applicable import Applying
+from gateway.policy.applicable import ApplicableRules
 from gateway.policy.decide import Rows, require_permits, visible_by
 from gateway.policy.policy import Policy
 from gateway.twin import VisibleTables, visible_tables
@@ -34,7 +34,7 @@ class View:
 
     dataset: Dataset
     shown: VisibleTables
-    statements: Remembered
+    statements: StatementCache
     permitted: LruCache[PermittedKey, tuple[Bound, Cut]] = field(
         default_factory=lambda: LruCache(_MOST_PERMITTED, lambda _, __: 1),
         compare=False,
@@ -48,7 +48,7 @@ class Views:
         self.policy = policy
         self._known: LruCache[tuple[frozenset[str], frozenset[str]], View] = LruCache(_MOST)
 
-    def of(self, rules: Applying) -> View:
+    def of(self, rules: ApplicableRules) -> View:
         """What these rules show; a refusal for whom none permits anything."""
         require_permits(rules, self.policy.dataset)
         key = (
@@ -58,7 +58,7 @@ class Views:
 
         def make() -> View:
             dataset = visible_by(rules, self.policy.dataset)
-            return View(dataset, visible_tables(dataset), Remembered(dataset))
+            return View(dataset, visible_tables(dataset), StatementCache(dataset))
 
         return self._known.get(key, make)
 

@@ -10,45 +10,45 @@ from datetime import datetime
 
 from gateway.catalog.tables import Dataset
 from gateway.datasets.bind_question import Question, rules_for
-from gateway.datasets.registry import Served
+from gateway.datasets.registry import DatasetRegistry
 from gateway.datasets.view import View
 from gateway.errors import BackendUnavailable, Code
 from gateway.policy.subjects import Subject
 from gateway.twin import Twin, VisibleTables
-from gateway.twin.line import Line
-from gateway.twin.shadow_functions import Names
+from gateway.twin.line import TwinLine
+from gateway.twin.shadow_functions import SessionNames
 
 
 @dataclass(frozen=True)
-class Room:
+class WireSession:
     """One subject's, on one dataset, for one connection."""
 
     subject: Subject
     dataset: str
     shown: VisibleTables
     catalog: Dataset
-    line: Line
+    line: TwinLine
 
 
 @dataclass(frozen=True)
-class Rooms:
+class WireSessions:
     """Opens them; it waits for the twin."""
 
-    served: Served
+    served: DatasetRegistry
     twin: Twin
     now: Callable[[], datetime]
     front_end: str
 
     def enter(
         self, subject: Subject, dataset: str, settings: Mapping[str, str], process: int
-    ) -> Room:
+    ) -> WireSession:
         """The room of somebody who was let in, with the settings that their session begins with."""
         view = self._view(subject, dataset, settings.get("gateway.purpose"))
-        names = Names(subject.name, dataset, process)
+        names = SessionNames(subject.name, dataset, process)
         line = self.twin.line(subject.name, view.shown, {**settings, **names.settings()})
-        return Room(subject, dataset, view.shown, view.dataset, line)
+        return WireSession(subject, dataset, view.shown, view.dataset, line)
 
-    def require_same(self, room: Room, purpose: str | None) -> None:
+    def require_same(self, room: WireSession, purpose: str | None) -> None:
         """Refuse where something else may be seen by now than when the room was entered."""
         if self._view(room.subject, room.dataset, purpose).shown != room.shown:
             raise BackendUnavailable(

@@ -50,7 +50,7 @@ _PATIENCE_S_on_the_wire = 30
 
 
 @dataclass(frozen=True)
-class Statement:
+class TourStatement:
     """A statement, its subject, and the SQLSTATE of its refusal, if it is refused."""
 
     title: str
@@ -59,7 +59,7 @@ class Statement:
     refused: str | None = None
 
 
-def said(url: str, key: str, statement: Statement) -> list[str]:
+def run_statement(url: str, key: str, statement: TourStatement) -> list[str]:
     """The gateway's answer, as psql would show it."""
     try:
         with psycopg.connect(

@@ -9,32 +9,32 @@ from http.client import HTTPException
 from pathlib import Path
 from socket import socket
 
-from gateway.admin.instance import open_ground
+from gateway.admin.instance import open_foundation
 from gateway.app import (
-    giving_up,
-    open_asking,
+    gateway_api,
+    open_query_service,
     open_twin_of,
-    question_door,
-    rest_doors,
-    serving_wire,
+    query_api,
+    serve_wire,
+    wait_ender,
 )
-from gateway.config import Settings, SettingsApart, load_settings
+from gateway.config import Settings, SettingsConflict, load_settings
 from gateway.demo.setup import (
-    Places,
-    alone,
-    clear,
+    DemoPaths,
+    clear_demo,
     load_clinic,
+    lock_directory,
     make_keys,
     policies_of,
     write_notes,
 )
-from gateway.demo.tour import walk
+from gateway.demo.tour import walk_tour
 from gateway.errors import GatewayError, OperatorError
 from gateway.events import Emit, Event, Level
 from gateway.frontends.rest.app import create_app
-from gateway.frontends.rest.listen import Stop, bind, serve_until
+from gateway.frontends.rest.listen import StopSignal, bind_socket, serve_until
 from gateway.telemetry.logs import log_events
-from gateway.telemetry.metrics import Metrics, both
+from gateway.telemetry.metrics import Metrics, log_and_count
 from gateway.trail.append import utc_now
 
 _PORTS_TRIED = 50
@@ -44,7 +44,7 @@ _BODY = '{"sql": "SELECT region, COUNT(*) FROM patients GROUP BY region"}'
 
 
 @dataclass(frozen=True)
-class Wishes:
+class DemoOptions:
     """Options of the command line; None means the default."""
 
     serve: bool
@@ -56,7 +56,7 @@ class Wishes:
 class _Stage:
     """The directories, ports and keys of this demo."""
 
-    places: Places
+    places: DemoPaths
     settings: Settings
     listener: socket
     wire: socket
@@ -67,18 +67,18 @@ class _Stage:
         return f"postgresql://{name}@127.0.0.1:{self.settings.pg_port}/clinic"
 
 
-def run_demo(wishes: Wishes, stop: Stop) -> int:
+def run_demo(wishes: DemoOptions, stop: StopSignal) -> int:
     """The whole demo; 0 when the tour went as it should."""
-    places = Places(Path(".demo").absolute())
+    places = DemoPaths(Path(".demo").absolute())
     given = load_settings()
     with (
-        alone(places),
+        lock_directory(places),
         _listener(wishes.rest_port, _REST_PORT, "--rest-port") as listener,
         _listener(wishes.pg_port, _PG_PORT, "--pg-port") as wire,
     ):
-        clear(places, given.postgres_bin)
+        clear_demo(places, given.postgres_bin)
         host, port = listener.getsockname()[:2]
-        settings = SettingsApart(
+        settings = SettingsConflict(
             home=places.home,
             policies=given.policies,
             postgres_bin=given.postgres_bin,
@@ -89,25 +89,27 @@ def run_demo(wishes: Wishes, stop: Stop) -> int:
         return _play(stage, wishes, stop)
 
 
-def _play(stage: _Stage, wishes: Wishes, stop: Stop) -> int:
+def _play(stage: _Stage, wishes: DemoOptions, stop: StopSignal) -> int:
     clinic = load_clinic(stage.places)
     _say(f"loaded the sample clinic: {clinic.patients:,} patients, {clinic.visits:,} visits")
     metrics = Metrics()
-    emit = both(_problems_alone(log_events(stage.settings.log_format)), metrics.count)
+    emit = log_and_count(_problems_alone(log_events(stage.settings.log_format)), metrics.count)
     with ExitStack() as opened:
         twin = opened.enter_context(open_twin_of(stage.settings, emit))
-        ground = opened.enter_context(open_ground(stage.settings, emit))
+        ground = opened.enter_context(open_foundation(stage.settings, emit))
         now = utc_now()
         policies = policies_of(ground, stage.places, emit)
         twin.wait_until_started()
-        asking = opened.enter_context(closing(open_asking(ground, policies, twin, "rest", emit)))
+        asking = opened.enter_context(
+            closing(open_query_service(ground, policies, twin, "rest", emit))
+        )
         opened.enter_context(closing(ground.workers))
-        wire = opened.enter_context(serving_wire(ground, policies, asking, stage.wire, emit))
-        questions = question_door(asking)
+        wire = opened.enter_context(serve_wire(ground, policies, asking, stage.wire, emit))
+        questions = query_api(asking)
         keys = make_keys(ground, now)
         write_notes(stage.places, stage.url, stage.wire_url("alice"), keys, stage.settings)
         app = create_app(
-            rest_doors(ground, metrics, emit, policies, twin=twin, questions=questions)
+            gateway_api(ground, metrics, emit, policies, twin=twin, questions=questions)
         )
         guide = _Guide(wishes, stop, stage, keys)
         guide.start()
@@ -116,7 +118,7 @@ def _play(stage: _Stage, wishes: Wishes, stop: Stop) -> int:
             app,
             stage.listener,
             stage.settings,
-            giving_up(ground, asking),
+            wait_ender(ground, asking),
             also=wire.stop,
         )
         stage.listener.close()  # whoever still waits for us, the guide too, hears so at once
@@ -127,7 +129,9 @@ def _play(stage: _Stage, wishes: Wishes, stop: Stop) -> int:
 class _Guide(threading.Thread):
     """Makes the tour while the gateway serves."""
 
-    def __init__(self, wishes: Wishes, stop: Stop, stage: _Stage, keys: dict[str, str]) -> None:
+    def __init__(
+        self, wishes: DemoOptions, stop: StopSignal, stage: _Stage, keys: dict[str, str]
+    ) -> None:
         super().__init__(name="tour")
         self._wishes = wishes
         self._stop_serving = stop
@@ -138,7 +142,7 @@ class _Guide(threading.Thread):
 
     def run(self) -> None:
         try:
-            walk(self._url, self._wire, self._keys, _say)
+            walk_tour(self._url, self._wire, self._keys, _say)
             self._leave_notes()
             self.code = 0
         except (GatewayError, OSError, HTTPException, ValueError, KeyError) as error:
@@ -165,11 +169,11 @@ class _Guide(threading.Thread):
 def _listener(port: int | None, usual: int, option: str) -> socket:
     """The requested port, or the first free one from the usual port on."""
     if port is not None:
-        return bind("127.0.0.1", port, option)
+        return bind_socket("127.0.0.1", port, option)
     for candidate in range(usual, usual + _PORTS_TRIED):
         with suppress(OperatorError):
-            return bind("127.0.0.1", candidate, option)
-    return bind("127.0.0.1", 0, option)
+            return bind_socket("127.0.0.1", candidate, option)
+    return bind_socket("127.0.0.1", 0, option)
 
 
 def _problems_alone(log: Emit) -> Emit:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from gateway.admin.instance import Ground, operator_name
+from gateway.admin.instance import Foundation, operator_name
 from gateway.admin.key_actions import create_key
 from gateway.app import open_policies
 from gateway.auth.issue import KeyOrder
@@ -24,7 +24,7 @@ from gateway.sample import Clinic, load_into_duckdb
 
 
 @dataclass(frozen=True)
-class Places:
+class DemoPaths:
     """The files of the demo, which git ignores."""
 
     directory: Path
@@ -48,14 +48,14 @@ class Places:
 
 
 @contextmanager
-def alone(places: Places) -> Iterator[None]:
+def lock_directory(places: DemoPaths) -> Iterator[None]:
     """Create the directory and keep other demos out of it; the kernel releases the lock if the process is
     killed.
     """
     try:
         mode = 0o711 if os.geteuid() == 0 else 0o700
         places.directory.mkdir(mode=mode, exist_ok=True)
-        # a link would lead `clear` to files that are not ours
+        # a link would lead `clear_demo` to files that are not ours
         flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
         held = os.open(places.directory, flags)
     except OSError as error:
@@ -67,7 +67,7 @@ def alone(places: Places) -> Iterator[None]:
         os.close(held)
 
 
-def clear(places: Places, programs_bin: Path | None) -> None:
+def clear_demo(places: DemoPaths, programs_bin: Path | None) -> None:
     """Remove the last demo."""
     discard_home(places.home, programs_bin)
     try:
@@ -80,19 +80,19 @@ def clear(places: Places, programs_bin: Path | None) -> None:
         raise _unusable(places, error) from None
 
 
-def load_clinic(places: Places) -> Clinic:
+def load_clinic(places: DemoPaths) -> Clinic:
     """Write the sample clinic as a DuckDB file."""
     clinic = Clinic()
     load_into_duckdb(clinic, places.clinic)
     return clinic
 
 
-def policies_of(ground: Ground, places: Places, emit: Emit) -> CurrentPolicies:
+def policies_of(ground: Foundation, places: DemoPaths, emit: Emit) -> CurrentPolicies:
     """The policies in force, with the clinic as their source; their accounts are open."""
     return open_policies(ground, emit, {**os.environ, "CLINIC_URL": places.url})
 
 
-def make_keys(ground: Ground, now: datetime) -> dict[str, str]:
+def make_keys(ground: Foundation, now: datetime) -> dict[str, str]:
     """A key for every subject of the policies."""
     subjects: Mapping[str, Subject] = load_subjects(ground.settings.policies)
     keys = {}
@@ -104,7 +104,7 @@ def make_keys(ground: Ground, now: datetime) -> dict[str, str]:
 
 
 def write_notes(
-    places: Places, url: str, wire: str, keys: Mapping[str, str], settings: Settings
+    places: DemoPaths, url: str, wire: str, keys: Mapping[str, str], settings: Settings
 ) -> None:
     """Write URLs and keys for people and scripts; readable by the owner alone."""
     home = str(settings.home)
@@ -115,7 +115,7 @@ def write_notes(
         handle.write("\n")
 
 
-def _lock(held: int, places: Places) -> None:
+def _lock(held: int, places: DemoPaths) -> None:
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -124,7 +124,7 @@ def _lock(held: int, places: Places) -> None:
         ) from None
 
 
-def _unusable(places: Places, error: OSError) -> OperatorError:
+def _unusable(places: DemoPaths, error: OSError) -> OperatorError:
     return OperatorError(
         Code.HOME_UNUSABLE,
         f"`{places.directory}`: {error.strerror or error}",

@@ -4,14 +4,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from gateway.demo.clients import Reply, Statement, Visitor, said
+from gateway.demo.clients import Reply, TourStatement, Visitor, run_statement
 from gateway.errors import Code, OperatorError
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Stop:
+class TourStop:
     """One stop: a request, its subject, and the expected status."""
 
     title: str
@@ -23,14 +23,14 @@ class Stop:
     epsilon: str | None = None
 
 
-def walk(url: str, wire: str, keys: Mapping[str, str], say: Say) -> None:
+def walk_tour(url: str, wire: str, keys: Mapping[str, str], say: Say) -> None:
     """Make every stop; an unexpected status ends the tour."""
     visitor = Visitor(url)
     for number, stop in enumerate(_STOPS, 1):
-        if isinstance(stop, Statement):
+        if isinstance(stop, TourStatement):
             say(f"\n{number}. {stop.title}")
             say(f"   {stop.who}: {stop.sql}")
-            for line in said(wire, keys[stop.who], stop):
+            for line in run_statement(wire, keys[stop.who], stop):
                 say(f"   {line}")
             continue
         key = keys.get(stop.who, stop.who) if stop.who else None
@@ -51,7 +51,7 @@ def walk(url: str, wire: str, keys: Mapping[str, str], say: Say) -> None:
             )
 
 
-def _reply(visitor: Visitor, stop: Stop, key: str | None) -> Reply:
+def _reply(visitor: Visitor, stop: TourStop, key: str | None) -> Reply:
     if stop.question is None:
         return visitor.get(stop.path, key)
     body = {"sql": stop.question}
@@ -125,18 +125,18 @@ def _verdict(reply: Reply) -> list[str]:
     ]
 
 
-_STOPS: tuple[Stop | Statement, ...] = (
-    Stop("The gateway is up.", None, "/readyz", 200, _ready),
-    Stop("A request without a key is refused.", None, "/v1/budget", 401, _refusal),
-    Stop("A request with an invalid key is refused.", "gwk_guess", "/v1/budget", 401, _refusal),
-    Stop(
+_STOPS: tuple[TourStop | TourStatement, ...] = (
+    TourStop("The gateway is up.", None, "/readyz", 200, _ready),
+    TourStop("A request without a key is refused.", None, "/v1/budget", 401, _refusal),
+    TourStop("A request with an invalid key is refused.", "gwk_guess", "/v1/budget", 401, _refusal),
+    TourStop(
         "Alice, a researcher, sees her budget: her own account and the dataset's.",
         "alice",
         "/v1/budget",
         200,
         _accounts,
     ),
-    Stop(
+    TourStop(
         "She sends a query. Every number is noisy; ± gives its 95 % interval.",
         "alice",
         "/v1/query",
@@ -144,7 +144,7 @@ _STOPS: tuple[Stop | Statement, ...] = (
         _answer,
         "SELECT region, COUNT(*) AS patients FROM patients GROUP BY region ORDER BY 2 DESC",
     ),
-    Stop(
+    TourStop(
         "A query that follows from an earlier answer is answered from the cache and is free.",
         "alice",
         "/v1/query",
@@ -152,7 +152,7 @@ _STOPS: tuple[Stop | Statement, ...] = (
         _answer,
         "SELECT COUNT(*) AS patients FROM patients WHERE region IN ('north', 'south')",
     ),
-    Stop(
+    TourStop(
         "A query whose result would differ from an earlier one by only a few people is refused.",
         "alice",
         "/v1/query",
@@ -160,7 +160,7 @@ _STOPS: tuple[Stop | Statement, ...] = (
         _answer,
         "SELECT COUNT(*) AS patients FROM patients WHERE NOT birth_year = 1961",
     ),
-    Stop(
+    TourStop(
         "Groups that are found in the data are returned if they contain enough people.",
         "alice",
         "/v1/query",
@@ -170,7 +170,7 @@ _STOPS: tuple[Stop | Statement, ...] = (
         " ORDER BY visits DESC LIMIT 5",
         "0.5",
     ),
-    Stop(
+    TourStop(
         "Months can be groups too. A query with a higher price has less noise.",
         "alice",
         "/v1/query",
@@ -180,7 +180,7 @@ _STOPS: tuple[Stop | Statement, ...] = (
         " WHERE visit_date >= '2026-01-01' AND visit_date < '2026-05-01' GROUP BY 1 ORDER BY 1",
         "1",
     ),
-    Stop(
+    TourStop(
         "Individual rows are never returned.",
         "alice",
         "/v1/query",
@@ -188,7 +188,7 @@ _STOPS: tuple[Stop | Statement, ...] = (
         _answer,
         "SELECT * FROM patients",
     ),
-    Stop(
+    TourStop(
         "Bob's team has a small budget. One query uses it up.",
         "bob",
         "/v1/query",
@@ -197,7 +197,7 @@ _STOPS: tuple[Stop | Statement, ...] = (
         "SELECT COUNT(*) AS patients FROM patients WHERE birth_year < 1950",
         "0.1",
     ),
-    Stop(
+    TourStop(
         "His next query is refused before it reaches the data.",
         "bob",
         "/v1/query",
@@ -205,34 +205,34 @@ _STOPS: tuple[Stop | Statement, ...] = (
         _answer,
         "SELECT COUNT(*) AS patients FROM patients WHERE birth_year < 1960",
     ),
-    Statement(
+    TourStatement(
         "Alice's own tools connect to the gateway like to a PostgreSQL. Catalog queries are free.",
         "alice",
         "SELECT current_user, current_database(), table_name FROM information_schema.tables"
         " WHERE table_schema = 'public' ORDER BY table_name",
     ),
-    Statement(
+    TourStatement(
         "Queries over this connection get the same answers.",
         "alice",
         "SELECT diagnosis, ROUND(AVG(cost), 2) AS mean_cost FROM visits GROUP BY diagnosis"
         " ORDER BY mean_cost DESC LIMIT 3",
     ),
-    Statement(
+    TourStatement(
         "A query that is not permitted returns an error with its reason.",
         "alice",
         "SELECT * FROM visits LIMIT 100",
         "42501",
     ),
-    Stop("Alice sees what remains of her budget.", "alice", "/v1/budget", 200, _accounts),
-    Stop("Alice may not read the trail.", "alice", "/v1/audit", 403, _refusal),
-    Stop(
+    TourStop("Alice sees what remains of her budget.", "alice", "/v1/budget", 200, _accounts),
+    TourStop("Alice may not read the trail.", "alice", "/v1/audit", 403, _refusal),
+    TourStop(
         "Carol, an auditor, reads the latest records of the trail.",
         "carol",
         "/v1/audit?limit=8",
         200,
         _records,
     ),
-    Stop(
+    TourStop(
         "She lets the gateway verify that the trail is unchanged.",
         "carol",
         "/v1/audit/verify",

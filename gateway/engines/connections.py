@@ -17,10 +17,10 @@ import duckdb
 from sqlalchemy import URL, Connection, Engine, NullPool, QueuePool, create_engine, event, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from gateway.engines.timeout import Watch
+from gateway.engines.timeout import StatementWatch
 from gateway.engines.versions import LEAST_POSTGRESQL, old_version
 from gateway.errors import Code, OperatorError
-from gateway.state.connections import shut
+from gateway.state.connections import close_broken
 
 PATIENCE_S: Final = 5
 CANCEL_S: Final = 1.0
@@ -43,7 +43,7 @@ _LIMITED: Final = text(
 class Attempt:
     """What asking once went through; `kept` says that a connection in it was made for an earlier question."""
 
-    watch: Watch
+    watch: StatementWatch
     limit_s: float
     kept: bool = False
 
@@ -92,13 +92,13 @@ class Connections:
             yield None
             return
         try:
-            with watched(connection, attempt):
+            with limit_statements(connection, attempt):
                 yield connection
         finally:
-            give_back(connection)
+            return_connection(connection)
 
 
-def give_back(connection: Connection) -> None:
+def return_connection(connection: Connection) -> None:
     """Back to its pool; one that cannot be given back, or whose pool was dropped meanwhile, is closed."""
     with suppress(SQLAlchemyError):
         there = not connection.closed and not connection.invalidated
@@ -117,10 +117,10 @@ def _taken(engine: Engine, attempt: Attempt) -> Connection:
 
 
 @contextmanager
-def watched(connection: Connection, attempt: Attempt) -> Iterator[None]:
+def limit_statements(connection: Connection, attempt: Attempt) -> Iterator[None]:
     """Within the block the limit of the attempt holds for every statement of the connection."""
     there = connection.info  # of the driver's connection: gone when that is
-    with attempt.watch.reaching(stopping(connection, attempt.watch)):
+    with attempt.watch.reaching(statement_stopper(connection, attempt.watch)):
         limit_ms = max(2, int(attempt.limit_s * 1000))
         if there.get(_LIMIT) != limit_ms:
             # a wait for a lock ends first, so that it is never taken for computing
@@ -130,7 +130,7 @@ def watched(connection: Connection, attempt: Attempt) -> Iterator[None]:
         yield
 
 
-def stopping(connection: Connection, watch: Watch) -> Callable[[], None]:
+def statement_stopper(connection: Connection, watch: StatementWatch) -> Callable[[], None]:
     """What ends the statement that is under way there, if one is; it never raises.
 
     It cancels the statement at the server, again and again; where that does not end it, it closes the connection.
@@ -142,7 +142,7 @@ def stopping(connection: Connection, watch: Watch) -> Callable[[], None]:
     def cancel() -> None:
         began.append(monotonic())
         if began[-1] - began[0] >= CANCEL_S:
-            shut(driver)
+            close_broken(driver)
             return
         try:
             driver.cancel_safe(timeout=CANCEL_S)
@@ -179,9 +179,9 @@ _MOST_PARTS: Final = 8
 
 
 @contextmanager
-def reading_source(url: URL) -> Iterator[Connection]:
+def open_source(url: URL) -> Iterator[Connection]:
     """A connection that reads, or an error that says which source cannot be used."""
-    there, _ = parts_told(url)
+    there, _ = split_parts(url)
     engine = create_engine(there, poolclass=NullPool, connect_args=_arguments_connect(there))
     try:
         with engine.connect() as connection:
@@ -189,19 +189,19 @@ def reading_source(url: URL) -> Iterator[Connection]:
             if old is not None:
                 raise OperatorError(
                     Code.SOURCE_VERSION,
-                    f"`{place_of(url)}` is PostgreSQL {old}",
+                    f"`{source_address(url)}` is PostgreSQL {old}",
                     f"PostgreSQL {LEAST_POSTGRESQL} or later is needed",
                 )
             yield connection
     except SQLAlchemyError as error:
         raise OperatorError(
-            Code.SOURCE_UNUSABLE, f"`{place_of(url)}`: {_why(error)}", _hint(url)
+            Code.SOURCE_UNUSABLE, f"`{source_address(url)}`: {_why(error)}", _hint(url)
         ) from None
     finally:
         engine.dispose()
 
 
-def parts_told(url: URL) -> tuple[URL, int]:
+def split_parts(url: URL) -> tuple[URL, int]:
     """The URL as a driver takes it, and in how many parts a large release is asked for: `?parts=4`."""
     if url.get_backend_name() != "postgresql":
         return url, 1  # it uses all cores for one statement
@@ -210,7 +210,7 @@ def parts_told(url: URL) -> tuple[URL, int]:
     return url.difference_update_query(["parts"]), min(max(parts, 1), _MOST_PARTS)
 
 
-def place_of(url: URL) -> str:
+def source_address(url: URL) -> str:
     """Where it is, without login and options."""
     there = URL.create(url.get_backend_name(), None, None, url.host, url.port, url.database)
     return there.render_as_string()

@@ -20,14 +20,14 @@ from typing import Final
 
 from sqlalchemy import URL
 
-from gateway.cancellation import calling_back
-from gateway.computation import Computation, Ended
-from gateway.engines.catalog.describe import Described
+from gateway.cancellation import call_when_cancelled
+from gateway.computation import Computation, SourceEnd
+from gateway.engines.catalog.describe import SourceTables
 from gateway.engines.catalog.duckdb import read_duckdb
 from gateway.engines.duckdb_process.frames import BrokenFrame, Row
 from gateway.engines.duckdb_process.launcher import Launcher
 from gateway.engines.duckdb_process.pool import (
-    Leased,
+    LeasedProcess,
     Pool,
     PoolBusy,
     PoolStopped,
@@ -38,7 +38,7 @@ from gateway.engines.duckdb_process.process import (
     Identity,
     ProcessLate,
     ProcessLost,
-    Settings,
+    ProcessSettings,
     StatementFailed,
 )
 from gateway.engines.duckdb_sql import DuckdbStatements
@@ -75,7 +75,7 @@ class DuckDbDatabase:
         self.statements = DuckdbStatements()
         config = {name: str(value) for name, value in url.query.items() if name != "access_mode"}
         places = places_for(os.cpu_count() or 1)
-        self.pool = Pool(Settings(url.database or "", config, places), _LAUNCHER)
+        self.pool = Pool(ProcessSettings(url.database or "", config, places), _LAUNCHER)
         self._lock = threading.Lock()
         self._catalogs: dict[Identity, SourceCatalog] = {}
 
@@ -104,7 +104,7 @@ class DuckDbDatabase:
         """Kill every process, whatever it does."""
         self.pool.stop()
 
-    def _catalog(self, leased: Leased) -> SourceCatalog:
+    def _catalog(self, leased: LeasedProcess) -> SourceCatalog:
         """What this process says of its file; of equal catalogs there is one object."""
         with self._lock:
             found = self._catalogs.get(leased.identity)
@@ -116,7 +116,7 @@ class DuckDbDatabase:
             for some in leased.process.run(sql, (), deadline):
                 yield from some
 
-        made = SourceCatalog(Described("main", read_duckdb(ask)))
+        made = SourceCatalog(SourceTables("main", read_duckdb(ask)))
         with self._lock:
             for there in self._catalogs.values():
                 if there.described == made.described:
@@ -154,10 +154,10 @@ class DuckDbDatabase:
         if isinstance(error, ProcessLate):
             return SourceStopped(Code.SOURCE_TIMEOUT, computation=ran)
         if self.pool.is_stopped:
-            stopped = Computation(ran.seconds, ran.limit_s, Ended.STOP)
+            stopped = Computation(ran.seconds, ran.limit_s, SourceEnd.STOP)
             return SourceStopped(Code.SOURCE_CANCELLED, computation=stopped)
         if isinstance(error, ProcessLost) and cancelled is not None and cancelled.is_set():
-            left = Computation(ran.seconds, ran.limit_s, Ended.CANCEL)
+            left = Computation(ran.seconds, ran.limit_s, SourceEnd.CANCEL)
             return SourceStopped(Code.SOURCE_CANCELLED, computation=left)
         kind = _kind(error)
         if isinstance(error, ProcessLost) or kind in _NO_ROOM:
@@ -176,7 +176,11 @@ class _Prepared:
     """One question on its process."""
 
     def __init__(
-        self, database: DuckDbDatabase, leased: Leased, catalog: SourceCatalog, held: ExitStack
+        self,
+        database: DuckDbDatabase,
+        leased: LeasedProcess,
+        catalog: SourceCatalog,
+        held: ExitStack,
     ) -> None:
         self.catalog = catalog
         self._database = database
@@ -200,11 +204,11 @@ class _Prepared:
         sql = self._database.statements.find(statement)
         began = monotonic()
         try:
-            with calling_back(cancelled, self._leased.process.abandon):
+            with call_when_cancelled(cancelled, self._leased.process.abandon):
                 rows = self._leased.process.run(sql.text, sql.parameters(given), began + limit_s)
                 return read([rows])
         except _BROKEN as error:
-            ran = Computation(monotonic() - began, limit_s, Ended.LIMIT)
+            ran = Computation(monotonic() - began, limit_s, SourceEnd.LIMIT)
             raise self._database.failed(error, ran, cancelled) from None
 
     def close(self) -> None:

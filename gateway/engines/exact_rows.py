@@ -20,10 +20,10 @@ from gateway.catalog.values import Value
 from gateway.engines.preparation import Chunks
 from gateway.exact import ExactHistogram, ExactTable
 from gateway.plan.node import BrokenPlan
-from gateway.sensitivity.choices import Binned, Histogram, Listed
+from gateway.sensitivity.choices import BinnedRows, Histogram, ListedRows
 
 
-def value_of(given: object, of: ColumnType) -> Value | None:
+def column_value(given: object, of: ColumnType) -> Value | None:
     """The value of a column of this type. What is no number, such as NaN, is NULL as it is everywhere."""
     match given:
         case None:
@@ -55,7 +55,7 @@ def _number(given: float | Decimal, of: ColumnType) -> Value | None:
 Rows: TypeAlias = Sequence[Sequence[Any]]
 
 
-def whole(release: BoundedRelease, chunks: Chunks) -> ExactTable:
+def read_table(release: BoundedRelease, chunks: Chunks) -> ExactTable:
     """Rows of `k1`, `k2`, … and `m1`, `m2`, …, read in parts: never are all of them there beside their columns."""
     width, many = len(release.keys), 0
     columns: list[list[Any]] = [[] for _ in range(width + len(release.measurements))]
@@ -67,7 +67,7 @@ def whole(release: BoundedRelease, chunks: Chunks) -> ExactTable:
     return ExactTable(keys, tuple(tuple(map(int, one)) for one in columns[width:]))
 
 
-def added(release: BoundedRelease, parts: Sequence[Rows]) -> ExactTable:
+def add_shards(release: BoundedRelease, parts: Sequence[Rows]) -> ExactTable:
     """The sums over all parts for each group, without groups of too few units.
 
     Every unit is in one part, so how many units a group has is the sum of how many it has in each: the last
@@ -76,7 +76,7 @@ def added(release: BoundedRelease, parts: Sequence[Rows]) -> ExactTable:
     width, most = len(release.keys), len(release.measurements)
     sums: dict[tuple[Value | None, ...], list[int]] = {}
     for rows in parts:
-        for key, row in zip(keys_of(release, rows), rows, strict=True):
+        for key, row in zip(key_columns(release, rows), rows, strict=True):
             # a part without any unit counts NULL of them where there are no keys
             mine, there = [int(one or 0) for one in row[width:]], sums.get(key)
             sums[key] = mine if there is None else [a + b for a, b in zip(there, mine, strict=True)]
@@ -88,7 +88,7 @@ def added(release: BoundedRelease, parts: Sequence[Rows]) -> ExactTable:
     )
 
 
-def keys_of(release: BoundedRelease, rows: Rows) -> Iterator[tuple[Value | None, ...]]:
+def key_columns(release: BoundedRelease, rows: Rows) -> Iterator[tuple[Value | None, ...]]:
     """By column; without keys, an empty one for every row."""
     return _keys(release, list(zip(*rows, strict=True)), len(rows))
 
@@ -105,14 +105,14 @@ def _keys(
 def _values(column: Sequence[object], kind: ColumnType) -> Sequence[Value | None]:
     if kind.family is Family.WHOLE and set(map(type, column)) == {int}:
         return cast("Sequence[int]", column)  # as most keys come
-    return [value_of(one, kind) for one in column]
+    return [column_value(one, kind) for one in column]
 
 
 Key: TypeAlias = tuple[Value | None, ...]
 Cells: TypeAlias = tuple["array[int]", "array[int]"]
 
 
-def histogram_of(
+def read_histogram(
     release: BoundedRelease, histogram: Histogram, parts: Sequence[Rows]
 ) -> ExactHistogram:
     """What the rows of such a SELECT say, of each part. Values that are not listed are dropped: domains leave none."""
@@ -120,7 +120,7 @@ def histogram_of(
     for rows in parts:
         found = (
             _binned(release, histogram, rows)
-            if isinstance(histogram, Binned)
+            if isinstance(histogram, BinnedRows)
             else _listed(release, histogram, rows)
         )
         there: dict[Key, Cells] = {}
@@ -132,8 +132,10 @@ def histogram_of(
     return ExactHistogram(counts)
 
 
-def _binned(release: BoundedRelease, histogram: Binned, rows: Rows) -> Iterator[tuple[Key, Cells]]:
-    for key, row in zip(keys_of(release, rows), rows, strict=True):
+def _binned(
+    release: BoundedRelease, histogram: BinnedRows, rows: Rows
+) -> Iterator[tuple[Key, Cells]]:
+    for key, row in zip(key_columns(release, rows), rows, strict=True):
         if row[-1] is None:  # without keys there is a row even where nobody is
             continue
         cells = array("q", map(int, row[-1].split()))
@@ -143,11 +145,13 @@ def _binned(release: BoundedRelease, histogram: Binned, rows: Rows) -> Iterator[
         yield key, (places, many)
 
 
-def _listed(release: BoundedRelease, histogram: Listed, rows: Rows) -> Iterator[tuple[Key, Cells]]:
+def _listed(
+    release: BoundedRelease, histogram: ListedRows, rows: Rows
+) -> Iterator[tuple[Key, Cells]]:
     places = {value: place for place, value in enumerate(histogram.values)}
-    for key, row in zip(keys_of(release, rows), rows, strict=True):
+    for key, row in zip(key_columns(release, rows), rows, strict=True):
         given, many = row[len(release.keys) :]
-        value = value_of(given, histogram.value.type)
+        value = column_value(given, histogram.value.type)
         if value is not None and value in places:
             yield key, (array("q", [places[value]]), array("q", [int(many)]))
 

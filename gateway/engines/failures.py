@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from gateway.computation import Computation, Ended
-from gateway.engines.timeout import Stopped, Watch
+from gateway.computation import Computation, SourceEnd
+from gateway.engines.timeout import StatementWatch, StopReason
 from gateway.errors import BackendUnavailable, Code, InternalError, Refusal, SourceStopped
 from gateway.events import Crashed, Emit, SourceFailed
 
@@ -27,7 +27,7 @@ _SCHEMA: Final = frozenset({"42P01", "42703", "3F000", "42883", "42704"})
 """A relation, a column, a schema, a function or a type that is not there."""
 _OTHER_RESULT: Final = "0A000"
 """What PostgreSQL says of a statement that it knew with columns of other types."""
-_ENDED: Final = {Stopped.CANCELLED: Ended.CANCEL, Stopped.ENDING: Ended.STOP}
+_ENDED: Final = {StopReason.CANCELLED: SourceEnd.CANCEL, StopReason.ENDING: SourceEnd.STOP}
 """What else than its time ended a statement."""
 
 
@@ -37,11 +37,11 @@ class Failures:
 
     emit: Emit
 
-    def before_charge(self, error: SQLAlchemyError, watch: Watch) -> Refusal:
+    def before_charge(self, error: SQLAlchemyError, watch: StatementWatch) -> Refusal:
         """The refusal of somebody who has paid nothing: the source did not compute."""
         state, problem = _state(error), _problem(error)
         if _is_stopped(error, watch):
-            late = watch.stopped in {Stopped.NOT, Stopped.LATE}
+            late = watch.stopped in {StopReason.NOT, StopReason.LATE}
             return SourceStopped(Code.SOURCE_TIMEOUT if late else Code.SOURCE_CANCELLED)
         if state == _PRIVILEGE:
             return self._unavailable(Code.SOURCE_PRIVILEGE, problem)
@@ -49,7 +49,9 @@ class Failures:
             return self._unavailable(Code.SOURCE_SCHEMA, problem)
         return self._other(error)
 
-    def after_charge(self, error: SQLAlchemyError, watch: Watch, ran: Computation) -> Refusal:
+    def after_charge(
+        self, error: SQLAlchemyError, watch: StatementWatch, ran: Computation
+    ) -> Refusal:
         """The refusal of somebody who has paid: the source was told to compute."""
         state, problem = _state(error), _problem(error)
         if _is_stopped(error, watch):
@@ -67,7 +69,7 @@ class Failures:
     def exhausted(self, problem: str, ran: Computation) -> Refusal:
         """The refusal of somebody whose statement needed more than the source had."""
         self.emit(SourceFailed(problem))
-        without = Computation(ran.seconds, ran.limit_s, Ended.ROOM)
+        without = Computation(ran.seconds, ran.limit_s, SourceEnd.ROOM)
         return SourceStopped(Code.SOURCE_EXHAUSTED, computation=without)
 
     def incident(self, problem: str) -> InternalError:
@@ -84,7 +86,12 @@ class Failures:
             "ConnectionTimeout",
             "TimeoutError",
         }
-        if is_lost(error) or state[:2] in _UNREACHABLE or state == _LOCKED or never_reached:
+        if (
+            is_connection_lost(error)
+            or state[:2] in _UNREACHABLE
+            or state == _LOCKED
+            or never_reached
+        ):
             return self._unavailable(Code.SOURCE_UNAVAILABLE, problem)
         return self.incident(f"the source refused our SQL: {problem}")
 
@@ -93,19 +100,21 @@ class Failures:
         return BackendUnavailable(code)
 
 
-def is_lost(error: SQLAlchemyError) -> bool:
+def is_connection_lost(error: SQLAlchemyError) -> bool:
     """Whether the connection is gone."""
     return isinstance(error, DBAPIError) and error.connection_invalidated
 
 
-def _is_stopped(error: SQLAlchemyError, watch: Watch) -> bool:
+def _is_stopped(error: SQLAlchemyError, watch: StatementWatch) -> bool:
     """Whether the statement was stopped: by the server, or by us where it heard us and did not end the statement.
 
     A server that did not hear us was away: how long it was told to compute says nothing of any row.
     """
     if _state(error) == "57014":
         return True
-    return is_lost(error) and watch.stopped is not Stopped.NOT and not watch.is_unheard
+    return (
+        is_connection_lost(error) and watch.stopped is not StopReason.NOT and not watch.is_unheard
+    )
 
 
 def _state(error: SQLAlchemyError) -> str:

@@ -41,27 +41,27 @@ _DIGEST: Final = """
 _HELD: Final = "held"
 
 
-def digests(many: int) -> str:
+def digest_query(many: int) -> str:
     """One row with the digest of each of so many names; NULL where a name leads to nothing."""
     return "SELECT " + ", ".join(_DIGEST.replace("@NAME@", "%s") for _ in range(many))
 
 
-def quoted(table: str) -> str:
+def regclass_name(table: str) -> str:
     """The name of a table in a policy, as `to_regclass` reads names."""
     schema, _, name = table.rpartition(".")
     return ".".join(f'"{one.replace(chr(34), 2 * chr(34))}"' for one in (schema, name) if one)
 
 
-def expected(tables: Sequence[tuple[str, str]]) -> Mapping[str, str]:
-    """What a statement that is `held` is executed with: names and digests."""
+def digest_parameters(tables: Sequence[tuple[str, str]]) -> Mapping[str, str]:
+    """What a statement that is `require_digests` is executed with: names and digests."""
     found = {}
     for place, (name, digest) in enumerate(tables):
-        found[f"gateway_name{place}"] = quoted(name)
+        found[f"gateway_name{place}"] = regclass_name(name)
         found[f"gateway_digest{place}"] = digest
     return found
 
 
-def held(statement: Statement, many: int) -> Statement:
+def require_digests(statement: Statement, many: int) -> Statement:
     """The same rows with two columns more: whether there is a row, and whether all digests are what is expected.
 
     Where the statement has no rows there is one, of NULLs, which says of the digests all the same.

@@ -21,11 +21,16 @@ from typing import Any, Final
 from sqlalchemy import Connection, Result
 from sqlalchemy.exc import SQLAlchemyError
 
-from gateway.computation import Computation, Ended
-from gateway.engines.catalog.describe import describe
-from gateway.engines.connections import Attempt, Connections, give_back, watched
-from gateway.engines.failures import Failures, is_lost
-from gateway.engines.postgresql_digest import digests, expected, held, quoted
+from gateway.computation import Computation, SourceEnd
+from gateway.engines.catalog.describe import describe_source
+from gateway.engines.connections import Attempt, Connections, limit_statements, return_connection
+from gateway.engines.failures import Failures, is_connection_lost
+from gateway.engines.postgresql_digest import (
+    digest_parameters,
+    digest_query,
+    regclass_name,
+    require_digests,
+)
 from gateway.engines.postgresql_parse import PARSED, parse_only
 from gateway.engines.preparation import (
     Chunks,
@@ -37,9 +42,9 @@ from gateway.engines.preparation import (
     Statement,
     T,
 )
-from gateway.engines.shard_count import estimated_rows
-from gateway.engines.sharding import in_parts, let_go, one_snapshot
-from gateway.engines.timeout import Stopped, Watch, Watchdog
+from gateway.engines.shard_count import load_row_estimates
+from gateway.engines.sharding import end_transaction, run_shards, share_snapshot
+from gateway.engines.timeout import StatementTimer, StatementWatch, StopReason
 from gateway.engines.versions import require_version
 from gateway.errors import BackendUnavailable, Code
 from gateway.lru_cache import LruCache
@@ -80,7 +85,7 @@ class PostgresqlDatabase:
     def __init__(self, connections: Connections, failures: Failures) -> None:
         self.connections = connections
         self.failures = failures
-        self.watchdog = Watchdog()
+        self.watchdog = StatementTimer()
         self._lock = threading.Lock()
         self._connects = 0
         self._known: _Known | None = None
@@ -105,7 +110,9 @@ class PostgresqlDatabase:
             try:
                 return self._reached(tables, attempt, cancelled)
             except SQLAlchemyError as error:
-                if not (is_lost(error) and attempt.kept and watch.stopped is Stopped.NOT):
+                if not (
+                    is_connection_lost(error) and attempt.kept and watch.stopped is StopReason.NOT
+                ):
                     raise self.failures.before_charge(error, watch) from None
             self.connections.drop()  # whatever ended it may have ended the others
             try:
@@ -126,10 +133,10 @@ class PostgresqlDatabase:
     ) -> Preparation:
         connection = self.connections.take(attempt)
         try:
-            with watched(connection, attempt):
+            with limit_statements(connection, attempt):
                 catalog, found = self.catalog(connection, tables)
         except BaseException:
-            give_back(connection)
+            return_connection(connection)
             raise
         return _Prepared(self, connection, catalog, found, attempt, cancelled)
 
@@ -150,7 +157,7 @@ class PostgresqlDatabase:
         One statement may be a part of questions about different numbers of tables.
         """
         key = (id(statement), many)
-        return self._dressed.get(key, lambda: (statement, held(statement, many)))[1]
+        return self._dressed.get(key, lambda: (statement, require_digests(statement, many)))[1]
 
     def _read(self, connection: Connection, tables: Sequence[str]) -> _Known:
         """Names and types are as of now in some of what is read: so the digests are the same before and after."""
@@ -164,12 +171,12 @@ class PostgresqlDatabase:
             try:
                 hidden = connection.exec_driver_sql(_UNREADABLE)
                 catalog = SourceCatalog(
-                    describe(connection),
-                    estimated_rows(connection),
+                    describe_source(connection),
+                    load_row_estimates(connection),
                     frozenset((schema, table, column) for schema, table, column in hidden),
                 )
             finally:
-                let_go(connection)
+                end_transaction(connection)
             if _digests(connection, names) == before:
                 there = {name: one for name, one in before.items() if one is not None}
                 self._known = _Known(connects, there, catalog)
@@ -197,7 +204,7 @@ class _Prepared:
         failures, limit_s = self.database.failures, self.attempt.limit_s
         with self.database.watchdog.watching(limit_s, self.cancelled) as watch:
             try:
-                with watched(self.connection, Attempt(watch, limit_s)):
+                with limit_statements(self.connection, Attempt(watch, limit_s)):
                     for one in statements:
                         self._execute(self.connection, one, given, {PARSED: True})
             except SQLAlchemyError as error:
@@ -215,8 +222,8 @@ class _Prepared:
     ) -> T:
         failures, began = self.database.failures, monotonic()
 
-        def failed(error: SQLAlchemyError, watch: Watch) -> BaseException:
-            ran = Computation(monotonic() - began, limit_s, Ended.LIMIT)
+        def failed(error: SQLAlchemyError, watch: StatementWatch) -> BaseException:
+            ran = Computation(monotonic() - began, limit_s, SourceEnd.LIMIT)
             return failures.after_charge(error, watch, ran)
 
         with self.database.watchdog.watching(limit_s, cancelled) as watch:
@@ -224,7 +231,9 @@ class _Prepared:
             try:
                 return self._ran(attempt, render, parts, given, read)
             except SQLAlchemyError as error:
-                if not (is_lost(error) and attempt.kept and watch.stopped is Stopped.NOT):
+                if not (
+                    is_connection_lost(error) and attempt.kept and watch.stopped is StopReason.NOT
+                ):
                     raise failed(error, watch) from None
             try:
                 self._reach_again(watch, limit_s)
@@ -235,22 +244,22 @@ class _Prepared:
     def close(self) -> None:
         if not self._closed:
             self._closed = True
-            give_back(self.connection)
+            return_connection(self.connection)
 
-    def _reach_again(self, watch: Watch, limit_s: float) -> None:
+    def _reach_again(self, watch: StatementWatch, limit_s: float) -> None:
         """A connection in the place of one that died; what was charged rests on what the catalog said before."""
-        give_back(self.connection)
+        return_connection(self.connection)
         self.database.connections.drop()
         self.attempt = Attempt(watch, limit_s)
         self.connection = self.database.connections.take(self.attempt)
-        with watched(self.connection, self.attempt):
+        with limit_statements(self.connection, self.attempt):
             tables = [name for name, _ in self.digests]
             catalog, found = self.database.catalog(self.connection, tables)
         if found != self.digests or catalog.described != self.catalog.described:
             raise BackendUnavailable(Code.SOURCE_CHANGED)
 
     def _ran(self, attempt: Attempt, render: Render, parts: int, given: Given, read: Read[T]) -> T:
-        with watched(self.connection, attempt), ExitStack() as stack:
+        with limit_statements(self.connection, attempt), ExitStack() as stack:
             if parts > 1:
                 every = self._others(stack, attempt, parts)
                 if every is not None:
@@ -258,7 +267,7 @@ class _Prepared:
                         (one, self._dressed(statement))
                         for one, statement in zip(every, render(parts), strict=True)
                     ]
-                    rows = in_parts(asked, {**given, **self._expected()})
+                    rows = run_shards(asked, {**given, **self._expected()})
                     return read([list(_own(iter([one]))) for one in rows])
             [statement] = render(1)
             result = self._execute(self.connection, statement, given, {})
@@ -274,8 +283,8 @@ class _Prepared:
             if another is None:
                 return None
             others.append(another)
-        tables = [quoted(name) for name, _ in self.digests]
-        if not stack.enter_context(one_snapshot(self.connection, others, tables, attempt.watch)):
+        tables = [regclass_name(name) for name, _ in self.digests]
+        if not stack.enter_context(share_snapshot(self.connection, others, tables, attempt.watch)):
             return None
         return (self.connection, *others)
 
@@ -293,7 +302,7 @@ class _Prepared:
         return self.database.dressed(statement, len(self.digests))
 
     def _expected(self) -> Mapping[str, str]:
-        return expected(self.digests)
+        return digest_parameters(self.digests)
 
 
 def _own(chunks: Iterator[Sequence[Sequence[Any]]]) -> Chunks:
@@ -313,6 +322,6 @@ def _says(known: _Known, found: Mapping[str, str | None]) -> bool:
 def _digests(connection: Connection, tables: Sequence[str]) -> Mapping[str, str | None]:
     if not tables:
         return {}
-    names = tuple(map(quoted, tables))
-    row = connection.exec_driver_sql(digests(len(names)), names).one()
+    names = tuple(map(regclass_name, tables))
+    row = connection.exec_driver_sql(digest_query(len(names)), names).one()
     return dict(zip(tables, row, strict=True))

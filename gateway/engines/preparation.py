@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from sqlalchemy import Select
 
-from gateway.engines.catalog.describe import Described
+from gateway.engines.catalog.describe import SourceTables
 
 Statement: TypeAlias = Select[Any]
 Given: TypeAlias = Mapping[str, list[str | None]]
@@ -43,7 +43,7 @@ class SourceCatalog:
     it is the same object.
     """
 
-    described: Described
+    described: SourceTables
     rows: Mapping[tuple[str, str], int] = field(default_factory=lambda: MappingProxyType({}))
     unreadable: frozenset[tuple[str, str, str]] = frozenset()
 

@@ -13,8 +13,8 @@ from sqlalchemy import Connection
 
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.catalog.tables import Table
-from gateway.engines.sql.release import can_be_parted
-from gateway.plan.node import nodes
+from gateway.engines.sql.release import can_be_sharded
+from gateway.plan.node import walk_nodes
 from gateway.plan.relations import Scan
 
 MANY_ROWS: Final = 1_000_000
@@ -36,7 +36,7 @@ GROUP BY n.nspname, t.relname
 """
 
 
-def estimated_rows(connection: Connection) -> Mapping[tuple[str, str], int]:
+def load_row_estimates(connection: Connection) -> Mapping[tuple[str, str], int]:
     """By schema and name of tables; also without the schema where that is the login's own."""
     found: dict[tuple[str, str], int] = {}
     if connection.dialect.name == "postgresql":
@@ -47,13 +47,13 @@ def estimated_rows(connection: Connection) -> Mapping[tuple[str, str], int]:
     return MappingProxyType(found)
 
 
-def parts_for(release: BoundedRelease, rows: Mapping[tuple[str, str], int], most: int) -> int:
+def shard_count(release: BoundedRelease, rows: Mapping[tuple[str, str], int], most: int) -> int:
     """In how many parts to ask for a release; 1 is whole."""
-    if not release.by_unit or not can_be_parted(release):
+    if not release.by_unit or not can_be_sharded(release):
         return 1
     many = sum(
         rows.get(_place(one.table), 0)
-        for one in nodes(release.rows)
+        for one in walk_nodes(release.rows)
         if isinstance(one, Scan) and not one.table.public
     )
     return most if many >= MANY_ROWS else 1

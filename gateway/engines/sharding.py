@@ -14,8 +14,8 @@ from psycopg.sql import SQL, Literal
 from sqlalchemy import Connection, Row, Select
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from gateway.engines.connections import stopping
-from gateway.engines.timeout import Stopped, Watch
+from gateway.engines.connections import statement_stopper
+from gateway.engines.timeout import StatementWatch, StopReason
 
 Bound: TypeAlias = Mapping[str, list[str | None] | str]
 """What a statement is executed with beside the values that stand in it."""
@@ -23,8 +23,8 @@ _BEGIN: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 @contextmanager
-def one_snapshot(
-    first: Connection, others: Sequence[Connection], tables: Sequence[str], watch: Watch
+def share_snapshot(
+    first: Connection, others: Sequence[Connection], tables: Sequence[str], watch: StatementWatch
 ) -> Iterator[bool]:
     """Whether these connections see one and the same snapshot until the block is left, and nobody alters the tables.
 
@@ -36,11 +36,11 @@ def one_snapshot(
         yield _shared(first, others, tables, watch)
     finally:
         for one in every:
-            let_go(one)
+            end_transaction(one)
 
 
 def _shared(
-    first: Connection, others: Sequence[Connection], tables: Sequence[str], watch: Watch
+    first: Connection, others: Sequence[Connection], tables: Sequence[str], watch: StatementWatch
 ) -> bool:
     """INVARIANT: the lock comes before the snapshot, which PostgreSQL takes with the first query after it."""
     try:
@@ -53,14 +53,14 @@ def _shared(
             one.exec_driver_sql(_BEGIN)
             one.exec_driver_sql(take)
     except DBAPIError as error:
-        if error.connection_invalidated or watch.stopped is not Stopped.NOT:
+        if error.connection_invalidated or watch.stopped is not StopReason.NOT:
             raise
-        let_go(first)  # its transaction may have failed, and it is asked alone now
+        end_transaction(first)  # its transaction may have failed, and it is asked alone now
         return False
     return True
 
 
-def let_go(connection: Connection) -> None:
+def end_transaction(connection: Connection) -> None:
     """End its transaction, or the connection."""
     if connection.invalidated or connection.closed:
         return
@@ -70,22 +70,22 @@ def let_go(connection: Connection) -> None:
         connection.invalidate()
 
 
-def in_parts(
+def run_shards(
     asked: Sequence[tuple[Connection, Select[Any]]], bound: Bound | None = None
 ) -> list[Sequence[Row[Any]]]:
     """The rows of every part; when one fails the others are stopped, and the first failure is raised."""
     failures: list[BaseException] = []
-    together = Watch(inf, None)
+    together = StatementWatch(inf, None)
 
     def ended(future: "Future[Sequence[Row[Any]]]") -> None:
         failure = future.exception()
         if failure is not None:
             failures.append(failure)
-            together.stop(Stopped.FAILED)
+            together.stop(StopReason.FAILED)
 
     with ExitStack() as stack:
         for connection, _ in asked:
-            stack.enter_context(together.reaching(stopping(connection, together)))
+            stack.enter_context(together.reaching(statement_stopper(connection, together)))
         stack.callback(together.end)
         with ThreadPoolExecutor(len(asked), thread_name_prefix="source-part") as threads:
             futures = [threads.submit(_rows, *one, bound) for one in asked]

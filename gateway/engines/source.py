@@ -1,6 +1,6 @@
 """Source database with the rows of persons: it is read, for a limited time, and nothing else.
 
-A `Source` renders releases as SQL and reads the rows; its `database` connects, holds and runs.
+A `SourceDatabase` renders releases as SQL and reads the rows; its `database` connects, holds and runs.
 
 INVARIANT: a release that runs on a preparation was bounded by what the catalog of that preparation proves.
 """
@@ -20,25 +20,25 @@ from sqlalchemy.sql import quoted_name
 
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.catalog.tables import Table
-from gateway.engines.catalog.describe import Described
-from gateway.engines.connections import Connections, parts_told
+from gateway.engines.catalog.describe import SourceTables
+from gateway.engines.connections import Connections, split_parts
 from gateway.engines.duckdb_preparation import DuckDbDatabase
-from gateway.engines.exact_rows import added, histogram_of, value_of, whole
+from gateway.engines.exact_rows import add_shards, column_value, read_histogram, read_table
 from gateway.engines.failures import Failures
 from gateway.engines.postgresql_preparation import PostgresqlDatabase
 from gateway.engines.preparation import Chunks, Database, Preparation, SourceCatalog, Statement
-from gateway.engines.sql.clamp import finite
-from gateway.engines.sql.group_keys import Key, bound
+from gateway.engines.sql.clamp import finite_value
+from gateway.engines.sql.group_keys import Key, shown_parameters
 from gateway.engines.sql.histogram import select_histogram
 from gateway.engines.sql.interfaces import Dialect, Expressing
-from gateway.engines.sql.release import Dressed, select_release
+from gateway.engines.sql.release import ReleaseSql, select_release
 from gateway.engines.sql.shard_filter import Part
 from gateway.engines.staged_rows import StagedRows
-from gateway.engines.statement_cache import Rendered
+from gateway.engines.statement_cache import RenderedCache
 from gateway.errors import Code, LimitExceeded
-from gateway.events import Emit, silent
+from gateway.events import Emit, ignore_event
 from gateway.exact import ExactHistogram, ExactTable
-from gateway.plan.node import BrokenPlan, nodes
+from gateway.plan.node import BrokenPlan, walk_nodes
 from gateway.plan.relations import Scan
 from gateway.sensitivity.choices import Histogram
 
@@ -50,7 +50,7 @@ _MOST_PARSED: Final = 512
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceDatabase:
     """One dataset's database. `expressing` makes its SQL expressions, `salt` is public.
 
     `parts` is in how many parts a large release is asked for; 1 where the database itself uses all cores.
@@ -60,10 +60,10 @@ class Source:
     dialect: Dialect
     expressing: Expressing
     salt: str
-    emit: Emit = silent
+    emit: Emit = ignore_event
     parts: int = 1
-    _rendered: Rendered = field(default_factory=Rendered)
-    _rendered_histograms: Rendered = field(default_factory=Rendered)
+    _rendered: RenderedCache = field(default_factory=RenderedCache)
+    _rendered_histograms: RenderedCache = field(default_factory=RenderedCache)
     _parsed: dict[int, tuple[Statement, SourceCatalog]] = field(default_factory=dict)
 
     @classmethod
@@ -73,12 +73,12 @@ class Source:
         expressing: Expressing,
         *,
         salt: str,
-        emit: Emit = silent,
+        emit: Emit = ignore_event,
         size: int = 4,
         spare: int = _SPARE,
-    ) -> "Source":
+    ) -> "SourceDatabase":
         """Nothing is reached yet; the first question does."""
-        there, parts = parts_told(url)
+        there, parts = split_parts(url)
         failures = Failures(emit)
         if url.get_backend_name() == "duckdb":
             return cls(DuckDbDatabase(there, failures), "duckdb", expressing, salt, emit, parts)
@@ -93,7 +93,7 @@ class Source:
         """End whatever runs, now."""
         self.database.stop()
 
-    def described(self) -> Described:
+    def described(self) -> SourceTables:
         """What the catalog says now."""
         made = self.database.prepare([], subject=GATEWAY, limit_s=_FETCH_LIMIT_S, cancelled=None)
         with closing(made):
@@ -108,7 +108,7 @@ class Source:
         cancelled: threading.Event | None = None,
     ) -> Iterator[Preparation]:
         """A preparation for one release alone."""
-        tables = tables_of([release])
+        tables = table_names([release])
         made = self.database.prepare(tables, subject=GATEWAY, limit_s=limit_s, cancelled=cancelled)
         with closing(made):
             yield made
@@ -125,7 +125,7 @@ class Source:
         for release in releases:
             if release.measurements or not release.histograms:
                 statements.append((self.statement(release, staged), {}))
-            none = bound(release.keys, ())
+            none = shown_parameters(release.keys, ())
             statements += [
                 (self.counting(release, one, staged), none) for one in release.histograms
             ]
@@ -159,8 +159,8 @@ class Source:
 
         def read(every: Sequence[Chunks]) -> ExactTable:
             if len(every) == 1:
-                return whole(release, every[0])
-            return added(release, [list(chain.from_iterable(one)) for one in every])
+                return read_table(release, every[0])
+            return add_shards(release, [list(chain.from_iterable(one)) for one in every])
 
         return on.run(render, parts, {}, read, limit_s=limit_s, cancelled=cancelled)
 
@@ -191,7 +191,7 @@ class Source:
                     on=made,
                 )
         among = shown is not None
-        given = bound(release.keys, shown or ()) if among else {}
+        given = shown_parameters(release.keys, shown or ()) if among else {}
         found = []
         for one in release.histograms:
 
@@ -202,7 +202,7 @@ class Source:
 
             def read(every: Sequence[Chunks], one: Histogram = one) -> ExactHistogram:
                 rows = [list(chain.from_iterable(each)) for each in every]
-                return histogram_of(release, one, rows)
+                return read_histogram(release, one, rows)
 
             found.append(on.run(render, parts, given, read, limit_s=limit_s, cancelled=cancelled))
         return tuple(found)
@@ -220,7 +220,7 @@ class Source:
         alone = replace(release, measurements=(), histograms=(histogram,))
 
         def render() -> Select[Any]:
-            dressed = Dressed(self.dialect, self.expressing, self.salt)
+            dressed = ReleaseSql(self.dialect, self.expressing, self.salt)
             return select_histogram(alone, histogram, staged, dressed, part, among=among)
 
         if staged or not among:
@@ -236,7 +236,7 @@ class Source:
         """What will be sent, or the refusal of what this source cannot compute; nothing is sent."""
 
         def render() -> Select[Any]:
-            dressed = Dressed(self.dialect, self.expressing, self.salt)
+            dressed = ReleaseSql(self.dialect, self.expressing, self.salt)
             return select_release(release, staged, dressed, part)
 
         return render() if staged else self._rendered.find(release, part, render)
@@ -270,19 +270,19 @@ class Source:
         return StagedRows(
             tuple((one.name, one.type) for one in table.columns),
             tuple(
-                tuple(value_of(one, kind) for one, kind in zip(row, kinds, strict=True))
+                tuple(column_value(one, kind) for one, kind in zip(row, kinds, strict=True))
                 for row in rows
             ),
         )
 
 
-def tables_of(releases: Sequence[BoundedRelease]) -> list[str]:
+def table_names(releases: Sequence[BoundedRelease]) -> list[str]:
     """The tables that releases read, by name."""
     return sorted(
         {
             one.table.name
             for release in releases
-            for one in nodes(release.rows)
+            for one in walk_nodes(release.rows)
             if isinstance(one, Scan)
         }
     )
@@ -302,7 +302,7 @@ def select_all(dialect: Dialect, table: Table) -> Select[Any]:
         schema=quoted_name(schema, quote=True) if schema else None,
     )
     items = [
-        finite(dialect, column, one.type).label(f"c{place}")
+        finite_value(dialect, column, one.type).label(f"c{place}")
         for place, (column, one) in enumerate(zip(names, table.columns, strict=True), 1)
     ]
     return cast("Select[Any]", sql_select(*items).select_from(there))

@@ -19,7 +19,7 @@ class StagedRows:
             raise ValueError("a staged row is shorter or longer than its columns")
 
 
-def within_length(value: Value | None) -> Value | None:
+def null_if_too_long(value: Value | None) -> Value | None:
     """The value as expressions over rows read it: NULL where it is a text longer than any that is read.
 
     Not a part of it: keys are never changed, and a licence may rest on these values.

@@ -12,7 +12,7 @@ from gateway.lru_cache import LruCache
 _MOST: Final = 256
 
 
-class Rendered:
+class RenderedCache:
     """The last statements. SQLAlchemy remembers of each what it compiles to.
 
     A release is known by its repr, not by being equal: `1.0` and `1.00` are equal and not the same text, and

@@ -7,12 +7,12 @@ from enum import Enum
 from time import monotonic
 from typing import Final
 
-from gateway.cancellation import Cancel
+from gateway.cancellation import CancelEvent
 
 _AGAIN_S: Final = 0.02
 
 
-class Stopped(Enum):
+class StopReason(Enum):
     """Why statements were stopped, if they were."""
 
     NOT = "not"
@@ -24,7 +24,7 @@ class Stopped(Enum):
     """The gateway stops."""
 
 
-class Watch:
+class StatementWatch:
     """The statements of one question, and why they were stopped, if they were."""
 
     def __init__(self, deadline: float, cancelled: threading.Event | None) -> None:
@@ -35,12 +35,12 @@ class Watch:
         self._lock = threading.Lock()
         self._calling = threading.Lock()
         self._stops: list[Callable[[], None]] = []
-        self._stopped = Stopped.NOT
+        self._stopped = StopReason.NOT
         self._done = threading.Event()
         self._thread: threading.Thread | None = None
 
     @property
-    def stopped(self) -> Stopped:
+    def stopped(self) -> StopReason:
         return self._stopped
 
     @contextmanager
@@ -57,10 +57,10 @@ class Watch:
             with self._calling:
                 self._stops.remove(stop)
 
-    def stop(self, why: Stopped) -> None:
+    def stop(self, why: StopReason) -> None:
         """Begin to stop all that is under way; the first reason stays."""
         with self._lock:
-            if self._done.is_set() or self._stopped is not Stopped.NOT:
+            if self._done.is_set() or self._stopped is not StopReason.NOT:
                 return
             self._stopped = why
             # a thread of its own: a server that does not take the call must not hold up the other questions
@@ -83,7 +83,7 @@ class Watch:
             self._done.wait(_AGAIN_S)
 
 
-class Watchdog:
+class StatementTimer:
     """Holds the clock of all questions of one source, in one thread that is there from the first question on.
 
     It sleeps until the nearest deadline, and that of a question that was answered in time is left where it is:
@@ -92,16 +92,18 @@ class Watchdog:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._watches: set[Watch] = set()
+        self._watches: set[StatementWatch] = set()
         self._wakes_at: float | None = None  # None: when it is told
         self._thread: threading.Thread | None = None
         self._closed = False
         self._stopped = False
 
     @contextmanager
-    def watching(self, limit_s: float, cancelled: threading.Event | None) -> Iterator[Watch]:
+    def watching(
+        self, limit_s: float, cancelled: threading.Event | None
+    ) -> Iterator[StatementWatch]:
         """A watch over what is done in the block; none is left over when the block is left."""
-        watch = Watch(monotonic() + limit_s, cancelled)
+        watch = StatementWatch(monotonic() + limit_s, cancelled)
         self._add(watch)
         try:
             with _telling(cancelled, watch):
@@ -124,13 +126,13 @@ class Watchdog:
         with self._changed:
             self._stopped = True
             for one in self._watches:
-                one.stop(Stopped.ENDING)
+                one.stop(StopReason.ENDING)
 
-    def _add(self, watch: Watch) -> None:
+    def _add(self, watch: StatementWatch) -> None:
         with self._changed:
             self._watches.add(watch)
             if self._stopped:
-                watch.stop(Stopped.ENDING)
+                watch.stop(StopReason.ENDING)
             if (
                 self._thread is None or not self._thread.is_alive()
             ):  # not alive: in a forked process
@@ -142,7 +144,7 @@ class Watchdog:
             elif self._wakes_at is None or _next_look(watch) < self._wakes_at:
                 self._changed.notify()
 
-    def _remove(self, watch: Watch) -> None:
+    def _remove(self, watch: StatementWatch) -> None:
         with self._changed:
             self._watches.discard(watch)
             if self._closed and not self._watches:
@@ -154,10 +156,10 @@ class Watchdog:
                 now = monotonic()
                 for one in tuple(self._watches):
                     if one.cancelled is not None and one.cancelled.is_set():
-                        one.stop(Stopped.CANCELLED)
+                        one.stop(StopReason.CANCELLED)
                     elif one.deadline <= now:
-                        one.stop(Stopped.LATE)
-                looks = [_next_look(one) for one in self._watches if one.stopped is Stopped.NOT]
+                        one.stop(StopReason.LATE)
+                looks = [_next_look(one) for one in self._watches if one.stopped is StopReason.NOT]
                 self._wakes_at = min(looks, default=None)
                 self._changed.wait(
                     None if self._wakes_at is None else max(0.0, self._wakes_at - monotonic())
@@ -165,14 +167,16 @@ class Watchdog:
             self._thread = None
 
 
-def _telling(cancelled: threading.Event | None, watch: Watch) -> AbstractContextManager[None]:
-    if isinstance(cancelled, Cancel):
-        return cancelled.telling(lambda: watch.stop(Stopped.CANCELLED))
+def _telling(
+    cancelled: threading.Event | None, watch: StatementWatch
+) -> AbstractContextManager[None]:
+    if isinstance(cancelled, CancelEvent):
+        return cancelled.telling(lambda: watch.stop(StopReason.CANCELLED))
     return nullcontext()
 
 
-def _next_look(watch: Watch) -> float:
+def _next_look(watch: StatementWatch) -> float:
     """A plain event calls nobody back, so somebody has to look at it."""
-    if watch.cancelled is None or isinstance(watch.cancelled, Cancel):
+    if watch.cancelled is None or isinstance(watch.cancelled, CancelEvent):
         return watch.deadline
     return min(watch.deadline, monotonic() + _AGAIN_S)

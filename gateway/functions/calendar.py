@@ -43,7 +43,7 @@ def microseconds_of(value: datetime) -> int:
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
 
 
-def civil(days: int) -> Civil:
+def civil_date(days: int) -> Civil:
     cycles, within = divmod(days + _BEFORE, _DAYS)
     day = date.fromordinal(within + 1)
     return Civil(day.year + cycles * _YEARS, day.month, day.day)
@@ -61,7 +61,7 @@ def days_in_month(year: int, month: int) -> int:
 
 def months_later(days: int, months: int) -> int:
     """The same day of another month, or that month's last."""
-    year, month, day = civil(days)
+    year, month, day = civil_date(days)
     years, place = divmod(month - 1 + months, 12)
     day = min(day, days_in_month(year + years, place + 1))
     return days_from(Civil(year + years, place + 1, day))
@@ -69,7 +69,7 @@ def months_later(days: int, months: int) -> int:
 
 def months_between(earlier: int, later: int) -> int:
     """Whole months from one moment to one that is not before it; both in microseconds."""
-    first, last = civil(earlier // DAY), civil(later // DAY)
+    first, last = civil_date(earlier // DAY), civil_date(later // DAY)
     months = (last.year - first.year) * 12 + last.month - first.month
     return months - ((last.day, later % DAY) < (first.day, earlier % DAY))
 
@@ -81,12 +81,12 @@ def weekday(days: int) -> int:
 
 def iso_year(days: int) -> int:
     """The year of the Thursday of the same week."""
-    return civil(days - weekday(days) + 3).year
+    return civil_date(days - weekday(days) + 3).year
 
 
-def truncated(part: str, days: int) -> int:
+def period_start(part: str, days: int) -> int:
     """The first day of the year, quarter, month or week."""
-    year, month, _ = civil(days)
+    year, month, _ = civil_date(days)
     match part:
         case "year":
             return days_from(Civil(year, 1, 1))
@@ -100,7 +100,7 @@ def truncated(part: str, days: int) -> int:
             return days
 
 
-def beginnings(part: str, first: int, last: int, most: int) -> list[int] | None:
+def period_starts(part: str, first: int, last: int, most: int) -> list[int] | None:
     """The beginnings of all periods from one to another, in microseconds; None when they are too many."""
     length = _FIXED.get(part)
     if length is not None:

@@ -10,14 +10,14 @@ from gateway.functions import copy_counts as copies
 from gateway.functions import costs, grains, result_sizes
 from gateway.functions.exact_values import Known, NotComputed, as_first_type, as_type, timestamp
 from gateway.functions.function import Function, Nulls, Operands
-from gateway.functions.range import NOTHING, Bounds, hull
-from gateway.functions.signature import ANY, Nullable, Signature, common_type
+from gateway.functions.range import NOTHING, Bounds, hull_bounds
+from gateway.functions.signature import ANY, Nullable, Signature, common_result
 from gateway.plan.scalars import Call, Case, Literal, Scalar
 from gateway.plan.types import BOOLEAN
 
 _MOST_ARGUMENTS: Final = 32
 _ANY_NUMBER_OF_THEM: Final = Signature(
-    (ANY,), common_type, 1, _MOST_ARGUMENTS, same_type=True, nullable=Nullable.WITH_ALL
+    (ANY,), common_result, 1, _MOST_ARGUMENTS, same_type=True, nullable=Nullable.WITH_ALL
 )
 
 
@@ -34,7 +34,7 @@ def _coalesce_range(call: Call, operands: Operands) -> Bounds:
     sure = [place for place, one in enumerate(call.parts) if _is_there(one)]
     if sure:
         given = given[: sure[0] + 1]
-    return hull(one for one in given if one is not NOTHING)
+    return hull_bounds(one for one in given if one is not NOTHING)
 
 
 def _extreme_range(pick: Callable[[Bounds, Sequence[Bounds]], Bounds]) -> Callable[..., Bounds]:
@@ -43,7 +43,7 @@ def _extreme_range(pick: Callable[[Bounds, Sequence[Bounds]], Bounds]) -> Callab
     def find(call: Call, operands: Operands) -> Bounds:
         given = operands.as_results()
         left = [one for one in given if one is not NOTHING]
-        found = hull(left)
+        found = hull_bounds(left)
         if not left:
             return found
         firm = [
@@ -154,7 +154,7 @@ LEAST: Final = replace(
 )
 NULLIF: Final = Function(
     name="nullif",
-    signature=Signature((ANY,), common_type, 2, 2, same_type=True),
+    signature=Signature((ANY,), common_result, 2, 2, same_type=True),
     nulls=Nulls.OWN,
     computes=False,
     range=lambda _, operands: operands.as_results()[0],

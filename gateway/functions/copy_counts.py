@@ -13,7 +13,7 @@ from typing import Final, Protocol, TypeAlias
 
 from gateway.catalog.types import Family
 from gateway.functions.range import Range
-from gateway.plan.like_pattern import read_pattern, words
+from gateway.plan.like_pattern import piece_texts, read_pattern
 from gateway.plan.scalars import Call, Literal, Scalar
 
 NARROWED: Final = 3  # `CASE WHEN x BETWEEN low AND high THEN x END`
@@ -62,7 +62,7 @@ def conversion_of(parts: tuple[Scalar, ...]) -> int:
 def pattern(call: Call, _: KnownRanges) -> tuple[int, ...]:
     sign = call.parts[1]
     found = read_pattern(str(sign.value) if isinstance(sign, Literal) else "")
-    anchored = sum(1 for piece in (found.start, found.end or ()) for _ in words(piece))
+    anchored = sum(1 for piece in (found.start, found.end or ()) for _ in piece_texts(piece))
     return 4 + anchored, 0
 
 

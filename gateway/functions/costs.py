@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from gateway.catalog.types import Family
 from gateway.functions.result_sizes import RESULT_DIGITS, Size
-from gateway.plan.like_pattern import read_pattern, words
+from gateway.plan.like_pattern import piece_texts, read_pattern
 from gateway.plan.scalars import Call, Literal, Scalar
 
 Sizes: TypeAlias = Sequence[Size]
@@ -80,7 +80,7 @@ def pattern(*, folded: bool) -> Cost:
         if not isinstance(sign, Literal) or not isinstance(sign.value, str):
             raise TypeError("a computed pattern")
         found = read_pattern(sign.value)
-        anchored = sum(1 for piece in (found.start, found.end or ()) for _ in words(piece))
+        anchored = sum(1 for piece in (found.start, found.end or ()) for _ in piece_texts(piece))
         steps = sum(1 + one.gap for one in found.floating) + found.gap
         plain = 6 * text + 6 * found.longest * text // 5
         automaton = 12 * text if any(one.literal is None for one in found.floating) else 6 * text
@@ -136,7 +136,7 @@ def _exponential(digits: int) -> int:
     return 4_000 + digits * digits * 8 // 10
 
 
-def cost_of_cast(of: Scalar, size: Size, to: Family) -> int:
+def cast_cost(of: Scalar, size: Size, to: Family) -> int:
     """Texts are read by a regular expression without alternatives that overlap."""
     if of.type.family is not Family.TEXT:
         return NUMBER + size.digits

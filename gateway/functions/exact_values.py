@@ -68,7 +68,7 @@ def timestamp(value: Known) -> datetime:
     raise NotComputed
 
 
-def number(value: Value) -> Fraction | None:
+def exact_number(value: Value) -> Fraction | None:
     """A number as it is, a date in days, a timestamp in microseconds."""
     if isinstance(value, bool):
         return None

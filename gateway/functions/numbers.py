@@ -30,10 +30,10 @@ from gateway.functions.signature import (
     WHOLE,
     Nullable,
     Signature,
-    common_type,
+    common_result,
     exact_or_double,
     first_type,
-    rounded_type,
+    round_type,
 )
 from gateway.functions.thresholds import (
     Monotone,
@@ -216,7 +216,7 @@ REMAINDER: Final = replace(
 MOD: Final = replace(
     REMAINDER,
     name="mod",
-    signature=Signature((WHOLE | {Family.EXACT},) * 2, common_type, 2, 2, same_type=True),
+    signature=Signature((WHOLE | {Family.EXACT},) * 2, common_result, 2, 2, same_type=True),
     is_distributed=False,
 )
 NEGATE: Final = replace(
@@ -274,7 +274,7 @@ ROUND: Final = replace(
     name="round",
     signature=Signature(
         (NUMBER, WHOLE),
-        rounded_type,
+        round_type,
         1,
         2,
         frozenset({1}),
@@ -291,7 +291,7 @@ ROUND: Final = replace(
 TRUNC: Final = replace(
     ROUND,
     name="trunc",
-    signature=Signature((NUMBER, WHOLE), rounded_type, 1, 2, frozenset({1}), check=_check_digits),
+    signature=Signature((NUMBER, WHOLE), round_type, 1, 2, frozenset({1}), check=_check_digits),
     range=_to_places(range_arithmetic.truncation),
     evaluate=_truncation,
 )
@@ -300,7 +300,7 @@ SQRT: Final = Function(
     signature=REAL,
     nulls=Nulls.STRICT,
     computes=True,
-    range=arithmetic_range(lambda _, given, __: range_arithmetic.root(given[0])),
+    range=arithmetic_range(lambda _, given, __: range_arithmetic.root_range(given[0])),
     cost=costs.of_decimals(costs.root),
     size=result_sizes.real,
     copies=copies.times(2),

@@ -61,11 +61,11 @@ def bounds(low: Fraction | int, high: Fraction | int, step: Fraction | int | Non
     return Bounds(_down(first), _up(last), pace)
 
 
-def of_range(range_: Range) -> Bounds:
+def range_bounds(range_: Range) -> Bounds:
     return bounds(range_.low, range_.high, range_.step)
 
 
-def constant(value: Fraction | int) -> Bounds:
+def constant_bounds(value: Fraction | int) -> Bounds:
     """Of one number: it is a multiple of itself."""
     return bounds(value, value, abs(Fraction(value)) or 1)
 
@@ -96,7 +96,7 @@ def common_divisor(one: Fraction, other: Fraction) -> Fraction:
     return Fraction(gcd(one.numerator, other.numerator), lcm(one.denominator, other.denominator))
 
 
-def hull(all_: Iterable[Bounds]) -> Bounds:
+def hull_bounds(all_: Iterable[Bounds]) -> Bounds:
     """What is true of a value that is one of these."""
     given = list(all_)
     if not given:
@@ -107,7 +107,7 @@ def hull(all_: Iterable[Bounds]) -> Bounds:
     return Bounds(low, high, common_step(*given))
 
 
-def both(one: Bounds, other: Bounds) -> Bounds:
+def meet_bounds(one: Bounds, other: Bounds) -> Bounds:
     """What is true of a value of which both are true; `one` where they contradict each other."""
     low = max((end for end in (one.low, other.low) if end is not None), default=None)
     high = min((end for end in (one.high, other.high) if end is not None), default=None)

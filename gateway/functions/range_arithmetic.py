@@ -39,7 +39,7 @@ def divide(x: Range, y: Range, grain: Fraction | None, *, whole: bool) -> Bounds
 
     `whole`: the operands are whole numbers, and PostgreSQL cuts the quotient off towards zero.
     """
-    parts = apart_from_zero(y, grain)
+    parts = split_at_zero(y, grain)
     if parts is None:
         return OPEN
     ends = [a / b for a in (x.low, x.high) for part in parts for b in part]
@@ -53,7 +53,7 @@ def divide(x: Range, y: Range, grain: Fraction | None, *, whole: bool) -> Bounds
     return bounds(min(ends), max(ends), step)
 
 
-def apart_from_zero(y: Range, grain: Fraction | None) -> list[tuple[Fraction, Fraction]] | None:
+def split_at_zero(y: Range, grain: Fraction | None) -> list[tuple[Fraction, Fraction]] | None:
     """The values but zero, as up to two intervals that do not touch it; None when they do."""
     if y.low > 0 or y.high < 0:
         return [(y.low, y.high)]
@@ -90,7 +90,7 @@ def power(x: Range, y: Range, grain: Fraction | None) -> Bounds:
             return OPEN
         most = max(most, reached)
     if y.low < 0:
-        parts = apart_from_zero(x, grain)
+        parts = split_at_zero(x, grain)
         if parts is None:
             return OPEN
         least = min((abs(end) for part in parts for end in part), default=Fraction(1))
@@ -103,7 +103,7 @@ def power(x: Range, y: Range, grain: Fraction | None) -> Bounds:
 def _whole_power(x: Range, n: int, grain: Fraction | None) -> Bounds:
     if n < 0:
         positive = _whole_power(x, -n, grain).range
-        if positive is None or apart_from_zero(x, grain) is None:
+        if positive is None or split_at_zero(x, grain) is None:
             return OPEN
         least = None if grain is None else _raised(grain, -n)
         # of a base of both signs and an odd exponent the powers have both signs too
@@ -173,7 +173,7 @@ def _whole_step(x: Range) -> Fraction:
     return x.step if x.step is not None and x.step.denominator == 1 else Fraction(1)
 
 
-def root(x: Range) -> Bounds:
+def root_range(x: Range) -> Bounds:
     if x.high < 0:
         return NOTHING
     low = _root_below(max(x.low, Fraction(0)))

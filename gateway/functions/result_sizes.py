@@ -56,7 +56,7 @@ def size_of_type(of: ColumnType) -> Size:
             return Size(LENGTHS[of.family])
 
 
-def largest(sizes: Iterable[Size]) -> Size:
+def largest_size(sizes: Iterable[Size]) -> Size:
     given = list(sizes)
     return Size(
         max(one.characters for one in given),
@@ -71,7 +71,7 @@ def type_size(call: Call, _: Sequence[Size]) -> Size:
 
 
 def largest_operand(_: Call, sizes: Sequence[Size]) -> Size:
-    return largest(sizes)
+    return largest_size(sizes)
 
 
 def first_operand(_: Call, sizes: Sequence[Size]) -> Size:

@@ -24,7 +24,7 @@ from gateway.plan.types import (
     NUMBERS,
     NUMERIC,
     TEXT,
-    common,
+    common_type,
     is_number,
     plain,
 )
@@ -89,7 +89,7 @@ def check_arguments(name: str, signature: Signature, arguments: Sequence[Scalar]
     if signature.same_type:
         first, *others = (argument.type for argument in arguments)
         for other in others:
-            if common(plain(first), plain(other)) is None:
+            if common_type(plain(first), plain(other)) is None:
                 raise SyntaxRefused(
                     Code.TYPE_MISMATCH, f"`{name}` does not accept {first} together with {other}"
                 )
@@ -129,10 +129,10 @@ def first_type(types: Types) -> ColumnType:
     return plain(types[0])
 
 
-def common_type(types: Types) -> ColumnType:
+def common_result(types: Types) -> ColumnType:
     kind = types[0]
     for other in types[1:]:
-        kind = common(kind, other) or kind
+        kind = common_type(kind, other) or kind
     return kind
 
 
@@ -143,13 +143,13 @@ def exact_or_double(types: Types) -> ColumnType:
     return NUMERIC if exact and not floats else DOUBLE
 
 
-def rounded_type(types: Types) -> ColumnType:
+def round_type(types: Types) -> ColumnType:
     if len(types) > 1:
         return NUMERIC
     return NUMERIC if types[0].family is Family.EXACT else DOUBLE
 
 
-ONE_NUMBER: Final = Signature((NUMBER,), rounded_type)
+ONE_NUMBER: Final = Signature((NUMBER,), round_type)
 REAL: Final = Signature((NUMBER,), exact_or_double)
 TO_BOOLEAN: Final = always(BOOLEAN)
 TO_DATE: Final = always(DATE)
@@ -172,7 +172,7 @@ def operator_type(  # noqa: PLR0911 - one answer for each kind of operand
 ) -> ColumnType | None:
     """The type of `left operator right`; None when PostgreSQL has no such operator, or none is safe."""
     if is_number(left) and is_number(right):
-        kind = common(plain(left), plain(right))
+        kind = common_type(plain(left), plain(right))
         if operator == "^":
             return NUMERIC if kind == NUMERIC else DOUBLE
         if operator == "%" and kind is not None and kind.family is Family.FLOAT:

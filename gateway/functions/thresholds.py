@@ -15,7 +15,7 @@ from typing import Final, Protocol, TypeAlias
 
 from gateway.catalog.types import Family
 from gateway.catalog.values import Value
-from gateway.functions.exact_values import number
+from gateway.functions.exact_values import exact_number
 from gateway.functions.range_arithmetic import MOST_BUCKETS
 from gateway.plan.scalars import Call, Literal, Scalar
 
@@ -121,7 +121,7 @@ def with_constant(right: Changed, left: Changed) -> Solve:
 
 
 def _amount(call: Call, value: Value) -> Fraction:
-    found = number(value)
+    found = exact_number(value)
     families = {one.type.family for one in (call, *call.parts)}
     # floats are rounded, and what a timestamp plus something is depends on more than numbers
     if found is None or families & {Family.FLOAT, Family.TIMESTAMP}:
@@ -166,7 +166,7 @@ def exact_dividend(call: Call) -> int | None:
 def of_bucket(call: Call, test: Threshold, _: ColumnDigits) -> Preimage:
     """Of what is sorted into buckets whose ends are constants."""
     ends = [
-        number(one.value)
+        exact_number(one.value)
         for one in call.parts[1:]
         if isinstance(one, Literal) and one.value is not None
     ]

@@ -9,12 +9,12 @@ from typing import Final
 from gateway.functions.calendar import (
     DAY,
     Civil,
-    civil,
+    civil_date,
     days_from,
     iso_year,
     months_between,
     months_later,
-    truncated,
+    period_start,
 )
 from gateway.functions.range import OPEN, Bounds, Range, bounds, common_divisor
 
@@ -38,10 +38,10 @@ _FIXED: Final = MappingProxyType(
 )
 _YEARS: Final[MappingProxyType[str, Callable[[int], int]]] = MappingProxyType(
     {
-        "year": lambda days: _named(civil(days).year),
+        "year": lambda days: _named(civil_date(days).year),
         "isoyear": lambda days: _named(iso_year(days)),
-        "decade": lambda days: civil(days).year // 10,
-        "century": lambda days: _century(civil(days).year),
+        "decade": lambda days: civil_date(days).year // 10,
+        "century": lambda days: _century(civil_date(days).year),
     }
 )
 _LENGTHS: Final = MappingProxyType(
@@ -64,7 +64,7 @@ def part_of(part: str, of: Range | None) -> Bounds:
         return bounds(of.low / 1_000_000, of.high / 1_000_000, step)
     if (year := _YEARS.get(part)) is not None:
         return bounds(year(first), year(last), 1)
-    one, other = civil(first), civil(last)
+    one, other = civil_date(first), civil_date(last)
     if one.year == other.year and part in {"month", "quarter"}:
         months = (one.month, other.month)
         if part == "quarter":
@@ -85,7 +85,7 @@ def _century(year: int) -> int:
     return (year + 99) // 100 if year > 0 else (year - 100) // 100
 
 
-def beginning(part: str, of: Range | None) -> Bounds:
+def period_start_bounds(part: str, of: Range | None) -> Bounds:
     """`date_trunc`; in microseconds."""
     if of is None or _far(of):
         return OPEN
@@ -94,11 +94,11 @@ def beginning(part: str, of: Range | None) -> Bounds:
         if of.step is not None and of.step % length == 0:
             return bounds(low, high, of.step)
         return bounds(low, high, length)
-    low, high = (truncated(part, floor(end // DAY)) * DAY for end in (of.low, of.high))
+    low, high = (period_start(part, floor(end // DAY)) * DAY for end in (of.low, of.high))
     return bounds(low, high, DAY)
 
 
-def age(part: str, later: Range | None, earlier: Range | None) -> Bounds:
+def age_bounds(part: str, later: Range | None, earlier: Range | None) -> Bounds:
     """A field of `age(later, earlier)`: years, months and days all have the sign of the difference."""
     if later is None or earlier is None or _far(later) or _far(earlier):
         return OPEN
@@ -115,7 +115,7 @@ def _most_of_age(part: str, earlier: int, later: int) -> int:
     return 11 if part == "month" else 31
 
 
-def moved(of: Range, months: int, days: int, microseconds: int) -> Bounds:
+def shift_bounds(of: Range, months: int, days: int, microseconds: int) -> Bounds:
     """Months first, then days, then the rest; in microseconds. A later moment stays later."""
     if _far(of):
         return OPEN
@@ -133,7 +133,7 @@ def moved(of: Range, months: int, days: int, microseconds: int) -> Bounds:
     return bounds(low, high + DAY - 1, step)
 
 
-def made_date(year: Range | None) -> Bounds:
+def date_bounds(year: Range | None) -> Bounds:
     if year is None or abs(year.low) > _MOST_DAYS // 400 or abs(year.high) > _MOST_DAYS // 400:
         return OPEN
     # there is no year 0, so a year below it is one more away than it is written

@@ -14,15 +14,15 @@ from gateway.functions import costs, result_sizes, time_ranges
 from gateway.functions.calendar import (
     DAY,
     Civil,
-    beginnings,
-    civil,
+    civil_date,
     days_from,
     days_of,
     iso_year,
     microseconds_of,
     moment_at,
     months_later,
-    truncated,
+    period_start,
+    period_starts,
 )
 from gateway.functions.exact_values import Known, NotComputed, as_type, timestamp
 from gateway.functions.function import Function, Gaps, Nulls, Operands, TimePart, arithmetic_range
@@ -74,7 +74,7 @@ def _part(call: Call) -> str:
 
 def _age(call: Call, operands: Operands) -> Bounds:
     later, earlier = (operands.in_microseconds(place).range for place in (1, 2))
-    return time_ranges.age(_part(call), later, earlier)
+    return time_ranges.age_bounds(_part(call), later, earlier)
 
 
 def _grain(call: Call, _: GrainOf) -> Fraction | None:
@@ -87,7 +87,7 @@ def _field_of(call: Call, values: Sequence[Known]) -> Known:
         raise NotComputed
     moment = timestamp(of)
     days = days_of(moment.date())
-    year, month, day = civil(days)
+    year, month, day = civil_date(days)
     found = {
         "year": year,
         "quarter": (month + 2) // 3,
@@ -117,7 +117,7 @@ def _beginning_of(_: Call, values: Sequence[Known]) -> datetime:
 def _beginning(part: str, moment: int) -> int:
     if part in _SUB_DAILY:
         return moment - moment % _LENGTHS[part]
-    return truncated(part, moment // DAY) * DAY
+    return period_start(part, moment // DAY) * DAY
 
 
 def _solve_extract(call: Call, test: Threshold, _: ColumnDigits) -> Preimage:
@@ -172,7 +172,7 @@ def _numbers(_: Call, range_: Range, most: int) -> Iterable[Value] | None:
 
 
 def _moments(call: Call, range_: Range, most: int) -> Iterable[Value] | None:
-    found = beginnings(_part(call), int(range_.low), int(range_.high), most)
+    found = period_starts(_part(call), int(range_.low), int(range_.high), most)
     return None if found is None else map(moment_at, found)
 
 
@@ -208,7 +208,7 @@ DATE_TRUNC: Final = Function(
     nulls=Nulls.STRICT,
     gaps=Gaps.NONE,
     computes=False,
-    range=lambda call, operands: time_ranges.beginning(
+    range=lambda call, operands: time_ranges.period_start_bounds(
         _part(call), operands.in_microseconds(1).range
     ),
     evaluate=_beginning_of,
@@ -234,7 +234,7 @@ MAKE_DATE: Final = Function(
     signature=Signature((WHOLE,), TO_DATE, 3, 3),
     nulls=Nulls.STRICT,
     computes=True,
-    range=arithmetic_range(lambda _, given, __: time_ranges.made_date(given[0])),
+    range=arithmetic_range(lambda _, given, __: time_ranges.date_bounds(given[0])),
     cost=costs.constant(costs.MOMENT),
     size=result_sizes.type_size,
     copies=copies.times(9, 9, 5),

@@ -26,25 +26,32 @@ from typing import Final, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.columnar.intervals import Ends, Interval
-from gateway.intervals.error_propagation import Felt, at_least, over, plus, root, times
-from gateway.intervals.exact_formulas import Wholes, common, weighted
+from gateway.columnar.intervals import Interval, IntervalEnds
+from gateway.intervals.error_propagation import (
+    DualNumber,
+    add_duals,
+    clamp_dual,
+    divide_duals,
+    multiply_duals,
+    root_dual,
+)
+from gateway.intervals.exact_formulas import Wholes, common_denominator, evaluate_linear
 from gateway.intervals.margins import Floats, Widths
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.mechanism import CONFIDENCE
 from gateway.plan.formulas import (
+    AggregateRef,
     Arithmetic,
     AtLeast,
     Each,
     Form,
-    Measured,
-    Number,
+    NumberForm,
     Over,
     Plus,
     Root,
     Times,
 )
-from gateway.sensitivity.formulas import Chosen, Curved, Formula, Linear
+from gateway.sensitivity.formulas import Chosen, CurveFormula, Formula, Linear
 
 _ZERO: Final = np.float64(0)
 
@@ -65,8 +72,8 @@ class Intervals:
         self._formulas = formulas
         self._rows = len(table.keys)
         self._widths = Widths(table.noises, confidence)
-        self._linear: dict[Linear, Felt] = {}
-        self._columns: dict[Form, Ends] = {}
+        self._linear: dict[Linear, DualNumber] = {}
+        self._columns: dict[Form, IntervalEnds] = {}
 
     def interval(self, form: Form, row: int) -> Interval:
         """The ends of the interval; None if the error cannot be bounded, such as near a zero denominator."""
@@ -79,9 +86,9 @@ class Intervals:
             found = self._columns[form] = self._column(form)
         return found
 
-    def _column(self, form: Form) -> Ends:
+    def _column(self, form: Form) -> IntervalEnds:
         if isinstance(form, Each):
-            return Ends.none(self._rows)
+            return IntervalEnds.none(self._rows)
         with np.errstate(all="ignore"):  # what is not finite has no interval
             felt, is_root = self._rooted(form)
             half = self._half(felt)
@@ -91,75 +98,75 @@ class Intervals:
                 there &= high > 0
                 low, high = (np.sqrt(np.maximum(end, 0)) for end in (low, high))
         rows = self._rows
-        return Ends(_in_rows(low, rows), _in_rows(high, rows), _in_rows(there, rows))
+        return IntervalEnds(_in_rows(low, rows), _in_rows(high, rows), _in_rows(there, rows))
 
-    def _half(self, of: Felt) -> Floats:
+    def _half(self, of: DualNumber) -> Floats:
         return self._widths.half(of.slopes) + of.beyond
 
     def _of(  # noqa: PLR0911 - one answer for each kind
         self, form: Arithmetic, parts: Parts = None
-    ) -> Felt:
+    ) -> DualNumber:
         match form:
-            case Number(value):
+            case NumberForm(value):
                 number = np.float64(_nearest(value.numerator, value.denominator))
-                return Felt(number, {}, np.isfinite(number))
-            case Measured(place):
+                return DualNumber(number, {}, np.isfinite(number))
+            case AggregateRef(place):
                 if parts is not None:
                     return self._of_linear(parts[place])
                 return self._of_formula(self._formulas[place])
             case Plus(left, right):
-                return plus(self._of(left, parts), self._of(right, parts))
+                return add_duals(self._of(left, parts), self._of(right, parts))
             case Times(left, right):
                 one, other = self._of(left, parts), self._of(right, parts)
                 both = _ZERO if parts is None else self._half(one) * self._half(other)
-                return times(one, other, both)
+                return multiply_duals(one, other, both)
             case Over(above, below):
                 under = self._of(below, parts)
-                return over(self._of(above, parts), under, self._half(under))
+                return divide_duals(self._of(above, parts), under, self._half(under))
             case Root(of):
                 inner = self._of(of, parts)
-                return root(inner, self._half(inner))
+                return root_dual(inner, self._half(inner))
             case AtLeast(of, least):
                 inner = self._of(of, parts)
                 half = _ZERO if parts is None else self._half(inner)
-                return at_least(inner, _nearest(least.numerator, least.denominator), half)
+                return clamp_dual(inner, _nearest(least.numerator, least.denominator), half)
 
-    def _of_formula(self, formula: Formula) -> Felt:
+    def _of_formula(self, formula: Formula) -> DualNumber:
         if isinstance(formula, Linear):
             return self._of_linear(formula)
         if isinstance(formula, Chosen):
             # its error is in ranks, not in values
-            return Felt(np.float64(nan), {}, np.False_)
-        if isinstance(formula, Curved):
+            return DualNumber(np.float64(nan), {}, np.False_)
+        if isinstance(formula, CurveFormula):
             return self._of_curved(formula, formula.form)
         below = self._of_linear(formula.below)
-        mean = over(self._of_linear(formula.above), below, self._half(below))
+        mean = divide_duals(self._of_linear(formula.above), below, self._half(below))
         return replace(mean, there=mean.there & (below.value >= 1))  # not divided by an empty group
 
-    def _of_curved(self, curved: Curved, form: Arithmetic) -> Felt:
+    def _of_curved(self, curved: CurveFormula, form: Arithmetic) -> DualNumber:
         """A value that so few rows do not determine has no interval."""
         made, count = self._of(form, curved.parts), self._of_linear(curved.parts[0])
         return replace(made, there=made.there & (count.value >= curved.rows))
 
-    def _rooted(self, form: Arithmetic) -> tuple[Felt, bool]:
+    def _rooted(self, form: Arithmetic) -> tuple[DualNumber, bool]:
         """The interval of a square root: the roots of the ends below it."""
         if isinstance(form, Root):
             return self._of(form.of), True
-        formula = self._formulas[form.place] if isinstance(form, Measured) else None
-        if isinstance(formula, Curved) and isinstance(formula.form, Root):
+        formula = self._formulas[form.place] if isinstance(form, AggregateRef) else None
+        if isinstance(formula, CurveFormula) and isinstance(formula.form, Root):
             return self._of_curved(formula, formula.form.of), True
         return self._of(form), False
 
-    def _of_linear(self, linear: Linear) -> Felt:
+    def _of_linear(self, linear: Linear) -> DualNumber:
         found = self._linear.get(linear)
         if found is None:
-            under = common(linear)
-            value = _floats(weighted(self._table.measured, self._rows, linear, under), under)
+            under = common_denominator(linear)
+            value = _floats(evaluate_linear(self._table.measured, self._rows, linear, under), under)
             slopes: dict[int, Floats] = {}
             for place, weight in linear.weights:
                 slope = np.float64(_nearest(weight.numerator, weight.denominator))
                 slopes[place] = slopes.get(place, _ZERO) + slope
-            found = self._linear[linear] = Felt(value, slopes, np.isfinite(value))
+            found = self._linear[linear] = DualNumber(value, slopes, np.isfinite(value))
         return found
 
 

@@ -20,7 +20,7 @@ Truths: TypeAlias = "NDArray[np.bool_] | np.bool_"
 
 
 @dataclass(frozen=True, slots=True)
-class Felt:
+class DualNumber:
     """A number in every row, with its partial derivatives by the noisy integers behind it.
 
     A value that is equal in all rows is a single float; `there` says in which rows the number exists.
@@ -32,53 +32,55 @@ class Felt:
     beyond: Floats = _ZERO
 
 
-def plus(left: Felt, right: Felt) -> Felt:
-    slopes = mixed(left, _ONE, right, _ONE)
+def add_duals(left: DualNumber, right: DualNumber) -> DualNumber:
+    slopes = mix_slopes(left, _ONE, right, _ONE)
     beyond = left.beyond + right.beyond
-    return felt(left.value + right.value, slopes, left.there & right.there, beyond)
+    return make_dual(left.value + right.value, slopes, left.there & right.there, beyond)
 
 
-def times(left: Felt, right: Felt, both: Floats = _ZERO) -> Felt:
+def multiply_duals(left: DualNumber, right: DualNumber, both: Floats = _ZERO) -> DualNumber:
     """`both` bounds the distance between the product and the plane: the product of both margins, or 0 if it is
     close.
     """
-    slopes = mixed(left, right.value, right, left.value)
+    slopes = mix_slopes(left, right.value, right, left.value)
     beyond = np.abs(right.value) * left.beyond + np.abs(left.value) * right.beyond + both
-    return felt(left.value * right.value, slopes, left.there & right.there, beyond)
+    return make_dual(left.value * right.value, slopes, left.there & right.there, beyond)
 
 
-def over(above: Felt, below: Felt, half: Floats) -> Felt:
+def divide_duals(above: DualNumber, below: DualNumber, half: Floats) -> DualNumber:
     """`half` is the margin of the denominator: if it reaches 0, there is no quotient."""
     value, part = above.value / below.value, half / below.value
     moved = 1 / (below.value * (1 - part**2))
     there = above.there & below.there & (np.abs(below.value) > half)  # otherwise it may be 0
     beyond = (above.beyond + np.abs(value) * below.beyond) * np.abs(moved)
-    return felt(value, mixed(above, moved, below, -value * moved), there, beyond)
+    return make_dual(value, mix_slopes(above, moved, below, -value * moved), there, beyond)
 
 
-def root(of: Felt, half: Floats) -> Felt:
+def root_dual(of: DualNumber, half: Floats) -> DualNumber:
     """If the margin reaches 0, the root is too steep for any plane, and there is no error bound."""
     value = np.sqrt(np.maximum(of.value, 0))
     slopes = {place: slope / (2 * value) for place, slope in of.slopes.items()}
     # the distance below the plane is largest where the radicand is smallest
     low = np.sqrt(np.maximum(of.value - half, 0))
     beyond = of.beyond / (2 * value) + value - half / (2 * value) - low
-    return felt(value, slopes, of.there & (of.value > half), beyond)
+    return make_dual(value, slopes, of.there & (of.value > half), beyond)
 
 
-def at_least(of: Felt, least: float, half: Floats = _ZERO) -> Felt:
+def clamp_dual(of: DualNumber, least: float, half: Floats = _ZERO) -> DualNumber:
     """Below the lower limit, the number no longer shows how far below; there is no error bound."""
     value = np.maximum(of.value, least)
-    return Felt(value, of.slopes, of.there & (of.value - half >= least), of.beyond)
+    return DualNumber(value, of.slopes, of.there & (of.value - half >= least), of.beyond)
 
 
-def felt(
+def make_dual(
     value: Floats, slopes: Mapping[int, Floats], there: Truths, beyond: Floats = _ZERO
-) -> Felt:
-    return Felt(value, slopes, there & np.isfinite(value), beyond)
+) -> DualNumber:
+    return DualNumber(value, slopes, there & np.isfinite(value), beyond)
 
 
-def mixed(left: Felt, weight: Floats, right: Felt, other: Floats) -> dict[int, Floats]:
+def mix_slopes(
+    left: DualNumber, weight: Floats, right: DualNumber, other: Floats
+) -> dict[int, Floats]:
     slopes = {place: slope * weight for place, slope in left.slopes.items()}
     for place, slope in right.slopes.items():
         slopes[place] = slopes.get(place, _ZERO) + slope * other

@@ -16,8 +16,17 @@ from math import gcd, lcm
 from operator import add
 from typing import TypeAlias
 
-from gateway.plan.formulas import Arithmetic, AtLeast, Measured, Number, Over, Plus, Root, Times
-from gateway.sensitivity.formulas import Curved, Linear, Quotient, root
+from gateway.plan.formulas import (
+    AggregateRef,
+    Arithmetic,
+    AtLeast,
+    NumberForm,
+    Over,
+    Plus,
+    Root,
+    Times,
+)
+from gateway.sensitivity.formulas import CurveFormula, Linear, Quotient, square_root
 
 Wholes = Sequence[int]
 
@@ -34,7 +43,7 @@ class Ratios:
         return zip(self.above, repeat(below) if isinstance(below, int) else below, strict=False)
 
 
-def ratios(
+def evaluate_ratios(
     measured: Sequence[Wholes], rows: int, formula: Linear | Quotient, *, clamp: bool = True
 ) -> Ratios:
     """The formula in each row; `clamp` moves values beyond the formula's own ends to them."""
@@ -44,7 +53,7 @@ def ratios(
     return _between(found, formula.low, formula.high) if clamp else found
 
 
-def weighted(measured: Sequence[Wholes], rows: int, linear: Linear, under: int) -> Wholes:
+def evaluate_linear(measured: Sequence[Wholes], rows: int, linear: Linear, under: int) -> Wholes:
     """The linear form in each row, as multiples of `1 / under`; all of its weights are such multiples."""
     parts = [_times(measured[place], int(weight * under)) for place, weight in linear.weights]
     if not parts:
@@ -55,7 +64,7 @@ def weighted(measured: Sequence[Wholes], rows: int, linear: Linear, under: int) 
     return total
 
 
-def common(*linears: Linear) -> int:
+def common_denominator(*linears: Linear) -> int:
     """A common denominator of all weights."""
     return lcm(*(weight.denominator for one in linears for _, weight in one.weights))
 
@@ -67,19 +76,19 @@ def _times(column: Wholes, weight: int) -> Wholes:
 def _linear(measured: Sequence[Wholes], rows: int, linear: Linear, *, clamp: bool) -> Ratios:
     least = linear.least if clamp else None
     if least is None:
-        under = common(linear)
-        return Ratios(weighted(measured, rows, linear, under), under)
-    under = lcm(common(linear), least.denominator)
+        under = common_denominator(linear)
+        return Ratios(evaluate_linear(measured, rows, linear, under), under)
+    under = lcm(common_denominator(linear), least.denominator)
     end = int(least * under)
-    found = weighted(measured, rows, linear, under)
+    found = evaluate_linear(measured, rows, linear, under)
     return Ratios([end if one < end else one for one in found], under)  # noqa: FURB136 - twice as fast
 
 
 def _quotient(measured: Sequence[Wholes], rows: int, quotient: Quotient) -> Ratios:
     """With a/d above, b/d below, the middle p/q and m = max(b, d): (q·a + p·(m - b)) / (q·m)."""
-    under = common(quotient.above, quotient.below)
-    above = weighted(measured, rows, quotient.above, under)
-    below = weighted(measured, rows, quotient.below, under)
+    under = common_denominator(quotient.above, quotient.below)
+    above = evaluate_linear(measured, rows, quotient.above, under)
+    below = evaluate_linear(measured, rows, quotient.below, under)
     if min(below, default=under) >= under:
         return Ratios(above, below)
     p, q = quotient.middle.numerator, quotient.middle.denominator
@@ -109,8 +118,8 @@ def _between(column: Ratios, low: Fraction, high: Fraction) -> Ratios:
 Pair: TypeAlias = tuple[int, int]
 
 
-def curve(
-    measured: Sequence[Wholes], rows: int, formula: Curved, *, clamp: bool = True
+def evaluate_curve(
+    measured: Sequence[Wholes], rows: int, formula: CurveFormula, *, clamp: bool = True
 ) -> list[Pair | None]:
     """The formula in each row; None if it has no value."""
     column = _Columns(measured, rows, formula)
@@ -121,14 +130,14 @@ def curve(
         found = _negative(_at_least(_negative(found), -formula.high))
     return [
         pair if count >= formula.rows * under and pair[1] else None
-        for pair, (count, under) in zip(found, column.of(Measured(0)), strict=True)
+        for pair, (count, under) in zip(found, column.of(AggregateRef(0)), strict=True)
     ]
 
 
 class _Columns:
     """Columns of forms over one release, each computed once."""
 
-    def __init__(self, measured: Sequence[Wholes], rows: int, formula: Curved) -> None:
+    def __init__(self, measured: Sequence[Wholes], rows: int, formula: CurveFormula) -> None:
         self._measured = measured
         self._rows = rows
         self._parts = formula.parts
@@ -142,12 +151,12 @@ class _Columns:
 
     def _compute(self, form: Arithmetic) -> Ratios:  # noqa: PLR0911 - one answer for each kind
         match form:
-            case Number(value):
+            case NumberForm(value):
                 return Ratios([value.numerator] * self._rows, value.denominator)
-            case Measured(place):
+            case AggregateRef(place):
                 part = self._parts[place]
-                under = common(part)
-                return Ratios(weighted(self._measured, self._rows, part, under), under)
+                under = common_denominator(part)
+                return Ratios(evaluate_linear(self._measured, self._rows, part, under), under)
             case Root(of):
                 return _root(self.of(of))
             case AtLeast(of, least):
@@ -224,7 +233,7 @@ def _negative(column: Ratios) -> Ratios:
 
 
 def _root(column: Ratios) -> Ratios:
-    roots = [root(Fraction(x, y)) if y else None for x, y in column]
+    roots = [square_root(Fraction(x, y)) if y else None for x, y in column]
     return Ratios(
         [1 if one is None else one.numerator for one in roots],
         [0 if one is None else one.denominator for one in roots],

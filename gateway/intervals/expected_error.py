@@ -24,12 +24,22 @@ import numpy as np
 
 from gateway.intervals.margins import Widths, exact_margin
 from gateway.noise.combined_noise import AnyNoise
-from gateway.noise.drawn_choices import Bought
+from gateway.noise.drawn_choices import PricedChoice
 from gateway.noise.quantile import rank_error, rank_from_end
-from gateway.plan.formulas import AtLeast, Each, Form, Measured, Number, Over, Plus, Root, Times
+from gateway.plan.formulas import (
+    AggregateRef,
+    AtLeast,
+    Each,
+    Form,
+    NumberForm,
+    Over,
+    Plus,
+    Root,
+    Times,
+)
 from gateway.sensitivity.choices import Chosen, Frequent
 from gateway.sensitivity.formulas import Formula, Linear, Quotient
-from gateway.sensitivity.ranks import Level
+from gateway.sensitivity.ranks import QuantileLevel
 
 Ranges: TypeAlias = Sequence[Fraction | None]
 _Of = TypeVar("_Of")
@@ -55,14 +65,14 @@ class Error:
 
 
 @dataclass(frozen=True)
-class Ahead:
+class ExpectedDual:
     """Margins over the noises and choices of one grouping set, before it is released.
 
     Each group has at least `rows` rows, for means.
     """
 
     noises: Sequence[AnyNoise]
-    choices: Sequence[Bought]
+    choices: Sequence[PricedChoice]
     confidence: Fraction
     rows: int | None
     margin: Callable[[AnyNoise, Fraction], int] = exact_margin
@@ -107,7 +117,7 @@ class Ahead:
             found = self._widths[parts] = Widths(self.noises, confidence, self.margin)
         return found
 
-    def _ranks(self, bought: Bought) -> float:
+    def _ranks(self, bought: PricedChoice) -> float:
         """The rank error of a choice; of several from one histogram, the one that all of them keep.
 
         The aim for the smallest and the largest value is a little inside; that distance is included.
@@ -119,7 +129,7 @@ class Ahead:
         match bought.choice.sought:
             case Frequent():
                 return float(max(selection.shortfall(many, limit) - 1, 0))
-            case Level():
+            case QuantileLevel():
                 return float(rank_error(bought.question, many, limit))
             case _:
                 inside = rank_from_end(selection, many)
@@ -147,9 +157,9 @@ def error_of(  # noqa: PLR0911 - one answer for each kind
 ) -> Error | None:
     """The error; None if it depends on the released values. `ranges` correspond to the formulas, or are empty."""
     match form:
-        case Number(value):
+        case NumberForm(value):
             return Error(known=value)
-        case Measured(place):
+        case AggregateRef(place):
             return _of_formula(formulas[place], ranges[place] if ranges else None)
         case Root() | Each():
             return None

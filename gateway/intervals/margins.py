@@ -18,9 +18,9 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.noise.combined_noise import AnyNoise, Mixed, kurtosis
+from gateway.noise.combined_noise import AnyNoise, CombinedNoise, kurtosis
 from gateway.noise.mechanism import CONFIDENCE, DiscreteLaplace
-from gateway.noise.sum_noise import Added
+from gateway.noise.sum_noise import SummedNoise
 
 _Z: Final = 1.959963984540054  # 95 % of a normal distribution
 _LEAST: Final = 0.04  # the addition for a kurtosis of 1 below 95 %, where the series would add less
@@ -36,7 +36,7 @@ def exact_margin(noise: AnyNoise, confidence: Fraction) -> int:
 
 def near_margin(noise: AnyNoise, confidence: Fraction) -> int:
     """The same, or one beside it, without a search: where the search begins."""
-    if isinstance(noise, Added | Mixed):
+    if isinstance(noise, SummedNoise | CombinedNoise):
         return noise.margin(confidence)
     if isinstance(noise, DiscreteLaplace):
         reach = float(noise.scale) * -log(1 - confidence)
@@ -105,7 +105,11 @@ class Widths:
         return found
 
     def _alone(self, noise: AnyNoise) -> float:
-        if isinstance(noise, Added | Mixed) and self._confidence != CONFIDENCE and noise.is_smooth:
+        if (
+            isinstance(noise, SummedNoise | CombinedNoise)
+            and self._confidence != CONFIDENCE
+            and noise.is_smooth
+        ):
             return noise.std * float(self._deviations(np.float64(noise.kurtosis))) + 1 / 2
         return _nearest(self._margin_of(noise, self._confidence))
 

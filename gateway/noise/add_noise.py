@@ -17,13 +17,13 @@ from typing import Final, TypeAlias
 
 from gateway.catalog.values import Value
 from gateway.exact import ExactHistogram, ExactTable
-from gateway.noise.allocation import Priced
+from gateway.noise.allocation import ReleaseNoise
 from gateway.noise.combined_noise import AnyNoise
 from gateway.noise.drawn_choices import Span
-from gateway.noise.drawn_choices import drawn as drawn_choices
+from gateway.noise.drawn_choices import draw_choices as drawn_choices
 from gateway.noise.entropy import Entropy
 from gateway.noise.mechanism import Mechanism
-from gateway.sensitivity.analysis import Enumerated, Thresholded
+from gateway.sensitivity.analysis import EnumeratedGroups, ThresholdGroups
 from gateway.sensitivity.choices import Histogram
 
 Key: TypeAlias = tuple[Value | None, ...]
@@ -46,50 +46,50 @@ class NoisyTable:
     spans: tuple[tuple[Span, ...], ...] = field(default=(), repr=False)
 
 
-class Misplaced(Exception):
+class MismatchedDraws(Exception):
     """Internal error: the source answered something else than the gateway asked."""
 
 
-def add_noise(exact: ExactTable, release: Priced, entropy: Entropy) -> NoisyTable:
+def add_noise(exact: ExactTable, release: ReleaseNoise, entropy: Entropy) -> NoisyTable:
     """The noisy table of the groups that are released. It has no choices yet."""
     if len(exact.measured) != len(release.noises):
-        raise Misplaced("another number of measurements came back")
+        raise MismatchedDraws("another number of measurements came back")
     found = {key: place for place, key in enumerate(exact.keys)}
     if len(found) != len(exact.keys):
-        raise Misplaced("one group came back twice")
+        raise MismatchedDraws("one group came back twice")
     _require_choices(release)
     groups = release.analysis.groups
-    if isinstance(groups, Enumerated):
+    if isinstance(groups, EnumeratedGroups):
         return _enumerated(exact, found, release, groups, entropy)
     return _thresholded(exact, release, groups, entropy)
 
 
-def with_choices(
+def add_choices(
     counted: NoisyTable,
-    release: Priced,
+    release: ReleaseNoise,
     histograms: Mapping[Histogram, ExactHistogram],
     entropy: Entropy,
 ) -> NoisyTable:
     """The same groups with their choices. `histograms` are the ones that the choices of the release read."""
     _require_choices(release)
     if set(histograms) != set(release.analysis.histograms):
-        raise Misplaced("other histograms came back than are read")
+        raise MismatchedDraws("other histograms came back than are read")
     if counted.chosen or counted.noises != release.noises:
-        raise Misplaced("choices were drawn already, or are those of another release")
+        raise MismatchedDraws("choices were drawn already, or are those of another release")
     drawn = drawn_choices(counted.keys, histograms, release.choices, entropy)
     return replace(counted, chosen=drawn.values, spans=drawn.spans)
 
 
-def _require_choices(release: Priced) -> None:
+def _require_choices(release: ReleaseNoise) -> None:
     if len(release.choices) != len(release.analysis.choices):
-        raise Misplaced("another number of choices was paid for")
+        raise MismatchedDraws("another number of choices was paid for")
 
 
 def _enumerated(
     exact: ExactTable,
     found: Mapping[Key, int],
-    release: Priced,
-    groups: Enumerated,
+    release: ReleaseNoise,
+    groups: EnumeratedGroups,
     entropy: Entropy,
 ) -> NoisyTable:
     nowhere = len(exact.keys)
@@ -102,17 +102,17 @@ def _enumerated(
 
 
 def _thresholded(
-    exact: ExactTable, release: Priced, groups: Thresholded, entropy: Entropy
+    exact: ExactTable, release: ReleaseNoise, groups: ThresholdGroups, entropy: Entropy
 ) -> NoisyTable:
     if release.shown_from is None:
-        raise Misplaced("a release without the threshold it needs")
+        raise MismatchedDraws("a release without the threshold it needs")
     columns = [
         _noisy(column, noise, entropy)
         for column, noise in zip(exact.measured, release.drawn, strict=True)
     ]
     units = columns[groups.units]
     shown = [place for place, count in enumerate(units) if count >= release.shown_from]
-    shown.sort(key=lambda place: in_order(exact.keys[place]))
+    shown.sort(key=lambda place: sort_key(exact.keys[place]))
     return NoisyTable(
         tuple(exact.keys[place] for place in shown),
         tuple(tuple(column[place] for place in shown) for column in columns),
@@ -123,10 +123,10 @@ def _thresholded(
 def _noisy(column: Sequence[int], noise: Mechanism, entropy: Entropy) -> tuple[int, ...]:
     drawn = noise.draw(len(column), entropy)
     if len(drawn) != len(column):
-        raise Misplaced("another number of draws than of integers")
+        raise MismatchedDraws("another number of draws than of integers")
     return tuple(map(add, column, drawn))
 
 
-def in_order(key: Key) -> tuple[tuple[bool, Value], ...]:
+def sort_key(key: Key) -> tuple[tuple[bool, Value], ...]:
     """Sort key of a group: value by value, texts by code points, NULL last."""
     return tuple((value is None, 0 if value is None else value) for value in key)

@@ -14,10 +14,10 @@ from enum import Enum
 from fractions import Fraction
 
 from gateway.noise.combined_noise import AnyNoise
-from gateway.noise.drawn_choices import Bought, concentrated, pure
+from gateway.noise.drawn_choices import PricedChoice, pure_choice, zcdp_choice
 from gateway.noise.mechanism import DiscreteLaplace, Mechanism, gaussian_for, laplace_for
 from gateway.noise.threshold import threshold
-from gateway.sensitivity.analysis import Analysis, Thresholded
+from gateway.sensitivity.analysis import Analysis, ThresholdGroups
 from gateway.sensitivity.measurement import Slot
 
 
@@ -29,7 +29,7 @@ class Noise(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Priced:
+class ReleaseNoise:
     """A release with the noise of each measurement, and with its choices at their price.
 
     `shown_from` is the threshold, where there is one. If a release was assembled with cached measurements, its
@@ -39,19 +39,19 @@ class Priced:
     analysis: Analysis
     noises: tuple[AnyNoise, ...]
     shown_from: int | None = None
-    choices: tuple[Bought, ...] = ()
+    choices: tuple[PricedChoice, ...] = ()
 
     @property
     def drawn(self) -> tuple[Mechanism, ...]:
         """The mechanisms to draw from and to charge for; an internal error if a measurement was already drawn."""
         found = tuple(one for one in self.noises if isinstance(one, Mechanism))
         if len(found) != len(self.noises):
-            raise Overspent("noise that was drawn before is drawn again")
+            raise PriceExceeded("noise that was drawn before is drawn again")
         return found
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class CostShares:
     """Cost of each slot and each choice of a release. None marks a cached one, for which nothing is drawn."""
 
     slots: tuple[Fraction | None, ...]
@@ -75,19 +75,19 @@ class Shares:
             return analysis
         if not slots and not choices:
             return None
-        if isinstance(analysis.groups, Thresholded):
-            raise Overspent("a part of what is measured in groups that are found in the data")
+        if isinstance(analysis.groups, ThresholdGroups):
+            raise PriceExceeded("a part of what is measured in groups that are found in the data")
         return replace(analysis, slots=slots, choices=choices, formulas=())
 
-    def part(self, of: Fraction) -> "Shares":
+    def part(self, of: Fraction) -> "CostShares":
         """The same in another unit, of which `of` is one: from shares of a whole to amounts, or back."""
-        return Shares(
+        return CostShares(
             tuple(None if one is None else one * of for one in self.slots),
             tuple(None if one is None else one * of for one in self.choices),
         )
 
 
-class Overspent(Exception):
+class PriceExceeded(Exception):
     """Internal error: the noise costs more than was charged, or much less. Nothing may be drawn."""
 
 
@@ -96,29 +96,29 @@ def slots_of(analyses: Iterable[Analysis]) -> int:
     return sum(len(one.slots) + len(one.choices) for one in analyses)
 
 
-def priced(
+def price_noise(
     analyses: Sequence[Analysis], noise: Noise, price: Fraction, delta: Fraction
-) -> tuple[Priced, ...]:
+) -> tuple[ReleaseNoise, ...]:
     """The noise that the whole `price` pays for. `delta` is split over the releases that have a threshold."""
     parts = slots_of(analyses)
-    found = sum(isinstance(one.groups, Thresholded) for one in analyses)
+    found = sum(isinstance(one.groups, ThresholdGroups) for one in analyses)
     made = tuple(_one(each, noise, price / parts, delta / max(found, 1)) for each in analyses)
     _check(cost_of(made), price)
     return made
 
 
-def purchased(
+def purchase_noise(
     analyses: Sequence[Analysis],
-    costs: Sequence[Shares],
+    costs: Sequence[CostShares],
     noise: Noise,
     price: Fraction,
     delta: Fraction,
-) -> tuple[Priced | None, ...]:
+) -> tuple[ReleaseNoise | None, ...]:
     """The noise of the measured parts of each release at these costs, which sum to `price`; None if all parts
     are cached.
     """
     found = [one.bought(each) for each, one in zip(analyses, costs, strict=True)]
-    hidden = sum(one is not None and isinstance(one.groups, Thresholded) for one in found)
+    hidden = sum(one is not None and isinstance(one.groups, ThresholdGroups) for one in found)
     made = tuple(
         None if one is None else _thresholded(_at(one, noise, cost), delta / max(hidden, 1))
         for one, cost in zip(found, costs, strict=True)
@@ -127,7 +127,9 @@ def purchased(
     return made
 
 
-def unshown(analyses: Sequence[Analysis], noise: Noise, price: Fraction) -> tuple[Priced, ...]:
+def noise_without_thresholds(
+    analyses: Sequence[Analysis], noise: Noise, price: Fraction
+) -> tuple[ReleaseNoise, ...]:
     """The same noise without thresholds, which do not change it. It is used to try a price; nothing is released
     with it.
     """
@@ -135,44 +137,44 @@ def unshown(analyses: Sequence[Analysis], noise: Noise, price: Fraction) -> tupl
     return tuple(_at(each, noise, _equal(each, price / parts)) for each in analyses)
 
 
-def cost_of(releases: Sequence[Priced]) -> Fraction:
+def cost_of(releases: Sequence[ReleaseNoise]) -> Fraction:
     """The cost of the noise in its currency, recomputed from the noise alone."""
     return sum((cost for one in releases for cost in _costs(one)), Fraction(0))
 
 
-def _one(analysis: Analysis, noise: Noise, share: Fraction, delta: Fraction) -> Priced:
+def _one(analysis: Analysis, noise: Noise, share: Fraction, delta: Fraction) -> ReleaseNoise:
     return _thresholded(_at(analysis, noise, _equal(analysis, share)), delta)
 
 
-def _equal(analysis: Analysis, share: Fraction) -> Shares:
-    return Shares((share,) * len(analysis.slots), (share,) * len(analysis.choices))
+def _equal(analysis: Analysis, share: Fraction) -> CostShares:
+    return CostShares((share,) * len(analysis.slots), (share,) * len(analysis.choices))
 
 
-def _thresholded(made: Priced, delta: Fraction) -> Priced:
+def _thresholded(made: ReleaseNoise, delta: Fraction) -> ReleaseNoise:
     analysis, groups = made.analysis, made.analysis.groups
-    if not isinstance(groups, Thresholded):
+    if not isinstance(groups, ThresholdGroups):
         return made
     counted = made.drawn[groups.units]
     shown_from = threshold(counted, analysis.groups_per_unit, delta, groups.least)
     return replace(made, shown_from=max(shown_from, groups.least))
 
 
-def _at(analysis: Analysis, noise: Noise, costs: Shares) -> Priced:
+def _at(analysis: Analysis, noise: Noise, costs: CostShares) -> ReleaseNoise:
     """The measured part of a release at these costs."""
     if noise is Noise.LAPLACE and analysis.weights is not None and analysis.weights.squared:
-        raise Overspent("weights that bound squares do not bound what Laplace's noise is for")
+        raise PriceExceeded("weights that bound squares do not bound what Laplace's noise is for")
     noises: list[Mechanism] = []
     paid = [one for one in costs.slots if one is not None]
     for slot, share in zip(analysis.slots, paid, strict=True):
         made = _noise(slot, analysis.groups_per_unit, noise, share)
         noises += [made] * len(slot.measurements)
-    buy = pure if noise is Noise.LAPLACE else concentrated
+    buy = pure_choice if noise is Noise.LAPLACE else zcdp_choice
     shares = [one for one in costs.choices if one is not None]
     choices = tuple(
         buy(one, share, analysis.groups_per_unit)
         for one, share in zip(analysis.choices, shares, strict=True)
     )
-    return Priced(analysis, tuple(noises), None, choices)
+    return ReleaseNoise(analysis, tuple(noises), None, choices)
 
 
 def _noise(slot: Slot, groups: int, noise: Noise, share: Fraction) -> Mechanism:
@@ -181,7 +183,7 @@ def _noise(slot: Slot, groups: int, noise: Noise, share: Fraction) -> Mechanism:
     return gaussian_for(share, slot.delta2_squared(groups))
 
 
-def _costs(release: Priced) -> Iterable[Fraction]:
+def _costs(release: ReleaseNoise) -> Iterable[Fraction]:
     noises = release.drawn
     place, groups = 0, release.analysis.groups_per_unit
     for slot in release.analysis.slots:
@@ -198,4 +200,4 @@ def _costs(release: Priced) -> Iterable[Fraction]:
 
 def _check(cost: Fraction, price: Fraction) -> None:
     if not price * (1 - Fraction(1, 2**40)) <= cost <= price:
-        raise Overspent("the noise does not cost what was charged")
+        raise PriceExceeded("the noise does not cost what was charged")

@@ -1,6 +1,6 @@
 """Exact Bernoulli and uniform draws: below n, with probability n/d, and with probability e^-x.
 
-They use fair bits and whole numbers alone. `decays` is algorithm 1 of Canonne, Kamath, Steinke: The Discrete
+They use fair bits and whole numbers alone. `draw_decay` is algorithm 1 of Canonne, Kamath, Steinke: The Discrete
 Gaussian for Differential Privacy (2020).
 
 INVARIANT: no float and no rounding; each function returns exactly the distribution it names.
@@ -9,7 +9,7 @@ INVARIANT: no float and no rounding; each function returns exactly the distribut
 from gateway.noise.entropy import Entropy
 
 
-def below(limit: int, entropy: Entropy) -> int:
+def draw_below(limit: int, entropy: Entropy) -> int:
     """A uniform draw from 0 … limit - 1: draws of as many bits as needed, until one is below the limit."""
     width = (limit - 1).bit_length()
     while True:
@@ -18,12 +18,12 @@ def below(limit: int, entropy: Entropy) -> int:
             return drawn
 
 
-def happens(over: int, under: int, entropy: Entropy) -> bool:
+def draw_bernoulli(over: int, under: int, entropy: Entropy) -> bool:
     """True with probability over/under."""
-    return below(under, entropy) < over
+    return draw_below(under, entropy) < over
 
 
-def decays(over: int, under: int, entropy: Entropy) -> bool:
+def draw_decay(over: int, under: int, entropy: Entropy) -> bool:
     """True with probability e^-(over/under), over/under ≥ 0."""
     whole, over = divmod(over, under)
     # e^-(n + x) is n draws of e^-1 and one of e^-x; all must succeed
@@ -35,6 +35,6 @@ def decays(over: int, under: int, entropy: Entropy) -> bool:
 def _decays_within_one(over: int, under: int, entropy: Entropy) -> bool:
     """For x = over/under in [0, 1]: the first k at which a coin of x/k fails is odd w.p. e^-x."""
     k = 1
-    while happens(over, under * k, entropy):
+    while draw_bernoulli(over, under * k, entropy):
         k += 1
     return k % 2 == 1

@@ -22,15 +22,15 @@ from math import ceil, hypot, log, sqrt
 from statistics import NormalDist
 from typing import Final, TypeAlias
 
-from gateway.noise.convolution import Stage, nearest, smallest
+from gateway.noise.convolution import ConvolutionStep, smallest_margin, weighted_nearest
 from gateway.noise.entropy import Entropy
 from gateway.noise.mechanism import CONFIDENCE, DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.noise.sum_noise import Added, in_sums
+from gateway.noise.sum_noise import SummedNoise, add_groups
 from gateway.noise.sum_noise import kurtosis as of_one
 
 _SMOOTH: Final = 4.0  # above this standard deviation, steps of 1 are small beside the noise
 _ROUNDED: Final = 1 / sqrt(8)  # what rounding to steps of 1 adds at most, for halves
-_NEXT: Final = 0.17  # see `added`: for unequal terms it is less
+_NEXT: Final = 0.17  # see `sum_noise`: for unequal terms it is less
 _PARTS: Final = 2**32
 _MANY: Final = 64  # a sum of so many terms cannot be told from a normal distribution
 
@@ -50,7 +50,7 @@ class Term:
 
 
 @dataclass(frozen=True, slots=True)
-class Mixed:
+class CombinedNoise:
     """A weighted mean of several noises. Terms stand in the order in which they were measured; each after the
     first was rounded in.
     """
@@ -97,9 +97,9 @@ class Mixed:
         """True if single steps are small beside the noise of each group."""
         return self._unrounded / sqrt(self.groups) >= _SMOOTH
 
-    def rolled_up(self, groups: int) -> "Mixed":
+    def rolled_up(self, groups: int) -> "CombinedNoise":
         """The noise of a sum of that many independent groups."""
-        return Mixed(
+        return CombinedNoise(
             tuple(
                 replace(one, count=one.count * groups, groups=one.groups * groups)
                 for one in self.terms
@@ -113,7 +113,7 @@ class Mixed:
         a few steps.
         """
         if not self.is_smooth:
-            found = smallest(self._stages, confidence)
+            found = smallest_margin(self._stages, confidence)
             return self._chebyshevs(self._at_most, confidence) if found is None else found
         if confidence < CONFIDENCE:
             return min(self._chebyshevs(self.std, confidence), self.margin())
@@ -131,11 +131,11 @@ class Mixed:
         drawn, there = first.noise.draw(count * first.count, entropy), first.count
         before = first.weight
         for one in others:
-            moved = in_sums(one.noise.draw(count * one.count, entropy), one.count // one.groups)
+            moved = add_groups(one.noise.draw(count * one.count, entropy), one.count // one.groups)
             after = before + one.weight
-            drawn = nearest(in_sums(drawn, there // one.groups), moved, before / after)
+            drawn = weighted_nearest(add_groups(drawn, there // one.groups), moved, before / after)
             before, there = after, one.groups
-        return in_sums(drawn, there)
+        return add_groups(drawn, there)
 
     def _chebyshevs(self, std: float, confidence: Fraction) -> int:
         """P(|X| ≥ k + 1) ≤ std² / (k + 1)²."""
@@ -164,18 +164,18 @@ class Mixed:
         return tuple(found)
 
     @property
-    def _stages(self) -> tuple[Stage, ...]:
+    def _stages(self) -> tuple[ConvolutionStep, ...]:
         found, before, there = [], Fraction(0), 1
         for one in self.terms:
             after = before + one.weight
             if not before:
-                found.append(Stage(one.noise, 1, before, 1))
+                found.append(ConvolutionStep(one.noise, 1, before, 1))
                 before, there = after, one.count
                 continue
             draws = one.count // one.groups
-            found.append(Stage(one.noise, draws, before / after, there // one.groups))
+            found.append(ConvolutionStep(one.noise, draws, before / after, there // one.groups))
             before, there = after, one.groups
-        return (*found, Stage(None, 0, Fraction(1), there))
+        return (*found, ConvolutionStep(None, 0, Fraction(1), there))
 
     @property
     def _leaning(self) -> float:
@@ -190,41 +190,41 @@ class Mixed:
         return found
 
 
-AnyNoise: TypeAlias = Mechanism | Added | Mixed
+AnyNoise: TypeAlias = Mechanism | SummedNoise | CombinedNoise
 
 
 def kurtosis(noise: AnyNoise) -> float:
     """The excess kurtosis: how much heavier tails are than those of the normal distribution."""
-    return noise.kurtosis if isinstance(noise, Mixed | Added) else of_one(noise)
+    return noise.kurtosis if isinstance(noise, CombinedNoise | SummedNoise) else of_one(noise)
 
 
-def added(noise: AnyNoise, count: int) -> AnyNoise:
+def sum_noise(noise: AnyNoise, count: int) -> AnyNoise:
     """The noise of a sum of that many independent values."""
     if count == 1:
         return noise
     match noise:
-        case Added():
-            return Added(noise.noise, noise.count * count)
-        case Mixed():
+        case SummedNoise():
+            return SummedNoise(noise.noise, noise.count * count)
+        case CombinedNoise():
             return noise.rolled_up(count)
         case _:
-            return Added(noise, count)
+            return SummedNoise(noise, count)
 
 
-def combined(
+def combine_draws(
     old: Sequence[int], old_noise: AnyNoise, new: Sequence[int], new_noise: AnyNoise
-) -> tuple[tuple[int, ...], Mixed]:
+) -> tuple[tuple[int, ...], CombinedNoise]:
     """The nearest integers to the weighted means, halves rounded up, and the noise of the result.
 
     The new column was drawn at once or is a sum; a column that is a weighted mean already is the older one.
     """
-    if isinstance(new_noise, Mixed):
+    if isinstance(new_noise, CombinedNoise):
         raise ValueError("a mixed noise that was drawn at once")  # noqa: TRY004 - a bug of ours
     weight = weight_of(old_noise, new_noise)
     terms = _terms(old_noise, weight)
     if weight < 1:
         terms += _terms(new_noise, 1 - weight)
-    return tuple(nearest(old, new, weight)), Mixed(terms)
+    return tuple(weighted_nearest(old, new, weight)), CombinedNoise(terms)
 
 
 def weight_of(old_noise: AnyNoise, new_noise: AnyNoise) -> Fraction:
@@ -239,9 +239,9 @@ def weight_of(old_noise: AnyNoise, new_noise: AnyNoise) -> Fraction:
 def variance_of(noise: AnyNoise) -> Fraction:
     """The variance by the parameters alone; the true variance is at most that, except for what rounding adds."""
     match noise:
-        case Added():
+        case SummedNoise():
             return noise.count * variance_of(noise.noise)
-        case Mixed():
+        case CombinedNoise():
             return sum(
                 (one.weight**2 * one.count * variance_of(one.noise) for one in noise.terms),
                 Fraction(0),
@@ -256,9 +256,9 @@ def _terms(noise: AnyNoise, weight: Fraction) -> tuple[Term, ...]:
     if not weight:
         return ()
     match noise:
-        case Mixed():
+        case CombinedNoise():
             return tuple(replace(one, weight=one.weight * weight) for one in noise.terms)
-        case Added():
+        case SummedNoise():
             return (Term(weight, noise.noise, noise.count),)
         case _:
             return (Term(weight, noise),)

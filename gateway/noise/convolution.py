@@ -21,15 +21,17 @@ Wholes: TypeAlias = NDArray[np.int64]
 _WIDE: Final = 62  # bits that a signed 64-bit number holds, with one to spare
 
 
-def nearest(old: Sequence[int], new: Sequence[int], weight: Fraction) -> list[int]:
+def weighted_nearest(old: Sequence[int], new: Sequence[int], weight: Fraction) -> list[int]:
     """The integers nearest to weight·old + (1 - weight)·new; halves are rounded up."""
     if len(old) != len(new):
         raise ValueError("columns of different lengths")
     if not old:
         return []
     largest = max(map(abs, (min(old), max(old), min(new), max(new))))
-    if fits(largest, weight):
-        made = nearest_of(np.array(old, dtype=np.int64), np.array(new, dtype=np.int64), weight)
+    if fits_64_bits(largest, weight):
+        made = weighted_nearest_array(
+            np.array(old, dtype=np.int64), np.array(new, dtype=np.int64), weight
+        )
         found: list[int] = made.tolist()
         return found
     of_old, of_new, under = _parts(weight)
@@ -37,13 +39,13 @@ def nearest(old: Sequence[int], new: Sequence[int], weight: Fraction) -> list[in
     return [(of_old * one + of_new * other + under) // (2 * under) for one, other in both]
 
 
-def nearest_of(old: Wholes, new: Wholes, weight: Fraction) -> Wholes:
-    """The same for arrays, where `fits` says that 64 bits are enough."""
+def weighted_nearest_array(old: Wholes, new: Wholes, weight: Fraction) -> Wholes:
+    """The same for arrays, where `fits_64_bits` says that 64 bits are enough."""
     of_old, of_new, under = _parts(weight)
     return (of_old * old + of_new * new + under) // (2 * under)
 
 
-def fits(largest: int, weight: Fraction) -> bool:
+def fits_64_bits(largest: int, weight: Fraction) -> bool:
     """True if no intermediate result is longer than 64 bits, given the largest number."""
     return (2 * weight.denominator * (largest + 1)).bit_length() < _WIDE
 
@@ -62,7 +64,7 @@ _MOST: Final = 1 << 22  # pairs of values, a tenth of a second
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class ConvolutionStep:
     """One step of a combination: `together` earlier values are added up, then `draws` of the noise are rounded
     in, with the weight `kept` for the earlier sum.
     """
@@ -78,7 +80,7 @@ class _TooFar(Exception):
 
 
 @lru_cache(maxsize=1024)
-def smallest(stages: tuple[Stage, ...], confidence: Fraction) -> int | None:
+def smallest_margin(stages: tuple[ConvolutionStep, ...], confidence: Fraction) -> int | None:
     """The smallest k with P(|X| ≤ k) ≥ confidence plus a small reserve; None if there are too many values."""
     try:
         found = distribution(stages)
@@ -90,7 +92,7 @@ def smallest(stages: tuple[Stage, ...], confidence: Fraction) -> int | None:
     return int(np.searchsorted(np.cumsum(both), float(confidence) + _SLACK))
 
 
-def distribution(stages: tuple[Stage, ...]) -> Weights:
+def distribution(stages: tuple[ConvolutionStep, ...]) -> Weights:
     """The probabilities, with that of 0 in the middle."""
     found = np.ones(1)
     for one in stages:
@@ -129,10 +131,10 @@ def _of_sum(one: Weights, count: int) -> Weights:
 
 def _rounded(old: Weights, new: Weights, kept: Fraction) -> Weights:
     """The distribution of the nearest integer to kept·old + (1 - kept)·new."""
-    if len(old) * len(new) > _MOST or not fits(max(len(old), len(new)), kept):
+    if len(old) * len(new) > _MOST or not fits_64_bits(max(len(old), len(new)), kept):
         raise _TooFar
     one, other = (np.arange(len(each), dtype=np.int64) - len(each) // 2 for each in (old, new))
-    values = nearest_of(one[:, np.newaxis], other, kept).ravel()
+    values = weighted_nearest_array(one[:, np.newaxis], other, kept).ravel()
     reach = int(np.abs(values).max())
     found = np.bincount(values + reach, np.outer(old, new).ravel(), minlength=2 * reach + 1)
     return _trimmed(found.astype(np.float64))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from gateway.noise.enclosure import Bounds, decay_bounds, up
+from gateway.noise.enclosure import Bounds, decay_bounds, divide_up
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Decay:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class DecayWeights:
     """The weights of 0 … n-1, enclosed, and an upper bound of the sum of all others."""
 
     lows: list[int]
@@ -36,7 +36,7 @@ class Weights:
     rest: int
 
 
-def weights(decay: Decay, bits: int, least: int) -> Weights:
+def decay_weights(decay: Decay, bits: int, least: int) -> DecayWeights:
     """All weights up to where the sum of the others is below `least`/2^bits."""
     lows: list[int] = []
     highs: list[int] = []
@@ -44,7 +44,7 @@ def weights(decay: Decay, bits: int, least: int) -> Weights:
     for low, high, ratio in _falling(decay, bits):
         rest = -(-(high << bits) // (one - ratio)) if ratio < one else one << bits
         if rest < least:
-            return Weights(lows, highs, rest)
+            return DecayWeights(lows, highs, rest)
         lows.append(low)
         highs.append(high)
     raise AssertionError("weights fall for ever")
@@ -59,5 +59,5 @@ def _falling(decay: Decay, bits: int) -> Iterator[tuple[int, int, int]]:
     fall: Bounds = (one, one) if decay.power == 1 else decay_bounds(2 * decay.rate, bits)
     while True:
         yield low, high, ratio_high
-        low, high = low * ratio_low >> bits, up(high * ratio_high, bits)
-        ratio_low, ratio_high = ratio_low * fall[0] >> bits, up(ratio_high * fall[1], bits)
+        low, high = low * ratio_low >> bits, divide_up(high * ratio_high, bits)
+        ratio_low, ratio_high = ratio_low * fall[0] >> bits, divide_up(ratio_high * fall[1], bits)

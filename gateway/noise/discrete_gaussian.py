@@ -6,7 +6,7 @@ Algorithm 3 of Canonne, Kamath, Steinke (2020): rejection from the discrete Lapl
 from fractions import Fraction
 from math import isqrt
 
-from gateway.noise.bernoulli import decays
+from gateway.noise.bernoulli import draw_decay
 from gateway.noise.discrete_laplace import discrete_laplace
 from gateway.noise.entropy import Entropy
 
@@ -19,5 +19,5 @@ def discrete_gaussian(variance: Fraction, entropy: Entropy) -> int:
         drawn = discrete_laplace(Fraction(t), entropy)
         # e^(-y²/2v) = const · e^(-|y|/t) · e^(-(|y| - v/t)²/2v): keep with the last factor
         exponent = (abs(drawn) - variance / t) ** 2 / (2 * variance)
-        if decays(exponent.numerator, exponent.denominator, entropy):
+        if draw_decay(exponent.numerator, exponent.denominator, entropy):
             return drawn

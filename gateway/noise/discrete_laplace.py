@@ -6,7 +6,7 @@ distribution; the tests compare the two.
 
 from fractions import Fraction
 
-from gateway.noise.bernoulli import below, decays, happens
+from gateway.noise.bernoulli import draw_below, draw_bernoulli, draw_decay
 from gateway.noise.entropy import Entropy
 
 
@@ -15,14 +15,14 @@ def discrete_laplace(scale: Fraction, entropy: Entropy) -> int:
     t, s = scale.numerator, scale.denominator
     while True:
         # fine = rest + t·whole is geometric with e^-(1/t), for e^-(fine/t) = e^-(rest/t) · e^-whole
-        rest = below(t, entropy)
-        if not decays(rest, t, entropy):
+        rest = draw_below(t, entropy)
+        if not draw_decay(rest, t, entropy):
             continue
         whole = 0
-        while decays(1, 1, entropy):
+        while draw_decay(1, 1, entropy):
             whole += 1
         # s steps of it are one step of a geometric with e^-(s/t) = e^-(1/b)
         size = (rest + t * whole) // s
-        negative = happens(1, 2, entropy)
+        negative = draw_bernoulli(1, 2, entropy)
         if not (negative and size == 0):  # otherwise zero would come twice as often
             return -size if negative else size

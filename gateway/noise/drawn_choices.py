@@ -18,16 +18,16 @@ from gateway.catalog.values import Value
 from gateway.exact import ExactHistogram
 from gateway.noise.entropy import Entropy
 from gateway.noise.quantile import (
-    Question,
-    drawn_buckets,
-    in_order,
+    RankQuestion,
+    draw_buckets,
+    order_buckets,
     parts_beside,
     rank_error,
     rank_from_end,
 )
 from gateway.noise.selection import Choice as Selecting
 from gateway.noise.selection import PureSelection, selection_for, selection_within
-from gateway.sensitivity.choices import Binned, Choice, End, Frequent, Histogram, Limit
+from gateway.sensitivity.choices import BinnedRows, Choice, End, Frequent, Histogram, Limit
 from gateway.sensitivity.ranks import Lowest
 
 Key = tuple[Value | None, ...]
@@ -36,7 +36,7 @@ _LIMIT: Final = Fraction(5, 100)
 
 
 @dataclass(frozen=True, slots=True)
-class Bought:
+class PricedChoice:
     """A choice in every group, and the selection mechanism that its share of the price pays for."""
 
     choice: Choice
@@ -67,9 +67,9 @@ class Bought:
                 return 0
 
     @property
-    def question(self) -> Question:
+    def question(self) -> RankQuestion:
         """The rank that the draw aims at."""
-        return Question(self.choice.aim(self.away), self.selection)
+        return RankQuestion(self.choice.aim(self.away), self.selection)
 
     @property
     def rank_error(self) -> int:
@@ -92,7 +92,7 @@ class Bought:
         itself, for the most frequent value, and for dates, because an interval is one of numbers.
         """
         histogram = self.choice.histogram
-        if not isinstance(histogram, Binned):
+        if not isinstance(histogram, BinnedRows):
             return None
         match self.choice.sought:
             case End.LOWEST | Limit(high=True):
@@ -104,7 +104,7 @@ class Bought:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnChoices:
     """For each choice, a column with one value per group, and a column of spans, which is empty where a choice
     has none.
     """
@@ -113,22 +113,22 @@ class Drawn:
     spans: tuple[tuple[Span, ...], ...]
 
 
-def pure(choice: Choice, epsilon: Fraction, groups: int) -> Bought:
+def pure_choice(choice: Choice, epsilon: Fraction, groups: int) -> PricedChoice:
     """The mechanism that a share of the price pays for, in pure epsilon."""
-    return Bought(choice, selection_for(epsilon / groups, choice.spread))
+    return PricedChoice(choice, selection_for(epsilon / groups, choice.spread))
 
 
-def concentrated(choice: Choice, rho: Fraction, groups: int) -> Bought:
+def zcdp_choice(choice: Choice, rho: Fraction, groups: int) -> PricedChoice:
     """The mechanism that a share of the price pays for, in zCDP."""
-    return Bought(choice, selection_within(rho / groups, choice.spread))
+    return PricedChoice(choice, selection_within(rho / groups, choice.spread))
 
 
-def drawn(
+def draw_choices(
     keys: Sequence[Key],
     histograms: Mapping[Histogram, ExactHistogram],
-    bought: Sequence[Bought],
+    bought: Sequence[PricedChoice],
     entropy: Entropy,
-) -> Drawn:
+) -> DrawnChoices:
     """A candidate for each choice, in every group.
 
     Released quantiles are put in order; spans are computed from the draws themselves.
@@ -144,7 +144,7 @@ def drawn(
             for place, own, candidate in zip(mine, chosen, ordered.answered(chosen), strict=True):
                 places[place][row] = own
                 answered[place][row] = candidate
-    return Drawn(
+    return DrawnChoices(
         tuple(
             tuple(one.choice.histogram.answer(place) for place in column)
             for one, column in zip(bought, answered, strict=True)
@@ -161,7 +161,7 @@ class _Ordered:
     another.
     """
 
-    def __init__(self, bought: Sequence[Bought]) -> None:
+    def __init__(self, bought: Sequence[PricedChoice]) -> None:
         self._bought = bought
         places = {
             one.choice.sought.place: at
@@ -179,7 +179,7 @@ class _Ordered:
         """A candidate for each choice."""
         found = [0] * len(self._bought)
         if self._ranked:
-            chosen = drawn_buckets(counts, self._questions, entropy)
+            chosen = draw_buckets(counts, self._questions, entropy)
             for at, bucket in zip(self._ranked, chosen, strict=True):
                 found[at] = bucket
         left = np.arange(len(counts))
@@ -193,7 +193,7 @@ class _Ordered:
         """The released places: the chosen ones, with quantiles in order."""
         answered = list(chosen)
         drawn = [chosen[at] for at in self._ranked]
-        ordered = in_order([one.aim for one in self._questions], drawn)
+        ordered = order_buckets([one.aim for one in self._questions], drawn)
         for at, bucket in zip(self._ranked, ordered, strict=True):
             answered[at] = bucket
         return answered

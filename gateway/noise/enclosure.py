@@ -13,7 +13,7 @@ Bounds = tuple[int, int]
 _GUARD = 16
 
 
-def up(value: int, shift: int) -> int:
+def divide_up(value: int, shift: int) -> int:
     """Divide by 2^shift, rounding up."""
     return -(-value >> shift)
 
@@ -27,8 +27,8 @@ def decay_bounds(exponent: Fraction, bits: int) -> Bounds:
     work = bits + halvings + _GUARD
     low, high = _series(exponent, halvings, work)
     for _ in range(halvings):
-        low, high = low * low >> work, up(high * high, work)
-    return low >> work - bits, min(up(high, work - bits), 1 << bits)
+        low, high = low * low >> work, divide_up(high * high, work)
+    return low >> work - bits, min(divide_up(high, work - bits), 1 << bits)
 
 
 def _series(exponent: Fraction, halvings: int, bits: int) -> Bounds:

@@ -6,7 +6,7 @@ the largest weight of the step; gaps beyond the table weigh less than 1 and get 
 exactly that weight and accepted with probability e^(-gap/scale)·2^BINARY / weight. So each is drawn in
 proportion to e^(-gap/scale), however small that is. The argument: docs/proofs/selection.md.
 
-INVARIANT: whole numbers decide, never floats. `sure` is on the safe side; `keeps` decides what it leaves open.
+INVARIANT: whole numbers decide, never floats. `sure` is on the safe side; `is_accepted` decides what it leaves open.
 The table depends on the scale alone, which is public.
 """
 
@@ -19,9 +19,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.noise.bernoulli import below
-from gateway.noise.decay_weights import Decay, weights
-from gateway.noise.enclosure import decay_bounds, up
+from gateway.noise.bernoulli import draw_below
+from gateway.noise.decay_weights import Decay, decay_weights
+from gateway.noise.enclosure import decay_bounds, divide_up
 from gateway.noise.entropy import Entropy
 
 BINARY = 40  # bits of a weight: sums of 2^22 of them fit into 62 bits
@@ -37,7 +37,7 @@ Places: TypeAlias = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class GapWeights:
     """The weights of gaps for one scale.
 
     `weights[m]` is the weight of step m, and 1 at the end for all larger gaps. A coin of so many bits below
@@ -58,9 +58,9 @@ class Proposal:
 
 
 @lru_cache(maxsize=_TABLES)
-def proposal(
+def make_proposal(
     scale: Fraction, *, binary: int = BINARY, coin: int = COIN, coarser: int = 0
-) -> Proposal:
+) -> GapWeights:
     """The table of one scale.
 
     Any number of bits and any width of the steps give the same distribution. Tests choose few bits and wide
@@ -69,14 +69,14 @@ def proposal(
     shift = max(0, int(scale).bit_length() - _STEPS_BITS) + coarser
     decay = Decay(Fraction(1 << shift) / scale, 1)
     # from the first weight that is not in the table on, all are below 2^-binary
-    known = weights(decay, binary + _GUARD, 1 << _GUARD)
-    listed = [up(high, _GUARD) for high in known.highs]
+    known = decay_weights(decay, binary + _GUARD, 1 << _GUARD)
+    listed = [divide_up(high, _GUARD) for high in known.highs]
     last = decay_bounds(((1 << shift) - 1) / scale, COIN)[0]
     sure = (
         (low * last << coin) // (each << _GUARD + COIN)
         for low, each in zip(known.lows, listed, strict=True)
     )
-    return Proposal(
+    return GapWeights(
         scale,
         shift,
         binary,
@@ -86,18 +86,18 @@ def proposal(
     )
 
 
-def choose(table: Proposal, scores: Scores, entropy: Entropy) -> int:
+def choose_candidate(table: GapWeights, scores: Scores, entropy: Entropy) -> int:
     """The index of the drawn candidate."""
     best = best_of(scores)
     steps = steps_of(table, scores, best)
     reached: Words = np.cumsum(table.weights[steps])
     total = int(reached[-1])
     while True:
-        place = int(reached.searchsorted(np.uint64(below(total, entropy)), side="right"))
+        place = int(reached.searchsorted(np.uint64(draw_below(total, entropy)), side="right"))
         coin, step = entropy.bits(table.coin), int(steps[place])
         if coin < int(table.sure[step]):
             return place
-        if keeps(table, best - int(scores[place]), step, coin, entropy):
+        if is_accepted(table, best - int(scores[place]), step, coin, entropy):
             return place
 
 
@@ -112,7 +112,7 @@ def best_of(scores: Scores) -> int:
     return int(scores.max())
 
 
-def steps_of(table: Proposal, scores: Scores, best: int) -> Places:
+def steps_of(table: GapWeights, scores: Scores, best: int) -> Places:
     """The table index of each candidate."""
     last = len(table.weights) - 1
     if isinstance(scores, Sequence):
@@ -125,7 +125,7 @@ def steps_of(table: Proposal, scores: Scores, best: int) -> Places:
     return np.minimum(gaps, np.uint64(last)).astype(np.intp)
 
 
-def keeps(table: Proposal, gap: int, step: int, coin: int, entropy: Entropy) -> bool:
+def is_accepted(table: GapWeights, gap: int, step: int, coin: int, entropy: Entropy) -> bool:
     """True if U·weight < e^(-gap/scale)·2^binary, for a uniform U whose first bits are `coin`."""
     weight = int(table.weights[step])
     exponent, bits = gap / table.scale, table.coin

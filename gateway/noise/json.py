@@ -5,9 +5,9 @@ from fractions import Fraction
 from typing import Final
 
 from gateway.json_form import Json
-from gateway.noise.combined_noise import AnyNoise, Mixed, Term
+from gateway.noise.combined_noise import AnyNoise, CombinedNoise, Term
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.noise.sum_noise import Added
+from gateway.noise.sum_noise import SummedNoise
 
 _RATIO: Final = re.compile(r"[0-9]+/[0-9]+")
 
@@ -23,9 +23,9 @@ def noise_json(noise: AnyNoise) -> Json:
             return {"laplace": _written(scale)}
         case DiscreteGaussian(variance):
             return {"gaussian": _written(variance)}
-        case Added():
+        case SummedNoise():
             return {"added": noise_json(noise.noise), "count": noise.count}
-        case Mixed():
+        case CombinedNoise():
             return {"mixed": [_term_json(one) for one in noise.terms]}
 
 
@@ -33,10 +33,10 @@ def noise_of_json(said: Json) -> AnyNoise:
     """The noise, equal to the one that was written."""
     match said:
         case {"added": of, "count": int(count), **rest} if not rest:
-            return Added(_mechanism(of), _counted(count))
+            return SummedNoise(_mechanism(of), _counted(count))
         case {"mixed": list(terms), **rest} if not rest:
             try:
-                return Mixed(tuple(map(_term, terms)))
+                return CombinedNoise(tuple(map(_term, terms)))
             except ValueError as unfit:
                 raise UnreadableNoise(str(unfit)) from unfit
         case _:

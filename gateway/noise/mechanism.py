@@ -14,15 +14,15 @@ from gateway.noise.decay_weights import Decay
 from gateway.noise.discrete_gaussian import discrete_gaussian
 from gateway.noise.discrete_laplace import discrete_laplace
 from gateway.noise.entropy import Entropy
-from gateway.noise.table_cache import AskedAgain
+from gateway.noise.table_cache import TableCache
 from gateway.noise.tail_bounds import gaussian_reach, laplace_reach
-from gateway.noise.vector_sampler import draw, staircase
+from gateway.noise.vector_sampler import draw_noise, make_staircase
 
 CONFIDENCE = Fraction(95, 100)
 # With so many draws a table is worth making even once. The number of groups decides, so the branch taken shows no
 # more than the answer's length does; both branches give the same distribution.
 MANY = 64
-_asked_again = AskedAgain()
+_asked_again = TableCache()
 
 _KEPT_BITS = 48
 _LONGEST = 64
@@ -42,7 +42,7 @@ class DiscreteLaplace:
     def draw(self, count: int, entropy: Entropy) -> list[int]:
         decay = Decay(1 / self.scale, 1)
         if count >= MANY or _asked_again(decay):
-            return draw(staircase(decay), count, entropy)
+            return draw_noise(make_staircase(decay), count, entropy)
         return [discrete_laplace(self.scale, entropy) for _ in range(count)]
 
     @property
@@ -86,7 +86,7 @@ class DiscreteGaussian:
     def draw(self, count: int, entropy: Entropy) -> list[int]:
         decay = Decay(1 / (2 * self.variance), 2)
         if count >= MANY or _asked_again(decay):
-            return draw(staircase(decay), count, entropy)
+            return draw_noise(make_staircase(decay), count, entropy)
         return [discrete_gaussian(self.variance, entropy) for _ in range(count)]
 
     @property
@@ -120,17 +120,17 @@ def laplace_for(epsilon: Fraction, delta1: int) -> DiscreteLaplace:
     """The noise that costs epsilon: b = Δ1/ε."""
     _check(epsilon, "a price")
     _check(Fraction(delta1), "a sensitivity")
-    return DiscreteLaplace(rounded_up(delta1 / epsilon))
+    return DiscreteLaplace(round_up(delta1 / epsilon))
 
 
 def gaussian_for(rho: Fraction, delta2_squared: Fraction | int) -> DiscreteGaussian:
     """The noise that costs rho: variance = Δ2²/(2·rho)."""
     _check(rho, "a price")
     _check(Fraction(delta2_squared), "a sensitivity")
-    return DiscreteGaussian(rounded_up(delta2_squared / (2 * rho)))
+    return DiscreteGaussian(round_up(delta2_squared / (2 * rho)))
 
 
-def rounded_up(value: Fraction) -> Fraction:
+def round_up(value: Fraction) -> Fraction:
     """The value itself if it is short, otherwise the next larger number of 48 or 49 bits.
 
     The result is m·2^e with m > 2^47 and exceeds the value by less than 2^e. So it is below value·(1 + 2^-47),

@@ -12,14 +12,14 @@ INVARIANT: whole numbers decide, never floats; `keeps` decides what `sure` leave
 
 import numpy as np
 
-from gateway.noise.bernoulli import below
+from gateway.noise.bernoulli import draw_below
 from gateway.noise.entropy import Entropy
-from gateway.noise.exponential import Proposal, Scores, Words, best_of, keeps, steps_of
+from gateway.noise.exponential import GapWeights, Scores, Words, best_of, is_accepted, steps_of
 
 _WORD = 64
 
 
-def flip(table: Proposal, scores: Scores, entropy: Entropy) -> int:
+def permute_and_flip(table: GapWeights, scores: Scores, entropy: Entropy) -> int:
     """The index of the drawn candidate."""
     best = best_of(scores)
     steps = steps_of(table, scores, best)
@@ -29,9 +29,9 @@ def flip(table: Proposal, scores: Scores, entropy: Entropy) -> int:
     kept = coins < table.sure[steps]
     for i in np.flatnonzero(~kept).tolist():
         gap = best - int(scores[exceed[i]])
-        kept[i] = gap == 0 or keeps(table, gap, int(steps[i]), int(coins[i]), entropy)
+        kept[i] = gap == 0 or is_accepted(table, gap, int(steps[i]), int(coins[i]), entropy)
     exceed = exceed[kept]
-    return int(exceed[below(len(exceed), entropy)])
+    return int(exceed[draw_below(len(exceed), entropy)])
 
 
 def _words(count: int, bits: int, entropy: Entropy) -> Words:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gateway.noise.entropy import Entropy
 from gateway.noise.exponential import Scores
 from gateway.noise.selection import Choice
-from gateway.sensitivity.ranks import Aim, Beside, Highest, Level, Lowest
+from gateway.sensitivity.ranks import Aim, BesideQuantile, Highest, Lowest, QuantileLevel
 
 _LONGEST = 1 << 61
 _OUTSIDE = Fraction(1, 20)
@@ -25,31 +25,33 @@ Counts: TypeAlias = Sequence[int] | NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class RankQuestion:
     """A rank to aim at, with the selection that its price pays for."""
 
     aim: Aim
     selection: Choice
 
 
-def drawn_buckets(counts: Counts, questions: Sequence[Question], entropy: Entropy) -> list[int]:
+def draw_buckets(counts: Counts, questions: Sequence[RankQuestion], entropy: Entropy) -> list[int]:
     """A bucket for each aim: independent draws from the same counts."""
     ranked = _ranked(counts)
     return [one.selection.choose(ranked.scores(one.aim), entropy) for one in questions]
 
 
-def scores(counts: Counts, aim: Aim) -> Scores:
+def bucket_scores(counts: Counts, aim: Aim) -> Scores:
     """The score u_b of every bucket: see `gateway.sensitivity.ranks`."""
     return _ranked(counts).scores(aim)
 
 
-def in_order(aims: Sequence[Aim], drawn: Sequence[int]) -> list[int]:
+def order_buckets(aims: Sequence[Aim], drawn: Sequence[int]) -> list[int]:
     """The smallest draw for the lowest aim, and so on: a larger quantile is never smaller.
 
     An aim beside a quantile, by a number of ranks, has no place among shares, so its draw stays as it is.
     """
     answers = [
-        (_place(aim), place) for place, aim in enumerate(aims) if not isinstance(aim, Beside)
+        (_place(aim), place)
+        for place, aim in enumerate(aims)
+        if not isinstance(aim, BesideQuantile)
     ]
     buckets = sorted(drawn[place] for _, place in answers)
     ordered = list(drawn)
@@ -68,7 +70,7 @@ def rank_from_end(selection: Choice, buckets: int, outside: Fraction = _OUTSIDE)
 
 
 def parts_beside(
-    selection: Choice, level: Level, buckets: int, missing: Fraction, *, above: bool
+    selection: Choice, level: QuantileLevel, buckets: int, missing: Fraction, *, above: bool
 ) -> int:
     """The distance of an aim from a quantile, in d-th parts of a rank, so that the drawn bucket lies wholly on
     its other side with no more than this probability.
@@ -79,7 +81,7 @@ def parts_beside(
     return selection.shortfall(buckets, missing) + within
 
 
-def rank_error(question: Question, buckets: int, limit: Fraction) -> int:
+def rank_error(question: RankQuestion, buckets: int, limit: Fraction) -> int:
     """The largest distance in ranks between the drawn bucket and the aim, except with probability `limit`. It
     needs no counts.
     """
@@ -143,11 +145,11 @@ def _ranked(counts: Counts) -> _Words | _Long:
     return _Long(before, upto_, total)
 
 
-def _place(aim: Level | Lowest | Highest) -> Fraction:
+def _place(aim: QuantileLevel | Lowest | Highest) -> Fraction:
     match aim:
         case Lowest():
             return Fraction(-1)
-        case Level(share):
+        case QuantileLevel(share):
             return share
         case Highest():
             return Fraction(2)

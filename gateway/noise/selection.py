@@ -19,9 +19,9 @@ from typing import TypeAlias
 
 from gateway.noise.enclosure import decay_bounds
 from gateway.noise.entropy import Entropy
-from gateway.noise.exponential import Scores, choose, proposal
-from gateway.noise.mechanism import rounded_up
-from gateway.noise.permute_and_flip import flip
+from gateway.noise.exponential import Scores, choose_candidate, make_proposal
+from gateway.noise.mechanism import round_up
+from gateway.noise.permute_and_flip import permute_and_flip
 
 _BITS = 64
 _REMEMBERED = 1024
@@ -38,7 +38,7 @@ class Selection:
 
     def choose(self, scores: Scores, entropy: Entropy) -> int:
         """The index of the drawn candidate."""
-        return choose(proposal(self.scale), scores, entropy)
+        return choose_candidate(make_proposal(self.scale), scores, entropy)
 
     def shortfall(self, candidates: int, limit: Fraction) -> int:
         """A k ≥ 0, mostly the smallest, for which P(chosen score ≤ best score - k) ≤ limit, whatever the scores.
@@ -69,7 +69,7 @@ class PureSelection:
 
     def choose(self, scores: Scores, entropy: Entropy) -> int:
         """The index of the drawn candidate."""
-        return flip(proposal(self.scale), scores, entropy)
+        return permute_and_flip(make_proposal(self.scale), scores, entropy)
 
     def shortfall(self, candidates: int, limit: Fraction) -> int:
         """As for `Selection`, with half the probability: a chosen candidate shares its chance with a better
@@ -99,7 +99,7 @@ def selection_within(rho: Fraction, spread: int) -> Selection:
 def _scale(eta: Fraction, spread: int) -> Fraction:
     _check(eta, "a price")
     _check(Fraction(spread), "a spread")
-    return rounded_up(spread / eta)
+    return round_up(spread / eta)
 
 
 @lru_cache(maxsize=_REMEMBERED)

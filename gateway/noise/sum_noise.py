@@ -27,7 +27,7 @@ _NEXT: Final = 0.17  # the terms after the one with the kurtosis, for Laplace no
 
 
 @dataclass(frozen=True, slots=True)
-class Added:
+class SummedNoise:
     """The sum of `count` independent draws of one noise."""
 
     noise: Mechanism
@@ -67,11 +67,11 @@ class Added:
         """Fresh draws of this noise; for many terms, from the normal distribution of their sum."""
         if self.count > _MANY and self.is_smooth:
             return DiscreteGaussian(Fraction(self.std) ** 2).draw(count, entropy)
-        return in_sums(self.noise.draw(count * self.count, entropy), self.count)
+        return add_groups(self.noise.draw(count * self.count, entropy), self.count)
 
 
 @lru_cache(maxsize=1024)
-def _smallest(total: Added, confidence: Fraction) -> int:
+def _smallest(total: SummedNoise, confidence: Fraction) -> int:
     """The smallest margin, from the distribution of the sum: the transform of one draw's, to the power of the
     number of draws.
 
@@ -99,7 +99,7 @@ def kurtosis(noise: Mechanism) -> float:
             return 0.0
 
 
-def in_sums(drawn: list[int], together: int) -> list[int]:
+def add_groups(drawn: list[int], together: int) -> list[int]:
     """Sums of that many draws each."""
     if together == 1:
         return drawn

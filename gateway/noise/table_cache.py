@@ -13,7 +13,7 @@ from gateway.noise.decay_weights import Decay
 _MOST: Final = 1_024
 
 
-class AskedAgain:
+class TableCache:
     """Remembers the distributions that were drawn from last."""
 
     def __init__(self, most: int = _MOST) -> None:

@@ -16,7 +16,7 @@ from itertools import accumulate
 from math import isqrt, log
 from statistics import NormalDist
 
-from gateway.noise.decay_weights import Decay, weights
+from gateway.noise.decay_weights import Decay, decay_weights
 from gateway.noise.enclosure import decay_bounds, normal_tail_within
 
 SUMMED_VARIANCE = 1 << 16  # the largest whose weights are summed one by one
@@ -65,7 +65,7 @@ def gaussian_reach(variance: Fraction, limit: Fraction) -> int:
 
 def _summed_reach(variance: Fraction, limit: Fraction, bits: int) -> tuple[int, bool]:
     """The smallest k for which the sums prove it, and whether they disprove it for k - 1."""
-    known = weights(Decay(1 / (2 * variance), 2), bits, 1 << bits // 4)
+    known = decay_weights(Decay(1 / (2 * variance), 2), bits, 1 << bits // 4)
     size = len(known.lows)
     # tails[i]: the sum of the last i weights and of all that follow
     tails_low = list(accumulate(reversed(known.lows), initial=0))

@@ -12,7 +12,7 @@ each k whole numbers low ≤ F(k)·2^n ≤ high. If u < low, then U < F(k); if u
 one case in 2^50 - more bits are read.
 
 INVARIANT: whole numbers decide, never floats. The arrays hold bounds on the safe side; every draw that they
-leave open goes to the exact decisions of `settle` and `keeps`. A table ends where its bounds end. So X is what
+leave open goes to the exact decisions of `settle_draw` and `is_kept`. A table ends where its bounds end. So X is what
 the exact F and the infinite U give, whatever the number of bits. Tables depend on rate and power alone, which
 are public.
 """
@@ -27,7 +27,7 @@ from math import isqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.noise.decay_weights import Decay, weights
+from gateway.noise.decay_weights import Decay, decay_weights
 from gateway.noise.enclosure import decay_bounds
 from gateway.noise.entropy import Entropy
 
@@ -35,7 +35,7 @@ _GUARD = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class CumulativeBounds:
     """Bounds of F(k)·2^bits, for some number of bits, for k = 0 … n-1, increasing; nothing is known beyond."""
 
     lows: list[int]
@@ -49,23 +49,23 @@ class Shares:
         return found
 
 
-def shares(decay: Decay, bits: int) -> Shares:
+def cumulative_bounds(decay: Decay, bits: int) -> CumulativeBounds:
     """The bounds of all shares below about 1 - 2^-bits; larger ones stay open."""
     work = bits + _GUARD
-    known = weights(decay, work, 1 << _GUARD)
+    known = decay_weights(decay, work, 1 << _GUARD)
     total_low, total_high = sum(known.lows), sum(known.highs) + known.rest
-    return Shares(
+    return CumulativeBounds(
         [(low << bits) // total_high for low in accumulate(known.lows)],
         [min(-(-(high << bits) // total_low), 1 << bits) for high in accumulate(known.highs)],
     )
 
 
-def settle(decay: Decay, u: int, bits: int, entropy: Entropy) -> int:
+def settle_draw(decay: Decay, u: int, bits: int, entropy: Entropy) -> int:
     """Read more bits after the first ones, u, which leave the answer open, until X is certain."""
     while True:
         u = u << bits | entropy.bits(bits)
         bits *= 2
-        found = shares(decay, bits).find(u)
+        found = cumulative_bounds(decay, bits).find(u)
         if found is not None:
             return found
 
@@ -85,7 +85,7 @@ Sizes = NDArray[np.int64]
 class Staircase:
     """The table of one distribution.
 
-    `lows` and `highs` are those of `shares`; `highs` has a 0 before them and 2^WORD at the end, so
+    `lows` and `highs` are those of `cumulative_bounds`; `highs` has a 0 before them and 2^WORD at the end, so
     that `highs[i]` is the bound to pass for the result i. `sure[m]`: a word below it keeps every size
     of step m; 0 beyond the table.
     """
@@ -99,7 +99,7 @@ class Staircase:
 
 
 @lru_cache(maxsize=_TABLES)
-def staircase(decay: Decay, word: int = WORD, coarser: int = 0) -> Staircase:
+def make_staircase(decay: Decay, word: int = WORD, coarser: int = 0) -> Staircase:
     """The table of a distribution.
 
     Any word and any width of the steps give the same distribution. Tests choose short words and wide steps, so
@@ -108,7 +108,7 @@ def staircase(decay: Decay, word: int = WORD, coarser: int = 0) -> Staircase:
     spread = int(1 / decay.rate)
     reach = isqrt(spread) if decay.power == 2 else spread  # noqa: PLR2004 - a square
     shift = max(0, reach.bit_length() - _STEPS_BITS[decay.power]) + coarser
-    table = shares(decay.thinned(shift), word)
+    table = cumulative_bounds(decay.thinned(shift), word)
     return Staircase(
         decay,
         shift,
@@ -119,7 +119,7 @@ def staircase(decay: Decay, word: int = WORD, coarser: int = 0) -> Staircase:
     )
 
 
-def draw(stairs: Staircase, count: int, entropy: Entropy) -> list[int]:
+def draw_noise(stairs: Staircase, count: int, entropy: Entropy) -> list[int]:
     """Independent draws, as Python integers of any size."""
     drawn: list[int] = []
     while len(drawn) < count:
@@ -127,7 +127,7 @@ def draw(stairs: Staircase, count: int, entropy: Entropy) -> list[int]:
     return drawn
 
 
-def keeps(exponent: Fraction, u: int, bits: int, entropy: Entropy) -> bool:
+def is_kept(exponent: Fraction, u: int, bits: int, entropy: Entropy) -> bool:
     """True if U < e^-exponent, for a uniform U whose first bits are u."""
     while True:
         low, high = decay_bounds(exponent, bits)
@@ -183,7 +183,7 @@ def _steps(stairs: Staircase, words: Words, entropy: Entropy) -> Sizes:
     if open_.size:
         thinned = stairs.decay.thinned(stairs.shift)
         for i in open_.tolist():
-            steps[i] = settle(thinned, int(cells[i]), stairs.word, entropy)
+            steps[i] = settle_draw(thinned, int(cells[i]), stairs.word, entropy)
     return steps
 
 
@@ -203,7 +203,7 @@ def _long_attempts(
 def _kept(stairs: Staircase, size: int, step: int, coin: int, entropy: Entropy) -> bool:
     decay = stairs.decay
     exponent = decay.exponent(size) - decay.exponent(step << stairs.shift)
-    return keeps(exponent, coin, stairs.word, entropy)
+    return is_kept(exponent, coin, stairs.word, entropy)
 
 
 def _words(count: int, entropy: Entropy) -> Words:

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gateway.regions.boxes import Axes, Side
-from gateway.regions.cell_classes import classes
-from gateway.regions.cells import Cells, everything, only_null
-from gateway.regions.region import together
+from gateway.regions.cell_classes import cell_classes
+from gateway.regions.cells import Cells, all_cells, is_only_null
+from gateway.regions.region import union_cells
 
 MOST_ATOMS: Final = 512
 _MOST_CELLS: Final = 8192
@@ -46,7 +46,7 @@ class Atoms:
 
     def _side(self, box: "_Box") -> Side:
         return {
-            name: together([cells[at] for at in sorted(chosen)])
+            name: union_cells([cells[at] for at in sorted(chosen)])
             for chosen, (name, cells) in zip(box, self.classes, strict=True)
             if len(chosen) < len(cells)
         }
@@ -113,7 +113,7 @@ def _classes(
     given: Sequence[Cells | None], name: str, axes: Axes
 ) -> list[tuple[tuple[int, ...], Cells]]:
     """The classes of one axis. NULL is a class of its own only if a region selects NULL alone."""
-    about_null = any(one is not None and only_null(one) for one in given)
+    about_null = any(one is not None and is_only_null(one) for one in given)
     distinct: dict[Cells, int] = {}
     for one in given:
         if one is not None:
@@ -123,10 +123,10 @@ def _classes(
     for place, one in enumerate(given):
         if one is not None:
             owners[distinct[one]].append(place)
-    whole = everything(axes[name])
+    whole = all_cells(axes[name])
     found = []
-    for members, cells in classes(axes[name], list(distinct) or [whole]):
-        if only_null(cells) and not about_null:
+    for members, cells in cell_classes(axes[name], list(distinct) or [whole]):
+        if is_only_null(cells) and not about_null:
             continue
         having = (
             always + [place for one in members for place in owners[one]] if distinct else always

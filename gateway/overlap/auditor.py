@@ -17,58 +17,58 @@ history holds scopes, which follow from plans and policies, and released noisy c
 from collections.abc import Sequence
 from itertools import islice
 
-from gateway.overlap.differencing import clashes
-from gateway.overlap.history import History, Index, comparable
-from gateway.overlap.inputs import Concerned, Past
-from gateway.overlap.known_sizes import Sizes
+from gateway.overlap.differencing import find_clashes
+from gateway.overlap.history import History, Index, comparable_indexes
+from gateway.overlap.inputs import NewQuery, PriorRelease
+from gateway.overlap.known_sizes import KnownSizes
 from gateway.overlap.narrow import Judge
-from gateway.overlap.question_part import Part, near_of, part_of
+from gateway.overlap.question_part import QuestionPart, near_of, part_of
 from gateway.overlap.refusals import (
     MOST_NAMED,
     THIS,
-    differencing,
-    earlier_unreadable,
-    not_compared,
-    small,
-    unreadable,
+    differencing_refusal,
+    earlier_unreadable_refusal,
+    not_compared_refusal,
+    small_refusal,
+    unreadable_refusal,
 )
-from gateway.overlap.trackers import tracked
-from gateway.policy.policy import Auditing, Unread
+from gateway.overlap.trackers import find_trackers
+from gateway.policy.policy import Auditing, UnreadableConditions
 
 
-def audit(concerned: Sequence[Concerned], history: History, rules: Auditing) -> None:
+def audit(concerned: Sequence[NewQuery], history: History, rules: Auditing) -> None:
     """Refuse the query, or return. The parts of the query are compared with each other as well.
 
     INVARIANT: there is a verdict for every query. A query that cannot be compared, because of an internal
     error, is refused.
     """
     try:
-        verdict(concerned, history, rules)
+        find_violation(concerned, history, rules)
     except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
-        raise not_compared() from error
+        raise not_compared_refusal() from error
 
 
-def verdict(concerned: Sequence[Concerned], history: History, rules: Auditing) -> None:
+def find_violation(concerned: Sequence[NewQuery], history: History, rules: Auditing) -> None:
     """The same; the tests check that it raises nothing but a refusal."""
     within = History()
     for number, one in enumerate(concerned):
         if one.ground.region.is_nothing:
             continue  # an answer about no rows is noise alone
         if history.misses(one.ground.tables) and (rules.min_units > 1 or rules.narrow_cells):
-            raise earlier_unreadable(one.ground.tables)
+            raise earlier_unreadable_refusal(one.ground.tables)
         if one.ground.unreadable:
-            if rules.opaque is Unread.REFUSE:
-                raise unreadable(one.ground.unreadable[0])
-            if rules.opaque is Unread.ALLOW:
+            if rules.opaque is UnreadableConditions.REFUSE:
+                raise unreadable_refusal(one.ground.unreadable[0])
+            if rules.opaque is UnreadableConditions.ALLOW:
                 continue
-        indexes = comparable(one.ground, (within, history))
+        indexes = comparable_indexes(one.ground, (within, history))
         if indexes:
             _audited(part_of(one, indexes), indexes, rules)
-        within.add(Past(f"{number}", THIS, one.ground, None, one.spread))
+        within.add(PriorRelease(f"{number}", THIS, one.ground, None, one.spread))
 
 
-def _audited(part: Part, indexes: tuple[Index, ...], rules: Auditing) -> None:
-    sizes = Sizes(indexes, part.axes)
+def _audited(part: QuestionPart, indexes: tuple[Index, ...], rules: Auditing) -> None:
+    sizes = KnownSizes(indexes, part.axes)
     places = [near_of(part, index) for index in indexes]
     for near in places:
         sizes.seen(near.index, part.around, near.lying)
@@ -76,18 +76,18 @@ def _audited(part: Part, indexes: tuple[Index, ...], rules: Auditing) -> None:
         _not_small(part, sizes, rules)
     judge = Judge(rules, sizes, part.axes)
     for near in places:
-        found = list(islice(clashes(part, near, judge, rules), MOST_NAMED))
+        found = list(islice(find_clashes(part, near, judge, rules), MOST_NAMED))
         if found:
-            raise differencing(found, part.axes)
-    several = tracked(part, places, judge, rules)
+            raise differencing_refusal(found, part.axes)
+    several = find_trackers(part, places, judge, rules)
     if several:
-        raise differencing(several, part.axes, several=True)
+        raise differencing_refusal(several, part.axes, several=True)
 
 
-def _not_small(part: Part, sizes: Sizes, rules: Auditing) -> None:
+def _not_small(part: QuestionPart, sizes: KnownSizes, rules: Auditing) -> None:
     known = sizes.exactly(part.sides) or sizes.grouped(part.sides)
     if known is not None and known.is_small(rules.min_units):
-        raise small(known.query_id, rules)
+        raise small_refusal(known.query_id, rules)
 
 
-__all__ = ["Concerned", "History", "Past", "audit"]
+__all__ = ["History", "NewQuery", "PriorRelease", "audit"]

@@ -11,9 +11,18 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.overlap.group_cuts import Grouping, Ordered
-from gateway.regions.axis import FIRST, LAST, Axis
-from gateway.regions.cells import BOUNDLESS, Cells, Names, Steps, everything, gaps, only_null, width
+from gateway.overlap.group_cuts import KeyGrouping, OrderedCells
+from gateway.regions.axis import FIRST, LAST, RegionAxis
+from gateway.regions.cells import (
+    BOUNDLESS,
+    Cells,
+    NameCells,
+    StepCells,
+    all_cells,
+    axis_width,
+    is_only_null,
+    range_gaps,
+)
 
 Numbers: TypeAlias = NDArray[np.float64]
 Wholes: TypeAlias = NDArray[np.int64]
@@ -25,7 +34,7 @@ _FIRST_ROOM: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class PartCounts:
     """For each distinct part: the amount outside of the new cells, in both, and in the new cells alone."""
 
     outside: Numbers
@@ -33,7 +42,7 @@ class Beside:
     alone: Numbers
 
 
-class Grown:
+class GrowingArray:
     """An array that grows; `view` is its used part."""
 
     def __init__(self, kind: type, zeros: int = 0) -> None:
@@ -57,30 +66,30 @@ class Grown:
         self._room[place] = value
 
 
-class Line:
+class AxisIndex:
     """The distinct parts of one axis that regions of a shape have; the first is the whole axis."""
 
-    def __init__(self, axis: Axis) -> None:
+    def __init__(self, axis: RegionAxis) -> None:
         self.axis = axis
         self._places: dict[tuple[Cells | None, Label | None], int] = {}
-        self._groupings: dict[Label, Grouping] = {}
+        self._groupings: dict[Label, KeyGrouping] = {}
         self._cut_by: dict[Label, list[int]] = {}
-        self._first, self._last = Grown(np.int64), Grown(np.int64)
-        self._null, self._null_only = Grown(np.bool_), Grown(np.bool_)
+        self._first, self._last = GrowingArray(np.int64), GrowingArray(np.int64)
+        self._null, self._null_only = GrowingArray(np.bool_), GrowingArray(np.bool_)
         self._odd: list[int] = []  # parts of several ranges, or of none
         self._flat = _Flat()
         self._gaps = _Flat()
-        self._rest = Grown(np.bool_)
-        self._known = Grown(np.float64)
+        self._rest = GrowingArray(np.bool_)
+        self._known = GrowingArray(np.float64)
         self._codes: dict[str, int] = {}
         self._names = _Names()
-        self.widths = Grown(np.float64)
+        self.widths = GrowingArray(np.float64)
         self.cut(None, None)
 
     def __len__(self) -> int:
         return len(self.widths)
 
-    def cut(self, cells: Cells | None, grouping: Grouping | None) -> int:
+    def cut(self, cells: Cells | None, grouping: KeyGrouping | None) -> int:
         """The number of this part with this grouping."""
         label = None if grouping is None else _label(grouping)
         found = self._places.get((cells, label))
@@ -90,18 +99,18 @@ class Line:
         if grouping is not None and label is not None:
             self._groupings.setdefault(label, grouping)
             self._cut_by.setdefault(label, []).append(place)
-        whole = everything(self.axis) if cells is None else cells
-        found_width = width(whole, self.axis)
+        whole = all_cells(self.axis) if cells is None else cells
+        found_width = axis_width(whole, self.axis)
         self.widths.add(BOUNDLESS if found_width is None else found_width)
         self._null.add(whole.null)
-        self._null_only.add(only_null(whole))
-        if isinstance(whole, Steps):
+        self._null_only.add(is_only_null(whole))
+        if isinstance(whole, StepCells):
             self._add_steps(place, whole)
         else:
             self._add_names(place, whole)
         return place
 
-    def _add_steps(self, place: int, cells: Steps) -> None:
+    def _add_steps(self, place: int, cells: StepCells) -> None:
         ranges = self._inside(cells.ranges)
         single = len(ranges) == 1
         self._first.add(ranges[0][0] if single else 1)
@@ -109,9 +118,9 @@ class Line:
         if not single:
             self._odd.append(place)
             self._flat.add(place, ranges)
-            self._gaps.add(place, self._inside(gaps(cells.ranges)))
+            self._gaps.add(place, self._inside(range_gaps(cells.ranges)))
 
-    def _add_names(self, place: int, cells: Names) -> None:
+    def _add_names(self, place: int, cells: NameCells) -> None:
         self._rest.add(cells.rest)
         self._known.add(len(cells.values))
         self._names.add(place, [self._code(one) for one in sorted(cells.values)])
@@ -119,19 +128,21 @@ class Line:
     def _code(self, name: str) -> int:
         return self._codes.setdefault(name, len(self._codes))
 
-    def beside(self, cells: Cells) -> Beside:
+    def beside(self, cells: Cells) -> PartCounts:
         """The position of each part relative to these cells, ignoring groupings."""
-        found = self._beside_steps(cells) if isinstance(cells, Steps) else self._beside_names(cells)
+        found = (
+            self._beside_steps(cells) if isinstance(cells, StepCells) else self._beside_names(cells)
+        )
         null, alone = self._null.view, self._null_only.view
         both = np.where((found.shared == 0) & null & cells.null, 1.0, found.shared)
         outside = np.where(alone & (not cells.null), 1.0, found.outside)
-        left = np.where(null, 0.0, 1.0) if only_null(cells) else found.alone
-        return Beside(outside, both, left)
+        left = np.where(null, 0.0, 1.0) if is_only_null(cells) else found.alone
+        return PartCounts(outside, both, left)
 
-    def _beside_steps(self, cells: Steps) -> Beside:
+    def _beside_steps(self, cells: StepCells) -> PartCounts:
         first, last = _wholes(self._first), _wholes(self._last)
         outside, shared, alone = (np.zeros(len(self)) for _ in range(3))
-        ranges, between = self._inside(cells.ranges), self._inside(gaps(cells.ranges))
+        ranges, between = self._inside(cells.ranges), self._inside(range_gaps(cells.ranges))
         for low, high in ranges:
             shared += self.wide(np.maximum(first, low), np.minimum(last, high))
             alone += self.wide(low, np.minimum(high, first - 1))
@@ -143,10 +154,10 @@ class Line:
             shared[odd] = self._flat.met(ranges, self, len(self))[odd]
             outside[odd] = self._flat.met(between, self, len(self))[odd]
             alone[odd] = self._gaps.met(ranges, self, len(self))[odd]
-        return Beside(outside, shared, alone)
+        return PartCounts(outside, shared, alone)
 
-    def _beside_names(self, cells: Cells) -> Beside:
-        if not isinstance(cells, Names):
+    def _beside_names(self, cells: Cells) -> PartCounts:
+        if not isinstance(cells, NameCells):
             raise TypeError
         flags = np.zeros(len(self._codes) + 1)
         for name in cells.values:
@@ -159,18 +170,18 @@ class Line:
         neither = np.maximum(all_of - (mine + theirs - hits), 0.0)
         if cells.rest:
             # the others are left out
-            return Beside(
+            return PartCounts(
                 np.where(rest, theirs - hits, hits),
                 np.where(rest, neither, mine - hits),
                 np.where(rest, mine - hits, neither),
             )
-        return Beside(
+        return PartCounts(
             np.where(rest, neither, mine - hits),
             np.where(rest, theirs - hits, hits),
             np.where(rest, hits, theirs - hits),
         )
 
-    def nearest(self, cells: Cells, plain: Beside, keys: Sequence[Grouping]) -> Beside:
+    def nearest(self, cells: Cells, plain: PartCounts, keys: Sequence[KeyGrouping]) -> PartCounts:
         """The same for the nearest groups of each part, and for the nearest groups of the query."""
         outside, shared, alone = (one.copy() for one in (plain.outside, plain.shared, plain.alone))
         texts = {one.text for one in keys}
@@ -192,9 +203,9 @@ class Line:
                 continue
             out, left = self._snapped_to(cells, grouping)
             outside, alone = np.minimum(outside, out), np.minimum(alone, left)
-        return Beside(outside, shared, alone)
+        return PartCounts(outside, shared, alone)
 
-    def _snapped(self, cells: Cells, at: Wholes, grouping: Grouping) -> tuple[Numbers, Numbers]:
+    def _snapped(self, cells: Cells, at: Wholes, grouping: KeyGrouping) -> tuple[Numbers, Numbers]:
         """The ends of the new cells, moved to the ends of groups."""
         none = np.zeros(len(at))
         single = self._single(cells)
@@ -209,7 +220,7 @@ class Line:
             first > last,
         )
 
-    def _snapped_to(self, cells: Cells, grouping: Grouping) -> tuple[Numbers, Numbers]:
+    def _snapped_to(self, cells: Cells, grouping: KeyGrouping) -> tuple[Numbers, Numbers]:
         """The ends of the parts, moved to the ends of the query's own groups."""
         none = np.zeros(len(self))
         single = self._single(cells)
@@ -244,7 +255,7 @@ class Line:
         return np.where(odd, 0.0, out), np.where(odd, 0.0, left)
 
     def _single(self, cells: Cells) -> tuple[int, int] | None:
-        if not isinstance(cells, Steps):
+        if not isinstance(cells, StepCells):
             return None
         ranges = self._inside(cells.ranges)
         return ranges[0] if len(ranges) == 1 else None
@@ -279,7 +290,11 @@ class _Flat:
     """Ranges of several parts, concatenated."""
 
     def __init__(self) -> None:
-        self._first, self._last, self._owner = Grown(np.int64), Grown(np.int64), Grown(np.int64)
+        self._first, self._last, self._owner = (
+            GrowingArray(np.int64),
+            GrowingArray(np.int64),
+            GrowingArray(np.int64),
+        )
 
     def add(self, owner: int, ranges: Sequence[tuple[int, int]]) -> None:
         for first, last in ranges:
@@ -287,7 +302,7 @@ class _Flat:
             self._last.add(last)
             self._owner.add(owner)
 
-    def met(self, ranges: Sequence[tuple[int, int]], line: Line, size: int) -> Numbers:
+    def met(self, ranges: Sequence[tuple[int, int]], line: AxisIndex, size: int) -> Numbers:
         first, last, owner = (_wholes(one) for one in (self._first, self._last, self._owner))
         total = np.zeros(len(first))
         for low, high in ranges:
@@ -299,7 +314,7 @@ class _Names:
     """Names of several parts as numbers, concatenated."""
 
     def __init__(self) -> None:
-        self._code, self._owner = Grown(np.int64), Grown(np.int64)
+        self._code, self._owner = GrowingArray(np.int64), GrowingArray(np.int64)
 
     def add(self, owner: int, codes: Sequence[int]) -> None:
         for code in codes:
@@ -312,17 +327,17 @@ class _Names:
         return np.asarray(found, dtype=np.float64)
 
 
-def _wholes(grown: Grown) -> Wholes:
+def _wholes(grown: GrowingArray) -> Wholes:
     return np.asarray(grown.view, dtype=np.int64)
 
 
-def _label(grouping: Grouping) -> Label:
+def _label(grouping: KeyGrouping) -> Label:
     """An identity of a grouping: a key is listed over the part of the domain that its query left."""
     if not grouping.cells:
         return grouping.text, 0, None, None
     return grouping.text, len(grouping.cells), grouping.cells[0], grouping.cells[-1]
 
 
-def _group_at(ordered: Ordered, cell: int) -> Ends:
+def _group_at(ordered: OrderedCells, cell: int) -> Ends:
     firsts, lasts = ordered.around(np.array([cell], dtype=np.int64))
     return int(firsts[0]), int(lasts[0])

@@ -12,12 +12,12 @@ from typing import Final
 from gateway.catalog.tables import Dataset
 from gateway.catalog.types import ColumnType
 from gateway.catalog.types import Kind as TypeKind
-from gateway.policy.policy import Unread
-from gateway.regions.axis import FIRST, LAST, Axis
-from gateway.regions.cells import Cells, Names, Steps
+from gateway.policy.policy import UnreadableConditions
+from gateway.regions.axis import FIRST, LAST, RegionAxis
+from gateway.regions.cells import Cells, NameCells, StepCells
 from gateway.regions.grid import name_of, value_at
 from gateway.regions.region import Box
-from gateway.regions.scope import Ground, GroupKey
+from gateway.regions.scope import GroupKey, ReleaseScope
 
 _ALL: Final = "not NULL"
 _MOST_PARTS: Final = 8
@@ -28,13 +28,13 @@ _COUNTED: Final = "count("
 _WHOLE: Final = ColumnType(TypeKind.BIGINT)
 _SOME: Final = "in a part of its range"
 _TREATED: Final = {
-    Unread.REFUSE: "a question with such a condition is refused",
-    Unread.COUNT_AS_UNKNOWN: "such parts are compared by their released sizes, and in combinations of questions",
-    Unread.ALLOW: "such parts are not compared",
+    UnreadableConditions.REFUSE: "a question with such a condition is refused",
+    UnreadableConditions.COUNT_AS_UNKNOWN: "such parts are compared by their released sizes, and in combinations of questions",
+    UnreadableConditions.ALLOW: "such parts are not compared",
 }
 
 
-def region_lines(ground: Ground, dataset: Dataset) -> Iterator[str]:
+def region_lines(ground: ReleaseScope, dataset: Dataset) -> Iterator[str]:
     """One line for a region of one box; otherwise a line for each of the first boxes."""
     boxes, words = ground.region.boxes, _Words(dataset, ground.tables)
     tables, cut = " and ".join(sorted(ground.tables)), words.cut(ground.keys)
@@ -55,7 +55,7 @@ def region_lines(ground: Ground, dataset: Dataset) -> Iterator[str]:
             yield f"the key `{words.named(key.text)}` is compared by its text alone"
 
 
-def unread_lines(grounds: Iterable[Ground], opaque: Unread) -> Iterator[str]:
+def unread_lines(grounds: Iterable[ReleaseScope], opaque: UnreadableConditions) -> Iterator[str]:
     """Opaque conditions, each once, with the effect that the policy gives them."""
     texts = dict.fromkeys(text for ground in grounds for text in ground.unreadable)
     for text in texts:
@@ -81,7 +81,7 @@ class _Words:
         many = prod(len(one) for one in values if one is not None)
         return f"cut by {by} ({many} {'group' if many == 1 else 'groups'})"
 
-    def box(self, box: Box, axes: Sequence[Axis]) -> str:
+    def box(self, box: Box, axes: Sequence[RegionAxis]) -> str:
         by_name = {axis.name: axis for axis in axes}
         return ", ".join(self._part(by_name[name], cells) for name, cells in box.parts)
 
@@ -91,13 +91,13 @@ class _Words:
         [table] = self.tables
         return text.removeprefix(f"{table}.")
 
-    def _part(self, axis: Axis, cells: Cells) -> str:
+    def _part(self, axis: RegionAxis, cells: Cells) -> str:
         if not axis.readable:
             return _unread(axis, cells)
-        told = _names(cells) if isinstance(cells, Names) else self._steps(axis, cells)
+        told = _names(cells) if isinstance(cells, NameCells) else self._steps(axis, cells)
         return f"{self.named(axis.name)} {_either([*told, *(['NULL'] if cells.null else [])])}"
 
-    def _steps(self, axis: Axis, cells: Steps) -> list[str]:
+    def _steps(self, axis: RegionAxis, cells: StepCells) -> list[str]:
         column = None if axis.column is None else self.dataset.find(axis.column)
         if column is not None:
             of = column.type
@@ -114,7 +114,7 @@ class _Values:
     """Cells of an axis as the values they stand for."""
 
     of: ColumnType
-    axis: Axis
+    axis: RegionAxis
 
     def range(self, first: int, last: int) -> str:
         """A range in words; the end of a declared domain stands for everything beyond."""
@@ -166,16 +166,16 @@ class _Values:
             return f"cell {cell}"
 
 
-def _names(cells: Names) -> list[str]:
+def _names(cells: NameCells) -> list[str]:
     names = _shortened(sorted(cells.values))
     if not cells.rest:
         return names
     return [f"anything but {_either(names)}"] if names else [_ALL]
 
 
-def _unread(axis: Axis, cells: Cells) -> str:
+def _unread(axis: RegionAxis, cells: Cells) -> str:
     """A condition by its text: that it is true, that it is false, or that it is NULL."""
-    values = cells.values if isinstance(cells, Names) else frozenset[str]()
+    values = cells.values if isinstance(cells, NameCells) else frozenset[str]()
     said = {
         "true": f"`{axis.name}`",
         "false": f"not `{axis.name}`",

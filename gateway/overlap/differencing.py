@@ -24,15 +24,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.overlap.group_cuts import Grouping, misfits
-from gateway.overlap.history import Entry, Rows, as_float
-from gateway.overlap.known_sizes import at_most
+from gateway.overlap.group_cuts import KeyGrouping, missed_sums
+from gateway.overlap.history import RegionEntry, Rows, as_float
+from gateway.overlap.known_sizes import largest_size
 from gateway.overlap.narrow import MINOR_PART, SLIVER, Judge, Narrow, Residual
-from gateway.overlap.question_part import Near, Part
-from gateway.policy.policy import Auditing, Unread
-from gateway.regions.axis import Axis
-from gateway.regions.boxes import Axes, Side, hull, meet, pieces
-from gateway.regions.cells import Cells, everything, intersection, is_empty, is_fine
+from gateway.overlap.question_part import NearbyEntries, QuestionPart
+from gateway.policy.policy import Auditing, UnreadableConditions
+from gateway.regions.axis import RegionAxis
+from gateway.regions.boxes import Axes, Side, hull_cells, meet_boxes, subtract_boxes
+from gateway.regions.cells import Cells, all_cells, intersection, is_empty, is_fine
 
 MOST_CLOSE: Final = 64
 _MOST_MISFITS: Final = 4
@@ -45,17 +45,19 @@ _SPARSE: Final = 4  # how much smaller than the average of their release groups 
 class Clash:
     """An earlier release from which the new answer would differ by too few people."""
 
-    entry: Entry
+    entry: RegionEntry
     axis: str | None
 
 
-def clashes(part: Part, near: Near, judge: Judge, rules: Auditing) -> Iterator[Clash]:
+def find_clashes(
+    part: QuestionPart, near: NearbyEntries, judge: Judge, rules: Auditing
+) -> Iterator[Clash]:
     """The earlier releases that clash with the new part, the nearest first."""
     if rules.min_units <= 1 and not rules.narrow_cells:
         return
     for row in _close(part, near, rules):
         entry = near.index.entries[row]
-        if rules.opaque is Unread.ALLOW and not entry.readable:
+        if rules.opaque is UnreadableConditions.ALLOW and not entry.readable:
             continue
         if as_float(part.spread + entry.spread) >= limit_of(part, rules):
             continue
@@ -64,14 +66,14 @@ def clashes(part: Part, near: Near, judge: Judge, rules: Auditing) -> Iterator[C
             yield Clash(entry, found.axis)
 
 
-def limit_of(part: Part, rules: Auditing) -> float:
+def limit_of(part: QuestionPart, rules: Auditing) -> float:
     """The variance above which a difference reveals nobody: `min_units`², or more if the new answer is less
     exact.
     """
     return max(float(rules.min_units) ** 2, _CLOSER * as_float(part.spread))
 
 
-def _close(part: Part, near: Near, rules: Auditing) -> list[int]:
+def _close(part: QuestionPart, near: NearbyEntries, rules: Auditing) -> list[int]:
     """The releases that could differ by little, by lower bounds; a limited number, the nearest first."""
     index, least = near.index, rules.narrow_cells
     kept, odd, few = {}, {}, {}
@@ -101,7 +103,7 @@ def _close(part: Part, near: Near, rules: Auditing) -> list[int]:
     return [*chosen, *others[np.lexsort((others, far, more))[:MOST_CLOSE]].tolist()]
 
 
-def _nearest(rows: Rows, near: Near, rules: Auditing) -> list[int]:
+def _nearest(rows: Rows, near: NearbyEntries, rules: Auditing) -> list[int]:
     """The nearest releases of one box, for a region of one box."""
     index, lying = near.index, near.lying.near
     out, left = (_Sticking(len(rows), rules.narrow_cells) for _ in range(2))
@@ -119,7 +121,7 @@ def _nearest(rows: Rows, near: Near, rules: Auditing) -> list[int]:
     return nearest
 
 
-def _unequal(near: Near, rows: Rows) -> NDArray[np.bool_]:
+def _unequal(near: NearbyEntries, rows: Rows) -> NDArray[np.bool_]:
     """False for exactly the same region, as far as groups do not matter."""
     unequal = np.zeros(len(rows), dtype=np.bool_)
     for name, line in near.lying.lines.items():
@@ -137,7 +139,7 @@ class _Sticking:
         self._none = np.ones(size, dtype=np.bool_)
         self.most = np.zeros(size)
 
-    def add(self, by: NDArray[np.float64], shared: NDArray[np.float64], axis: Axis) -> None:
+    def add(self, by: NDArray[np.float64], shared: NDArray[np.float64], axis: RegionAxis) -> None:
         self._none &= by == 0
         self._few &= by <= (self._least if is_fine(axis) else 0)
         self.most = np.maximum(self.most, by / np.maximum(by + shared, 1.0))
@@ -151,36 +153,36 @@ class _Sticking:
         return np.asarray(self._none | self._few | small | sliver)
 
 
-def _pair(part: Part, entry: Entry, judge: Judge, rules: Auditing) -> Narrow | None:
+def _pair(part: QuestionPart, entry: RegionEntry, judge: Judge, rules: Auditing) -> Narrow | None:
     for new, old, by_size in _compared(part, entry):
-        if not any(meet(one, other) is not None for one in new for other in old):
+        if not any(meet_boxes(one, other) is not None for one in new for other in old):
             continue
         group = _least_group(part, entry, rules)
-        found = _difference(part.axes, new, old, judge, Counted(entry, group, by_size=by_size))
+        found = _difference(part.axes, new, old, judge, CountedEntry(entry, group, by_size=by_size))
         if found is not None:
             return found
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedEntry:
     """A release with known sizes, and the size of the smallest group that both have; `by_size`: sizes alone
     decide.
     """
 
-    entry: Entry
+    entry: RegionEntry
     group: float | None
     by_size: bool
 
 
 def _difference(
-    axes: Axes, new: list[Side], old: list[Side], judge: Judge, told: Counted
+    axes: Axes, new: list[Side], old: list[Side], judge: Judge, told: CountedEntry
 ) -> Narrow | None:
     """The first narrow residual, if the residuals on both sides are narrow or empty."""
-    gone, come = pieces(old, new, axes), pieces(new, old, axes)
+    gone, come = subtract_boxes(old, new, axes), subtract_boxes(new, old, axes)
     if gone is None or come is None or not (gone or come):
         return None
-    count = at_most(told.entry, hull(old, axes))
+    count = largest_size(told.entry, hull_cells(old, axes))
     by_size = told.by_size and judge.is_counted(told.entry)
     found: Narrow | None = None
     for parts, minuend in ((gone, old), (come, new)):
@@ -193,7 +195,7 @@ def _difference(
     return found
 
 
-def _least_group(part: Part, entry: Entry, rules: Auditing) -> float | None:
+def _least_group(part: QuestionPart, entry: RegionEntry, rules: Auditing) -> float | None:
     """The largest possible size of the smallest group that both have, among those that are not small anyway."""
     if entry.counts is None or not entry.whole or not entry.keys:
         return None
@@ -203,7 +205,9 @@ def _least_group(part: Part, entry: Entry, rules: Auditing) -> float | None:
     return float(large.min()) + 2 * entry.deviation if large.size else None
 
 
-def _compared(part: Part, entry: Entry) -> Iterator[tuple[list[Side], list[Side], bool]]:
+def _compared(
+    part: QuestionPart, entry: RegionEntry
+) -> Iterator[tuple[list[Side], list[Side], bool]]:
     """The pairs of boxes to compare, new and old; and whether sizes alone decide, where they are known."""
     new, old = list(part.sides), entry.sides
     mine = {one.text: one for one in part.keys}
@@ -233,25 +237,25 @@ def _compared(part: Part, entry: Entry) -> Iterator[tuple[list[Side], list[Side]
 
 
 def _shifted(
-    new: list[Side], old: list[Side], mine: Grouping, theirs: Grouping, part: Part
+    new: list[Side], old: list[Side], mine: KeyGrouping, theirs: KeyGrouping, part: QuestionPart
 ) -> Iterator[tuple[list[Side], list[Side], bool]]:
     """Single groups of the one against the nearest groups of the other, where both cut one axis."""
     name = mine.axis.name
-    for group in misfits(mine, theirs, _MOST_MISFITS):
+    for group in missed_sums(mine, theirs, _MOST_MISFITS):
         one = _cut(new, name, group)
         yield one, nearest_groups(old, one, theirs, part), True
-    for group in misfits(theirs, mine, _MOST_MISFITS):
+    for group in missed_sums(theirs, mine, _MOST_MISFITS):
         one = _cut(old, name, group)
         yield nearest_groups(new, one, mine, part), one, True
 
 
 def _common(
-    new: list[Side], old: list[Side], mine: Grouping, theirs: Grouping, part: Part
+    new: list[Side], old: list[Side], mine: KeyGrouping, theirs: KeyGrouping, part: QuestionPart
 ) -> tuple[list[Side], list[Side]]:
     """The groups that both have."""
     name = mine.axis.name
-    here, there = hull(new, part.axes), hull(old, part.axes)
-    whole = everything(mine.axis)
+    here, there = hull_cells(new, part.axes), hull_cells(old, part.axes)
+    whole = all_cells(mine.axis)
     asked, answered = here.get(name) or whole, there.get(name) or whole
     return (
         _cut(new, name, theirs.groups_meeting(answered)),
@@ -270,12 +274,12 @@ def _cut(sides: list[Side], name: str, cells: Cells) -> list[Side]:
 
 
 def nearest_groups(
-    sides: list[Side], wanted: list[Side], grouping: Grouping, part: Part
+    sides: list[Side], wanted: list[Side], grouping: KeyGrouping, part: QuestionPart
 ) -> list[Side]:
     """The groups of these boxes that come nearest to the wanted boxes."""
     name = grouping.axis.name
-    whole = everything(grouping.axis)
-    target = hull(wanted, part.axes).get(name) or whole
+    whole = all_cells(grouping.axis)
+    target = hull_cells(wanted, part.axes).get(name) or whole
     if target == whole:
         return sides
     made: list[Side] = []

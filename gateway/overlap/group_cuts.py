@@ -10,17 +10,17 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.regions.axis import Axis
+from gateway.regions.axis import RegionAxis
 from gateway.regions.cells import (
     BOUNDLESS,
     Cells,
-    Names,
-    Steps,
+    NameCells,
+    StepCells,
+    axis_width,
     intersection,
     is_empty,
     minus,
     union,
-    width,
 )
 from gateway.regions.scope import GroupKey
 
@@ -30,7 +30,7 @@ _FEW: Final = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ordered:
+class OrderedCells:
     """Groups of one range each, in order, with their places in the enumeration; `null` are those of NULL alone.
 
     `gapless`: every group begins where the previous one ends.
@@ -43,7 +43,7 @@ class Ordered:
     null: tuple[tuple[int, Cells], ...]
     gapless: bool
 
-    def met_by(self, wanted: Steps) -> list[tuple[int, Cells]]:
+    def met_by(self, wanted: StepCells) -> list[tuple[int, Cells]]:
         """The groups that intersect these cells, with their places."""
         found: list[tuple[int, Cells]] = []
         for low, high in wanted.ranges:
@@ -53,13 +53,13 @@ class Ordered:
             found += zip(self.places[start:after], self.groups[start:after], strict=True)
         return [*found, *(self.null if wanted.null else ())]
 
-    def between(self, low: int, high: int) -> tuple[list[Cells], Steps] | None:
+    def between(self, low: int, high: int) -> tuple[list[Cells], StepCells] | None:
         """The groups at both ends, and all groups between them as one; None if there are gaps, or few groups."""
         start, after = self._from(low, high)
         if not self.gapless or after - start <= _FEW:
             return None
         whole = (int(self.firsts[start + 1]), int(self.lasts[after - 2]))
-        return [self.groups[start], self.groups[after - 1]], Steps((whole,))
+        return [self.groups[start], self.groups[after - 1]], StepCells((whole,))
 
     def _from(self, low: int, high: int) -> tuple[int, int]:
         start = int(np.searchsorted(self.lasts, low, side="left"))
@@ -77,13 +77,13 @@ class Ordered:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grouping:
+class KeyGrouping:
     """One key on its axis. `cells` of None: every cell is a group of its own."""
 
     text: str
-    axis: Axis
+    axis: RegionAxis
     cells: tuple[Cells, ...] | None
-    ordered: Ordered | None
+    ordered: OrderedCells | None
 
     def nearest(self, there: Cells, wanted: Cells) -> Cells:
         """The groups, restricted to `there`, that lie more inside of `wanted` than outside."""
@@ -106,7 +106,7 @@ class Grouping:
 
     def places_within(self, wanted: Cells) -> list[int]:
         """The places of the groups that intersect these cells, where groups are listed."""
-        if self.ordered is not None and isinstance(wanted, Steps):
+        if self.ordered is not None and isinstance(wanted, StepCells):
             return sorted(place for place, _ in self.ordered.met_by(wanted))
         return [
             place
@@ -120,7 +120,7 @@ class Grouping:
 
     def _met_by(self, wanted: Cells) -> tuple[list[Cells], Cells | None]:
         """The groups that intersect these cells; if there are many, those at the ends, and the others as one."""
-        if self.ordered is None or not isinstance(wanted, Steps):
+        if self.ordered is None or not isinstance(wanted, StepCells):
             groups = self.cells or ()
             return [one for one in groups if not is_empty(intersection(one, wanted))], None
         if len(wanted.ranges) == 1:
@@ -133,23 +133,23 @@ class Grouping:
         return [one for _, one in self.ordered.met_by(wanted)], None
 
 
-def grouping_of(key: GroupKey) -> Grouping | None:
+def grouping_of(key: GroupKey) -> KeyGrouping | None:
     """The groups of the key on its axis; None if they are not known."""
     if key.axis is None:
         return None
     if key.cells is not None:
         order = _in_order(key.cells)
-        return Grouping(key.text, key.axis, key.cells, order)
+        return KeyGrouping(key.text, key.axis, key.cells, order)
     if key.text == key.axis.name:
-        return Grouping(key.text, key.axis, None, None)
+        return KeyGrouping(key.text, key.axis, None, None)
     return None
 
 
-def _in_order(cells: tuple[Cells, ...]) -> Ordered | None:
+def _in_order(cells: tuple[Cells, ...]) -> OrderedCells | None:
     groups: list[tuple[tuple[int, int], int]] = []
     null: list[tuple[int, Cells]] = []
     for place, one in enumerate(cells):
-        if not isinstance(one, Steps) or len(one.ranges) > 1 or (one.ranges and one.null):
+        if not isinstance(one, StepCells) or len(one.ranges) > 1 or (one.ranges and one.null):
             return None
         if one.ranges:
             groups.append((one.ranges[0], place))
@@ -163,10 +163,10 @@ def _in_order(cells: tuple[Cells, ...]) -> Ordered | None:
     places = tuple(place for _, place in groups)
     gapless = bool(np.all(lasts[:-1] + 1 == firsts[1:]))
     in_order = tuple(cells[place] for place in places)
-    return Ordered(in_order, places, firsts, lasts, tuple(null), gapless)
+    return OrderedCells(in_order, places, firsts, lasts, tuple(null), gapless)
 
 
-def misfits(mine: Grouping, theirs: Grouping, most: int) -> list[Cells]:
+def missed_sums(mine: KeyGrouping, theirs: KeyGrouping, most: int) -> list[Cells]:
     """The groups of the first that come nearest to a sum of groups of the second without being one; a limited
     number.
     """
@@ -185,27 +185,27 @@ def _far(one: Wholes, other: Wholes) -> NDArray[np.float64]:
     return np.asarray(np.subtract(other, one, dtype=np.float64))
 
 
-def _wide(cells: Cells, axis: Axis) -> float:
+def _wide(cells: Cells, axis: RegionAxis) -> float:
     if is_empty(cells):
         return 0
-    found = width(cells, axis)
+    found = axis_width(cells, axis)
     return BOUNDLESS if found is None else found
 
 
 def _together(several: list[Cells], like: Cells) -> Cells:
-    if several and all(isinstance(one, Steps) for one in several):
-        return _steps([one for one in several if isinstance(one, Steps)])
-    made: Cells = Steps(()) if isinstance(like, Steps) else Names(frozenset())
+    if several and all(isinstance(one, StepCells) for one in several):
+        return _steps([one for one in several if isinstance(one, StepCells)])
+    made: Cells = StepCells(()) if isinstance(like, StepCells) else NameCells(frozenset())
     for one in several:
         made = union(made, one)
     return made
 
 
-def _steps(several: list[Steps]) -> Cells:
+def _steps(several: list[StepCells]) -> Cells:
     made: list[tuple[int, int]] = []
     for first, last in sorted(part for one in several for part in one.ranges):
         if made and first <= made[-1][1] + 1:
             made[-1] = (made[-1][0], max(made[-1][1], last))
         else:
             made.append((first, last))
-    return Steps(tuple(made), any(one.null for one in several))
+    return StepCells(tuple(made), any(one.null for one in several))

@@ -14,14 +14,14 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.overlap.axis_index import Beside, Grown, Line
-from gateway.overlap.group_cuts import Grouping, grouping_of
-from gateway.overlap.inputs import Past
-from gateway.regions.axis import Axis, Kind
-from gateway.regions.boxes import Axes, Side, hull, sides_of, written
-from gateway.regions.cells import Cells, everything
+from gateway.overlap.axis_index import AxisIndex, GrowingArray, PartCounts
+from gateway.overlap.group_cuts import KeyGrouping, grouping_of
+from gateway.overlap.inputs import PriorRelease
+from gateway.regions.axis import AxisKind, RegionAxis
+from gateway.regions.boxes import Axes, Side, canonical_boxes, hull_cells, sides_of
+from gateway.regions.cells import Cells, all_cells
 from gateway.regions.region import Region
-from gateway.regions.scope import Ground, GroupKey
+from gateway.regions.scope import GroupKey, ReleaseScope
 
 Rows: TypeAlias = NDArray[np.int64]
 Written: TypeAlias = frozenset[frozenset[tuple[str, Cells]]]
@@ -32,7 +32,7 @@ MOST_UNITS: Final = 2**40
 _FARTHEST: Final = Fraction(2**200)
 
 
-class Entry:
+class RegionEntry:
     """One release of a shape: its region, its groups, its counts, and how exactly it shows one person."""
 
     __slots__ = (
@@ -49,7 +49,7 @@ class Entry:
         "whole",
     )
 
-    def __init__(self, past: Past, order: int, keys: tuple[GroupKey, ...]) -> None:
+    def __init__(self, past: PriorRelease, order: int, keys: tuple[GroupKey, ...]) -> None:
         self.order = order
         self.query_id = past.query_id
         self.region: Region = past.ground.region
@@ -57,13 +57,13 @@ class Entry:
         self.readable = not past.ground.unreadable
         self.groupings = tuple(grouping_of(one) for one in keys)
         self.counts = _counted(past)
-        self.deviation = deviation(past.variance)
+        self.deviation = standard_deviation(past.variance)
         self.whole = past.whole
         self._spreads: dict[str, Fraction] = {}
         self.spread = past.spread
         self._see(past)
 
-    def _see(self, past: Past) -> None:
+    def _see(self, past: PriorRelease) -> None:
         """Count each release once, however often it is reported: the facts about it come in any order."""
         known = self._spreads.get(past.release, past.spread)
         self._spreads[past.release] = min(known, past.spread)
@@ -72,7 +72,7 @@ class Entry:
         else:
             self.spread = 1 / sum((1 / one for one in self._spreads.values()), Fraction(0))
 
-    def again(self, past: Past) -> None:
+    def again(self, past: PriorRelease) -> None:
         """The same query was answered again: the newer facts are kept; both answers together reveal more than
         the finer one.
         """
@@ -81,7 +81,7 @@ class Entry:
         counts = _counted(past)
         if counts is not None:
             self.counts, self.whole = counts, past.whole
-            self.deviation = deviation(past.variance)
+            self.deviation = standard_deviation(past.variance)
 
     @property
     def listed(self) -> bool:
@@ -100,7 +100,7 @@ class Entry:
         return None if self.counts is None else float(self.counts.sum())
 
 
-def _counted(past: Past) -> NDArray[np.float64] | None:
+def _counted(past: PriorRelease) -> NDArray[np.float64] | None:
     """The counts, with a dimension for each key; a number that cannot be a count of people is unknown.
 
     INVARIANT: they and their sums are exact.
@@ -117,7 +117,7 @@ def _counted(past: Past) -> NDArray[np.float64] | None:
     return np.array(past.counts, dtype=np.float64).reshape(sizes)
 
 
-def deviation(variance: Fraction | None) -> float:
+def standard_deviation(variance: Fraction | None) -> float:
     """The standard deviation of one count's noise; a very large number if it is unknown."""
     return sqrt(_FARTHEST if variance is None else as_float(variance))
 
@@ -128,43 +128,43 @@ def as_float(value: Fraction) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Lying:
+class EntryPosition:
     """The positions of all releases of a shape relative to a new region: for every axis and every distinct part
     of it.
     """
 
-    lines: dict[str, Line]
-    plain: dict[str, Beside]
-    near: dict[str, Beside]
+    lines: dict[str, AxisIndex]
+    plain: dict[str, PartCounts]
+    near: dict[str, PartCounts]
 
 
 class Index:
     """The releases of one shape."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
-        self.lines: dict[str, Line] = {}
-        self._columns: dict[str, Grown] = {}
-        self._totals = Grown(np.float64)
-        self._single = Grown(np.bool_)
-        self._found: dict[tuple[Region, tuple[tuple[str, int], ...]], list[Entry]] = {}
-        self._written: dict[Written, list[Entry]] = {}
+        self.entries: list[RegionEntry] = []
+        self.lines: dict[str, AxisIndex] = {}
+        self._columns: dict[str, GrowingArray] = {}
+        self._totals = GrowingArray(np.float64)
+        self._single = GrowingArray(np.bool_)
+        self._found: dict[tuple[Region, tuple[tuple[str, int], ...]], list[RegionEntry]] = {}
+        self._written: dict[Written, list[RegionEntry]] = {}
         self._keys: dict[tuple[object, ...], tuple[GroupKey, ...]] = {}
 
     @property
-    def axes(self) -> dict[str, Axis]:
+    def axes(self) -> dict[str, RegionAxis]:
         return {name: line.axis for name, line in self.lines.items()}
 
-    def fits(self, ground: Ground) -> bool:
+    def fits(self, ground: ReleaseScope) -> bool:
         """True if its axes have cells of the same kind here."""
         return self.agrees({name: one.kind for name, one in _axes(ground).items()})
 
-    def agrees(self, kinds: Mapping[str, Kind]) -> bool:
+    def agrees(self, kinds: Mapping[str, AxisKind]) -> bool:
         return all(
             kinds.get(name, one.axis.kind) is one.axis.kind for name, one in self.lines.items()
         )
 
-    def add(self, past: Past) -> None:
+    def add(self, past: PriorRelease) -> None:
         ground = past.ground
         label = tuple((one.text, len(one.values or ())) for one in ground.keys)
         for same in self._found.get((ground.region, label), ()):
@@ -172,15 +172,15 @@ class Index:
                 same.again(past)
                 self._put_total(same)
                 return
-        entry = Entry(past, len(self.entries), self._shared(ground.keys))
+        entry = RegionEntry(past, len(self.entries), self._shared(ground.keys))
         self._found.setdefault((ground.region, label), []).append(entry)
         self.entries.append(entry)
         sides, axes = entry.sides, {**self.axes, **_axes(ground)}
-        self._written.setdefault(written(sides, axes), []).append(entry)
+        self._written.setdefault(canonical_boxes(sides, axes), []).append(entry)
         self._totals.add(UNKNOWN)
         self._single.add(len(sides) == 1)
         self._put_total(entry)
-        self._place(entry, hull(sides, axes))
+        self._place(entry, hull_cells(sides, axes))
 
     def _shared(self, keys: tuple[GroupKey, ...]) -> tuple[GroupKey, ...]:
         """Equal keys as one object, however often they are read from the log."""
@@ -190,11 +190,11 @@ class Index:
         known = self._keys.get(label)
         return known if known == keys else self._keys.setdefault(label, keys)
 
-    def _put_total(self, entry: Entry) -> None:
+    def _put_total(self, entry: RegionEntry) -> None:
         total = entry.total()
         self._totals.put(entry.order, UNKNOWN if total is None else max(float(total), 0.0))
 
-    def _place(self, entry: Entry, around: Side) -> None:
+    def _place(self, entry: RegionEntry, around: Side) -> None:
         cut = {one.axis.name: one for one in entry.groupings if one is not None}
         for axis in (*entry.region.axes, *(one.axis for one in cut.values())):
             if axis.name not in self.lines:
@@ -202,39 +202,39 @@ class Index:
         for name, line in self.lines.items():
             self._columns[name].add(line.cut(around.get(name), cut.get(name)))
 
-    def _add_line(self, axis: Axis, before: int) -> None:
-        self.lines[axis.name] = Line(axis)
-        self._columns[axis.name] = Grown(np.int32, before)
+    def _add_line(self, axis: RegionAxis, before: int) -> None:
+        self.lines[axis.name] = AxisIndex(axis)
+        self._columns[axis.name] = GrowingArray(np.int32, before)
 
-    def exactly(self, sides: Sequence[Side], axes: Axes) -> Sequence[Entry]:
+    def exactly(self, sides: Sequence[Side], axes: Axes) -> Sequence[RegionEntry]:
         """The releases of exactly these rows."""
-        return self._written.get(written(sides, axes), ())
+        return self._written.get(canonical_boxes(sides, axes), ())
 
-    def lying(self, around: Side, keys: Iterable[Grouping], axes: Axes) -> Lying:
+    def lying(self, around: Side, keys: Iterable[KeyGrouping], axes: Axes) -> EntryPosition:
         """The positions of all releases relative to `around`, the hull of a new region that is cut by these
         keys.
         """
-        cut: dict[str, list[Grouping]] = {}
+        cut: dict[str, list[KeyGrouping]] = {}
         for one in keys:
             cut.setdefault(one.axis.name, []).append(one)
         lines = dict(self.lines)
         for name in sorted({*around, *cut} - set(lines)):
-            lines[name] = Line(axes[name])  # every release contains the whole axis
+            lines[name] = AxisIndex(axes[name])  # every release contains the whole axis
         plain, near = {}, {}
         for name, line in lines.items():
-            cells = around.get(name) or everything(line.axis)
+            cells = around.get(name) or all_cells(line.axis)
             plain[name] = line.beside(cells)
             near[name] = line.nearest(cells, plain[name], cut.get(name, ()))
-        return Lying(lines, plain, near)
+        return EntryPosition(lines, plain, near)
 
-    def covering(self, lying: Lying) -> Rows:
+    def covering(self, lying: EntryPosition) -> Rows:
         """The releases that contain the whole region, judged axis by axis."""
         return self.where({name: one.alone == 0 for name, one in lying.plain.items()}, lying)
 
-    def meeting(self, lying: Lying) -> Rows:
+    def meeting(self, lying: EntryPosition) -> Rows:
         return self.where({name: one.shared > 0 for name, one in lying.plain.items()}, lying)
 
-    def where(self, kept: dict[str, NDArray[np.bool_]], lying: Lying) -> Rows:
+    def where(self, kept: dict[str, NDArray[np.bool_]], lying: EntryPosition) -> Rows:
         """The releases all of whose parts are kept."""
         rows: Rows | None = None
         # an axis with many distinct parts separates most
@@ -272,14 +272,14 @@ class History:
     query was read (names then, numbers now), the two are not compared.
     """
 
-    def __init__(self, told: Iterable[Past] = ()) -> None:
+    def __init__(self, told: Iterable[PriorRelease] = ()) -> None:
         self._shapes: dict[str, list[Index]] = {}
         self._missing: set[str] = set()
         self._missing_all = False
         for one in told:
             self.add(one)
 
-    def add(self, past: Past) -> None:
+    def add(self, past: PriorRelease) -> None:
         """Add one release. The same release again is one entry with the smaller spread and the newer counts."""
         ground = past.ground
         if ground.region.is_nothing:
@@ -307,11 +307,11 @@ class History:
     def __len__(self) -> int:
         return sum(len(one.entries) for each in self._shapes.values() for one in each)
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[RegionEntry]:
         return (entry for each in self._shapes.values() for one in each for entry in one.entries)
 
 
-def comparable(ground: Ground, told: Sequence[History]) -> tuple[Index, ...]:
+def comparable_indexes(ground: ReleaseScope, told: Sequence[History]) -> tuple[Index, ...]:
     """The releases that can be compared with the scope and with each other."""
     kinds = {name: one.kind for name, one in _axes(ground).items()}
     found = []
@@ -322,7 +322,7 @@ def comparable(ground: Ground, told: Sequence[History]) -> tuple[Index, ...]:
     return tuple(found)
 
 
-def _axes(ground: Ground) -> dict[str, Axis]:
+def _axes(ground: ReleaseScope) -> dict[str, RegionAxis]:
     made = {one.name: one for one in ground.region.axes}
     made |= {one.axis.name: one.axis for one in ground.keys if one.axis is not None}
     return made

@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gateway.regions.scope import Ground
+from gateway.regions.scope import ReleaseScope
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class PriorRelease:
     """A release that a member of the trust group has received.
 
     `counts` are noisy numbers of units in each group, in the order of the keys' product; one number without
@@ -19,7 +19,7 @@ class Past:
 
     release: str
     query_id: str
-    ground: Ground
+    ground: ReleaseScope
     counts: tuple[int, ...] | None
     spread: Fraction
     variance: Fraction | None = None
@@ -27,8 +27,8 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
-class Concerned:
+class NewQuery:
     """A part of the new query, and how exactly it would show one person."""
 
-    ground: Ground
+    ground: ReleaseScope
     spread: Fraction

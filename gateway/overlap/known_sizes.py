@@ -16,14 +16,14 @@ from typing import Final
 
 import numpy as np
 
-from gateway.overlap.history import Entry, Index, Lying
-from gateway.regions.boxes import Axes, Side, hull, share
-from gateway.regions.cells import Cells, everything, intersection, is_empty, minus, without_null
+from gateway.overlap.history import EntryPosition, Index, RegionEntry
+from gateway.regions.boxes import Axes, Side, box_share, hull_cells
+from gateway.regions.cells import Cells, all_cells, intersection, is_empty, minus, without_null
 
 _MOST_AROUND: Final = 24  # how many of the tightest regions around are tried
 
 
-def counted(entry: Entry, around: Side) -> float | None:
+def noisy_size(entry: RegionEntry, around: Side) -> float | None:
     """The noisy size of the groups that intersect these cells; None if it is unknown."""
     counts = entry.counts
     if counts is None:
@@ -39,18 +39,18 @@ def counted(entry: Entry, around: Side) -> float | None:
     return float(counts.sum())
 
 
-def at_most(entry: Entry, around: Side) -> float | None:
+def largest_size(entry: RegionEntry, around: Side) -> float | None:
     """An upper bound of the number of units: the count plus twice the deviation of its noise.
 
     None if it is unknown: a lower bound gives no upper bound.
     """
-    count = counted(entry, around)
+    count = noisy_size(entry, around)
     if count is None or not entry.whole:
         return None
     return max(count + 2 * entry.deviation * sqrt(groups_in(entry, around)), 0.0)
 
 
-def groups_in(entry: Entry, around: Side) -> int:
+def groups_in(entry: RegionEntry, around: Side) -> int:
     """The number of groups that intersect these cells; one if it is unknown."""
     found = 1
     for key, grouping in zip(entry.keys, entry.groupings, strict=True):
@@ -62,7 +62,7 @@ def groups_in(entry: Entry, around: Side) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownSize:
     """A noisy size with the deviation of its noise, and the query that released it. If not `whole`, it is a
     lower bound.
 
@@ -83,11 +83,11 @@ class Known:
         return self.count - 2 * self.deviation >= least
 
 
-def _known(count: float, entry: Entry, groups: int) -> Known:
-    return Known(count, entry.deviation * sqrt(groups), entry.whole, entry.query_id)
+def _known(count: float, entry: RegionEntry, groups: int) -> KnownSize:
+    return KnownSize(count, entry.deviation * sqrt(groups), entry.whole, entry.query_id)
 
 
-def total_of(entry: Entry) -> Known | None:
+def total_of(entry: RegionEntry) -> KnownSize | None:
     """The size of all its groups together."""
     total = entry.total()
     if total is None or entry.counts is None:
@@ -95,20 +95,20 @@ def total_of(entry: Entry) -> Known | None:
     return _known(total, entry, entry.counts.size)
 
 
-class Sizes:
+class KnownSizes:
     """The sizes that releases of one shape give, from all indexes."""
 
     def __init__(self, indexes: Sequence[Index], axes: Axes) -> None:
         self._indexes = indexes
         self._axes = axes
-        self._lying: dict[int, tuple[Side, Lying]] = {}
-        self._around: dict[frozenset[tuple[str, Cells]], list[Entry]] = {}
+        self._lying: dict[int, tuple[Side, EntryPosition]] = {}
+        self._around: dict[frozenset[tuple[str, Cells]], list[RegionEntry]] = {}
 
-    def seen(self, index: Index, around: Side, lying: Lying) -> None:
+    def seen(self, index: Index, around: Side, lying: EntryPosition) -> None:
         """The position of an index relative to the hull of the new region, which is asked for most often."""
         self._lying[self._indexes.index(index)] = around, lying
 
-    def exactly(self, parts: Sequence[Side]) -> Known | None:
+    def exactly(self, parts: Sequence[Side]) -> KnownSize | None:
         """The size of these rows if exactly they were counted; of several counts the most exact."""
         found = [
             known
@@ -118,29 +118,29 @@ class Sizes:
         ]
         return min(found, key=lambda one: (one.deviation, not one.whole), default=None)
 
-    def grouped(self, parts: Sequence[Side]) -> Known | None:
+    def grouped(self, parts: Sequence[Side]) -> KnownSize | None:
         """The size of these rows if groups of one release make them up."""
         if len(parts) > 1:
             return None
-        for entry in self._covering(hull(parts, self._axes)):
+        for entry in self._covering(hull_cells(parts, self._axes)):
             if entry.keys and len(entry.region.boxes) == 1 and self._fits(entry, parts[0]):
-                count = counted(entry, parts[0])
+                count = noisy_size(entry, parts[0])
                 if count is not None:
                     groups = groups_in(entry, parts[0])
                     return _known(count, entry, groups)
         return None
 
-    def left(self, parts: Sequence[Side]) -> Known | None:
+    def left(self, parts: Sequence[Side]) -> KnownSize | None:
         """The size of these rows if they are the difference of two counted regions."""
         if len(parts) > 1:
             return None
-        for entry in self._covering(hull(parts, self._axes)):
+        for entry in self._covering(hull_cells(parts, self._axes)):
             mine = total_of(entry)
             rest = None if len(entry.region.boxes) > 1 else self._rest(entry.sides[0], parts[0])
             other = self.exactly([rest]) if rest is not None else None
             if mine is not None and other is not None and mine.whole and other.whole:
                 wide = hypot(mine.deviation, other.deviation)
-                return Known(mine.count - other.count, wide, True, entry.query_id)
+                return KnownSize(mine.count - other.count, wide, True, entry.query_id)
         return None
 
     def _rest(self, whole: Side, part: Side) -> Side | None:
@@ -148,17 +148,17 @@ class Sizes:
         apart = [
             name
             for name, cells in part.items()
-            if without_null(cells) != without_null(whole.get(name) or everything(self._axes[name]))
+            if without_null(cells) != without_null(whole.get(name) or all_cells(self._axes[name]))
         ]
         if len(apart) != 1:
             return None
         [name] = apart
-        left = minus(whole.get(name) or everything(self._axes[name]), part[name])
+        left = minus(whole.get(name) or all_cells(self._axes[name]), part[name])
         return None if is_empty(left) else {**whole, name: left}
 
     def about(self, parts: Sequence[Side]) -> float | None:
         """An estimate from the tightest counted region around, if people are evenly spread in it."""
-        around = hull(parts, self._axes)
+        around = hull_cells(parts, self._axes)
         for entry in self._covering(around):
             if len(entry.region.boxes) > 1 or entry.counts is None:
                 continue
@@ -169,13 +169,13 @@ class Sizes:
                 name = grouping.axis.name
                 groups = grouping.groups_meeting(around[name])
                 tight[name] = intersection(tight[name], groups) if name in tight else groups
-            part = share(parts, [tight], self._axes)
-            count = at_most(entry, tight)
+            part = box_share(parts, [tight], self._axes)
+            count = largest_size(entry, tight)
             if part is not None and count is not None:
                 return count * part
         return None
 
-    def _covering(self, around: Side) -> list[Entry]:
+    def _covering(self, around: Side) -> list[RegionEntry]:
         """The counted releases around, the tightest first."""
         key = frozenset(around.items())
         known = self._around.get(key)
@@ -186,7 +186,7 @@ class Sizes:
             self._around[key] = known
         return known
 
-    def _tightest(self, place: int, around: Side) -> list[Entry]:
+    def _tightest(self, place: int, around: Side) -> list[RegionEntry]:
         index, (of, lying) = self._indexes[place], self._lying.get(place, ({}, None))
         if lying is None or of != around:
             lying = index.lying(around, (), self._axes)
@@ -204,15 +204,15 @@ class Sizes:
         order = np.lexsort((rows, volume))[:_MOST_AROUND]
         return [index.entries[row] for row in rows[order]]
 
-    def _fits(self, entry: Entry, part: Side) -> bool:
+    def _fits(self, entry: RegionEntry, part: Side) -> bool:
         """True if whole groups make up the box."""
         if entry.counts is None:
             return False
         region = entry.sides[0]
         cut = {one.axis.name: one for one in entry.groupings if one is not None}
         for name in sorted({*region, *part}):
-            wanted = part.get(name) or everything(self._axes[name])
-            there = region.get(name) or everything(self._axes[name])
+            wanted = part.get(name) or all_cells(self._axes[name])
+            there = region.get(name) or all_cells(self._axes[name])
             if name in cut and cut[name].cells is not None:
                 there = intersection(there, cut[name].groups_meeting(wanted))
             if not _alike(there, wanted):

@@ -23,11 +23,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.overlap.history import Entry
-from gateway.overlap.known_sizes import Sizes, total_of
+from gateway.overlap.history import RegionEntry
+from gateway.overlap.known_sizes import KnownSizes, total_of
 from gateway.policy.policy import Auditing
-from gateway.regions.boxes import Axes, Side, hull, share
-from gateway.regions.cells import is_fine, width, without_null
+from gateway.regions.boxes import Axes, Side, box_share, hull_cells
+from gateway.regions.cells import axis_width, is_fine, without_null
 
 MINOR_PART: Final = 0.25
 SLIVER: Final = 0.05
@@ -57,7 +57,7 @@ class Narrow:
 class Judge:
     """Decides whether residuals between regions of one shape are narrow."""
 
-    def __init__(self, rules: Auditing, sizes: Sizes, axes: Axes) -> None:
+    def __init__(self, rules: Auditing, sizes: KnownSizes, axes: Axes) -> None:
         self._rules = rules
         self._sizes = sizes
         self._axes = axes
@@ -72,7 +72,7 @@ class Judge:
             return self._too_small(residual)
         if known is not None and known.is_large(least):
             return None
-        mine = share(residual.parts, residual.minuend, self._axes)
+        mine = box_share(residual.parts, residual.minuend, self._axes)
         few = self._few(residual) and not residual.by_size
         small = counting and self._small(residual, mine)
         if not few and not small and (mine is None or mine > SLIVER):
@@ -88,7 +88,7 @@ class Judge:
         about = self._sizes.about(residual.parts) if counting else None
         return self._too_small(residual) if about is not None and about < least else None
 
-    def is_counted(self, entry: Entry) -> bool:
+    def is_counted(self, entry: RegionEntry) -> bool:
         """True if the sizes of its groups are known well enough to decide alone: the whole is certainly large."""
         known = total_of(entry)
         return known is not None and known.is_large(self._rules.min_units)
@@ -97,7 +97,7 @@ class Judge:
         """True if the residual is narrow by its share of a counted region."""
         if mine is None or mine > MINOR_PART or residual.count is None:
             return False
-        part = share(residual.parts, residual.within, self._axes)
+        part = box_share(residual.parts, residual.within, self._axes)
         if part is None:
             return False
         least = self._rules.min_units
@@ -106,17 +106,17 @@ class Judge:
         return residual.group is not None and part <= SLIVER and residual.group * part < least
 
     def _few(self, residual: Residual) -> bool:
-        return few_cells(residual.parts, residual.minuend, self._axes, self._rules.narrow_cells)
+        return has_few_cells(residual.parts, residual.minuend, self._axes, self._rules.narrow_cells)
 
     def _too_small(self, residual: Residual) -> Narrow:
-        return Narrow(narrowest(residual.parts, residual.minuend, self._axes))
+        return Narrow(narrowest_axis(residual.parts, residual.minuend, self._axes))
 
 
-def few_cells(parts: Sequence[Side], minuend: Sequence[Side], axes: Axes, most: int) -> bool:
+def has_few_cells(parts: Sequence[Side], minuend: Sequence[Side], axes: Axes, most: int) -> bool:
     """True if the parts are cut out along fine axes, and have at most so many cells there."""
     if not most or len(parts) > most:
         return False
-    around = hull(minuend, axes)
+    around = hull_cells(minuend, axes)
     total = 0
     for part in parts:
         cells = _cells(part, around, axes)
@@ -137,23 +137,23 @@ def _cells(part: Side, around: Side, axes: Axes) -> int | None:
         whole = around.get(name)
         if whole is not None and without_null(whole) == without_null(cells):
             continue
-        wide = width(cells, axes[name])
+        wide = axis_width(cells, axes[name])
         if wide is None:
             return None
         found, fine = found * wide, True
     return found if fine else None
 
 
-def narrowest(parts: Sequence[Side], minuend: Sequence[Side], axes: Axes) -> str | None:
+def narrowest_axis(parts: Sequence[Side], minuend: Sequence[Side], axes: Axes) -> str | None:
     """The axis along which the parts have the fewest of the minuend's cells."""
-    around = hull(minuend, axes)
+    around = hull_cells(minuend, axes)
     found: list[tuple[float, str]] = []
     for part in parts:
         for name, cells in part.items():
             whole = around.get(name)
             if whole is not None and without_null(whole) == without_null(cells):
                 continue
-            part_of, of = width(cells, axes[name]), width(whole, axes[name])
+            part_of, of = axis_width(cells, axes[name]), axis_width(whole, axes[name])
             if part_of is not None:
                 found.append((0.0 if not of else part_of / of, name))
     return min(found)[1] if found else None

@@ -3,25 +3,25 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gateway.overlap.group_cuts import Grouping, grouping_of
-from gateway.overlap.history import Entry, Index, Lying
-from gateway.overlap.inputs import Concerned
-from gateway.regions.boxes import Axes, Side, hull, sides_of
+from gateway.overlap.group_cuts import KeyGrouping, grouping_of
+from gateway.overlap.history import EntryPosition, Index, RegionEntry
+from gateway.overlap.inputs import NewQuery
+from gateway.regions.boxes import Axes, Side, hull_cells, sides_of
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class QuestionPart:
     """`around` is the hull of its boxes on each axis; `keys` are the groupings whose groups are known."""
 
     sides: tuple[Side, ...]
     around: Side
-    keys: tuple[Grouping, ...]
+    keys: tuple[KeyGrouping, ...]
     texts: frozenset[str]  # of all keys
     axes: Axes
     spread: Fraction
 
 
-def part_of(concerned: Concerned, indexes: tuple[Index, ...]) -> Part:
+def part_of(concerned: NewQuery, indexes: tuple[Index, ...]) -> QuestionPart:
     """The part, with all axes that it and the releases of its shape have."""
     ground = concerned.ground
     axes = {name: axis for index in indexes for name, axis in index.axes.items()}
@@ -30,23 +30,23 @@ def part_of(concerned: Concerned, indexes: tuple[Index, ...]) -> Part:
     sides = tuple(sides_of(ground.region))
     keys = tuple(one for key in ground.keys if (one := grouping_of(key)) is not None)
     texts = frozenset(one.text for one in ground.keys)
-    return Part(sides, hull(sides, axes), keys, texts, axes, concerned.spread)
+    return QuestionPart(sides, hull_cells(sides, axes), keys, texts, axes, concerned.spread)
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class NearbyEntries:
     """The releases of one index, and their positions relative to the part."""
 
     index: Index
-    lying: Lying
+    lying: EntryPosition
 
 
-def near_of(part: Part, index: Index) -> Near:
-    return Near(index, index.lying(part.around, part.keys, part.axes))
+def near_of(part: QuestionPart, index: Index) -> NearbyEntries:
+    return NearbyEntries(index, index.lying(part.around, part.keys, part.axes))
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class RegionAnswer:
     """A region, or groups of one, with the variance by which it shows one person and its likely number of
     people.
     """
@@ -54,4 +54,4 @@ class Told:
     sides: tuple[Side, ...]
     variance: float
     count: float | None
-    entry: Entry
+    entry: RegionEntry

@@ -11,7 +11,7 @@ from typing import Final
 from gateway.errors import Code, OverlapRefused
 from gateway.overlap.differencing import Clash
 from gateway.policy.policy import Auditing
-from gateway.regions.axis import Kind
+from gateway.regions.axis import AxisKind
 from gateway.regions.boxes import Axes
 from gateway.regions.cells import is_fine
 
@@ -20,7 +20,7 @@ _STAGED: Final = re.compile(r"value_of\([0-9a-f]{64}\)|\b[0-9a-f]{64}\b")
 THIS: Final = ""  # the query id of the other parts of the question itself
 
 
-def unreadable(condition: str) -> OverlapRefused:
+def unreadable_refusal(condition: str) -> OverlapRefused:
     """The refusal of an opaque condition. Placeholders of other answers in it are left out, because no reader
     can use them.
     """
@@ -32,7 +32,7 @@ def unreadable(condition: str) -> OverlapRefused:
     )
 
 
-def small(query_id: str, rules: Auditing) -> OverlapRefused:
+def small_refusal(query_id: str, rules: Auditing) -> OverlapRefused:
     return OverlapRefused(
         Code.SMALL_GROUP,
         f"according to the answer to {_named([query_id])}, these are fewer than {rules.min_units} people",
@@ -40,7 +40,7 @@ def small(query_id: str, rules: Auditing) -> OverlapRefused:
     )
 
 
-def earlier_unreadable(tables: frozenset[str]) -> OverlapRefused:
+def earlier_unreadable_refusal(tables: frozenset[str]) -> OverlapRefused:
     """The refusal of a query about tables for which an earlier release cannot be read."""
     shown = ", ".join(f"`{one}`" for one in sorted(tables))
     return OverlapRefused(
@@ -50,7 +50,7 @@ def earlier_unreadable(tables: frozenset[str]) -> OverlapRefused:
     )
 
 
-def not_compared() -> OverlapRefused:
+def not_compared_refusal() -> OverlapRefused:
     """The refusal of a query that could not be compared with the earlier ones."""
     return OverlapRefused(
         Code.NOT_COMPARED,
@@ -59,7 +59,9 @@ def not_compared() -> OverlapRefused:
     )
 
 
-def differencing(clashes: Sequence[Clash], axes: Axes, *, several: bool = False) -> OverlapRefused:
+def differencing_refusal(
+    clashes: Sequence[Clash], axes: Axes, *, several: bool = False
+) -> OverlapRefused:
     """The refusal of a query that would isolate people together with these earlier answers."""
     named = _named([one.entry.query_id for one in clashes])
     how = "combined with the answers to" if several else "combined with the answer to"
@@ -83,7 +85,7 @@ def _hint(name: str | None, axes: Axes) -> str:
     axis = axes[name]
     if not axis.readable:
         return "keep the condition of the earlier query"
-    if axis.kind is Kind.STEPS and is_fine(axis):
+    if axis.kind is AxisKind.STEPS and is_fine(axis):
         return (
             f"change the bounds of `{name}` by larger steps, or use GROUP BY `{name}` in one query"
         )

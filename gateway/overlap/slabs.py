@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 
 from gateway.overlap.atoms import Atoms
 from gateway.overlap.narrow import MINOR_PART, SLIVER
-from gateway.overlap.question_part import Part, Told
+from gateway.overlap.question_part import QuestionPart, RegionAnswer
 from gateway.policy.policy import Auditing
-from gateway.regions.axis import Axis
-from gateway.regions.boxes import hull
-from gateway.regions.cells import BOUNDLESS, Cells, is_fine, width
+from gateway.regions.axis import RegionAxis
+from gateway.regions.boxes import hull_cells
+from gateway.regions.cells import BOUNDLESS, Cells, axis_width, is_fine
 
 
-def slabs(part: Part, told: Sequence[Told], atoms: Atoms, rules: Auditing) -> Iterator[list[int]]:
+def find_slabs(
+    part: QuestionPart, told: Sequence[RegionAnswer], atoms: Atoms, rules: Auditing
+) -> Iterator[list[int]]:
     """The slabs of several atoms; a slab of a single atom is tested as an atom."""
     for place, (name, classes) in enumerate(atoms.classes):
         axis = part.axes[name]
@@ -34,13 +36,15 @@ def slabs(part: Part, told: Sequence[Told], atoms: Atoms, rules: Auditing) -> It
                 yield inside
 
 
-def few_in(part: Part, told: Sequence[Told], atoms: Atoms, rules: Auditing) -> NDArray[np.bool_]:
+def narrow_atoms(
+    part: QuestionPart, told: Sequence[RegionAnswer], atoms: Atoms, rules: Auditing
+) -> NDArray[np.bool_]:
     """The atoms that can be narrow; no other atom is."""
     few = np.zeros(atoms.members.shape[1], dtype=np.bool_)
     volume = np.ones(atoms.cells)
     for place, (name, classes) in enumerate(atoms.classes):
         axis = part.axes[name]
-        found = [width(one, axis) for one in classes]
+        found = [axis_width(one, axis) for one in classes]
         widths = np.array([BOUNDLESS if one is None else float(one) for one in found])
         along = widths[atoms.along(place)]
         if is_fine(axis):
@@ -57,8 +61,8 @@ def few_in(part: Part, told: Sequence[Told], atoms: Atoms, rules: Auditing) -> N
     return few
 
 
-def _is_few(cells: Cells, axis: Axis, density: float | None, rules: Auditing) -> bool:
-    wide = width(cells, axis)
+def _is_few(cells: Cells, axis: RegionAxis, density: float | None, rules: Auditing) -> bool:
+    wide = axis_width(cells, axis)
     if wide is None:
         return False
     if wide <= rules.narrow_cells:
@@ -68,12 +72,12 @@ def _is_few(cells: Cells, axis: Axis, density: float | None, rules: Auditing) ->
     return density * wide < rules.min_units
 
 
-def _density(name: str, part: Part, told: Sequence[Told]) -> float | None:
+def _density(name: str, part: QuestionPart, told: Sequence[RegionAnswer]) -> float | None:
     """The number of people per cell, by the answer that covers most of the axis."""
     best: tuple[float, float] | None = None
     for one in told:
-        around = hull(one.sides, part.axes)
-        found = width(around.get(name), part.axes[name])
+        around = hull_cells(one.sides, part.axes)
+        found = axis_width(around.get(name), part.axes[name])
         wide = BOUNDLESS if found is None else float(found)
         if best is not None and wide <= best[0]:
             continue

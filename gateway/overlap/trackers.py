@@ -22,15 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gateway.overlap.atoms import Atoms, atoms_of
-from gateway.overlap.axis_index import Beside
+from gateway.overlap.axis_index import PartCounts
 from gateway.overlap.differencing import Clash, limit_of, nearest_groups
-from gateway.overlap.history import Entry, as_float
-from gateway.overlap.known_sizes import at_most, groups_in
+from gateway.overlap.history import RegionEntry, as_float
+from gateway.overlap.known_sizes import groups_in, largest_size
 from gateway.overlap.narrow import Judge, Residual
-from gateway.overlap.question_part import Near, Part, Told
-from gateway.overlap.slabs import few_in, slabs
-from gateway.policy.policy import Auditing, Unread
-from gateway.regions.boxes import Side, hull
+from gateway.overlap.question_part import NearbyEntries, QuestionPart, RegionAnswer
+from gateway.overlap.slabs import find_slabs, narrow_atoms
+from gateway.policy.policy import Auditing, UnreadableConditions
+from gateway.regions.boxes import Side, hull_cells
 
 MOST_REGIONS: Final = 48
 _FEWEST: Final = 6
@@ -42,7 +42,9 @@ _MOST_OF_A_SLAB: Final = 4
 Numbers: TypeAlias = NDArray[np.float64]
 
 
-def tracked(part: Part, places: Sequence[Near], judge: Judge, rules: Auditing) -> list[Clash]:
+def find_trackers(
+    part: QuestionPart, places: Sequence[NearbyEntries], judge: Judge, rules: Auditing
+) -> list[Clash]:
     """The releases that isolate people together with the new part; empty if none do."""
     if rules.min_units <= 1 and not rules.narrow_cells:
         return []
@@ -58,14 +60,16 @@ def tracked(part: Part, places: Sequence[Near], judge: Judge, rules: Auditing) -
 
 
 def _singled_out(
-    part: Part, told: Sequence[Told], atoms: Atoms, judge: Judge, rules: Auditing
+    part: QuestionPart, told: Sequence[RegionAnswer], atoms: Atoms, judge: Judge, rules: Auditing
 ) -> list[Clash]:
     limit = limit_of(part, rules)
     variances = np.array([as_float(part.spread), *(one.variance for one in told)])
-    several = [[one] for one in _alone(atoms, variances, limit, few_in(part, told, atoms, rules))]
+    several = [
+        [one] for one in _alone(atoms, variances, limit, narrow_atoms(part, told, atoms, rules))
+    ]
     several += [
         slab
-        for slab in slabs(part, told, atoms, rules)
+        for slab in find_slabs(part, told, atoms, rules)
         if _shown(slab, atoms.members, variances, limit)
     ]
     for one in several:
@@ -79,7 +83,7 @@ def _alone(atoms: Atoms, variances: Numbers, limit: float, few: NDArray[np.bool_
     """Narrow atoms that can be estimated now and could not before."""
     if not few.any():
         return []
-    rows = taking_part(atoms.members, few)
+    rows = usable_answers(atoms.members, few)
     if not len(rows) or rows[0] != 0:
         return []
     members, left = atoms.members[rows], variances[rows]
@@ -93,7 +97,7 @@ def _alone(atoms: Atoms, variances: Numbers, limit: float, few: NDArray[np.bool_
     return found
 
 
-def taking_part(members: NDArray[np.bool_], free: NDArray[np.bool_]) -> NDArray[np.intp]:
+def usable_answers(members: NDArray[np.bool_], free: NDArray[np.bool_]) -> NDArray[np.intp]:
     """The answers that can be in a combination in which every atom that is not free cancels.
 
     An answer that is the only one with such an atom cannot: no other answer cancels the atom. Without it others
@@ -117,7 +121,7 @@ def _shown(slab: list[int], members: NDArray[np.bool_], variances: Numbers, limi
     """
     free = np.zeros(members.shape[1], dtype=np.bool_)
     free[slab] = True
-    rows = taking_part(members, free)
+    rows = usable_answers(members, free)
     if not len(rows) or rows[0] != 0 or not members[0, ~free].any():
         return False  # the query itself is about nothing else
     outside = np.flatnonzero(~free)
@@ -129,7 +133,7 @@ def _shown(slab: list[int], members: NDArray[np.bool_], variances: Numbers, limi
 
 
 def _narrow(
-    several: list[int], part: Part, told: Sequence[Told], atoms: Atoms, judge: Judge
+    several: list[int], part: QuestionPart, told: Sequence[RegionAnswer], atoms: Atoms, judge: Judge
 ) -> list[Clash] | None:
     parts = atoms.pieces(several)
     having: list[int] = np.flatnonzero(atoms.members[:, several].any(axis=1)).tolist()
@@ -180,12 +184,14 @@ def _blocks(rows: Numbers) -> Iterator[Numbers]:
         yield rows[:, start : start + _COLUMNS]
 
 
-def _told(part: Part, places: Sequence[Near], rules: Auditing) -> list[Told]:
+def _told(
+    part: QuestionPart, places: Sequence[NearbyEntries], rules: Auditing
+) -> list[RegionAnswer]:
     """The answers that lie nearest to the new region, the nearest first.
 
     Answers that do not intersect it are included: a third answer around two others shows the gap between them.
     """
-    found: list[tuple[float, int, int, Told]] = []
+    found: list[tuple[float, int, int, RegionAnswer]] = []
     for number, near in enumerate(places):
         index = near.index
         far = np.zeros(len(index.entries))
@@ -196,25 +202,25 @@ def _told(part: Part, places: Sequence[Near], rules: Auditing) -> list[Told]:
             rows = np.flatnonzero(far <= np.partition(far, MOST_REGIONS - 1)[MOST_REGIONS - 1])
         for row in rows[np.lexsort((-rows, far[rows]))[:MOST_REGIONS]].tolist():
             entry = index.entries[row]
-            if not entry.readable and rules.opaque is Unread.ALLOW:
+            if not entry.readable and rules.opaque is UnreadableConditions.ALLOW:
                 continue
             for sides, groups in _answers(part, entry):
-                count = at_most(entry, hull(sides, part.axes))
-                told = Told(sides, entry.variance(groups), count, entry)
+                count = largest_size(entry, hull_cells(sides, part.axes))
+                told = RegionAnswer(sides, entry.variance(groups), count, entry)
                 found.append((float(far[row]), number, -entry.order, told))
     found.sort(key=lambda one: one[:3])
     return _different([told for *_, told in found])
 
 
-def _distances(one: Beside) -> Numbers:
+def _distances(one: PartCounts) -> Numbers:
     """The amount along each axis that is in one but not in both; all of it if nothing is in both."""
     apart = one.outside + one.alone
     return np.asarray(apart / np.maximum(apart + one.shared, 1.0))
 
 
-def _different(told: list[Told]) -> list[Told]:
+def _different(told: list[RegionAnswer]) -> list[RegionAnswer]:
     """Each region once, with its smallest variance."""
-    made: dict[tuple[tuple[tuple[str, object], ...], ...], Told] = {}
+    made: dict[tuple[tuple[tuple[str, object], ...], ...], RegionAnswer] = {}
     for one in told:
         key = tuple(tuple(sorted(side.items(), key=lambda item: item[0])) for side in one.sides)
         known = made.get(key)
@@ -223,7 +229,7 @@ def _different(told: list[Told]) -> list[Told]:
     return list(made.values())
 
 
-def _answers(part: Part, entry: Entry) -> list[tuple[tuple[Side, ...], int]]:
+def _answers(part: QuestionPart, entry: RegionEntry) -> list[tuple[tuple[Side, ...], int]]:
     """The answers of a release that are near: the whole, and the sum of the nearest groups.
 
     Each comes with the number of answers that add up to it; if both queries have the same groups, that is one
@@ -236,5 +242,5 @@ def _answers(part: Part, entry: Entry) -> list[tuple[tuple[Side, ...], int]]:
     alike = not others
     made = [(tuple(sides), 1 if alike else groups_in(entry, {}))]
     if nearest and nearest != sides:
-        made.append((tuple(nearest), groups_in(entry, hull(nearest, part.axes))))
+        made.append((tuple(nearest), groups_in(entry, hull_cells(nearest, part.axes))))
     return made

@@ -29,7 +29,7 @@ from gateway.plan.affine_rounding import NUMBERS, Ends, Form
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.grouping import PerUnit
 from gateway.plan.joins import UnionAll
-from gateway.plan.node import Node, nodes
+from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Constant, Project, Scan, Window
 from gateway.plan.scalars import (
     Call,
@@ -40,8 +40,8 @@ from gateway.plan.scalars import (
     Ref,
     Scalar,
     Shift,
-    origins,
-    walk,
+    scalar_origins,
+    walk_scalar,
 )
 
 _TIMES: Final = frozenset({Family.DATE, Family.TIMESTAMP})
@@ -69,7 +69,7 @@ class Affinity:
 
     @classmethod
     def of(cls, plan: Node) -> "Affinity":
-        below = tuple(nodes(plan))
+        below = tuple(walk_nodes(plan))
         return cls(
             {name: given for node in below for name, given in _given(node)},
             {name: measure for node in below for name, measure in _measured(node)},
@@ -85,7 +85,7 @@ class Affinity:
         for one in measure.arguments:
             found |= self.columns(one)
         if self.is_choice(measure):
-            found |= origins(*measure.arguments)
+            found |= scalar_origins(*measure.arguments)
         return frozenset(found)
 
     def is_choice(self, measure: Measure) -> bool:
@@ -98,7 +98,9 @@ class Affinity:
         ordered = tuple(one for one, _ in call.order)
         found = {column for one in (*call.arguments, *ordered) for column in self.columns(one)}
         chosen = ordered if call.function in _ADDED else (*call.arguments, *ordered)
-        return frozenset(found).union(*(origins(one) for one in chosen if self.is_mixed(one)))
+        return frozenset(found).union(
+            *(scalar_origins(one) for one in chosen if self.is_mixed(one))
+        )
 
     def is_mixed(self, scalar: Scalar) -> bool:
         """Whether the rows of one person can have it from different columns, or with values that are known to all.
@@ -113,7 +115,7 @@ class Affinity:
             made = left.pop()
             if self.form(made).degree > 1 and not self._keeps_order(made):
                 return True
-            for one in walk(made):
+            for one in walk_scalar(made):
                 if not isinstance(one, Ref) or one.field.id in seen:
                     continue
                 name = one.field.id
@@ -150,11 +152,11 @@ class Affinity:
             column
             for part in self.parts(scalar)
             for condition in _decided_by(part)
-            for column in origins(condition)
+            for column in scalar_origins(condition)
         ) | frozenset(
             column
             for part in self.parts(scalar)
-            for one in results_of(part)
+            for one in choice_results(part)
             for column in self.columns(one)
         )
 
@@ -178,28 +180,28 @@ class Affinity:
                 return self._of_ref(scalar)
             case Literal(value):
                 ends = _ends_of_value(value)
-                return affine_forms.constant(None if ends is None else ends[0])
+                return affine_forms.constant_form(None if ends is None else ends[0])
             case Moment():
                 return Form(0)
             case Cast(what) if what.type.family is Family.BOOLEAN:
-                return affine_forms.truth()
+                return affine_forms.truth_form()
             case Cast(what):
                 return _cast(self.form(what), what.type, scalar.type)
             case Shift():
                 return self._of_shift(scalar)
             case Call("negate", (one,)) if _is_number(scalar):
-                minus = affine_forms.constant(Fraction(-1))
-                return affine_forms.multiplied(self.form(one), minus, scalar.type)
+                minus = affine_forms.constant_form(Fraction(-1))
+                return affine_forms.multiply_forms(self.form(one), minus, scalar.type)
             case Call("+" | "-", (one, other)):
                 return _added(scalar, self.form(one), self.form(other))
             case Call("*", (one, other)) if _is_number(scalar):
-                return affine_forms.multiplied(self.form(one), self.form(other), scalar.type)
+                return affine_forms.multiply_forms(self.form(one), self.form(other), scalar.type)
             case Call("/", (one, Literal(value))) if _is_number(scalar):
                 return _divided(self.form(one), _ends_of_value(value), scalar.type)
             case Case() | Call():
                 return self._of_choice(scalar)
             case _:
-                return affine_forms.cut(scalar.type)
+                return affine_forms.condition_form(scalar.type)
 
     def _of_choice(self, scalar: Case | Call) -> Form:
         """A condition, and where its values are: that of numbers that are handed on is known."""
@@ -211,11 +213,11 @@ class Affinity:
             case Call(function, parts) if function in _ONE_OF:
                 given = parts
             case _:
-                return affine_forms.cut(scalar.type)
+                return affine_forms.condition_form(scalar.type)
         if not _is_number(scalar) or any(one.type.family not in NUMBERS for one in given):
-            return affine_forms.cut(scalar.type)
+            return affine_forms.condition_form(scalar.type)
         forms = [_cast(self.form(one), one.type, scalar.type) for one in given if not _is_null(one)]
-        return replace(affine_forms.merged(forms, scalar.type), chosen=True, cuts=True)
+        return replace(affine_forms.merge_forms(forms, scalar.type), chosen=True, cuts=True)
 
     def _of_ref(self, ref: Ref) -> Form:
         name = ref.field.id
@@ -233,7 +235,7 @@ class Affinity:
         forms = [self.form(one) for one in given]
         if len(forms) == 1:
             return replace(forms[0], cuts=False)
-        made = affine_forms.merged(forms, ref.type)
+        made = affine_forms.merge_forms(forms, ref.type)
         return replace(made, mixed=made.mixed or len(set(given)) > 1)
 
     def _of_measure(self, ref: Ref, measure: Measure) -> Form:
@@ -250,18 +252,18 @@ class Affinity:
     def _of_shift(self, shift: Shift) -> Form:
         inner = replace(self.form(shift.moved), cuts=False)
         if abs(shift.days) > _MOST_DAYS or abs(shift.microseconds) > _DAY or shift.months:
-            return affine_forms.cut(shift.type)
+            return affine_forms.condition_form(shift.type)
         if not inner.degree and not inner.chosen:
             return inner  # a constant: NULL in all rows, or in none
         if inner.ends is None:
-            return affine_forms.cut(shift.type)
+            return affine_forms.condition_form(shift.type)
         low, high = inner.ends[0] + shift.days - 2, inner.ends[1] + shift.days + 2
         if low < _CALENDAR[0] or high > _CALENDAR[1]:
-            return affine_forms.cut(shift.type)
+            return affine_forms.condition_form(shift.type)
         return replace(inner, ends=(low, high))
 
 
-def results_of(condition: Scalar) -> tuple[Scalar, ...]:
+def choice_results(condition: Scalar) -> tuple[Scalar, ...]:
     """What a choice hands on: its values are added up, where they are chosen."""
     return condition.results if isinstance(condition, Case) else ()
 
@@ -312,13 +314,13 @@ def _column(ref: Ref) -> Form:
     if isinstance(domain, Interval):
         low, high = _ends_of_value(domain.low), _ends_of_value(domain.high)
         if low is not None and high is not None:
-            return affine_forms.declared((low[0], high[1]), high[1] - low[0])
+            return affine_forms.domain_form((low[0], high[1]), high[1] - low[0])
     if isinstance(domain, Values) and ref.type.family in NUMBERS:
         known = sorted(ends[0] for one in domain.values if (ends := _ends_of_value(one)))
         if known:
             gaps = [high - low for low, high in pairwise(known)]
-            return affine_forms.declared((known[0], known[-1]), min(gaps, default=Fraction(1)))
-    return affine_forms.undeclared(ref.type)
+            return affine_forms.domain_form((known[0], known[-1]), min(gaps, default=Fraction(1)))
+    return affine_forms.type_form(ref.type)
 
 
 def _ends_of_value(value: object) -> Ends | None:
@@ -334,10 +336,10 @@ def _added(call: Call, one: Form, other: Form) -> Form:
     if families <= _TIMES and call.function == "-":
         return _between(one, other, families, call.type)
     if not _is_number(call):
-        return affine_forms.cut(call.type)
+        return affine_forms.condition_form(call.type)
     if call.function == "-" and other.ends is not None:
         other = replace(other, ends=(-other.ends[1], -other.ends[0]))
-    return affine_forms.added(one, other, call.type)
+    return affine_forms.add_forms(one, other, call.type)
 
 
 def _between(one: Form, other: Form, families: set[Family], kind: ColumnType) -> Form:
@@ -357,8 +359,8 @@ def _between(one: Form, other: Form, families: set[Family], kind: ColumnType) ->
 
 def _divided(one: Form, by: Ends | None, kind: ColumnType) -> Form:
     if by is None or not by[0] or kind.family is Family.WHOLE:
-        return affine_forms.cut(kind)
-    return affine_forms.divided(one, by[0], kind)
+        return affine_forms.condition_form(kind)
+    return affine_forms.divide_form(one, by[0], kind)
 
 
 def _cast(form: Form, of: ColumnType, to: ColumnType) -> Form:
@@ -367,5 +369,5 @@ def _cast(form: Form, of: ColumnType, to: ColumnType) -> Form:
     if of.family is Family.DATE and to.family is Family.TIMESTAMP:
         return replace(form, cuts=False)
     if not {of.family, to.family} <= NUMBERS:
-        return affine_forms.cut(to)
-    return affine_forms.converted(form, of, to)
+        return affine_forms.condition_form(to)
+    return affine_forms.convert_form(form, of, to)

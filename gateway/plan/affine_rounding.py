@@ -77,19 +77,19 @@ class Form:
         return self.relative or (known and size <= _OFFSET * self.least)  # type: ignore[operator]
 
 
-def constant(value: Fraction | None) -> Form:
+def constant_form(value: Fraction | None) -> Form:
     """None: a constant that is not known here, as a moment."""
     if value is None:
         return Form(0)
     return Form(0, (value, value), factors=(abs(value), abs(value)) if value else _ONE)
 
 
-def declared(ends: Ends, least: Fraction) -> Form:
+def domain_form(ends: Ends, least: Fraction) -> Form:
     """A column with a domain."""
     return Form(1, ends, least)
 
 
-def undeclared(kind: ColumnType) -> Form:
+def type_form(kind: ColumnType) -> Form:
     """A number of which only the type is known. Whole ones differ by 1 at least."""
     most = _WIDEST.get(kind.kind)
     if most is None:
@@ -97,17 +97,17 @@ def undeclared(kind: ColumnType) -> Form:
     return Form(1, (Fraction(-most - 1), Fraction(most)), Fraction(1), relative=True)
 
 
-def cut(kind: ColumnType) -> Form:
+def condition_form(kind: ColumnType) -> Form:
     """A condition: what is above it may take it for a number of its own."""
-    return replace(undeclared(kind), chosen=True, cuts=True)
+    return replace(type_form(kind), chosen=True, cuts=True)
 
 
-def truth() -> Form:
+def truth_form() -> Form:
     """A condition as 1 and 0."""
     return Form(0, (Fraction(0), Fraction(1)), chosen=True, cuts=True)
 
 
-def merged(forms: Sequence[Form], kind: ColumnType) -> Form:
+def merge_forms(forms: Sequence[Form], kind: ColumnType) -> Form:
     """One of them, in each row."""
     if not forms:
         return Form(0)
@@ -135,24 +135,24 @@ def _hull(given: Sequence[Ends | None]) -> Ends | None:
     return min(low for low, _ in known), max(high for _, high in known)
 
 
-def added(one: Form, other: Form, kind: ColumnType) -> Form:
+def add_forms(one: Form, other: Form, kind: ColumnType) -> Form:
     """The sum of two numbers."""
     if one.ends is None or other.ends is None:
-        return cut(kind)
+        return condition_form(kind)
     ends = one.ends[0] + other.ends[0], one.ends[1] + other.ends[1]
     parts = [form for form in (one, other) if form.degree]
     size = sum(max(map(abs, each)) for each in (one.ends, other.ends, ends))
     widths = [form.least for form in parts if form.least is not None]
     if len(widths) < len(parts):
-        return cut(kind)
+        return condition_form(kind)
     factors = _hull([form.factors for form in parts]) if parts else _sizes(ends, kind)
     if factors is None:
-        return cut(kind)
+        return condition_form(kind)
     made = Form(
         max(one.degree, other.degree),
         ends,
         min(widths) if widths else None,
-        one.error + other.error + rounding(kind, Fraction(size)),
+        one.error + other.error + rounding_error(kind, Fraction(size)),
         factors,
         mixed=one.mixed or other.mixed,
         chosen=one.chosen or other.chosen,
@@ -170,16 +170,16 @@ def _sizes(ends: Ends, kind: ColumnType) -> Ends | None:
     return (Fraction(1), high) if kind.family is Family.WHOLE else None
 
 
-def multiplied(one: Form, other: Form, kind: ColumnType) -> Form:
+def multiply_forms(one: Form, other: Form, kind: ColumnType) -> Form:
     """The product of two numbers, one of which may be a constant."""
     if one.degree + other.degree > _PRODUCT or None in (
         form.ends for form in (one, other) if not form.degree
     ):
-        return cut(kind)
+        return condition_form(kind)
     parts = [form for form in (one, other) if form.degree]
     relative = any(form.relative for form in parts)
     if relative and not all(form.scales for form in parts):
-        return cut(kind)
+        return condition_form(kind)
     factors = one.factors[0] * other.factors[0], one.factors[1] * other.factors[1]
     ends, error = None, Fraction(0)
     if one.ends is not None and other.ends is not None:
@@ -187,14 +187,14 @@ def multiplied(one: Form, other: Form, kind: ColumnType) -> Form:
         ends = (min(corners), max(corners))
         left, right = (max(map(abs, each)) for each in (one.ends, other.ends))
         error = one.error * right + other.error * left + one.error * other.error
-        error += 3 * rounding(kind, left * right)
+        error += 3 * rounding_error(kind, left * right)
     least: Fraction | None = Fraction(1)
     for form in (one, other):
         width = form.least if form.degree else form.factors[0]
         least = None if least is None or width is None else least * width
     wide = len(parts) < _PRODUCT or kind.family is Family.WHOLE or least is None
     if not wide and not _WIDTHS[0] <= (least or 0) <= _WIDTHS[1]:
-        return cut(kind)
+        return condition_form(kind)
     mixed, chosen = one.mixed or other.mixed, one.chosen or other.chosen
     degree = one.degree + other.degree
     return _checked(
@@ -202,7 +202,7 @@ def multiplied(one: Form, other: Form, kind: ColumnType) -> Form:
     )
 
 
-def divided(one: Form, by: Fraction, kind: ColumnType) -> Form:
+def divide_form(one: Form, by: Fraction, kind: ColumnType) -> Form:
     """The quotient of a number and a constant, which is not zero; of fractions, not of whole numbers."""
     times = 1 / by
     ends = None
@@ -214,26 +214,26 @@ def divided(one: Form, by: Fraction, kind: ColumnType) -> Form:
         one,
         ends=ends,
         least=None if one.least is None else one.least * abs(times),
-        error=one.error * abs(times) + size * _QUOTIENT + rounding(kind, size),
+        error=one.error * abs(times) + size * _QUOTIENT + rounding_error(kind, size),
         factors=(one.factors[0] * abs(times), one.factors[1] * abs(times)),
         cuts=False,
     )
     return _checked(made, kind)
 
 
-def converted(form: Form, of: ColumnType, to: ColumnType) -> Form:
+def convert_form(form: Form, of: ColumnType, to: ColumnType) -> Form:
     """The number in another type, where nothing is cut."""
     made = replace(form, cuts=False)
     size = form.size
     match to.family:
         case Family.WHOLE:
-            return _checked(made, to) if of.family is Family.WHOLE else cut(to)
+            return _checked(made, to) if of.family is Family.WHOLE else condition_form(to)
         case Family.EXACT if not _holds(form.ends, of, to):
-            return cut(to)
+            return condition_form(to)
     if of.kind is Kind.REAL and to.family is Family.EXACT and form.degree and size is None:
-        return cut(to)  # six digits are left of it
+        return condition_form(to)  # six digits are left of it
     if size is not None and not _is_exact(size, of, to):
-        error = rounding(to, size) + _SHOWN.get(of.kind, 0) * size
+        error = rounding_error(to, size) + _SHOWN.get(of.kind, 0) * size
         made = replace(made, error=form.error + error)
     if of.kind is Kind.REAL and to.family is Family.EXACT:
         made = replace(made, relative=False)
@@ -258,7 +258,7 @@ def _holds(ends: Ends | None, of: ColumnType, to: ColumnType) -> bool:
     return ends is not None and -most < ends[0] and ends[1] < most
 
 
-def rounding(kind: ColumnType, size: Fraction) -> Fraction:
+def rounding_error(kind: ColumnType, size: Fraction) -> Fraction:
     """How far a result of this size may be from the value."""
     if kind.family is Family.WHOLE:
         return Fraction(0)
@@ -271,15 +271,15 @@ def _checked(form: Form, kind: ColumnType) -> Form:
     if kind.family is Family.WHOLE:
         most = _WIDEST[kind.kind]
         if form.ends is None or form.ends[0] < -most - 1 or form.ends[1] > most:
-            return cut(kind)
+            return condition_form(kind)
     elif size is not None and size > _LARGEST.get(kind.kind, _HUGE):
-        return cut(kind)
+        return condition_form(kind)
     far = form.factors[0] < _FACTORS[0] or form.factors[1] > _FACTORS[1]
     if form.degree and far:
-        return cut(kind)
+        return condition_form(kind)
     if not form.degree or (form.relative and kind.kind is not Kind.REAL):
         return form
     if size is None or form.least is None:
-        return cut(kind)
-    resolution = 2 * (size * _DOUBLE if kind.family is Family.WHOLE else rounding(kind, size))
-    return form if form.error + resolution <= _TOLERATED * form.least else cut(kind)
+        return condition_form(kind)
+    resolution = 2 * (size * _DOUBLE if kind.family is Family.WHOLE else rounding_error(kind, size))
+    return form if form.error + resolution <= _TOLERATED * form.least else condition_form(kind)

@@ -6,8 +6,8 @@ from gateway.catalog.tables import ColumnRef
 from gateway.catalog.types import ColumnType
 from gateway.plan.fields import Tie
 from gateway.plan.node import is_unit
-from gateway.plan.scalars import Change, Ref, Scalar, origins
-from gateway.plan.sql_text import text
+from gateway.plan.scalars import Change, Ref, Scalar, scalar_origins
+from gateway.plan.sql_text import scalar_sql
 from gateway.plan.types import is_number
 
 _HANDING_ON = frozenset({"min", "max", "percentile_disc", "mode", "dp_top"})
@@ -77,20 +77,20 @@ class Measure:
     @property
     def origins(self) -> frozenset[ColumnRef]:
         """The source columns its value tells of."""
-        return origins(*self.scalars)
+        return scalar_origins(*self.scalars)
 
     def __str__(self) -> str:
-        inner = ", ".join(text(one) for one in self.arguments) or (
+        inner = ", ".join(scalar_sql(one) for one in self.arguments) or (
             "*" if self.function == "count" else ""
         )
         shown = f"{self.function}({'distinct ' if self.distinct else ''}{inner})"
         if self.fraction is not None or self.function == "mode":
-            at = "" if self.fraction is None else text(self.fraction)
+            at = "" if self.fraction is None else scalar_sql(self.fraction)
             down = " desc" if self.descending else ""
             shown = f"{self.function}({at}) within group (order by {inner}{down})"
         ends = [name for name, asked in (("low", self.low), ("high", self.high)) if asked]
         if self.where is not None:
-            shown = f"{shown} filter (where {text(self.where)})"
+            shown = f"{shown} filter (where {scalar_sql(self.where)})"
         return f"{shown} with its {' and '.join(ends)} end" if ends else shown
 
 
@@ -127,15 +127,17 @@ class WindowCall:
     def origins(self) -> frozenset[ColumnRef]:
         # the unit itself is no use: the rows of the window are those of one unit anyway
         parted = (one for one in self.partition if not is_unit(one))
-        return origins(*self.arguments, *parted, *(one for one, _ in self.order))
+        return scalar_origins(*self.arguments, *parted, *(one for one, _ in self.order))
 
     def __str__(self) -> str:
-        inner = ", ".join(text(one) for one in self.arguments) or (
+        inner = ", ".join(scalar_sql(one) for one in self.arguments) or (
             "*" if self.function == "count" else ""
         )
-        over = "partition by " + ", ".join(text(one) for one in self.partition)
+        over = "partition by " + ", ".join(scalar_sql(one) for one in self.partition)
         if self.order:
-            keys = ", ".join(text(one) + (" desc" if down else "") for one, down in self.order)
+            keys = ", ".join(
+                scalar_sql(one) + (" desc" if down else "") for one, down in self.order
+            )
             over += f" order by {keys}"
         if self.frame is not None:
             over += f" rows between {self.frame[0]} and {self.frame[1]}"

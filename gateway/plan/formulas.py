@@ -11,14 +11,14 @@ from typing import NamedTuple, TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class AggregateRef:
     """The aggregate at this place among those of the release."""
 
     place: int
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class NumberForm:
     value: Fraction
 
 
@@ -62,7 +62,7 @@ class Each:
     forms: tuple["Arithmetic", ...]
 
 
-Arithmetic: TypeAlias = Measured | Number | Plus | Times | Over | Root | AtLeast
+Arithmetic: TypeAlias = AggregateRef | NumberForm | Plus | Times | Over | Root | AtLeast
 Form: TypeAlias = Arithmetic | Each
 
 
@@ -88,39 +88,39 @@ class Cells:
     noisy: tuple[bool, ...]
 
 
-def places_of(form: Form) -> Iterator[int]:
+def aggregate_places(form: Form) -> Iterator[int]:
     """The aggregates that are in it."""
     match form:
-        case Measured(place):
+        case AggregateRef(place):
             yield place
-        case Number():
+        case NumberForm():
             return
         case Root(of) | AtLeast(of, _):
-            yield from places_of(of)
+            yield from aggregate_places(of)
         case Plus(left, right) | Times(left, right) | Over(left, right):
-            yield from places_of(left)
-            yield from places_of(right)
+            yield from aggregate_places(left)
+            yield from aggregate_places(right)
         case Each(forms):
             for one in forms:
-                yield from places_of(one)
+                yield from aggregate_places(one)
 
 
-def shown(form: Form) -> str:  # noqa: PLR0911 - one answer for each kind
+def form_text(form: Form) -> str:  # noqa: PLR0911 - one answer for each kind
     """The form as text: `m1 / m2`, for people and for golden files."""
     match form:
-        case Measured(place):
+        case AggregateRef(place):
             return f"m{place + 1}"
-        case Number(value):
+        case NumberForm(value):
             return str(value) if value.denominator == 1 else f"({value})"
         case Plus(left, right):
-            return f"({shown(left)} + {shown(right)})"
+            return f"({form_text(left)} + {form_text(right)})"
         case Times(left, right):
-            return f"({shown(left)} * {shown(right)})"
+            return f"({form_text(left)} * {form_text(right)})"
         case Over(above, below):
-            return f"({shown(above)} / {shown(below)})"
+            return f"({form_text(above)} / {form_text(below)})"
         case Root(of):
-            return f"sqrt({shown(of)})"
+            return f"sqrt({form_text(of)})"
         case AtLeast(of, least):
-            return f"greatest({shown(of)}, {least})"
+            return f"greatest({form_text(of)}, {least})"
         case Each(forms):
-            return f"array[{', '.join(map(shown, forms))}]"
+            return f"array[{', '.join(map(form_text, forms))}]"

@@ -7,7 +7,7 @@ from typing import ClassVar
 from gateway.errors import Code, Unbounded
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Field, Tie, column_id
-from gateway.plan.labels import Label, Protected, Released
+from gateway.plan.labels import Label, Protected, ReleasedLabel
 from gateway.plan.node import (
     NO_CLAIMS,
     BrokenPlan,
@@ -15,9 +15,9 @@ from gateway.plan.node import (
     Node,
     OverOne,
     is_unit,
-    made,
-    need_columns,
-    size_over,
+    make_field,
+    plan_size,
+    require_columns,
     with_own_ids,
 )
 from gateway.plan.scalars import Ref, Scalar
@@ -40,13 +40,13 @@ class PerUnit(OverOne):
     label: Label = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", size_over(self.below))
-        need_columns(self)
+        object.__setattr__(self, "size", plan_size(self.below))
+        require_columns(self)
         label = self.child.label
         if not isinstance(label, Protected) or not any(is_unit(key) for _, key in self.keys):
             raise BrokenPlan("a grouping by unit without the unit")
         alone = all(is_unit(key) for _, key in self.keys)
-        keyed = [made(column_id(self.alias, name), key) for name, key in self.keys]
+        keyed = [make_field(column_id(self.alias, name), key) for name, key in self.keys]
         measured = [
             Field(
                 column_id(self.alias, name),
@@ -81,8 +81,8 @@ class Aggregate(OverOne):
     size: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", size_over(self.below))
-        need_columns(self)
+        object.__setattr__(self, "size", plan_size(self.below))
+        require_columns(self)
         label = self.child.label
         if not isinstance(label, Protected):
             raise BrokenPlan("a release of rows without persons")
@@ -113,7 +113,7 @@ class Aggregate(OverOne):
 
     @property
     def label(self) -> Label:
-        return Released()
+        return ReleasedLabel()
 
     @property
     def claims(self) -> Claims:

@@ -8,22 +8,22 @@ from gateway.catalog.domains import Anything
 from gateway.catalog.tables import ColumnRef
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
 from gateway.plan.fields import Field, Tie, column_id
-from gateway.plan.labels import Label, Protected, of_join
-from gateway.plan.narrowing import conjuncts, narrowed
+from gateway.plan.labels import Label, Protected, join_label
+from gateway.plan.narrowing import conjuncts, narrow_fields
 from gateway.plan.node import (
     BrokenPlan,
     Node,
     OverTwo,
     SameRows,
-    need_boolean,
-    need_columns,
-    nodes,
-    size_over,
+    plan_size,
+    require_boolean,
+    require_columns,
+    walk_nodes,
     with_own_ids,
 )
-from gateway.plan.relations import Filter, Scan, lowest
-from gateway.plan.scalars import Call, Ref, Scalar, origins
-from gateway.plan.types import BOOLEAN, common
+from gateway.plan.relations import Filter, Scan, below_filters
+from gateway.plan.scalars import Call, Ref, Scalar, scalar_origins
+from gateway.plan.types import BOOLEAN, common_type
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,10 @@ class Join(OverTwo):
     label: Label = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", size_over(self.below))
+        object.__setattr__(self, "size", plan_size(self.below))
         if self.condition is not None:
-            need_boolean(self.condition)
-            need_columns(self)
+            require_boolean(self.condition)
+            require_columns(self)
         ids = [one.id for one in (*self.left.fields, *self.right.fields)]
         if len(set(ids)) != len(ids):
             raise BrokenPlan("two columns of a join have one id")
@@ -53,7 +53,7 @@ class Join(OverTwo):
                 "put the protected table on the preserved side, or use an inner join",
             )
         on_unit = bool(unit_equalities(self.condition, self.left, self.right))
-        label = of_join(self.left.label, self.right.label, on_unit=on_unit)
+        label = join_label(self.left.label, self.right.label, on_unit=on_unit)
         if isinstance(label, Protected):
             label = replace(label, rows=self._rows(), groups=self._groups())
         far = (
@@ -61,7 +61,7 @@ class Join(OverTwo):
         )
         fields = (*self.left.fields, *far)
         if self.condition is not None and not self.outer:
-            fields = narrowed(fields, self.condition)
+            fields = narrow_fields(fields, self.condition)
         object.__setattr__(self, "fields", fields)
         object.__setattr__(self, "label", label)
 
@@ -83,7 +83,7 @@ class Join(OverTwo):
         """
         mine = self.right if other is self.left else self.left
         keys = frozenset(_equated(self.condition, other, mine))
-        if isinstance(other, Scan | Filter) and isinstance(lowest(other), Scan):
+        if isinstance(other, Scan | Filter) and isinstance(below_filters(other), Scan):
             return bool(keys)
         return any(claim <= keys for claim in other.claims)
 
@@ -96,7 +96,7 @@ class Join(OverTwo):
     def assumed_unique(self) -> tuple[ColumnRef, ...]:
         """Columns of a public table on which it must be unique for the bound on rows to hold."""
         for other, mine in ((self.left, self.right), (self.right, self.left)):
-            found = lowest(other)
+            found = below_filters(other)
             if isinstance(found, Scan) and found.table.public:
                 names = set(_equated(self.condition, other, mine))
                 return tuple(
@@ -126,10 +126,10 @@ class Mark(SameRows):
     size: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", size_over(self.below))
+        object.__setattr__(self, "size", plan_size(self.below))
         if self.condition is not None:
-            need_boolean(self.condition)
-            need_columns(self)
+            require_boolean(self.condition)
+            require_columns(self)
         inner = self.inner.label
         on_unit = unit_equalities(self.condition, self.child, self.inner)
         mine = self.child.label
@@ -142,7 +142,7 @@ class Mark(SameRows):
                 "add an equality of both unit keys to its WHERE clause",
             )
         tells = relation_origins(self.inner)
-        tells |= origins(*beyond_unit(self.condition, self.child, self.inner))
+        tells |= scalar_origins(*conditions_beyond_unit(self.condition, self.child, self.inner))
         marked = Field(self.id, BOOLEAN, nullable=False, origins=tells)
         object.__setattr__(self, "fields", (*self.child.fields, marked))
 
@@ -169,7 +169,7 @@ class UnionAll(OverTwo):
     label: Label = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", size_over(self.below))
+        object.__setattr__(self, "size", plan_size(self.below))
         left, right = self.left.label, self.right.label
         if not isinstance(left, Protected) or not isinstance(right, Protected):
             raise UnsupportedSql(
@@ -194,7 +194,7 @@ class UnionAll(OverTwo):
         object.__setattr__(self, "label", Protected(left.unit, rows, left.groups + right.groups))
 
     def _merged(self, name: str, one: Field, other: Field) -> Field:
-        kind = common(one.type, other.type)
+        kind = common_type(one.type, other.type)
         if kind is None:
             raise SyntaxRefused(
                 Code.TYPE_MISMATCH, f"UNION types {one.type} and {other.type} cannot be matched"
@@ -214,16 +214,16 @@ class UnionAll(OverTwo):
 def relation_origins(plan: Node) -> frozenset[ColumnRef]:
     """The source columns that decide which rows a relation has."""
     tells: frozenset[ColumnRef] = frozenset()
-    for node in nodes(plan):
+    for node in walk_nodes(plan):
         if isinstance(node, Filter):
-            tells |= origins(node.condition)
+            tells |= scalar_origins(node.condition)
         elif isinstance(node, Join | Mark):
             left, right = node.below
-            tells |= origins(*beyond_unit(node.condition, left, right))
+            tells |= scalar_origins(*conditions_beyond_unit(node.condition, left, right))
     return tells
 
 
-def beyond_unit(condition: Scalar | None, left: Node, right: Node) -> Iterator[Scalar]:
+def conditions_beyond_unit(condition: Scalar | None, left: Node, right: Node) -> Iterator[Scalar]:
     """The parts of a condition that say more than that the person is the same."""
     if condition is None:
         return

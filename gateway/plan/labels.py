@@ -22,7 +22,7 @@ class Public:
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class ReleasedLabel:
     """Was noisy and paid for when it came to be; free from then on."""
 
     def __str__(self) -> str:
@@ -45,13 +45,13 @@ class Protected:
         return f"protected({self.unit})"
 
 
-Label: TypeAlias = Public | Released | Protected
+Label: TypeAlias = Public | ReleasedLabel | Protected
 
 
-def of_join(left: Label, right: Label, *, on_unit: bool) -> Label:
+def join_label(left: Label, right: Label, *, on_unit: bool) -> Label:
     """Rows of persons meet each other on the person alone; public and released rows meet anything."""
     if not isinstance(left, Protected):
-        return right if isinstance(right, Protected) else of_free(left, right)
+        return right if isinstance(right, Protected) else free_label(left, right)
     if not isinstance(right, Protected):
         return left
     if left.unit != right.unit or not on_unit:
@@ -63,6 +63,8 @@ def of_join(left: Label, right: Label, *, on_unit: bool) -> Label:
     return left
 
 
-def of_free(*labels: Label) -> Label:
+def free_label(*labels: Label) -> Label:
     """Several relations without rows of persons, seen as one."""
-    return Released() if any(isinstance(label, Released) for label in labels) else Public()
+    return (
+        ReleasedLabel() if any(isinstance(label, ReleasedLabel) for label in labels) else Public()
+    )

@@ -30,7 +30,7 @@ class Floating:
     @property
     def literal(self) -> str | None:
         """The text that it is; None where a `_` is in it."""
-        return word(self.piece)
+        return piece_text(self.piece)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +99,13 @@ def with_escape(pattern: str, escape: str) -> str | None:
     return made
 
 
-def word(piece: Piece) -> str | None:
+def piece_text(piece: Piece) -> str | None:
     """The text that a piece is; None where a `_` is in it."""
     known = [one for one in piece if one is not None]
     return "".join(known) if len(known) == len(piece) else None
 
 
-def words(piece: Piece) -> Iterator[tuple[int, str]]:
+def piece_texts(piece: Piece) -> Iterator[tuple[int, str]]:
     """The texts between the `_` of a piece, each with its place from 0."""
     begun, letters = 0, ""
     for place, one in enumerate((*piece, None)):

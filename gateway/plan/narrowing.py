@@ -15,7 +15,7 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Final
 
-from gateway.catalog.domains import Bound, Domain, Interval, Values, distance
+from gateway.catalog.domains import Bound, Domain, Interval, Values, domain_width
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.plan.fields import Field
@@ -35,7 +35,7 @@ def conjuncts(condition: Scalar) -> Iterator[Scalar]:
         yield condition
 
 
-def narrowed(fields: Iterable[Field], condition: Scalar) -> tuple[Field, ...]:
+def narrow_fields(fields: Iterable[Field], condition: Scalar) -> tuple[Field, ...]:
     """The columns as they are after the filter."""
     domains: dict[str, Domain] = {}
     present: set[str] = set()
@@ -122,14 +122,14 @@ def _within(domain: Interval, operator: str, values: list[Value], *, exact: bool
     high: Bound = domain.high
     # the ends move in whole steps, so that the step still divides the width
     if operator in {"=", "in", ">", ">="}:
-        lowest = min(bounds, key=lambda bound: distance(domain.low, bound))
-        away = distance(domain.low, lowest) / domain.step
+        lowest = min(bounds, key=lambda bound: domain_width(domain.low, bound))
+        away = domain_width(domain.low, lowest) / domain.step
         low = _value_at(domain, _first(away, beyond=operator == ">") if exact else floor(away))
     if operator in {"=", "in", "<", "<="}:
-        highest = max(bounds, key=lambda bound: distance(domain.low, bound))
-        away = distance(domain.low, highest) / domain.step
+        highest = max(bounds, key=lambda bound: domain_width(domain.low, bound))
+        away = domain_width(domain.low, highest) / domain.step
         high = _value_at(domain, -_first(-away, beyond=operator == "<") if exact else ceil(away))
-    if distance(low, high) < 0:
+    if domain_width(low, high) < 0:
         return domain
     return Interval(low, high, domain.step)
 
@@ -143,7 +143,7 @@ def _fits(domain: Interval, bound: Bound) -> bool:
     if isinstance(bound, bool):
         return False
     try:
-        distance(domain.low, bound)
+        domain_width(domain.low, bound)
     except TypeError:
         return False
     return True

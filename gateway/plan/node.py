@@ -13,7 +13,7 @@ from gateway.catalog.types import Family
 from gateway.errors import Code, LimitExceeded, SyntaxRefused
 from gateway.plan.fields import Field, Tie
 from gateway.plan.labels import Label
-from gateway.plan.scalars import Ref, Scalar, origins, walk
+from gateway.plan.scalars import Ref, Scalar, scalar_origins, walk_scalar
 
 Claims: TypeAlias = frozenset[frozenset[str]]
 """Sets of columns on which no two rows of a relation agree, as its text reads; the empty set: there is one row.
@@ -89,14 +89,14 @@ class OverTwo:
         return (self.left, self.right)
 
 
-def nodes(plan: Node) -> Iterator[Node]:
+def walk_nodes(plan: Node) -> Iterator[Node]:
     """The node and all below it."""
     yield plan
     for one in plan.below:
-        yield from nodes(one)
+        yield from walk_nodes(one)
 
 
-def size_over(below: tuple[Node, ...]) -> int:
+def plan_size(below: tuple[Node, ...]) -> int:
     """How many nodes a relation has, counted as often as they are used.
 
     A CTE that joins itself, used by one that joins itself, and so on: the text grows by a line and the
@@ -115,31 +115,31 @@ def is_unit(scalar: Scalar) -> bool:
     return isinstance(scalar, Ref) and scalar.field.tie is Tie.ALWAYS
 
 
-def made(name: str, scalar: Scalar) -> Field:
+def make_field(name: str, scalar: Scalar) -> Field:
     """The column that an expression becomes."""
     tie = scalar.field.tie if isinstance(scalar, Ref) else Tie.NONE
     texts = 1
     if scalar.type.family is Family.TEXT:
-        inside = [one.field.texts for one in walk(scalar) if isinstance(one, Ref)]
+        inside = [one.field.texts for one in walk_scalar(scalar) if isinstance(one, Ref)]
         texts = max(1, sum(inside))
         if texts > MOST_TEXTS:
             raise LimitExceeded(Code.SQL_TOO_LARGE, "the statement builds a text in too many steps")
-    tells = origins(scalar)
+    tells = scalar_origins(scalar)
     return Field(name, scalar.type, scalar.domain, scalar.nullable, tells, tie, texts)
 
 
-def need_boolean(condition: Scalar) -> None:
+def require_boolean(condition: Scalar) -> None:
     if condition.type.family is not Family.BOOLEAN:
         raise SyntaxRefused(
             Code.TYPE_MISMATCH, f"a condition must be boolean, not {condition.type}"
         )
 
 
-def need_columns(node: Node) -> None:
+def require_columns(node: Node) -> None:
     """A plan reads what is below it and nothing else."""
     there = {one.id: one for child in node.below for one in child.fields}
     for scalar in node.scalars:
-        for one in walk(scalar):
+        for one in walk_scalar(scalar):
             if not isinstance(one, Ref):
                 continue
             column = there.get(one.field.id)

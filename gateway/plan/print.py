@@ -7,10 +7,10 @@ from gateway.plan.labels import Protected
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.scalars import Scalar
-from gateway.plan.sql_text import text
+from gateway.plan.sql_text import scalar_sql
 
 
-def explain(plan: Node) -> str:
+def explain_plan(plan: Node) -> str:
     """One line for each node, deepest last; labels where they come to be."""
     return "\n".join(_lines(plan, 0))
 
@@ -31,16 +31,16 @@ def _line(node: Node) -> str:  # noqa: C901, PLR0911 - one answer for each kind 
             few = "" if node.one_for is None else f" one for ({', '.join(node.one_for)})"
             return f"constant {node.name} ({columns}) [{_label(node)}]{few}"
         case Filter():
-            return f"filter {text(node.condition)}"
+            return f"filter {scalar_sql(node.condition)}"
         case Project():
             return f"project {_named(node.fields, [scalar for _, scalar in node.items])}"
         case Join():
             kind = "left join" if node.outer else "join"
-            on = "true" if node.condition is None else text(node.condition)
+            on = "true" if node.condition is None else scalar_sql(node.condition)
             unique = ", ".join(str(one) for one in node.assumed_unique)
             return f"{kind} on {on} [{_label(node)}]" + (f" if unique ({unique})" if unique else "")
         case Mark():
-            on = "true" if node.condition is None else text(node.condition)
+            on = "true" if node.condition is None else scalar_sql(node.condition)
             return f"mark {node.id} where {on}"
         case PerUnit():
             keys = _named(node.fields, [key for _, key in node.keys])
@@ -60,7 +60,7 @@ def _line(node: Node) -> str:  # noqa: C901, PLR0911 - one answer for each kind 
 
 
 def _aggregate(node: Aggregate) -> str:
-    keys = ", ".join(f"{name} = {text(key)}" for name, key in node.keys)
+    keys = ", ".join(f"{name} = {scalar_sql(key)}" for name, key in node.keys)
     values = "; ".join(f"{name} = {one}" for name, one in node.measures)
     whole = tuple(range(len(node.keys)))
     sets = "" if node.sets == (whole,) else f" sets {_sets(node.sets)}"
@@ -73,7 +73,7 @@ def _sets(sets: tuple[tuple[int, ...], ...]) -> str:
 
 def _named(fields: tuple[Field, ...], scalars: list[Scalar]) -> str:
     return ", ".join(
-        f"{one.id} = {text(scalar)}" for one, scalar in zip(fields, scalars, strict=False)
+        f"{one.id} = {scalar_sql(scalar)}" for one, scalar in zip(fields, scalars, strict=False)
     )
 
 

@@ -8,8 +8,8 @@ from gateway.catalog.types import Family
 from gateway.errors import Code, UnsupportedSql
 from gateway.plan.aggregates import WindowCall
 from gateway.plan.fields import Field, Tie, column_id
-from gateway.plan.labels import Label, Protected, Public, Released
-from gateway.plan.narrowing import narrowed
+from gateway.plan.labels import Label, Protected, Public, ReleasedLabel
+from gateway.plan.narrowing import narrow_fields
 from gateway.plan.node import (
     NO_CLAIMS,
     BrokenPlan,
@@ -17,10 +17,10 @@ from gateway.plan.node import (
     Node,
     SameRows,
     is_unit,
-    made,
-    need_boolean,
-    need_columns,
-    size_over,
+    make_field,
+    plan_size,
+    require_boolean,
+    require_columns,
     with_own_ids,
 )
 from gateway.plan.scalars import Ref, Scalar
@@ -41,7 +41,7 @@ class Scan:
     label: Label = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", size_over(self.below))
+        object.__setattr__(self, "size", plan_size(self.below))
         protection = self.table.protection
         label: Label = Public()
         if protection is not None:
@@ -79,7 +79,7 @@ class Constant:
 
     name: str
     fields: tuple[Field, ...]
-    label: Public | Released
+    label: Public | ReleasedLabel
     claims: Claims = NO_CLAIMS
     one_for: tuple[str, ...] | None = None
     below: ClassVar[tuple[Node, ...]] = ()
@@ -87,7 +87,7 @@ class Constant:
     size: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", size_over(self.below))
+        object.__setattr__(self, "size", plan_size(self.below))
         if any(one.tie is not Tie.NONE or one.origins for one in self.fields):
             raise BrokenPlan("a constant relation tells of persons")
         if self.one_for is not None and not {one.id for one in self.fields} >= set(self.one_for):
@@ -104,10 +104,10 @@ class Filter(SameRows):
     size: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", size_over(self.below))
-        need_boolean(self.condition)
-        need_columns(self)
-        object.__setattr__(self, "fields", narrowed(self.child.fields, self.condition))
+        object.__setattr__(self, "size", plan_size(self.below))
+        require_boolean(self.condition)
+        require_columns(self)
+        object.__setattr__(self, "fields", narrow_fields(self.child.fields, self.condition))
 
     @property
     def scalars(self) -> tuple[Scalar, ...]:
@@ -125,9 +125,11 @@ class Project(SameRows):
     size: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", size_over(self.below))
-        need_columns(self)
-        named = tuple(made(column_id(self.alias, name), scalar) for name, scalar in self.items)
+        object.__setattr__(self, "size", plan_size(self.below))
+        require_columns(self)
+        named = tuple(
+            make_field(column_id(self.alias, name), scalar) for name, scalar in self.items
+        )
         object.__setattr__(self, "fields", with_own_ids(named))
 
     @property
@@ -156,8 +158,8 @@ class Window(SameRows):
     size: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", size_over(self.below))
-        need_columns(self)
+        object.__setattr__(self, "size", plan_size(self.below))
+        require_columns(self)
         added = []
         for name, call in self.items:
             if not any(is_unit(key) for key in call.partition):
@@ -174,6 +176,6 @@ class Window(SameRows):
         return tuple(scalar for _, call in self.items for scalar in call.scalars)
 
 
-def lowest(node: Node) -> Node:
+def below_filters(node: Node) -> Node:
     """What is below the filters."""
-    return lowest(node.child) if isinstance(node, Filter) else node
+    return below_filters(node.child) if isinstance(node, Filter) else node

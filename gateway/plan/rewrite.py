@@ -22,16 +22,16 @@ _Value = TypeVar("_Value")
 _Named = tuple[tuple[str, _Value], ...]
 
 
-def rewritten(plan: Node, rewrite: Callable[[Node], Node]) -> Node:
+def rewrite_plan(plan: Node, rewrite: Callable[[Node], Node]) -> Node:
     """The plan with every node replaced by what `rewrite` makes of it, from the leaves up."""
-    below = tuple(rewritten(one, rewrite) for one in plan.below)
-    return rewrite(plan if below == plan.below else rebuilt(plan, below))
+    below = tuple(rewrite_plan(one, rewrite) for one in plan.below)
+    return rewrite(plan if below == plan.below else rebuild_node(plan, below))
 
 
-def rebuilt(node: Node, below: tuple[Node, ...]) -> Node:
+def rebuild_node(node: Node, below: tuple[Node, ...]) -> Node:
     """The node over other relations that have its columns."""
     there = {one.id: one for child in below for one in child.fields}
-    return map_node(node, below, lambda scalar: with_columns(scalar, there))
+    return map_node(node, below, lambda scalar: replace_columns(scalar, there))
 
 
 def map_scalars(node: Node, change: Change) -> Node:
@@ -68,7 +68,7 @@ def map_node(  # noqa: PLR0911 - one answer for each kind of node
             raise BrokenPlan("a node that cannot be rebuilt")
 
 
-def with_columns(scalar: Scalar, there: Mapping[str, Field]) -> Scalar:
+def replace_columns(scalar: Scalar, there: Mapping[str, Field]) -> Scalar:
     """The expression reading these columns, found by their ids."""
 
     def again(one: Scalar) -> Scalar:

@@ -204,11 +204,11 @@ def transform(scalar: Scalar, change: Change) -> Scalar:
 def column_ids(*scalars: Scalar) -> frozenset[str]:
     """The ids of the columns that the expressions read."""
     return frozenset(
-        one.field.id for scalar in scalars for one in walk(scalar) if isinstance(one, Ref)
+        one.field.id for scalar in scalars for one in walk_scalar(scalar) if isinstance(one, Ref)
     )
 
 
-def walk(scalar: Scalar) -> Iterator[Scalar]:
+def walk_scalar(scalar: Scalar) -> Iterator[Scalar]:
     """The expression and everything in it."""
     stack: list[Scalar] = [scalar]
     while stack:
@@ -217,12 +217,12 @@ def walk(scalar: Scalar) -> Iterator[Scalar]:
         stack.extend(one.parts)
 
 
-def origins(*scalars: Scalar) -> frozenset[ColumnRef]:
+def scalar_origins(*scalars: Scalar) -> frozenset[ColumnRef]:
     """The source columns that the expressions tell of."""
     return frozenset(
         origin
         for scalar in scalars
-        for one in walk(scalar)
+        for one in walk_scalar(scalar)
         if isinstance(one, Ref)
         for origin in one.field.origins
     )

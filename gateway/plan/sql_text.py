@@ -35,13 +35,13 @@ _AFTER = frozenset(
 )
 
 
-def text(scalar: Scalar) -> str:  # noqa: PLR0911 - one answer for each kind of expression
+def scalar_sql(scalar: Scalar) -> str:  # noqa: PLR0911 - one answer for each kind of expression
     """The expression as SQL; column ids stand where columns stood."""
     match scalar:
         case Ref(field):
             return field.id
         case Literal(value, kind):
-            return literal(value, kind)
+            return literal_sql(value, kind)
         case Moment(function):
             return function
         case Call(function, parts):
@@ -49,18 +49,20 @@ def text(scalar: Scalar) -> str:  # noqa: PLR0911 - one answer for each kind of 
         case Shift():
             return _shift(scalar)
         case Cast(what, kind):
-            return f"cast({text(what)} as {kind})"
+            return f"cast({scalar_sql(what)} as {kind})"
         case Case(branches, otherwise):
-            whens = " ".join(f"when {text(when)} then {text(then)}" for when, then in branches)
-            return f"case {whens} else {text(otherwise)} end"
+            whens = " ".join(
+                f"when {scalar_sql(when)} then {scalar_sql(then)}" for when, then in branches
+            )
+            return f"case {whens} else {scalar_sql(otherwise)} end"
         case StagedValue(constant):
             return f"value_of({constant})"
         case StagedMember(what, constant):
-            return f"({text(what)} in {constant})"
+            return f"({scalar_sql(what)} in {constant})"
 
 
 def _call(function: str, parts: tuple[Scalar, ...]) -> str:
-    inner = [text(part) for part in parts]
+    inner = [scalar_sql(part) for part in parts]
     if function == "^":
         # a sign binds tighter than a power in PostgreSQL and weaker elsewhere
         inner = [f"({one})" if one.startswith("-") else one for one in inner]
@@ -87,7 +89,7 @@ _SHAPED: MappingProxyType[str, Callable[[list[str]], str]] = MappingProxyType(
 
 def _shift(shift: Shift) -> str:
     return (
-        f"({text(shift.moved)} + interval '{shift.months} months {shift.days} days"
+        f"({scalar_sql(shift.moved)} + interval '{shift.months} months {shift.days} days"
         f" {shift.microseconds} microseconds')"
     )
 
@@ -97,14 +99,14 @@ def text_literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def literal(value: Value | None, kind: ColumnType) -> str:  # noqa: PLR0911 - one for each type
+def literal_sql(value: Value | None, kind: ColumnType) -> str:  # noqa: PLR0911 - one for each type
     """A constant as SQL, exactly."""
     if value is None:
         return f"cast(null as {kind})"
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | Fraction):
-        digits = decimal(Fraction(value))
+        digits = decimal_sql(Fraction(value))
         return digits if kind == _type_of(digits) else f"cast({digits} as {kind})"
     if isinstance(value, datetime):
         return f"cast('{value.isoformat(sep=' ')}' as {kind})"
@@ -123,7 +125,7 @@ def _type_of(digits: str) -> ColumnType:
     return INTEGER if int(size) < 2**31 else BIGINT
 
 
-def decimal(value: Fraction) -> str:
+def decimal_sql(value: Fraction) -> str:
     """A decimal number, exactly; every literal of SQL is one."""
     sign, value = ("-", -value) if value < 0 else ("", value)
     places, rest = 0, value.denominator

@@ -29,7 +29,7 @@ def plain(of: ColumnType) -> ColumnType:
     return TEXT if of.family is Family.TEXT else ColumnType(of.kind)
 
 
-def common(left: ColumnType, right: ColumnType) -> ColumnType | None:
+def common_type(left: ColumnType, right: ColumnType) -> ColumnType | None:
     """The type in which both can be compared or stand in one column; None when there is none."""
     if left == right:
         return left

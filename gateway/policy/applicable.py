@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from gateway.errors import Code, NotPermitted
-from gateway.policy.conditions.condition import Facts, Outcome
+from gateway.policy.conditions.condition import Facts, Truth
 from gateway.policy.policy import Effect, Policy, Rule
 from gateway.policy.row_rules import BoundRows, bind_rows
 from gateway.policy.subjects import Subject
@@ -19,7 +19,7 @@ FRONT_ENDS: Final = ("rest", "pgwire", "cli")
 
 
 @dataclass(frozen=True)
-class Circumstances:
+class RequestContext:
     """The facts of a request that conditions may read. Hour and weekday (Monday is 1) are UTC."""
 
     front_end: str
@@ -28,13 +28,13 @@ class Circumstances:
     weekday: int
 
     @classmethod
-    def of(cls, front_end: str, purpose: str | None, now: datetime) -> "Circumstances":
+    def of(cls, front_end: str, purpose: str | None, now: datetime) -> "RequestContext":
         moment = now.astimezone(UTC)
         return cls(front_end, purpose, moment.hour, moment.isoweekday())
 
 
 @dataclass(frozen=True)
-class Applying:
+class ApplicableRules:
     """The rules that apply, and the row rules of the permitting ones, bound to the subject."""
 
     permits: tuple[Rule, ...]
@@ -55,7 +55,9 @@ def purpose_of(subject: Subject, asked: str | None) -> str | None:
     return asked
 
 
-def applying(policy: Policy, subject: Subject, circumstances: Circumstances) -> Applying:
+def applicable_rules(
+    policy: Policy, subject: Subject, circumstances: RequestContext
+) -> ApplicableRules:
     """The rules that apply to this request."""
     facts = facts_of(policy, subject, circumstances)
     permits = []
@@ -64,15 +66,15 @@ def applying(policy: Policy, subject: Subject, circumstances: Circumstances) -> 
     for rule in policy.rules:
         outcome = rule.when.outcome(facts)
         if rule.effect is Effect.FORBID:
-            if outcome is not Outcome.FALSE:
+            if outcome is not Truth.FALSE:
                 forbids.append(rule)
-        elif outcome is Outcome.TRUE and (rows := bound_rows(rule, subject)) is not None:
+        elif outcome is Truth.TRUE and (rows := bound_rows(rule, subject)) is not None:
             permits.append(rule)
             bound[rule.id] = rows
-    return Applying(tuple(permits), tuple(forbids), bound)
+    return ApplicableRules(tuple(permits), tuple(forbids), bound)
 
 
-def facts_of(policy: Policy, subject: Subject, circumstances: Circumstances) -> Facts:
+def facts_of(policy: Policy, subject: Subject, circumstances: RequestContext) -> Facts:
     """The facts for conditions. Unknown ones are left out, so that reading them is an error."""
     held: dict[str, object] = {
         name: list(value) if isinstance(value, tuple) else value

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from gateway.catalog.tables import ColumnRef, Dataset, visible
+from gateway.catalog.tables import ColumnRef, Dataset, visible_part
 from gateway.errors import Code, NotPermitted
-from gateway.policy.applicable import Applying, Circumstances, applying
-from gateway.policy.policy import Budget, Operation, Policy, Rule, smallest
+from gateway.policy.applicable import ApplicableRules, RequestContext, applicable_rules
+from gateway.policy.policy import Budget, Operation, Policy, Rule, smallest_budget
 from gateway.policy.row_rules import BoundRows
 from gateway.policy.subjects import Subject
 
@@ -80,7 +80,7 @@ class Decision:
 
 
 def decide(
-    rules: Applying,
+    rules: ApplicableRules,
     dataset: Dataset,
     purpose: str | None,
     tables: Iterable[str],
@@ -98,29 +98,29 @@ def decide(
     # a public table is granted by any rule at all, and no rule is its reason
     reasons = {rule for by in granting.values() for rule in by} or set(rules.permits)
     budgets = [rule.budget for rule in reasons if rule.budget is not None]
-    terms = Terms(purpose, smallest(budgets), _rows(rules, granting))
+    terms = Terms(purpose, smallest_budget(budgets), _rows(rules, granting))
     return Decision(terms, tuple(sorted(rule.id for rule in reasons)))
 
 
-def require_permits(rules: Applying, dataset: Dataset) -> None:
+def require_permits(rules: ApplicableRules, dataset: Dataset) -> None:
     """Refuse a subject without any permitting rule, before anything else of the dataset is mentioned."""
     if not rules.permits:
         raise NotPermitted(Code.DATASET_NOT_PERMITTED, f"`{dataset.name}`")
 
 
-def permitted(
-    policy: Policy, subject: Subject, circumstances: Circumstances
+def usable_columns(
+    policy: Policy, subject: Subject, circumstances: RequestContext
 ) -> Mapping[ColumnRef, frozenset[Operation]]:
     """Every column the subject may use now, and its permitted operations."""
-    rules = applying(policy, subject, circumstances)
-    return permitted_by(rules, policy.dataset)
+    rules = applicable_rules(policy, subject, circumstances)
+    return usable_columns_by(rules, policy.dataset)
 
 
-def permitted_tables(
-    policy: Policy, subject: Subject, circumstances: Circumstances
+def usable_tables(
+    policy: Policy, subject: Subject, circumstances: RequestContext
 ) -> frozenset[str]:
     """Every table whose rows may take part in an answer to the subject now."""
-    rules = applying(policy, subject, circumstances)
+    rules = applicable_rules(policy, subject, circumstances)
     return frozenset(
         table.name
         for table in policy.dataset.tables
@@ -128,7 +128,9 @@ def permitted_tables(
     )
 
 
-def permitted_by(rules: Applying, dataset: Dataset) -> Mapping[ColumnRef, frozenset[Operation]]:
+def usable_columns_by(
+    rules: ApplicableRules, dataset: Dataset
+) -> Mapping[ColumnRef, frozenset[Operation]]:
     """Every column that the rules permit, and its permitted operations."""
     found: dict[ColumnRef, frozenset[Operation]] = {}
     for table in dataset.tables:
@@ -144,20 +146,20 @@ def permitted_by(rules: Applying, dataset: Dataset) -> Mapping[ColumnRef, frozen
     return found
 
 
-def visible_by(rules: Applying, dataset: Dataset) -> Dataset:
+def visible_by(rules: ApplicableRules, dataset: Dataset) -> Dataset:
     """The part of the dataset that the rules show."""
     tables: dict[str, set[str]] = {
         table.name: set()
         for table in dataset.tables
         if _allowed(dataset, rules, TableUse(table.name))
     }
-    for reference in permitted_by(rules, dataset):
+    for reference in usable_columns_by(rules, dataset):
         if reference.table in tables:
             tables[reference.table].add(reference.column)
-    return visible(dataset, tables)
+    return visible_part(dataset, tables)
 
 
-def _allowed(dataset: Dataset, rules: Applying, use: Use) -> bool:
+def _allowed(dataset: Dataset, rules: ApplicableRules, use: Use) -> bool:
     granted = any(_grants(rule, use) for rule in rules.permits)
     granted = granted or (_is_public(dataset, use) and bool(rules.permits))
     return granted and not any(_forbids(rule, use) for rule in rules.forbids)
@@ -184,7 +186,7 @@ def _forbids(rule: Rule, use: Use) -> bool:
     return isinstance(use, ColumnUse) and use.column in rule.use.get(use.operation, ())
 
 
-def _rows(rules: Applying, granting: Mapping[Use, tuple[Rule, ...]]) -> Mapping[str, Rows]:
+def _rows(rules: ApplicableRules, granting: Mapping[Use, tuple[Rule, ...]]) -> Mapping[str, Rows]:
     """The readable rows: for every use, some rule that grants it must include the row."""
     clauses: dict[str, set[frozenset[BoundRows]]] = {}
     for use, by in granting.items():
@@ -195,7 +197,7 @@ def _rows(rules: Applying, granting: Mapping[Use, tuple[Rule, ...]]) -> Mapping[
     return {table: tuple(sorted(found, key=repr)) for table, found in sorted(clauses.items())}
 
 
-def _refusal(dataset: Dataset, rules: Applying, use: Use) -> NotPermitted:
+def _refusal(dataset: Dataset, rules: ApplicableRules, use: Use) -> NotPermitted:
     """The refusal, with the binder's codes for non-existent names."""
     seen = visible_by(rules, dataset)
     table = seen.table(use.table)
@@ -203,7 +205,7 @@ def _refusal(dataset: Dataset, rules: Applying, use: Use) -> NotPermitted:
         return NotPermitted(Code.RELATION_UNKNOWN, f"`{use.table}`")
     if table.column(use.column.column) is None:
         return NotPermitted(Code.COLUMN_UNKNOWN, f"`{use.column}`")
-    ways = permitted_by(rules, dataset).get(use.column, frozenset())
+    ways = usable_columns_by(rules, dataset).get(use.column, frozenset())
     can = " or ".join(_VERBS[operation] for operation in Operation if operation in ways)
     hint = f"it may be {can}" if can else "the column may only be used to count and join units"
     detail = f"column `{use.column}` may not be {_VERBS[use.operation]}"

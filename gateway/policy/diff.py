@@ -10,11 +10,19 @@ from fractions import Fraction
 
 from gateway.catalog.domains import Anything
 from gateway.catalog.tables import ColumnRef, Table
-from gateway.policy.applicable import FRONT_ENDS, Circumstances
-from gateway.policy.decide import permitted, permitted_tables
+from gateway.policy.applicable import FRONT_ENDS, RequestContext
+from gateway.policy.decide import usable_columns, usable_tables
 from gateway.policy.field_types import format_duration
 from gateway.policy.files.load import LoadedPolicies
-from gateway.policy.policy import Budget, Operation, Policy, Reported, Rule, Tell, Unread
+from gateway.policy.policy import (
+    AnswerSettings,
+    Budget,
+    Operation,
+    Policy,
+    ReportedRanges,
+    Rule,
+    UnreadableConditions,
+)
 from gateway.policy.subjects import Subject
 from gateway.units import format_decimal
 
@@ -71,9 +79,9 @@ def _abilities(policy: Policy, subject: Subject) -> set[str]:
     found: set[str] = set()
     for front_end in FRONT_ENDS:
         for purpose in (None, *subject.purposes):
-            here = Circumstances(front_end, purpose, *_NOON_WEDNESDAY)
-            found |= {f"read {table}" for table in permitted_tables(policy, subject, here)}
-            for column, operations in permitted(policy, subject, here).items():
+            here = RequestContext(front_end, purpose, *_NOON_WEDNESDAY)
+            found |= {f"read {table}" for table in usable_tables(policy, subject, here)}
+            for column, operations in usable_columns(policy, subject, here).items():
                 found |= {_ability(column, operation) for operation in operations}
     return found
 
@@ -121,7 +129,7 @@ def _auditing(before: Policy, after: Policy) -> Iterator[Change]:
             direction = "narrower" if second > first else "wider"
             yield Change(direction, name, f"`{label}` is {second}, was {first}")
     if was.opaque is not now.opaque:
-        strict = list(Unread)  # from the strictest to none
+        strict = list(UnreadableConditions)  # from the strictest to none
         narrower = strict.index(now.opaque) < strict.index(was.opaque)
         message = f"`opaque_predicates` is {now.opaque}, was {was.opaque}"
         yield Change("narrower" if narrower else "wider", name, message)
@@ -131,7 +139,7 @@ def _auditing(before: Policy, after: Policy) -> Iterator[Change]:
         age, earlier = format_duration(after.max_age), format_duration(before.max_age)
         yield Change("changed", name, f"`max_age` is {age}, was {earlier}")
     if before.tell is not after.tell:
-        direction = "wider" if after.tell is Tell.EVERYONE else "narrower"
+        direction = "wider" if after.tell is AnswerSettings.EVERYONE else "narrower"
         yield Change(direction, name, f"`tell` is {after.tell}, was {before.tell}")
     if before.sizes != after.sizes:
         yield Change("changed", name, "`limits` are others")
@@ -161,7 +169,7 @@ def _results(before: Policy, after: Policy) -> Iterator[Change]:
     yield from _reported(name, was.reported, now.reported)
 
 
-def _reported(name: str, was: Reported, now: Reported) -> Iterator[Change]:
+def _reported(name: str, was: ReportedRanges, now: ReportedRanges) -> Iterator[Change]:
     """Wider ranges reveal less."""
     pairs = [(f"{name}, results of counts", was.count, now.count)]
     pairs += [

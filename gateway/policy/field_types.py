@@ -13,8 +13,8 @@ from typing import Annotated, Any, NoReturn
 from pydantic import PlainValidator, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from gateway.catalog.values import ValueUnfit
-from gateway.policy.yaml import quote
+from gateway.catalog.values import InvalidValue
+from gateway.policy.yaml import quote_word
 from gateway.units import Delta, Epsilon, UnitError
 
 _WHOLE = re.compile(r"[0-9]{1,12}")
@@ -28,7 +28,7 @@ def refuse(message: str, hint: str = "") -> NoReturn:
     raise PydanticCustomError("policy", "{message}", {"message": message, "hint": hint})
 
 
-def one_text(value: object, what: str) -> str:
+def require_text(value: object, what: str) -> str:
     if value is None:
         refuse(f"{what} has no value")
     if not isinstance(value, str):
@@ -38,26 +38,26 @@ def one_text(value: object, what: str) -> str:
     return value
 
 
-def named(what: str, pattern: str, hint: str) -> tuple[PlainValidator, WithJsonSchema]:
+def word_field(what: str, pattern: str, hint: str) -> tuple[PlainValidator, WithJsonSchema]:
     """A word that matches a pattern."""
     shape = re.compile(pattern)
 
     def read(value: object) -> str:
-        text = one_text(value, what)
+        text = require_text(value, what)
         if not shape.fullmatch(text):
-            refuse(f"{quote(text)} cannot be {what}", hint)
+            refuse(f"{quote_word(text)} cannot be {what}", hint)
         return text
 
     return PlainValidator(read), WithJsonSchema({"type": "string", "pattern": f"^(?:{pattern})$"})
 
 
-def whole(what: str, low: int, high: int) -> tuple[PlainValidator, WithJsonSchema]:
+def integer_field(what: str, low: int, high: int) -> tuple[PlainValidator, WithJsonSchema]:
     """A whole number within bounds."""
 
     def read(value: object) -> int:
-        text = one_text(value, what)
+        text = require_text(value, what)
         if not _WHOLE.fullmatch(text) or not low <= int(text) <= high:
-            refuse(f"{what} must be a whole number from {low} to {high}, not {quote(text)}")
+            refuse(f"{what} must be a whole number from {low} to {high}, not {quote_word(text)}")
         return int(text)
 
     return PlainValidator(read), WithJsonSchema(
@@ -66,23 +66,23 @@ def whole(what: str, low: int, high: int) -> tuple[PlainValidator, WithJsonSchem
 
 
 def _choice(value: object) -> bool:
-    text = one_text(value, "this")
+    text = require_text(value, "this")
     if text not in {"true", "false"}:
-        refuse(f"{quote(text)} is neither `true` nor `false`")
+        refuse(f"{quote_word(text)} is neither `true` nor `false`")
     return text == "true"
 
 
 def _plain(value: object) -> str:
-    return one_text(value, "this")
+    return require_text(value, "this")
 
 
 def _amount(of: type[Epsilon] | type[Delta], *, zero: bool) -> Callable[[object], Any]:
     def read(value: object) -> Epsilon | Delta:
-        text = one_text(value, of.unit)
+        text = require_text(value, of.unit)
         try:
             amount = of.parse(text)
         except UnitError as error:
-            refuse(f"{error}, not {quote(text)}")
+            refuse(f"{error}, not {quote_word(text)}")
         if not zero and not amount:
             refuse(f"{of.unit} must be above zero")
         return amount
@@ -91,10 +91,12 @@ def _amount(of: type[Epsilon] | type[Delta], *, zero: bool) -> Callable[[object]
 
 
 def _duration(value: object) -> timedelta:
-    text = one_text(value, "a duration")
+    text = require_text(value, "a duration")
     match = _DURATION.fullmatch(text)
     if match is None:
-        refuse(f"{quote(text)} is not a duration", "a number and a unit: 90s, 15m, 12h, 7d or 4w")
+        refuse(
+            f"{quote_word(text)} is not a duration", "a number and a unit: 90s, 15m, 12h, 7d or 4w"
+        )
     return timedelta(seconds=int(match["number"]) * _SECONDS[match["unit"]])
 
 
@@ -111,7 +113,7 @@ def seconds_of(text: str) -> Fraction:
     """The step of a timestamp."""
     match = _DURATION.fullmatch(text)
     if match is None:
-        raise ValueUnfit(f"{quote(text)} is not a duration such as 1s, 15m, 1h or 1d")
+        raise InvalidValue(f"{quote_word(text)} is not a duration such as 1s, 15m, 1h or 1d")
     return Fraction(int(match["number"]) * _SECONDS[match["unit"]])
 
 

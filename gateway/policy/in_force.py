@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from gateway.errors import OperatorError
-from gateway.policy.files.load import LoadedPolicies, Reading
+from gateway.policy.files.load import LoadedPolicies, PolicyReading
 
-Read: TypeAlias = Callable[[], Reading]
+Read: TypeAlias = Callable[[], PolicyReading]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ Reject: TypeAlias = Callable[[tuple[OperatorError, ...], LoadedPolicies | None, 
 
 
 @dataclass(frozen=True)
-class Reloaded:
+class ReloadResult:
     """The result of a reload. With problems, the previous policies stay in force."""
 
     changed: bool
@@ -72,28 +72,28 @@ class CurrentPolicies:
             self._value = reading.loaded
             return reading.loaded
 
-    def check(self) -> Reading:
+    def check(self) -> PolicyReading:
         """The result of a reload without the reload."""
         return self._read()
 
-    def reload(self, cause: Cause) -> Reloaded:
+    def reload(self, cause: Cause) -> ReloadResult:
         """Put the files in force; an unreachable state is raised, and nothing changes."""
         with self._reloading:
             before = self.value
             reading = self._read()
             if reading.loaded is None:
                 self._reject(reading.problems, before, cause)
-                return Reloaded(changed=False, in_force=before, problems=reading.problems)
+                return ReloadResult(changed=False, in_force=before, problems=reading.problems)
             same = reading.loaded.digest == before.digest
             if same and not _tells_more(reading.loaded, before):
-                return Reloaded(changed=False, in_force=before)
+                return ReloadResult(changed=False, in_force=before)
             try:
                 self._accept(reading.loaded, before, cause)
             except OperatorError as error:
                 self._reject((error,), before, cause)
-                return Reloaded(changed=False, in_force=before, problems=(error,))
+                return ReloadResult(changed=False, in_force=before, problems=(error,))
             self._value = reading.loaded
-            return Reloaded(changed=True, in_force=reading.loaded)
+            return ReloadResult(changed=True, in_force=reading.loaded)
 
 
 def _tells_more(now: LoadedPolicies, before: LoadedPolicies) -> bool:
@@ -127,7 +127,7 @@ def _of(path: Path) -> tuple[int, int, int]:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-class Watch:
+class FileWatch:
     """Calls `changed` after the files changed, and `asked` after a request, on its own thread."""
 
     def __init__(

@@ -16,8 +16,8 @@ from gateway.policy.field_types import (
     Line,
     SomeEpsilon,
     Written,
-    named,
-    whole,
+    integer_field,
+    word_field,
 )
 
 COLUMN_NAME = "[A-Za-z_][A-Za-z0-9_$]{0,62}"
@@ -31,28 +31,33 @@ LONGEST_TEXTS = 10_000
 
 TableName = Annotated[
     str,
-    *named(
+    *word_field(
         "a table's name",
         f"(?:{COLUMN_NAME}\\.)?{COLUMN_NAME}",
         f"{_WORD}; `schema.table` with a schema",
     ),
 ]
-ColumnName = Annotated[str, *named("a column's name", COLUMN_NAME, _WORD)]
+ColumnName = Annotated[str, *word_field("a column's name", COLUMN_NAME, _WORD)]
 RuleId = Annotated[
-    str, *named("a rule's id", "[a-z0-9][a-z0-9_-]{0,63}", "small letters, digits, `-` and `_`")
+    str,
+    *word_field("a rule's id", "[a-z0-9][a-z0-9_-]{0,63}", "small letters, digits, `-` and `_`"),
 ]
 DatasetName = Annotated[
     str,
-    *named(
+    *word_field(
         "a dataset's name",
         "(?!(?:postgres|template[01])$)[a-z][a-z0-9_-]{0,62}",
         "small letters, digits, `-` and `_`; it is a database on the PostgreSQL wire",
     ),
 ]
-UnitName = Annotated[str, *named("a unit", "[a-z][a-z0-9_-]{0,62}", "one word, such as patient")]
-TeamName = Annotated[str, *named("a team's name", "[^@:\\s][^@:]{0,62}", "without `@` and `:`")]
+UnitName = Annotated[
+    str, *word_field("a unit", "[a-z][a-z0-9_-]{0,62}", "one word, such as patient")
+]
+TeamName = Annotated[
+    str, *word_field("a team's name", "[^@:\\s][^@:]{0,62}", "without `@` and `:`")
+]
 SubjectName = Annotated[
-    str, *named("a subject's name", "[a-z0-9][a-z0-9._-]{0,62}", "as in subjects.yaml")
+    str, *word_field("a subject's name", "[a-z0-9][a-z0-9._-]{0,62}", "as in subjects.yaml")
 ]
 
 
@@ -125,7 +130,7 @@ class ColumnModel(Model):
     class_: ColumnClass | None = Field(default=None, alias="class")
     domain: DomainModel | None = None
     step: Written | None = None
-    max_length: Annotated[int, *whole("`max_length`", 1, LONGEST_TEXTS)] | None = None
+    max_length: Annotated[int, *integer_field("`max_length`", 1, LONGEST_TEXTS)] | None = None
     immutable: Choice = False
     joins: Line | None = None
     report: ReportModel | None = None
@@ -136,8 +141,10 @@ class TableModel(Model):
 
     public: Choice = False
     unit_key: ColumnName | None = None
-    rows_per_unit: Annotated[int, *whole("`rows_per_unit`", 1, MOST_ROWS)] | None = None
-    groups_per_unit: Annotated[int, *whole("`groups_per_unit`", 1, MOST_GROUPS)] | None = None
+    rows_per_unit: Annotated[int, *integer_field("`rows_per_unit`", 1, MOST_ROWS)] | None = None
+    groups_per_unit: Annotated[int, *integer_field("`groups_per_unit`", 1, MOST_GROUPS)] | None = (
+        None
+    )
     columns: dict[ColumnName, ColumnModel] = Field(default_factory=dict)
 
 
@@ -165,8 +172,8 @@ class RuleModel(Model):
 class AuditModel(Model):
     """The settings of the overlap auditor."""
 
-    min_units: Annotated[int, *whole("`min_units`", 1, 1_000_000)] = 10
-    narrow_cells: Annotated[int, *whole("`narrow_cells`", 0, 1_000_000)] = 1
+    min_units: Annotated[int, *integer_field("`min_units`", 1, 1_000_000)] = 10
+    narrow_cells: Annotated[int, *integer_field("`narrow_cells`", 0, 1_000_000)] = 1
     trust_groups: list[Annotated[list[SubjectName], Field(min_length=2)]] = Field(
         default_factory=list
     )
@@ -183,15 +190,15 @@ class ReuseModel(Model):
 class LimitsModel(Model):
     """The largest answer, and how many queries of a subject may be stopped in a day."""
 
-    enumerated_groups: Annotated[int, *whole("`enumerated_groups`", 1, 1_000_000)] = 10_000
-    result_rows: Annotated[int, *whole("`result_rows`", 1, 10_000_000)] = 100_000
-    timeouts_per_day: Annotated[int, *whole("`timeouts_per_day`", 1, MOST_TIMEOUTS)] = 3
+    enumerated_groups: Annotated[int, *integer_field("`enumerated_groups`", 1, 1_000_000)] = 10_000
+    result_rows: Annotated[int, *integer_field("`result_rows`", 1, 10_000_000)] = 100_000
+    timeouts_per_day: Annotated[int, *integer_field("`timeouts_per_day`", 1, MOST_TIMEOUTS)] = 3
 
 
 class CountsModel(Model):
     """How counts are reported."""
 
-    count: Annotated[int, *whole("`count`", 1, WIDEST_COUNTS)]
+    count: Annotated[int, *integer_field("`count`", 1, WIDEST_COUNTS)]
 
 
 class AnswersModel(Model):
@@ -199,7 +206,9 @@ class AnswersModel(Model):
 
     clamp_results: Choice = True
     suppress_small: Choice = False
-    reply_grid_ms: Annotated[int, *whole("`reply_grid_ms`", 1, LONGEST_GRID_MS)] | None = None
+    reply_grid_ms: Annotated[int, *integer_field("`reply_grid_ms`", 1, LONGEST_GRID_MS)] | None = (
+        None
+    )
     report: CountsModel | None = None
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from gateway.catalog.tables import ColumnRef, Dataset
 from gateway.policy.conditions.condition import Condition
 from gateway.policy.row_rules import RowRule
-from gateway.policy.source_url import Source
+from gateway.policy.source_url import SourceUrl
 from gateway.units import Delta, Epsilon
 
 
@@ -87,7 +87,7 @@ class Privacy:
     teams: Mapping[str, Budget]
 
 
-class Unread(StrEnum):
+class UnreadableConditions(StrEnum):
     """The treatment of a condition that cannot be compared with others."""
 
     REFUSE = "refuse"
@@ -95,7 +95,7 @@ class Unread(StrEnum):
     ALLOW = "allow"
 
 
-class Tell(StrEnum):
+class AnswerSettings(StrEnum):
     """Who may learn that an answer was given before."""
 
     GROUP = "group"
@@ -107,7 +107,7 @@ class Auditing:
     min_units: int
     narrow_cells: int
     trust_groups: tuple[frozenset[str], ...]
-    opaque: Unread
+    opaque: UnreadableConditions
 
     def trusted_with(self, subject: str) -> frozenset[str]:
         """The trust group: subjects that count as one analyst with this one."""
@@ -115,13 +115,13 @@ class Auditing:
 
 
 @dataclass(frozen=True)
-class Sizes:
+class ResultLimits:
     enumerated_groups: int
     result_rows: int
 
 
 @dataclass(frozen=True)
-class Reported:
+class ReportedRanges:
     """The widths of the ranges in which counts and results of columns are reported: numbers, days or seconds."""
 
     count: Fraction | None = None
@@ -135,7 +135,7 @@ class Results:
     clamp: bool = True
     suppress_small: bool = False
     reply_grid_ms: int | None = None
-    reported: Reported = field(default_factory=Reported)
+    reported: ReportedRanges = field(default_factory=ReportedRanges)
 
 
 @dataclass(frozen=True)
@@ -143,15 +143,15 @@ class Policy:
     """The content of one policy file."""
 
     dataset: Dataset
-    source: Source
+    source: SourceUrl
     privacy: Privacy
     rules: tuple[Rule, ...]
     auditing: Auditing
     max_age: timedelta
-    sizes: Sizes
+    sizes: ResultLimits
     results: Results = Results()
     timeouts_per_day: int = 3
-    tell: Tell = Tell.GROUP
+    tell: AnswerSettings = AnswerSettings.GROUP
 
     @property
     def name(self) -> str:
@@ -159,10 +159,10 @@ class Policy:
 
     def given_to(self, subject: str) -> frozenset[str] | None:
         """The subjects whose answers this subject may receive, and may be told of; None: everybody."""
-        return None if self.tell is Tell.EVERYONE else self.auditing.trusted_with(subject)
+        return None if self.tell is AnswerSettings.EVERYONE else self.auditing.trusted_with(subject)
 
 
-def smallest(budgets: list[Budget]) -> Budget:
+def smallest_budget(budgets: list[Budget]) -> Budget:
     """The least of several budgets: of each part the least, and the slowest rates."""
     rates = [budget.rate for budget in budgets if budget.rate is not None]
     return Budget(

@@ -6,7 +6,16 @@ from difflib import get_close_matches
 from typing import TypeAlias
 
 from gateway.errors import Code, OperatorError
-from gateway.policy.yaml import Entry, Fields, Items, Node, Place, Text, place_of, quote
+from gateway.policy.yaml import (
+    Fields,
+    FilePosition,
+    Items,
+    MappingEntry,
+    Node,
+    Text,
+    place_of,
+    quote_word,
+)
 
 Path: TypeAlias = tuple[str | int, ...]
 
@@ -14,7 +23,7 @@ Path: TypeAlias = tuple[str | int, ...]
 class PolicyError(OperatorError):
     """One problem at one position of a policy file."""
 
-    def __init__(self, place: Place, message: str, hint: str = "") -> None:
+    def __init__(self, place: FilePosition, message: str, hint: str = "") -> None:
         super().__init__(Code.POLICY_INVALID, f"{place}: {message}", hint)
         self.place = place
         self.message = message
@@ -46,13 +55,13 @@ class Complaints:
     def warn(self, path: Path, message: str, hint: str = "", *, at_key: bool = False) -> None:
         self.warnings.append(PolicyError(self.place(path, at_key=at_key), message, hint))
 
-    def place(self, path: Path, *, at_key: bool = False) -> Place:
+    def place(self, path: Path, *, at_key: bool = False) -> FilePosition:
         if at_key and (entry := _entry(self.tree, path)) is not None:
             return entry.key.place
         return place_of(self.tree, path)
 
 
-def _entry(tree: Fields, path: Path) -> Entry | None:
+def _entry(tree: Fields, path: Path) -> MappingEntry | None:
     """The mapping entry that `path` ends in, or the last part of the path that there is."""
     node: Node = tree
     found = None
@@ -69,19 +78,19 @@ def _entry(tree: Fields, path: Path) -> Entry | None:
     return found
 
 
-def _within(text: Text, signs: int) -> Place:
+def _within(text: Text, signs: int) -> FilePosition:
     """A position inside of a one-line text without escapes; otherwise where the text begins."""
     place = text.place
     if "\n" in text.text or "\\" in text.text or (text.quoted and "'" in text.text):
         return place
-    return Place(place.file, place.line, place.column + text.quoted + signs)
+    return FilePosition(place.file, place.line, place.column + text.quoted + signs)
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """`did you mean`, or a list of the known words."""
     words = list(known)
     if close := get_close_matches(word, words, n=1):
-        return f"did you mean {quote(close[0])}?"
+        return f"did you mean {quote_word(close[0])}?"
     most = 12
-    shown = ", ".join(quote(one) for one in words[:most])
+    shown = ", ".join(quote_word(one) for one in words[:most])
     return f"known are {shown}{' and others' if len(words) > most else ''}" if words else ""

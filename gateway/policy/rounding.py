@@ -8,19 +8,19 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Final
 
-from gateway.catalog.domains import Interval, distance
+from gateway.catalog.domains import Interval, domain_width
 from gateway.catalog.tables import Column, ColumnRef, Dataset
 from gateway.catalog.types import Family
-from gateway.catalog.values import ValueUnfit, read_number
+from gateway.catalog.values import InvalidValue, read_number
 from gateway.errors import Code, NotPermitted
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate
 from gateway.plan.scalars import Case, Ref, Scalar
 from gateway.policy.field_types import seconds_of
 from gateway.policy.model import PolicyModel
-from gateway.policy.policy import Reported
+from gateway.policy.policy import ReportedRanges
 from gateway.policy.problems import Complaints, Path
-from gateway.policy.yaml import quote
+from gateway.policy.yaml import quote_word
 from gateway.units import format_decimal
 
 _NUMBERS: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
@@ -44,7 +44,7 @@ _AMOUNTS: Final = frozenset({"sum", "avg", "min", "max", "percentile_cont", "per
 }
 
 
-def ranges_of(plan: Aggregate, reported: Reported) -> tuple[Fraction | None, ...]:
+def ranges_of(plan: Aggregate, reported: ReportedRanges) -> tuple[Fraction | None, ...]:
     """For each measure of a release the width of its ranges, None if it is shown as it is.
 
     A refusal, if a column with ranges has none for this aggregate.
@@ -60,7 +60,7 @@ def range_notices(plan: Aggregate, ranges: tuple[Fraction | None, ...]) -> Itera
             yield f"`{measure}` is reported in ranges of {format_decimal(width)}{unit}"
 
 
-def read_reported(model: PolicyModel, dataset: Dataset, complaints: Complaints) -> Reported:
+def read_reported(model: PolicyModel, dataset: Dataset, complaints: Complaints) -> ReportedRanges:
     """The ranges of the file, checked against the columns."""
     columns: dict[ColumnRef, Fraction] = {}
     for table_name, table in model.tables.items():
@@ -78,7 +78,7 @@ def read_reported(model: PolicyModel, dataset: Dataset, complaints: Complaints) 
             if width is not None:
                 columns[reference] = width
     counted = model.answers.report
-    return Reported(None if counted is None else Fraction(counted.count), columns)
+    return ReportedRanges(None if counted is None else Fraction(counted.count), columns)
 
 
 def _read(written: str, column: Column, path: Path, complaints: Complaints) -> Fraction | None:
@@ -89,7 +89,7 @@ def _read(written: str, column: Column, path: Path, complaints: Complaints) -> F
         return None
     try:
         width = seconds_of(written) if family is Family.TIMESTAMP else read_number(written)
-    except ValueUnfit as error:
+    except InvalidValue as error:
         complaints.add(path, str(error))
         return None
     domain = column.domain
@@ -98,15 +98,15 @@ def _read(written: str, column: Column, path: Path, complaints: Complaints) -> F
         complaints.add(path, "`ranges` must be above zero")
         return None
     if step is not None and width % step:
-        message = f"ranges of {quote(written)} are no whole number of steps of the column"
+        message = f"ranges of {quote_word(written)} are no whole number of steps of the column"
         complaints.add(path, message, f"a multiple of {float(step):g}")
         return None
-    if isinstance(domain, Interval) and width > distance(domain.low, domain.high) > 0:
+    if isinstance(domain, Interval) and width > domain_width(domain.low, domain.high) > 0:
         complaints.warn(path, "these ranges are wider than the whole domain")
     return width
 
 
-def _width(measure: Measure, reported: Reported) -> Fraction | None:
+def _width(measure: Measure, reported: ReportedRanges) -> Fraction | None:
     if measure.function in _COUNTS:
         return reported.count
     told = frozenset[ColumnRef]().union(*(_told(one) for one in measure.arguments))

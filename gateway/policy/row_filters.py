@@ -10,14 +10,14 @@ from gateway.catalog.tables import Dataset
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Filter, Scan
-from gateway.plan.rewrite import rewritten
+from gateway.plan.rewrite import rewrite_plan
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
 from gateway.plan.types import BOOLEAN
 from gateway.policy.decide import Rows
 from gateway.policy.row_rules import BoundRows, BoundTest
 
 
-def with_rows(plan: Aggregate, dataset: Dataset, rows: Mapping[str, Rows]) -> Aggregate:
+def filter_rows(plan: Aggregate, dataset: Dataset, rows: Mapping[str, Rows]) -> Aggregate:
     """The plan restricted to the rows that the decision permits; `dataset` is the whole one."""
 
     def permitted(node: Node) -> Node:
@@ -28,7 +28,7 @@ def with_rows(plan: Aggregate, dataset: Dataset, rows: Mapping[str, Rows]) -> Ag
         scan = node if whole is None else Scan(whole, node.alias, node.unit)
         return Filter(scan, _joined("and", [_clause(one, scan) for one in rows[node.table.name]]))
 
-    made = rewritten(plan, permitted)
+    made = rewrite_plan(plan, permitted)
     if not isinstance(made, Aggregate):
         raise BrokenPlan("a release that is none any more")
     return made

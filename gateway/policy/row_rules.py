@@ -17,8 +17,8 @@ from typing import NoReturn
 
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import Family
-from gateway.catalog.values import Value, ValueUnfit, read_value
-from gateway.policy.conditions.lexer import ConditionUnfit
+from gateway.catalog.values import InvalidValue, Value, read_value
+from gateway.policy.conditions.lexer import InvalidCondition
 from gateway.policy.problems import suggestion
 from gateway.policy.subjects import Subject
 
@@ -97,7 +97,7 @@ def _values_of(test: RowTest, subject: Subject) -> tuple[Value, ...] | None:
     texts = held if isinstance(held, tuple) else (held,)
     try:
         values = {read_value(text, test.column.type): None for text in texts}
-    except ValueUnfit:
+    except InvalidValue:
         return None
     return tuple(values) or None
 
@@ -105,7 +105,7 @@ def _values_of(test: RowTest, subject: Subject) -> tuple[Value, ...] | None:
 def parse_row_rule(text: str, table: Table) -> RowRule:
     """The rule that `text` writes about rows of `table`."""
     if len(text) > _LONGEST:
-        raise ConditionUnfit(f"a row rule is at most {_LONGEST} characters long")
+        raise InvalidCondition(f"a row rule is at most {_LONGEST} characters long")
     return _Parser(text, table).rule()
 
 
@@ -146,7 +146,7 @@ class _Parser:
         return word
 
     def _fail(self, message: str, column: int, hint: str = "") -> NoReturn:
-        raise ConditionUnfit(message, column, hint)
+        raise InvalidCondition(message, column, hint)
 
     def _test(self) -> RowTest:
         column = self._column()
@@ -205,5 +205,5 @@ class _Parser:
             return read_value(
                 word[1:-1].replace("''", "'") if sort == "text" else word, column.type
             )
-        except ValueUnfit as error:
-            raise ConditionUnfit(str(error), at) from None
+        except InvalidValue as error:
+            raise InvalidCondition(str(error), at) from None

@@ -52,7 +52,7 @@ _OPTIONS = {
 _HINT = "write postgresql://user:password@host/database or duckdb:////directory/file.duckdb"
 
 
-class SourceUnfit(ValueError):
+class InvalidSource(ValueError):
     """No valid source; the message never repeats the URL."""
 
     def __init__(self, message: str, hint: str = "") -> None:
@@ -61,7 +61,7 @@ class SourceUnfit(ValueError):
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceUrl:
     """A database with its URL."""
 
     backend: str
@@ -69,63 +69,63 @@ class Source:
     url: URL = field(repr=False, compare=False)
 
 
-def resolve(text: str, environment: Mapping[str, str]) -> str:
+def resolve_variables(text: str, environment: Mapping[str, str]) -> str:
     """`text` with its `${VARIABLE}`s replaced."""
     for name in _REFERENCE.findall(text):
         if not environment.get(name):
             hint = f"set it to the URL of the source; {_HINT}"
-            raise SourceUnfit(f"the environment variable `{name}` is not set", hint)
+            raise InvalidSource(f"the environment variable `{name}` is not set", hint)
     if "${" in _REFERENCE.sub("", text):
-        raise SourceUnfit(
+        raise InvalidSource(
             "a reference is not closed, or does not name a variable", "write `${NAME}`"
         )
     return _REFERENCE.sub(lambda match: environment[match[1]], text)
 
 
-def unresolved(dataset: str) -> Source:
+def placeholder_source(dataset: str) -> SourceUrl:
     """A placeholder for a source that nobody needs to reach; it differs from that of every other dataset."""
-    return Source("unresolved", f"unresolved:{dataset}", URL.create("unresolved"))
+    return SourceUrl("unresolved", f"unresolved:{dataset}", URL.create("unresolved"))
 
 
-def source_from(url: str) -> Source:
+def source_from(url: str) -> SourceUrl:
     """The source at a URL."""
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError):
-        raise SourceUnfit("`source` is not a URL", _HINT) from None
+        raise InvalidSource("`source` is not a URL", _HINT) from None
     driver = _DRIVERS.get(parsed.drivername)
     if driver is None:
-        raise SourceUnfit("`source` must begin with postgresql:// or duckdb:///", _HINT)
+        raise InvalidSource("`source` must begin with postgresql:// or duckdb:///", _HINT)
     for option in parsed.query:
         if option not in _OPTIONS[parsed.get_backend_name()]:
-            raise SourceUnfit(f"the URL of the source has an option `{option}`", "leave it out")
+            raise InvalidSource(f"the URL of the source has an option `{option}`", "leave it out")
     if driver == "duckdb":
         return _duckdb(parsed)
     return _postgresql(parsed.set(drivername=driver))
 
 
-def _duckdb(url: URL) -> Source:
+def _duckdb(url: URL) -> SourceUrl:
     file = url.database or ""
     if not file or file == ":memory:" or ":" in file.partition("/")[0]:
-        raise SourceUnfit("a DuckDB source must be a file", _HINT)
+        raise InvalidSource("a DuckDB source must be a file", _HINT)
     path = Path(file).expanduser().resolve()
-    return Source("duckdb", f"duckdb:///{path}", url.set(database=str(path)))
+    return SourceUrl("duckdb", f"duckdb:///{path}", url.set(database=str(path)))
 
 
-def _postgresql(url: URL) -> Source:
+def _postgresql(url: URL) -> SourceUrl:
     if not url.database:
-        raise SourceUnfit("the URL of the source names no database", _HINT)
+        raise InvalidSource("the URL of the source names no database", _HINT)
     if url.query.get("parts", "1") not in _PARTS:
-        raise SourceUnfit("`parts` of the source is not a number from 1 to 8", "leave it out")
+        raise InvalidSource("`parts` of the source is not a number from 1 to 8", "leave it out")
     hosts, ports = url.query.get("host"), url.query.get("port")
     if isinstance(hosts, tuple) or isinstance(ports, tuple) or "," in (url.host or ""):
-        raise SourceUnfit("the source must be a single server", _HINT)
+        raise InvalidSource("the source must be a single server", _HINT)
     named = (url.host or hosts or "").rstrip(".").lower()
     host = "localhost" if named in _LOOPBACK else hosts if hosts and not url.host else named
     if ports and (url.host or not ports.isdecimal()):
-        raise SourceUnfit("the port of the source is not a port", _HINT)
+        raise InvalidSource("the port of the source is not a port", _HINT)
     if hosts and url.host:
-        raise SourceUnfit("the source must be a single server", _HINT)
+        raise InvalidSource("the source must be a single server", _HINT)
     port = url.port or int(ports or _POSTGRESQL_PORT)
     shown = f"[{host}]" if host and ":" in host else host
-    return Source("postgresql", f"postgresql://{shown}:{port}/{url.database}", url)
+    return SourceUrl("postgresql", f"postgresql://{shown}:{port}/{url.database}", url)

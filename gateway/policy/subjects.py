@@ -14,7 +14,16 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from gateway.errors import Code, OperatorError
-from gateway.policy.yaml import Entry, Fields, Items, Node, Text, problem, quote, read_yaml
+from gateway.policy.yaml import (
+    Fields,
+    Items,
+    MappingEntry,
+    Node,
+    Text,
+    file_problem,
+    quote_word,
+    read_yaml,
+)
 
 FILE_NAME: Final = "subjects.yaml"
 MOST_SUBJECTS: Final = 10_000
@@ -75,7 +84,7 @@ def load_subjects(policies: Path) -> Mapping[str, Subject]:
 def require_subjects(path: Path) -> None:
     """Refuse a missing file, with a hint on what to write."""
     if not path.exists() and not path.is_symlink():
-        raise problem(
+        raise file_problem(
             Code.SUBJECTS_INVALID,
             path,
             "the file does not exist",
@@ -91,66 +100,68 @@ def subjects_from(root: Fields) -> Mapping[str, Subject]:
     return MappingProxyType({subject.name: subject for subject in subjects})
 
 
-def _subject(entry: Entry) -> Subject:
+def _subject(entry: MappingEntry) -> Subject:
     name = entry.key.text
     if not _NAME.fullmatch(name):
         raise _problem(
             entry.key,
-            f"{quote(name)} cannot be a subject's name",
+            f"{quote_word(name)} cannot be a subject's name",
             "use up to 63 lower-case letters, digits, `.`, `_` and `-`, beginning with a letter or digit",
         )
     if name in _RESERVED_NAMES or name.startswith("pg_"):
-        raise _problem(entry.key, f"the name {quote(name)} is reserved", "choose another name")
+        raise _problem(entry.key, f"the name {quote_word(name)} is reserved", "choose another name")
     if not isinstance(entry.value, Fields):
         raise _problem(
             entry.value,
-            f"the attributes of {quote(name)} must be a mapping",
+            f"the attributes of {quote_word(name)} must be a mapping",
             f"{_EXAMPLE}; without any attributes `{name}: {{}}`",
         )
     fields = entry.value.entries
     if len(fields) > MOST_ATTRIBUTES:
-        raise _problem(entry.key, f"{quote(name)} has more than {MOST_ATTRIBUTES} attributes")
+        raise _problem(entry.key, f"{quote_word(name)} has more than {MOST_ATTRIBUTES} attributes")
     attributes = {field.key.text: _attribute(field) for field in fields.values()}
     return Subject(name, MappingProxyType(attributes))
 
 
-def _attribute(entry: Entry) -> Attribute:
+def _attribute(entry: MappingEntry) -> Attribute:
     name = entry.key.text
     if not _ATTRIBUTE.fullmatch(name) or _RESERVED_ATTRIBUTE.fullmatch(name):
         raise _problem(
             entry.key,
-            f"{quote(name)} cannot be an attribute's name",
+            f"{quote_word(name)} cannot be an attribute's name",
             "use letters, digits and `_`, but no keyword of conditions",
         )
     many = isinstance(entry.value, Items)
     if name in {"role", "team"} and many:
-        raise _problem(entry.value, f"{quote(name)} must be one text", f"write `{name}: text`")
+        raise _problem(entry.value, f"{quote_word(name)} must be one text", f"write `{name}: text`")
     if name == "purposes" and not many:
         raise _problem(entry.value, "`purposes` must be a list", "write `purposes: [care-quality]`")
     if name == "team" and isinstance(entry.value, Text) and not _TEAM.fullmatch(entry.value.text):
         raise _problem(
             entry.value,
-            f"{quote(entry.value.text)} cannot be a team's name",
+            f"{quote_word(entry.value.text)} cannot be a team's name",
             "leave out `@` and `:`, because it becomes part of an account's name",
         )
     if isinstance(entry.value, Items):
         if len(entry.value.items) > MOST_VALUES:
-            raise _problem(entry.value, f"{quote(name)} has more than {MOST_VALUES} values")
+            raise _problem(entry.value, f"{quote_word(name)} has more than {MOST_VALUES} values")
         return tuple(_value(name, item) for item in entry.value.items)
     return _value(name, entry.value)
 
 
 def _value(name: str, node: Node) -> str:
     if not isinstance(node, Text):
-        raise _problem(node, f"{quote(name)} must be text or a list of text")
+        raise _problem(node, f"{quote_word(name)} must be text or a list of text")
     if node.is_null:
-        raise _problem(node, f"{quote(name)} has no value", "leave it out, or put it in quotes")
+        raise _problem(
+            node, f"{quote_word(name)} has no value", "leave it out, or put it in quotes"
+        )
     if len(node.text) > LONGEST_VALUE:
-        raise _problem(node, f"{quote(name)} is longer than {LONGEST_VALUE} characters")
+        raise _problem(node, f"{quote_word(name)} is longer than {LONGEST_VALUE} characters")
     if not node.text.isprintable():
-        raise _problem(node, f"{quote(name)} must be one line of visible text")
+        raise _problem(node, f"{quote_word(name)} must be one line of visible text")
     return node.text
 
 
 def _problem(node: Node, message: str, hint: str = "") -> OperatorError:
-    return problem(Code.SUBJECTS_INVALID, node.place, message, hint)
+    return file_problem(Code.SUBJECTS_INVALID, node.place, message, hint)

@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 
 from gateway.policy.model import PolicyModel
 from gateway.policy.problems import Complaints, Path, suggestion
-from gateway.policy.yaml import quote
+from gateway.policy.yaml import quote_word
 
 _EXPECTED = {
     "model_type": "a mapping",
@@ -20,7 +20,7 @@ _EXPECTED = {
 }
 
 
-def shaped(complaints: Complaints) -> PolicyModel | None:
+def parse_model(complaints: Complaints) -> PolicyModel | None:
     """The model of the file; None if there are problems."""
     try:
         return PolicyModel.model_validate(complaints.tree.plain())
@@ -47,9 +47,11 @@ def _complain(complaints: Complaints, error: ErrorDetails) -> None:
             hint = suggestion(str(path[-1]), _keys(path[:-1]))
             complaints.add(path, f"key {name} is not allowed here", hint, at_key=True)
         case "literal_error" | "enum":
-            wanted = " or ".join(quote(word.strip("'")) for word in _words(context["expected"]))
+            wanted = " or ".join(
+                quote_word(word.strip("'")) for word in _words(context["expected"])
+            )
             shown = error["input"]
-            was = f", not {quote(shown)}" if isinstance(shown, str) else ""
+            was = f", not {quote_word(shown)}" if isinstance(shown, str) else ""
             complaints.add(path, f"{name} must be {wanted}{was}")
         case "too_short" | "too_long":
             fewest, most = context.get("min_length"), context.get("max_length")
@@ -68,7 +70,7 @@ def _name(path: Path) -> str:
         return "the file"
     if isinstance(path[-1], int):
         return f"an entry of {_name(path[:-1])}"
-    return quote(path[-1])
+    return quote_word(path[-1])
 
 
 def _words(expected: str) -> list[str]:

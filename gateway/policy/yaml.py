@@ -63,7 +63,7 @@ _PROBLEMS: Final = (
 
 
 @dataclass(frozen=True)
-class Place:
+class FilePosition:
     """A position in a file, as editors count: lines and columns begin with 1."""
 
     file: str
@@ -78,7 +78,7 @@ class Place:
 class Text:
     """A scalar as written, without its quotes."""
 
-    place: Place = field(compare=False)
+    place: FilePosition = field(compare=False)
     text: str
     quoted: bool = False
 
@@ -92,7 +92,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Items:
-    place: Place = field(compare=False)
+    place: FilePosition = field(compare=False)
     items: "tuple[Node, ...]"
 
     def plain(self) -> "list[Plain]":
@@ -100,15 +100,15 @@ class Items:
 
 
 @dataclass(frozen=True)
-class Entry:
+class MappingEntry:
     key: Text
     value: "Node"
 
 
 @dataclass(frozen=True)
 class Fields:
-    place: Place = field(compare=False)
-    entries: Mapping[str, Entry]
+    place: FilePosition = field(compare=False)
+    entries: Mapping[str, MappingEntry]
 
     def plain(self) -> "dict[str, Plain]":
         return {name: entry.value.plain() for name, entry in self.entries.items()}
@@ -118,18 +118,20 @@ Node: TypeAlias = Text | Items | Fields
 Plain: TypeAlias = str | list["Plain"] | dict[str, "Plain"] | None
 
 
-def problem(code: Code, place: Place | Path, message: str, hint: str = "") -> OperatorError:
+def file_problem(
+    code: Code, place: FilePosition | Path, message: str, hint: str = ""
+) -> OperatorError:
     """The one form of errors about a file."""
     return OperatorError(code, f"{place}: {message}", hint)
 
 
-def quote(text: str) -> str:
+def quote_word(text: str) -> str:
     """A word of the file in the form of messages."""
     shown = text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "..."
     return "`" + " ".join(_FORBIDDEN.sub("?", shown).split()) + "`"
 
 
-def place_of(node: Node, path: tuple[str | int, ...]) -> Place:
+def place_of(node: Node, path: tuple[str | int, ...]) -> FilePosition:
     """The position of the value at `path`, or of the last existing part of the path."""
     for step in path:
         if isinstance(node, Fields) and step in node.entries:
@@ -146,16 +148,18 @@ def read_yaml(path: Path, *, inside: Path, code: Code) -> Fields:
     try:
         real = path.resolve(strict=True)
         if not real.is_relative_to(inside.resolve(strict=True)):
-            raise problem(code, path, "leads outside the policies directory", "copy the file there")
+            raise file_problem(
+                code, path, "leads outside the policies directory", "copy the file there"
+            )
         with open(real, "rb", opener=_open_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise problem(code, path, "is not an ordinary file")
+                raise file_problem(code, path, "is not an ordinary file")
             data = file.read(LARGEST_FILE + 1)
     except FileNotFoundError:
-        raise problem(code, path, "the file does not exist") from None
+        raise file_problem(code, path, "the file does not exist") from None
     except (OSError, RuntimeError, ValueError) as error:  # a loop of links is a RuntimeError
         why = error.strerror if isinstance(error, OSError) else None
-        raise problem(code, path, f"cannot be read: {why or 'not a usable path'}") from None
+        raise file_problem(code, path, f"cannot be read: {why or 'not a usable path'}") from None
     return parse_yaml(data, file=str(path), code=code)
 
 
@@ -172,26 +176,26 @@ def _open_without_waiting(path: str, flags: int) -> int:
 def _checked(data: bytes, file: str, code: Code) -> str:
     """The file as text; invisible and misleading characters are refused."""
     if len(data) > LARGEST_FILE:
-        raise problem(code, Path(file), f"is larger than {LARGEST_FILE} bytes")
+        raise file_problem(code, Path(file), f"is larger than {LARGEST_FILE} bytes")
     try:
         text = data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         before = data[: error.start].decode("utf-8")
         place = _place(file, before, len(before))
-        raise problem(code, place, "is not UTF-8 text", "save the file as UTF-8") from None
+        raise file_problem(code, place, "is not UTF-8 text", "save the file as UTF-8") from None
     for pattern, message, hint in (
         (_FORBIDDEN, "there is an invisible or control character", "remove it, or retype it"),
         (_LONG_LINE, f"the line is longer than {LONGEST_LINE} characters", "break the line"),
         (_DIRECTIVE, "a line cannot begin with `%`", "the format is always YAML 1.2"),
     ):
         if found := pattern.search(text):
-            raise problem(code, _place(file, text, found.start()), message, hint)
+            raise file_problem(code, _place(file, text, found.start()), message, hint)
     return text
 
 
-def _place(file: str, text: str, index: int) -> Place:
+def _place(file: str, text: str, index: int) -> FilePosition:
     line = text.count("\n", 0, index) + 1
-    return Place(file, line, index - text.rfind("\n", 0, index))
+    return FilePosition(file, line, index - text.rfind("\n", 0, index))
 
 
 class _Composer:
@@ -201,7 +205,7 @@ class _Composer:
         self._file = file
         self._code = code
         self._events: Iterator[Event] = YAML(typ="safe", pure=True).parse(text)
-        self._here = Place(file, 1, 1)
+        self._here = FilePosition(file, 1, 1)
         self._nodes = 0
 
     def document(self) -> Fields:
@@ -217,7 +221,7 @@ class _Composer:
                     self._refuse(node.place, "the file must be a mapping", "write `key: value`")
                 root = node
         if root is None:
-            self._refuse(Place(self._file, 1, 1), "the file is empty", "write `key: value`")
+            self._refuse(FilePosition(self._file, 1, 1), "the file is empty", "write `key: value`")
         return root
 
     def _next(self) -> Event | None:
@@ -255,8 +259,8 @@ class _Composer:
             self._refuse(place, "the text has an invisible or control character", "remove it")
         return Text(place, event.value, quoted=event.style is not None)
 
-    def _fields(self, place: Place, depth: int) -> Fields:
-        entries: dict[str, Entry] = {}
+    def _fields(self, place: FilePosition, depth: int) -> Fields:
+        entries: dict[str, MappingEntry] = {}
         while not isinstance(event := self._next(), MappingEndEvent):
             key = self._node(event, depth + 1)
             if not isinstance(key, Text) or key.is_null:
@@ -265,20 +269,22 @@ class _Composer:
                 self._refuse(key.place, "merge keys are not supported", "write the keys in full")
             if key.text in entries:
                 first = entries[key.text].key.place.line
-                self._refuse(key.place, f"key {quote(key.text)} is already in line {first}")
+                self._refuse(key.place, f"key {quote_word(key.text)} is already in line {first}")
             value = self._node(self._next(), depth + 1)
             if isinstance(value, Text) and value.is_null and not value.text:
                 value = Text(
                     key.place, ""
                 )  # nothing stands nowhere: the key is what people look for
-            entries[key.text] = Entry(key, value)
+            entries[key.text] = MappingEntry(key, value)
         return Fields(place, MappingProxyType(entries))
 
-    def _mark(self, mark: StreamMark | None) -> Place:
-        return self._here if mark is None else Place(self._file, mark.line + 1, mark.column + 1)
+    def _mark(self, mark: StreamMark | None) -> FilePosition:
+        return (
+            self._here if mark is None else FilePosition(self._file, mark.line + 1, mark.column + 1)
+        )
 
-    def _refuse(self, place: Place, message: str, hint: str = "") -> NoReturn:
-        raise problem(self._code, place, message, hint)
+    def _refuse(self, place: FilePosition, message: str, hint: str = "") -> NoReturn:
+        raise file_problem(self._code, place, message, hint)
 
 
 def _explain(error: MarkedYAMLError) -> tuple[str, str]:

@@ -7,13 +7,13 @@ wheel are used, never its Python code, which lets every local user in.
 
 from gateway.postgres_server.directories import Address
 from gateway.postgres_server.lease import Lease, discard_home, open_server
-from gateway.postgres_server.os_user import Account
+from gateway.postgres_server.os_user import OsUser
 from gateway.postgres_server.programs import Programs, find_programs
 
 __all__ = [
-    "Account",
     "Address",
     "Lease",
+    "OsUser",
     "Programs",
     "discard_home",
     "find_programs",

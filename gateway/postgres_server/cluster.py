@@ -11,17 +11,17 @@ from collections.abc import Sequence
 from pydantic import SecretStr
 
 from gateway.errors import Code, OperatorError
-from gateway.postgres_server.directories import Home, Place
+from gateway.postgres_server.directories import Home, ServerDirectory
 from gateway.postgres_server.files import make_durable, write_durably
-from gateway.postgres_server.locks import taken
-from gateway.postgres_server.os_user import Account, initdb_account
+from gateway.postgres_server.locks import inherit_lock
+from gateway.postgres_server.os_user import OsUser, initdb_account
 from gateway.postgres_server.programs import Programs
 
 SUPERUSER = "postgres"
 _TIMEOUT = 120.0
 
 
-def superuser_password(home: Home, place: Place) -> SecretStr:
+def superuser_password(home: Home, place: ServerDirectory) -> SecretStr:
     """Read the password, or draw it if there is no database yet."""
     if home.superuser.exists():
         return SecretStr(home.superuser.read_text().strip())
@@ -36,7 +36,9 @@ def superuser_password(home: Home, place: Place) -> SecretStr:
     return SecretStr(password)
 
 
-def ensure_cluster(place: Place, programs: Programs, account: Account, password: SecretStr) -> None:
+def ensure_cluster(
+    place: ServerDirectory, programs: Programs, account: OsUser, password: SecretStr
+) -> None:
     """Create the cluster unless it exists; under the start lock, with no server running."""
     for left_over in place.path.glob("draft-*"):
         shutil.rmtree(left_over, ignore_errors=True)
@@ -47,9 +49,9 @@ def ensure_cluster(place: Place, programs: Programs, account: Account, password:
 
 
 def create_cluster(
-    place: Place,
+    place: ServerDirectory,
     programs: Programs,
-    account: Account,
+    account: OsUser,
     password: SecretStr,
     options: Sequence[str] = (),
 ) -> None:
@@ -64,7 +66,7 @@ def create_cluster(
         maker.give(data)
         maker.give(pwfile)
         maker.share(draft)
-        with taken(place.server_lock) as lock:
+        with inherit_lock(place.server_lock) as lock:
             # if this process is killed, the next start waits for initdb to end before it removes the draft
             done = maker.run(
                 [

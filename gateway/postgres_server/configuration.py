@@ -8,7 +8,7 @@ the running statement).
 from collections.abc import Mapping
 from pathlib import Path
 
-from gateway.postgres_server.directories import PORT, Place
+from gateway.postgres_server.directories import PORT, ServerDirectory
 
 HBA = "local all all scram-sha-256\n"
 
@@ -57,7 +57,7 @@ _STATE: Mapping[str, str] = {
 }
 
 
-def state_configuration(place: Place, socket_dir: Path) -> str:
+def state_configuration(place: ServerDirectory, socket_dir: Path) -> str:
     settings = {
         **_STATE,
         "port": str(PORT),

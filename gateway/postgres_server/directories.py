@@ -23,7 +23,7 @@ from sqlalchemy.engine import URL
 
 from gateway.errors import Code, OperatorError
 from gateway.postgres_server.files import make_directory, write_durably
-from gateway.postgres_server.os_user import Account
+from gateway.postgres_server.os_user import OsUser
 
 SYSTEM = Path("/var/lib/gateway")
 
@@ -56,7 +56,7 @@ class Home:
 
 
 @dataclass(frozen=True)
-class Place:
+class ServerDirectory:
     """A server's directory. The gateway owns it; the server owns `data` and `run` and nothing above them."""
 
     path: Path
@@ -97,11 +97,11 @@ def open_home(path: Path) -> Home:
     return home
 
 
-def recorded_place(home: Home) -> Place:
+def find_directory(home: Home) -> ServerDirectory:
     """The directory of this home's cluster, existing or not."""
     if not home.location.exists():
-        return Place(home.state / "postgres")
-    place = Place(Path(_said(home.location)))
+        return ServerDirectory(home.state / "postgres")
+    place = ServerDirectory(Path(_said(home.location)))
     if not place.path.is_dir():
         raise OperatorError(
             Code.HOME_UNUSABLE,
@@ -118,7 +118,7 @@ def recorded_place(home: Home) -> Place:
     return place
 
 
-def furnish(home: Home, place: Place, account: Account) -> Place:
+def prepare_directory(home: Home, place: ServerDirectory, account: OsUser) -> ServerDirectory:
     """Make sure that the directory exists and the server can reach it; under the start lock."""
     if place.data.exists() or home.location.exists():
         if not account.may_use(place.path):
@@ -134,8 +134,8 @@ def furnish(home: Home, place: Place, account: Account) -> Place:
     return _far_from_home(home, account)
 
 
-def _far_from_home(home: Home, account: Account) -> Place:
-    place = Place(SYSTEM / "homes" / secrets.token_hex(8))
+def _far_from_home(home: Home, account: OsUser) -> ServerDirectory:
+    place = ServerDirectory(SYSTEM / "homes" / secrets.token_hex(8))
     make_directory(place.path, _open_mode())
     if not account.may_use(place.path):
         place.path.rmdir()
@@ -189,7 +189,7 @@ _PREFIX = "gateway-"
 _PLAIN = re.compile(r"/[A-Za-z0-9_./+=~-]*")
 
 
-def make_socket_dir(place: Place, account: Account) -> Path:
+def make_socket_dir(place: ServerDirectory, account: OsUser) -> Path:
     """A directory of mode 0700 that belongs to the server's user."""
     if _fits(place.run):
         place.run.mkdir(mode=0o700, exist_ok=True)
@@ -207,7 +207,7 @@ def make_socket_dir(place: Place, account: Account) -> Path:
     )
 
 
-def clear_socket_dir(place: Place, account: Account, socket_dir: Path | None) -> None:
+def clear_socket_dir(place: ServerDirectory, account: OsUser, socket_dir: Path | None) -> None:
     """Remove the files of a server that has ended: its lock file may stop the next one.
 
     In a directory elsewhere, only the gateway's own files are touched.

@@ -26,7 +26,7 @@ _HINTS = {
 
 
 @contextmanager
-def usable(home: Path) -> Iterator[None]:
+def translate_os_errors(home: Path) -> Iterator[None]:
     """Translate file-system errors into one clear message."""
     try:
         yield

@@ -12,11 +12,22 @@ from pydantic import SecretStr
 
 from gateway.errors import Code, OperatorError
 from gateway.postgres_server.cluster import SUPERUSER, ensure_cluster, superuser_password
-from gateway.postgres_server.directories import Address, Home, furnish, open_home, recorded_place
-from gateway.postgres_server.files import usable
-from gateway.postgres_server.locks import Hold, exclusively, unheld
-from gateway.postgres_server.os_user import Account, server_account
-from gateway.postgres_server.postmaster import Server, find_running, start, stop
+from gateway.postgres_server.directories import (
+    Address,
+    Home,
+    find_directory,
+    open_home,
+    prepare_directory,
+)
+from gateway.postgres_server.files import translate_os_errors
+from gateway.postgres_server.locks import Hold, hold_lock, is_free
+from gateway.postgres_server.os_user import OsUser, server_account
+from gateway.postgres_server.postmaster import (
+    ServerSetup,
+    find_running,
+    start_postmaster,
+    stop_postmaster,
+)
 from gateway.postgres_server.programs import Programs, find_programs
 
 _WAIT = 120.0  # longer than any start or stop may take
@@ -28,7 +39,7 @@ class Lease:
     superuser = SUPERUSER
 
     def __init__(
-        self, home: Home, server: Server, address: Address, password: SecretStr, hold: Hold
+        self, home: Home, server: ServerSetup, address: Address, password: SecretStr, hold: Hold
     ) -> None:
         self.address = address
         self.superuser_password = password
@@ -46,7 +57,7 @@ class Lease:
         return self._server.programs
 
     @property
-    def account(self) -> Account:
+    def account(self) -> OsUser:
         """The OS user of the server."""
         return self._server.account
 
@@ -59,10 +70,10 @@ class Lease:
             hold.release()
             return
         try:
-            with usable(self._home.path), exclusively(self._home.start_lock, _WAIT):
+            with translate_os_errors(self._home.path), hold_lock(self._home.start_lock, _WAIT):
                 hold.release()
-                if unheld(self._home.lease_lock):
-                    stop(self._server)
+                if is_free(self._home.lease_lock):
+                    stop_postmaster(self._server)
         finally:
             hold.release()
 
@@ -78,9 +89,9 @@ class Lease:
 
 def open_server(home: Path, programs_bin: Path | None = None) -> Lease:
     """Create, start or join the server of a home; an `OperatorError` says what prevents it."""
-    with usable(home):
+    with translate_os_errors(home):
         kept = open_home(home)
-        with exclusively(kept.start_lock, _WAIT), ExitStack() as undo:
+        with hold_lock(kept.start_lock, _WAIT), ExitStack() as undo:
             hold = Hold(kept.lease_lock)
             undo.callback(hold.release)
             server = _server(kept, programs_bin)
@@ -88,16 +99,16 @@ def open_server(home: Path, programs_bin: Path | None = None) -> Lease:
             password = superuser_password(kept, server.place)
             if address is None:
                 ensure_cluster(server.place, server.programs, server.account, password)
-                address = start(server)
+                address = start_postmaster(server)
             undo.pop_all()
     return Lease(kept, server, address, password, hold)
 
 
-def _server(home: Home, programs_bin: Path | None) -> Server:
-    place = recorded_place(home)
+def _server(home: Home, programs_bin: Path | None) -> ServerSetup:
+    place = find_directory(home)
     account = server_account(place.data)
     programs = find_programs(programs_bin, account)
-    return Server(furnish(home, place, account), programs, account)
+    return ServerSetup(prepare_directory(home, place, account), programs, account)
 
 
 _WAIT_S = 15.0
@@ -107,14 +118,14 @@ def discard_home(home: Path, programs_bin: Path | None = None) -> None:
     """Remove everything below `home`; refused while a gateway uses it."""
     if not home.exists():
         return
-    with usable(home):
+    with translate_os_errors(home):
         kept = open_home(home)
-        with exclusively(kept.start_lock, _WAIT_S):
-            if not unheld(kept.lease_lock):
+        with hold_lock(kept.start_lock, _WAIT_S):
+            if not is_free(kept.lease_lock):
                 raise OperatorError(
                     Code.HOME_UNUSABLE, f"a gateway is using `{home}`", "stop it first"
                 )
-        if (recorded_place(kept).data / "postmaster.pid").exists():
+        if (find_directory(kept).data / "postmaster.pid").exists():
             open_server(home, programs_bin).close()  # a killed gateway left its server behind
-        shutil.rmtree(recorded_place(kept).path, ignore_errors=True)
+        shutil.rmtree(find_directory(kept).path, ignore_errors=True)
         shutil.rmtree(home)

@@ -48,7 +48,7 @@ class Hold:
 
 
 @contextmanager
-def exclusively(path: Path, wait: float) -> Iterator[None]:
+def hold_lock(path: Path, wait: float) -> Iterator[None]:
     """Hold this lock exclusively; an `OperatorError` if it is not free within `wait` seconds."""
     file = _open(path)
     try:
@@ -70,7 +70,7 @@ def exclusively(path: Path, wait: float) -> Iterator[None]:
 
 
 @contextmanager
-def taken(path: Path) -> Iterator[int]:
+def inherit_lock(path: Path) -> Iterator[int]:
     """A locked descriptor for a program to inherit: locked until the last process with it has ended.
 
     It is closed here and not unlocked, which would unlock it for the inheriting processes too.
@@ -83,7 +83,7 @@ def taken(path: Path) -> Iterator[int]:
         os.close(file)
 
 
-def unheld(path: Path) -> bool:
+def is_free(path: Path) -> bool:
     """True if nobody holds this lock; tested under the start lock."""
     file = _open(path)
     try:

@@ -27,7 +27,7 @@ _ENVIRONMENT: Mapping[str, str] = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
 
 
 @dataclass(frozen=True)
-class Account:
+class OsUser:
     """A uid and gid; `switch` says whether the child process has to change to it."""
 
     uid: int
@@ -118,37 +118,37 @@ class Account:
         )
 
 
-def server_account(data: Path) -> Account:
+def server_account(data: Path) -> OsUser:
     """The user that runs the server of a data directory, which need not exist yet."""
     if os.geteuid() != 0:
-        return Account.own()
+        return OsUser.own()
     if data.exists() and (found := data.stat()).st_uid != 0:
-        return Account(found.st_uid, found.st_gid, switch=True)
+        return OsUser(found.st_uid, found.st_gid, switch=True)
     try:
         named = pwd.getpwnam(_NAMED)
     except KeyError:
         uid = next(uid for uid in _UNNAMED if not _has_entry(uid))
-        return Account(uid, uid, switch=True)
-    return Account(named.pw_uid, named.pw_gid, switch=True)
+        return OsUser(uid, uid, switch=True)
+    return OsUser(named.pw_uid, named.pw_gid, switch=True)
 
 
-def account_apart(others: Account) -> Account:
+def separate_account(others: OsUser) -> OsUser:
     """A user for a server that must not be able to touch the files of `others`.
 
     Only root can separate two servers in this way; an ordinary user runs both as itself.
     """
     if os.geteuid() != 0:
-        return Account.own()
+        return OsUser.own()
     with suppress(KeyError):
         named = pwd.getpwnam(_NAMED_APART)
         if named.pw_uid not in {0, others.uid} and named.pw_gid != others.gid:
-            return Account(named.pw_uid, named.pw_gid, switch=True)
+            return OsUser(named.pw_uid, named.pw_gid, switch=True)
     taken = {others.uid, others.gid}
     uid = next(uid for uid in _UNNAMED_APART if uid not in taken and not _has_entry(uid))
-    return Account(uid, uid, switch=True)
+    return OsUser(uid, uid, switch=True)
 
 
-def initdb_account(account: Account) -> Account:
+def initdb_account(account: OsUser) -> OsUser:
     """The user that runs initdb, which requires a user name: `account`, or `nobody` in its place.
 
     `nobody` keeps the group of `account`: only with that group can it reach the new directory, or be traced, so

@@ -23,10 +23,15 @@ from typing import BinaryIO
 
 from gateway.errors import Code, OperatorError
 from gateway.postgres_server.configuration import HBA, state_configuration
-from gateway.postgres_server.directories import Address, Place, clear_socket_dir, make_socket_dir
+from gateway.postgres_server.directories import (
+    Address,
+    ServerDirectory,
+    clear_socket_dir,
+    make_socket_dir,
+)
 from gateway.postgres_server.files import write_durably
-from gateway.postgres_server.locks import taken, unheld
-from gateway.postgres_server.os_user import Account
+from gateway.postgres_server.locks import inherit_lock, is_free
+from gateway.postgres_server.os_user import OsUser
 from gateway.postgres_server.programs import Programs
 
 _LARGEST = 1_000_000
@@ -34,7 +39,7 @@ _QUOTED_LINES = 5
 _QUOTED_CHARACTERS = 1000
 
 
-def open_log(place: Place) -> BinaryIO:
+def open_log(place: ServerDirectory) -> BinaryIO:
     """The log that the server appends to; a log that is too large becomes the previous one."""
     if place.log.exists() and place.log.stat().st_size > _LARGEST:
         place.log.replace(place.log.with_suffix(".log.1"))
@@ -42,7 +47,7 @@ def open_log(place: Place) -> BinaryIO:
     return os.fdopen(os.open(place.log, flags, 0o600), "ab")
 
 
-def said_since(place: Place, offset: int) -> str:
+def log_since(place: ServerDirectory, offset: int) -> str:
     """The last lines of the log since `offset`, as one line."""
     lines = [line.strip() for line in _text(place.log, offset).splitlines() if line.strip()]
     return " | ".join(lines[-_QUOTED_LINES:])[-_QUOTED_CHARACTERS:] or "it said nothing"
@@ -62,12 +67,12 @@ _TLS_REQUEST = struct.pack("!II", 8, 80_877_103)
 
 
 @dataclass(frozen=True)
-class Server:
+class ServerSetup:
     """The directory, the programs and the OS user of a server."""
 
-    place: Place
+    place: ServerDirectory
     programs: Programs
-    account: Account
+    account: OsUser
 
     def pg_ctl(
         self,
@@ -96,7 +101,7 @@ class Announcement:
     ready: bool
 
 
-def announcement(place: Place) -> Announcement | None:
+def read_announcement(place: ServerDirectory) -> Announcement | None:
     """Read `postmaster.pid`; None if it is missing, incomplete or torn."""
     try:
         lines = (place.data / "postmaster.pid").read_bytes().split(b"\n")
@@ -106,15 +111,15 @@ def announcement(place: Place) -> Announcement | None:
     return Announcement(pid, address, ready=lines[7:8] == [b"ready   "])
 
 
-def find_running(server: Server) -> Address | None:
+def find_running(server: ServerSetup) -> Address | None:
     """The address of the running server; None if there is none and a new one can start."""
     place = server.place
     began = time.monotonic()
     while True:
-        if unheld(place.server_lock):
-            _clear(server, _socket_dir(announcement(place)))
+        if is_free(place.server_lock):
+            _clear(server, _socket_dir(read_announcement(place)))
             return None
-        said = announcement(place)
+        said = read_announcement(place)
         answers = said is not None and _answers(said.address, server.account)
         if said and said.ready and answers:
             return said.address
@@ -127,7 +132,7 @@ def find_running(server: Server) -> Address | None:
         time.sleep(_POLL)
 
 
-def start(server: Server) -> Address:
+def start_postmaster(server: ServerSetup) -> Address:
     place, account = server.place, server.account
     address = Address(make_socket_dir(place, account))
     configuration = state_configuration(place, address.socket_dir)
@@ -142,24 +147,24 @@ def start(server: Server) -> Address:
             f"--options=-c config_file={shlex.quote(str(place.configuration))}",
             timeout=_START,
             output=log.fileno(),
-            inherited=[opened.enter_context(taken(place.server_lock))],
+            inherited=[opened.enter_context(inherit_lock(place.server_lock))],
         )
     if done.returncode != 0:
-        if unheld(place.server_lock):
+        if is_free(place.server_lock):
             _clear(server, address.socket_dir)
         raise OperatorError(
             Code.EMBEDDED_SERVER,
-            f"PostgreSQL {server.programs.version} does not start: {said_since(place, before)}",
+            f"PostgreSQL {server.programs.version} does not start: {log_since(place, before)}",
             f"its log is `{place.log}`",
         )
     return address
 
 
-def stop(server: Server) -> None:
+def stop_postmaster(server: ServerSetup) -> None:
     """Stop the server, if it runs; gently at first."""
-    said = announcement(server.place)  # it is gone when the server is
+    said = read_announcement(server.place)  # it is gone when the server is
     for mode in ("fast", "immediate"):
-        if unheld(server.place.server_lock):
+        if is_free(server.place.server_lock):
             return
         if _can_be_signalled(said):
             server.pg_ctl("stop", f"--mode={mode}", timeout=_STOP)
@@ -174,17 +179,17 @@ def stop(server: Server) -> None:
     )
 
 
-def _gone(server: Server) -> bool:
+def _gone(server: ServerSetup) -> bool:
     """True if all its processes have ended; pg_ctl has only seen the last one about to end."""
     deadline = time.monotonic() + 1
-    while not unheld(server.place.server_lock):
+    while not is_free(server.place.server_lock):
         if time.monotonic() > deadline:
             return False
         time.sleep(_POLL)
     return True
 
 
-def _clear(server: Server, socket_dir: Path | None) -> None:
+def _clear(server: ServerSetup, socket_dir: Path | None) -> None:
     """Remove the files of a server that has ended; its lock files may name a pid that is in use again."""
     clear_socket_dir(server.place, server.account, socket_dir)
     (server.place.data / "postmaster.pid").unlink(missing_ok=True)
@@ -204,7 +209,7 @@ def _can_be_signalled(said: Announcement | None) -> bool:
         return not Path("/proc/self/comm").exists()
 
 
-def _answers(address: Address, account: Account) -> bool:
+def _answers(address: Address, account: OsUser) -> bool:
     """True if a process of the server's user answers there.
 
     A successful connection is not enough: the kernel also makes it for a server that hangs or was just killed.

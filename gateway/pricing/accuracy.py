@@ -18,14 +18,14 @@ from typing import Final
 from gateway.binding.bound import Cut
 from gateway.budget.account import cost_on_path
 from gateway.errors import Code, SyntaxRefused
-from gateway.intervals.expected_error import Ahead, Error, error_of
+from gateway.intervals.expected_error import Error, ExpectedDual, error_of
 from gateway.intervals.margins import exact_margin, near_margin
 from gateway.noise.combined_noise import AnyNoise
 from gateway.plan.formulas import Each
-from gateway.pricing.price import AnalyzedStatement, Sold, limits_on_path, noise_at
+from gateway.pricing.price import AnalyzedStatement, PricedDataset, limits_on_path, noise_at
 from gateway.requests.request import Accuracy, Estimate
 from gateway.results.rollup import PricedRelease
-from gateway.sensitivity.grouping_sets import Level
+from gateway.sensitivity.grouping_sets import GroupingSet
 from gateway.state.journal import Journal
 from gateway.units import Epsilon
 
@@ -42,7 +42,7 @@ class Promise:
     """A column in the rows of one grouping set, and how it errs."""
 
     column: int
-    level: Level
+    level: GroupingSet
     error: Error
 
 
@@ -62,7 +62,7 @@ class Trial:
     def broken(self, price: Epsilon, margin: Margin) -> Promise | None:
         """One of the promises that the price does not keep."""
         release = self._noise(price)
-        levels: dict[int, Ahead] = {}
+        levels: dict[int, ExpectedDual] = {}
         for one in self._promises:
             ahead = levels.get(id(one.level))
             if ahead is None:
@@ -83,8 +83,8 @@ class Trial:
         return None if found is None else _price(found)
 
 
-def at_accuracy(
-    journal: Journal, serving: Sold, subject: str, statement: AnalyzedStatement
+def price_for_accuracy(
+    journal: Journal, serving: PricedDataset, subject: str, statement: AnalyzedStatement
 ) -> AnalyzedStatement:
     """The statement at the price that its accuracy takes; as it is, where none was asked for or nothing is measured."""
     accuracy = statement.request.accuracy
@@ -118,7 +118,7 @@ def at_accuracy(
     return replace(statement, request=replace(statement.request, epsilon=price))
 
 
-def with_margins(
+def add_margins(
     estimate: Estimate, statement: AnalyzedStatement, releases: Sequence[PricedRelease]
 ) -> Estimate:
     """The estimate, with the margin of each column at the confidence that was asked for."""
@@ -137,10 +137,12 @@ def with_margins(
     return replace(estimate, columns=columns)
 
 
-def _ahead(release: PricedRelease, level: Level, accuracy: Accuracy, margin: Margin) -> Ahead:
+def _ahead(
+    release: PricedRelease, level: GroupingSet, accuracy: Accuracy, margin: Margin
+) -> ExpectedDual:
     # choices do not add up: those of a grouping set are of the part that has its own keys, which comes last
     choices = release.parts[level.drawn[-1].part].choices
-    return Ahead(release.noises(level), choices, accuracy.confidence, accuracy.rows, margin)
+    return ExpectedDual(release.noises(level), choices, accuracy.confidence, accuracy.rows, margin)
 
 
 def _promises(statement: AnalyzedStatement, accuracy: Accuracy) -> tuple[int, tuple[Promise, ...]]:

@@ -10,23 +10,37 @@ from gateway.binding.bound import Cut
 from gateway.budget.account import Account, Currency, Limits
 from gateway.budget.account_names import analyst_account
 from gateway.budget.balances import path_of
-from gateway.budget.charge import ChargeRequest, Held, Idempotency, Measurement, Owed
-from gateway.datasets.bind_question import Understood
+from gateway.budget.charge import (
+    CachedMeasurement,
+    ChargedMeasurement,
+    ChargeRequest,
+    CopiedDraw,
+    Idempotency,
+)
+from gateway.datasets.bind_question import BoundQuestion
 from gateway.engines.staged_rows import StagedRows
 from gateway.errors import BudgetExhausted, Code, SyntaxRefused
 from gateway.noise.add_noise import NoisyTable
-from gateway.noise.allocation import Noise, Priced, Shares, priced, purchased, slots_of, unshown
+from gateway.noise.allocation import (
+    CostShares,
+    Noise,
+    ReleaseNoise,
+    noise_without_thresholds,
+    price_noise,
+    purchase_noise,
+    slots_of,
+)
 from gateway.noise.combined_noise import unit_variance
 from gateway.plan.formulas import Form
 from gateway.policy.policy import Policy
 from gateway.requests.request import Estimate, ExpectedColumn, Request
 from gateway.results.columns import in_ranges
 from gateway.results.rollup import PricedRelease
-from gateway.results.rounding import Recoded
-from gateway.sensitivity.analysis import Analysis, Thresholded
-from gateway.sensitivity.grouping_sets import Rolled
+from gateway.results.rounding import RoundedColumn
+from gateway.sensitivity.analysis import Analysis, ThresholdGroups
+from gateway.sensitivity.grouping_sets import AnalyzedRelease
 from gateway.state.journal import Journal
-from gateway.trail.record import Asked
+from gateway.trail.record import AskedQuestion
 from gateway.units import Delta, Epsilon
 
 N = TypeVar("N", int, float)
@@ -37,7 +51,7 @@ UNSEEN: Final = Fraction(2**62)
 _NOISE: Final = {Currency.PURE: Noise.LAPLACE, Currency.ZCDP: Noise.GAUSSIAN}
 
 
-class Sold(Protocol):
+class PricedDataset(Protocol):
     """A dataset, as far as prices go."""
 
     @property
@@ -51,8 +65,8 @@ class AnalyzedStatement:
     """A statement that is permitted, and what its releases measure; `known` are constants that are in its text."""
 
     request: Request
-    understood: Understood
-    releases: tuple[Rolled, ...]
+    understood: BoundQuestion
+    releases: tuple[AnalyzedRelease, ...]
     known: Mapping[str, StagedRows] = field(default_factory=dict)
 
     @property
@@ -67,10 +81,10 @@ class AnalyzedStatement:
 
     @property
     def thresholded(self) -> int:
-        return sum(isinstance(one.groups, Thresholded) for one in self.analyses)
+        return sum(isinstance(one.groups, ThresholdGroups) for one in self.analyses)
 
 
-def price_of(serving: Sold, request: Request) -> Epsilon:
+def price_of(serving: PricedDataset, request: Request) -> Epsilon:
     """What the analyst offers for the whole statement, within what the policy takes."""
     privacy = serving.policy.privacy
     price = privacy.default_price if request.epsilon is None else request.epsilon
@@ -89,7 +103,7 @@ def price_of(serving: Sold, request: Request) -> Epsilon:
     return price
 
 
-def require_worth(serving: Sold, price: Epsilon, part: Fraction) -> None:
+def require_worth(serving: PricedDataset, price: Epsilon, part: Fraction) -> None:
     """Refuse to top an earlier answer up by next to nothing: that part of the price is a price as well."""
     lowest = serving.policy.privacy.lowest_price
     if part and price * part < lowest:
@@ -100,39 +114,39 @@ def require_worth(serving: Sold, price: Epsilon, part: Fraction) -> None:
         )
 
 
-def bought_part(shares: Iterable[Shares]) -> Fraction:
+def purchased_fraction(shares: Iterable[CostShares]) -> Fraction:
     """How much of the price of the statement is bought."""
     return sum((one.cost for one in shares), Fraction(0))
 
 
 def charge_request(  # noqa: PLR0913 - what is bought, and what of it was there
-    asked: Asked,
-    serving: Sold,
+    asked: AskedQuestion,
+    serving: PricedDataset,
     statement: AnalyzedStatement,
-    shares: Sequence[Shares],
+    shares: Sequence[CostShares],
     *,
-    owed: tuple[Owed, ...] = (),
+    owed: tuple[CachedMeasurement, ...] = (),
     touched: tuple[str, ...] | None = None,
-    held: tuple[Held, ...] = (),
+    held: tuple[CopiedDraw, ...] = (),
 ) -> ChargeRequest:
     """What is bought of a statement as one charge; what accounts owe for what was there, and hold of what is bought."""
-    whole = bought_part(shares)
+    whole = purchased_fraction(shares)
     each = delta_of_each(serving, statement)
     measurements = []
     for (name, analysis), part in zip(_named(statement.releases), shares, strict=True):
-        hidden = isinstance(analysis.groups, Thresholded)
+        hidden = isinstance(analysis.groups, ThresholdGroups)
         for number, share in enumerate(part.slots):
             if share is not None:
                 delta = Delta(each if hidden and number == 0 else Fraction(0))
                 mechanism = f"discrete {_NOISE[serving.currency].value}"
                 measurements.append(
-                    Measurement(f"{name}.{number + 1}", mechanism, share / whole, delta)
+                    ChargedMeasurement(f"{name}.{number + 1}", mechanism, share / whole, delta)
                 )
         for number, share in enumerate(part.choices, len(part.slots)):
             if share is not None:
                 none = Delta(Fraction(0))
                 measurements.append(
-                    Measurement(f"{name}.{number + 1}", "exponential", share / whole, none)
+                    ChargedMeasurement(f"{name}.{number + 1}", "exponential", share / whole, none)
                 )
     once = statement.request.idempotency
     return ChargeRequest(
@@ -148,51 +162,58 @@ def charge_request(  # noqa: PLR0913 - what is bought, and what of it was there
     )
 
 
-def bought(
-    serving: Sold, statement: AnalyzedStatement, cost: Fraction | None
+def noise_for_price(
+    serving: PricedDataset, statement: AnalyzedStatement, cost: Fraction | None
 ) -> tuple[PricedRelease, ...]:
     """The noise that a price would pay for, where nothing is there yet."""
     if cost is None:
-        return by_release(statement, [Priced(one, ()) for one in statement.analyses])
+        return by_release(statement, [ReleaseNoise(one, ()) for one in statement.analyses])
     delta = _delta(serving, statement)
-    return by_release(statement, priced(statement.analyses, _NOISE[serving.currency], cost, delta))
+    return by_release(
+        statement, price_noise(statement.analyses, _NOISE[serving.currency], cost, delta)
+    )
 
 
 def purchases(
-    serving: Sold, statement: AnalyzedStatement, shares: Sequence[Shares], cost: Fraction
-) -> tuple[Priced | None, ...]:
+    serving: PricedDataset,
+    statement: AnalyzedStatement,
+    shares: Sequence[CostShares],
+    cost: Fraction,
+) -> tuple[ReleaseNoise | None, ...]:
     """The noise of what is bought for `cost`; None of the parts of which nothing is bought."""
-    whole = bought_part(shares)
+    whole = purchased_fraction(shares)
     if not whole:
         return (None,) * len(shares)
     costs = [one.part(cost / whole) for one in shares]
     hidden = sum(
-        isinstance(each.groups, Thresholded) and bool(one.cost)
+        isinstance(each.groups, ThresholdGroups) and bool(one.cost)
         for each, one in zip(statement.analyses, shares, strict=True)
     )
     delta = delta_of_each(serving, statement) * hidden
-    return purchased(statement.analyses, costs, _NOISE[serving.currency], cost, delta)
+    return purchase_noise(statement.analyses, costs, _NOISE[serving.currency], cost, delta)
 
 
 def noise_at(
-    serving: Sold, statement: AnalyzedStatement, cost: Fraction
+    serving: PricedDataset, statement: AnalyzedStatement, cost: Fraction
 ) -> tuple[PricedRelease, ...]:
     """The noise that so much would buy, without the thresholds, which do not change it: to try a price."""
-    return by_release(statement, unshown(statement.analyses, _NOISE[serving.currency], cost))
+    return by_release(
+        statement, noise_without_thresholds(statement.analyses, _NOISE[serving.currency], cost)
+    )
 
 
-def accounts_on_path(journal: Journal, serving: Sold, subject: str) -> Sequence[Account]:
+def accounts_on_path(journal: Journal, serving: PricedDataset, subject: str) -> Sequence[Account]:
     """The accounts that a query of this subject is charged to, from the analyst's own up to the ledger's."""
     return journal.read(lambda draft: path_of(draft, analyst_account(subject, serving.policy.name)))
 
 
-def limits_on_path(journal: Journal, serving: Sold, subject: str) -> list[Limits]:
+def limits_on_path(journal: Journal, serving: PricedDataset, subject: str) -> list[Limits]:
     """The caps that it has to fit."""
     return [one.limits for one in accounts_on_path(journal, serving, subject)]
 
 
-def estimated(
-    serving: Sold,
+def estimate_price(
+    serving: PricedDataset,
     statement: AnalyzedStatement | None,
     releases: Sequence[PricedRelease],
     price: Epsilon | None = None,
@@ -221,7 +242,7 @@ def estimated(
     return Estimate(price, Delta(_delta(serving, statement)), columns, notices)
 
 
-def spread_of_part(part: Priced) -> Fraction:
+def spread_of_part(part: ReleaseNoise) -> Fraction:
     """How exactly one unit is seen in it: the least variance, where one unit moves what is measured by 1.
 
     What is chosen tells no number.
@@ -234,7 +255,9 @@ def spread_of_part(part: Priced) -> Fraction:
     return min(found, default=UNSEEN)
 
 
-def by_release(statement: AnalyzedStatement, parts: Sequence[Priced]) -> tuple[PricedRelease, ...]:
+def by_release(
+    statement: AnalyzedStatement, parts: Sequence[ReleaseNoise]
+) -> tuple[PricedRelease, ...]:
     """The parts of all releases, release by release."""
     waiting = iter(parts)
     return tuple(
@@ -242,7 +265,7 @@ def by_release(statement: AnalyzedStatement, parts: Sequence[Priced]) -> tuple[P
     )
 
 
-def _named(releases: Sequence[Rolled]) -> Iterator[tuple[str, Analysis]]:
+def _named(releases: Sequence[AnalyzedRelease]) -> Iterator[tuple[str, Analysis]]:
     """`r1.2` is the second part of the first release."""
     for place, release in enumerate(releases):
         for number, part in enumerate(release.parts):
@@ -255,7 +278,7 @@ def _margin(form: Form, release: PricedRelease) -> float | None:
     for level in release.rolled.levels:
         noises = release.noises(level)
         nothing = NoisyTable(((),), ((0,),) * len(noises), noises)
-        [formed] = Recoded(nothing, level.formulas, release.rolled.ranges).expected(form)
+        [formed] = RoundedColumn(nothing, level.formulas, release.rolled.ranges).expected(form)
         if formed is None:
             return None
         widest = max(widest, (formed[1] - formed[0]) / 2)
@@ -266,7 +289,7 @@ def _wider(one: N | None, other: N | None) -> N | None:
     return other if one is None or (other is not None and other > one) else one
 
 
-def delta_of_each(serving: Sold, statement: AnalyzedStatement) -> Fraction:
+def delta_of_each(serving: PricedDataset, statement: AnalyzedStatement) -> Fraction:
     """What each release with a threshold takes of delta.
 
     INVARIANT: of the delta for thresholds a release takes no larger part than its price is of the dataset's epsilon.
@@ -282,7 +305,7 @@ def delta_of_each(serving: Sold, statement: AnalyzedStatement) -> Fraction:
             "the dataset has no delta for groups that are found in the data",
             "group by columns with a declared domain",
         )
-    hidden = [one for one in statement.analyses if isinstance(one.groups, Thresholded)]
+    hidden = [one for one in statement.analyses if isinstance(one.groups, ThresholdGroups)]
     least = min(map(slots_of, ([one] for one in hidden)))
     price = price_of(serving, statement.request).value * least / slots_of(statement.analyses)
     most = Fraction(1, _THRESHOLDED_STATEMENTS * len(hidden))
@@ -291,6 +314,6 @@ def delta_of_each(serving: Sold, statement: AnalyzedStatement) -> Fraction:
     return kept * min(most, price / budget.epsilon.value)
 
 
-def _delta(serving: Sold, statement: AnalyzedStatement) -> Fraction:
+def _delta(serving: PricedDataset, statement: AnalyzedStatement) -> Fraction:
     """What the statement takes of the delta that is kept for thresholds."""
     return delta_of_each(serving, statement) * statement.thresholded

@@ -30,11 +30,11 @@ from gateway.plan.scalars import (
     Scalar,
     StagedMember,
     StagedValue,
-    walk,
+    walk_scalar,
 )
 from gateway.plan.types import NUMBERS
-from gateway.ranges.evaluate import evaluated
-from gateway.ranges.expressions import bounds_of, of_type, of_value, stamped
+from gateway.ranges.evaluate import evaluate_at
+from gateway.ranges.expressions import bounds_of, timestamp_bounds, type_bounds, value_bounds
 
 
 def can_be_null(  # noqa: PLR0911 - one answer for each kind of expression
@@ -73,7 +73,7 @@ def _within(what: Scalar, typed: Scalar, columns: Mapping[str, Bounds]) -> bool:
     found, bound = bounds_of(what, columns).range, typed.type.bound
     if found is None or bound is None:
         return False
-    whole = of_type(typed.type).range
+    whole = type_bounds(typed.type).range
     if whole is not None:
         return whole.low <= found.low and found.high <= whole.high
     return -bound < found.low and found.high < bound - 1
@@ -84,7 +84,7 @@ _FEW_VALUES: Final = 400
 Listed: TypeAlias = frozenset[Value | None]
 
 
-def listed(scalar: Scalar, columns: Mapping[str, Bounds]) -> Listed | None:
+def list_values(scalar: Scalar, columns: Mapping[str, Bounds]) -> Listed | None:
     """Every value the expression can have, None for NULL; None when they cannot be listed."""
     if scalar.type.family is Family.BOOLEAN and not isinstance(scalar, Literal):
         return _with_null((False, True), scalar, columns)
@@ -105,7 +105,7 @@ def _together(
     """The values of several expressions that give one."""
     found: set[Value | None] = set()
     for one in scalars:
-        values = listed(one, columns)
+        values = list_values(one, columns)
         if values is None or one.type.family is not kind.family:
             return None
         found |= values
@@ -127,9 +127,9 @@ def _over(scalar: Scalar, atoms: set[tuple[Scalar, Listed | None]]) -> Listed | 
         return None
     try:
         if not atoms:
-            return frozenset({evaluated(scalar, None, None)})
+            return frozenset({evaluate_at(scalar, None, None)})
         [(atom, values)] = atoms
-        return frozenset(evaluated(scalar, atom, value) for value in values or ())
+        return frozenset(evaluate_at(scalar, atom, value) for value in values or ())
     except NotComputed:
         return None
 
@@ -173,7 +173,11 @@ def _parts(scalar: Scalar, columns: Mapping[str, Bounds]) -> Listed | None:
         return _whole_numbers(scalar, columns)
     part, of = scalar.parts
     range_ = bounds_of(scalar, columns).range
-    if not isinstance(part, Literal) or range_ is None or stamped(of, columns).range is None:
+    if (
+        not isinstance(part, Literal)
+        or range_ is None
+        or timestamp_bounds(of, columns).range is None
+    ):
         return None
     found = looked.values(scalar, range_, MOST_VALUES)
     return None if found is None else _with_null(found, scalar, columns)
@@ -226,7 +230,7 @@ def _of_interval(domain: Interval, column: Ref, whole: Scalar | None) -> Iterabl
 def _between(values: Iterable[Value], found: Bounds) -> Iterator[Value]:
     """Without those that a filter leaves out: ends of domains are whole steps, those of filters may lie between."""
     for value in values:
-        place = of_value(value).low
+        place = value_bounds(value).low
         below = place is not None and found.low is not None and place < found.low
         above = place is not None and found.high is not None and place > found.high
         if not below and not above:
@@ -242,7 +246,7 @@ def _seconds_apart(column: Ref, whole: Scalar | None) -> int | None:
     if whole is None:
         return None
     finest = 86_400
-    for one in walk(whole):
+    for one in walk_scalar(whole):
         if column not in one.parts:
             continue
         seconds = _granularity(one)

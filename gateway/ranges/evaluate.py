@@ -12,7 +12,7 @@ from gateway.functions.table import function_of
 from gateway.plan.scalars import Call, Case, Cast, Literal, Scalar
 
 
-def evaluated(scalar: Scalar, atom: Scalar | None, given: Known) -> Known:
+def evaluate_at(scalar: Scalar, atom: Scalar | None, given: Known) -> Known:
     """The value where `atom` has the value `given`."""
     if atom is not None and scalar == atom:
         return as_type(given, scalar.type)
@@ -21,16 +21,16 @@ def evaluated(scalar: Scalar, atom: Scalar | None, given: Known) -> Known:
             return as_type(value, kind)
         case Case():
             for when, then in scalar.branches:
-                if evaluated(when, atom, given) is True:
+                if evaluate_at(when, atom, given) is True:
                     return as_type(
-                        as_type_of(evaluated(then, atom, given), then, scalar), scalar.type
+                        as_type_of(evaluate_at(then, atom, given), then, scalar), scalar.type
                     )
             return as_type(
-                as_type_of(evaluated(scalar.otherwise, atom, given), scalar.otherwise, scalar),
+                as_type_of(evaluate_at(scalar.otherwise, atom, given), scalar.otherwise, scalar),
                 scalar.type,
             )
         case Cast(what, kind):
-            return _cast(evaluated(what, atom, given), what.type, kind)
+            return _cast(evaluate_at(what, atom, given), what.type, kind)
         case Call():
             return _call(scalar, atom, given)
         case _:
@@ -61,7 +61,7 @@ def _cast(  # noqa: PLR0911 - one answer for each pair of types
 
 def _call(call: Call, atom: Scalar | None, given: Known) -> Known:
     function = function_of(call)
-    values = [evaluated(one, atom, given) for one in call.parts]
+    values = [evaluate_at(one, atom, given) for one in call.parts]
     if function.nulls is Nulls.STRICT and None in values:
         return None
     if function.evaluate is None:

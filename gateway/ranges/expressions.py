@@ -14,12 +14,20 @@ from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.functions import range_arithmetic, time_ranges
 from gateway.functions.calendar import DAY, days_of, microseconds_of
-from gateway.functions.range import NOTHING, OPEN, Bounds, both, bounds, constant, hull
+from gateway.functions.range import (
+    NOTHING,
+    OPEN,
+    Bounds,
+    bounds,
+    constant_bounds,
+    hull_bounds,
+    meet_bounds,
+)
 from gateway.functions.table import function_of
 from gateway.plan.scalars import Call, Case, Cast, Literal, Moment, Ref, Scalar, Shift, StagedValue
 from gateway.plan.types import is_number
 from gateway.ranges.granularity import grain_of
-from gateway.ranges.narrowing import narrowed_by
+from gateway.ranges.narrowing import narrow_columns
 
 Columns = Mapping[str, Bounds]
 
@@ -28,25 +36,25 @@ STAGED_REACH: Final = 10**18
 _REAL_SLACK: Final = Fraction(1, 2**23)
 
 
-def of_type(kind: ColumnType) -> Bounds:
+def type_bounds(kind: ColumnType) -> Bounds:
     """What the type itself bounds: whole numbers alone."""
     if kind.family is not Family.WHOLE or kind.bound is None:
         return OPEN
     return bounds(-kind.bound, kind.bound - 1, 1)
 
 
-def of_value(value: Value | None) -> Bounds:
+def value_bounds(value: Value | None) -> Bounds:
     match value:
         case None:
             return NOTHING
         case bool() | str():
             return OPEN
         case datetime():
-            return constant(microseconds_of(value))
+            return constant_bounds(microseconds_of(value))
         case date():
-            return constant(days_of(value))
+            return constant_bounds(days_of(value))
         case int() | Fraction():
-            return constant(value)
+            return constant_bounds(value)
         case _:
             return OPEN
 
@@ -58,7 +66,7 @@ def bounds_of(  # noqa: PLR0911 - one answer for each kind of expression
         case Ref(field):
             return columns.get(field.id, OPEN)
         case Literal(value):
-            return of_value(value)
+            return value_bounds(value)
         case Moment():
             return (
                 time_ranges.NOW
@@ -72,21 +80,21 @@ def bounds_of(  # noqa: PLR0911 - one answer for each kind of expression
         case Case():
             return _case(scalar, columns)
         case Shift():
-            of = stamped(scalar.moved, columns).range
+            of = timestamp_bounds(scalar.moved, columns).range
             shift = (scalar.months, scalar.days, scalar.microseconds)
-            return OPEN if of is None else time_ranges.moved(of, *shift)
+            return OPEN if of is None else time_ranges.shift_bounds(of, *shift)
         case Call():
             function = function_of(scalar)
             made = function.range(scalar, _Operands(scalar, columns))
             if made.range is not None or function.computes:
                 return made
             # what is chosen among operands is open, unless the type bounds it
-            return both(made, of_type(scalar.type))
+            return meet_bounds(made, type_bounds(scalar.type))
         case _:
             return OPEN
 
 
-def stamped(scalar: Scalar, columns: Columns) -> Bounds:
+def timestamp_bounds(scalar: Scalar, columns: Columns) -> Bounds:
     """The bounds of a date or timestamp in microseconds."""
     found = bounds_of(scalar, columns)
     return _microseconds(found) if scalar.type.family is Family.DATE else found
@@ -102,7 +110,7 @@ def _microseconds(found: Bounds) -> Bounds:
 
 def _staged(kind: ColumnType) -> Bounds:
     if kind.family is Family.WHOLE:
-        return of_type(kind)
+        return type_bounds(kind)
     return bounds(-STAGED_REACH, STAGED_REACH) if is_number(kind) else OPEN
 
 
@@ -111,7 +119,7 @@ def _cast(cast: Cast, columns: Columns) -> Bounds:
     if of.family is Family.BOOLEAN:
         return bounds(0, 1, 1) if kind.family is Family.WHOLE else OPEN
     if kind.family is Family.TIMESTAMP and of.family in {Family.DATE, Family.TIMESTAMP}:
-        return stamped(cast.what, columns)
+        return timestamp_bounds(cast.what, columns)
     found = bounds_of(cast.what, columns)
     if kind.family is Family.DATE and of.family is Family.TIMESTAMP:
         inner = found.range
@@ -137,11 +145,13 @@ def _fitted(found: Bounds, kind: ColumnType) -> Bounds:
         slack = max(abs(inner.low), abs(inner.high)) * _REAL_SLACK
         found = bounds(inner.low - slack, inner.high + slack, inner.step)
     if kind.family is Family.WHOLE and kind.bound is not None:
-        return both(found, of_type(kind)) if _meets(found, of_type(kind)) else NOTHING
+        return (
+            meet_bounds(found, type_bounds(kind)) if _meets(found, type_bounds(kind)) else NOTHING
+        )
     if kind.bound is not None and places is not None:
         end = kind.bound - Fraction(1, 10**places)
         typed = bounds(-end, end, Fraction(1, 10**places))
-        return both(found, typed) if _meets(found, typed) else NOTHING
+        return meet_bounds(found, typed) if _meets(found, typed) else NOTHING
     return found
 
 
@@ -155,10 +165,10 @@ def _case(case: Case, columns: Columns) -> Bounds:
     """The hull over the branches, each among the rows that reach it."""
     given, here = [], columns
     for when, then in case.branches:
-        given.append(_result(then, case.type, narrowed_by(when, here, bounds_of)))
-        here = narrowed_by(when, here, bounds_of, holds=False)
+        given.append(_result(then, case.type, narrow_columns(when, here, bounds_of)))
+        here = narrow_columns(when, here, bounds_of, holds=False)
     given.append(_result(case.otherwise, case.type, here))
-    return hull(one for one in given if one is not NOTHING)
+    return hull_bounds(one for one in given if one is not NOTHING)
 
 
 def _result(scalar: Scalar, kind: ColumnType, columns: Columns) -> Bounds:
@@ -166,7 +176,7 @@ def _result(scalar: Scalar, kind: ColumnType, columns: Columns) -> Bounds:
     if isinstance(scalar, Literal) and scalar.value is None:
         return NOTHING
     if kind.family is Family.TIMESTAMP:
-        return stamped(scalar, columns)
+        return timestamp_bounds(scalar, columns)
     return bounds_of(scalar, columns)
 
 
@@ -181,7 +191,7 @@ class _Operands:
         return bounds_of(self.call.parts[place], self.columns)
 
     def in_microseconds(self, place: int) -> Bounds:
-        return stamped(self.call.parts[place], self.columns)
+        return timestamp_bounds(self.call.parts[place], self.columns)
 
     def as_results(self) -> list[Bounds]:
         return [_result(one, self.call.type, self.columns) for one in self.call.parts]

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import Final
 
 from gateway.catalog.types import Family
-from gateway.functions.range import Bounds, both, hull
+from gateway.functions.range import Bounds, hull_bounds, meet_bounds
 from gateway.plan.scalars import Call, Ref, Scalar
 
 Columns = Mapping[str, Bounds]
@@ -18,14 +18,14 @@ _MIRRORED: Final = MappingProxyType({"=": "=", "<": ">", "<=": ">=", ">": "<", "
 _OPPOSITE: Final = MappingProxyType({"<": ">=", "<=": ">", ">": "<=", ">=": "<", "<>": "="})
 
 
-def narrowed_by(condition: Scalar, columns: Columns, of: Of, *, holds: bool = True) -> Columns:
+def narrow_columns(condition: Scalar, columns: Columns, of: Of, *, holds: bool = True) -> Columns:
     """The columns where the condition is true; with `holds=False`, where it is false or NULL."""
     if not isinstance(condition, Call):
         return columns
     name, parts = condition.function, condition.parts
     if name == "not":
         # NOT c is true where c is false; where NOT c is not true, c may be NULL: nothing is known
-        return narrowed_by(parts[0], columns, of, holds=False) if holds else columns
+        return narrow_columns(parts[0], columns, of, holds=False) if holds else columns
     if name in {"and", "or"}:
         return (
             _all(parts, columns, of, holds)
@@ -45,17 +45,17 @@ def narrowed_by(condition: Scalar, columns: Columns, of: Of, *, holds: bool = Tr
 
 def _all(parts: tuple[Scalar, ...], columns: Columns, of: Of, holds: bool) -> Columns:  # noqa: FBT001
     for part in parts:
-        columns = narrowed_by(part, columns, of, holds=holds)
+        columns = narrow_columns(part, columns, of, holds=holds)
     return columns
 
 
 def _any(parts: tuple[Scalar, ...], columns: Columns, of: Of, holds: bool) -> Columns:  # noqa: FBT001
-    each = [narrowed_by(part, columns, of, holds=holds) for part in parts]
+    each = [narrow_columns(part, columns, of, holds=holds) for part in parts]
     changed = {name for one in each for name, found in one.items() if found != columns.get(name)}
     made = dict(columns)
     for name in changed:
         if all(name in one for one in each):
-            made[name] = hull(one[name] for one in each)
+            made[name] = hull_bounds(one[name] for one in each)
     return made
 
 
@@ -63,7 +63,7 @@ def _within(parts: tuple[Scalar, ...], columns: Columns, of: Of) -> Columns:
     what, *among = parts
     if not isinstance(what, Ref) or not _comparable(what, *among):
         return columns
-    return _with(what, hull(of(one, columns) for one in among), columns)
+    return _with(what, hull_bounds(of(one, columns) for one in among), columns)
 
 
 def _compared(left: Scalar, operator: str, right: Scalar, columns: Columns, of: Of) -> Columns:
@@ -84,7 +84,7 @@ def _with(column: Ref, found: Bounds, columns: Columns) -> Columns:
     if before is None:
         made = Bounds(found.low, found.high)
     else:
-        narrow = both(before, found)
+        narrow = meet_bounds(before, found)
         made = Bounds(narrow.low, narrow.high, before.step)
     return {**columns, column.field.id: made}
 

@@ -25,11 +25,11 @@ from gateway.functions.range import (
     OPEN,
     Bounds,
     Range,
-    both,
     bounds,
     common_divisor,
-    hull,
-    of_range,
+    hull_bounds,
+    meet_bounds,
+    range_bounds,
 )
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.fields import Field
@@ -40,11 +40,11 @@ from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.scalars import Scalar
 from gateway.plan.types import is_number
-from gateway.ranges.expressions import STAGED_REACH, bounds_of, of_type, of_value
-from gateway.ranges.narrowing import narrowed_by
+from gateway.ranges.expressions import STAGED_REACH, bounds_of, type_bounds, value_bounds
+from gateway.ranges.narrowing import narrow_columns
 
 
-def derived(  # noqa: PLR0911 - one answer for each function
+def aggregate_bounds(  # noqa: PLR0911 - one answer for each function
     function: str, argument: Bounds | None, rows: int | None
 ) -> Bounds | None:
     """The range of an aggregate or window function over at most `rows` rows of a unit.
@@ -70,12 +70,12 @@ def derived(  # noqa: PLR0911 - one answer for each function
             return None
 
 
-def of_measure(
+def measure_bounds(
     measure: Measure | WindowCall, label: Label, columns: Mapping[str, Bounds]
 ) -> Bounds | None:
     rows = label.rows if isinstance(label, Protected) else None
     argument = _first(measure.arguments, columns)
-    return derived(measure.function, argument, rows)
+    return aggregate_bounds(measure.function, argument, rows)
 
 
 def _first(arguments: tuple[Scalar, ...], columns: Mapping[str, Bounds]) -> Bounds | None:
@@ -98,11 +98,11 @@ def columns_of(node: Node, *, narrowed: bool) -> Columns:
     made = dict(_made(node, below, narrowed=narrowed))
     if narrowed:
         for one in node.fields:
-            made[one.id] = both(made.get(one.id, OPEN), of_domain(one.domain, one.type))
+            made[one.id] = meet_bounds(made.get(one.id, OPEN), domain_bounds(one.domain, one.type))
     return made
 
 
-def inside(node: Node, *, narrowed: bool) -> Columns:
+def inner_columns(node: Node, *, narrowed: bool) -> Columns:
     """The bounds of the columns that the node's own expressions read."""
     merged: dict[str, Bounds] = {}
     for one in node.below:
@@ -110,10 +110,10 @@ def inside(node: Node, *, narrowed: bool) -> Columns:
     return merged
 
 
-def of_domain(domain: Domain, kind: ColumnType) -> Bounds:
+def domain_bounds(domain: Domain, kind: ColumnType) -> Bounds:
     match domain:
         case Interval(low, high, step):
-            first, last = of_value(low), of_value(high)
+            first, last = value_bounds(low), value_bounds(high)
             if first.low is None or last.high is None:
                 return OPEN
             pace = step * 1_000_000 if kind.family is Family.TIMESTAMP else step
@@ -122,7 +122,7 @@ def of_domain(domain: Domain, kind: ColumnType) -> Bounds:
             return bounds(first.low, last.high, pace)
         case Values(values):
             stamps = kind.family is Family.TIMESTAMP
-            return hull(of_value(_stamp(one) if stamps else one) for one in values)
+            return hull_bounds(value_bounds(_stamp(one) if stamps else one) for one in values)
         case Anything():
             return OPEN
 
@@ -134,10 +134,10 @@ def _stamp(value: Value) -> Value:
     return value
 
 
-def of_field(one: Field) -> Bounds:
+def field_bounds(one: Field) -> Bounds:
     """What the domain and the type of a column say together."""
-    declared = of_domain(one.domain, one.type)
-    return both(declared, of_type(one.type)) if is_number(one.type) else declared
+    declared = domain_bounds(one.domain, one.type)
+    return meet_bounds(declared, type_bounds(one.type)) if is_number(one.type) else declared
 
 
 def _made(  # noqa: PLR0911 - one answer for each kind of node
@@ -145,9 +145,9 @@ def _made(  # noqa: PLR0911 - one answer for each kind of node
 ) -> Columns:
     match node:
         case Scan() | Constant():
-            return {one.id: of_field(one) for one in node.fields}
+            return {one.id: field_bounds(one) for one in node.fields}
         case Filter():
-            return narrowed_by(node.condition, below[0], bounds_of) if narrowed else below[0]
+            return narrow_columns(node.condition, below[0], bounds_of) if narrowed else below[0]
         case Project():
             items = zip(node.fields, node.items, strict=True)
             return {one.id: bounds_of(scalar, below[0]) for one, (_, scalar) in items}
@@ -156,7 +156,7 @@ def _made(  # noqa: PLR0911 - one answer for each kind of node
         case Join():
             merged = {**below[0], **below[1]}
             if narrowed and node.condition is not None and not node.outer:
-                return narrowed_by(node.condition, merged, bounds_of)
+                return narrow_columns(node.condition, merged, bounds_of)
             return merged
         case Mark():
             return below[0]
@@ -169,7 +169,7 @@ def _made(  # noqa: PLR0911 - one answer for each kind of node
 
 
 def _of_window(node: Window, below: Columns) -> Columns:
-    added = {name: of_measure(call, node.child.label, below) for name, call in node.items}
+    added = {name: measure_bounds(call, node.child.label, below) for name, call in node.items}
     return {name: found for name, found in added.items() if found is not None}
 
 
@@ -181,7 +181,7 @@ def _grouped(node: PerUnit | Aggregate, below: Columns) -> Columns:
     }
     if isinstance(node, PerUnit):
         for one, (_, measure) in zip(node.fields[keys:], node.measures, strict=True):
-            made[one.id] = of_measure(measure, node.child.label, below) or OPEN
+            made[one.id] = measure_bounds(measure, node.child.label, below) or OPEN
     return made
 
 
@@ -193,7 +193,7 @@ def _union(node: UnionAll, below: list[Columns]) -> Columns:
             _as_type(columns.get(side.id, OPEN), side.type, one.type)
             for columns, side in zip(below, sides, strict=True)
         ]
-        made[one.id] = hull(each for each in found if each is not NOTHING)
+        made[one.id] = hull_bounds(each for each in found if each is not NOTHING)
     return made
 
 
@@ -207,9 +207,9 @@ def _as_type(found: Bounds, of: ColumnType, to: ColumnType) -> Bounds:
     )
 
 
-__all__ = ["STAGED_REACH", "Range", "derived", "range_of", "ranges_of"]
+__all__ = ["STAGED_REACH", "Range", "aggregate_bounds", "range_of", "ranges_of"]
 
 
 def range_of(scalar: Scalar, columns: Mapping[str, Range]) -> Range | None:
     """The range of an expression whose columns have these; None: it is not bounded, or no number or time."""
-    return bounds_of(scalar, {name: of_range(one) for name, one in columns.items()}).range
+    return bounds_of(scalar, {name: range_bounds(one) for name, one in columns.items()}).range

@@ -7,7 +7,7 @@ floats) has values everywhere: there the even cells are the millionths themselve
 between two.
 
 A declared domain may be coarser than that. `stride` is the number of cells from one declared value to the next,
-and `cells.size` counts declared values: the difference of two ends is not a size.
+and `cells.cell_count` counts declared values: the difference of two ends is not a size.
 
 INVARIANT: axes of one name have the same cells.
 """
@@ -17,13 +17,20 @@ from enum import Enum
 from typing import Final
 
 from gateway.catalog.tables import ColumnRef
-from gateway.json_form import Json, mapping, sequence, string, whole, whole_or_none
+from gateway.json_form import (
+    Json,
+    read_mapping,
+    read_sequence,
+    read_string,
+    read_whole,
+    whole_or_none,
+)
 
 FIRST: Final = -(2**62)
 LAST: Final = 2**62
 
 
-class Kind(Enum):
+class AxisKind(Enum):
     """Whether the cells have an order."""
 
     STEPS = "steps"
@@ -31,7 +38,7 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class RegionAxis:
     """`low` and `high` are the first and last cell of a declared interval, `names` all declared names.
 
     `size` is the number of values in the declared domain, without NULL; None if unknown. An axis that is not
@@ -40,7 +47,7 @@ class Axis:
     """
 
     name: str
-    kind: Kind
+    kind: AxisKind
     low: int | None
     high: int | None
     size: int | None
@@ -52,7 +59,7 @@ class Axis:
     stride: int = 1
 
 
-def axis_json(axis: Axis) -> Json:
+def axis_json(axis: RegionAxis) -> Json:
     column = axis.column
     return {
         "name": axis.name,
@@ -69,13 +76,17 @@ def axis_json(axis: Axis) -> Json:
     }
 
 
-def axis_of_json(said: Json) -> Axis:
-    given = mapping(said)
-    column = None if given["column"] is None else [string(one) for one in sequence(given["column"])]
+def axis_of_json(said: Json) -> RegionAxis:
+    given = read_mapping(said)
+    column = (
+        None
+        if given["column"] is None
+        else [read_string(one) for one in read_sequence(given["column"])]
+    )
     names = given["names"]
-    return Axis(
-        string(given["name"]),
-        Kind(string(given["kind"])),
+    return RegionAxis(
+        read_string(given["name"]),
+        AxisKind(read_string(given["kind"])),
         whole_or_none(given["low"]),
         whole_or_none(given["high"]),
         whole_or_none(given["size"]),
@@ -83,6 +94,6 @@ def axis_of_json(said: Json) -> Axis:
         given["readable"] is True,
         given["quasi"] is True,
         None if column is None else ColumnRef(*column),
-        None if names is None else frozenset(map(string, sequence(names))),
-        whole(given["stride"]),
+        None if names is None else frozenset(map(read_string, read_sequence(names))),
+        read_whole(given["stride"]),
     )

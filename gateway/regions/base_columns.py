@@ -14,7 +14,7 @@ from gateway.catalog.tables import Column, ColumnClass, ColumnRef, Table
 from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value
 from gateway.plan.fields import Field
-from gateway.regions.axis import Axis
+from gateway.regions.axis import RegionAxis
 from gateway.regions.grid import axis_of
 
 
@@ -27,7 +27,7 @@ class Base:
     """
 
     field: Field
-    axis: Axis | None
+    axis: RegionAxis | None
     uses: frozenset[ColumnRef]
     quasi: bool
 
@@ -41,7 +41,7 @@ _MOST_KEPT: Final = 256
 _QUASI: Final = frozenset({ColumnClass.QUASI, ColumnClass.IDENTIFIER})
 
 
-def single(table: Table) -> bool:
+def has_one_row(table: Table) -> bool:
     """True if a person has one row in the table."""
     return table.protection is not None and table.protection.rows_per_unit == 1
 

@@ -7,23 +7,23 @@ limit that could make a comparison fail.
 from collections.abc import Mapping, Sequence
 from typing import Final, TypeAlias
 
-from gateway.regions.axis import Axis
+from gateway.regions.axis import RegionAxis
 from gateway.regions.cells import (
     Cells,
-    everything,
+    all_cells,
+    axis_width,
     intersection,
     is_empty,
+    is_only_null,
+    is_weightless,
     minus,
-    only_null,
     union,
-    weightless,
-    width,
     without_null,
 )
 from gateway.regions.region import Region
 
 Side: TypeAlias = Mapping[str, Cells]  # one box; an axis that is not named is unrestricted
-Axes: TypeAlias = Mapping[str, Axis]
+Axes: TypeAlias = Mapping[str, RegionAxis]
 
 MOST_PIECES: Final = 256
 
@@ -32,7 +32,7 @@ def sides_of(region: Region) -> list[Side]:
     return [dict(box.parts) for box in region.boxes]
 
 
-def hull(sides: Sequence[Side], axes: Axes) -> dict[str, Cells]:
+def hull_cells(sides: Sequence[Side], axes: Axes) -> dict[str, Cells]:
     """For each axis, everything that any of the boxes contains; axes that one leaves unrestricted are missing."""
     if len(sides) == 1:
         return dict(sides[0])
@@ -42,12 +42,12 @@ def hull(sides: Sequence[Side], axes: Axes) -> dict[str, Cells]:
             whole = sides[0][name]
             for one in sides[1:]:
                 whole = union(whole, one[name])
-            if without_null(whole) != without_null(everything(axes[name])):
+            if without_null(whole) != without_null(all_cells(axes[name])):
                 made[name] = whole
     return made
 
 
-def meet(one: Side, other: Side) -> Side | None:
+def meet_boxes(one: Side, other: Side) -> Side | None:
     """The rows of both boxes."""
     made = dict(one)
     for name, cells in other.items():
@@ -57,7 +57,9 @@ def meet(one: Side, other: Side) -> Side | None:
     return made
 
 
-def pieces(minuend: Sequence[Side], others: Sequence[Side], axes: Axes) -> list[Side] | None:
+def subtract_boxes(
+    minuend: Sequence[Side], others: Sequence[Side], axes: Axes
+) -> list[Side] | None:
     """The rows of the minuend outside of all others, as disjoint boxes; None if these are very many."""
     made: list[Side] = []
     for one in minuend:
@@ -67,32 +69,32 @@ def pieces(minuend: Sequence[Side], others: Sequence[Side], axes: Axes) -> list[
             if len(left) + len(made) > MOST_PIECES:
                 return None
         made += left
-    around = hull(minuend, axes)
+    around = hull_cells(minuend, axes)
     return [
         part
         for part in made
-        if not any(weightless(cells, around.get(name)) for name, cells in part.items())
+        if not any(is_weightless(cells, around.get(name)) for name, cells in part.items())
     ]
 
 
 def _split(part: Side, other: Side, axes: Axes) -> list[Side]:
-    common = meet(part, other)
+    common = meet_boxes(part, other)
     if common is None:
         return [part]
     made: list[Side] = []
     rest = dict(part)
     for name in sorted(other):
-        whole = rest.get(name) or everything(axes[name])
+        whole = rest.get(name) or all_cells(axes[name])
         outside = minus(whole, other[name])
-        if not is_empty(outside) and not weightless(outside, whole):
+        if not is_empty(outside) and not is_weightless(outside, whole):
             made.append({**rest, name: outside})
         rest[name] = common[name]
     return made
 
 
-def share(parts: Sequence[Side], whole: Sequence[Side], axes: Axes) -> float | None:
+def box_share(parts: Sequence[Side], whole: Sequence[Side], axes: Axes) -> float | None:
     """The share of the parts in the whole, if people were evenly spread; None if unknown."""
-    around = hull(whole, axes)
+    around = hull_cells(whole, axes)
     mine = [_ratio(one, around, axes) for one in parts]
     theirs = [_ratio(one, around, axes) for one in whole]
     total = 0.0
@@ -116,20 +118,20 @@ def _ratio(one: Side, around: Side, axes: Axes) -> float | None:
             continue
         if not axes[name].readable:
             return None
-        part, of = width(cells, axes[name]), width(whole, axes[name])
+        part, of = axis_width(cells, axes[name]), axis_width(whole, axes[name])
         if part is None or not of:
             return None
         made *= part / of
     return made
 
 
-def written(sides: Sequence[Side], axes: Axes) -> frozenset[frozenset[tuple[str, Cells]]]:
+def canonical_boxes(sides: Sequence[Side], axes: Axes) -> frozenset[frozenset[tuple[str, Cells]]]:
     """A canonical form of the boxes for look-ups, which ignores NULL beside other cells."""
     return frozenset(
         frozenset(
-            (name, cells if only_null(cells) else without_null(cells))
+            (name, cells if is_only_null(cells) else without_null(cells))
             for name, cells in one.items()
-            if without_null(cells) != without_null(everything(axes[name]))
+            if without_null(cells) != without_null(all_cells(axes[name]))
         )
         for one in sides
     )

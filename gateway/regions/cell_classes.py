@@ -6,17 +6,19 @@ INVARIANT: the classes are disjoint, none is empty, and together they are the wh
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from gateway.regions.axis import FIRST, LAST, Axis, Kind
-from gateway.regions.cells import Cells, Names, Range, Steps, Unlike
+from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
+from gateway.regions.cells import AxisMismatch, Cells, NameCells, Range, StepCells
 
 _Members = tuple[int, ...]
 
 
-def classes(axis: Axis, given: Sequence[Cells | None]) -> Iterator[tuple[_Members, Cells]]:
+def cell_classes(
+    axis: RegionAxis, given: Sequence[Cells | None]
+) -> Iterator[tuple[_Members, Cells]]:
     """Each class with the indexes of the sets that contain it; None is a set that contains everything."""
     always = frozenset(place for place, one in enumerate(given) if one is None)
     null = _members(always | {place for place, one in enumerate(given) if one and one.null})
-    if axis.kind is Kind.STEPS:
+    if axis.kind is AxisKind.STEPS:
         yield from _of_steps(axis, given, always, null)
     else:
         yield from _of_names(axis, given, always, null)
@@ -27,14 +29,14 @@ def _members(places: set[int] | frozenset[int]) -> _Members:
 
 
 def _of_steps(
-    axis: Axis, given: Sequence[Cells | None], always: frozenset[int], null: _Members
+    axis: RegionAxis, given: Sequence[Cells | None], always: frozenset[int], null: _Members
 ) -> Iterator[tuple[_Members, Cells]]:
     turns: dict[int, set[int]] = {FIRST: set(), LAST + 1: set()}
     for place, one in enumerate(given):
         if one is None:
             continue
-        if not isinstance(one, Steps):
-            raise Unlike
+        if not isinstance(one, StepCells):
+            raise AxisMismatch
         for first, last in one.ranges:
             # a set enters at the first of its cells and leaves behind the last; never both at one place
             turns.setdefault(first, set()).add(place)
@@ -46,18 +48,18 @@ def _of_steps(
         inside ^= turns[start]
         found.setdefault(_members(inside), []).append((start, after - 1))
     for members, ranges in found.items():
-        yield members, Steps(tuple(ranges), axis.nullable and members == null)
+        yield members, StepCells(tuple(ranges), axis.nullable and members == null)
     if axis.nullable and null not in found:
-        yield null, Steps((), null=True)
+        yield null, StepCells((), null=True)
 
 
 def _of_names(
-    axis: Axis, given: Sequence[Cells | None], always: frozenset[int], null: _Members
+    axis: RegionAxis, given: Sequence[Cells | None], always: frozenset[int], null: _Members
 ) -> Iterator[tuple[_Members, Cells]]:
-    there: list[tuple[int, Names]] = []
+    there: list[tuple[int, NameCells]] = []
     for place, one in enumerate(given):
-        if isinstance(one, Steps):
-            raise Unlike
+        if isinstance(one, StepCells):
+            raise AxisMismatch
         if one is not None:
             there.append((place, one))
     named = frozenset(name for _, one in there for name in one.values)
@@ -73,8 +75,8 @@ def _of_names(
     for members, names in found.items():
         with_null = axis.nullable and members == null
         if axis.names is None and members == others:
-            yield members, Names(named - names, rest=True, null=with_null)
+            yield members, NameCells(named - names, rest=True, null=with_null)
         else:
-            yield members, Names(frozenset(names), null=with_null)
+            yield members, NameCells(frozenset(names), null=with_null)
     if axis.nullable and null not in found:
-        yield null, Names(frozenset(), null=True)
+        yield null, NameCells(frozenset(), null=True)

@@ -3,7 +3,7 @@
 NULL has no weight beside other cells: nobody can choose persons by a missing value, and a column that may hold
 NULL often holds none, so NULL does not widen a residual. A set of NULL alone is one cell.
 
-INVARIANT: everything here is exact. `clipped` gives the only way to write a set of cells of an axis: ranges are
+INVARIANT: everything here is exact. `clip_cells` gives the only way to write a set of cells of an axis: ranges are
 sorted, disjoint and not adjacent, one that reaches an end of a declared interval is open there (values beyond
 it are moved to the end), and names that are all declared are listed, never given by what is missing.
 """
@@ -13,14 +13,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from gateway.json_form import Json, NotSaid, sequence, string, whole
-from gateway.regions.axis import FIRST, LAST, Axis, Kind
+from gateway.json_form import InvalidJson, Json, read_sequence, read_string, read_whole
+from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
 
 Range: TypeAlias = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class StepCells:
     """Cells from one to another, both included; `null`: NULL as well."""
 
     ranges: tuple[Range, ...]
@@ -28,7 +28,7 @@ class Steps:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class NameCells:
     """These names; `rest`: all but these. `null`: NULL as well."""
 
     values: frozenset[str]
@@ -36,93 +36,93 @@ class Names:
     null: bool = False
 
 
-Cells: TypeAlias = Steps | Names
+Cells: TypeAlias = StepCells | NameCells
 
 
-class Unlike(ValueError):
+class AxisMismatch(ValueError):
     """Numbers and names cannot be compared: a column had another type when one of the two was read."""
 
 
 def intersection(one: Cells, other: Cells) -> Cells:
     null = one.null and other.null
-    if isinstance(one, Steps) and isinstance(other, Steps):
-        return Steps(_met(one.ranges, other.ranges), null)
-    if not isinstance(one, Names) or not isinstance(other, Names):
-        raise Unlike
+    if isinstance(one, StepCells) and isinstance(other, StepCells):
+        return StepCells(_met(one.ranges, other.ranges), null)
+    if not isinstance(one, NameCells) or not isinstance(other, NameCells):
+        raise AxisMismatch
     if one.rest and other.rest:
-        return Names(one.values | other.values, rest=True, null=null)
+        return NameCells(one.values | other.values, rest=True, null=null)
     if one.rest:
-        return Names(other.values - one.values, null=null)
+        return NameCells(other.values - one.values, null=null)
     kept = one.values - other.values if other.rest else one.values & other.values
-    return Names(kept, null=null)
+    return NameCells(kept, null=null)
 
 
 def union(one: Cells, other: Cells) -> Cells:
     null = one.null or other.null
-    if isinstance(one, Steps) and isinstance(other, Steps):
-        return Steps(merged((*one.ranges, *other.ranges)), null)
-    if not isinstance(one, Names) or not isinstance(other, Names):
-        raise Unlike
+    if isinstance(one, StepCells) and isinstance(other, StepCells):
+        return StepCells(merge_ranges((*one.ranges, *other.ranges)), null)
+    if not isinstance(one, NameCells) or not isinstance(other, NameCells):
+        raise AxisMismatch
     if one.rest and other.rest:
-        return Names(one.values & other.values, rest=True, null=null)
+        return NameCells(one.values & other.values, rest=True, null=null)
     if one.rest or other.rest:
         left_out, given = (one, other) if one.rest else (other, one)
-        return Names(left_out.values - given.values, rest=True, null=null)
-    return Names(one.values | other.values, null=null)
+        return NameCells(left_out.values - given.values, rest=True, null=null)
+    return NameCells(one.values | other.values, null=null)
 
 
 def minus(one: Cells, other: Cells) -> Cells:
     """What of `one` is not in `other`."""
     null = one.null and not other.null
-    if isinstance(one, Steps) and isinstance(other, Steps):
-        return Steps(_met(one.ranges, gaps(other.ranges)), null)
-    if not isinstance(one, Names) or not isinstance(other, Names):
-        raise Unlike
-    kept = intersection(one, Names(other.values, rest=not other.rest))
-    return Names(kept.values, kept.rest, null) if isinstance(kept, Names) else kept
+    if isinstance(one, StepCells) and isinstance(other, StepCells):
+        return StepCells(_met(one.ranges, range_gaps(other.ranges)), null)
+    if not isinstance(one, NameCells) or not isinstance(other, NameCells):
+        raise AxisMismatch
+    kept = intersection(one, NameCells(other.values, rest=not other.rest))
+    return NameCells(kept.values, kept.rest, null) if isinstance(kept, NameCells) else kept
 
 
 def is_empty(cells: Cells) -> bool:
-    if isinstance(cells, Steps):
+    if isinstance(cells, StepCells):
         return not cells.ranges and not cells.null
     return not cells.values and not cells.rest and not cells.null
 
 
-def everything(axis: Axis) -> Cells:
+def all_cells(axis: RegionAxis) -> Cells:
     """All of the axis."""
-    if axis.kind is Kind.STEPS:
-        return Steps(((FIRST, LAST),), axis.nullable)
+    if axis.kind is AxisKind.STEPS:
+        return StepCells(((FIRST, LAST),), axis.nullable)
     if axis.names is not None:
-        return Names(axis.names, null=axis.nullable)
-    return Names(frozenset(), rest=True, null=axis.nullable)
+        return NameCells(axis.names, null=axis.nullable)
+    return NameCells(frozenset(), rest=True, null=axis.nullable)
 
 
-def nothing(axis: Axis) -> Cells:
-    return Steps(()) if axis.kind is Kind.STEPS else Names(frozenset())
+def no_cells(axis: RegionAxis) -> Cells:
+    return StepCells(()) if axis.kind is AxisKind.STEPS else NameCells(frozenset())
 
 
-def clipped(cells: Cells, axis: Axis) -> Cells:
+def clip_cells(cells: Cells, axis: RegionAxis) -> Cells:
     """The same cells, restricted to the axis, in the canonical form."""
     null = cells.null and axis.nullable
-    if isinstance(cells, Names):
-        if axis.kind is not Kind.NAMES:
-            raise Unlike
+    if isinstance(cells, NameCells):
+        if axis.kind is not AxisKind.NAMES:
+            raise AxisMismatch
         if axis.names is None:
-            return cells if null is cells.null else Names(cells.values, cells.rest, null)
+            return cells if null is cells.null else NameCells(cells.values, cells.rest, null)
         kept = axis.names - cells.values if cells.rest else axis.names & cells.values
-        return Names(kept, null=null)
-    if axis.kind is not Kind.STEPS:
-        raise Unlike
+        return NameCells(kept, null=null)
+    if axis.kind is not AxisKind.STEPS:
+        raise AxisMismatch
     low = FIRST if axis.low is None else axis.low
     high = LAST if axis.high is None else axis.high
-    inside = _met(merged(cells.ranges), ((low, high),))
-    return Steps(tuple(_open(one, low, high) for one in inside), null)
+    inside = _met(merge_ranges(cells.ranges), ((low, high),))
+    return StepCells(tuple(_open(one, low, high) for one in inside), null)
 
 
-def widened(one: Axis, other: Axis) -> Axis:
+def widen_axis(one: RegionAxis, other: RegionAxis) -> RegionAxis:
     """An axis with the cells of both, if its domain was declared differently when one of them was read."""
     if one.kind is not other.kind:
-        raise Unlike
+        raise AxisMismatch
     low = None if one.low is None or other.low is None else min(one.low, other.low)
     high = None if one.high is None or other.high is None else max(one.high, other.high)
     names = None if one.names is None or other.names is None else one.names | other.names
@@ -139,14 +139,14 @@ def widened(one: Axis, other: Axis) -> Axis:
     )
 
 
-def size(cells: Cells, axis: Axis) -> int | None:
+def cell_count(cells: Cells, axis: RegionAxis) -> int | None:
     """The number of declared values in these cells, with NULL as one of them; None if unknown.
 
     The values between two declared ones count as one, because people may have them.
     """
-    there = clipped(cells, axis)
+    there = clip_cells(cells, axis)
     null = int(there.null)
-    if isinstance(there, Names):
+    if isinstance(there, NameCells):
         if not there.rest:
             return len(there.values) + null
         return None if axis.size is None else max(0, axis.size - len(there.values)) + null
@@ -162,7 +162,7 @@ def size(cells: Cells, axis: Axis) -> int | None:
     return total + null
 
 
-def merged(ranges: Iterable[Range]) -> tuple[Range, ...]:
+def merge_ranges(ranges: Iterable[Range]) -> tuple[Range, ...]:
     """Sorted, disjoint and not adjacent."""
     made: list[Range] = []
     for first, last in sorted(ranges):
@@ -179,10 +179,10 @@ def contains(cells: Cells, cell: int | str | None) -> bool:
     """Whether a single cell is among these; None is NULL."""
     if cell is None:
         return cells.null
-    if isinstance(cells, Names):
+    if isinstance(cells, NameCells):
         return (cell in cells.values) is not cells.rest
     if isinstance(cell, str):
-        raise Unlike
+        raise AxisMismatch
     place = bisect_right(cells.ranges, cell, key=lambda one: one[0]) - 1
     return place >= 0 and cell <= cells.ranges[place][1]
 
@@ -207,7 +207,7 @@ def _met(one: tuple[Range, ...], other: tuple[Range, ...]) -> tuple[Range, ...]:
     return tuple(made)
 
 
-def gaps(ranges: Sequence[Range]) -> tuple[Range, ...]:
+def range_gaps(ranges: Sequence[Range]) -> tuple[Range, ...]:
     """What is not in the ranges, which are sorted and disjoint."""
     made: list[Range] = []
     start = FIRST
@@ -224,27 +224,27 @@ COARSE: Final = 24  # hours of a day, months of two years: who has one of so man
 BOUNDLESS: Final = float(2**40)  # stands for a width that nobody knows
 
 
-def width(cells: Cells | None, axis: Axis) -> int | None:
+def axis_width(cells: Cells | None, axis: RegionAxis) -> int | None:
     """The number of declared values; None if unknown. `cells` of None are the whole axis."""
     if cells is None:
         return axis.size
-    if only_null(cells):
+    if is_only_null(cells):
         return 1
-    return size(without_null(cells), axis)
+    return cell_count(without_null(cells), axis)
 
 
-def is_fine(axis: Axis) -> bool:
+def is_fine(axis: RegionAxis) -> bool:
     """True if one cell of the axis may be one person: it has many cells, or names that are not listed."""
     if not axis.readable:
         return False
-    if axis.kind is Kind.STEPS:
+    if axis.kind is AxisKind.STEPS:
         return axis.size is None or axis.size > COARSE
     return axis.size is None and axis.quasi
 
 
-def only_null(cells: Cells) -> bool:
+def is_only_null(cells: Cells) -> bool:
     """Whether NULL is all there is."""
-    if isinstance(cells, Steps):
+    if isinstance(cells, StepCells):
         return cells.null and not cells.ranges
     return cells.null and not cells.rest and not cells.values
 
@@ -252,26 +252,32 @@ def only_null(cells: Cells) -> bool:
 def without_null(cells: Cells) -> Cells:
     if not cells.null:
         return cells
-    return Steps(cells.ranges) if isinstance(cells, Steps) else Names(cells.values, rest=cells.rest)
+    return (
+        StepCells(cells.ranges)
+        if isinstance(cells, StepCells)
+        else NameCells(cells.values, rest=cells.rest)
+    )
 
 
-def weightless(part: Cells, whole: Cells | None) -> bool:
+def is_weightless(part: Cells, whole: Cells | None) -> bool:
     """True if the part is NULL alone, and the whole is more than that."""
-    return only_null(part) and (whole is None or not only_null(whole))
+    return is_only_null(part) and (whole is None or not is_only_null(whole))
 
 
 def cells_json(cells: Cells) -> Json:
-    if isinstance(cells, Steps):
+    if isinstance(cells, StepCells):
         ends = [end for one in cells.ranges for end in one]
         return ["steps", ends, cells.null]
     return ["names", sorted(cells.values), cells.rest, cells.null]
 
 
 def cells_of_json(said: Json) -> Cells:
-    kind, held, *flags = sequence(said)
+    kind, held, *flags = read_sequence(said)
     if kind == "steps":
-        ends = [whole(one) for one in sequence(held)]
-        return Steps(tuple(zip(ends[::2], ends[1::2], strict=True)), flags[0] is True)
+        ends = [read_whole(one) for one in read_sequence(held)]
+        return StepCells(tuple(zip(ends[::2], ends[1::2], strict=True)), flags[0] is True)
     if kind != "names":
-        raise NotSaid
-    return Names(frozenset(map(string, sequence(held))), flags[0] is True, flags[1] is True)
+        raise InvalidJson
+    return NameCells(
+        frozenset(map(read_string, read_sequence(held))), flags[0] is True, flags[1] is True
+    )

@@ -35,14 +35,14 @@ def of_condition(condition: Scalar, whole: Scalar) -> Case:
     return Case(((condition, one), (opposite, nothing)), null, whole.type)
 
 
-def distributed(scalar: Scalar) -> Scalar:
+def distribute_choice(scalar: Scalar) -> Scalar:
     """A function of one choice and constants, as a choice of the function's values."""
     if isinstance(scalar, Cast) and not isinstance(scalar.what, Ref | Literal):
-        inner = distributed(as_choice(scalar.what))
+        inner = distribute_choice(as_choice(scalar.what))
         if isinstance(inner, Case) and inner.type.family in _NUMBERS:
             return _each(inner, scalar, lambda one: replace(scalar, what=one))
     if isinstance(scalar, Call) and function_of(scalar).is_distributed:
-        parts = [distributed(as_choice(one)) for one in scalar.parts]
+        parts = [distribute_choice(as_choice(one)) for one in scalar.parts]
         places = [place for place, one in enumerate(parts) if isinstance(one, Case)]
         others = [one for one in parts if not isinstance(one, Case)]
         if len(places) == 1 and all(isinstance(one, Literal) for one in others):

@@ -15,15 +15,15 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from gateway.catalog.types import ColumnType, Family, Kind
-from gateway.plan.affine import Affinity, results_of
+from gateway.plan.affine import Affinity, choice_results
 from gateway.plan.aggregates import Measure
 from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, column_ids
 from gateway.plan.types import BOOLEAN
 from gateway.regions.choices import as_choice, of_condition
-from gateway.regions.predicate import opaque
-from gateway.regions.region import EVERYTHING, Region, TooLarge, exactly
-from gateway.regions.resolved_plan import Followed
-from gateway.regions.tabulate import tabulated
+from gateway.regions.predicate import opaque_region
+from gateway.regions.region import EVERYTHING, Region, TooLarge, region_of_cells
+from gateway.regions.resolved_plan import ResolvedPlan
+from gateway.regions.tabulate import tabulate_values
 
 MOST_ARMS: Final = 16
 """So many branches of a choice, or values of an expression, are looked at one by one."""
@@ -34,14 +34,14 @@ _FALSE: Final = Literal(value=False, type=BOOLEAN)
 _BASES: Final = Affinity({})  # of normal expressions, in which no name stands for another
 
 
-def regions_of(measure: Measure, followed: Followed) -> Iterator[Region]:
+def regions_of(measure: Measure, followed: ResolvedPlan) -> Iterator[Region]:
     """The regions that the aggregate reveals, besides the query's own."""
     where = () if measure.where is None else (measure.where,)
     base = followed.narrowed(where) if where else followed.region
     arguments = tuple(map(followed.resolved, measure.arguments))
     chosen = followed.choice_of(measure)
     if chosen is not None:
-        yield _joined(base, opaque(chosen, followed.bases))
+        yield _joined(base, opaque_region(chosen, followed.bases))
     covered = False
     for argument in arguments:
         if alone := _alone(measure, argument):
@@ -62,7 +62,7 @@ def _alone(measure: Measure, argument: Scalar) -> tuple[Scalar, ...]:
     if len(parts) != 1 or not moving:
         return ()
     if measure.function == "count":
-        inside = [one for part in parts for one in results_of(part)]
+        inside = [one for part in parts for one in choice_results(part)]
         return () if any(map(_conditions, inside)) else tuple(moving)
     return tuple(moving) if _arms_that_count(_as_choice(parts[0])) == 1 else ()
 
@@ -73,7 +73,7 @@ def _conditions(argument: Scalar) -> tuple[Scalar, ...]:
 
 
 def _of_argument(
-    measure: Measure, argument: Scalar, base: Region, followed: Followed
+    measure: Measure, argument: Scalar, base: Region, followed: ResolvedPlan
 ) -> Iterator[Region]:
     parts = _conditions(argument)
     if parts and measure.function == "count" and not measure.distinct:
@@ -87,12 +87,12 @@ def _of_argument(
     for whole in parts:
         found = list(_arms(_as_choice(whole), followed))
         if not found or len(found) > MOST_ARMS:
-            found = [opaque(whole, followed.bases)]
+            found = [opaque_region(whole, followed.bases)]
         for arm in found:
             yield _joined(base, arm)
 
 
-def _arms(part: Scalar, followed: Followed) -> Iterator[Region]:
+def _arms(part: Scalar, followed: ResolvedPlan) -> Iterator[Region]:
     """The rows of each branch of a choice, or of each value."""
     if isinstance(part, Case):
         if len(part.branches) >= MOST_ARMS:
@@ -102,7 +102,7 @@ def _arms(part: Scalar, followed: Followed) -> Iterator[Region]:
             yield here
             for inner in _conditions(part.results[place]):
                 for one in list(_arms(_as_choice(inner), followed)) or [
-                    opaque(inner, followed.bases)
+                    opaque_region(inner, followed.bases)
                 ]:
                     yield _joined(here, one)
         return
@@ -110,11 +110,11 @@ def _arms(part: Scalar, followed: Followed) -> Iterator[Region]:
     base = followed.bases[next(iter(names))] if len(names) == 1 else None
     if base is None or base.axis is None:
         return
-    classes = tabulated(part, base.field, base.axis)
+    classes = tabulate_values(part, base.field, base.axis)
     if classes is None or len(classes) > MOST_ARMS:
         return
     for cells in classes.values():
-        yield exactly(base.axis, cells)
+        yield region_of_cells(base.axis, cells)
 
 
 def _arm(case: Case, place: int) -> Scalar:
@@ -142,7 +142,7 @@ def _as_choice(part: Scalar) -> Scalar:
     return made
 
 
-def _met(base: Region, conditions: Iterable[Scalar], followed: Followed) -> Region:
+def _met(base: Region, conditions: Iterable[Scalar], followed: ResolvedPlan) -> Region:
     narrowed = followed.where(conditions)
     return _joined(base, narrowed)
 

@@ -7,13 +7,13 @@ that read different columns of the same tables must be found equal.
 
 from gateway.catalog.tables import Column, Dataset, Table
 from gateway.digest import digest
-from gateway.plan.node import Node, nodes
+from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Scan
 
 
 def declarations(plan: Node, dataset: Dataset) -> str:
     """A digest of the tables of a plan; a plan may show fewer of their columns than the dataset has."""
-    tables = {one.table.name: one.table for one in nodes(plan) if isinstance(one, Scan)}
+    tables = {one.table.name: one.table for one in walk_nodes(plan) if isinstance(one, Scan)}
     told = [_table(dataset.table(name) or shown) for name, shown in sorted(tables.items())]
     return digest("\n".join(told))
 

@@ -23,13 +23,13 @@ from gateway.plan.scalars import (
     StagedValue,
     column_ids,
     map_parts,
-    walk,
+    walk_scalar,
 )
-from gateway.plan.sql_text import text
-from gateway.regions.axis import Axis
+from gateway.plan.sql_text import scalar_sql
+from gateway.regions.axis import RegionAxis
 from gateway.regions.base_columns import Base
 from gateway.regions.grid import axis_of
-from gateway.regions.names import region_text, shortened
+from gateway.regions.names import region_text, shorten
 from gateway.regions.normal_form import normal
 from gateway.regions.predicate import region_of
 from gateway.regions.region import Region
@@ -85,10 +85,12 @@ class Derivation:
 
     def whole(self, scalar: Scalar) -> Scalar:
         """What is put together again and again gets a name instead: it would double with every step."""
-        parts = list(walk(scalar))
+        parts = list(walk_scalar(scalar))
         if len(parts) <= _MOST_PARTS:
             return scalar
-        return self.made(f"expression #{digest(text(scalar))[:32]}", scalar, column_ids(scalar))
+        return self.made(
+            f"expression #{digest(scalar_sql(scalar))[:32]}", scalar, column_ids(scalar)
+        )
 
     def base(self, base: Base) -> Ref:
         self.bases[base.field.id] = base
@@ -106,8 +108,8 @@ class Derivation:
     ) -> Ref:
         """Something computed: conditions on it are on an axis of its own, or on none where it was `chosen`."""
         there = [self.bases[one] for one in uses]
-        kept = Field(shortened(name), like.type, nullable=nullable)
-        axis: Axis | None = None
+        kept = Field(shorten(name), like.type, nullable=nullable)
+        axis: RegionAxis | None = None
         if chosen:
             self._chosen.add(kept.id)
         else:

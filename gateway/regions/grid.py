@@ -17,11 +17,10 @@ from gateway.catalog.tables import ColumnRef
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.functions.calendar import moment_at
-from gateway.functions.exact_values import number
+from gateway.functions.exact_values import exact_number
 from gateway.functions.range import Bounds
-from gateway.plan.sql_text import decimal
-from gateway.regions.axis import FIRST, LAST, Axis
-from gateway.regions.axis import Kind as AxisKind
+from gateway.plan.sql_text import decimal_sql
+from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
 
 MOST_CELLS: Final = 20_000
 _FINEST: Final = Fraction(1, 1_000_000)
@@ -35,7 +34,7 @@ Cell = int | str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class ValueGrid:
     """Cells are `unit` apart; with `halves` every other cell is what lies between two points of the grid."""
 
     unit: Fraction
@@ -58,18 +57,18 @@ class Grid:
         return int(place) * 2 if self.halves else int(place)
 
 
-def grid_of(kind: ColumnType) -> Grid | None:
+def grid_of(kind: ColumnType) -> ValueGrid | None:
     """The grid of a type; None where its values have no order that is the same everywhere."""
     if kind.family in _NUMBERS and kind.resolution is None:
-        return Grid(_FINEST, halves=True)
+        return ValueGrid(_FINEST, halves=True)
     if kind.family in _NUMBERS:
-        return Grid(kind.resolution or Fraction(1), halves=False)
+        return ValueGrid(kind.resolution or Fraction(1), halves=False)
     if kind.family in {Family.DATE, Family.TIMESTAMP}:
-        return Grid(Fraction(1), halves=False)
+        return ValueGrid(Fraction(1), halves=False)
     return None
 
 
-def is_told(bound: Fraction, kind: ColumnType) -> bool:
+def is_distinct(bound: Fraction, kind: ColumnType) -> bool:
     """Whether two points of the grid as large as this are two values of the type on every source.
 
     A float is compared with a decimal number as another float, which is the nearest; of large ones many decimals have
@@ -87,7 +86,7 @@ def name_of(value: Value) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | Fraction):
-        return decimal(Fraction(value))
+        return decimal_sql(Fraction(value))
     if isinstance(value, date | UUID):
         return str(value)
     return value
@@ -102,7 +101,7 @@ def axis_of(  # noqa: PLR0913 - what an axis is made of
     quasi: bool = False,
     column: ColumnRef | None = None,
     bounds: Bounds | None = None,
-) -> Axis:
+) -> RegionAxis:
     """The axis of a column. `bounds` are those of a computed one, in whose place there is no domain."""
     grid = grid_of(kind)
     if isinstance(domain, Values) or grid is None or kind.family is Family.BOOLEAN:
@@ -110,14 +109,18 @@ def axis_of(  # noqa: PLR0913 - what an axis is made of
         values = domain.values if isinstance(domain, Values) else given
         names = frozenset(map(name_of, values)) or None
         size = None if names is None else len(names)
-        return Axis(name, AxisKind.NAMES, None, None, size, nullable, True, quasi, column, names)
+        return RegionAxis(
+            name, AxisKind.NAMES, None, None, size, nullable, True, quasi, column, names
+        )
     low, high, stride = _span(grid, kind, domain, bounds)
     size = None if low is None or high is None else (high - low) // stride + 1
-    return Axis(name, AxisKind.STEPS, low, high, size, nullable, True, quasi, column, stride=stride)
+    return RegionAxis(
+        name, AxisKind.STEPS, low, high, size, nullable, True, quasi, column, stride=stride
+    )
 
 
 def _span(
-    grid: Grid, kind: ColumnType, domain: Domain, bounds: Bounds | None
+    grid: ValueGrid, kind: ColumnType, domain: Domain, bounds: Bounds | None
 ) -> tuple[int | None, int | None, int]:
     """The first and last cell, and how many lie from one declared value to the next."""
     pace = (2 if grid.halves else 1) / grid.unit
@@ -137,7 +140,7 @@ def _span(
 
 
 def _number(value: Value) -> Fraction:
-    found = number(value)
+    found = exact_number(value)
     if found is None:
         raise TypeError("an end of an interval is a number or a time")
     return found
@@ -156,8 +159,8 @@ def value_at(cell: int, kind: ColumnType) -> Value:
     return int(value) if kind.family is Family.WHOLE else value
 
 
-def every(
-    axis: Axis, kind: ColumnType, domain: Domain
+def list_cells(
+    axis: RegionAxis, kind: ColumnType, domain: Domain
 ) -> Iterator[tuple[Cell, Value | None]] | None:
     """Every cell with its value, NULL last; None where there are too many or some have several values."""
     if axis.kind is AxisKind.NAMES:
@@ -176,14 +179,14 @@ def every(
 
 
 def _with_null(
-    given: Iterator[tuple[Cell, Value | None]], axis: Axis
+    given: Iterator[tuple[Cell, Value | None]], axis: RegionAxis
 ) -> Iterator[tuple[Cell, Value | None]]:
     yield from given
     if axis.nullable:
         yield None, None
 
 
-def within(cell: int, axis: Axis) -> int | None:
+def clamp_cell(cell: int, axis: RegionAxis) -> int | None:
     """The cell, moved to the end of all cells where that says the same; None where it does not."""
     if FIRST < cell < LAST:
         return cell

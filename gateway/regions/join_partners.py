@@ -11,9 +11,9 @@ from gateway.plan.narrowing import conjuncts
 from gateway.plan.scalars import Call, Case, Ref, Scalar, StagedMember, column_ids, map_parts
 from gateway.plan.types import BOOLEAN
 from gateway.regions.base_columns import Base
-from gateway.regions.cells import Cells, Names
+from gateway.regions.cells import Cells, NameCells
 from gateway.regions.normal_form import normal
-from gateway.regions.predicate import opaque, region_of
+from gateway.regions.predicate import opaque_region, region_of
 from gateway.regions.region import Region
 from gateway.regions.relation import Relation, links_of_both, without_repeated
 
@@ -83,9 +83,9 @@ class Partners:
         asked = {one.name for one in region.axes} & self.near.keys() - self.there
         if asked:
             far = tuple(Ref(bases[name].field) for name in sorted(asked))
-            region = opaque(Call("of a partner or none", far, BOOLEAN), bases)
+            region = opaque_region(Call("of a partner or none", far, BOOLEAN), bases)
         return replace(whole, links=whole.links - outer), region
 
     def _is_without(self, part: tuple[str, Cells]) -> bool:
         name, cells = part
-        return name in self.there and cells != Names(frozenset({"true"}))
+        return name in self.there and cells != NameCells(frozenset({"true"}))

@@ -30,18 +30,18 @@ from gateway.functions.function import Nulls
 from gateway.functions.table import function_of
 from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark
-from gateway.plan.node import Node, nodes
+from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Filter, Project, Scan, Window
-from gateway.plan.scalars import Call, Case, Ref, Scalar, walk
-from gateway.regions.base_columns import single
+from gateway.plan.scalars import Call, Case, Ref, Scalar, walk_scalar
+from gateway.regions.base_columns import has_one_row
 
 # of these a source may have values that are none here: NaN, infinity
 _WITH_OTHERS: Final = frozenset({Family.EXACT, Family.FLOAT, Family.DATE, Family.TIMESTAMP})
 
 
-def passed(plan: Aggregate) -> frozenset[str]:
+def joined_tables(plan: Aggregate) -> frozenset[str]:
     """The protected tables of one row for each unit that all rows of the release were joined with."""
-    blanks = frozenset(chain.from_iterable(map(_blanked, nodes(plan))))
+    blanks = frozenset(chain.from_iterable(map(_blanked, walk_nodes(plan))))
     if any(_is_made_of(one, blanks) for one in _conditions(plan.child)):
         return frozenset()
     through, beside = _ways(plan.child)
@@ -74,7 +74,9 @@ def _ways(node: Node) -> tuple[frozenset[str], frozenset[str]]:
 
 def _scanned(node: Node) -> frozenset[str]:
     return frozenset(
-        one.table.name for one in nodes(node) if isinstance(one, Scan) and single(one.table)
+        one.table.name
+        for one in walk_nodes(node)
+        if isinstance(one, Scan) and has_one_row(one.table)
     )
 
 
@@ -105,8 +107,8 @@ def _conditions(node: Node) -> Iterator[Scalar]:
 def _is_made_of(scalar: Scalar, columns: frozenset[ColumnRef]) -> bool:
     """Whether something in it that is not strict reads one of the columns."""
     return any(
-        not _is_strict(one) and any(_reads(each, columns) for each in walk(one))
-        for one in walk(scalar)
+        not _is_strict(one) and any(_reads(each, columns) for each in walk_scalar(one))
+        for one in walk_scalar(scalar)
     )
 
 

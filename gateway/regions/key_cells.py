@@ -9,32 +9,31 @@ from gateway.catalog.values import Value
 from gateway.functions.thresholds import Unsolved
 from gateway.lru_cache import LruCache
 from gateway.plan.scalars import Case, Literal, Ref, Scalar, column_ids
-from gateway.plan.sql_text import text
-from gateway.regions.axis import Axis
-from gateway.regions.axis import Kind as AxisKind
+from gateway.plan.sql_text import scalar_sql
+from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.base_columns import Base, Bases
 from gateway.regions.cells import (
     Cells,
-    clipped,
-    everything,
+    all_cells,
+    clip_cells,
     intersection,
     is_empty,
     minus,
-    nothing,
+    no_cells,
     union,
 )
-from gateway.regions.monotone import solved
+from gateway.regions.monotone import solve_comparison
 from gateway.regions.predicate import truth_of
 from gateway.regions.region import Region, TooLarge
-from gateway.regions.tabulate import Classes, placed, tabulated, weight
-from gateway.sensitivity.analysis import Enumerated
+from gateway.regions.tabulate import Classes, memory_weight, tabulate_values, value_cells
+from gateway.sensitivity.analysis import EnumeratedGroups
 
 _Values = tuple[Value | None, ...]
-_Key = tuple[str, str, Axis, _Values]
+_Key = tuple[str, str, RegionAxis, _Values]
 _Found = tuple[Cells, ...] | None
 _MOST_REMEMBERED: Final = 16_000_000
 _REMEMBERED: Final[LruCache[_Key, _Found]] = LruCache(
-    _MOST_REMEMBERED, lambda key, found: 200 * len(key[3]) + weight(key[0], found or ())
+    _MOST_REMEMBERED, lambda key, found: 200 * len(key[3]) + memory_weight(key[0], found or ())
 )
 
 
@@ -43,21 +42,21 @@ def cells_of(scalar: Scalar, base: Base, values: _Values) -> tuple[Cells, ...] |
     axis = base.axis
     if axis is None:
         return None
-    key = (text(scalar), str(base.field.type), axis, values)
+    key = (scalar_sql(scalar), str(base.field.type), axis, values)
     return _REMEMBERED.get(key, lambda: _cells_of(scalar, base, axis, values))
 
 
 def _cells_of(
-    scalar: Scalar, base: Base, axis: Axis, values: Sequence[Value | None]
+    scalar: Scalar, base: Base, axis: RegionAxis, values: Sequence[Value | None]
 ) -> tuple[Cells, ...] | None:
     if isinstance(scalar, Ref):
-        return _all(placed(base.field, axis, one) for one in values)
+        return _all(value_cells(base.field, axis, one) for one in values)
     try:
         found = _classes(scalar, base, axis)
     except TooLarge:
         return None
     if found is not None:
-        return tuple(found.get(one, nothing(axis)) for one in values)
+        return tuple(found.get(one, no_cells(axis)) for one in values)
     return _all(_solved(scalar, base, axis, one) for one in values)
 
 
@@ -70,26 +69,26 @@ def _all(given: Iterable[Cells | None]) -> tuple[Cells, ...] | None:
     return tuple(made)
 
 
-def _solved(scalar: Scalar, base: Base, axis: Axis, value: Value | None) -> Cells | None:
+def _solved(scalar: Scalar, base: Base, axis: RegionAxis, value: Value | None) -> Cells | None:
     if axis.kind is not AxisKind.STEPS:
         return None
     try:
         if value is None:
             # what is solved is NULL where the column is, and nowhere else
-            solved(scalar, base.field, axis, "=", 0)
-            return placed(base.field, axis, None)
-        return clipped(solved(scalar, base.field, axis, "=", value), axis)
+            solve_comparison(scalar, base.field, axis, "=", 0)
+            return value_cells(base.field, axis, None)
+        return clip_cells(solve_comparison(scalar, base.field, axis, "=", value), axis)
     except Unsolved:
         return None
 
 
-def _classes(scalar: Scalar, base: Base, axis: Axis) -> Classes | None:
+def _classes(scalar: Scalar, base: Base, axis: RegionAxis) -> Classes | None:
     """All values of the expression, each with its cells."""
-    found = tabulated(scalar, base.field, axis)
+    found = tabulate_values(scalar, base.field, axis)
     if found is not None:
         return found
     if isinstance(scalar, Literal):
-        return {scalar.value: everything(axis)}
+        return {scalar.value: all_cells(axis)}
     if scalar.type.family is Family.BOOLEAN:
         return _of_condition(scalar, base, axis)
     if isinstance(scalar, Case):
@@ -97,29 +96,29 @@ def _classes(scalar: Scalar, base: Base, axis: Axis) -> Classes | None:
     return None
 
 
-def _of_condition(scalar: Scalar, base: Base, axis: Axis) -> Classes | None:
+def _of_condition(scalar: Scalar, base: Base, axis: RegionAxis) -> Classes | None:
     truth = truth_of(scalar, {base.field.id: base})
     true, false = _along(truth.true, axis), _along(truth.false, axis)
     if true is None or false is None:
         return None
-    return {True: true, False: false, None: minus(minus(everything(axis), true), false)}
+    return {True: true, False: false, None: minus(minus(all_cells(axis), true), false)}
 
 
-def _along(region: Region, axis: Axis) -> Cells | None:
+def _along(region: Region, axis: RegionAxis) -> Cells | None:
     """The cells of a region over this axis alone."""
     if region.is_nothing:
-        return nothing(axis)
+        return no_cells(axis)
     if region.is_everything:
-        return everything(axis)
+        return all_cells(axis)
     if [one.name for one in region.axes] != [axis.name] or len(region.boxes) != 1:
         return None
     return region.boxes[0].along(axis.name)
 
 
-def _of_case(case: Case, base: Base, axis: Axis) -> Classes | None:
+def _of_case(case: Case, base: Base, axis: RegionAxis) -> Classes | None:
     """The first branch whose condition is true."""
     found: Classes = {}
-    left = everything(axis)
+    left = all_cells(axis)
     for when, then in (*case.branches, (None, case.otherwise)):
         here = left
         if when is not None:
@@ -141,9 +140,9 @@ def _of_case(case: Case, base: Base, axis: Axis) -> Classes | None:
 Values = tuple[Value | None, ...]
 
 
-def cut_by(
+def key_axis(
     scalar: Scalar, values: Values | None, bases: Bases
-) -> tuple[Axis | None, tuple[Cells, ...] | None]:
+) -> tuple[RegionAxis | None, tuple[Cells, ...] | None]:
     """The axis that a key cuts and the cells of its values. The expression is normal, over bases."""
     names = column_ids(scalar)
     if len(names) != 1:
@@ -155,7 +154,7 @@ def cut_by(
     return (None, None) if cells is None else (base.axis, cells)
 
 
-def values_at(listed: Enumerated, place: int) -> Values:
+def values_at(listed: EnumeratedGroups, place: int) -> Values:
     """The values of one key. Listed groups are all combinations, the last key going through its values fastest."""
     keys = listed.keys
     before = step = len(keys)

@@ -28,30 +28,30 @@ from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import BrokenPlan, Node, is_unit
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.scalars import Call, Case, Literal, Ref, Scalar, column_ids
-from gateway.plan.sql_text import text
+from gateway.plan.sql_text import scalar_sql
 from gateway.plan.types import BOOLEAN
 from gateway.ranges.relations import columns_of
-from gateway.regions.axis import Axis
-from gateway.regions.base_columns import Base, bases_of, single
+from gateway.regions.axis import RegionAxis
+from gateway.regions.base_columns import Base, bases_of, has_one_row
 from gateway.regions.derivation import Derivation
 from gateway.regions.grid import axis_of
 from gateway.regions.join_partners import Partners
-from gateway.regions.names import shortened
+from gateway.regions.names import shorten
 from gateway.regions.normal_form import conjunction, normal
 from gateway.regions.relation import (
     OUTER,
     Atom,
     Relation,
-    always_met,
-    counted_rows,
+    is_always_met,
     is_equality,
     is_small,
     links_of_both,
     over_bases,
-    ungrouped,
+    row_count_bounds,
+    ungroup,
     without_repeated,
 )
-from gateway.regions.staged_constants import joined, met
+from gateway.regions.staged_constants import join_staged, match_staged
 
 _TRUE: Final = Literal(value=True, type=BOOLEAN)
 _UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
@@ -112,7 +112,7 @@ class Lineage(Derivation):
     def _scan(self, node: Scan) -> Relation:
         table = node.table
         name = table.name
-        if not single(table):
+        if not has_one_row(table):
             # the only row of a person in a table is the same wherever it is joined
             count = self._scans[name] = self._scans.get(name, 0) + 1
             name = name if count == 1 else f"{name}#{count}"
@@ -120,13 +120,13 @@ class Lineage(Derivation):
         found = bases_of(table, name)
         for one, base in zip(node.fields, found, strict=True):
             columns[one.id] = self.base(base)
-        if single(table):
+        if has_one_row(table):
             self._singles |= {base.field.id for base in found}
         key = table.unit_column
         reaches = frozenset[str]()
         if key is not None and key.joins is not None:
             reaches |= {str(key.joins)}
-        if single(table) and key is not None:
+        if has_one_row(table) and key is not None:
             own = str(ColumnRef(table.name, key.name))
             return Relation(columns, (Atom(name, own, reaches | {own}),))
         return Relation(columns, (Atom(name, None, reaches),))
@@ -141,7 +141,7 @@ class Lineage(Derivation):
 
     def _join(self, node: Join) -> Relation:
         left, right = self.of(node.left), self.of(node.right)
-        chosen = joined(node, left, right, self.known, self.resolved)
+        chosen = join_staged(node, left, right, self.known, self.resolved)
         if chosen is not None:
             return chosen
         columns = {**left.columns, **right.columns}
@@ -185,25 +185,25 @@ class Lineage(Derivation):
             # what is chosen by values that were released, or given, is a condition
             told = all(self.bases[one].axis is not None for one in column_ids(made))
             if told and is_equality(part) and all(read & side for side in sides):
-                links.add(text(made))
+                links.add(scalar_sql(made))
             else:
                 conditions.extend(conjuncts(made))
         return frozenset(links), tuple(conditions)
 
     def _outer(self, node: Join) -> Relation:
         left, right = self.of(node.left), self.of(node.right)
-        chosen = joined(node, left, right, self.known, self.resolved)
+        chosen = join_staged(node, left, right, self.known, self.resolved)
         if chosen is not None:
             return chosen
         links, conditions = self._linked(node, node.condition, {**left.columns, **right.columns})
         asked = (*right.conditions, *conditions)
-        if not links and not right.links and always_met(left, right):
+        if not links and not right.links and is_always_met(left, right):
             # every row has its person there, once: what is asked of it is asked of the row itself
             columns = dict(left.columns)
             for name, one in right.columns.items():
                 columns[name] = normal(_where(conjunction(asked), one)) if asked else one
             return replace(left, columns=columns)
-        on = [*links, *([] if not conditions else [text(conjunction(conditions))])]
+        on = [*links, *([] if not conditions else [scalar_sql(conjunction(conditions))])]
         beside = f" on {' and '.join(sorted(on))}" if on else ""
         said = f"{OUTER} ({self.text(right)}{beside})"
         columns = dict(left.columns)
@@ -221,14 +221,14 @@ class Lineage(Derivation):
 
     def _far(self, scalar: Scalar, said: str, *, missing: bool) -> Ref:
         """A column of the side that may be missing; `missing`: then it is NULL."""
-        name = f"{text(scalar)} of {said}"
-        self.partners.near[shortened(name)] = scalar
-        self.made_from[shortened(name)] = column_ids(scalar)
+        name = f"{scalar_sql(scalar)} of {said}"
+        self.partners.near[shorten(name)] = scalar
+        self.made_from[shorten(name)] = column_ids(scalar)
         if not isinstance(scalar, Ref) or (axis := self.bases[scalar.field.id].axis) is None:
             return self.made(name, scalar, column_ids(scalar))
         base = self.bases[scalar.field.id]
         nullable = missing or base.field.nullable
-        kept = replace(base.field, id=shortened(name), nullable=nullable)
+        kept = replace(base.field, id=shorten(name), nullable=nullable)
         return self.base(
             replace(base, field=kept, axis=replace(axis, name=kept.id, nullable=nullable))
         )
@@ -272,7 +272,9 @@ class Lineage(Derivation):
         bounds = columns_of(node, narrowed=False)
         keys = [self.resolved(one, below.columns) for _, one in node.keys]
         listed = [
-            text(made) for made, (_, one) in zip(keys, node.keys, strict=True) if not is_unit(one)
+            scalar_sql(made)
+            for made, (_, one) in zip(keys, node.keys, strict=True)
+            if not is_unit(one)
         ]
         said = ", ".join(["person", *sorted(set(listed))])
         grouped = f"{self.text(below)} by {said}"
@@ -284,7 +286,7 @@ class Lineage(Derivation):
             kept = self.measure(measure, below.columns)
             read = {each for part in kept.scalars for each in column_ids(part)}
             name = f"{kept} of ({grouped})"
-            limits = counted_rows(kept, bounds.get(one.id))
+            limits = row_count_bounds(kept, bounds.get(one.id))
             there = kept.function != "count"
             chosen = self.affinity.is_choice(measure)
             made = self.made(name, Ref(one), read, limits, nullable=there, chosen=chosen)
@@ -299,7 +301,7 @@ class Lineage(Derivation):
 
         Every column of it is a base. Conditions on what was computed for each person stay.
         """
-        found = ungrouped(relation, self._rows)
+        found = ungroup(relation, self._rows)
         if found is relation:
             return None
         return self.with_bases(found)
@@ -315,7 +317,7 @@ class Lineage(Derivation):
             asked = conjunction((*inner.conditions, *conditions))
             held = normal(Call("is true", (asked,), BOOLEAN, nullable=False))
             return replace(below, columns={**below.columns, node.id: held})
-        held_by = met(node, inner, columns, self.known, self.resolved)
+        held_by = match_staged(node, inner, columns, self.known, self.resolved)
         if held_by is not None:
             return replace(below, columns={**below.columns, node.id: held_by})
         made = self._exists(inner, links, conditions)
@@ -327,15 +329,15 @@ class Lineage(Derivation):
     def _exists(
         self, inner: Relation, links: frozenset[str], conditions: tuple[Scalar, ...]
     ) -> Ref:
-        on = sorted([*links, *(text(one) for one in conditions)])
+        on = sorted([*links, *(scalar_sql(one) for one in conditions)])
         beside = f" and {' and '.join(on)}" if on else ""
-        name = shortened(f"exists ({self.text(inner)}{beside})")
+        name = shorten(f"exists ({self.text(inner)}{beside})")
         region = self.region(inner)
         read = {each for one in (*inner.conditions, *conditions) for each in column_ids(one)}
         uses = frozenset(each for one in read for each in self.bases[one].uses)
         kept = Field(name, BOOLEAN, nullable=False)
         quasi = any(self.bases[one].quasi for one in read) and bool(on or is_small(region))
-        axis: Axis | None = axis_of(name, BOOLEAN, Anything(), nullable=False, quasi=quasi)
+        axis: RegionAxis | None = axis_of(name, BOOLEAN, Anything(), nullable=False, quasi=quasi)
         if on or any(not one.readable for one in region.axes):
             axis = None
         elif quasi and axis is not None:
@@ -347,13 +349,16 @@ class Lineage(Derivation):
         sides = [(self.text(left), left, node.left), (self.text(right), right, node.right)]
         # of two that read alike the columns say which is which: all of them are in the order of the sides
         sides.sort(
-            key=lambda one: (one[0], *(text(one[1].columns[each.id]) for each in one[2].fields))
+            key=lambda one: (
+                one[0],
+                *(scalar_sql(one[1].columns[each.id]) for each in one[2].fields),
+            )
         )
         said = " union all ".join(shown for shown, _, _ in sides)
         columns: dict[str, Scalar] = {}
         for place, one in enumerate(node.fields):
             pair = [there.columns[side.fields[place].id] for _, there, side in sides]
-            name = f"{' else '.join(map(text, pair))} of ({said})"
+            name = f"{' else '.join(map(scalar_sql, pair))} of ({said})"
             read = {each for part in pair for each in column_ids(part)}
             columns[one.id] = self.made(name, Ref(one), read)
         every = [{each for atom in side.atoms for each in atom.reaches} for side in (left, right)]

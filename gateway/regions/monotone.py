@@ -12,21 +12,23 @@ from typing import Final
 from gateway.catalog.types import Family, Kind
 from gateway.catalog.values import Value
 from gateway.functions.calendar import DAY, Civil, days_from
-from gateway.functions.exact_values import NotComputed, number
+from gateway.functions.exact_values import NotComputed, exact_number
 from gateway.functions.table import function_of
 from gateway.functions.thresholds import Threshold, Unsolved
 from gateway.plan.fields import Field
 from gateway.plan.scalars import Call, Cast, Ref, Scalar, Shift
-from gateway.ranges.evaluate import evaluated
-from gateway.regions.axis import FIRST, LAST, Axis
-from gateway.regions.cells import Cells, Steps, intersection, union
-from gateway.regions.grid import grid_of, is_told, value_at, within
+from gateway.ranges.evaluate import evaluate_at
+from gateway.regions.axis import FIRST, LAST, RegionAxis
+from gateway.regions.cells import Cells, StepCells, intersection, union
+from gateway.regions.grid import clamp_cell, grid_of, is_distinct, value_at
 
 _CALENDAR: Final = (days_from(Civil(2, 1, 1)) * DAY, days_from(Civil(9998, 12, 31)) * DAY)
 _TIMES: Final = frozenset({Family.DATE, Family.TIMESTAMP})
 
 
-def solved(scalar: Scalar, field: Field, axis: Axis, operator: str, bound: Value) -> Cells:
+def solve_comparison(
+    scalar: Scalar, field: Field, axis: RegionAxis, operator: str, bound: Value
+) -> Cells:
     """The cells in which the expression over the column is `operator` the bound; NULL is not among them."""
     given = _bound(scalar, bound)
     _check(scalar, field, axis)
@@ -41,7 +43,7 @@ def solved(scalar: Scalar, field: Field, axis: Axis, operator: str, bound: Value
 
 def _bound(scalar: Scalar, bound: Value) -> Fraction:
     """The constant in the unit of the expression: days beside a date, microseconds beside a timestamp."""
-    found = number(bound)
+    found = exact_number(bound)
     if found is None:
         raise Unsolved
     if scalar.type.family is Family.DATE and isinstance(bound, datetime):
@@ -51,7 +53,7 @@ def _bound(scalar: Scalar, bound: Value) -> Fraction:
     return found
 
 
-def _check(scalar: Scalar, field: Field, axis: Axis) -> None:
+def _check(scalar: Scalar, field: Field, axis: RegionAxis) -> None:
     """That no value of the column makes it NULL: it rises or falls, so looking at both ends is enough."""
     if not _can_fail(scalar):
         return
@@ -63,7 +65,7 @@ def _check(scalar: Scalar, field: Field, axis: Axis) -> None:
             _check_shift(scalar, field, value)
             continue
         try:
-            found = evaluated(scalar, Ref(field), value)
+            found = evaluate_at(scalar, Ref(field), value)
         except NotComputed as error:
             raise Unsolved from error
         if found is None:
@@ -72,10 +74,10 @@ def _check(scalar: Scalar, field: Field, axis: Axis) -> None:
 
 def _check_shift(shift: Shift, field: Field, value: Value) -> None:
     try:
-        found = evaluated(shift.moved, Ref(field), value)
+        found = evaluate_at(shift.moved, Ref(field), value)
     except NotComputed as error:
         raise Unsolved from error
-    there = None if found is None else number(found)
+    there = None if found is None else exact_number(found)
     if there is None:
         raise Unsolved
     if shift.moved.type.family is Family.DATE:
@@ -100,7 +102,7 @@ def _can_fail(scalar: Scalar) -> bool:
             return True
 
 
-def _solve(scalar: Scalar, test: Threshold, axis: Axis) -> Cells:
+def _solve(scalar: Scalar, test: Threshold, axis: RegionAxis) -> Cells:
     match scalar:
         case Ref(field):
             return _cells(field, test, axis)
@@ -114,18 +116,18 @@ def _solve(scalar: Scalar, test: Threshold, axis: Axis) -> Cells:
             raise Unsolved
 
 
-def _cells(field: Field, test: Threshold, axis: Axis) -> Cells:
+def _cells(field: Field, test: Threshold, axis: RegionAxis) -> Cells:
     grid = grid_of(field.type)
-    if grid is None or not is_told(test.bound, field.type):
+    if grid is None or not is_distinct(test.bound, field.type):
         raise Unsolved
     # above the bound is what is not below it
     last = grid.last(test.bound, inclusive=test.inclusive is test.below)
-    kept = None if last is None else within(last, axis)
+    kept = None if last is None else clamp_cell(last, axis)
     if kept is None:
         raise Unsolved
     if test.below:
-        return Steps(((FIRST, kept),)) if kept > FIRST else Steps(())
-    return Steps(((kept + 1, LAST),)) if kept < LAST else Steps(())
+        return StepCells(((FIRST, kept),)) if kept > FIRST else StepCells(())
+    return StepCells(((kept + 1, LAST),)) if kept < LAST else StepCells(())
 
 
 def _through_cast(cast: Cast, test: Threshold) -> Threshold:
@@ -145,20 +147,20 @@ def _through_cast(cast: Cast, test: Threshold) -> Threshold:
             raise Unsolved
 
 
-def _solve_shift(shift: Shift, test: Threshold, axis: Axis) -> Cells:
+def _solve_shift(shift: Shift, test: Threshold, axis: RegionAxis) -> Cells:
     back = test.plus(Fraction(-shift.days * DAY - shift.microseconds))
     if shift.moved.type.family is Family.DATE:
         back = Threshold(back.operator, back.bound / DAY)
     return _solve(shift.moved, back, axis)
 
 
-def _solve_call(call: Call, test: Threshold, axis: Axis) -> Cells:
+def _solve_call(call: Call, test: Threshold, axis: RegionAxis) -> Cells:
     monotone = function_of(call).monotone
     if monotone is None:
         raise Unsolved
     found = monotone.solve(call, test, _Digits(axis))
     if isinstance(found, bool):
-        return Steps(((FIRST, LAST),) if found else ())
+        return StepCells(((FIRST, LAST),) if found else ())
     place, threshold = found
     return _solve(call.parts[place], threshold, axis)
 
@@ -167,7 +169,7 @@ def _solve_call(call: Call, test: Threshold, axis: Axis) -> Cells:
 class _Digits:
     """How large the values of the column are, in steps of its type."""
 
-    axis: Axis
+    axis: RegionAxis
 
     def largest(self, scalar: Scalar) -> int | None:
         grid = grid_of(scalar.type) if isinstance(scalar, Ref) else None

@@ -3,15 +3,15 @@
 from typing import Final
 
 from gateway.digest import digest
-from gateway.regions.axis import FIRST, LAST, Axis
-from gateway.regions.cells import Cells, Names
+from gateway.regions.axis import FIRST, LAST, RegionAxis
+from gateway.regions.cells import Cells, NameCells
 from gateway.regions.region import Region
 
 _MOST: Final = 240
 _KEPT: Final = 200
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """The text, or its beginning and what tells it from others that begin like it."""
     return text if len(text) <= _MOST else f"{text[:_KEPT]}… #{digest(text)[:32]}"
 
@@ -29,12 +29,12 @@ def region_text(region: Region) -> str:
     return " or ".join(boxes)
 
 
-def _part(axis: Axis, cells: Cells) -> str:
+def _part(axis: RegionAxis, cells: Cells) -> str:
     return f"{axis.name} in {cells_text(cells)}"
 
 
 def cells_text(cells: Cells) -> str:
-    if isinstance(cells, Names):
+    if isinstance(cells, NameCells):
         named = ", ".join(repr(one) for one in sorted(cells.values))
         kept = f"all but ({named})" if cells.rest else f"({named})"
         return f"{kept} or null" if cells.null else kept

@@ -23,11 +23,11 @@ from gateway.plan.scalars import (
     StagedMember,
     StagedValue,
     map_parts,
-    walk,
+    walk_scalar,
 )
-from gateway.plan.sql_text import text
+from gateway.plan.sql_text import scalar_sql
 from gateway.plan.types import BOOLEAN
-from gateway.ranges.evaluate import evaluated
+from gateway.ranges.evaluate import evaluate_at
 
 MIRRORED: Final = MappingProxyType(
     {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
@@ -81,12 +81,14 @@ def _folded(scalar: Scalar) -> Scalar:
     """A constant, where nothing is read."""
     if isinstance(scalar, Literal | Ref):
         return scalar
-    if any(isinstance(one, Ref | Moment | StagedValue | StagedMember) for one in walk(scalar)):
+    if any(
+        isinstance(one, Ref | Moment | StagedValue | StagedMember) for one in walk_scalar(scalar)
+    ):
         return scalar
     if isinstance(scalar, Shift):
         return _shifted(scalar)
     try:
-        return Literal(evaluated(scalar, None, None), scalar.type)
+        return Literal(evaluate_at(scalar, None, None), scalar.type)
     except NotComputed:
         return scalar
 
@@ -133,12 +135,12 @@ def _call(  # noqa: PLR0911 - one answer for each kind
 
 def _order(scalar: Scalar) -> tuple[bool, str]:
     """Columns before constants, else by their texts."""
-    return isinstance(scalar, Literal), text(scalar)
+    return isinstance(scalar, Literal), scalar_sql(scalar)
 
 
 def _in(call: Call, parts: tuple[Scalar, ...]) -> Scalar:
     what, *members = parts
-    kept = [one for _, one in sorted({text(one): one for one in members}.items())]
+    kept = [one for _, one in sorted({scalar_sql(one): one for one in members}.items())]
     if len(kept) == 1:
         return _call(Call("=", (what, kept[0]), BOOLEAN, call.nullable), (what, kept[0]))
     return replace(call, parts=(what, *kept))
@@ -149,7 +151,7 @@ def _joined(function: str, parts: tuple[Scalar, ...]) -> Scalar:
     flat: dict[str, Scalar] = {}
     for one in parts:
         nested = one.parts if isinstance(one, Call) and one.function == function else (one,)
-        flat |= {text(each): each for each in nested}
+        flat |= {scalar_sql(each): each for each in nested}
     neutral, final = (True, False) if function == "and" else (False, True)
     kept = [
         one

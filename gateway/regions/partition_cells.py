@@ -39,14 +39,14 @@ from gateway.bounding.licences import Licences
 from gateway.catalog.tables import Column, Dataset, Table
 from gateway.catalog.types import Family
 from gateway.digest import digest
-from gateway.engines.catalog.proofs import Proven
-from gateway.regions.axis import FIRST, LAST, Axis, Kind
-from gateway.regions.base_columns import bases_of, single
-from gateway.regions.cells import Cells, Names, Steps, intersection, is_empty
+from gateway.engines.catalog.proofs import TableProof
+from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
+from gateway.regions.base_columns import bases_of, has_one_row
+from gateway.regions.cells import Cells, NameCells, StepCells, intersection, is_empty
 from gateway.regions.grid import name_of, value_at
 from gateway.regions.names import cells_text
 from gateway.regions.region import Box, Region
-from gateway.regions.scope import Ground
+from gateway.regions.scope import ReleaseScope
 
 MOST_CELLS: Final = 1024
 MOST_TOUCHED: Final = 64
@@ -56,10 +56,10 @@ Place: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Division:
+class PartitionAxis:
     """The cells that one column is divided into, each with its name."""
 
-    axis: Axis
+    axis: RegionAxis
     names: tuple[str | None, ...]
     cells: tuple[Cells, ...]
 
@@ -74,7 +74,7 @@ class Partition:
     """All combinations of the cells of some immutable columns of one table."""
 
     table: str
-    divisions: tuple[Division, ...]
+    divisions: tuple[PartitionAxis, ...]
     digest: str
 
     @property
@@ -86,8 +86,8 @@ class Partition:
         return f"{self.digest}:{json.dumps(values, ensure_ascii=False, separators=(',', ':'))}"
 
 
-def touched(
-    grounds: Sequence[Ground], dataset: Dataset, proven: Mapping[str, Proven]
+def confining_cells(
+    grounds: Sequence[ReleaseScope], dataset: Dataset, proven: Mapping[str, TableProof]
 ) -> tuple[str, ...] | None:
     """The cells to which all releases of a statement are confined; None if they are not confined."""
     found = partition_of(dataset, proven)
@@ -109,12 +109,12 @@ def touched(
     return tuple(map(found.name, sorted(places)))
 
 
-def partition_of(dataset: Dataset, proven: Mapping[str, Proven]) -> Partition | None:
+def partition_of(dataset: Dataset, proven: Mapping[str, TableProof]) -> Partition | None:
     """By the first table that has one; a column with which there would be too many cells is left out."""
     for table in dataset.tables:
         if not _has_one_row(table, proven):
             continue
-        divisions: tuple[Division, ...] = ()
+        divisions: tuple[PartitionAxis, ...] = ()
         size = 1
         for column, base in zip(table.columns, bases_of(table, table.name), strict=True):
             one = _division(column, base.axis) if column.immutable else None
@@ -125,35 +125,37 @@ def partition_of(dataset: Dataset, proven: Mapping[str, Proven]) -> Partition | 
     return None
 
 
-def _is_as_declared(table: Table | None, proven: Mapping[str, Proven]) -> bool:
+def _is_as_declared(table: Table | None, proven: Mapping[str, TableProof]) -> bool:
     """A region takes several readings of a table with one row for each unit for one."""
-    return table is not None and (not single(table) or _has_one_row(table, proven))
+    return table is not None and (not has_one_row(table) or _has_one_row(table, proven))
 
 
-def _has_one_row(table: Table, proven: Mapping[str, Proven]) -> bool:
+def _has_one_row(table: Table, proven: Mapping[str, TableProof]) -> bool:
     """Whether no unit can have two rows, whatever the table holds."""
-    return single(table) and Licences(proven).is_row_per_unit(table)
+    return has_one_row(table) and Licences(proven).is_row_per_unit(table)
 
 
-def _division(column: Column, axis: Axis | None) -> Division | None:
+def _division(column: Column, axis: RegionAxis | None) -> PartitionAxis | None:
     # sources differ in what floats are equal
     if axis is None or axis.size is None or column.type.family is Family.FLOAT:
         return None
     if axis.size > MOST_CELLS:
         return None
-    cells = list(_named(axis) if axis.kind is Kind.NAMES else _stepped(axis, column))
+    cells = list(_named(axis) if axis.kind is AxisKind.NAMES else _stepped(axis, column))
     if axis.nullable:
-        names = axis.kind is Kind.NAMES
-        cells.append((None, Names(frozenset(), null=True) if names else Steps((), null=True)))
-    return Division(axis, tuple(name for name, _ in cells), tuple(one for _, one in cells))
+        names = axis.kind is AxisKind.NAMES
+        cells.append(
+            (None, NameCells(frozenset(), null=True) if names else StepCells((), null=True))
+        )
+    return PartitionAxis(axis, tuple(name for name, _ in cells), tuple(one for _, one in cells))
 
 
-def _named(axis: Axis) -> Iterator[tuple[str | None, Cells]]:
+def _named(axis: RegionAxis) -> Iterator[tuple[str | None, Cells]]:
     for name in sorted(axis.names or ()):
-        yield name, Names(frozenset({name}))
+        yield name, NameCells(frozenset({name}))
 
 
-def _stepped(axis: Axis, column: Column) -> Iterator[tuple[str | None, Cells]]:
+def _stepped(axis: RegionAxis, column: Column) -> Iterator[tuple[str | None, Cells]]:
     """From each declared value up to the next."""
     if axis.low is None or axis.high is None:
         return
@@ -161,10 +163,10 @@ def _stepped(axis: Axis, column: Column) -> Iterator[tuple[str | None, Cells]]:
     for start in starts:
         first = FIRST if start == starts[0] else start
         last = LAST if start == starts[-1] else start + axis.stride - 1
-        yield name_of(value_at(start, column.type)), Steps(((first, last),))
+        yield name_of(value_at(start, column.type)), StepCells(((first, last),))
 
 
-def _digest(table: Table, divisions: Sequence[Division]) -> str:
+def _digest(table: Table, divisions: Sequence[PartitionAxis]) -> str:
     key = None if table.protection is None else table.protection.unit_key
     parts: list[object] = [_RULES, table.name, key]
     for one in divisions:

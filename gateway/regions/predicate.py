@@ -10,16 +10,23 @@ from typing import Final
 
 from gateway.catalog.types import Family
 from gateway.plan.scalars import Call, Case, Literal, Scalar, column_ids
-from gateway.plan.sql_text import text
+from gateway.plan.sql_text import scalar_sql
 from gateway.plan.types import BOOLEAN
-from gateway.regions.axis import Axis, Kind
+from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.base_columns import Base, Bases
-from gateway.regions.cells import Names
-from gateway.regions.choices import as_choice, distributed
-from gateway.regions.names import shortened
+from gateway.regions.cells import NameCells
+from gateway.regions.choices import as_choice, distribute_choice
+from gateway.regions.names import shorten
 from gateway.regions.normal_form import MIRRORED, OPPOSITE, conjunction, normal
-from gateway.regions.region import EVERYTHING, NOTHING, Region, TooLarge, along, exactly
-from gateway.regions.tabulate import compared
+from gateway.regions.region import (
+    EVERYTHING,
+    NOTHING,
+    Region,
+    TooLarge,
+    region_along,
+    region_of_cells,
+)
+from gateway.regions.tabulate import tabulate_condition
 
 MOST_CROSSING: Final = 64
 """Conditions about several things each, side by side: the region of as many has too many boxes in most cases."""
@@ -31,7 +38,7 @@ _NEGATIVE: Final = frozenset({"<>", ">", ">=", "is distinct from"}) | {
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class TruthRegions:
     """Where a condition is true, and where it is false; elsewhere it is NULL."""
 
     true: Region
@@ -42,9 +49,9 @@ class Truth:
         return EVERYTHING.without(self.true.join(self.false))
 
 
-_TRUE: Final = Truth(EVERYTHING, NOTHING)
-_FALSE: Final = Truth(NOTHING, EVERYTHING)
-_NULL: Final = Truth(NOTHING, NOTHING)
+_TRUE: Final = TruthRegions(EVERYTHING, NOTHING)
+_FALSE: Final = TruthRegions(NOTHING, EVERYTHING)
+_NULL: Final = TruthRegions(NOTHING, NOTHING)
 
 
 def region_of(conditions: Iterable[Scalar], bases: Bases) -> Region:
@@ -52,11 +59,11 @@ def region_of(conditions: Iterable[Scalar], bases: Bases) -> Region:
 
     Where very many of them are about several things, these are one that nobody reads.
     """
-    given = {text(one): one for one in conditions}
+    given = {scalar_sql(one): one for one in conditions}
     crossing = {said: one for said, one in given.items() if len(column_ids(one)) > 1}
     found = EVERYTHING
     if len(crossing) > MOST_CROSSING:
-        found = opaque(conjunction(crossing.values()), bases)
+        found = opaque_region(conjunction(crossing.values()), bases)
         given = {said: one for said, one in given.items() if said not in crossing}
     for _, one in sorted(given.items()):
         truth = truth_of(one, bases)
@@ -67,7 +74,7 @@ def region_of(conditions: Iterable[Scalar], bases: Bases) -> Region:
     return found
 
 
-def truth_of(scalar: Scalar, bases: Bases) -> Truth:
+def truth_of(scalar: Scalar, bases: Bases) -> TruthRegions:
     """The regions of a normal condition. What would be too much work is not begun."""
     try:
         _require_few(scalar)
@@ -86,7 +93,7 @@ def _require_few(scalar: Scalar) -> None:
             raise TooLarge
 
 
-def _read(scalar: Scalar, bases: Bases) -> Truth | None:  # noqa: PLR0911 - one answer for each kind
+def _read(scalar: Scalar, bases: Bases) -> TruthRegions | None:  # noqa: PLR0911 - one answer for each kind
     if isinstance(scalar, Literal):
         return _NULL if scalar.value is None else _TRUE if scalar.value is True else _FALSE
     if isinstance(scalar, Call):
@@ -108,24 +115,26 @@ def _read(scalar: Scalar, bases: Bases) -> Truth | None:  # noqa: PLR0911 - one 
     return _taken_apart(scalar, bases)
 
 
-def _both(truths: list[Truth]) -> Truth:
+def _both(truths: list[TruthRegions]) -> TruthRegions:
     """All of them; put together two by two, since there may be many and each makes the next one longer."""
     while len(truths) > 1:
         pairs = zip(truths[::2], truths[1::2], strict=False)
-        made = [Truth(one.true.meet(two.true), one.false.join(two.false)) for one, two in pairs]
+        made = [
+            TruthRegions(one.true.meet(two.true), one.false.join(two.false)) for one, two in pairs
+        ]
         truths = [*made, *truths[2 * len(made) :]]
     return truths[0] if truths else _TRUE
 
 
-def _turned(truth: Truth) -> Truth:
-    return Truth(truth.false, truth.true)
+def _turned(truth: TruthRegions) -> TruthRegions:
+    return TruthRegions(truth.false, truth.true)
 
 
 def _equal(membership: Call, member: Scalar) -> Scalar:
     return normal(Call("=", (membership.parts[0], member), BOOLEAN, membership.nullable))
 
 
-def _over_one(scalar: Scalar, bases: Bases) -> Truth | None:
+def _over_one(scalar: Scalar, bases: Bases) -> TruthRegions | None:
     """A condition over one thing that has an axis."""
     names = column_ids(scalar)
     if len(names) != 1:
@@ -133,16 +142,16 @@ def _over_one(scalar: Scalar, bases: Bases) -> Truth | None:
     base = bases[next(iter(names))]
     if base.axis is None:
         return None
-    found = compared(scalar, base.field, base.axis)
+    found = tabulate_condition(scalar, base.field, base.axis)
     if found is None:
         return None
     true, false = found
-    return Truth(exactly(base.axis, true), exactly(base.axis, false))
+    return TruthRegions(region_of_cells(base.axis, true), region_of_cells(base.axis, false))
 
 
 def _taken_apart(  # noqa: PLR0911 - one answer for each kind of condition
     scalar: Scalar, bases: Bases
-) -> Truth | None:
+) -> TruthRegions | None:
     """Conditions made of conditions in other ways than AND, OR and NOT."""
     if isinstance(scalar, Case):
         return _of_case(scalar, bases)
@@ -161,26 +170,26 @@ def _taken_apart(  # noqa: PLR0911 - one answer for each kind of condition
     return None
 
 
-def _of_results(test: Call, bases: Bases) -> Truth | None:
+def _of_results(test: Call, bases: Bases) -> TruthRegions | None:
     """Whether what is chosen, or computed of it, is there."""
-    found = distributed(test)
+    found = distribute_choice(test)
     if not isinstance(found, Case):
         return None
     branches = tuple((normal(when), normal(then)) for when, then in found.branches)
     return _of_case(Case(branches, normal(found.otherwise), BOOLEAN), bases)
 
 
-def _of_test(function: str, truth: Truth) -> Truth | None:
+def _of_test(function: str, truth: TruthRegions) -> TruthRegions | None:
     regions = {"is true": truth.true, "is false": truth.false, "is null": truth.unknown}
     word = function.replace("is not ", "is ")
     if word not in regions:
         return None
     held = regions[word]
     apart = EVERYTHING.without(held)
-    return Truth(held, apart) if word == function else Truth(apart, held)
+    return TruthRegions(held, apart) if word == function else TruthRegions(apart, held)
 
 
-def _of_case(case: Case, bases: Bases) -> Truth | None:
+def _of_case(case: Case, bases: Bases) -> TruthRegions | None:
     if case.type.family is not Family.BOOLEAN:
         return None
     true, false, left = NOTHING, NOTHING, EVERYTHING
@@ -189,13 +198,13 @@ def _of_case(case: Case, bases: Bases) -> Truth | None:
         result = truth_of(then, bases)
         true, false = true.join(here.meet(result.true)), false.join(here.meet(result.false))
         left = left.without(here)
-    return Truth(true, false)
+    return TruthRegions(true, false)
 
 
-def _pushed(comparison: Call, bases: Bases) -> Truth | None:
+def _pushed(comparison: Call, bases: Bases) -> TruthRegions | None:
     """A comparison with a choice is a choice of comparisons."""
     what, other = comparison.parts
-    what = distributed(what)
+    what = distribute_choice(what)
     if not isinstance(what, Case) or not isinstance(other, Literal):
         return None
 
@@ -206,13 +215,13 @@ def _pushed(comparison: Call, bases: Bases) -> Truth | None:
     return _of_case(Case(branches, beside(what.otherwise), BOOLEAN), bases)
 
 
-def opaque(scalar: Scalar, bases: Bases) -> Region:
+def opaque_region(scalar: Scalar, bases: Bases) -> Region:
     """Rows that depend on the expression in an unknown way."""
-    axis = unread_axis(text(scalar), (bases[one] for one in sorted(column_ids(scalar))))
-    return along(axis, Names(frozenset({"true"})))
+    axis = opaque_axis(scalar_sql(scalar), (bases[one] for one in sorted(column_ids(scalar))))
+    return region_along(axis, NameCells(frozenset({"true"})))
 
 
-def _unread(scalar: Scalar, bases: Bases) -> Truth:
+def _unread(scalar: Scalar, bases: Bases) -> TruthRegions:
     """An axis of its own, where the condition is true, false or NULL."""
     if isinstance(scalar, Call) and scalar.function == "not":
         return _turned(_unread(scalar.parts[0], bases))
@@ -220,17 +229,17 @@ def _unread(scalar: Scalar, bases: Bases) -> Truth:
         # a condition and its opposite are about one axis
         return _turned(_unread(replace(scalar, function=OPPOSITE[scalar.function]), bases))
     there = [bases[one] for one in column_ids(scalar)]
-    axis = unread_axis(text(scalar), there)
-    held, apart = (along(axis, Names(frozenset({one}))) for one in ("true", "false"))
-    return Truth(held, apart)
+    axis = opaque_axis(scalar_sql(scalar), there)
+    held, apart = (region_along(axis, NameCells(frozenset({one}))) for one in ("true", "false"))
+    return TruthRegions(held, apart)
 
 
-def unread_axis(said: str, there: Iterable[Base]) -> Axis:
+def opaque_axis(said: str, there: Iterable[Base]) -> RegionAxis:
     """`there` is what the condition is about."""
     quasi = any(one.quasi for one in there)
-    return Axis(
-        shortened(said),
-        Kind.NAMES,
+    return RegionAxis(
+        shorten(said),
+        AxisKind.NAMES,
         low=None,
         high=None,
         size=2,

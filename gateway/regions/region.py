@@ -9,21 +9,21 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from gateway.json_form import Json, mapping, sequence, string
-from gateway.regions.axis import Axis, axis_json, axis_of_json
-from gateway.regions.cell_classes import classes
+from gateway.json_form import Json, read_mapping, read_sequence, read_string
+from gateway.regions.axis import RegionAxis, axis_json, axis_of_json
+from gateway.regions.cell_classes import cell_classes
 from gateway.regions.cells import (
+    AxisMismatch,
     Cells,
-    Names,
-    Unlike,
+    NameCells,
+    all_cells,
     cells_json,
     cells_of_json,
-    clipped,
-    everything,
+    clip_cells,
     intersection,
     is_empty,
     union,
-    widened,
+    widen_axis,
 )
 
 MOST_BOXES: Final = 64
@@ -49,7 +49,7 @@ class Box:
 class Region:
     """Disjoint boxes. `axes` are those that are named in them, sorted by name."""
 
-    axes: tuple[Axis, ...]
+    axes: tuple[RegionAxis, ...]
     boxes: tuple[Box, ...]
 
     @property
@@ -60,7 +60,7 @@ class Region:
     def is_everything(self) -> bool:
         return self.boxes == (Box(()),)
 
-    def axis(self, name: str) -> Axis:
+    def axis(self, name: str) -> RegionAxis:
         for one in self.axes:
             if one.name == name:
                 return one
@@ -107,16 +107,16 @@ EVERYTHING: Final = Region((), (Box(()),))
 NOTHING: Final = Region((), ())
 
 
-def along(axis: Axis, cells: Cells) -> Region:
+def region_along(axis: RegionAxis, cells: Cells) -> Region:
     """The rows that are in these cells of one axis."""
-    return exactly(axis, clipped(cells, axis))
+    return region_of_cells(axis, clip_cells(cells, axis))
 
 
-def exactly(axis: Axis, cells: Cells) -> Region:
+def region_of_cells(axis: RegionAxis, cells: Cells) -> Region:
     """The same of cells that are clipped already."""
     if is_empty(cells):
         return NOTHING
-    if cells == everything(axis):
+    if cells == all_cells(axis):
         return EVERYTHING
     return Region((axis,), (Box(((axis.name, cells),)),))
 
@@ -126,29 +126,29 @@ _Keep: TypeAlias = Callable[[bool, bool], bool]
 _EVERY: Final[tuple[_Parts, ...]] = ((),)
 
 
-def _axes_of(one: Region, other: Region) -> dict[str, Axis]:
+def _axes_of(one: Region, other: Region) -> dict[str, RegionAxis]:
     axes = {axis.name: axis for axis in one.axes}
     for axis in other.axes:
         mine = axes.get(axis.name)
-        axes[axis.name] = axis if mine is None or mine == axis else widened(mine, axis)
+        axes[axis.name] = axis if mine is None or mine == axis else widen_axis(mine, axis)
     return axes
 
 
-def _parts_of(region: Region, axes: dict[str, Axis]) -> tuple[_Parts, ...]:
+def _parts_of(region: Region, axes: dict[str, RegionAxis]) -> tuple[_Parts, ...]:
     """The boxes over the axes as they are declared there."""
     if all(axes[one.name] == one for one in region.axes):
         return tuple(box.parts for box in region.boxes)
     # a wider axis drops nothing, but what was everything may be less there, and the other way round
     boxes = (
-        tuple((name, clipped(cells, axes[name])) for name, cells in box.parts)
+        tuple((name, clip_cells(cells, axes[name])) for name, cells in box.parts)
         for box in region.boxes
     )
     return tuple(
-        tuple(part for part in box if part[1] != everything(axes[part[0]])) for box in boxes
+        tuple(part for part in box if part[1] != all_cells(axes[part[0]])) for box in boxes
     )
 
 
-def _region(axes: dict[str, Axis], boxes: Iterable[_Parts]) -> Region:
+def _region(axes: dict[str, RegionAxis], boxes: Iterable[_Parts]) -> Region:
     made = tuple(Box(parts) for parts in sorted(boxes, key=_order))
     named = sorted({name for box in made for name, _ in box.parts})
     return Region(tuple(axes[name] for name in named), made)
@@ -159,7 +159,7 @@ def _order(parts: _Parts) -> list[tuple[str, object]]:
 
 
 def _written(cells: Cells) -> tuple[object, ...]:
-    if isinstance(cells, Names):
+    if isinstance(cells, NameCells):
         return (1, cells.rest, cells.null, tuple(sorted(cells.values)))
     return (0, cells.ranges, cells.null)
 
@@ -175,7 +175,7 @@ def _met(one: Region, other: Region) -> Region:
             parts[name] = cells if mine is None else intersection(mine, cells)
             if is_empty(parts[name]):
                 return NOTHING
-    except Unlike as error:
+    except AxisMismatch as error:
         raise TooLarge from error
     return _region(axes, [tuple(sorted(parts.items(), key=lambda part: part[0]))])
 
@@ -185,7 +185,7 @@ def _combined(one: Region, other: Region, keep: _Keep, most: int = MOST_BOXES) -
         axes = _axes_of(one, other)
         left, right = _parts_of(one, axes), _parts_of(other, axes)
         boxes = _Combining(axes, keep, most).boxes(left, right)
-    except Unlike as error:
+    except AxisMismatch as error:
         raise TooLarge from error
     return _region(axes, boxes)
 
@@ -193,7 +193,7 @@ def _combined(one: Region, other: Region, keep: _Keep, most: int = MOST_BOXES) -
 class _Combining:
     """Goes through two lists of boxes axis by axis. `keep` says of a row in neither, one or both whether it is kept."""
 
-    def __init__(self, axes: dict[str, Axis], keep: _Keep, most: int) -> None:
+    def __init__(self, axes: dict[str, RegionAxis], keep: _Keep, most: int) -> None:
         self._axes = axes
         self._keep = keep
         self._most = most
@@ -216,7 +216,7 @@ class _Combining:
         ]
         rests = [parts[1:] if parts and parts[0][0] == name else parts for parts in (*left, *right)]
         found: dict[tuple[_Parts, ...], list[Cells]] = {}
-        for members, cells in classes(axis, given):
+        for members, cells in cell_classes(axis, given):
             inside = self.boxes(
                 tuple(rests[place] for place in members if place < len(left)),
                 tuple(rests[place] for place in members if place >= len(left)),
@@ -236,12 +236,12 @@ class _Combining:
         return _EVERY if answers == {True} else ()
 
     def _paths(
-        self, axis: Axis, found: dict[tuple[_Parts, ...], list[Cells]]
+        self, axis: RegionAxis, found: dict[tuple[_Parts, ...], list[Cells]]
     ) -> tuple[_Parts, ...]:
         made: list[_Parts] = []
-        whole = everything(axis)
+        whole = all_cells(axis)
         for inside, several in found.items():
-            cells = together(several)
+            cells = union_cells(several)
             head: _Parts = () if cells == whole else ((axis.name, cells),)
             made.extend((*head, *rest) for rest in inside)
         if len(made) > self._most:
@@ -250,7 +250,7 @@ class _Combining:
         return tuple(sorted(made, key=_order))
 
 
-def together(several: Sequence[Cells]) -> Cells:
+def union_cells(several: Sequence[Cells]) -> Cells:
     """All of these cells."""
     first, *others = several
     for one in others:
@@ -264,9 +264,9 @@ def region_json(region: Region) -> Json:
 
 
 def region_of_json(said: Json) -> Region:
-    given = mapping(said)
+    given = read_mapping(said)
     boxes = []
-    for box in sequence(given["boxes"]):
-        parts = [sequence(part) for part in sequence(box)]
-        boxes.append(Box(tuple((string(name), cells_of_json(cells)) for name, cells in parts)))
-    return Region(tuple(map(axis_of_json, sequence(given["axes"]))), tuple(boxes))
+    for box in read_sequence(given["boxes"]):
+        parts = [read_sequence(part) for part in read_sequence(box)]
+        boxes.append(Box(tuple((read_string(name), cells_of_json(cells)) for name, cells in parts)))
+    return Region(tuple(map(axis_of_json, read_sequence(given["axes"]))), tuple(boxes))

@@ -9,7 +9,7 @@ from gateway.functions.range import Bounds
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.node import is_unit
 from gateway.plan.scalars import Call, Change, Ref, Scalar
-from gateway.regions.cells import size
+from gateway.regions.cells import cell_count
 from gateway.regions.region import Region
 
 OUTER: Final = "left join"
@@ -60,7 +60,7 @@ def is_small(region: Region) -> bool:
     for box in region.boxes:
         for name, cells in box.parts:
             axis = region.axis(name)
-            found = size(cells, axis)
+            found = cell_count(cells, axis)
             if axis.quasi and found is not None and found <= _FINE:
                 return True
     return False
@@ -84,14 +84,14 @@ def without_repeated(atoms: tuple[Atom, ...]) -> tuple[Atom, ...]:
     return tuple(kept)
 
 
-def always_met(left: Relation, right: Relation) -> bool:
+def is_always_met(left: Relation, right: Relation) -> bool:
     return all(
         atom.single is not None and any(atom.single in each.reaches for each in left.atoms)
         for atom in right.atoms
     )
 
 
-def counted_rows(measure: Measure, bounds: Bounds | None) -> Bounds | None:
+def row_count_bounds(measure: Measure, bounds: Bounds | None) -> Bounds | None:
     """Of a person whose rows were grouped there is a row: that is no condition."""
     plain = measure.function == "count" and not measure.arguments and measure.where is None
     if not plain or bounds is None or bounds.range is None or bounds.range.high < 1:
@@ -99,7 +99,7 @@ def counted_rows(measure: Measure, bounds: Bounds | None) -> Bounds | None:
     return replace(bounds, low=max(bounds.range.low, Fraction(1)))
 
 
-def ungrouped(relation: Relation, rows: Mapping[str, Relation]) -> Relation:
+def ungroup(relation: Relation, rows: Mapping[str, Relation]) -> Relation:
     """The relation with rows in the place of what they were grouped to; `rows` by the texts of atoms."""
     found = relation
     for _ in range(_MOST_NESTED):

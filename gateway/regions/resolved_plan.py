@@ -8,7 +8,7 @@ from gateway.engines.staged_rows import StagedRows
 from gateway.lru_cache import LruCache
 from gateway.plan.aggregates import Measure
 from gateway.plan.narrowing import conjuncts
-from gateway.plan.node import Node, nodes
+from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Scan
 from gateway.plan.scalars import Scalar
 from gateway.regions.base_columns import Bases
@@ -22,7 +22,7 @@ _MOST_KEPT: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
+class ResolvedPlan:
     """`region` is which rows of what the `shape` says, `tables` are the protected ones that are read."""
 
     lineage: Lineage
@@ -31,15 +31,15 @@ class Followed:
     tables: frozenset[str]
 
     @property
-    def rows(self) -> "Followed | None":
+    def rows(self) -> "ResolvedPlan | None":
         """Its rows, where they were grouped by person."""
         found = self.lineage.rows_of(self.relation)
         if found is None:
             return None
-        return Followed(self.lineage, found, self.lineage.region(found), self.tables)
+        return ResolvedPlan(self.lineage, found, self.lineage.region(found), self.tables)
 
     @property
-    def met(self) -> "Iterator[Followed]":
+    def met(self) -> "Iterator[ResolvedPlan]":
         """For each outer join the rows that have a partner, and those that were asked to have none."""
         for one in self.lineage.partners.met:
             found = self._over(self.lineage.partners.with_partner(one, self.relation, self.bases))
@@ -49,13 +49,13 @@ class Followed:
         if alone is not None:
             yield replace(self, relation=alone[0], region=alone[1])
 
-    def windows(self, names: Iterable[str]) -> "Iterator[tuple[Followed, Measure]]":
+    def windows(self, names: Iterable[str]) -> "Iterator[tuple[ResolvedPlan, Measure]]":
         """Totals that windows made, of these names, and the rows that they were made of."""
         for name in sorted(self.lineage.window_rows.keys() & frozenset(names)):
             below = self.lineage.window_rows[name]
             yield self._over(self.lineage.with_bases(below)), self.lineage.measures[name]
 
-    def _over(self, relation: Relation) -> "Followed":
+    def _over(self, relation: Relation) -> "ResolvedPlan":
         return replace(self, relation=relation, region=self.lineage.region(relation))
 
     @property
@@ -86,9 +86,9 @@ class Followed:
         )
 
 
-def follow(
+def resolve_plan(
     plan: Node, constants: Mapping[str, str], known: Mapping[str, StagedRows] | None = None
-) -> Followed:
+) -> ResolvedPlan:
     """What the relation is. A plan is asked about several times in a row: for its ground and for its aggregates."""
     there = dict(known or {})
     ids = frozenset((name, id(rows)) for name, rows in there.items())
@@ -97,19 +97,19 @@ def follow(
     def resolve() -> _Resolved:
         lineage = Lineage.over(plan, constants, there)
         relation = lineage.of(plan)
-        protected = (one.table for one in nodes(plan) if isinstance(one, Scan))
+        protected = (one.table for one in walk_nodes(plan) if isinstance(one, Scan))
         tables = frozenset(one.name for one in protected if not one.public)
-        return plan, there, Followed(lineage, relation, lineage.region(relation), tables)
+        return plan, there, ResolvedPlan(lineage, relation, lineage.region(relation), tables)
 
     return _KEPT.get(key, resolve)[2]
 
 
-_Resolved: TypeAlias = tuple[Node, Mapping[str, StagedRows], Followed]
+_Resolved: TypeAlias = tuple[Node, Mapping[str, StagedRows], ResolvedPlan]
 """The plan and the rows are kept beside what was made of them, so that their ids stay their own."""
 _Key: TypeAlias = tuple[int, frozenset[tuple[str, str]], frozenset[tuple[str, int]]]
 _KEPT: Final[LruCache[_Key, _Resolved]] = LruCache(_MOST_KEPT)
 
 
-def forget() -> None:
+def clear_resolved() -> None:
     """As if nothing had been asked yet."""
     _KEPT.clear()

@@ -9,31 +9,31 @@ from dataclasses import dataclass, field, replace
 
 from gateway.catalog.values import Value, value_json, value_of_json
 from gateway.engines.staged_rows import StagedRows
-from gateway.json_form import Json, mapping, sequence, string
+from gateway.json_form import Json, read_mapping, read_sequence, read_string
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import Node
 from gateway.plan.scalars import Scalar, column_ids
-from gateway.plan.sql_text import text
-from gateway.regions.axis import Axis, axis_json, axis_of_json
+from gateway.plan.sql_text import scalar_sql
+from gateway.regions.axis import RegionAxis, axis_json, axis_of_json
 from gateway.regions.cells import Cells, cells_json, cells_of_json
 from gateway.regions.conditional_aggregates import regions_of
 from gateway.regions.declarations import declarations
-from gateway.regions.joined_tables import passed
-from gateway.regions.key_cells import cut_by, values_at
+from gateway.regions.joined_tables import joined_tables
+from gateway.regions.key_cells import key_axis, values_at
 from gateway.regions.region import Region, region_json, region_of_json
-from gateway.regions.resolved_plan import Followed, follow
-from gateway.sensitivity.analysis import Enumerated
+from gateway.regions.resolved_plan import ResolvedPlan, resolve_plan
+from gateway.sensitivity.analysis import EnumeratedGroups
 
 __all__ = [
-    "Ground",
     "GroupKey",
-    "asides_of",
+    "ReleaseScope",
+    "aggregate_scopes",
     "declarations",
-    "ground_json",
-    "ground_of",
-    "ground_of_json",
     "normal_text",
+    "scope_json",
+    "scope_of",
+    "scope_of_json",
 ]
 
 
@@ -46,13 +46,13 @@ class GroupKey:
     """
 
     text: str
-    axis: Axis | None
+    axis: RegionAxis | None
     values: tuple[Value | None, ...] | None
     cells: tuple[Cells, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class ReleaseScope:
     """`shape` is the normal text of what is read besides the region: only grounds of equal shape are compared.
 
     `tables` are the protected ones, `unreadable` the conditions that nobody understands, for messages. `through` are the
@@ -67,44 +67,44 @@ class Ground:
     through: frozenset[str] = field(default=frozenset(), compare=False)
 
 
-def ground_of(
+def scope_of(
     plan: Aggregate,
-    listed: Enumerated | None,
+    listed: EnumeratedGroups | None,
     constants: Mapping[str, str],
     known: Mapping[str, StagedRows] | None = None,
-) -> Ground:
+) -> ReleaseScope:
     """What the release is about. `plan` has one grouping set, row rules are filters in it, moments are folded.
 
     `constants` says of each staged constant what tells its content, `known` has the values of those that are there.
     """
-    followed = follow(plan.child, constants, known)
+    followed = resolve_plan(plan.child, constants, known)
     keys = []
     for place, (_, one) in enumerate(plan.keys):
         made = followed.resolved(one)
         values = None if listed is None else values_at(listed, place)
-        axis, cells = cut_by(made, values, followed.bases)
-        keys.append(GroupKey(text(made), axis, values, cells))
-    return Ground(
+        axis, cells = key_axis(made, values, followed.bases)
+        keys.append(GroupKey(scalar_sql(made), axis, values, cells))
+    return ReleaseScope(
         followed.shape,
         followed.tables,
         followed.region,
         tuple(keys),
         _unreadable(followed.region),
-        passed(plan),
+        joined_tables(plan),
     )
 
 
-def asides_of(
+def aggregate_scopes(
     plan: Aggregate,
-    ground: Ground,
+    ground: ReleaseScope,
     constants: Mapping[str, str],
     known: Mapping[str, StagedRows] | None = None,
-) -> tuple[Ground, ...]:
+) -> tuple[ReleaseScope, ...]:
     """What those of its aggregates are about that look at other rows; each region once.
 
     And the rows of persons, and those that an outer join meets.
     """
-    followed = follow(plan.child, constants, known)
+    followed = resolve_plan(plan.child, constants, known)
     measures = [measure for _, measure in plan.measures]
     read = followed.lineage.made_of(
         each
@@ -114,10 +114,10 @@ def asides_of(
     )
     made = followed.lineage.measures
     by_person = [made[one] for one in made.keys() & read if one not in followed.lineage.window_rows]
-    about: list[tuple[Followed, list[Measure]]] = [(followed, measures)]
+    about: list[tuple[ResolvedPlan, list[Measure]]] = [(followed, measures)]
     about += ((one, measures) for one in followed.met)
     about += ((one, [total]) for one, total in followed.windows(read))
-    found: list[Ground] = []
+    found: list[ReleaseScope] = []
     for place, (one, told) in enumerate(about):
         own = ground if not place else _of_relation(ground, one)
         found += [own, *_beside(own, told, one)] if place else _beside(own, told, one)
@@ -129,12 +129,14 @@ def asides_of(
     return tuple(dict.fromkeys(found))
 
 
-def _of_relation(ground: Ground, rows: Followed) -> Ground:
+def _of_relation(ground: ReleaseScope, rows: ResolvedPlan) -> ReleaseScope:
     region = rows.region
     return replace(ground, shape=rows.shape, region=region, unreadable=_unreadable(region))
 
 
-def _beside(ground: Ground, measures: Iterable[Measure], followed: Followed) -> tuple[Ground, ...]:
+def _beside(
+    ground: ReleaseScope, measures: Iterable[Measure], followed: ResolvedPlan
+) -> tuple[ReleaseScope, ...]:
     found: list[Region] = []
     for measure in measures:
         for region in regions_of(measure, followed):
@@ -149,10 +151,10 @@ def _unreadable(region: Region) -> tuple[str, ...]:
 
 def normal_text(plan: Node, scalar: Scalar, constants: Mapping[str, str]) -> str:
     """An expression over the fields of a relation, without aliases: equal for equal meaning as far as is easy."""
-    return text(follow(plan, constants).resolved(scalar))
+    return scalar_sql(resolve_plan(plan, constants).resolved(scalar))
 
 
-def ground_json(ground: Ground) -> Json:
+def scope_json(ground: ReleaseScope) -> Json:
     """For the state."""
     keys = [
         {
@@ -172,22 +174,26 @@ def ground_json(ground: Ground) -> Json:
     }
 
 
-def ground_of_json(said: Json) -> Ground:
-    """What was written by `ground_json`."""
-    given = mapping(said)
+def scope_of_json(said: Json) -> ReleaseScope:
+    """What was written by `scope_json`."""
+    given = read_mapping(said)
     keys = [
         GroupKey(
-            string(one["text"]),
+            read_string(one["text"]),
             None if one["axis"] is None else axis_of_json(one["axis"]),
-            None if one["values"] is None else tuple(map(value_of_json, sequence(one["values"]))),
-            None if one["cells"] is None else tuple(map(cells_of_json, sequence(one["cells"]))),
+            None
+            if one["values"] is None
+            else tuple(map(value_of_json, read_sequence(one["values"]))),
+            None
+            if one["cells"] is None
+            else tuple(map(cells_of_json, read_sequence(one["cells"]))),
         )
-        for one in map(mapping, sequence(given["keys"]))
+        for one in map(read_mapping, read_sequence(given["keys"]))
     ]
-    return Ground(
-        string(given["shape"]),
-        frozenset(map(string, sequence(given["tables"]))),
+    return ReleaseScope(
+        read_string(given["shape"]),
+        frozenset(map(read_string, read_sequence(given["tables"]))),
         region_of_json(given["region"]),
         tuple(keys),
-        tuple(map(string, sequence(given["unreadable"]))),
+        tuple(map(read_string, read_sequence(given["unreadable"]))),
     )

@@ -33,7 +33,7 @@ _MOST_MEMBERS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class StagedMatch:
     """The condition of a row that is joined, and what the columns of the constant are beside it."""
 
     condition: Scalar
@@ -67,7 +67,7 @@ def member_of(
     return Call("in", (what, *members), BOOLEAN)
 
 
-def joined(
+def join_staged(
     node: Join,
     left: Relation,
     right: Relation,
@@ -86,13 +86,13 @@ def joined(
         return None
     other, beside = (right, left) if constant is node.left else (left, right)
     condition = resolve(node.condition, {**left.columns, **right.columns})
-    found = matched(condition, beside, rows, constant)
+    found = match_rows(condition, beside, rows, constant)
     columns = dict(zip((one.id for one in constant.fields), found.columns, strict=True))
     kept = other.conditions if node.outer else (*other.conditions, found.condition)
     return replace(other, columns={**other.columns, **columns}, conditions=kept)
 
 
-def met(
+def match_staged(
     node: Mark,
     inner: Relation,
     columns: Mapping[str, Scalar],
@@ -105,11 +105,13 @@ def met(
     rows = known.get(node.inner.name)
     if rows is None or len(rows.rows) > MOST_ROWS:
         return None
-    found = matched(resolve(node.condition, columns), inner, rows, node.inner)
+    found = match_rows(resolve(node.condition, columns), inner, rows, node.inner)
     return normal(Call("is true", (found.condition,), BOOLEAN, nullable=False))
 
 
-def matched(condition: Scalar, beside: Relation, rows: StagedRows, constant: Constant) -> Matched:
+def match_rows(
+    condition: Scalar, beside: Relation, rows: StagedRows, constant: Constant
+) -> StagedMatch:
     """What the condition is for these rows of the constant, of which `beside` has the columns."""
     ids = [one.field.id for one in beside.columns.values() if isinstance(one, Ref)]
     types = [one.type for one in constant.fields]
@@ -125,7 +127,7 @@ def matched(condition: Scalar, beside: Relation, rows: StagedRows, constant: Con
         )
         for at, of in enumerate(types)
     )
-    return Matched(normal(Call("or", whens, BOOLEAN)), columns)
+    return StagedMatch(normal(Call("or", whens, BOOLEAN)), columns)
 
 
 def _literals(row: Sequence[Value | None], types: Sequence[ColumnType]) -> list[Literal]:

@@ -11,111 +11,119 @@ from typing import Final, TypeAlias
 from gateway.catalog.types import Family, Kind
 from gateway.catalog.values import Value
 from gateway.functions.calendar import DAY
-from gateway.functions.exact_values import NotComputed, number
+from gateway.functions.exact_values import NotComputed, exact_number
 from gateway.functions.table import function_of
 from gateway.functions.thresholds import Unsolved
 from gateway.lru_cache import LruCache
 from gateway.plan.fields import Field
-from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, walk
-from gateway.plan.sql_text import text
-from gateway.ranges.evaluate import evaluated
-from gateway.regions.axis import FIRST, LAST, Axis
-from gateway.regions.axis import Kind as AxisKind
-from gateway.regions.cells import Cells, Names, Steps, clipped, everything, merged, minus, nothing
+from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, walk_scalar
+from gateway.plan.sql_text import scalar_sql
+from gateway.ranges.evaluate import evaluate_at
+from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
+from gateway.regions.cells import (
+    Cells,
+    NameCells,
+    StepCells,
+    all_cells,
+    clip_cells,
+    merge_ranges,
+    minus,
+    no_cells,
+)
 from gateway.regions.grid import (
     MOST_CELLS,
     Cell,
-    every,
     grid_of,
-    is_told,
+    is_distinct,
+    list_cells,
     name_of,
     value_at,
 )
-from gateway.regions.monotone import solved
+from gateway.regions.monotone import solve_comparison
 
 Classes: TypeAlias = dict[Value | None, Cells]
 Truths: TypeAlias = tuple[Cells, Cells]
-_Key = tuple[str, str, Axis]
+_Key = tuple[str, str, RegionAxis]
 
 COMPARING: Final = frozenset({"=", "<>", "<", "<=", ">", ">="})
 _MOST_WORK: Final = 400_000  # parts of the expression, times the cells in which it is computed
 _MOST_REMEMBERED: Final = 16_000_000
 
 
-def weight(text: str, held: Iterable[Cells]) -> int:
+def memory_weight(text: str, held: Iterable[Cells]) -> int:
     """About how many bytes it takes to remember these cells under the text."""
-    sizes = [len(one.ranges if isinstance(one, Steps) else one.values) for one in held]
+    sizes = [len(one.ranges if isinstance(one, StepCells) else one.values) for one in held]
     return 1_000 + 4 * len(text) + 200 * (len(sizes) + sum(sizes))
 
 
 # What an expression is in each cell follows from its text, the type of its column and the axis alone. Two readings
 # of one column in two datasets that are called alike differ in their axes or in their types.
 _TABULATED: Final[LruCache[_Key, Classes | None]] = LruCache(
-    _MOST_REMEMBERED, lambda key, found: weight(key[0], (found or {}).values())
+    _MOST_REMEMBERED, lambda key, found: memory_weight(key[0], (found or {}).values())
 )
 _COMPARED: Final[LruCache[_Key, Truths | None]] = LruCache(
-    _MOST_REMEMBERED, lambda key, found: weight(key[0], found or ())
+    _MOST_REMEMBERED, lambda key, found: memory_weight(key[0], found or ())
 )
 
 
-def tabulated(scalar: Scalar, field: Field, axis: Axis) -> Classes | None:
+def tabulate_values(scalar: Scalar, field: Field, axis: RegionAxis) -> Classes | None:
     """The cells in which the expression has each of its values."""
-    key = (text(scalar), str(field.type), axis)
+    key = (scalar_sql(scalar), str(field.type), axis)
     return _TABULATED.get(key, lambda: _tabulated(scalar, field, axis))
 
 
-def compared(scalar: Scalar, field: Field, axis: Axis) -> Truths | None:
+def tabulate_condition(scalar: Scalar, field: Field, axis: RegionAxis) -> Truths | None:
     """Where a condition is true and where it is false."""
-    key = (text(scalar), str(field.type), axis)
+    key = (scalar_sql(scalar), str(field.type), axis)
     return _COMPARED.get(key, lambda: _compared(scalar, field, axis))
 
 
-def _compared(scalar: Scalar, field: Field, axis: Axis) -> Truths | None:
+def _compared(scalar: Scalar, field: Field, axis: RegionAxis) -> Truths | None:
     try:
         found = _by_ends(scalar, field, axis)
     except Unsolved:
         found = None
     if found is not None:
         return found
-    classes = tabulated(scalar, field, axis)
+    classes = tabulate_values(scalar, field, axis)
     if classes is None or any(one not in {True, False, None} for one in classes):
         return None
-    return classes.get(True, nothing(axis)), classes.get(False, nothing(axis))
+    return classes.get(True, no_cells(axis)), classes.get(False, no_cells(axis))
 
 
-def _tabulated(scalar: Scalar, field: Field, axis: Axis) -> Classes | None:
+def _tabulated(scalar: Scalar, field: Field, axis: RegionAxis) -> Classes | None:
     atom = Ref(field)
     cells = MOST_CELLS if axis.size is None else min(MOST_CELLS, axis.size)
-    if cells * sum(1 for _ in walk(scalar)) > _MOST_WORK:
+    if cells * sum(1 for _ in walk_scalar(scalar)) > _MOST_WORK:
         return None
     found: dict[Value | None, list[Cell | tuple[int, int]]] = {}
-    periods = every(axis, field.type, field.domain)
+    periods = list_cells(axis, field.type, field.domain)
     given = _periods(scalar, field, axis) if periods is None else periods
     if given is None:
         return None
     try:
         for cell, value in given:
-            found.setdefault(evaluated(scalar, atom, value), []).append(cell)
+            found.setdefault(evaluate_at(scalar, atom, value), []).append(cell)
     except NotComputed:
         return None
-    return {value: clipped(_cells(cells, axis), axis) for value, cells in found.items()}
+    return {value: clip_cells(_cells(cells, axis), axis) for value, cells in found.items()}
 
 
-def _cells(cells: Iterable[Cell | tuple[int, int]], axis: Axis) -> Cells:
+def _cells(cells: Iterable[Cell | tuple[int, int]], axis: RegionAxis) -> Cells:
     there = list(cells)
     null = None in there
     if axis.kind is AxisKind.NAMES:
-        return Names(frozenset(one for one in there if isinstance(one, str)), null=null)
+        return NameCells(frozenset(one for one in there if isinstance(one, str)), null=null)
     ranges = [
         one if isinstance(one, tuple) else (one, one)
         for one in there
         if isinstance(one, int | tuple)
     ]
-    return Steps(merged(ranges), null)
+    return StepCells(merge_ranges(ranges), null)
 
 
 def _periods(
-    scalar: Scalar, field: Field, axis: Axis
+    scalar: Scalar, field: Field, axis: RegionAxis
 ) -> Iterator[tuple[Cell | tuple[int, int], Value | None]] | None:
     """Of a timestamp that is only looked at by the day, the hour or the minute: one value for each of these."""
     if field.type.kind is not Kind.TIMESTAMP or axis.kind is not AxisKind.STEPS:
@@ -130,7 +138,7 @@ def _periods(
 
 
 def _by_period(
-    places: range, length: int, field: Field, axis: Axis
+    places: range, length: int, field: Field, axis: RegionAxis
 ) -> Iterator[tuple[Cell | tuple[int, int], Value | None]]:
     for place in places:
         yield (place * length, (place + 1) * length - 1), value_at(place * length, field.type)
@@ -141,7 +149,7 @@ def _by_period(
 def _looked_at(scalar: Scalar, column: Ref) -> int | None:
     """How coarsely all that reads the column looks at it; None where it is read as it is."""
     finest = DAY
-    for one in walk(scalar):
+    for one in walk_scalar(scalar):
         if column not in one.parts:
             continue
         length = _granularity(one)
@@ -159,7 +167,7 @@ def _granularity(reader: Scalar) -> int | None:
 
 
 def _by_ends(  # noqa: PLR0911 - one answer for each kind of condition
-    scalar: Scalar, field: Field, axis: Axis
+    scalar: Scalar, field: Field, axis: RegionAxis
 ) -> Truths | None:
     """Comparisons with constants, whatever the size of the domain."""
     if not isinstance(scalar, Call):
@@ -167,7 +175,7 @@ def _by_ends(  # noqa: PLR0911 - one answer for each kind of condition
     function, parts = scalar.function, scalar.parts
     there = _there(axis)
     if function in {"is null", "is not null"} and isinstance(parts[0], Ref):
-        null = minus(everything(axis), there)
+        null = minus(all_cells(axis), there)
         return (null, there) if function == "is null" else (there, null)
     values = [one.value for one in parts[1:] if isinstance(one, Literal)]
     if len(values) != len(parts) - 1 or not values or not _comparable(parts):
@@ -178,7 +186,7 @@ def _by_ends(  # noqa: PLR0911 - one answer for each kind of condition
     if function == "in":
         held = _among(parts[0], field, axis, [one for one in values if one is not None])
         # beside a NULL nothing is surely not among the others
-        return held, nothing(axis) if None in values else minus(there, held)
+        return held, no_cells(axis) if None in values else minus(there, held)
     if function in COMPARING:
         if values[0] is None:
             return minus(there, there), minus(there, there)
@@ -186,7 +194,7 @@ def _by_ends(  # noqa: PLR0911 - one answer for each kind of condition
         return held, minus(there, held)
     if function in {"is distinct from", "is not distinct from"} and values[0] is not None:
         held = _holds("=", parts[0], field, axis, values[0])
-        apart = minus(everything(axis), held)
+        apart = minus(all_cells(axis), held)
         return (apart, held) if function == "is distinct from" else (held, apart)
     return None
 
@@ -202,50 +210,56 @@ def _comparable(parts: tuple[Scalar, ...]) -> bool:
     return len(families) == 1 or families <= times or families <= numbers
 
 
-def _there(axis: Axis) -> Cells:
+def _there(axis: RegionAxis) -> Cells:
     """All but NULL."""
-    null = Steps((), null=True) if axis.kind is AxisKind.STEPS else Names(frozenset(), null=True)
-    return minus(everything(axis), null)
+    null = (
+        StepCells((), null=True)
+        if axis.kind is AxisKind.STEPS
+        else NameCells(frozenset(), null=True)
+    )
+    return minus(all_cells(axis), null)
 
 
-def _holds(operator: str, scalar: Scalar, field: Field, axis: Axis, value: Value) -> Cells:
+def _holds(operator: str, scalar: Scalar, field: Field, axis: RegionAxis, value: Value) -> Cells:
     if axis.kind is AxisKind.STEPS:
-        return clipped(solved(scalar, field, axis, operator, value), axis)
+        return clip_cells(solve_comparison(scalar, field, axis, operator, value), axis)
     if not isinstance(scalar, Ref) or operator not in {"=", "<>"}:
         raise Unsolved
-    return clipped(Names(frozenset({name_of(value)}), rest=operator == "<>"), axis)
+    return clip_cells(NameCells(frozenset({name_of(value)}), rest=operator == "<>"), axis)
 
 
-def _among(scalar: Scalar, field: Field, axis: Axis, values: list[Value]) -> Cells:
+def _among(scalar: Scalar, field: Field, axis: RegionAxis, values: list[Value]) -> Cells:
     """The cells with one of these values; put together once, since there may be very many."""
     if axis.kind is AxisKind.NAMES:
         if not isinstance(scalar, Ref):
             raise Unsolved
-        return clipped(Names(frozenset(map(name_of, values))), axis)
+        return clip_cells(NameCells(frozenset(map(name_of, values))), axis)
     found = [_single(scalar, field, axis, one) for one in values]
-    return clipped(Steps(tuple(each for one in found for each in one.ranges)), axis)
+    return clip_cells(StepCells(tuple(each for one in found for each in one.ranges)), axis)
 
 
-def _single(scalar: Scalar, field: Field, axis: Axis, value: Value) -> Steps:
+def _single(scalar: Scalar, field: Field, axis: RegionAxis, value: Value) -> StepCells:
     # the cell itself, where it has the value and no other; else what compares as equal
-    found = placed(field, axis, value) if isinstance(scalar, Ref) else None
+    found = value_cells(field, axis, value) if isinstance(scalar, Ref) else None
     if found is None:
-        found = solved(scalar, field, axis, "=", value)
-    if not isinstance(found, Steps):
+        found = solve_comparison(scalar, field, axis, "=", value)
+    if not isinstance(found, StepCells):
         raise Unsolved
     return found
 
 
-def placed(field: Field, axis: Axis, value: Value | None) -> Cells | None:
+def value_cells(field: Field, axis: RegionAxis, value: Value | None) -> Cells | None:
     """The cells in which a column has the value; None where nobody can say."""
     if value is None:
         return (
-            Steps((), null=True) if axis.kind is AxisKind.STEPS else Names(frozenset(), null=True)
+            StepCells((), null=True)
+            if axis.kind is AxisKind.STEPS
+            else NameCells(frozenset(), null=True)
         )
     if axis.kind is AxisKind.NAMES:
-        return clipped(Names(frozenset({name_of(value)})), axis)
-    grid, there = grid_of(field.type), number(value)
-    if grid is None or there is None or not is_told(there, field.type):
+        return clip_cells(NameCells(frozenset({name_of(value)})), axis)
+    grid, there = grid_of(field.type), exact_number(value)
+    if grid is None or there is None or not is_distinct(there, field.type):
         return None
     if field.type.family is Family.TIMESTAMP and not isinstance(value, datetime):
         there *= DAY
@@ -254,4 +268,4 @@ def placed(field: Field, axis: Axis, value: Value | None) -> Cells | None:
     cell = grid.at(there)
     if cell is None or not FIRST < cell < LAST:
         return None
-    return clipped(Steps(((cell, cell),)), axis)
+    return clip_cells(StepCells(((cell, cell),)), axis)

@@ -6,19 +6,19 @@ INVARIANT: what is put together was released: integers with their noise, chosen 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gateway.noise.add_noise import Key, Misplaced, NoisyTable
-from gateway.noise.allocation import Priced, Shares
-from gateway.noise.combined_noise import combined
+from gateway.noise.add_noise import Key, MismatchedDraws, NoisyTable
+from gateway.noise.allocation import CostShares, ReleaseNoise
+from gateway.noise.combined_noise import combine_draws
 from gateway.release_cache.copies import Copy
-from gateway.release_cache.entry import Content, Sheet
-from gateway.release_cache.gather import gathered, picked
+from gateway.release_cache.entry import CacheEntry, Content
+from gateway.release_cache.gather import gather_choice, gather_slot
 from gateway.release_cache.matching import Match
 from gateway.results.rollup import PricedRelease
-from gateway.sensitivity.analysis import Enumerated
+from gateway.sensitivity.analysis import EnumeratedGroups
 
 
 @dataclass(frozen=True)
-class Errand:
+class PlannedMeasurement:
     """A part of a release. `whole` is how it is handed on, `purchase` what is measured for it.
 
     `slots` and `choices` say where each of them is taken from, `costs` what is paid for each: a slot with both is
@@ -26,12 +26,12 @@ class Errand:
     """
 
     name: str
-    whole: Priced
-    purchase: Priced | None
-    costs: Shares
+    whole: ReleaseNoise
+    purchase: ReleaseNoise | None
+    costs: CostShares
     slots: tuple[Match | None, ...]
     choices: tuple[Match | None, ...]
-    sheet: Sheet | None
+    sheet: CacheEntry | None
     copied: Copy | None = None
 
     @property
@@ -40,26 +40,29 @@ class Errand:
 
 
 @dataclass(frozen=True)
-class ErrandRelease:
+class PlannedRelease:
     """A release, and the errands of its parts."""
 
     priced: PricedRelease
-    errands: tuple[Errand, ...]
+    errands: tuple[PlannedMeasurement, ...]
 
 
-def whole(releases: Iterable[PricedRelease]) -> tuple[ErrandRelease, ...]:
+def unmeasured(releases: Iterable[PricedRelease]) -> tuple[PlannedRelease, ...]:
     """Releases of which nothing is measured and nothing is there: their groups are listed, and that is all."""
     return tuple(
-        ErrandRelease(
+        PlannedRelease(
             one,
-            tuple(Errand("", part, None, Shares((), ()), (), (), None) for part in one.parts),
+            tuple(
+                PlannedMeasurement("", part, None, CostShares((), ()), (), (), None)
+                for part in one.parts
+            ),
         )
         for one in releases
     )
 
 
-def put_together(
-    errand: Errand, drawn: NoisyTable | None, contents: Mapping[str, Content]
+def assemble_table(
+    errand: PlannedMeasurement, drawn: NoisyTable | None, contents: Mapping[str, Content]
 ) -> tuple[NoisyTable, Content | None]:
     """The table that is handed on; and what was bought of it, as it is kept."""
     analysis = errand.whole.analysis
@@ -70,17 +73,17 @@ def put_together(
     columns: list[tuple[int, ...]] = []
     kept: list[tuple[int, ...]] = []
     for slot, match, cost in zip(analysis.slots, errand.slots, errand.costs.slots, strict=True):
-        there = None if match is None else gathered(contents[match.sheet.release], match, groups)
+        there = None if match is None else gather_slot(contents[match.sheet.release], match, groups)
         if cost is None:
             if there is None:
-                raise Misplaced("a slot that is neither bought nor there")
+                raise MismatchedDraws("a slot that is neither bought nor there")
             columns += there
             continue
         new = [next(fresh) for _ in slot.measurements]
         noises = [next(bought_noises) for _ in slot.measurements]
         if match is not None and there is not None:
             new = [
-                tuple(combined(old, was, one, noise)[0])
+                tuple(combine_draws(old, was, one, noise)[0])
                 for old, was, one, noise in zip(there, match.noises, new, noises, strict=True)
             ]
         columns += new
@@ -92,10 +95,10 @@ def put_together(
             chosen.append(next(drawn_choices))
             kept_chosen.append(chosen[-1])
         elif match is not None:
-            found = picked(contents[match.sheet.release], match, groups)
+            found = gather_choice(contents[match.sheet.release], match, groups)
             chosen.append((found.values, found.spans))
         else:
-            raise Misplaced("a choice that is neither bought nor there")
+            raise MismatchedDraws("a choice that is neither bought nor there")
     table = NoisyTable(
         keys,
         tuple(columns),
@@ -114,13 +117,13 @@ def put_together(
 
 
 def _keys(
-    errand: Errand, drawn: NoisyTable | None, contents: Mapping[str, Content]
+    errand: PlannedMeasurement, drawn: NoisyTable | None, contents: Mapping[str, Content]
 ) -> tuple[Key, ...]:
     groups = errand.whole.analysis.groups
-    if isinstance(groups, Enumerated):
+    if isinstance(groups, EnumeratedGroups):
         return groups.keys
     if drawn is not None:
         return drawn.keys
     for match in errand.taken:
         return contents[match.sheet.release].keys
-    raise Misplaced("groups that nobody looked for")
+    raise MismatchedDraws("groups that nobody looked for")

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from gateway.overlap.history import History
-from gateway.overlap.inputs import Past
-from gateway.regions.scope import Ground
-from gateway.release_cache.entry import Sheet, spread_of
-from gateway.release_cache.events import Answered, Unreadable
+from gateway.overlap.inputs import PriorRelease
+from gateway.regions.scope import ReleaseScope
+from gateway.release_cache.entry import CacheEntry, spread_of
+from gateway.release_cache.events import ContentStored, UnreadableEvent
 
 FARTHEST = Fraction(2**62)
 """How well somebody sees one person who was told no number: not at all."""
@@ -24,27 +24,29 @@ class _Release:
     """What a history says of a release."""
 
     query_id: str
-    ground: Ground
+    ground: ReleaseScope
     spreads: tuple[Fraction, ...]
     counts: tuple[int, ...] | None = None
     counted: int | None = None  # the slot that the counts are of
-    asides: tuple[Ground, ...] = ()
+    asides: tuple[ReleaseScope, ...] = ()
     variance: Fraction | None = None
     whole: bool = False
 
-    def past(self, release: str, slots: int) -> Past:
+    def past(self, release: str, slots: int) -> PriorRelease:
         """For somebody who was told these slots."""
         told = [spread for slot, spread in enumerate(self.spreads) if slots >> slot & 1]
         told_counts = self.counted is None or slots >> self.counted & 1
         counts = self.counts if told_counts else None
         spread = min(told, default=FARTHEST)
-        return Past(release, self.query_id, self.ground, counts, spread, self.variance, self.whole)
+        return PriorRelease(
+            release, self.query_id, self.ground, counts, spread, self.variance, self.whole
+        )
 
-    def aside(self, release: str, slots: int) -> Iterator[Past]:
+    def aside(self, release: str, slots: int) -> Iterator[PriorRelease]:
         """The same of what single aggregates are about; how many that are is not known."""
         whole = self.past(release, slots)
         for number, ground in enumerate(self.asides, 1):
-            yield Past(f"{release}.{number}", self.query_id, ground, None, whole.spread)
+            yield PriorRelease(f"{release}.{number}", self.query_id, ground, None, whole.spread)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class _Move:
     subject: str | None
     release: str
     slots: int
-    unread: Unreadable | None = None
+    unread: UnreadableEvent | None = None
 
 
 @dataclass(slots=True)
@@ -74,16 +76,16 @@ class Histories:
         self._releases: dict[str, _Release] = {}
         self._moves: list[_Move] = []
         self._groups: dict[frozenset[str], _Group] = {}
-        self._unread: dict[str, Unreadable] = {}
+        self._unread: dict[str, UnreadableEvent] = {}
 
-    def bought(self, sheet: Sheet, subject: str) -> None:
+    def bought(self, sheet: CacheEntry, subject: str) -> None:
         spreads = tuple(spread_of(slot) for slot in sheet.slots)
         self._releases[sheet.release] = _Release(
             sheet.query_id, sheet.ground, spreads, asides=sheet.asides
         )
         self._moves.append(_Move(subject, sheet.release, (1 << len(spreads)) - 1))
 
-    def unread(self, unreadable: Unreadable, subject: str) -> None:
+    def unread(self, unreadable: UnreadableEvent, subject: str) -> None:
         """Somebody was given something that cannot be read: of a release that can be, its tables are known."""
         release = str(unreadable.release)
         known = self._releases.get(release)
@@ -99,7 +101,7 @@ class Histories:
             return
         self._moves.append(_Move(subject, release, sum({1 << slot for slot in slots})))
 
-    def answered(self, answered: Answered) -> None:
+    def answered(self, answered: ContentStored) -> None:
         known = self._releases.get(answered.release)
         if known is None or answered.counts is None or known.counts is not None:
             return

@@ -13,16 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gateway.lru_cache import LruCache
-from gateway.regions.axis import Axis
+from gateway.regions.axis import RegionAxis
 from gateway.regions.cells import (
     Cells,
-    Names,
-    Steps,
-    clipped,
-    everything,
+    NameCells,
+    StepCells,
+    all_cells,
+    clip_cells,
     intersection,
     is_empty,
-    merged,
+    merge_ranges,
     minus,
     union,
 )
@@ -46,22 +46,22 @@ class Stretches:
     order: Numbers
 
 
-class Pieces:
+class AxisPartition:
     """Of one axis; a piece is told by its place."""
 
-    def __init__(self, axis: Axis, cells: Sequence[Cells]) -> None:
+    def __init__(self, axis: RegionAxis, cells: Sequence[Cells]) -> None:
         self.axis = axis
         self.cells = tuple(cells)
         self.stretches = _stretches(self.cells)
-        self.whole = together(self.cells, axis)
-        self.complete = self.whole == everything(axis)
+        self.whole = union_on_axis(self.cells, axis)
+        self.complete = self.whole == all_cells(axis)
         self._places = _Lookup(self.cells) if self.stretches is None else None
 
     def meeting(self, cut: Cells | None) -> Numbers:
         """The pieces that have cells of the cut; all, where nothing is cut."""
         if cut is None or cut == self.whole:
             return np.arange(len(self.cells))
-        if self.stretches is not None and isinstance(cut, Steps):
+        if self.stretches is not None and isinstance(cut, StepCells):
             return np.flatnonzero(_meeting(self.stretches, cut))
         found = [
             at for at, cells in enumerate(self.cells) if not is_empty(intersection(cells, cut))
@@ -72,14 +72,16 @@ class Pieces:
         """All cells of these pieces."""
         if len(places) == len(self.cells):
             return self.whole
-        return together([self.cells[at] for at in places.tolist()], self.axis)
+        return union_on_axis([self.cells[at] for at in places.tolist()], self.axis)
 
-    def holding(self, others: "Pieces", places: Numbers, cut: Cells | None) -> Numbers | None:
+    def holding(
+        self, others: "AxisPartition", places: Numbers, cut: Cells | None
+    ) -> Numbers | None:
         """For each of these other pieces, as far as it is in the cut, the one that holds it; None where one is in none."""
         if not len(places):
             return places
         mine, theirs = self.stretches, others.stretches
-        if mine is not None and theirs is not None and not isinstance(cut, Names):
+        if mine is not None and theirs is not None and not isinstance(cut, NameCells):
             return _holding(mine, theirs, places, cut)
         lookup = self._places or _Lookup(self.cells)
         found = []
@@ -116,39 +118,39 @@ class _Same:
 
 
 # the entry holds on to the key, so that no other object gets its place in memory
-_REMEMBERED: Final[LruCache[_Same, Pieces]] = LruCache(
+_REMEMBERED: Final[LruCache[_Same, AxisPartition]] = LruCache(
     _MOST_REMEMBERED, lambda _, found: 1_000 + _PIECE * len(found.cells)
 )
 
 
-def pieces_of(key: GroupKey) -> Pieces | None:
+def key_partition(key: GroupKey) -> AxisPartition | None:
     """Where each value of the key lies; None where nobody knows."""
     axis, cells = key.axis, key.cells
     if axis is None or cells is None or key.values is None:
         return None
-    return _REMEMBERED.get(_Same(key), lambda: Pieces(axis, cells))
+    return _REMEMBERED.get(_Same(key), lambda: AxisPartition(axis, cells))
 
 
-def together(several: Sequence[Cells], axis: Axis) -> Cells:
+def union_on_axis(several: Sequence[Cells], axis: RegionAxis) -> Cells:
     """All of these cells of the axis, written in the one way."""
-    steps = [one for one in several if isinstance(one, Steps)]
+    steps = [one for one in several if isinstance(one, StepCells)]
     if len(steps) == len(several):
-        ranges = merged(each for one in steps for each in one.ranges)
-        return clipped(Steps(ranges, any(one.null for one in steps)), axis)
-    names = [one for one in several if isinstance(one, Names)]
+        ranges = merge_ranges(each for one in steps for each in one.ranges)
+        return clip_cells(StepCells(ranges, any(one.null for one in steps)), axis)
+    names = [one for one in several if isinstance(one, NameCells)]
     plain = frozenset[str]().union(*(one.values for one in names if not one.rest))
-    found: Cells = Names(plain, null=any(one.null for one in names))
-    return clipped(reduce(union, (one for one in names if one.rest), found), axis)
+    found: Cells = NameCells(plain, null=any(one.null for one in names))
+    return clip_cells(reduce(union, (one for one in names if one.rest), found), axis)
 
 
 def _stretches(several: Sequence[Cells]) -> Stretches | None:
     first, last, null = [], [], -1
     for place, cells in enumerate(several):
         match cells:
-            case Steps(ranges=((low, high),), null=False):
+            case StepCells(ranges=((low, high),), null=False):
                 first.append(low)
                 last.append(high)
-            case Steps(ranges=(), null=True):
+            case StepCells(ranges=(), null=True):
                 first.append(1)
                 last.append(0)
                 null = place
@@ -160,12 +162,12 @@ def _stretches(several: Sequence[Cells]) -> Stretches | None:
     )
 
 
-def _ends(cut: Steps) -> tuple[Numbers, Numbers]:
+def _ends(cut: StepCells) -> tuple[Numbers, Numbers]:
     ends = np.array(cut.ranges, dtype=np.int64).reshape(-1, 2)
     return ends[:, 0], ends[:, 1]
 
 
-def _meeting(pieces: Stretches, cut: Steps) -> NDArray[np.bool_]:
+def _meeting(pieces: Stretches, cut: StepCells) -> NDArray[np.bool_]:
     if not cut.ranges:
         found = np.zeros(len(pieces.first), dtype=np.bool_)
     else:
@@ -178,7 +180,7 @@ def _meeting(pieces: Stretches, cut: Steps) -> NDArray[np.bool_]:
 
 
 def _holding(
-    mine: Stretches, others: Stretches, places: Numbers, cut: Steps | None
+    mine: Stretches, others: Stretches, places: Numbers, cut: StepCells | None
 ) -> Numbers | None:
     first, last = others.first[places], others.last[places]
     nulls = places == others.null
@@ -209,7 +211,7 @@ class _Lookup:
         for place, cells in enumerate(several):
             if cells.null:
                 self._null = place
-            if isinstance(cells, Steps):
+            if isinstance(cells, StepCells):
                 self._ranges.extend((low, high, place) for low, high in cells.ranges)
             elif cells.rest:
                 self._rest = place
@@ -217,11 +219,11 @@ class _Lookup:
                 self._names.update(dict.fromkeys(cells.values, place))
         self._ranges.sort()
         self._left_out = frozenset[str]()
-        if self._rest is not None and isinstance(rest := several[self._rest], Names):
+        if self._rest is not None and isinstance(rest := several[self._rest], NameCells):
             self._left_out = rest.values
 
     def find(self, cells: Cells) -> int | None:
-        if isinstance(cells, Steps):
+        if isinstance(cells, StepCells):
             return self._in_ranges(cells.ranges[0][0]) if cells.ranges else self._of_null(cells)
         if cells.rest:
             return self._rest

@@ -21,40 +21,40 @@ from typing import Final, TypeVar, cast
 from sqlalchemy import Engine
 
 from gateway.errors import BackendUnavailable, Code
-from gateway.events import Emit, StateForged, silent
+from gateway.events import Emit, StateForged, ignore_event
 from gateway.lru_cache import LruCache
 from gateway.overlap.history import History
 from gateway.regions.region import Box, Region
-from gateway.regions.scope import Ground, GroupKey
+from gateway.regions.scope import GroupKey, ReleaseScope
 from gateway.release_cache.audit_history import Histories
-from gateway.release_cache.copies import Copy, copy_of
-from gateway.release_cache.entitlements import Known
-from gateway.release_cache.entry import Content, Sheet
+from gateway.release_cache.copies import Copy, find_copy
+from gateway.release_cache.entitlements import Entitlements
+from gateway.release_cache.entry import CacheEntry, Content
 from gateway.release_cache.event_log import load_after, load_content, load_end, load_last
 from gateway.release_cache.events import (
-    Answered,
-    Bought,
-    Happened,
-    Lost,
-    Refreshed,
-    Told,
-    Unreadable,
+    ColumnsShared,
+    ContentLost,
+    ContentStored,
+    DataRefreshed,
+    EntryCharged,
+    LoggedEvent,
+    UnreadableEvent,
 )
-from gateway.release_cache.group_index import GroupShelves
-from gateway.release_cache.index import Shelf
+from gateway.release_cache.group_index import GroupIndex
+from gateway.release_cache.index import EntryIndex
 from gateway.release_cache.serialization import content_of_text
-from gateway.trail.seal import EventChain, Forged, Seal
+from gateway.trail.seal import EventChain, ForgedRow, Seal
 
 Part = TypeVar("Part")
 
 
-class Alike:
+class Interned:
     """Not safe among threads by itself. What is handed out is equal to what came in."""
 
     def __init__(self) -> None:
         self._parts: dict[object, object] = {}
 
-    def sheet(self, sheet: Sheet) -> Sheet:
+    def sheet(self, sheet: CacheEntry) -> CacheEntry:
         """The same sheet, made of parts that others have, too."""
         return replace(
             sheet,
@@ -66,7 +66,7 @@ class Alike:
             touched=self.part(sheet.touched),
         )
 
-    def ground(self, ground: Ground) -> Ground:
+    def ground(self, ground: ReleaseScope) -> ReleaseScope:
         region = ground.region
         boxes = tuple(self._box(one) for one in region.boxes)
         return replace(
@@ -100,14 +100,14 @@ def _cells(content: Content) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CachePosition:
     """Up to which event the book was read, and in which epoch of the data that is."""
 
     ordinal: int = 0
     epoch: int = 0
 
 
-class Book:
+class ReleaseCache:
     """One dataset. Safe among threads.
 
     `turn` is for whoever wants to plan and charge alone in this process.
@@ -118,7 +118,7 @@ class Book:
         engine: Engine,
         seal: Seal,
         dataset: str,
-        emit: Emit = silent,
+        emit: Emit = ignore_event,
         *,
         most_cells: int = MOST_CELLS,
     ) -> None:
@@ -130,19 +130,19 @@ class Book:
         self._forged: str | None = None
         self.turn = Lock()
         self._lock = RLock()
-        self._seen = Seen()
-        self._alike = Alike()
-        self._shelf = Shelf()
-        self._group_shelves = GroupShelves(self._gives_all)
-        self._pending: dict[str, Sheet] = {}
-        self._known = Known()
+        self._seen = CachePosition()
+        self._alike = Interned()
+        self._shelf = EntryIndex()
+        self._group_shelves = GroupIndex(self._gives_all)
+        self._pending: dict[str, CacheEntry] = {}
+        self._known = Entitlements()
         self._histories = Histories()
         # what it lets go of is in the state
         self._contents: LruCache[str, Content] = LruCache(
             most_cells, lambda _release, content: _cells(content), largest=most_cells
         )
 
-    def refresh(self) -> Seen:
+    def refresh(self) -> CachePosition:
         """Read what is new. What the book says afterwards is as of the event that is returned, or newer."""
         self.require_as_written()
         last = load_last(self._engine, self._dataset)
@@ -158,7 +158,7 @@ class Book:
             # another thread may have read further than this one looked
             last = load_last(self._engine, self._dataset)
             if last < self._seen.ordinal:
-                raise Forged(f"the events end at {last}, and {self._seen.ordinal} was there")
+                raise ForgedRow(f"the events end at {last}, and {self._seen.ordinal} was there")
         for happened in load_after(self._engine, self._dataset, self._chain):
             self._take(happened)
         self._chain.require_end()
@@ -172,7 +172,7 @@ class Book:
     def _refusing(self, *, all_of_it: bool = True) -> Iterator[None]:
         try:
             yield
-        except Forged as forged:
+        except ForgedRow as forged:
             problem = f"dataset `{self._dataset}`: {forged}"
             if all_of_it:
                 self._forged = problem
@@ -186,7 +186,7 @@ class Book:
 
     def sheets(
         self, shape: str, *, since: datetime, awaited_since: datetime | None = None
-    ) -> Sequence[Sheet]:
+    ) -> Sequence[CacheEntry]:
         """The sheets of this shape and epoch that were bought at `since` or later, newest first.
 
         Also those that are still awaited: all of them, or those that were bought at `awaited_since` or later.
@@ -196,12 +196,12 @@ class Book:
 
     def helpful(
         self,
-        ground: Ground,
+        ground: ReleaseScope,
         *,
         since: datetime,
         awaited_since: datetime | None = None,
         members: frozenset[str] | None = None,
-    ) -> Sequence[Sheet]:
+    ) -> Sequence[CacheEntry]:
         """The same of those that may answer a question about this; of `members` alone, where they are named."""
         with self._lock:
             given_up = self._given_up(ground.shape, since, awaited_since)
@@ -210,7 +210,7 @@ class Book:
 
     def copy(
         self,
-        wanted: Sheet,
+        wanted: CacheEntry,
         *,
         since: datetime,
         members: frozenset[str],
@@ -222,7 +222,7 @@ class Book:
         """
         with self._lock:
             taken = {self._known.origin(one) for one in without}
-            return copy_of(
+            return find_copy(
                 wanted,
                 (
                     one
@@ -292,13 +292,13 @@ class Book:
         with self._lock:
             return self._known.paid_choice(release, choice)
 
-    def _gives_all(self, members: frozenset[str], sheet: Sheet) -> bool:
+    def _gives_all(self, members: frozenset[str], sheet: CacheEntry) -> bool:
         slots, choices = range(len(sheet.slots)), range(len(sheet.choices))
         return self._known.knows(members, sheet.release, slots, choices)
 
-    def _take(self, happened: Happened) -> None:
+    def _take(self, happened: LoggedEvent) -> None:
         match happened.event:
-            case Bought(bought, accounts, copied):
+            case EntryCharged(bought, accounts, copied):
                 sheet = self._alike.sheet(bought)
                 subject = str(happened.subject)
                 self._known.bought(sheet.release, subject, accounts, copied)
@@ -307,40 +307,40 @@ class Book:
                 if sheet.epoch == self._seen.epoch and happened.sealed:
                     self._shelf.put(sheet)
                     self._group_shelves.bought(sheet, subject)
-            case Told(release, slots, choices, accounts):
+            case ColumnsShared(release, slots, choices, accounts):
                 subject = str(happened.subject)
                 self._known.told(release, subject, slots, choices, accounts)
                 self._histories.told(release, subject, slots)
                 self._group_shelves.told(release, subject)
-            case Answered() as answered:
+            case ContentStored() as answered:
                 self._pending.pop(answered.release, None)
                 self._histories.answered(answered)
-            case Lost(release):
+            case ContentLost(release):
                 lost = self._pending.pop(release, None)
                 if lost is not None:
                     self._shelf.take(lost)
                     self._group_shelves.lost(lost)
-            case Refreshed():
+            case DataRefreshed():
                 self._shelf.clear()
                 self._group_shelves.clear()
-            case Unreadable() as unreadable:
+            case UnreadableEvent() as unreadable:
                 self._histories.unread(unreadable, str(happened.subject))
-        epoch = self._seen.epoch + isinstance(happened.event, Refreshed)
-        self._seen = Seen(happened.ordinal, epoch)
+        epoch = self._seen.epoch + isinstance(happened.event, DataRefreshed)
+        self._seen = CachePosition(happened.ordinal, epoch)
 
 
 _SEE_LOG: Final = "the operator's log has the details; `gateway audit verify` finds the row"
 
 
-class Books:
+class ReleaseCaches:
     """The book of each dataset, opened when it is first asked for."""
 
-    def __init__(self, engine: Engine, seal: Seal, emit: Emit = silent) -> None:
+    def __init__(self, engine: Engine, seal: Seal, emit: Emit = ignore_event) -> None:
         self._engine = engine
         self._seal = seal
         self._emit = emit
         self._lock = Lock()
-        self._books: dict[str, Book] = {}
+        self._books: dict[str, ReleaseCache] = {}
 
     def require_as_written(self) -> None:
         """Refused while events of any dataset were found changed by this process."""
@@ -349,8 +349,8 @@ class Books:
         for book in books:
             book.require_as_written()
 
-    def __getitem__(self, dataset: str) -> Book:
+    def __getitem__(self, dataset: str) -> ReleaseCache:
         with self._lock:
             if dataset not in self._books:
-                self._books[dataset] = Book(self._engine, self._seal, dataset, self._emit)
+                self._books[dataset] = ReleaseCache(self._engine, self._seal, dataset, self._emit)
             return self._books[dataset]

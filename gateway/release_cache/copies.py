@@ -12,9 +12,9 @@ The argument is in docs/proofs/reuse.md.
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from gateway.noise.add_noise import Misplaced, NoisyTable
-from gateway.noise.allocation import Priced
-from gateway.release_cache.entry import Content, KeptChoice, KeptSlot, Sheet
+from gateway.noise.add_noise import MismatchedDraws, NoisyTable
+from gateway.noise.allocation import ReleaseNoise
+from gateway.release_cache.entry import CachedChoice, CachedSlot, CacheEntry, Content
 from gateway.release_cache.matching import has_same_groups
 
 
@@ -22,15 +22,15 @@ from gateway.release_cache.matching import has_same_groups
 class Copy:
     """A sheet of somebody else, and where the slots and choices of the wanted one are in it."""
 
-    sheet: Sheet
+    sheet: CacheEntry
     slots: tuple[int, ...]
     choices: tuple[int, ...]
 
-    def drawn(self, content: Content, purchase: Priced) -> NoisyTable:
+    def drawn(self, content: Content, purchase: ReleaseNoise) -> NoisyTable:
         """The draw that was made for the sheet, as the one that the purchase would have made."""
         bought = self.sheet.first_column(len(self.sheet.slots))
         if len(content.columns) != bought or len(content.chosen) != len(self.sheet.choices):
-            raise Misplaced("a content that does not go with its sheet")
+            raise MismatchedDraws("a content that does not go with its sheet")
         columns = [
             column
             for place in self.slots
@@ -39,7 +39,7 @@ class Copy:
             ]
         ]
         if len(columns) != len(purchase.noises):
-            raise Misplaced("a copy of other measurements than were bought")
+            raise MismatchedDraws("a copy of other measurements than were bought")
         return NoisyTable(
             content.keys,
             tuple(columns),
@@ -49,7 +49,7 @@ class Copy:
         )
 
 
-def copy_of(wanted: Sheet, sheets: Iterable[Sheet]) -> Copy | None:
+def find_copy(wanted: CacheEntry, sheets: Iterable[CacheEntry]) -> Copy | None:
     """The first of the sheets that nothing but its name, time and buyer tells from the wanted one."""
     for sheet in sheets:
         if not _is_alike(wanted, sheet) or not has_same_groups(sheet.ground, wanted.ground):
@@ -60,7 +60,7 @@ def copy_of(wanted: Sheet, sheets: Iterable[Sheet]) -> Copy | None:
     return None
 
 
-def _is_alike(wanted: Sheet, sheet: Sheet) -> bool:
+def _is_alike(wanted: CacheEntry, sheet: CacheEntry) -> bool:
     """`asked_at` is no part of it: the shares of two statements may be equal where their prices are not."""
     return (
         sheet.epoch == wanted.epoch
@@ -73,8 +73,8 @@ def _is_alike(wanted: Sheet, sheet: Sheet) -> bool:
 
 
 def _places(
-    wanted: Collection[KeptSlot] | Collection[KeptChoice],
-    there: Collection[KeptSlot] | Collection[KeptChoice],
+    wanted: Collection[CachedSlot] | Collection[CachedChoice],
+    there: Collection[CachedSlot] | Collection[CachedChoice],
 ) -> tuple[int, ...] | None:
     """Where each that is wanted stands, all equal in noise and cost; None where one is not there, or one more is."""
     places = {one: place for place, one in enumerate(there)}

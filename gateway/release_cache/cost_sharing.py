@@ -9,20 +9,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
-from gateway.budget.charge import Owed
-from gateway.release_cache.cache import Book
-from gateway.release_cache.entry import Sheet
-from gateway.release_cache.events import Told
+from gateway.budget.charge import CachedMeasurement
+from gateway.release_cache.cache import ReleaseCache
+from gateway.release_cache.entry import CacheEntry
+from gateway.release_cache.events import ColumnsShared
 from gateway.release_cache.matching import Match
-from gateway.release_cache.reuse_planner import Planned, PlannedPart
+from gateway.release_cache.reuse_planner import PlannedPart, ReusePlan
 
 
 @dataclass(frozen=True)
 class Debts:
     """`told` is what is written down of it: also of what is owed nothing for, when the subject is new to it."""
 
-    owed: tuple[Owed, ...]
-    told: tuple[Told, ...]
+    owed: tuple[CachedMeasurement, ...]
+    told: tuple[ColumnsShared, ...]
 
     def of(self, account: str) -> Fraction:
         """What one account owes, in the ledger's currency."""
@@ -37,10 +37,10 @@ class Debtor:
     accounts: frozenset[str]
 
 
-def debts_of(plan: Planned, book: Book, debtor: Debtor) -> Debts:
+def debts_of(plan: ReusePlan, book: ReleaseCache, debtor: Debtor) -> Debts:
     """What is owed for what the plan takes."""
-    owed: list[Owed] = []
-    owing: list[Sheet] = []
+    owed: list[CachedMeasurement] = []
+    owing: list[CacheEntry] = []
     told: dict[str, tuple[set[int], set[int]]] = {}
     for match, is_choice in _taken(plan):
         sheet, place = match.sheet, match.place
@@ -57,19 +57,19 @@ def debts_of(plan: Planned, book: Book, debtor: Debtor) -> Debts:
             first = all(one is not sheet for one in owing)
             delta = sheet.delta if first else Fraction(0)
             owing.append(sheet)
-            owed.append(Owed(kept.cost, delta, paid, sheet.touched))
+            owed.append(CachedMeasurement(kept.cost, delta, paid, sheet.touched))
         if owes or new:
             told.setdefault(sheet.release, (set(), set()))[is_choice].add(place)
     return Debts(
         tuple(owed),
         tuple(
-            Told(release, tuple(sorted(slots)), tuple(sorted(choices)), debtor.accounts)
+            ColumnsShared(release, tuple(sorted(slots)), tuple(sorted(choices)), debtor.accounts)
             for release, (slots, choices) in told.items()
         ),
     )
 
 
-def is_news(part: PlannedPart, book: Book, members: frozenset[str]) -> bool:
+def reveals_new_values(part: PlannedPart, book: ReleaseCache, members: frozenset[str]) -> bool:
     """Whether anybody of the group is told by it what none of them was told."""
     if part.shares.cost:
         return True
@@ -84,12 +84,12 @@ def is_news(part: PlannedPart, book: Book, members: frozenset[str]) -> bool:
     )
 
 
-def sheets_of(plan: Planned) -> Iterator[Sheet]:
+def plan_entries(plan: ReusePlan) -> Iterator[CacheEntry]:
     """The sheets that something is taken from."""
     return (match.sheet for match, _ in _taken(plan))
 
 
-def _taken(plan: Planned) -> Iterator[tuple[Match, bool]]:
+def _taken(plan: ReusePlan) -> Iterator[tuple[Match, bool]]:
     """Each slot and each choice once, with whether it is a choice."""
     seen: set[tuple[str, int, bool]] = set()
     for part in plan.parts:

@@ -20,11 +20,11 @@ from typing import Final, TypeAlias
 
 from gateway.budget.account import Currency
 from gateway.noise.combined_noise import variance_of
-from gateway.noise.drawn_choices import concentrated, pure
+from gateway.noise.drawn_choices import pure_choice, zcdp_choice
 from gateway.noise.mechanism import gaussian_for, laplace_for
-from gateway.release_cache.entry import Sheet
-from gateway.release_cache.matching import Match, Wanted, frequent_together, matches
-from gateway.requests.request import Reused
+from gateway.release_cache.entry import CacheEntry
+from gateway.release_cache.matching import Match, MeasurementRequest, frequent_together, matches
+from gateway.requests.request import CacheUse
 from gateway.sensitivity.choices import Choice
 from gateway.sensitivity.measurement import Slot
 from gateway.units import Epsilon
@@ -37,7 +37,7 @@ _BITS: Final = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OfferedPrice:
     """What the question would pay: `share` for each slot and choice, in the ledger's currency.
 
     `default` is the default price of a statement where none was asked for; None where a price or an accuracy was.
@@ -48,7 +48,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Use:
+class UseCached:
     """Taken as it is."""
 
     match: Match
@@ -67,79 +67,85 @@ class Buy:
     """Measured anew for its whole share."""
 
 
-Verdict: TypeAlias = Use | TopUp | Buy
+Verdict: TypeAlias = UseCached | TopUp | Buy
 BUY: Final = Buy()
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class ReuseDecision:
     """One verdict for each slot and each choice of a part of a question."""
 
     slots: tuple[Verdict, ...]
     choices: tuple[Verdict, ...]
 
     @property
-    def how(self) -> Reused | None:
+    def how(self) -> CacheUse | None:
         """How the answer came from earlier ones, where none of it is measured anew: by the farthest way of all."""
-        hows = [one.match.how for one in (*self.slots, *self.choices) if isinstance(one, Use)]
+        hows = [one.match.how for one in (*self.slots, *self.choices) if isinstance(one, UseCached)]
         if not hows or len(hows) < len(self.slots) + len(self.choices):
             return None
-        return next(one for one in (Reused.ROLLUP, Reused.FILTER, Reused.SAME) if one in hows)
+        return next(one for one in (CacheUse.ROLLUP, CacheUse.FILTER, CacheUse.SAME) if one in hows)
 
 
-def decided(wanted: Wanted, sheets: Iterable[Sheet], asked: Asked) -> Decided:
+def decide_reuse(
+    wanted: MeasurementRequest, sheets: Iterable[CacheEntry], asked: OfferedPrice
+) -> ReuseDecision:
     """What becomes of each slot and each choice. `sheets`: see `matches`."""
     found = matches(wanted, sheets)
     slots = tuple(
-        for_slot(wanted, slot, there, asked)
+        decide_slot(wanted, slot, there, asked)
         for slot, there in zip(wanted.analysis.slots, found.slots, strict=True)
     )
     choices = tuple(
-        for_choice(wanted, choice, there, asked)
+        decide_choice(wanted, choice, there, asked)
         for choice, there in zip(wanted.analysis.choices, found.choices, strict=True)
     )
     if not wanted.listed:
-        return _all_of_one(Decided(slots, choices))
-    return Decided(slots, _in_a_row(wanted, choices))
+        return _all_of_one(ReuseDecision(slots, choices))
+    return ReuseDecision(slots, _in_a_row(wanted, choices))
 
 
-def for_slot(wanted: Wanted, slot: Slot, found: Sequence[Match], asked: Asked) -> Verdict:
+def decide_slot(
+    wanted: MeasurementRequest, slot: Slot, found: Sequence[Match], asked: OfferedPrice
+) -> Verdict:
     """`found` are the matches of the slot, the best first."""
     fresh = _fresh_variance(wanted, slot, asked.share)
     for one in found:
         if _good_enough(one, fresh / slot.most**2, asked):
-            return Use(one)
-    same = next((one for one in found if one.how is Reused.SAME and one.sheet.listed), None)
+            return UseCached(one)
+    same = next((one for one in found if one.how is CacheUse.SAME and one.sheet.listed), None)
     if same is None or asked.default is not None:
         return BUY
     cost = _top_up(wanted, slot, same, asked.share)
     return TopUp(same, cost) if 0 < cost < asked.share else BUY
 
 
-def for_choice(wanted: Wanted, choice: Choice, found: Sequence[Match], asked: Asked) -> Verdict:
+def decide_choice(
+    wanted: MeasurementRequest, choice: Choice, found: Sequence[Match], asked: OfferedPrice
+) -> Verdict:
     """The same for a choice; its scale stands for the deviation."""
-    buy = pure if wanted.currency is Currency.PURE else concentrated
+    buy = pure_choice if wanted.currency is Currency.PURE else zcdp_choice
     bought = buy(choice, asked.share, wanted.analysis.groups_per_unit)
     fresh = (bought.selection.scale / choice.spread) ** 2
-    return next((Use(one) for one in found if _good_enough(one, fresh, asked)), BUY)
+    return next((UseCached(one) for one in found if _good_enough(one, fresh, asked)), BUY)
 
 
-def _good_enough(match: Match, fresh: Fraction, asked: Asked) -> bool:
+def _good_enough(match: Match, fresh: Fraction, asked: OfferedPrice) -> bool:
     if asked.default is None:
         return match.variance <= fresh * _NEARLY
     if match.sheet.asked_at < asked.default:
         return False
-    return match.how is Reused.SAME or match.variance <= fresh * WIDER
+    return match.how is CacheUse.SAME or match.variance <= fresh * WIDER
 
 
-def _fresh_variance(wanted: Wanted, slot: Slot, share: Fraction) -> Fraction:
+def _fresh_variance(wanted: MeasurementRequest, slot: Slot, share: Fraction) -> Fraction:
     groups = wanted.analysis.groups_per_unit
     if wanted.currency is Currency.PURE:
         return variance_of(laplace_for(share, slot.delta1(groups)))
     return variance_of(gaussian_for(share, slot.delta2_squared(groups)))
 
 
-def _top_up(wanted: Wanted, slot: Slot, match: Match, share: Fraction) -> Fraction:
+def _top_up(wanted: MeasurementRequest, slot: Slot, match: Match, share: Fraction) -> Fraction:
     """What it takes to come from the noise that is there to that of a new measurement."""
     if wanted.currency is not Currency.PURE:
         return share - match.sheet.slots[match.place].cost
@@ -158,7 +164,7 @@ def short_root(square: Fraction) -> Fraction:
     return (isqrt(steps - 1) + 1) * Fraction(2) ** power
 
 
-def _in_a_row(wanted: Wanted, choices: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
+def _in_a_row(wanted: MeasurementRequest, choices: tuple[Verdict, ...]) -> tuple[Verdict, ...]:
     """Of what is drawn one after the other all is taken from one sheet, or all is drawn anew."""
     made = list(choices)
     for several in frequent_together(wanted.analysis):
@@ -168,13 +174,13 @@ def _in_a_row(wanted: Wanted, choices: tuple[Verdict, ...]) -> tuple[Verdict, ..
     return tuple(made)
 
 
-def _all_of_one(found: Decided) -> Decided:
+def _all_of_one(found: ReuseDecision) -> ReuseDecision:
     """Groups that were found in the data are those of one sheet, or are looked for anew."""
     if _from_one([*found.slots, *found.choices]):
         return found
-    return Decided(tuple(BUY for _ in found.slots), tuple(BUY for _ in found.choices))
+    return ReuseDecision(tuple(BUY for _ in found.slots), tuple(BUY for _ in found.choices))
 
 
 def _from_one(verdicts: Sequence[Verdict]) -> bool:
-    sheets = {one.match.sheet.release for one in verdicts if isinstance(one, Use)}
-    return len(sheets) == 1 and all(isinstance(one, Use) for one in verdicts)
+    sheets = {one.match.sheet.release for one in verdicts if isinstance(one, UseCached)}
+    return len(sheets) == 1 and all(isinstance(one, UseCached) for one in verdicts)

@@ -12,7 +12,7 @@ _NOBODY: Accounts = frozenset()
 
 
 @dataclass(slots=True)
-class Part:
+class ReceivedColumns:
     """What one subject was told of a release, as bits."""
 
     slots: int = 0
@@ -23,12 +23,12 @@ class Part:
 class _Told:
     """What happened to a release after it was bought; most are never told to anybody else."""
 
-    parts: dict[str, Part] = field(default_factory=dict)
+    parts: dict[str, ReceivedColumns] = field(default_factory=dict)
     slots: dict[int, Accounts] = field(default_factory=dict)
     choices: dict[int, Accounts] = field(default_factory=dict)
 
 
-class Known:
+class Entitlements:
     """Not safe among threads by itself."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class Known:
         accounts: Accounts,
     ) -> None:
         told = self._told.setdefault(release, _Told())
-        part = told.parts.setdefault(subject, Part())
+        part = told.parts.setdefault(subject, ReceivedColumns())
         for slot in slots:
             part.slots |= 1 << slot
             told.slots[slot] = told.slots.get(slot, _NOBODY) | accounts

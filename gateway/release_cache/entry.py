@@ -12,14 +12,14 @@ from gateway.catalog.values import Value
 from gateway.noise.combined_noise import AnyNoise, unit_variance
 from gateway.noise.drawn_choices import Span
 from gateway.noise.selection import Choice as Selecting
-from gateway.regions.scope import Ground
+from gateway.regions.scope import ReleaseScope
 from gateway.units import Epsilon
 
 Key: TypeAlias = tuple[Value | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class KeptSlot:
+class CachedSlot:
     """One slot that was bought: one noise for each of its measurements, over all groups.
 
     `cost` is all that was given for it, in the ledger's currency; `most` is how far one unit moves it in a group.
@@ -32,7 +32,7 @@ class KeptSlot:
 
 
 @dataclass(frozen=True, slots=True)
-class KeptChoice:
+class CachedChoice:
     """One choice that was bought. With the choice of the question that has its digest it is the bought one again."""
 
     digest: str
@@ -41,7 +41,7 @@ class KeptChoice:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class CacheEntry:
     """A part of a release that was bought: what it is about, and what is in it.
 
     `bounding` is the digest of how a unit is bounded in it. `plain`: a group of it is what a question about that group
@@ -56,17 +56,17 @@ class Sheet:
     query_id: str
     at: datetime
     epoch: int
-    ground: Ground
+    ground: ReleaseScope
     bounding: str
     additive: bool
     plain: bool
     listed: bool
-    slots: tuple[KeptSlot, ...]
-    choices: tuple[KeptChoice, ...]
+    slots: tuple[CachedSlot, ...]
+    choices: tuple[CachedChoice, ...]
     asked_at: Epsilon
     delta: Fraction = Fraction(0)
     touched: tuple[str, ...] | None = None
-    asides: tuple[Ground, ...] = ()
+    asides: tuple[ReleaseScope, ...] = ()
     cost: Fraction = field(init=False)
 
     def __post_init__(self) -> None:
@@ -92,6 +92,6 @@ class Content:
     spans: tuple[tuple[Span, ...], ...] = field(default=(), repr=False)
 
 
-def spread_of(slot: KeptSlot) -> Fraction:
+def spread_of(slot: CachedSlot) -> Fraction:
     """How exactly one unit is seen in it."""
     return unit_variance(slot.noises, slot.most)

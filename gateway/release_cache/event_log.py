@@ -14,23 +14,23 @@ from datetime import UTC, datetime
 
 from sqlalchemy import Connection, Engine, bindparam, func, select
 
-from gateway.auth.lookup import reading_state
+from gateway.auth.lookup import translate_state_errors
 from gateway.release_cache.events import (
+    CacheEventKind,
+    DataRefreshed,
     Event,
-    Happened,
-    Kind,
-    Refreshed,
+    LoggedEvent,
     body_of,
     kind_of,
     read_event,
     release_of,
 )
 from gateway.state.anchor import GENESIS, Fact, Position
-from gateway.state.connections import Prepared
+from gateway.state.connections import PreparedRead
 from gateway.state.draft import Draft
 from gateway.state.tables import asked_events, released_contents, trail_records
 from gateway.trail import times as moments
-from gateway.trail.seal import EVENT_COLUMNS, EventChain, Forged, Seal, holds, stretch_of
+from gateway.trail.seal import EVENT_COLUMNS, EventChain, ForgedRow, Seal, is_mac, stretch_of
 
 REFRESHED = "refreshed:"
 """What the anchor calls the epoch of a dataset: this, and the dataset."""
@@ -39,8 +39,8 @@ _BATCH = 1_000
 _RECORDS = 100  # a question's text may look like what is searched for; the next records tell
 _asked = asked_events.c
 _LAST = select(func.max(_asked.ordinal)).where(_asked.dataset == bindparam("dataset"))
-_LAST_NOW = Prepared(_LAST)
-_CONTENT = Prepared(
+_LAST_NOW = PreparedRead(_LAST)
+_CONTENT = PreparedRead(
     select(released_contents.c.content, released_contents.c.mac).where(
         released_contents.c.release == bindparam("release")
     )
@@ -87,7 +87,7 @@ def refresh(draft: Draft, dataset: str, *, actor: str, now: datetime) -> int:
     epoch = 1 + draft.recall(
         ("epoch", dataset), lambda connection: load_epochs(connection).get(dataset, 0)
     )
-    append_always(draft, dataset, [Refreshed(actor)], now)
+    append_always(draft, dataset, [DataRefreshed(actor)], now)
     draft.remember(("epoch", dataset), epoch)
     draft.state_fact(f"{REFRESHED}{dataset}", {"epoch": str(epoch)})
     return epoch
@@ -101,19 +101,19 @@ def keep_content(draft: Draft, release: str, text: str, now: datetime) -> None:
 
 def load_content(engine: Engine, seal: Seal, release: str) -> str | None:
     """What was kept of a release; None when it is not there, or not yet. `Forged` where it is not as it was written."""
-    with reading_state():
+    with translate_state_errors():
         row = _CONTENT.one_or_none(engine, {"release": release})
     if row is None:
         return None
     content, mac = row
-    if not holds(seal.content(release, str(content)), mac):
-        raise Forged(f"the content of `{release}` was changed")
+    if not is_mac(seal.content(release, str(content)), mac):
+        raise ForgedRow(f"the content of `{release}` was changed")
     return str(content)
 
 
 def load_last(engine: Engine, dataset: str) -> int:
     """The number of the last event, read fresh and fast."""
-    with reading_state():
+    with translate_state_errors():
         row = _LAST_NOW.one_or_none(engine, {"dataset": dataset})
     return 0 if row is None else int(row[0] or 0)
 
@@ -126,7 +126,7 @@ def load_end(engine: Engine, dataset: str) -> Position:
         .where(record.dataset == dataset, record.body.contains('"events":{'))
         .order_by(record.seq.desc())
     )
-    with reading_state(), engine.connect() as connection:
+    with translate_state_errors(), engine.connect() as connection:
         for body in connection.execute(query.limit(_RECORDS)).scalars():
             said = json.loads(body).get("events")
             if isinstance(said, dict) and dataset in said:
@@ -134,7 +134,7 @@ def load_end(engine: Engine, dataset: str) -> Position:
     return GENESIS
 
 
-def load_after(engine: Engine, dataset: str, chain: EventChain) -> Iterator[Happened]:
+def load_after(engine: Engine, dataset: str, chain: EventChain) -> Iterator[LoggedEvent]:
     """The events behind those that the chain followed, in their order; `Forged` at the first that is not as written.
 
     They are read piece by piece, each in a moment of its own: a long read would keep a transaction open meanwhile.
@@ -146,7 +146,7 @@ def load_after(engine: Engine, dataset: str, chain: EventChain) -> Iterator[Happ
             .order_by(_asked.ordinal)
             .limit(_BATCH)
         )
-        with reading_state(), engine.connect() as connection:
+        with translate_state_errors(), engine.connect() as connection:
             rows = connection.execute(query).mappings().all()
         for row in rows:
             before = chain.place
@@ -156,10 +156,10 @@ def load_after(engine: Engine, dataset: str, chain: EventChain) -> Iterator[Happ
             except BaseException:
                 chain.place = before  # it is read again, and never passed over
                 raise
-            yield Happened(
+            yield LoggedEvent(
                 dataset,
                 row["ordinal"],
-                moments.read(row["moment"]),
+                moments.parse_moment(row["moment"]),
                 row["subject"],
                 row["query_id"],
                 event,
@@ -173,7 +173,7 @@ def load_epochs(connection: Connection) -> dict[str, int]:
     """How often the data of each dataset was refreshed, where it ever was."""
     query = (
         select(_asked.dataset, func.count().label("epochs"))
-        .where(_asked.kind == Kind.REFRESHED)
+        .where(_asked.kind == CacheEventKind.REFRESHED)
         .group_by(_asked.dataset)
     )
     return {row.dataset: row.epochs for row in connection.execute(query)}
@@ -217,7 +217,7 @@ def _moment(now: datetime) -> str:
     return now.astimezone(UTC).isoformat(timespec="microseconds")
 
 
-def anchored_epochs(connection: Connection, seq: int) -> dict[str, Fact]:
+def load_epoch_facts(connection: Connection, seq: int) -> dict[str, Fact]:
     """What an anchor that begins at `seq` has to know about refreshed data."""
     return {
         f"{REFRESHED}{dataset}": Fact(seq, {"epoch": str(epoch)})

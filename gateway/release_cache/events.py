@@ -12,13 +12,13 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from gateway.release_cache.entry import Sheet
-from gateway.release_cache.serialization import ratio_of, ratio_text, sheet_json, sheet_of_json
+from gateway.release_cache.entry import CacheEntry
+from gateway.release_cache.serialization import entry_json, entry_of_json, ratio_of, ratio_text
 
 _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_keys=True).encode
 
 
-class Kind(StrEnum):
+class CacheEventKind(StrEnum):
     """As the state calls them."""
 
     BOUGHT = "bought"
@@ -29,19 +29,19 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Bought:
+class EntryCharged:
     """A sheet was charged to these accounts; its content comes later, or never.
 
     `copied` names the release whose draw it is, where that was bought by somebody else: see `releases.copies`.
     """
 
-    sheet: Sheet
+    sheet: CacheEntry
     accounts: frozenset[str]
     copied: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ColumnsShared:
     """Somebody was given columns of a sheet without buying it; these accounts gave for them now."""
 
     release: str
@@ -51,7 +51,7 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Answered:
+class ContentStored:
     """The content is there. `counts`: the noisy units of each group, as the auditor reads them.
 
     They are told to whoever is told the slot that they are of; to everybody who was told anything, where none is named.
@@ -67,21 +67,21 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class ContentLost:
     """The source failed after the charge: there will be no content."""
 
     release: str
 
 
 @dataclass(frozen=True, slots=True)
-class Refreshed:
+class DataRefreshed:
     """An administrator says that the data is new: nothing that was measured before is given again."""
 
     actor: str
 
 
 @dataclass(frozen=True, slots=True)
-class Unreadable:
+class UnreadableEvent:
     """What this version cannot read: of which kind and release, and about which tables; None where nobody can tell."""
 
     kind: str
@@ -89,11 +89,11 @@ class Unreadable:
     tables: frozenset[str] | None
 
 
-Event: TypeAlias = Bought | Told | Answered | Lost | Refreshed
+Event: TypeAlias = EntryCharged | ColumnsShared | ContentStored | ContentLost | DataRefreshed
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class LoggedEvent:
     """An event as it is in the log: the how manieth of its dataset, when, and by whose question.
 
     `sealed` is whether it has a seal: what was written before there were any is not given again.
@@ -104,30 +104,30 @@ class Happened:
     at: datetime
     subject: str | None
     query_id: str | None
-    event: Event | Unreadable
+    event: Event | UnreadableEvent
     sealed: bool = True
 
 
-def kind_of(event: Event) -> Kind:
+def kind_of(event: Event) -> CacheEventKind:
     match event:
-        case Bought():
-            return Kind.BOUGHT
-        case Told():
-            return Kind.TOLD
-        case Answered():
-            return Kind.ANSWERED
-        case Lost():
-            return Kind.LOST
-        case Refreshed():
-            return Kind.REFRESHED
+        case EntryCharged():
+            return CacheEventKind.BOUGHT
+        case ColumnsShared():
+            return CacheEventKind.TOLD
+        case ContentStored():
+            return CacheEventKind.ANSWERED
+        case ContentLost():
+            return CacheEventKind.LOST
+        case DataRefreshed():
+            return CacheEventKind.REFRESHED
 
 
 def release_of(event: Event) -> str | None:
     """The release that it is about."""
     match event:
-        case Bought(sheet):
+        case EntryCharged(sheet):
             return sheet.release
-        case Refreshed():
+        case DataRefreshed():
             return None
         case _:
             return event.release
@@ -140,21 +140,21 @@ def body_of(event: Event) -> str:
 
 def _said(event: Event) -> Mapping[str, object]:
     match event:
-        case Bought(sheet, accounts, copied):
-            said = {"sheet": sheet_json(sheet), "accounts": sorted(accounts)}
+        case EntryCharged(sheet, accounts, copied):
+            said = {"sheet": entry_json(sheet), "accounts": sorted(accounts)}
             return said if copied is None else {**said, "copied": copied}
-        case Told(_, slots, choices, accounts):
+        case ColumnsShared(_, slots, choices, accounts):
             return {"slots": slots, "choices": choices, "accounts": sorted(accounts)}
-        case Answered(_, counts, slot, variance, whole):
+        case ContentStored(_, counts, slot, variance, whole):
             noise = None if variance is None else ratio_text(variance)
             return {"counts": counts, "slot": slot, "variance": noise, "whole": whole}
-        case Lost():
+        case ContentLost():
             return {}
-        case Refreshed(actor):
+        case DataRefreshed(actor):
             return {"actor": actor}
 
 
-def read_event(kind: str, release: str | None, body: str) -> Event | Unreadable:
+def read_event(kind: str, release: str | None, body: str) -> Event | UnreadableEvent:
     """The event that was written so; or what can be told of one that cannot be read.
 
     INVARIANT: no event is passed over, and none makes others unreadable.
@@ -162,13 +162,13 @@ def read_event(kind: str, release: str | None, body: str) -> Event | Unreadable:
     try:
         return event_of(kind, release, body)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
-        if kind == Kind.REFRESHED:
-            return Refreshed("")
-        if kind == Kind.LOST:
-            return Lost(str(release))
-        if kind == Kind.ANSWERED:
-            return Answered(str(release), None)
-        return Unreadable(kind, release, _tables(body))
+        if kind == CacheEventKind.REFRESHED:
+            return DataRefreshed("")
+        if kind == CacheEventKind.LOST:
+            return ContentLost(str(release))
+        if kind == CacheEventKind.ANSWERED:
+            return ContentStored(str(release), None)
+        return UnreadableEvent(kind, release, _tables(body))
 
 
 def _tables(body: str) -> frozenset[str] | None:
@@ -190,19 +190,21 @@ def event_of(kind: str, release: str | None, body: str) -> Event:
     """The event that was written so."""
     said: dict[str, Any] = json.loads(body)
     about = str(release)
-    match Kind(kind):
-        case Kind.BOUGHT:
+    match CacheEventKind(kind):
+        case CacheEventKind.BOUGHT:
             accounts = frozenset(said["accounts"])
-            return Bought(sheet_of_json(said["sheet"]), accounts, said.get("copied"))
-        case Kind.TOLD:
+            return EntryCharged(entry_of_json(said["sheet"]), accounts, said.get("copied"))
+        case CacheEventKind.TOLD:
             accounts = frozenset(said["accounts"])
-            return Told(about, tuple(said["slots"]), tuple(said["choices"]), accounts)
-        case Kind.ANSWERED:
+            return ColumnsShared(about, tuple(said["slots"]), tuple(said["choices"]), accounts)
+        case CacheEventKind.ANSWERED:
             counts = None if said["counts"] is None else tuple(said["counts"])
             noise = said.get("variance")
             variance = None if noise is None else ratio_of(noise)
-            return Answered(about, counts, said["slot"], variance, whole=said.get("whole") is True)
-        case Kind.LOST:
-            return Lost(about)
-        case Kind.REFRESHED:
-            return Refreshed(said["actor"])
+            return ContentStored(
+                about, counts, said["slot"], variance, whole=said.get("whole") is True
+            )
+        case CacheEventKind.LOST:
+            return ContentLost(about)
+        case CacheEventKind.REFRESHED:
+            return DataRefreshed(said["actor"])

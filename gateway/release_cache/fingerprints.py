@@ -25,14 +25,14 @@ from gateway.digest import digest
 from gateway.json_form import Json
 from gateway.plan.joins import Join, Mark
 from gateway.plan.labels import Protected
-from gateway.plan.node import Node, nodes
-from gateway.plan.print import explain
+from gateway.plan.node import Node, walk_nodes
+from gateway.plan.print import explain_plan
 from gateway.plan.relations import Window
 from gateway.plan.scalars import Scalar
-from gateway.plan.sql_text import text
+from gateway.plan.sql_text import scalar_sql
 from gateway.regions.scope import normal_text
-from gateway.sensitivity.analysis import Analysis, Enumerated
-from gateway.sensitivity.choices import Binned, Choice, End, Frequent, Histogram, Limit
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
+from gateway.sensitivity.choices import BinnedRows, Choice, End, Frequent, Histogram, Limit
 from gateway.sensitivity.group_keys import constant_per_unit
 from gateway.sensitivity.lattice import Lattice
 from gateway.sensitivity.measurement import (
@@ -45,7 +45,7 @@ from gateway.sensitivity.measurement import (
     Total,
     Units,
 )
-from gateway.sensitivity.ranks import Level
+from gateway.sensitivity.ranks import QuantileLevel
 
 _VERSION: Final = (
     1  # of what is in a digest: with another number nothing that was kept before is found
@@ -82,17 +82,17 @@ def bounding_of(analysis: Analysis, currency: Currency, declarations: str) -> st
 def is_plain(analysis: Analysis) -> bool:
     """Whether a group is what a question about it alone would measure."""
     plan = analysis.plan
-    if analysis.weights is not None or any(_is_cut(one) for one in nodes(plan.child)):
+    if analysis.weights is not None or any(_is_cut(one) for one in walk_nodes(plan.child)):
         return False
     if not plan.keys or constant_per_unit(plan):
         return True
     groups = analysis.groups
-    return isinstance(groups, Enumerated) and len(groups.keys) <= analysis.groups_per_unit
+    return isinstance(groups, EnumeratedGroups) and len(groups.keys) <= analysis.groups_per_unit
 
 
 def is_additive(analysis: Analysis) -> bool:
     """Whether groups put together are what a question about all of them would measure."""
-    listed = isinstance(analysis.groups, Enumerated)
+    listed = isinstance(analysis.groups, EnumeratedGroups)
     alone = not analysis.plan.keys or constant_per_unit(analysis.plan)
     return listed and alone and is_plain(analysis)
 
@@ -115,7 +115,7 @@ def _groups(analysis: Analysis) -> Json:
 def _threshold(analysis: Analysis) -> Json:
     """By which count groups are shown, where they are found in the data."""
     groups = analysis.groups
-    if isinstance(groups, Enumerated):
+    if isinstance(groups, EnumeratedGroups):
         return None
     counted = analysis.measurements[groups.units].quantity
     return [type(counted).__name__, groups.least]
@@ -127,13 +127,13 @@ def _as_written(analysis: Analysis) -> list[Json]:
     The columns that are read decide, so these are as they were written, with the names that the statement gives.
     """
     plan = analysis.plan
-    below = tuple(nodes(plan.child))
+    below = tuple(walk_nodes(plan.child))
     if not any(isinstance(one, Window) or _is_cut(one) for one in below):
         return []
-    read = _Reader(text)
+    read = _Reader(scalar_sql)
     return [
-        explain(plan.child),
-        [text(key) for _, key in plan.keys],
+        explain_plan(plan.child),
+        [scalar_sql(key) for _, key in plan.keys],
         [read.quantity(one.quantity) for one in analysis.measurements],
         [read.histogram(one) for one in analysis.histograms],
     ]
@@ -180,7 +180,7 @@ class _Reader:
     def histogram(self, histogram: Histogram) -> Json:
         value, where = self._text(histogram.value), self._where(histogram.where)
         of = str(histogram.value.type)
-        if isinstance(histogram, Binned):
+        if isinstance(histogram, BinnedRows):
             buckets = histogram.buckets
             return ["binned", value, of, _lattice(buckets.lattice), buckets.width, where]
         return ["listed", value, of, [value_json(one) for one in histogram.values], where]
@@ -195,7 +195,7 @@ def _lattice(lattice: Lattice) -> Json:
 
 def _sought(choice: Choice) -> Json:
     match choice.sought:
-        case Level(share):
+        case QuantileLevel(share):
             return ["level", str(share)]
         case End() as end:
             return ["end", end.value]

@@ -13,7 +13,7 @@ import numpy as np
 from gateway.catalog.values import Value
 from gateway.noise.drawn_choices import Span
 from gateway.release_cache.entry import Content
-from gateway.release_cache.group_mapping import Places
+from gateway.release_cache.group_mapping import GroupMapping
 from gateway.release_cache.matching import Match
 
 _WORD: Final = 2**62
@@ -24,14 +24,14 @@ class Mismatch(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Picked:
+class CachedPicks:
     """What was chosen in each group of the question, and the spans, where the choice tells them."""
 
     values: tuple[Value, ...]
     spans: tuple[Span, ...]
 
 
-def gathered(content: Content, match: Match, groups: int) -> tuple[tuple[int, ...], ...]:
+def gather_slot(content: Content, match: Match, groups: int) -> tuple[tuple[int, ...], ...]:
     """A column for each measurement of the slot, of one number for each of the question's `groups`."""
     first = match.sheet.first_column(match.place)
     last = first + len(match.sheet.slots[match.place].noises)
@@ -45,7 +45,7 @@ def gathered(content: Content, match: Match, groups: int) -> tuple[tuple[int, ..
     return tuple(_added_up(one, match.places) for one in columns)
 
 
-def picked(content: Content, match: Match, groups: int) -> Picked:
+def gather_choice(content: Content, match: Match, groups: int) -> CachedPicks:
     """The same of a choice: every group of the question is one of the sheet."""
     _check(content, match, groups)
     if len(content.chosen) != len(match.sheet.choices) or len(content.spans) != len(content.chosen):
@@ -55,13 +55,13 @@ def picked(content: Content, match: Match, groups: int) -> Picked:
         raise Mismatch("another number of chosen values than groups")
     places = match.places
     if places is None:
-        return Picked(values, spans)
+        return CachedPicks(values, spans)
     if not places.one_by_one:
         raise Mismatch("choices do not add up")
     rows = [0] * places.groups
     for taken, into in zip(places.taken.tolist(), places.into.tolist(), strict=True):
         rows[into] = taken
-    return Picked(
+    return CachedPicks(
         tuple(values[at] for at in rows), tuple(spans[at] for at in rows) if spans else ()
     )
 
@@ -75,7 +75,7 @@ def _check(content: Content, match: Match, groups: int) -> None:
         raise Mismatch("places that are not those of the content")
 
 
-def _added_up(column: Sequence[int], places: Places) -> tuple[int, ...]:
+def _added_up(column: Sequence[int], places: GroupMapping) -> tuple[int, ...]:
     largest = max(map(abs, column), default=inf)
     if largest * max(places.together, 1) < _WORD:
         found = np.zeros(places.groups, dtype=np.int64)

@@ -7,27 +7,27 @@ whether something is found again does not hang on how much others asked.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gateway.release_cache.entry import Sheet
-from gateway.release_cache.index import Shelf
+from gateway.release_cache.entry import CacheEntry
+from gateway.release_cache.index import EntryIndex
 
 
 @dataclass(slots=True)
 class _Read:
-    shelf: Shelf = field(default_factory=Shelf)
+    shelf: EntryIndex = field(default_factory=EntryIndex)
     upto: int = 0
     there: set[str] = field(default_factory=set)
 
 
-class GroupShelves:
+class GroupIndex:
     """Not safe among threads by itself. `gives_all` says whether a group was given all of a sheet."""
 
-    def __init__(self, gives_all: Callable[[frozenset[str], Sheet], bool]) -> None:
+    def __init__(self, gives_all: Callable[[frozenset[str], CacheEntry], bool]) -> None:
         self._gives_all = gives_all
-        self._sheets: dict[str, Sheet] = {}
+        self._sheets: dict[str, CacheEntry] = {}
         self._moves: list[tuple[str, str]] = []
         self._groups: dict[frozenset[str], _Read] = {}
 
-    def bought(self, sheet: Sheet, subject: str) -> None:
+    def bought(self, sheet: CacheEntry, subject: str) -> None:
         self._sheets[sheet.release] = sheet
         self._moves.append((subject, sheet.release))
 
@@ -36,7 +36,7 @@ class GroupShelves:
         if release in self._sheets:
             self._moves.append((subject, release))
 
-    def lost(self, sheet: Sheet) -> None:
+    def lost(self, sheet: CacheEntry) -> None:
         """There is no content of it, and never will be."""
         if self._sheets.pop(sheet.release, None) is not None:
             for group in self._groups.values():
@@ -46,7 +46,7 @@ class GroupShelves:
         """Another epoch begins."""
         self._sheets, self._moves, self._groups = {}, [], {}
 
-    def of(self, members: frozenset[str]) -> Shelf:
+    def of(self, members: frozenset[str]) -> EntryIndex:
         """Up to the last event."""
         group = self._groups.setdefault(members, _Read())
         for subject, release in self._moves[group.upto :]:

@@ -20,25 +20,25 @@ import numpy as np
 from gateway.catalog.values import Value
 from gateway.lru_cache import LruCache
 from gateway.regions.cells import (
+    AxisMismatch,
     Cells,
-    Steps,
-    Unlike,
-    everything,
+    StepCells,
+    all_cells,
     intersection,
     is_empty,
     minus,
     union,
 )
-from gateway.regions.region import Box, Region, TooLarge, along
-from gateway.regions.scope import Ground, GroupKey
-from gateway.release_cache.axis_partition import Numbers, Pieces, pieces_of
+from gateway.regions.region import Box, Region, TooLarge, region_along
+from gateway.regions.scope import GroupKey, ReleaseScope
+from gateway.release_cache.axis_partition import AxisPartition, Numbers, key_partition
 
 _MOST_REMEMBERED: Final = 32_000_000
 _FEW_VALUES: Final = 2_000  # more of them take longer to compare than to map
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Places:
+class GroupMapping:
     """`taken` are places in the columns of a sheet, `into` the group of the question that each is a part of.
 
     `groups` is how many groups the question has; of them the largest is put together of `together`, the smallest
@@ -57,7 +57,7 @@ class Places:
         return self.together == self.least == 1
 
 
-def places_of(there: Ground, wanted: Ground) -> Places | None:
+def map_groups(there: ReleaseScope, wanted: ReleaseScope) -> GroupMapping | None:
     """The groups of a sheet's ground that each group of a question's ground is put together of; None where none are.
 
     Both have listed keys, and equal shapes.
@@ -68,7 +68,7 @@ def places_of(there: Ground, wanted: Ground) -> Places | None:
     return _REMEMBERED.get((there, wanted), lambda: _found(there, wanted))
 
 
-def may_have(there: Ground, wanted: Ground) -> bool:
+def may_have(there: ReleaseScope, wanted: ReleaseScope) -> bool:
     """Whether it is worth a closer look: most sheets of a shape are about other rows, which is seen at once."""
     keyed = {key.axis.name for key in there.keys if key.axis is not None}
     narrowed = {axis.name for axis in there.region.axes}
@@ -88,24 +88,24 @@ def _inside(one: Box, box: Box) -> bool:
     return True
 
 
-def _weight(key: tuple[Ground, Ground], found: Places | None) -> int:
+def _weight(key: tuple[ReleaseScope, ReleaseScope], found: GroupMapping | None) -> int:
     texts = sum(len(one.shape) + sum(len(each.text) for each in one.keys) for one in key)
     cells = [part for one in key for box in one.region.boxes for _, part in box.parts]
     values = sum(len(each.values or ()) for one in key for each in one.keys)
-    named = sum(len(one.ranges) if isinstance(one, Steps) else len(one.values) for one in cells)
+    named = sum(len(one.ranges) if isinstance(one, StepCells) else len(one.values) for one in cells)
     rows = 0 if found is None else 16 * len(found.taken)
     return 1_000 + texts + rows + 400 * (values + len(cells) + named)
 
 
-_REMEMBERED: Final[LruCache[tuple[Ground, Ground], Places | None]] = LruCache(
+_REMEMBERED: Final[LruCache[tuple[ReleaseScope, ReleaseScope], GroupMapping | None]] = LruCache(
     _MOST_REMEMBERED, _weight
 )
 
 
-def _found(there: Ground, wanted: Ground) -> Places | None:
+def _found(there: ReleaseScope, wanted: ReleaseScope) -> GroupMapping | None:
     try:
         return _Mapping(there, wanted).places()
-    except (TooLarge, Unlike):
+    except (TooLarge, AxisMismatch):
         return None
 
 
@@ -113,7 +113,7 @@ def _found(there: Ground, wanted: Ground) -> Places | None:
 class _Line:
     """An axis that keys of the sheet cut: its pieces, and where the groups of each begin in a column."""
 
-    pieces: Pieces
+    pieces: AxisPartition
     begins: Numbers
     key: GroupKey | None  # where it is one alone
 
@@ -124,13 +124,13 @@ _Along: TypeAlias = tuple[Numbers, Numbers]
 class _Mapping:
     """From the groups of one ground to those of another."""
 
-    def __init__(self, there: Ground, wanted: Ground) -> None:
+    def __init__(self, there: ReleaseScope, wanted: ReleaseScope) -> None:
         self._there = there
         self._wanted = wanted
         self._strides = _strides(wanted)
         self._groups = prod(_sizes(wanted))
 
-    def places(self) -> Places | None:
+    def places(self) -> GroupMapping | None:
         lines = _lines(self._there)
         unread = self._unread()
         if lines is None or unread is None:
@@ -146,15 +146,15 @@ class _Mapping:
         each = [_combined([*unread, *one]) for one in found]
         taken, into = (np.concatenate(side) for side in zip(*each, strict=True))
         many = np.bincount(into, minlength=self._groups)
-        return Places(self._groups, taken, into, int(many.max()), int(many.min()))
+        return GroupMapping(self._groups, taken, into, int(many.max()), int(many.min()))
 
     def _seen(self) -> Region:
         """The rows that are in a group at all: where a value is not listed they are in none."""
         region = self._wanted.region
         for key in self._wanted.keys:
-            pieces = pieces_of(key)
+            pieces = key_partition(key)
             if pieces is not None and not pieces.complete:
-                region = region.meet(along(pieces.axis, pieces.whole))
+                region = region.meet(region_along(pieces.axis, pieces.whole))
         return region
 
     def _unread(self) -> list[_Along] | None:
@@ -190,7 +190,7 @@ class _Mapping:
         inside = {name: line.pieces.meeting(cuts[name]) for name, line in lines.items()}
         made = self._there.region
         for name, line in lines.items():
-            made = made.meet(along(line.pieces.axis, line.pieces.among(inside[name])))
+            made = made.meet(region_along(line.pieces.axis, line.pieces.among(inside[name])))
         if not made.same(region):
             return None
         found: list[_Along] = []
@@ -206,7 +206,7 @@ class _Mapping:
         """Into which groups the pieces of a line come."""
         total = np.zeros(len(inside), dtype=np.int64)
         for key, stride in zip(self._wanted.keys, self._strides, strict=True):
-            pieces = pieces_of(key)
+            pieces = key_partition(key)
             if pieces is None or pieces.axis.name != line.pieces.axis.name:
                 continue
             if line.key is not None and _alike(line.key, key):
@@ -222,22 +222,22 @@ class _Mapping:
         """Keys over axes that the sheet does not cut: the region has to be in one value of each."""
         start = 0
         for key, stride in zip(self._wanted.keys, self._strides, strict=True):
-            pieces = pieces_of(key)
+            pieces = key_partition(key)
             if pieces is None or pieces.axis.name in lines:
                 continue
             cut = _extent(region, pieces.axis.name)
-            place = pieces.holder(everything(pieces.axis) if cut is None else cut)
+            place = pieces.holder(all_cells(pieces.axis) if cut is None else cut)
             if place is None:
                 return None
             start += place * stride
         return np.array([start], dtype=np.int64)
 
 
-def _lines(there: Ground) -> Mapping[str, _Line] | None:
+def _lines(there: ReleaseScope) -> Mapping[str, _Line] | None:
     """The axes that are cut, by name. Several keys over one cut it into the pieces where all of them meet."""
     found: dict[str, _Line] = {}
     for key, stride in zip(there.keys, _strides(there), strict=True):
-        pieces = pieces_of(key)
+        pieces = key_partition(key)
         if pieces is None:
             continue
         begins = np.arange(len(pieces.cells), dtype=np.int64) * stride
@@ -253,7 +253,7 @@ def _met(one: _Line, other: _Line) -> _Line:
         for at in other.pieces.meeting(mine).tolist():
             cells.append(intersection(mine, other.pieces.cells[at]))
             begins.append(start + int(other.begins[at]))
-    return _Line(Pieces(one.pieces.axis, cells), np.array(begins, dtype=np.int64), None)
+    return _Line(AxisPartition(one.pieces.axis, cells), np.array(begins, dtype=np.int64), None)
 
 
 def _combined(several: Sequence[_Along]) -> _Along:
@@ -277,7 +277,7 @@ def _alike(one: GroupKey, other: GroupKey) -> bool:
 
 
 def _read(key: GroupKey) -> bool:
-    return pieces_of(key) is not None
+    return key_partition(key) is not None
 
 
 def _values(key: GroupKey) -> tuple[Value | None, ...]:
@@ -286,11 +286,11 @@ def _values(key: GroupKey) -> tuple[Value | None, ...]:
     return key.values
 
 
-def _sizes(ground: Ground) -> list[int]:
+def _sizes(ground: ReleaseScope) -> list[int]:
     return [len(_values(key)) for key in ground.keys]
 
 
-def _strides(ground: Ground) -> list[int]:
+def _strides(ground: ReleaseScope) -> list[int]:
     """How far the groups of two neighbouring values of each key are from each other."""
     sizes = _sizes(ground)
     return [prod(sizes[place + 1 :]) for place in range(len(sizes))]

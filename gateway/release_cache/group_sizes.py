@@ -16,11 +16,11 @@ from typing import Final
 from gateway.catalog.types import Family
 from gateway.noise.combined_noise import AnyNoise, variance_of
 from gateway.overlap.history import MOST_UNITS
-from gateway.release_cache.assemble import Errand
+from gateway.release_cache.assemble import PlannedMeasurement
 from gateway.release_cache.entry import Content
-from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.group_keys import constant_per_unit
-from gateway.sensitivity.measurement import Origin, Rows, Slot, Total, Units
+from gateway.sensitivity.measurement import DistanceOrigin, Rows, Slot, Total, Units
 
 MOST_COUNTED: Final = 2_000
 """In how many groups the sizes are kept for the auditor."""
@@ -61,7 +61,10 @@ def _counting(place: int, slot: Slot, analysis: Analysis, once: bool) -> Countin
             return Counting(not once, place, analysis.whole)
         case [Rows((), None)]:
             return Counting(not alone, place, analysis.whole * analysis.rows)
-        case [Total(value, lattice, Origin.LOW, None), Total(other, _, Origin.HIGH, None)]:
+        case [
+            Total(value, lattice, DistanceOrigin.LOW, None),
+            Total(other, _, DistanceOrigin.HIGH, None),
+        ]:
             # each row adds the width of the domain to their sum
             there = not value.nullable and value.type.family in _ALWAYS_THERE
             if value != other or not lattice.width or not there:
@@ -71,13 +74,13 @@ def _counting(place: int, slot: Slot, analysis: Analysis, once: bool) -> Countin
             return None
 
 
-def sizes(errand: Errand, content: Content) -> Counts | None:
+def sizes(errand: PlannedMeasurement, content: Content) -> Counts | None:
     """How many units are in each group, as far as a slot of what was bought tells.
 
     None where nothing was counted, the groups are too many or were found in the data, or all that there is is noise.
     """
     purchase = errand.purchase
-    if purchase is None or not isinstance(purchase.analysis.groups, Enumerated):
+    if purchase is None or not isinstance(purchase.analysis.groups, EnumeratedGroups):
         return None
     if len(content.keys) > MOST_COUNTED:
         return None

@@ -11,18 +11,18 @@ from itertools import chain
 from typing import Final, TypeAlias, overload
 
 from gateway.regions.region import Region
-from gateway.regions.scope import Ground
-from gateway.release_cache.entry import Sheet
+from gateway.regions.scope import ReleaseScope
+from gateway.release_cache.entry import CacheEntry
 
 MOST_CUT: Final = 1_000
 """So many sheets with groups are looked at for others that they have or make up: a count, never a clock."""
 _About: TypeAlias = tuple[Region, tuple[str, ...]]
 
 
-class Newest(Sequence[Sheet]):
+class Newest(Sequence[CacheEntry]):
     """A part of a list that only grows at its end, read backwards."""
 
-    def __init__(self, sheets: list[Sheet], start: int, stop: int) -> None:
+    def __init__(self, sheets: list[CacheEntry], start: int, stop: int) -> None:
         self._sheets = sheets
         self._start = start
         self._stop = stop
@@ -31,15 +31,15 @@ class Newest(Sequence[Sheet]):
         return self._stop - self._start
 
     @overload
-    def __getitem__(self, place: int) -> Sheet: ...
+    def __getitem__(self, place: int) -> CacheEntry: ...
     @overload
-    def __getitem__(self, place: slice) -> Sequence[Sheet]: ...
-    def __getitem__(self, place: int | slice) -> Sheet | Sequence[Sheet]:
+    def __getitem__(self, place: slice) -> Sequence[CacheEntry]: ...
+    def __getitem__(self, place: int | slice) -> CacheEntry | Sequence[CacheEntry]:
         if isinstance(place, slice):
             return [self._sheets[self._stop - 1 - at] for at in range(len(self))[place]]
         return self._sheets[self._stop - 1 - range(len(self))[place]]
 
-    def __iter__(self) -> Iterator[Sheet]:
+    def __iter__(self) -> Iterator[CacheEntry]:
         for place in range(self._stop - 1, self._start - 1, -1):
             yield self._sheets[place]
 
@@ -48,35 +48,35 @@ class Newest(Sequence[Sheet]):
 class _Row:
     """The sheets of one shape in their order: all; by what they are about; and those that are cut into listed groups."""
 
-    every: list[Sheet] = field(default_factory=list)
-    about: dict[_About, list[Sheet]] = field(default_factory=dict)
-    cut: list[Sheet] = field(default_factory=list)
+    every: list[CacheEntry] = field(default_factory=list)
+    about: dict[_About, list[CacheEntry]] = field(default_factory=dict)
+    cut: list[CacheEntry] = field(default_factory=list)
 
-    def put(self, sheet: Sheet) -> None:
+    def put(self, sheet: CacheEntry) -> None:
         self.every = _with(self.every, sheet)
         about = _about(sheet.ground)
         self.about[about] = _with(self.about.get(about, []), sheet)
         if sheet.listed and sheet.ground.keys:
             self.cut = _with(self.cut, sheet)
 
-    def take(self, sheet: Sheet) -> None:
+    def take(self, sheet: CacheEntry) -> None:
         about = _about(sheet.ground)
         self.every = _without(self.every, sheet)
         self.about[about] = _without(self.about.get(about, []), sheet)
         self.cut = _without(self.cut, sheet)
 
 
-class Shelf:
+class EntryIndex:
     """Not safe among threads by itself; its views are."""
 
     def __init__(self) -> None:
         self._by_shape: dict[str, _Row] = {}
 
-    def put(self, sheet: Sheet) -> None:
+    def put(self, sheet: CacheEntry) -> None:
         """A sheet in its place by age. Clocks of several gateways differ: the newest may come before an older one."""
         self._by_shape.setdefault(sheet.ground.shape, _Row()).put(sheet)
 
-    def take(self, sheet: Sheet) -> None:
+    def take(self, sheet: CacheEntry) -> None:
         """Away with a sheet that has no content and never will."""
         row = self._by_shape.get(sheet.ground.shape)
         if row is not None:
@@ -85,7 +85,9 @@ class Shelf:
     def clear(self) -> None:
         self._by_shape = {}
 
-    def of(self, shape: str, since: datetime, without: Collection[str] = ()) -> Sequence[Sheet]:
+    def of(
+        self, shape: str, since: datetime, without: Collection[str] = ()
+    ) -> Sequence[CacheEntry]:
         """The sheets of this shape that are not older than `since`, newest first."""
         row = self._by_shape.get(shape)
         if row is None:
@@ -93,7 +95,7 @@ class Shelf:
         view = Newest(row.every, bisect_left(row.every, since, key=_age), len(row.every))
         return [one for one in view if one.release not in without] if without else view
 
-    def equal(self, ground: Ground, since: datetime) -> Sequence[Sheet]:
+    def equal(self, ground: ReleaseScope, since: datetime) -> Sequence[CacheEntry]:
         """Of these the newest ones that are about the very same."""
         row = self._by_shape.get(ground.shape)
         if row is None:
@@ -103,8 +105,8 @@ class Shelf:
         return Newest(there, first, len(there))
 
     def helpful(
-        self, ground: Ground, since: datetime, without: Collection[str] = ()
-    ) -> Sequence[Sheet]:
+        self, ground: ReleaseScope, since: datetime, without: Collection[str] = ()
+    ) -> Sequence[CacheEntry]:
         """Of these the ones that may answer a question: those about the very same, and the newest of those with groups.
 
         What stands for one question alone answers no other, and most sheets of a busy dataset do.
@@ -122,11 +124,11 @@ class Shelf:
         return [one for one in chain(same, others) if one.release not in without]
 
 
-def _about(ground: Ground) -> _About:
+def _about(ground: ReleaseScope) -> _About:
     return ground.region, tuple(one.text for one in ground.keys)
 
 
-def _with(there: list[Sheet], sheet: Sheet) -> list[Sheet]:
+def _with(there: list[CacheEntry], sheet: CacheEntry) -> list[CacheEntry]:
     """In its place; views of the list see nothing of it, so only its end may change."""
     if there and sheet.at < there[-1].at:
         there = list(there)
@@ -136,9 +138,9 @@ def _with(there: list[Sheet], sheet: Sheet) -> list[Sheet]:
     return there
 
 
-def _without(there: list[Sheet], sheet: Sheet) -> list[Sheet]:
+def _without(there: list[CacheEntry], sheet: CacheEntry) -> list[CacheEntry]:
     return [one for one in there if one.release != sheet.release]
 
 
-def _age(sheet: Sheet) -> datetime:
+def _age(sheet: CacheEntry) -> datetime:
     return sheet.at

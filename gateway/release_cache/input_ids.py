@@ -10,8 +10,8 @@ INVARIANT: equal names, equal content.
 from collections.abc import Iterator, Mapping
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
-from gateway.binding.provenance.effort import is_steady
-from gateway.catalog.system_tables import is_own
+from gateway.binding.provenance.effort import is_deterministic
+from gateway.catalog.system_tables import is_system_table
 from gateway.digest import digest
 
 
@@ -39,10 +39,10 @@ class Constants:
 
     def _named(self, step: Release | Fetch | Empty | Stage) -> str:
         if isinstance(step, Stage):
-            if not is_steady(step.sql):
+            if not is_deterministic(step.sql):
                 return self._only(step.name)
             return digest(repr((step.sql, step.fields, sorted(self._names.items()))))
-        if isinstance(step, Fetch) and is_own(step.table):
+        if isinstance(step, Fetch) and is_system_table(step.table):
             return self._only(step.name)
         # what a public table holds is as old as everything that is taken from sheets may be
         return digest(repr(step))
@@ -58,7 +58,7 @@ def free_stages(cut: Cut) -> Iterator[Stage]:
     """
     held: list[str] = []
     for step in cut.steps:
-        if isinstance(step, Stage) and is_steady(step.sql):
+        if isinstance(step, Stage) and is_deterministic(step.sql):
             text = step.sql.text()
             if not any(name in text for name in held):
                 yield step

@@ -18,10 +18,10 @@ from math import prod
 from typing import Final
 
 from gateway.budget.account import Currency
-from gateway.noise.combined_noise import AnyNoise, added, variance_of
+from gateway.noise.combined_noise import AnyNoise, sum_noise, variance_of
 from gateway.regions.region import TooLarge
-from gateway.regions.scope import Ground
-from gateway.release_cache.entry import Sheet
+from gateway.regions.scope import ReleaseScope
+from gateway.release_cache.entry import CacheEntry
 from gateway.release_cache.fingerprints import (
     adds_up,
     bounding_of,
@@ -30,22 +30,22 @@ from gateway.release_cache.fingerprints import (
     is_plain,
     slot_digest,
 )
-from gateway.release_cache.group_mapping import Places, may_have, places_of
-from gateway.requests.request import Reused
-from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.release_cache.group_mapping import GroupMapping, map_groups, may_have
+from gateway.requests.request import CacheUse
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.choices import Frequent
 
 MOST_TRIED: Final = 64
 """So many sheets that are not about the very same are looked at closely, the newest first: a count, never a clock."""
-_ORDER: Final = (Reused.SAME, Reused.FILTER, Reused.ROLLUP)
+_ORDER: Final = (CacheUse.SAME, CacheUse.FILTER, CacheUse.ROLLUP)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Wanted:
+class MeasurementRequest:
     """A part of a question, with its digests: those of slots and choices go with the analysis, one by one."""
 
     analysis: Analysis
-    ground: Ground
+    ground: ReleaseScope
     currency: Currency
     slots: tuple[str, ...]
     choices: tuple[str, ...]
@@ -63,10 +63,10 @@ class Match:
     unit moves the answer by 1; of a choice the square of its scale.
     """
 
-    sheet: Sheet
+    sheet: CacheEntry
     place: int
-    how: Reused
-    places: Places | None
+    how: CacheUse
+    places: GroupMapping | None
     noises: tuple[AnyNoise, ...]
     variance: Fraction
 
@@ -79,16 +79,16 @@ class Matches:
     choices: tuple[tuple[Match, ...], ...]
 
 
-def wanted_of(
+def measurement_request(
     analysis: Analysis,
-    ground: Ground,
+    ground: ReleaseScope,
     *,
     currency: Currency,
     declarations: str,
     constants: Mapping[str, str],
-) -> Wanted:
+) -> MeasurementRequest:
     """`ground` is that of the analysis' plan, `declarations` tells those of the tables."""
-    return Wanted(
+    return MeasurementRequest(
         analysis,
         ground,
         currency,
@@ -97,11 +97,11 @@ def wanted_of(
         bounding_of(analysis, currency, declarations),
         is_plain(analysis),
         is_additive(analysis),
-        isinstance(analysis.groups, Enumerated),
+        isinstance(analysis.groups, EnumeratedGroups),
     )
 
 
-def matches(wanted: Wanted, sheets: Iterable[Sheet]) -> Matches:
+def matches(wanted: MeasurementRequest, sheets: Iterable[CacheEntry]) -> Matches:
     """What answers: the same before a filter before a roll-up, then what has less noise, then what is newer.
 
     `sheets` are those of the ground's shape that are not too old, the newest first.
@@ -131,7 +131,7 @@ def frequent_together(analysis: Analysis) -> tuple[tuple[int, ...], ...]:
 class _Finding:
     """Collects matches sheet by sheet."""
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: MeasurementRequest) -> None:
         self._wanted = wanted
         self._slots: list[list[Match]] = [[] for _ in wanted.slots]
         self._choices: list[list[Match]] = [[] for _ in wanted.choices]
@@ -141,39 +141,39 @@ class _Finding:
     def found(self) -> Matches:
         return Matches(tuple(map(_ranked, self._slots)), tuple(map(_ranked, self._choices)))
 
-    def try_same(self, sheet: Sheet) -> bool:
+    def try_same(self, sheet: CacheEntry) -> bool:
         """Whether the sheet is about the very same groups: what it has of the question is noted then."""
         if sheet.listed != self._wanted.listed or not has_same_groups(
             sheet.ground, self._wanted.ground
         ):
             return False
         if self._wanted.listed or self._asked <= _digests(sheet):
-            self._note(sheet, Reused.SAME, None)
+            self._note(sheet, CacheUse.SAME, None)
         return True
 
-    def may_help(self, sheet: Sheet) -> bool:
+    def may_help(self, sheet: CacheEntry) -> bool:
         """Whether anything of the question is measured there."""
         asked = self._asked
         return any(one.digest in asked for one in sheet.slots) or any(
             one.digest in asked for one in sheet.choices
         )
 
-    def may_cut(self, sheet: Sheet) -> bool:
+    def may_cut(self, sheet: CacheEntry) -> bool:
         """Whether groups of the sheet mean the same to other questions."""
         return all(one.plain and one.listed for one in (self._wanted, sheet))
 
-    def try_others(self, sheet: Sheet) -> None:
-        places = places_of(sheet.ground, self._wanted.ground)
+    def try_others(self, sheet: CacheEntry) -> None:
+        places = map_groups(sheet.ground, self._wanted.ground)
         if places is None or not places.together:
             return
         if places.together > 1:
             if sheet.additive:
-                self._note(sheet, Reused.ROLLUP, places)
+                self._note(sheet, CacheUse.ROLLUP, places)
             return
         whole = len(places.taken) == _groups(sheet.ground) and places.one_by_one
-        self._note(sheet, Reused.SAME if whole else Reused.FILTER, places)
+        self._note(sheet, CacheUse.SAME if whole else CacheUse.FILTER, places)
 
-    def _note(self, sheet: Sheet, how: Reused, places: Places | None) -> None:
+    def _note(self, sheet: CacheEntry, how: CacheUse, places: GroupMapping | None) -> None:
         there = {one.digest: place for place, one in enumerate(sheet.slots)}
         together = 1 if places is None else places.together
         slots = zip(self._wanted.slots, self._wanted.analysis.slots, self._slots, strict=True)
@@ -181,13 +181,13 @@ class _Finding:
             place = there.get(digest)
             if place is None or (together > 1 and not adds_up(slot)):
                 continue
-            noises = tuple(added(one, together) for one in sheet.slots[place].noises)
+            noises = tuple(sum_noise(one, together) for one in sheet.slots[place].noises)
             variance = max(map(variance_of, noises)) / slot.most**2
             found.append(Match(sheet, place, how, places, noises, variance))
         if places is None or places.one_by_one:
             self._note_choices(sheet, how, places)
 
-    def _note_choices(self, sheet: Sheet, how: Reused, places: Places | None) -> None:
+    def _note_choices(self, sheet: CacheEntry, how: CacheUse, places: GroupMapping | None) -> None:
         there = {one.digest: place for place, one in enumerate(sheet.choices)}
         digests = self._wanted.choices
         # the second of what is most frequent is nothing without the first
@@ -214,11 +214,11 @@ def _ranked(found: list[Match]) -> tuple[Match, ...]:
     return tuple(found)
 
 
-def _digests(sheet: Sheet) -> frozenset[str]:
+def _digests(sheet: CacheEntry) -> frozenset[str]:
     return frozenset([*(one.digest for one in sheet.slots), *(one.digest for one in sheet.choices)])
 
 
-def has_same_groups(there: Ground, wanted: Ground) -> bool:
+def has_same_groups(there: ReleaseScope, wanted: ReleaseScope) -> bool:
     """Whether both have the same groups in the same order. Of equal declarations, regions that are equal name equal axes."""
     mine, own = there.keys, wanted.keys
     if len(mine) != len(own) or _axes(there) != _axes(wanted):
@@ -234,9 +234,9 @@ def has_same_groups(there: Ground, wanted: Ground) -> bool:
         return False
 
 
-def _axes(ground: Ground) -> list[str]:
+def _axes(ground: ReleaseScope) -> list[str]:
     return [one.name for one in ground.region.axes]
 
 
-def _groups(ground: Ground) -> int:
+def _groups(ground: ReleaseScope) -> int:
     return prod(len(key.values or ()) for key in ground.keys)

@@ -9,28 +9,28 @@ from datetime import datetime
 from fractions import Fraction
 from itertools import islice
 
-from gateway.noise.allocation import Priced, Shares
-from gateway.noise.combined_noise import AnyNoise, combined
-from gateway.noise.drawn_choices import Bought
+from gateway.noise.allocation import CostShares, ReleaseNoise
+from gateway.noise.combined_noise import AnyNoise, combine_draws
+from gateway.noise.drawn_choices import PricedChoice
 from gateway.pricing.price import (
     AnalyzedStatement,
-    Sold,
+    PricedDataset,
     by_release,
     delta_of_each,
     price_of,
     purchases,
 )
-from gateway.release_cache.assemble import Errand, ErrandRelease
-from gateway.release_cache.entry import KeptChoice, KeptSlot, Sheet
+from gateway.release_cache.assemble import PlannedMeasurement, PlannedRelease
+from gateway.release_cache.entry import CachedChoice, CachedSlot, CacheEntry
 from gateway.release_cache.matching import Match
-from gateway.release_cache.reuse_planner import Planned, PlannedPart
-from gateway.sensitivity.analysis import Thresholded
+from gateway.release_cache.reuse_planner import PlannedPart, ReusePlan
+from gateway.sensitivity.analysis import ThresholdGroups
 from gateway.sensitivity.choices import Choice
 from gateway.units import Epsilon
 
 
 @dataclass(frozen=True)
-class Ordering:
+class NoiseContext:
     """By which question, when and in which epoch something is bought; `touched` are the cells it is confined to."""
 
     query_id: str
@@ -39,9 +39,13 @@ class Ordering:
     touched: tuple[str, ...] | None = None
 
 
-def ordered(
-    serving: Sold, statement: AnalyzedStatement, plan: Planned, cost: Fraction, ordering: Ordering
-) -> tuple[ErrandRelease, ...]:
+def plan_noise(
+    serving: PricedDataset,
+    statement: AnalyzedStatement,
+    plan: ReusePlan,
+    cost: Fraction,
+    ordering: NoiseContext,
+) -> tuple[PlannedRelease, ...]:
     """What there is to do, release by release; `cost` is what is bought of the plan, in the ledger's currency."""
     bought = purchases(serving, statement, plan.shares, cost)
     whole = plan.bought
@@ -54,23 +58,25 @@ def ordered(
             delta = delta_of_each(serving, statement) if _is_hidden(part) else Fraction(0)
             sheet = made.sheet(ordering, price_of(serving, statement.request), delta)
         errands.append(
-            Errand(part.name, made.whole, purchase, costs, part.slots, part.choices, sheet)
+            PlannedMeasurement(
+                part.name, made.whole, purchase, costs, part.slots, part.choices, sheet
+            )
         )
     waiting = iter(errands)
     return tuple(
-        ErrandRelease(priced, tuple(next(waiting) for _ in priced.parts))
+        PlannedRelease(priced, tuple(next(waiting) for _ in priced.parts))
         for priced in by_release(statement, [one.whole for one in errands])
     )
 
 
 def _is_hidden(part: PlannedPart) -> bool:
-    return isinstance(part.analysis.groups, Thresholded)
+    return isinstance(part.analysis.groups, ThresholdGroups)
 
 
 class _Making:
     """One part: its noises, from those that are bought and those that are there."""
 
-    def __init__(self, part: PlannedPart, purchase: Priced | None, costs: Shares) -> None:
+    def __init__(self, part: PlannedPart, purchase: ReleaseNoise | None, costs: CostShares) -> None:
         self._part = part
         self._costs = costs
         self._purchase = purchase
@@ -86,16 +92,16 @@ class _Making:
         ]
 
     @property
-    def whole(self) -> Priced:
+    def whole(self) -> ReleaseNoise:
         shown_from = None if self._purchase is None else self._purchase.shown_from
         noises = tuple(noise for slot in self._slots for noise in slot)
-        return Priced(self._part.analysis, noises, shown_from, tuple(self._choices))
+        return ReleaseNoise(self._part.analysis, noises, shown_from, tuple(self._choices))
 
-    def sheet(self, ordering: Ordering, price: Epsilon, delta: Fraction) -> Sheet:
+    def sheet(self, ordering: NoiseContext, price: Epsilon, delta: Fraction) -> CacheEntry:
         """What is written down of the purchase."""
         wanted, costs = self._part.wanted, self._costs
         slots = [
-            KeptSlot(digest, noises, cost + _before(match), slot.most)
+            CachedSlot(digest, noises, cost + _before(match), slot.most)
             for digest, slot, noises, cost, match in zip(
                 wanted.slots,
                 wanted.analysis.slots,
@@ -107,11 +113,11 @@ class _Making:
             if cost is not None
         ]
         choices = [
-            KeptChoice(digest, one.selection, cost)
+            CachedChoice(digest, one.selection, cost)
             for digest, one, cost in zip(wanted.choices, self._choices, costs.choices, strict=True)
             if cost is not None
         ]
-        return Sheet(
+        return CacheEntry(
             release=self._part.name,
             query_id=ordering.query_id,
             at=ordering.at,
@@ -129,7 +135,7 @@ class _Making:
             asides=self._part.asides,
         )
 
-    def _touched(self, ordering: Ordering) -> tuple[str, ...] | None:
+    def _touched(self, ordering: NoiseContext) -> tuple[str, ...] | None:
         """INVARIANT: whoever is told of it later gives for all that went into it where that was charged.
 
         What is topped up may have been charged in other cells than what is bought now: then it counts for everybody.
@@ -149,12 +155,14 @@ def _together(width: int, match: Match | None, bought: Iterator[AnyNoise]) -> tu
         return tuple(new)
     if not new:
         return match.noises
-    return tuple(combined((), old, (), one)[1] for old, one in zip(match.noises, new, strict=True))
+    return tuple(
+        combine_draws((), old, (), one)[1] for old, one in zip(match.noises, new, strict=True)
+    )
 
 
-def _chosen(choice: Choice, match: Match) -> Bought:
+def _chosen(choice: Choice, match: Match) -> PricedChoice:
     """A choice that was bought before, as it is."""
-    return Bought(choice, match.sheet.choices[match.place].selection)
+    return PricedChoice(choice, match.sheet.choices[match.place].selection)
 
 
 def _before(match: Match | None) -> Fraction:

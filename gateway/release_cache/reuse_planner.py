@@ -18,22 +18,22 @@ from gateway.budget.account import Currency
 from gateway.catalog.tables import Dataset
 from gateway.engines.staged_rows import StagedRows
 from gateway.lru_cache import LruCache
-from gateway.noise.allocation import Shares, slots_of
+from gateway.noise.allocation import CostShares, slots_of
 from gateway.pricing.price import AnalyzedStatement
 from gateway.regions.declarations import declarations
-from gateway.regions.scope import Ground, asides_of, ground_of
-from gateway.release_cache.cache import Book
-from gateway.release_cache.decision import Asked, TopUp, Use, Verdict, decided
-from gateway.release_cache.entry import Sheet
+from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_of
+from gateway.release_cache.cache import ReleaseCache
+from gateway.release_cache.decision import OfferedPrice, TopUp, UseCached, Verdict, decide_reuse
+from gateway.release_cache.entry import CacheEntry
 from gateway.release_cache.input_ids import Constants
-from gateway.release_cache.matching import Match, Wanted, wanted_of
-from gateway.requests.request import Reused
-from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.release_cache.matching import Match, MeasurementRequest, measurement_request
+from gateway.requests.request import CacheUse
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.units import Epsilon
 
 
 @dataclass(frozen=True)
-class Circumstances:
+class ReuseContext:
     """What a question is planned in.
 
     `cost` is what the whole statement would take at `price`, in the ledger's currency; `default` is the default price
@@ -42,7 +42,7 @@ class Circumstances:
     only what these were given is taken; None: what anybody was.
     """
 
-    book: Book
+    book: ReleaseCache
     dataset: Dataset
     subject: str
     currency: Currency
@@ -57,7 +57,7 @@ class Circumstances:
     own: bool = False
     members: frozenset[str] | None = None
 
-    def may_take(self, sheet: Sheet) -> bool:
+    def may_take(self, sheet: CacheEntry) -> bool:
         """Whether it is the subject's own already, or costs no more than was offered: everybody pays what it took."""
         if not self.own and sheet.cost <= self.cost:
             return True
@@ -74,10 +74,10 @@ class PlannedPart:
     """
 
     name: str
-    wanted: Wanted
-    asides: tuple[Ground, ...]
-    compared: tuple[Ground, ...]
-    shares: Shares
+    wanted: MeasurementRequest
+    asides: tuple[ReleaseScope, ...]
+    compared: tuple[ReleaseScope, ...]
+    shares: CostShares
     slots: tuple[Match | None, ...]
     choices: tuple[Match | None, ...]
 
@@ -86,19 +86,19 @@ class PlannedPart:
         return self.wanted.analysis
 
     @property
-    def ground(self) -> Ground:
+    def ground(self) -> ReleaseScope:
         return self.wanted.ground
 
     def with_constants(
         self, names: Mapping[str, str], there: Mapping[str, StagedRows]
-    ) -> tuple[Ground, ...]:
+    ) -> tuple[ReleaseScope, ...]:
         """What the auditor holds against earlier questions now that these constants are there; nothing new: none."""
         analysis = self.analysis
-        listed = analysis.groups if isinstance(analysis.groups, Enumerated) else None
-        ground = ground_of(analysis.plan, listed, names, there)
+        listed = analysis.groups if isinstance(analysis.groups, EnumeratedGroups) else None
+        ground = scope_of(analysis.plan, listed, names, there)
         if ground in self.compared:
             return ()
-        return (ground, *asides_of(analysis.plan, ground, names, there))
+        return (ground, *aggregate_scopes(analysis.plan, ground, names, there))
 
     @property
     def taken(self) -> Iterator[Match]:
@@ -120,20 +120,20 @@ class PlannedPart:
         bought = count()
         for match, share in zip(taken, shares, strict=True):
             if share is not None:
-                yield self.name, next(bought), Reused.SAME.value
+                yield self.name, next(bought), CacheUse.SAME.value
             elif match is not None:
                 yield match.sheet.release, match.place, match.how.value
 
 
 @dataclass(frozen=True)
-class Planned:
+class ReusePlan:
     """The parts of all releases, in order. `awaited`: some of what is bought is about to be given to somebody else."""
 
     parts: tuple[PlannedPart, ...]
     awaited: bool = False
 
     @property
-    def shares(self) -> tuple[Shares, ...]:
+    def shares(self) -> tuple[CostShares, ...]:
         return tuple(one.shares for one in self.parts)
 
     @property
@@ -155,12 +155,12 @@ class Planned:
         )
 
     @property
-    def reused(self) -> Reused | None:
+    def reused(self) -> CacheUse | None:
         """How all of it was there; None where some of it was not, or nothing is measured."""
         ways = {match.how for part in self.parts for match in part.taken}
         if self.bought or not ways:
             return None
-        return max(ways, key=list(Reused).index)
+        return max(ways, key=list(CacheUse).index)
 
     @property
     def partly(self) -> bool:
@@ -168,7 +168,7 @@ class Planned:
         return bool(self.bought) and any(True for part in self.parts for _ in part.taken)
 
 
-def planned(statement: AnalyzedStatement, around: Circumstances) -> Planned:
+def plan_reuse(statement: AnalyzedStatement, around: ReuseContext) -> ReusePlan:
     """What of the statement is bought; everything, where nothing may be taken."""
     return _Planning(around, Fraction(1, max(slots_of(statement.analyses), 1))).all(statement)
 
@@ -177,9 +177,9 @@ def planned(statement: AnalyzedStatement, around: Circumstances) -> Planned:
 class _Scope:
     """What a part is about, for the cache (`wanted`) and for the auditor (`compared`)."""
 
-    wanted: Wanted
-    asides: tuple[Ground, ...]
-    compared: tuple[Ground, ...]
+    wanted: MeasurementRequest
+    asides: tuple[ReleaseScope, ...]
+    compared: tuple[ReleaseScope, ...]
 
 
 # An analysis is of one dataset under one policy. It is kept beside its scope, so no other analysis has its identity.
@@ -195,12 +195,12 @@ class _Planning:
     `share` is that of each slot and choice.
     """
 
-    around: Circumstances
+    around: ReuseContext
     share: Fraction
     awaited: bool = False
     parts: list[PlannedPart] = field(default_factory=list)
 
-    def all(self, statement: AnalyzedStatement) -> Planned:
+    def all(self, statement: AnalyzedStatement) -> ReusePlan:
         constants = self.around.constants
         for place, release in enumerate(statement.releases):
             content = constants.before(place)
@@ -211,7 +211,7 @@ class _Planning:
                 part = self._part(name, scope.wanted, scope.asides)
                 self.parts.append(replace(part, compared=scope.compared))
             constants.told(place, repr([one.tells for one in self.parts[first:]]))
-        return Planned(tuple(self.parts), self.awaited)
+        return ReusePlan(tuple(self.parts), self.awaited)
 
     def _scope(
         self,
@@ -235,16 +235,16 @@ class _Planning:
         known: Mapping[str, StagedRows],
     ) -> _Scope:
         groups = analysis.groups
-        listed = groups if isinstance(groups, Enumerated) else None
-        ground = ground_of(analysis.plan, listed, content)
-        asides = asides_of(analysis.plan, ground, content)
+        listed = groups if isinstance(groups, EnumeratedGroups) else None
+        ground = scope_of(analysis.plan, listed, content)
+        asides = aggregate_scopes(analysis.plan, ground, content)
         compared = (ground, *asides)
-        folded = ground_of(analysis.plan, listed, content, known) if known else ground
+        folded = scope_of(analysis.plan, listed, content, known) if known else ground
         if folded != ground:
             # for the auditor alone: how often a row is joined with a constant is not in it
-            beside = asides_of(analysis.plan, folded, content, known)
+            beside = aggregate_scopes(analysis.plan, folded, content, known)
             asides = compared = (folded, *beside)
-        wanted = wanted_of(
+        wanted = measurement_request(
             analysis,
             ground,
             currency=self.around.currency,
@@ -253,9 +253,11 @@ class _Planning:
         )
         return _Scope(wanted, asides, compared)
 
-    def _part(self, name: str, wanted: Wanted, asides: tuple[Ground, ...]) -> PlannedPart:
+    def _part(
+        self, name: str, wanted: MeasurementRequest, asides: tuple[ReleaseScope, ...]
+    ) -> PlannedPart:
         around = self.around
-        sheets: Sequence[Sheet] = ()
+        sheets: Sequence[CacheEntry] = ()
         if not around.fresh:
             sheets = around.book.helpful(
                 wanted.ground,
@@ -276,12 +278,12 @@ class _Planning:
     def _decided(
         self,
         name: str,
-        wanted: Wanted,
-        asides: tuple[Ground, ...],
-        sheets: Sequence[Sheet],
+        wanted: MeasurementRequest,
+        asides: tuple[ReleaseScope, ...],
+        sheets: Sequence[CacheEntry],
     ) -> PlannedPart:
-        asked = Asked(self.share * self.around.cost, self.around.default)
-        found = decided(wanted, sheets, asked)
+        asked = OfferedPrice(self.share * self.around.cost, self.around.default)
+        found = decide_reuse(wanted, sheets, asked)
         slots = [self._way(one) for one in found.slots]
         choices = [self._way(one) for one in found.choices]
         return PlannedPart(
@@ -289,7 +291,7 @@ class _Planning:
             wanted,
             asides,
             (wanted.ground, *asides),
-            Shares(tuple(share for _, share in slots), tuple(share for _, share in choices)),
+            CostShares(tuple(share for _, share in slots), tuple(share for _, share in choices)),
             tuple(match for match, _ in slots),
             tuple(match for match, _ in choices),
         )
@@ -297,7 +299,7 @@ class _Planning:
     def _way(self, verdict: Verdict) -> tuple[Match | None, Fraction | None]:
         """What is taken, and which share of the price is bought."""
         match verdict:
-            case Use(found):
+            case UseCached(found):
                 return found, None
             case TopUp(found, cost):
                 return found, cost / self.around.cost

@@ -19,8 +19,8 @@ from gateway.noise.drawn_choices import Span
 from gateway.noise.json import noise_json, noise_of_json
 from gateway.noise.selection import Choice as Selecting
 from gateway.noise.selection import PureSelection, Selection
-from gateway.regions.scope import ground_json, ground_of_json
-from gateway.release_cache.entry import Content, KeptChoice, KeptSlot, Key, Sheet
+from gateway.regions.scope import scope_json, scope_of_json
+from gateway.release_cache.entry import CachedChoice, CachedSlot, CacheEntry, Content, Key
 from gateway.units import Epsilon, UnitError
 
 _VERSION: Final = 1
@@ -33,19 +33,19 @@ _SHEET: Final = frozenset(
 _CONTENT: Final = frozenset({"v", "groups", "keys", "columns", "chosen", "spans"})
 
 
-class NotKept(ValueError):
+class InvalidEntry(ValueError):
     """Something else than was written: of another version, or none of ours at all."""
 
 
-def sheet_json(sheet: Sheet) -> Json:
-    """What `sheet_of_json` reads."""
+def entry_json(sheet: CacheEntry) -> Json:
+    """What `entry_of_json` reads."""
     return {
         "v": _VERSION,
         "release": sheet.release,
         "query": sheet.query_id,
         "at": sheet.at.astimezone(UTC).isoformat(),
         "epoch": sheet.epoch,
-        "ground": ground_json(sheet.ground),
+        "ground": scope_json(sheet.ground),
         "bounding": sheet.bounding,
         "additive": sheet.additive,
         "plain": sheet.plain,
@@ -55,18 +55,18 @@ def sheet_json(sheet: Sheet) -> Json:
         "asked_at": sheet.asked_at.ratio,
         "delta": ratio_text(sheet.delta),
         "touched": None if sheet.touched is None else list(sheet.touched),
-        "asides": [ground_json(one) for one in sheet.asides],
+        "asides": [scope_json(one) for one in sheet.asides],
     }
 
 
-def sheet_of_json(said: Json) -> Sheet:
+def entry_of_json(said: Json) -> CacheEntry:
     there = _object(said, _SHEET)
-    return Sheet(
+    return CacheEntry(
         release=_text(there["release"]),
         query_id=_text(there["query"]),
         at=_moment(there["at"]),
         epoch=_whole(there["epoch"]),
-        ground=ground_of_json(there["ground"]),
+        ground=scope_of_json(there["ground"]),
         bounding=_text(there["bounding"]),
         additive=_truth(there["additive"]),
         plain=_truth(there["plain"]),
@@ -76,7 +76,7 @@ def sheet_of_json(said: Json) -> Sheet:
         asked_at=_price(there["asked_at"]),
         delta=ratio_of(there["delta"]),
         touched=_touched(there["touched"]),
-        asides=tuple(map(ground_of_json, _list(there["asides"]))),
+        asides=tuple(map(scope_of_json, _list(there["asides"]))),
     )
 
 
@@ -112,14 +112,14 @@ def _unpacked(text: str) -> Json:
         unpacking = zlib.decompressobj()
         written = unpacking.decompress(b64decode(text, validate=True), _MOST_BYTES)
         if not unpacking.eof or unpacking.unused_data:
-            raise NotKept("a content that does not end where it should")
+            raise InvalidEntry("a content that does not end where it should")
         said: Json = json.loads(written)
     except (NoBase64, zlib.error, ValueError) as unfit:
-        raise NotKept("no content of a sheet") from unfit
+        raise InvalidEntry("no content of a sheet") from unfit
     return said
 
 
-def _slot_json(slot: KeptSlot) -> Json:
+def _slot_json(slot: CachedSlot) -> Json:
     return {
         "digest": slot.digest,
         "noises": [noise_json(one) for one in slot.noises],
@@ -128,62 +128,62 @@ def _slot_json(slot: KeptSlot) -> Json:
     }
 
 
-def _slot(said: Json) -> KeptSlot:
+def _slot(said: Json) -> CachedSlot:
     there = _object(said, frozenset({"digest", "noises", "cost", "most"}))
     noises = tuple(noise_of_json(one) for one in _list(there["noises"]))
     most = _whole(there["most"])
     if not noises or most < 1:
-        raise NotKept("a slot in which nothing is measured")
-    return KeptSlot(_text(there["digest"]), noises, ratio_of(there["cost"]), most)
+        raise InvalidEntry("a slot in which nothing is measured")
+    return CachedSlot(_text(there["digest"]), noises, ratio_of(there["cost"]), most)
 
 
-def _choice_json(choice: KeptChoice) -> Json:
+def _choice_json(choice: CachedChoice) -> Json:
     kind = "pure" if isinstance(choice.selection, PureSelection) else "exponential"
     scale = ratio_text(choice.selection.scale)
     return {"digest": choice.digest, kind: scale, "cost": ratio_text(choice.cost)}
 
 
-def _choice(said: Json) -> KeptChoice:
+def _choice(said: Json) -> CachedChoice:
     if not isinstance(said, dict):
-        raise NotKept("no choice")
+        raise InvalidEntry("no choice")
     kind = "pure" if "pure" in said else "exponential"
     there = _object(said, frozenset({"digest", kind, "cost"}))
     scale = ratio_of(there[kind])
     if scale <= 0:
-        raise NotKept("no scale of a choice")
+        raise InvalidEntry("no scale of a choice")
     selection: Selecting = PureSelection(scale) if kind == "pure" else Selection(scale)
-    return KeptChoice(_text(there["digest"]), selection, ratio_of(there["cost"]))
+    return CachedChoice(_text(there["digest"]), selection, ratio_of(there["cost"]))
 
 
 def _object(said: Json, names: frozenset[str]) -> dict[str, Json]:
     if not isinstance(said, dict) or said.keys() != names:
-        raise NotKept("something else than is kept of a sheet")
+        raise InvalidEntry("something else than is kept of a sheet")
     if "v" in names and said["v"] != _VERSION:
-        raise NotKept("a sheet of another version")
+        raise InvalidEntry("a sheet of another version")
     return said
 
 
 def _list(said: Json) -> list[Json]:
     if not isinstance(said, list):
-        raise NotKept("no list")
+        raise InvalidEntry("no list")
     return said
 
 
 def _text(said: Json) -> str:
     if not isinstance(said, str):
-        raise NotKept("no text")
+        raise InvalidEntry("no text")
     return said
 
 
 def _whole(said: Json) -> int:
     if isinstance(said, bool) or not isinstance(said, int) or said < 0:
-        raise NotKept("no count")
+        raise InvalidEntry("no count")
     return said
 
 
 def _truth(said: Json) -> bool:
     if not isinstance(said, bool):
-        raise NotKept("neither true nor false")
+        raise InvalidEntry("neither true nor false")
     return said
 
 
@@ -191,9 +191,9 @@ def _moment(said: Json) -> datetime:
     try:
         found = datetime.fromisoformat(_text(said))
     except ValueError as unfit:
-        raise NotKept("no moment") from unfit
+        raise InvalidEntry("no moment") from unfit
     if found.tzinfo is None:
-        raise NotKept("a moment without a zone")
+        raise InvalidEntry("a moment without a zone")
     return found.astimezone(UTC)
 
 
@@ -201,7 +201,7 @@ def _price(said: Json) -> Epsilon:
     try:
         return Epsilon.from_ratio(_text(said))
     except UnitError as unfit:
-        raise NotKept("no price") from unfit
+        raise InvalidEntry("no price") from unfit
 
 
 def _touched(said: Json) -> tuple[str, ...] | None:
@@ -226,24 +226,24 @@ def _values(said: Json, groups: int) -> tuple[Value | None, ...]:
     try:
         values = list(map(value_of_json, _list(there["values"])))
     except (ValueError, ZeroDivisionError) as unfit:
-        raise NotKept("no values of a column") from unfit
+        raise InvalidEntry("no values of a column") from unfit
     places = _integers(there["at"], groups)
     if places and not 0 <= min(places) <= max(places) < len(values):
-        raise NotKept("a value that is not there")
+        raise InvalidEntry("a value that is not there")
     return tuple(values[at] for at in places)
 
 
 def _present(values: tuple[Value | None, ...]) -> tuple[Value, ...]:
     found = tuple(one for one in values if one is not None)
     if len(found) < len(values):
-        raise NotKept("nothing was chosen")
+        raise InvalidEntry("nothing was chosen")
     return found
 
 
 def _integers(said: Json, groups: int) -> tuple[int, ...]:
     column = _counted(said, groups)
     if not set(map(type, column)) <= {int}:
-        raise NotKept("no whole numbers")
+        raise InvalidEntry("no whole numbers")
     return tuple(one for one in column if isinstance(one, int))
 
 
@@ -254,7 +254,7 @@ def _spans(said: Json, groups: int) -> tuple[Span, ...]:
 def _counted(said: Json, groups: int) -> list[Json]:
     column = _list(said)
     if len(column) != groups:
-        raise NotKept("another number of groups")
+        raise InvalidEntry("another number of groups")
     return column
 
 
@@ -268,7 +268,7 @@ def _span(said: Json) -> tuple[Fraction, Fraction]:
         case [low, high]:
             return ratio_of(low), ratio_of(high)
         case _:
-            raise NotKept("no span")
+            raise InvalidEntry("no span")
 
 
 def ratio_text(value: Fraction) -> str:
@@ -277,5 +277,5 @@ def ratio_text(value: Fraction) -> str:
 
 def ratio_of(said: Json) -> Fraction:
     if not isinstance(said, str) or not _RATIO.fullmatch(said):
-        raise NotKept("no ratio of whole numbers")
+        raise InvalidEntry("no ratio of whole numbers")
     return Fraction(said)

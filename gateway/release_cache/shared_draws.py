@@ -9,15 +9,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from gateway.budget.charge import Held
-from gateway.release_cache.assemble import Errand, ErrandRelease
-from gateway.release_cache.cache import Book
+from gateway.budget.charge import CopiedDraw
+from gateway.release_cache.assemble import PlannedMeasurement, PlannedRelease
+from gateway.release_cache.cache import ReleaseCache
 from gateway.release_cache.copies import Copy
 
 
-def with_copies(
-    releases: Sequence[ErrandRelease], book: Book, members: frozenset[str], since: datetime
-) -> tuple[ErrandRelease, ...]:
+def mark_copies(
+    releases: Sequence[PlannedRelease], book: ReleaseCache, members: frozenset[str], since: datetime
+) -> tuple[PlannedRelease, ...]:
     """The same errands; those that are copied say of what. No draw is taken twice in one statement."""
     taken: list[str] = []
     found = []
@@ -34,19 +34,21 @@ def with_copies(
     return tuple(found)
 
 
-def copies_of(releases: Sequence[ErrandRelease]) -> list[Copy]:
+def copies_of(releases: Sequence[PlannedRelease]) -> list[Copy]:
     """What is copied, in order."""
     return [one.copied for one in _errands(releases) if one.copied is not None]
 
 
-def held_by_others(releases: Sequence[ErrandRelease], book: Book) -> tuple[Held, ...]:
+def draws_of_others(
+    releases: Sequence[PlannedRelease], book: ReleaseCache
+) -> tuple[CopiedDraw, ...]:
     """What accounts on the way to the ledger gave for the copies before."""
     return tuple(
-        Held(one.costs.cost, one.sheet.delta, book.holders(one.copied.sheet.release))
+        CopiedDraw(one.costs.cost, one.sheet.delta, book.holders(one.copied.sheet.release))
         for one in _errands(releases)
         if one.copied is not None and one.sheet is not None
     )
 
 
-def _errands(releases: Sequence[ErrandRelease]) -> list[Errand]:
+def _errands(releases: Sequence[PlannedRelease]) -> list[PlannedMeasurement]:
     return [one for release in releases for one in release.errands]

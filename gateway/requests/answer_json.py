@@ -5,25 +5,25 @@ from datetime import UTC
 from itertools import chain
 from typing import Any
 
-from gateway.budget.report import Standing
-from gateway.columnar.intervals import Ends, EndsRows
-from gateway.columnar.texts import BLOCK, Rows
-from gateway.requests.json_accounts import account_json, number
+from gateway.budget.report import AccountBalance
+from gateway.columnar.intervals import IntervalEnds, IntervalRows
+from gateway.columnar.texts import BLOCK, TextRows
+from gateway.requests.json_accounts import balance_json, display_number
 from gateway.requests.json_cells import column_json, double_json, doubles_json
 from gateway.requests.json_text import ascii_json
 from gateway.requests.request import (
     Answer,
     AnswerColumn,
+    CacheUse,
     Estimate,
     ExpectedColumn,
     PastQuestion,
-    Reused,
 )
 from gateway.units import format_decimal
 
 
 def answer_json(
-    answer: Answer, accounts: Sequence[Standing], notices: Sequence[str] = ()
+    answer: Answer, accounts: Sequence[AccountBalance], notices: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The body of `POST /v1/query`; `notices` come after those of the answer itself."""
     return {
@@ -57,12 +57,12 @@ def _listed(parts: Iterator[Sequence[Any]]) -> Iterator[bytes]:
 
 
 def about_json(
-    answer: Answer, accounts: Sequence[Standing], notices: Sequence[str] = ()
+    answer: Answer, accounts: Sequence[AccountBalance], notices: Sequence[str] = ()
 ) -> dict[str, Any]:
     """The part of an answer beside its rows, for every format."""
     return {
         "privacy": _privacy(answer),
-        "budget": {"accounts": [account_json(account) for account in accounts]},
+        "budget": {"accounts": [balance_json(account) for account in accounts]},
         "notices": [*answer.notices, *notices],
     }
 
@@ -71,7 +71,7 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
     """The body of `POST /v1/estimate`; a query that is not permitted has a refusal instead."""
     return {
         "decision": "permit",
-        "price": number(estimate.price),
+        "price": display_number(estimate.price),
         "reused": _reused(estimate.reused),
         "columns": [_expected(column) for column in estimate.columns],
         "notices": list(estimate.notices),
@@ -87,7 +87,7 @@ def past_json(past: PastQuestion) -> dict[str, Any]:
         "sql": past.sql,
         "outcome": past.outcome,
         **reason,
-        "charged_epsilon": number(past.charged),
+        "charged_epsilon": display_number(past.charged),
     }
 
 
@@ -106,12 +106,12 @@ def _column(column: AnswerColumn) -> dict[str, Any]:
 def _rows(answer: Answer) -> Iterator[list[Sequence[Any]]]:
     """Some thousand rows at a time, written column by column."""
     types = [column.type for column in answer.columns]
-    for many, columns in Rows.of(answer.rows).parts():
+    for many, columns in TextRows.of(answer.rows).parts():
         yield _across([column_json(*one) for one in zip(columns, types, strict=True)], many)
 
 
 def _intervals(answer: Answer) -> Iterator[list[Sequence[Any]]]:
-    for many, columns in EndsRows.of(answer.intervals).parts(BLOCK):
+    for many, columns in IntervalRows.of(answer.intervals).parts(BLOCK):
         yield _across([_ends(one, many) for one in columns], many)
 
 
@@ -119,7 +119,7 @@ def _across(columns: Sequence[Sequence[Any]], many: int) -> list[Sequence[Any]]:
     return list(zip(*columns, strict=True)) if columns else [()] * many
 
 
-def _ends(column: Ends | None, many: int) -> Sequence[Any]:
+def _ends(column: IntervalEnds | None, many: int) -> Sequence[Any]:
     if column is None:
         return [None] * many
     lows, highs = (doubles_json(ends[column.there].tolist()) for ends in (column.low, column.high))
@@ -132,15 +132,15 @@ def _ends(column: Ends | None, many: int) -> Sequence[Any]:
 def _privacy(answer: Answer) -> dict[str, Any]:
     rho = {} if answer.rho is None else {"rho": float(format_decimal(answer.rho))}
     return {
-        "epsilon": number(answer.price),
-        "charged_epsilon": number(answer.charged),
+        "epsilon": display_number(answer.price),
+        "charged_epsilon": display_number(answer.charged),
         **rho,
-        "delta": number(answer.delta),
+        "delta": display_number(answer.delta),
         "reused": _reused(answer.reused),
     }
 
 
-def _reused(way: Reused | None) -> str | None:
+def _reused(way: CacheUse | None) -> str | None:
     return None if way is None else way.value
 
 

@@ -19,16 +19,16 @@ from typing import Any, Final
 from sqlalchemy import Connection, Engine, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
-from gateway.auth.lookup import reading_state
-from gateway.budget.account import ratio
-from gateway.columnar.intervals import EndsRows
-from gateway.columnar.texts import Rows
+from gateway.auth.lookup import translate_state_errors
+from gateway.budget.account import ratio_text
+from gateway.columnar.intervals import IntervalRows
+from gateway.columnar.texts import TextRows
 from gateway.errors import BackendUnavailable, Code
-from gateway.events import Emit, StateForged, silent
-from gateway.requests.request import Answer, AnswerColumn, Reused
+from gateway.events import Emit, StateForged, ignore_event
+from gateway.requests.request import Answer, AnswerColumn, CacheUse
 from gateway.state.tables import FORGET, kept_answers, trail_records
-from gateway.trail.record import Kind
-from gateway.trail.seal import Seal, holds
+from gateway.trail.record import RecordKind
+from gateway.trail.seal import Seal, is_mac
 from gateway.units import Delta, Epsilon
 
 LONGEST_TEXT: Final = 2_000_000
@@ -38,14 +38,14 @@ _BYTES_OF_A_CELL: Final = 64
 _ROWS_AT_ONCE: Final = 2_048
 _FORGOTTEN_AT_ONCE: Final = 10
 _FORGET: Final = text(f"SELECT {FORGET}({_FORGOTTEN_AT_ONCE})")
-_ENDS: Final = (Kind.ANSWERED, Kind.REUSED, Kind.REFUSED, Kind.FAILED)
+_ENDS: Final = (RecordKind.ANSWERED, RecordKind.REUSED, RecordKind.REFUSED, RecordKind.FAILED)
 
 
-class Kept:
+class StoredAnswers:
     """The newest answers in memory, and those of a day in the state, by query id."""
 
     def __init__(
-        self, state: Engine | None = None, seal: Seal | None = None, emit: Emit = silent
+        self, state: Engine | None = None, seal: Seal | None = None, emit: Emit = ignore_event
     ) -> None:
         if state is not None and seal is None:
             raise ValueError("answers in the state are sealed")
@@ -91,7 +91,7 @@ class Kept:
             row is None or row.mac is None
         ):  # answers from before seals were introduced are not returned any more
             return None
-        if not holds(self._seal.answer(query_id, subject, row.answer), row.mac):
+        if not is_mac(self._seal.answer(query_id, subject, row.answer), row.mac):
             raise self._forged(query_id)
         return answer_of(row.answer)
 
@@ -121,7 +121,7 @@ class Kept:
 
 @contextmanager
 def _reached(state: Engine) -> Iterator[Connection]:
-    with reading_state(), state.connect() as connection:
+    with translate_state_errors(), state.connect() as connection:
         yield connection
 
 
@@ -149,7 +149,7 @@ def _parts(answer: Answer) -> Iterator[str]:
         "columns": [asdict(one) for one in answer.columns],
         "price": answer.price.ratio,
         "charged": answer.charged.ratio,
-        "rho": None if answer.rho is None else ratio(answer.rho),
+        "rho": None if answer.rho is None else ratio_text(answer.rho),
         "delta": answer.delta.ratio,
         "notices": answer.notices,
         "reused": None if answer.reused is None else answer.reused.value,
@@ -171,19 +171,19 @@ def answer_of(written: str) -> Answer:
     return Answer(
         query_id=said["query_id"],
         columns=tuple(AnswerColumn(**one) for one in said["columns"]),
-        rows=Rows.of([tuple(row) for row in said["rows"]]),
-        intervals=EndsRows.of(said["intervals"]),
+        rows=TextRows.of([tuple(row) for row in said["rows"]]),
+        intervals=IntervalRows.of(said["intervals"]),
         price=Epsilon.from_ratio(said["price"]),
         charged=Epsilon.from_ratio(said["charged"]),
         rho=None if said["rho"] is None else Fraction(said["rho"]),
         delta=Delta.from_ratio(said["delta"]),
         notices=tuple(said["notices"]),
         # answers from before reuse was introduced do not have this field
-        reused=None if said.get("reused") is None else Reused(said["reused"]),
+        reused=None if said.get("reused") is None else CacheUse(said["reused"]),
     )
 
 
 def _cells(answer: Answer) -> int:
     """The number of cells; long texts count as the cells that take the same memory."""
     cells = len(answer.rows) * len(answer.columns)
-    return max(1, cells, Rows.of(answer.rows).size // _BYTES_OF_A_CELL)
+    return max(1, cells, TextRows.of(answer.rows).size // _BYTES_OF_A_CELL)

@@ -14,7 +14,7 @@ from gateway.units import Delta, Epsilon, UnitError, exact_decimal, format_decim
 CONFIDENCES: Final = (Fraction(1, 2), Fraction(9999, 10_000))
 
 
-class Reused(StrEnum):
+class CacheUse(StrEnum):
     """How an answer was made from earlier answers, if no part of it was measured anew."""
 
     SAME = "same"
@@ -130,7 +130,7 @@ class Answer:
     rho: Fraction | None
     delta: Delta
     notices: tuple[str, ...] = ()
-    reused: Reused | None = None
+    reused: CacheUse | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ class Estimate:
     delta: Delta
     columns: tuple[ExpectedColumn, ...]
     notices: tuple[str, ...] = ()
-    reused: Reused | None = None
+    reused: CacheUse | None = None
 
 
 @dataclass(frozen=True, slots=True)

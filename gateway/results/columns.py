@@ -7,18 +7,18 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.binding.bound import Bound, Cut, ResultColumn, Traced
-from gateway.columnar.intervals import Ends, EndsRows
-from gateway.columnar.texts import Row, Rows, Texts
-from gateway.noise.combined_noise import AnyNoise, Mixed
+from gateway.binding.bound import Bound, Cut, ResultColumn, TracedSql
+from gateway.columnar.intervals import IntervalEnds, IntervalRows
+from gateway.columnar.texts import Row, TextRows, Texts
+from gateway.noise.combined_noise import AnyNoise, CombinedNoise
 from gateway.noise.mechanism import DiscreteLaplace
-from gateway.noise.sum_noise import Added
-from gateway.plan.formulas import Form, Measured
+from gateway.noise.sum_noise import SummedNoise
+from gateway.plan.formulas import AggregateRef, Form
 from gateway.policy.rounding import range_notices
 from gateway.requests.request import AnswerColumn
 from gateway.results.rollup import NoisyRelease, PricedRelease
 from gateway.sensitivity.formulas import Linear
-from gateway.sensitivity.grouping_sets import Level, Rolled
+from gateway.sensitivity.grouping_sets import AnalyzedRelease, GroupingSet
 
 Noisy = Mapping[str, NoisyRelease]
 Places: TypeAlias = NDArray[np.int64]
@@ -44,7 +44,7 @@ def answer_columns(bound: Bound, noisy: Noisy) -> tuple[AnswerColumn, ...]:
     return tuple(_column(one, place, bound.traced, noisy) for place, one in enumerate(result))
 
 
-def _column(column: ResultColumn, place: int, traced: Traced, noisy: Noisy) -> AnswerColumn:
+def _column(column: ResultColumn, place: int, traced: TracedSql, noisy: Noisy) -> AnswerColumn:
     """A column with cells from several releases: their common properties, and the widest error."""
     cells = [one for one in traced.readings if one.forms[place] is not None] or [traced.cells]
     touched = traced.cells.noisy[place]
@@ -61,26 +61,26 @@ def _column(column: ResultColumn, place: int, traced: Traced, noisy: Noisy) -> A
     )
 
 
-def answer_intervals(cut: Cut, rows: Sequence[Row], noisy: Noisy) -> EndsRows:
+def answer_intervals(cut: Cut, rows: Sequence[Row], noisy: Noisy) -> IntervalRows:
     """95 % intervals, shaped like the rows; None where a cell has none."""
     width = len(cut.result or ()) if cut.traced is None else len(cut.traced.cells.forms)
     if cut.traced is None or not (width and rows):
-        return EndsRows((None,) * width, len(rows))
-    columns = Rows.of(rows).columns
-    formed: list[Ends | None] = [None] * width
+        return IntervalRows((None,) * width, len(rows))
+    columns = TextRows.of(rows).columns
+    formed: list[IntervalEnds | None] = [None] * width
     for cells, numbers in zip(cut.traced.readings, columns[width:], strict=True):
         forms = list(dict.fromkeys(one for one in cells.forms if one is not None))
         intervals = dict(zip(forms, noisy[cells.name].intervals(*forms), strict=True))
         places = _places(numbers)
         for at, form in enumerate(cells.forms):
             if form is not None:
-                own = _of_column(Ends.of(intervals[form]), places, columns[at])
+                own = _of_column(IntervalEnds.of(intervals[form]), places, columns[at])
                 before = formed[at]  # a row comes from one of two releases
                 formed[at] = own if before is None else own.filled(before)
-    return EndsRows(formed, len(rows))
+    return IntervalRows(formed, len(rows))
 
 
-def in_ranges(releases: Iterable[Rolled]) -> tuple[str, ...]:
+def in_ranges(releases: Iterable[AnalyzedRelease]) -> tuple[str, ...]:
     """Notices about results that the policy reports in ranges."""
     return tuple(line for one in releases for line in range_notices(one.plan, one.ranges))
 
@@ -94,7 +94,7 @@ def _places(numbers: Texts) -> Places | None:
     return np.fromiter(found, dtype=np.int64, count=len(numbers))
 
 
-def _of_column(column: Ends, places: Places | None, cells: Texts) -> Ends:
+def _of_column(column: IntervalEnds, places: Places | None, cells: Texts) -> IntervalEnds:
     """The intervals of a column, by the release rows behind the answer's rows; NULL has no interval."""
     if places is None:
         found = column if len(column) == len(cells) else column.part(slice(len(cells)))
@@ -108,19 +108,19 @@ def _of_column(column: Ends, places: Places | None, cells: Texts) -> Ends:
 
 def _scale(form: Form | None, release: PricedRelease) -> float | None:
     """The noise parameter, if the column is one measurement as it is, with the same noise in all rows."""
-    if not isinstance(form, Measured):
+    if not isinstance(form, AggregateRef):
         return None
     scales = {_scale_in(level, form.place, release) for level in release.rolled.levels}
     return scales.pop() if len(scales) == 1 else None
 
 
-def _scale_in(level: Level, measure: int, release: PricedRelease) -> float | None:
+def _scale_in(level: GroupingSet, measure: int, release: PricedRelease) -> float | None:
     formula = level.formulas[measure]
     if not isinstance(formula, Linear) or len(formula.weights) != 1:
         return None
     [(place, weight)] = formula.weights
     noise = release.noises(level)[place]
-    if isinstance(noise, Added | Mixed):  # a sum of several has no parameter
+    if isinstance(noise, SummedNoise | CombinedNoise):  # a sum of several has no parameter
         return None
     parameter = noise.scale if isinstance(noise, DiscreteLaplace) else noise.variance**0.5
     return float(parameter) * abs(float(weight))
@@ -139,9 +139,9 @@ def _name(release: PricedRelease) -> str:
 
 def _has_laplace(noise: AnyNoise) -> bool:
     match noise:
-        case Mixed():
+        case CombinedNoise():
             return any(_has_laplace(one.noise) for one in noise.terms)
-        case Added():
+        case SummedNoise():
             return _has_laplace(noise.noise)
         case _:
             return isinstance(noise, DiscreteLaplace)

@@ -14,18 +14,18 @@ from operator import itemgetter
 from typing import Final, Protocol
 
 from gateway.binding.bound import Empty, Fetch, Release, Sql, Stage
-from gateway.binding.describe import columns_of
-from gateway.binding.text.identifiers import in_quotes
+from gateway.binding.describe import constant_columns
+from gateway.binding.text.identifiers import quote_name
 from gateway.catalog.types import ColumnType, Family
-from gateway.catalog.values import Value, ValueUnfit, read_value
-from gateway.columnar.texts import Row, Rows, Texts, array_text
+from gateway.catalog.values import InvalidValue, Value, read_value
+from gateway.columnar.texts import Row, TextRows, Texts, array_text
 from gateway.engines.staged_rows import StagedRows
 from gateway.errors import Code, UnsupportedSql
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate
 from gateway.plan.sql_text import text_literal
 from gateway.results.rollup import NoisyLevel, NoisyRelease
-from gateway.results.rounding import NOWHERE, ends_of, recoded
+from gateway.results.rounding import NOWHERE, ends_of, round_to_ranges
 from gateway.results.value_texts import cell_text, interval_texts, key_texts
 from gateway.twin.errors import TwinRefused
 
@@ -44,11 +44,11 @@ class Runner(Protocol):
 
     def run(
         self, statement: str, parameters: Sequence[str | None] = (), most_rows: int = 100_000
-    ) -> Rows: ...
+    ) -> TextRows: ...
 
 
 @dataclass(frozen=True)
-class Constant:
+class ConstantTable:
     """A constant relation: its columns, and their values as texts, column by column."""
 
     columns: tuple[tuple[str, ColumnType], ...]
@@ -56,14 +56,14 @@ class Constant:
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledSql:
     """SQL for the twin, and the text arrays of its constants, as parameters `$1`, `$2`, …"""
 
     text: str
     parameters: tuple[str | None, ...]
 
 
-def released(step: Release, release: NoisyRelease, *, clamp: bool = True) -> Constant:
+def release_constant(step: Release, release: NoisyRelease, *, clamp: bool = True) -> ConstantTable:
     """A release as a constant relation, with the interval ends it needs and the numbers of its rows.
 
     `clamp` is the policy's setting for aggregates outside of their domains.
@@ -78,7 +78,7 @@ def released(step: Release, release: NoisyRelease, *, clamp: bool = True) -> Con
         Texts.of(text) for one in release.intervals(*step.bounds) for text in interval_texts(one)
     ]
     numbers = Texts.of(map(str, range(release.rows)))
-    return Constant(tuple(columns_of(step)), (*columns, *ends, numbers))
+    return ConstantTable(tuple(constant_columns(step)), (*columns, *ends, numbers))
 
 
 def _level(
@@ -101,7 +101,7 @@ def _level(
         if width is None:
             return texts
         ends = ends_of(one.level.formulas[place], measure) if clamp else NOWHERE
-        return recoded(texts, width, measure.type, ends)
+        return round_to_ranges(texts, width, measure.type, ends)
 
     return [
         *(partial(key, name) for name in range(len(plan.keys))),
@@ -113,56 +113,60 @@ def _level(
     ]
 
 
-def fetched(step: Fetch | Empty, rows: StagedRows | None) -> Constant:
+def table_constant(step: Fetch | Empty, rows: StagedRows | None) -> ConstantTable:
     """A table as a constant relation; an empty one has its columns alone."""
-    columns = tuple(columns_of(step))
+    columns = tuple(constant_columns(step))
     there = () if rows is None else rows.rows
     texts = tuple(Texts.of(cell_text(row[place]) for row in there) for place in range(len(columns)))
-    return Constant(columns, texts)
+    return ConstantTable(columns, texts)
 
 
 @dataclass(frozen=True)
-class Finished:
+class FinishedRows:
     """The rows of a finishing or a stage; `undefined`: it contains NULL where PostgreSQL has no value."""
 
-    rows: Rows
+    rows: TextRows
     undefined: bool
 
 
-def finish(sql: Sql, constants: Mapping[str, Constant], twin: Runner, most_rows: int) -> Finished:
+def run_with_guards(
+    sql: Sql, constants: Mapping[str, ConstantTable], twin: Runner, most_rows: int
+) -> FinishedRows:
     """The rows of the statement as written; with its guards if the released numbers make PostgreSQL raise."""
     try:
-        return Finished(_run(sql, constants, twin, most_rows), undefined=False)
+        return FinishedRows(_run(sql, constants, twin, most_rows), undefined=False)
     except TwinRefused as refused:
         if sql.guarded is None or not refused.sqlstate.startswith(_DATA_EXCEPTION):
             raise
-    return Finished(_run(sql.guarded, constants, twin, most_rows), undefined=True)
+    return FinishedRows(_run(sql.guarded, constants, twin, most_rows), undefined=True)
 
 
 def run_finishing(
-    sql: Sql, constants: Mapping[str, Constant], twin: Runner, most_rows: int
-) -> Rows:
+    sql: Sql, constants: Mapping[str, ConstantTable], twin: Runner, most_rows: int
+) -> TextRows:
     """The rows alone."""
-    return finish(sql, constants, twin, most_rows).rows
+    return run_with_guards(sql, constants, twin, most_rows).rows
 
 
-def _run(sql: Sql, constants: Mapping[str, Constant], twin: Runner, most_rows: int) -> Rows:
-    ready = filled(sql, constants)
+def _run(
+    sql: Sql, constants: Mapping[str, ConstantTable], twin: Runner, most_rows: int
+) -> TextRows:
+    ready = fill_constants(sql, constants)
     return twin.run(ready.text, ready.parameters, most_rows)
 
 
-def filled(sql: Sql, constants: Mapping[str, Constant]) -> Filled:
+def fill_constants(sql: Sql, constants: Mapping[str, ConstantTable]) -> FilledSql:
     """A finishing or a stage with its constants."""
     shown: dict[str, str] = {}
     parameters: list[str | None] = []
     for name, constant in constants.items():
         places = range(len(parameters), len(parameters) + len(constant.columns))
-        shown[in_quotes(name)] = _opened(constant, [f"${place + 1}" for place in places])
+        shown[quote_name(name)] = _opened(constant, [f"${place + 1}" for place in places])
         parameters += [array_text(texts) for texts in constant.texts]
-    return Filled(sql.text(shown), tuple(parameters))
+    return FilledSql(sql.text(shown), tuple(parameters))
 
 
-def with_literals(sql: Sql, constants: Mapping[str, Constant]) -> str:
+def with_literals(sql: Sql, constants: Mapping[str, ConstantTable]) -> str:
     """A finishing with its constants written out, for statements in which PostgreSQL takes no parameters, such
     as COPY.
 
@@ -171,7 +175,7 @@ def with_literals(sql: Sql, constants: Mapping[str, Constant]) -> str:
     which a quote is no part of another character.
     """
     shown = {
-        in_quotes(name): _opened(
+        quote_name(name): _opened(
             constant, [text_literal(array_text(texts)) for texts in constant.texts]
         )
         for name, constant in constants.items()
@@ -179,7 +183,7 @@ def with_literals(sql: Sql, constants: Mapping[str, Constant]) -> str:
     return sql.text(shown)
 
 
-def staged(step: Stage, rows: Iterable[Row]) -> StagedRows:
+def staged_rows(step: Stage, rows: Iterable[Row]) -> StagedRows:
     """The rows of a stage, as values that a plan compares with."""
     columns = tuple((one.id, one.type) for one in step.fields)
     return StagedRows(
@@ -191,13 +195,13 @@ def staged(step: Stage, rows: Iterable[Row]) -> StagedRows:
     )
 
 
-def _opened(constant: Constant, arrays: Sequence[str]) -> str:
+def _opened(constant: ConstantTable, arrays: Sequence[str]) -> str:
     if not constant.columns:
         return "SELECT WHERE false"
     places = range(len(constant.columns))
     opened = ", ".join(f"{one}::text[]" for one in arrays)
     items = ", ".join(
-        f"CAST(t.c{place} AS {of}) AS {in_quotes(name)}"
+        f"CAST(t.c{place} AS {of}) AS {quote_name(name)}"
         for place, (name, of) in enumerate(constant.columns)
     )
     names = ", ".join(f"c{place}" for place in places)
@@ -212,7 +216,7 @@ def _value(text: str | None, of: ColumnType) -> Value | None:
         text = _TRUTH.get(text, text)
     try:
         return read_value(text, of)
-    except ValueUnfit:
+    except InvalidValue:
         raise UnsupportedSql(
             Code.CLAUSE_UNSUPPORTED,
             f"the value of a subquery is not a supported {of}",

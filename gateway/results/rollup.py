@@ -9,16 +9,16 @@ from typing import TypeAlias
 
 from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value
-from gateway.columnar.intervals import Ends, Interval
-from gateway.noise.add_noise import Misplaced, NoisyTable
-from gateway.noise.allocation import Priced
-from gateway.noise.combined_noise import AnyNoise, added
-from gateway.noise.drawn_choices import Bought
-from gateway.plan.formulas import Each, Form, Measured
-from gateway.results.rounding import Recoded
-from gateway.results.value_texts import column_texts, whole_texts, wholes_of
+from gateway.columnar.intervals import Interval, IntervalEnds
+from gateway.noise.add_noise import MismatchedDraws, NoisyTable
+from gateway.noise.allocation import ReleaseNoise
+from gateway.noise.combined_noise import AnyNoise, sum_noise
+from gateway.noise.drawn_choices import PricedChoice
+from gateway.plan.formulas import AggregateRef, Each, Form
+from gateway.results.rounding import RoundedColumn
+from gateway.results.value_texts import column_texts, whole_numbers, whole_texts
 from gateway.sensitivity.formulas import Chosen, Linear
-from gateway.sensitivity.grouping_sets import Drawn, Level, Rolled
+from gateway.sensitivity.grouping_sets import AnalyzedRelease, GroupingSet, PartMeasurements
 
 Key: TypeAlias = tuple[Value | None, ...]
 Groups: TypeAlias = Mapping[Key, Sequence[int]]
@@ -28,22 +28,22 @@ Groups: TypeAlias = Mapping[Key, Sequence[int]]
 class PricedRelease:
     """A release with the noise of each of its parts."""
 
-    rolled: Rolled
-    parts: tuple[Priced, ...]
+    rolled: AnalyzedRelease
+    parts: tuple[ReleaseNoise, ...]
 
-    def noises(self, level: Level) -> tuple[AnyNoise, ...]:
+    def noises(self, level: GroupingSet) -> tuple[AnyNoise, ...]:
         """The noises of all measurements behind the rows of a grouping set."""
         return tuple(
-            added(noise, drawn.together)
+            sum_noise(noise, drawn.together)
             for drawn in level.drawn
             for noise in self.parts[drawn.part].noises
         )
 
-    def bought(self, form: Form | None) -> tuple[Bought, ...]:
+    def bought(self, form: Form | None) -> tuple[PricedChoice, ...]:
         """The choices of a formula, in each grouping set; empty if it is no choice."""
         if isinstance(form, Each):
             return tuple(one for part in form.forms for one in self.bought(part))
-        if not isinstance(form, Measured):
+        if not isinstance(form, AggregateRef):
             return ()
         return tuple(
             self.parts[level.drawn[-1].part].choices[formula.place]
@@ -64,7 +64,7 @@ class NoisyLevel:
     because the sum of rounded numbers is not always the rounded sum.
     """
 
-    level: Level
+    level: GroupingSet
     table: NoisyTable
     wholes: Mapping[int, Sequence[int]]
 
@@ -108,26 +108,26 @@ class NoisyRelease:
     def intervals(self, *forms: Form) -> list[Sequence[Interval]]:
         """A column of intervals for each formula, over all rows."""
         widths = self.priced.rolled.ranges
-        each = [Recoded(one.table, one.level.formulas, widths) for one in self.levels]
+        each = [RoundedColumn(one.table, one.level.formulas, widths) for one in self.levels]
         if len(each) == 1:
             return [each[0].column(form) for form in forms]
-        return [Ends.joined(one.column(form) for one in each) for form in forms]
+        return [IntervalEnds.joined(one.column(form) for one in each) for form in forms]
 
 
-def rolled_up(priced: PricedRelease, tables: Sequence[NoisyTable]) -> NoisyRelease:
+def roll_up(priced: PricedRelease, tables: Sequence[NoisyTable]) -> NoisyRelease:
     """The released table, from the noisy tables of its parts."""
     made = {level: _level(level, priced, tables) for level in priced.rolled.levels}
     return NoisyRelease(priced, tuple(made[level] for level in priced.rolled.levels))
 
 
-def _level(level: Level, priced: PricedRelease, tables: Sequence[NoisyTable]) -> NoisyLevel:
+def _level(level: GroupingSet, priced: PricedRelease, tables: Sequence[NoisyTable]) -> NoisyLevel:
     drawn = level.drawn[0]
     part = tables[drawn.part]
     groups = _put_together(drawn, part)
     first = part if groups is None else _sums(part, groups)
     others = [tables[one.part] for one in level.drawn[1:]]
     if any(one.keys != first.keys for one in others):
-        raise Misplaced("the parts of a grouping set have different groups")
+        raise MismatchedDraws("the parts of a grouping set have different groups")
     measured = tuple(column for one in (first, *others) for column in one.measured)
     # choices do not add up: those of a grouping set belong to the part with its own keys, which comes last
     last = (first, *others)[-1]
@@ -135,7 +135,7 @@ def _level(level: Level, priced: PricedRelease, tables: Sequence[NoisyTable]) ->
     return NoisyLevel(level, table, {} if groups is None else _wholes(level, priced, part, groups))
 
 
-def _put_together(drawn: Drawn, table: NoisyTable) -> Groups | None:
+def _put_together(drawn: PartMeasurements, table: NoisyTable) -> Groups | None:
     """The group that each row of a part belongs to; None if all rows stay as they are."""
     if not table.keys or len(drawn.keys) == len(table.keys[0]):
         return None
@@ -143,7 +143,7 @@ def _put_together(drawn: Drawn, table: NoisyTable) -> Groups | None:
     for row, key in enumerate(table.keys):
         groups.setdefault(tuple(key[place] for place in drawn.keys), []).append(row)
     if any(len(rows) != drawn.together for rows in groups.values()):
-        raise Misplaced("another number of groups than are added up")
+        raise MismatchedDraws("another number of groups than are added up")
     return groups
 
 
@@ -153,7 +153,7 @@ def _sums(table: NoisyTable, groups: Groups) -> NoisyTable:
 
 
 def _wholes(
-    level: Level, priced: PricedRelease, part: NoisyTable, groups: Groups
+    level: GroupingSet, priced: PricedRelease, part: NoisyTable, groups: Groups
 ) -> dict[int, Sequence[int]]:
     """The whole-number aggregates, summed as they are shown."""
     found: dict[int, Sequence[int]] = {}
@@ -162,7 +162,7 @@ def _wholes(
         if measure.type.family is not Family.WHOLE or not isinstance(formula, Linear):
             continue
         if all(one < len(part.measured) for one, _ in formula.weights):  # else it is measured here
-            found[place] = _added_up(wholes_of(part, formula), groups)
+            found[place] = _added_up(whole_numbers(part, formula), groups)
     return found
 
 

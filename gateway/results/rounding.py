@@ -26,20 +26,20 @@ from gateway.noise.add_noise import NoisyTable
 from gateway.noise.mechanism import CONFIDENCE
 from gateway.plan.aggregates import Measure
 from gateway.plan.formulas import (
+    AggregateRef,
     Arithmetic,
     AtLeast,
     Each,
     Form,
-    Measured,
-    Number,
+    NumberForm,
     Over,
     Plus,
     Root,
     Times,
-    places_of,
+    aggregate_places,
 )
-from gateway.results.value_texts import numbers_as
-from gateway.sensitivity.formulas import Chosen, Curved, Formula, Linear, Quotient
+from gateway.results.value_texts import number_texts
+from gateway.sensitivity.formulas import Chosen, CurveFormula, Formula, Linear, Quotient
 
 Widths: TypeAlias = Sequence[Fraction | None]
 Ends: TypeAlias = tuple[float, float]
@@ -51,12 +51,12 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _HALF: Final = Fraction(1, 2)
 
 
-def middle(value: Fraction, width: Fraction) -> Fraction:
+def range_middle(value: Fraction, width: Fraction) -> Fraction:
     """The middle of the range that contains the value."""
     return _place(value, width) * width
 
 
-def recoded(
+def round_to_ranges(
     texts: Sequence[str | None], width: Fraction, of: ColumnType, ends: Limits = NOWHERE
 ) -> list[str | None]:
     """A column of results, each moved to the middle of its range, or to the end of the domain if the middle is
@@ -68,7 +68,7 @@ def recoded(
         case Family.TIMESTAMP:
             return [None if one is None else _time(one, width, ends) for one in texts]
     there = [Fraction(one) for one in texts if one is not None]
-    moved = iter(numbers_as([_number(middle(one, width), ends) for one in there], of))
+    moved = iter(number_texts([_number(range_middle(one, width), ends) for one in there], of))
     return [None if one is None else next(moved) for one in texts]
 
 
@@ -77,14 +77,14 @@ def ends_of(formula: Formula, measure: Measure) -> Limits:
     match formula:
         case Linear(_, least):
             return least, None
-        case Quotient() | Curved():
+        case Quotient() | CurveFormula():
             return formula.low, formula.high
         case Chosen():
             domain = measure.arguments[0].domain if measure.arguments else None
             return (domain.low, domain.high) if isinstance(domain, Interval) else NOWHERE
 
 
-class Recoded:
+class RoundedColumn:
     """The intervals of a release with some aggregates reported in ranges."""
 
     def __init__(self, table: NoisyTable, formulas: tuple[Formula, ...], widths: Widths) -> None:
@@ -105,7 +105,7 @@ class Recoded:
     def _column(self, form: Form, widened: Callable[[Ends, Fraction], Ends]) -> Sequence[Told]:
         if isinstance(form, Each):
             return self._as_they_are.column(form)
-        places = sorted(set(places_of(form)))
+        places = sorted(set(aggregate_places(form)))
         chosen = any(isinstance(self._formulas[place], Chosen) for place in places)
         if not chosen and not any(self._widths.get(place) for place in places):
             return self._as_they_are.column(form)
@@ -119,7 +119,7 @@ class Recoded:
             if isinstance(formula, Chosen):
                 column = self._of_chosen(formula)
             else:
-                column = at_once.column(Measured(place))
+                column = at_once.column(AggregateRef(place))
             if width is not None:
                 column = [None if one is None else widened(one, width) for one in column]
             columns.append(column)
@@ -172,9 +172,9 @@ def _between(form: Arithmetic, measured: dict[int, Told]) -> Told:
 
 def _of(form: Arithmetic, measured: dict[int, Told]) -> Told:  # noqa: PLR0911 - one answer for each kind
     match form:
-        case Number(value):
+        case NumberForm(value):
             return float(value), float(value)
-        case Measured(place):
+        case AggregateRef(place):
             return measured[place]
         case Root(of):
             return _mapped(_of(of, measured), lambda end: sqrt(max(end, 0)))
@@ -213,7 +213,7 @@ def _number(value: Fraction, ends: Limits) -> Fraction:
 
 def _date(text: str, width: Fraction, ends: Limits) -> str:
     days = (date.fromisoformat(text) - _FIRST.date()).days
-    found = _moved(floor(middle(Fraction(days), width)), timedelta(days=1)).date()
+    found = _moved(floor(range_middle(Fraction(days), width)), timedelta(days=1)).date()
     low, high = (one if type(one) is date else None for one in ends)
     found = found if low is None else max(found, low)
     return (found if high is None else min(found, high)).isoformat()
@@ -223,7 +223,7 @@ def _time(text: str, width: Fraction, ends: Limits) -> str:
     """The time in the zone in which it is written, if there is one."""
     read = datetime.fromisoformat(text)
     seconds = Fraction((read.replace(tzinfo=None) - _FIRST) // _MICROSECOND, 1_000_000)
-    found = _moved(floor(middle(seconds, width) * 1_000_000), _MICROSECOND)
+    found = _moved(floor(range_middle(seconds, width) * 1_000_000), _MICROSECOND)
     found = found.replace(tzinfo=read.tzinfo)
     low, high = (one if isinstance(one, datetime) else None for one in ends)
     found = found if low is None else max(found, low)

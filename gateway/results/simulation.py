@@ -39,21 +39,21 @@ from math import isfinite, prod
 from operator import sub
 from typing import Final, TypeAlias
 
-from gateway.binding.bound import Again, Cut, ResultColumn
-from gateway.columnar.intervals import Ends, EndsRows, Interval
+from gateway.binding.bound import Cut, RerunSql, ResultColumn
+from gateway.columnar.intervals import Interval, IntervalEnds, IntervalRows
 from gateway.columnar.texts import Row
 from gateway.errors import Code, Refusal, SourceStopped
-from gateway.noise.add_noise import Misplaced, NoisyTable
+from gateway.noise.add_noise import MismatchedDraws, NoisyTable
 from gateway.noise.combined_noise import AnyNoise
 from gateway.noise.entropy import Entropy
 from gateway.plan.formulas import Reading
-from gateway.results.constants import Constant, released
-from gateway.results.rollup import NoisyRelease, rolled_up
-from gateway.results.suppression import blanked
+from gateway.results.constants import ConstantTable, release_constant
+from gateway.results.rollup import NoisyRelease, roll_up
+from gateway.results.suppression import blank_rows
 from gateway.sensitivity.formulas import Chosen
 
 
-def simulated(release: NoisyRelease, times: int, entropy: Entropy) -> Iterator[NoisyRelease]:
+def simulate_release(release: NoisyRelease, times: int, entropy: Entropy) -> Iterator[NoisyRelease]:
     """That many simulated releases, each with other noise."""
     parts = parts_of(release)
     drawn = [
@@ -62,7 +62,7 @@ def simulated(release: NoisyRelease, times: int, entropy: Entropy) -> Iterator[N
     ]
     for index in range(times):
         tables = [_moved(table, each, index) for table, each in zip(parts, drawn, strict=True)]
-        yield rolled_up(release.priced, tables)
+        yield roll_up(release.priced, tables)
 
 
 def parts_of(release: NoisyRelease) -> tuple[NoisyTable, ...]:
@@ -83,7 +83,7 @@ def parts_of(release: NoisyRelease) -> tuple[NoisyTable, ...]:
                 )
             before = after
     if len(found) != len(release.priced.parts):
-        raise Misplaced("a part of a release that none of its grouping sets has as it is")
+        raise MismatchedDraws("a part of a release that none of its grouping sets has as it is")
     return tuple(found[place] for place in range(len(found)))
 
 
@@ -103,7 +103,7 @@ def _moved(table: NoisyTable, drawn: list[list[int]], index: int) -> NoisyTable:
     return replace(table, measured=tuple(moved))
 
 
-Rerun: TypeAlias = Callable[[Mapping[str, Constant]], Sequence[Row]]
+Rerun: TypeAlias = Callable[[Mapping[str, ConstantTable]], Sequence[Row]]
 
 TIMES: Final = 199
 _OUTSIDE: Final = 40  # of so many values and one more, one lies below the interval
@@ -115,16 +115,16 @@ _OF_THIS_RUN: Final = frozenset({Code.TWIN_SYNTAX})
 
 
 @dataclass(frozen=True)
-class Left:
+class SimulationBudget:
     """The released part of a statement: constants, releases, and their blank rows."""
 
-    constants: Mapping[str, Constant]
+    constants: Mapping[str, ConstantTable]
     noisy: Mapping[str, NoisyRelease]
     small: Mapping[str, frozenset[int]]
 
 
 @dataclass(frozen=True)
-class Simulating:
+class SimulationSettings:
     """The settings of a simulation: its connection, its random bits, and its deadline."""
 
     run: Rerun
@@ -134,39 +134,43 @@ class Simulating:
 
 
 @dataclass(frozen=True)
-class Simulated:
+class SimulatedIntervals:
     """All intervals, including the simulated ones, and notices about cells that have none."""
 
-    intervals: EndsRows
+    intervals: IntervalRows
     notices: tuple[str, ...] = ()
 
 
-def with_simulated(
-    cut: Cut, rows: Sequence[Row], intervals: EndsRows, left: Left, simulating: Simulating
-) -> Simulated:
+def add_simulated_intervals(
+    cut: Cut,
+    rows: Sequence[Row],
+    intervals: IntervalRows,
+    left: SimulationBudget,
+    simulating: SimulationSettings,
+) -> SimulatedIntervals:
     """Add simulated intervals. `rows` have the numbers of release rows behind their columns; cells with a
     formula keep their intervals.
     """
-    places = wanted(cut, left.noisy)
+    places = columns_to_simulate(cut, left.noisy)
     if cut.again is None or not places or not rows:
-        return Simulated(intervals)
+        return SimulatedIntervals(intervals)
     result = cut.result or ()
     if cut.again.effort is None:
-        return Simulated(intervals)
+        return SimulatedIntervals(intervals)
     if _work(cut.again.effort, left) > _MOST_CELLS:
-        return Simulated(intervals, (_notice(result, places, "it takes too many rows"),))
+        return SimulatedIntervals(intervals, (_notice(result, places, "it takes too many rows"),))
     found = _Cells(tuple(rows), _keys(cut.again, len(result), len(rows[0])), places)
     if not found.rows:
-        return Simulated(intervals)
+        return SimulatedIntervals(intervals)
     if not _run_again(cut, cut.again.effort, left, simulating, found):
-        return Simulated(intervals, (_notice(result, places, "it takes too long"),))
+        return SimulatedIntervals(intervals, (_notice(result, places, "it takes too long"),))
     columns = list(intervals.columns)
     for place in places:
-        columns[place] = Ends.of([found.interval(row, place) for row in range(len(rows))])
-    return Simulated(EndsRows(columns, len(rows)))
+        columns[place] = IntervalEnds.of([found.interval(row, place) for row in range(len(rows))])
+    return SimulatedIntervals(IntervalRows(columns, len(rows)))
 
 
-def wanted(cut: Cut, noisy: Mapping[str, NoisyRelease]) -> list[int]:
+def columns_to_simulate(cut: Cut, noisy: Mapping[str, NoisyRelease]) -> list[int]:
     """The numeric columns that are noisy, have no formula, and contain nothing that cannot be simulated."""
     if cut.again is None or cut.result is None:
         return []
@@ -195,7 +199,7 @@ def _can_move(one: Reading, noisy: Mapping[str, NoisyRelease]) -> bool:
     )
 
 
-def _work(effort: Iterable[Sequence[str]], left: Left) -> int:
+def _work(effort: Iterable[Sequence[str]], left: SimulationBudget) -> int:
     """The number of written cells and read rows, over all runs."""
     effort = list(effort)
     each = {name: _rows(left.constants[name]) for one in effort for name in one}
@@ -203,11 +207,11 @@ def _work(effort: Iterable[Sequence[str]], left: Left) -> int:
     return TIMES * (written + sum(prod(each[name] for name in one) for one in effort))
 
 
-def _rows(constant: Constant) -> int:
+def _rows(constant: ConstantTable) -> int:
     return len(constant.texts[-1]) if constant.texts else 0
 
 
-def _keys(again: Again, columns: int, width: int) -> list[int]:
+def _keys(again: RerunSql, columns: int, width: int) -> list[int]:
     return [*(at for at in range(columns) if not again.reads[at]), *range(columns, width)]
 
 
@@ -219,8 +223,8 @@ def _notice(result: Sequence[ResultColumn], places: Iterable[int], why: str) -> 
 def _run_again(
     cut: Cut,
     effort: Iterable[Sequence[str]],
-    left: Left,
-    simulating: Simulating,
+    left: SimulationBudget,
+    simulating: SimulationSettings,
     found: "_Cells",
 ) -> bool:
     """True if the simulation was completed."""
@@ -228,12 +232,12 @@ def _run_again(
     steps = {one.name: one for one in cut.releases if one.name in read}
     fixed = {name: left.constants[name] for name in read if name not in steps}
 
-    def constant(name: str, release: NoisyRelease) -> Constant:
-        shown = released(steps[name], release, clamp=False)
-        return blanked(shown, steps[name].plan, left.small[name])
+    def constant(name: str, release: NoisyRelease) -> ConstantTable:
+        shown = release_constant(steps[name], release, clamp=False)
+        return blank_rows(shown, steps[name].plan, left.small[name])
 
     until = time.monotonic() + simulating.limit_s
-    moving = {name: simulated(left.noisy[name], TIMES, simulating.entropy) for name in steps}
+    moving = {name: simulate_release(left.noisy[name], TIMES, simulating.entropy) for name in steps}
     for turn in range(TIMES + 1):
         if simulating.cancelled.is_set():
             raise SourceStopped(Code.SOURCE_CANCELLED)

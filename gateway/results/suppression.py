@@ -11,15 +11,15 @@ from typing import TypeAlias
 import numpy as np
 
 from gateway.binding.bound import Cut
-from gateway.columnar.intervals import EndsRows, Interval
-from gateway.columnar.texts import Row, Rows, Texts
+from gateway.columnar.intervals import Interval, IntervalRows
+from gateway.columnar.texts import Row, TextRows, Texts
 from gateway.plan.grouping import Aggregate
-from gateway.results.constants import Constant
+from gateway.results.constants import ConstantTable
 
 Intervals: TypeAlias = Sequence[Sequence[Interval]]
 
 
-def blanked(constant: Constant, plan: Aggregate, small: frozenset[int]) -> Constant:
+def blank_rows(constant: ConstantTable, plan: Aggregate, small: frozenset[int]) -> ConstantTable:
     """The constant relation without the aggregates of these rows; its last column is the row number."""
     if not small:
         return constant
@@ -32,14 +32,14 @@ def blanked(constant: Constant, plan: Aggregate, small: frozenset[int]) -> Const
     return replace(constant, texts=(*columns[:before], *measured, numbers))
 
 
-def without_small(
+def drop_small_intervals(
     cut: Cut, rows: Sequence[Row], intervals: Intervals, small: Mapping[str, frozenset[int]]
-) -> EndsRows:
+) -> IntervalRows:
     """The intervals of an answer; a row that depends on a blank one has none, NULL or not."""
-    found = EndsRows.of(intervals)
+    found = IntervalRows.of(intervals)
     if cut.traced is None or not any(small.values()):
         return found
-    readings, columns = cut.traced.readings, Rows.of(rows).columns
+    readings, columns = cut.traced.readings, TextRows.of(rows).columns
     shown = np.ones(len(rows), dtype=np.bool_)
     for one, numbers in zip(readings, columns[len(columns) - len(readings) :], strict=True):
         blank = frozenset(map(str, small.get(one.name, ())))

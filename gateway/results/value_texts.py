@@ -15,10 +15,10 @@ from typing import Final
 
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
-from gateway.intervals.exact_formulas import Ratios, curve, ratios
+from gateway.intervals.exact_formulas import Ratios, evaluate_curve, evaluate_ratios
 from gateway.noise.add_noise import NoisyTable
-from gateway.plan.sql_text import decimal
-from gateway.sensitivity.formulas import Chosen, Curved, Formula, Linear
+from gateway.plan.sql_text import decimal_sql
+from gateway.sensitivity.formulas import Chosen, CurveFormula, Formula, Linear
 
 _DIGITS: Final = 15
 _NUMBERS: Final = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT})
@@ -39,7 +39,7 @@ def key_text(value: Value | None) -> str | None:
     if isinstance(value, date):
         return value.isoformat()
     if isinstance(value, Fraction):
-        return decimal(value)
+        return decimal_sql(value)
     return str(value)
 
 
@@ -76,14 +76,14 @@ def column_texts(
     """
     if isinstance(formula, Chosen):
         return _chosen(table.chosen[formula.place], of)
-    if isinstance(formula, Curved):
+    if isinstance(formula, CurveFormula):
         return _curved(table, formula, of, clamp=clamp)
-    return _typed(ratios(table.measured, len(table.keys), formula, clamp=clamp), of)
+    return _typed(evaluate_ratios(table.measured, len(table.keys), formula, clamp=clamp), of)
 
 
-def wholes_of(table: NoisyTable, formula: Linear) -> Sequence[int]:
+def whole_numbers(table: NoisyTable, formula: Linear) -> Sequence[int]:
     """The whole numbers that the aggregate is shown as, before clamping."""
-    return _rounded(ratios(table.measured, len(table.keys), formula, clamp=False))
+    return _rounded(evaluate_ratios(table.measured, len(table.keys), formula, clamp=False))
 
 
 def whole_texts(
@@ -95,8 +95,10 @@ def whole_texts(
     return list(map(str, _within_type(column, of)))
 
 
-def _curved(table: NoisyTable, formula: Curved, of: ColumnType, *, clamp: bool) -> list[str | None]:
-    column = curve(table.measured, len(table.keys), formula, clamp=clamp)
+def _curved(
+    table: NoisyTable, formula: CurveFormula, of: ColumnType, *, clamp: bool
+) -> list[str | None]:
+    column = evaluate_curve(table.measured, len(table.keys), formula, clamp=clamp)
     there = [one for one in column if one is not None]
     texts = iter(_typed(Ratios([above for above, _ in there], [below for _, below in there]), of))
     return [None if one is None else next(texts) for one in column]
@@ -106,10 +108,10 @@ def _chosen(values: Sequence[Value], of: ColumnType) -> list[str]:
     """The texts of chosen values: numbers like any other number, other values like keys."""
     if of.family not in _NUMBERS:
         return [text for text in map(key_text, values) if text is not None]
-    return numbers_as([Fraction(one) for one in values if isinstance(one, int | Fraction)], of)
+    return number_texts([Fraction(one) for one in values if isinstance(one, int | Fraction)], of)
 
 
-def numbers_as(exact: Sequence[Fraction], of: ColumnType) -> list[str]:
+def number_texts(exact: Sequence[Fraction], of: ColumnType) -> list[str]:
     """The texts of numbers as values of the type."""
     return _typed(Ratios([one.numerator for one in exact], [one.denominator for one in exact]), of)
 

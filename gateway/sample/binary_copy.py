@@ -23,37 +23,37 @@ _BASE = 10_000  # numeric is a sequence of digits to this base
 _LENGTH = 4
 
 
-class Field(NamedTuple):
+class CopyColumn(NamedTuple):
     """One column: its values at full width, and the used bytes of each (-1: unknown)."""
 
     value: Bytes
     used: NDArray[np.int32]
 
 
-def bigint(values: Integers) -> Field:
+def bigint(values: Integers) -> CopyColumn:
     return _fixed(values.astype(">i8"))
 
 
-def integer(values: Integers) -> Field:
+def integer(values: Integers) -> CopyColumn:
     return _fixed(values.astype(">i4"))
 
 
-def day(values: Integers, first: date) -> Field:
+def day(values: Integers, first: date) -> CopyColumn:
     """Dates, given as days since `first`."""
     return _fixed((values + (first - _EPOCH).days).astype(">i4"))
 
 
-def text(codes: Integers, names: Sequence[str]) -> Field:
+def text(codes: Integers, names: Sequence[str]) -> CopyColumn:
     """The name with that index; a negative code is NULL."""
     encoded = [name.encode() for name in names]
     lengths = np.array([*map(len, encoded), -1], dtype=np.int32)  # so that code -1 finds NULL
     letters = np.array([*encoded, b""])
     width = letters.dtype.itemsize
     table = letters.view(np.uint8).reshape(len(letters), width)
-    return Field(table[codes], lengths[codes])
+    return CopyColumn(table[codes], lengths[codes])
 
 
-def numeric(values: Integers, scale: int) -> Field:
+def numeric(values: Integers, scale: int) -> CopyColumn:
     """Numbers below 10^8, given as whole units of 10^-scale, scale 0 or 2; negative is NULL.
 
     Two digits to the base 10,000: around the point, or before it. PostgreSQL drops zeros itself.
@@ -64,10 +64,10 @@ def numeric(values: Integers, scale: int) -> Field:
     head = np.broadcast_to(np.array([2, weight, 0, scale]), (len(values), 4))
     words = np.column_stack((head, high, low)).astype(">i2")
     fixed = _fixed(words)
-    return Field(fixed.value, np.where(values < 0, -1, fixed.used).astype(np.int32))
+    return CopyColumn(fixed.value, np.where(values < 0, -1, fixed.used).astype(np.int32))
 
 
-def rows(*fields: Field) -> bytes:
+def rows(*fields: CopyColumn) -> bytes:
     """The stream of these columns, row after row."""
     count = len(fields[0].used)
     head = np.broadcast_to(_as_bytes(np.array([len(fields)], dtype=">i2")), (count, 2))
@@ -81,9 +81,9 @@ def rows(*fields: Field) -> bytes:
     return stream.tobytes()
 
 
-def _fixed(values: NDArray[Any]) -> Field:
+def _fixed(values: NDArray[Any]) -> CopyColumn:
     as_bytes = _as_bytes(values)
-    return Field(as_bytes, np.full(len(values), as_bytes.shape[1], dtype=np.int32))
+    return CopyColumn(as_bytes, np.full(len(values), as_bytes.shape[1], dtype=np.int32))
 
 
 def _as_bytes(values: NDArray[Any]) -> Bytes:

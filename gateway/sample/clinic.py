@@ -91,9 +91,9 @@ class Clinic:
         """All patients, at most `rows` at a time."""
         draw = _Draws(self.seed)
         for ids in _ids(self.patients, rows):
-            region = shapes.regions(draw(_Column.REGION, ids.size))
+            region = shapes.draw_regions(draw(_Column.REGION, ids.size))
             born = shapes.birth_years(draw(_Column.BIRTH_YEAR, ids.size))
-            income = shapes.incomes(draw(_Column.INCOME, ids.size), region, born)
+            income = shapes.household_incomes(draw(_Column.INCOME, ids.size), region, born)
             income[draw(_Column.INCOME_KNOWN, ids.size) < _NO_INCOME] = UNKNOWN
             yield Patients(ids, region.astype(np.int8), born, income)
 
@@ -106,14 +106,14 @@ class Clinic:
         up_to = shapes.visits_up_to(draw(_Column.FREQUENCY, self.patients), everyone)
         for ids in _ids(self.visits, rows):
             # One visit in each of `visits` equal shares of the time: in order, chunk by chunk.
-            day = shapes.days((ids - 1 + draw(_Column.DAY, ids.size)) / self.visits)
+            day = shapes.visit_days((ids - 1 + draw(_Column.DAY, ids.size)) / self.visits)
             at = np.searchsorted(up_to, draw(_Column.PERSON, ids.size) * up_to[-1], "right")
             person = np.minimum(at, self.patients - 1)
             born = everyone[person]
             acute = shapes.acute_diagnoses(draw(_Column.ACUTE, ids.size), born, day)
             for_lasting = draw(_Column.FOR_LASTING, ids.size) < _LASTING_VISITS
             diagnosis = np.where(for_lasting, kept_small[person], acute)
-            cost = shapes.costs(draw(_Column.COST, ids.size), diagnosis, born, day)
+            cost = shapes.visit_costs(draw(_Column.COST, ids.size), diagnosis, born, day)
             diagnosis[draw(_Column.DIAGNOSIS_KNOWN, ids.size) < _NO_DIAGNOSIS] = UNKNOWN
             yield Visits(ids, person + 1, diagnosis.astype(np.int8), cost, day)
 

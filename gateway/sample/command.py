@@ -12,7 +12,7 @@ from pydantic import SecretStr
 from gateway.errors import Code, OperatorError
 from gateway.sample.clinic import DEFAULT_SEED, LARGEST_SCALE, SMALLEST_SCALE, Clinic
 from gateway.sample.duckdb_loader import load_into_duckdb
-from gateway.sample.postgres_loader import Existing, Reader, load_into_postgres
+from gateway.sample.postgres_loader import Existing, ReaderLogin, load_into_postgres
 
 READER_PASSWORD = "CLINIC_READER_PASSWORD"  # noqa: S105  # the name of a variable
 
@@ -92,13 +92,13 @@ def _load(clinic: Clinic, chosen: argparse.Namespace) -> bool:
     return True
 
 
-def _reader() -> Reader:
+def _reader() -> ReaderLogin:
     password = os.environ.get(READER_PASSWORD, "")
     if not password:
         raise OperatorError(
             Code.ARGUMENT_INVALID, f"--reader needs a password in the variable {READER_PASSWORD}"
         )
-    return Reader(SecretStr(password))
+    return ReaderLogin(SecretStr(password))
 
 
 def _scale(text: str) -> float:

@@ -100,7 +100,7 @@ class _Mix:
         return np.asarray(np.clip(found, 0, self.width - 1), dtype=np.int64)
 
 
-def regions(uniform: Floats) -> Longs:
+def draw_regions(uniform: Floats) -> Longs:
     return np.searchsorted(_cumulated(_REGION_SHARES)[:-1], uniform, "right").astype(np.int64)
 
 
@@ -108,7 +108,7 @@ def birth_years(uniform: Floats) -> NDArray[np.int16]:
     return np.minimum(np.interp(uniform, *_BIRTH_YEARS), YOUNGEST).astype(np.int16)
 
 
-def incomes(uniform: Floats, region: Longs, born: Integers) -> Ints:
+def household_incomes(uniform: Floats, region: Longs, born: Integers) -> Ints:
     """The income of a person's household, so that children have some too."""
     middle = _REGION_INCOMES[region] * np.interp(born, *_INCOME_BY_BIRTH)
     return _skewed(uniform, middle, _INCOME_SPREAD, HIGHEST_INCOME)
@@ -120,7 +120,7 @@ def visits_up_to(uniform: Floats, born: Integers) -> Longs:
     return np.cumsum(np.rint(often * 1_000), dtype=np.int64)
 
 
-def days(share_of_time: Floats) -> Ints:
+def visit_days(share_of_time: Floats) -> Ints:
     """The day by which that share of all visits has happened; there are more in winter, on weekdays, and in
     later years.
     """
@@ -138,7 +138,7 @@ def acute_diagnoses(uniform: Floats, born: Integers, day: Ints) -> Longs:
     return _ACUTE.pick(uniform, season + _age_group(_ages(born, day)))
 
 
-def costs(uniform: Floats, diagnosis: Longs, born: Integers, day: Ints) -> Ints:
+def visit_costs(uniform: Floats, diagnosis: Longs, born: Integers, day: Ints) -> Ints:
     """The cost of a visit in cents; it rises with age and with the year."""
     middle = _COSTS[diagnosis] * (0.8 + 0.005 * _ages(born, day)) * _PRICES_OF_DAY[day]
     return _skewed(uniform, 100 * middle, _COST_SPREAD, 100 * HIGHEST_COST)

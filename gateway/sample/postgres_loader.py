@@ -35,7 +35,7 @@ class Existing(Enum):
 
 
 @dataclass(frozen=True)
-class Reader:
+class ReaderLogin:
     """A log-in that can read the clinic and do nothing else, as the gateway's source requires."""
 
     password: SecretStr
@@ -47,7 +47,7 @@ def load_into_postgres(
     url: str,
     *,
     existing: Existing = Existing.REFUSE,
-    reader: Reader | None = None,
+    reader: ReaderLogin | None = None,
 ) -> bool:
     """True if the clinic was loaded, False if it existed and was kept. A reader is created either way."""
     target = _read_url(url)
@@ -173,7 +173,7 @@ def _visits(clinic: Clinic) -> Iterator[bytes]:
         )
 
 
-def _admit(connection: Connection, reader: Reader) -> None:
+def _admit(connection: Connection, reader: ReaderLogin) -> None:
     """Create the log-in, or set its password; the server gets a verifier, never the password."""
     verifier = connection.pgconn.encrypt_password(
         reader.password.get_secret_value().encode(), reader.name.encode(), b"scram-sha-256"

@@ -17,7 +17,7 @@ from gateway.sample.distributions import (
 )
 
 
-class Table(NamedTuple):
+class SampleTable(NamedTuple):
     """`columns` belong into CREATE TABLE, `keys` into it or after the rows, `indexes` after them."""
 
     name: str
@@ -35,7 +35,7 @@ class Table(NamedTuple):
         )
 
 
-class Region(NamedTuple):
+class RegionRow(NamedTuple):
     """One row of `regions`, which anyone may read."""
 
     region: str
@@ -45,13 +45,13 @@ class Region(NamedTuple):
 
 _KNOWN_REGIONS = ", ".join(f"'{region}'" for region in REGIONS)
 
-TABLES: tuple[Table, ...] = (
-    Table(
+TABLES: tuple[SampleTable, ...] = (
+    SampleTable(
         "regions",
         ("region text NOT NULL", "name text NOT NULL", "population integer NOT NULL"),
         ("PRIMARY KEY (region)",),
     ),
-    Table(
+    SampleTable(
         "patients",
         (
             "patient_id bigint NOT NULL",
@@ -61,7 +61,7 @@ TABLES: tuple[Table, ...] = (
         ),
         ("PRIMARY KEY (patient_id)", "FOREIGN KEY (region) REFERENCES regions (region)"),
     ),
-    Table(
+    SampleTable(
         "visits",
         (
             "visit_id bigint NOT NULL",
@@ -75,9 +75,9 @@ TABLES: tuple[Table, ...] = (
     ),
 )
 
-REGION_ROWS: tuple[Region, ...] = (
-    Region("north", "Northern Hills", 1_240_000),
-    Region("east", "Eastern Plain", 1_010_000),
-    Region("south", "Southern Coast", 1_590_000),
-    Region("west", "Western Isles", 780_000),
+REGION_ROWS: tuple[RegionRow, ...] = (
+    RegionRow("north", "Northern Hills", 1_240_000),
+    RegionRow("east", "Eastern Plain", 1_010_000),
+    RegionRow("south", "Southern Coast", 1_590_000),
+    RegionRow("west", "Western Isles", 780_000),
 )

@@ -15,13 +15,13 @@ from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Tie
 from gateway.plan.scalars import Literal, Ref, Scalar
 from gateway.ranges.expressions import bounds_of
-from gateway.ranges.narrowing import narrowed_by
+from gateway.ranges.narrowing import narrow_columns
 from gateway.sensitivity.formulas import SPREADS, Formula, Linear, Quotient
 from gateway.sensitivity.lattice import lattice_of
 from gateway.sensitivity.measurement import (
     Different,
+    DistanceOrigin,
     Measurement,
-    Origin,
     Quantity,
     Rows,
     Slot,
@@ -29,13 +29,13 @@ from gateway.sensitivity.measurement import (
 )
 from gateway.sensitivity.require_bounds import no_bound
 from gateway.sensitivity.spread_aggregates import Spreads
-from gateway.sensitivity.summands import Away, Summed, counted_rows, where_there
+from gateway.sensitivity.summands import Distance, Summand, count_rows, where_not_null
 
 _ONE = Fraction(1)
 _MEANS = frozenset({"sum", "avg"})
 
 
-class Measuring:
+class MeasurementBuilder:
     """Collects slots, each once. `rows` is R; `pairs` says that noise is Laplace's."""
 
     def __init__(self, columns: Mapping[str, Bounds], rows: int, *, pairs: bool) -> None:
@@ -85,15 +85,15 @@ class Measuring:
             self._places[one.quantity] = len(self._places)
         self._slots.append(Slot(measurements, most))
 
-    def summed(self, measure: Measure, value: Scalar) -> Summed:
+    def summed(self, measure: Measure, value: Scalar) -> Summand:
         """The value where the aggregate counts it; or the refusal of what nothing bounds."""
         columns = self._columns
         if measure.where is not None:
-            columns = narrowed_by(measure.where, columns, bounds_of)
+            columns = narrow_columns(measure.where, columns, bounds_of)
         found = bounds_of(value, columns).range
         if found is None:
             raise no_bound(value, columns, f"`{measure.function}`")
-        return Summed(value, measure.where, found, lattice_of(found, self.rows))
+        return Summand(value, measure.where, found, lattice_of(found, self.rows))
 
     def _of_count(self, measure: Measure) -> Formula:
         if measure.function == "regr_count":
@@ -111,7 +111,7 @@ class Measuring:
                 "use COUNT, SUM, AVG, STDDEV or CORR",
             )
         if not measure.distinct:
-            return counted_rows(measure.arguments, measure.where), self.rows
+            return count_rows(measure.arguments, measure.where), self.rows
         value = measure.arguments[0]
         if measure.counts_units:
             return Units(_where_present(value, measure.where)), 1
@@ -128,12 +128,12 @@ class Measuring:
         """Says by what rows are counted that are not measured themselves."""
         self._counts.setdefault(rows, count)
 
-    def measure_pair(self, summed: Summed) -> Linear | None:
+    def measure_pair(self, summed: Summand) -> Linear | None:
         """The distances from both ends: one row adds `width` to them together. Gives the count; None: no width."""
         width = summed.lattice.width
         if width == 0:
             return None
-        low, high = summed.total(Origin.LOW), summed.total(Origin.HIGH)
+        low, high = summed.total(DistanceOrigin.LOW), summed.total(DistanceOrigin.HIGH)
         if low not in self._places:
             most = self.rows * width
             self._add((Measurement(low, most), Measurement(high, most)), most)
@@ -141,7 +141,7 @@ class Measuring:
         self.counted_by(summed.counted, Linear(both, Fraction(0)))
         return Linear(both)
 
-    def _of_sum(self, function: str, summed: Summed) -> Formula:
+    def _of_sum(self, function: str, summed: Summand) -> Formula:
         """The sum is `origin * count + away`, the mean `origin + away / count`."""
         own = self.measure_pair(summed) if self.pairs else None
         count = self.count(summed.counted) if own is None else own
@@ -152,18 +152,20 @@ class Measuring:
             return Quotient(sum_, Linear(count.weights), *ends, found.origin)
         return sum_
 
-    def away(self, summed: Summed) -> Away:
+    def away(self, summed: Summand) -> Distance:
         """From where the sum is told, and how far it is from there times the count."""
         lattice = summed.lattice
         if lattice.width == 0:
             # all values are one: how many there are is all that can be told
-            return Away(lattice.low * lattice.step, Linear(()))
+            return Distance(lattice.low * lattice.step, Linear(()))
         if not self.pairs:
-            place = self.measure(summed.total(Origin.MIDDLE), self.rows * lattice.reach)
-            return Away(lattice.middle * lattice.step, Linear(((place, lattice.step),)))
-        low, high = (self._places[summed.total(one)] for one in (Origin.LOW, Origin.HIGH))
+            place = self.measure(summed.total(DistanceOrigin.MIDDLE), self.rows * lattice.reach)
+            return Distance(lattice.middle * lattice.step, Linear(((place, lattice.step),)))
+        low, high = (
+            self._places[summed.total(one)] for one in (DistanceOrigin.LOW, DistanceOrigin.HIGH)
+        )
         half = lattice.step / 2
-        return Away(half * (lattice.low + lattice.high), Linear(((low, half), (high, -half))))
+        return Distance(half * (lattice.low + lattice.high), Linear(((low, half), (high, -half))))
 
 
 def _sums(measure: Measure) -> bool:
@@ -174,7 +176,7 @@ def _where_present(value: Scalar, where: Scalar | None) -> Scalar | None:
     """A unit that is there only sometimes is counted where it is."""
     if isinstance(value, Ref) and value.field.tie is Tie.ALWAYS:
         return where
-    return where_there(value, where)
+    return where_not_null(value, where)
 
 
 def _most_different(value: Scalar, rows: int) -> int:

@@ -10,12 +10,12 @@ from gateway.catalog.values import Value
 from gateway.plan.grouping import Aggregate
 from gateway.sensitivity.choices import Choice, Histogram
 from gateway.sensitivity.formulas import Formula
-from gateway.sensitivity.group_weights import Weights
+from gateway.sensitivity.group_weights import GroupWeights
 from gateway.sensitivity.measurement import Measurement, Slot
 
 
 @dataclass(frozen=True, slots=True)
-class Enumerated:
+class EnumeratedGroups:
     """The groups are known before anything is read: every one comes back, the empty ones too.
 
     `keys` has one tuple of values for each group, sorted; None is NULL. Without keys it is one empty tuple.
@@ -29,7 +29,7 @@ class Enumerated:
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholded:
+class ThresholdGroups:
     """Groups are found in the data: those of fewer than `least` units are dropped where they lie, the others
     come back when their noisy count of units reaches a threshold. `units` is the place of that count.
     """
@@ -38,7 +38,7 @@ class Thresholded:
     least: int
 
 
-Groups: TypeAlias = Enumerated | Thresholded
+Groups: TypeAlias = EnumeratedGroups | ThresholdGroups
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Analysis:
     slots: tuple[Slot, ...]
     formulas: tuple[Formula, ...]
     groups: Groups
-    weights: Weights | None = None
+    weights: GroupWeights | None = None
     choices: tuple[Choice, ...] = ()
 
     @property

@@ -5,20 +5,25 @@ from dataclasses import replace
 from gateway.plan.grouping import Aggregate
 from gateway.plan.labels import Protected
 from gateway.plan.node import BrokenPlan
-from gateway.ranges.relations import inside
-from gateway.sensitivity.aggregates import Measuring
-from gateway.sensitivity.analysis import Analysis, Enumerated, Groups, Thresholded
-from gateway.sensitivity.choice_aggregates import CHOSEN, Choosing
+from gateway.ranges.relations import inner_columns
+from gateway.sensitivity.aggregates import MeasurementBuilder
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, Groups, ThresholdGroups
+from gateway.sensitivity.choice_aggregates import CHOSEN, ChoiceBuilder
 from gateway.sensitivity.formulas import Formula
-from gateway.sensitivity.group_keys import constant_per_unit, enumerated, groups_per_unit
-from gateway.sensitivity.group_weights import Weights, can_be_weighted, heavier, in_wholes
+from gateway.sensitivity.group_keys import constant_per_unit, enumerate_groups, groups_per_unit
+from gateway.sensitivity.group_weights import (
+    GroupWeights,
+    can_be_weighted,
+    scale_formula,
+    scale_slot,
+)
 from gateway.sensitivity.measurement import Rows, Units
 from gateway.sensitivity.require_bounds import check_operands
 
 _LEAST_UNITS = 2  # what one unit alone has is never shown, however lucky its noise
 
 
-def analyse(
+def analyze_release(
     plan: Aggregate,
     *,
     pairs: bool,
@@ -38,14 +43,14 @@ def analyse(
     if plan.sets != (tuple(range(len(plan.keys))),):
         raise BrokenPlan("several grouping sets, which are analysed one by one")
     check_operands(plan)
-    columns = inside(plan, narrowed=True)
-    measuring = Measuring(columns, label.rows, pairs=pairs)
-    listed = enumerated(plan, columns, enumerated_groups)
-    choosing = Choosing(columns, label.rows, listed)
+    columns = inner_columns(plan, narrowed=True)
+    measuring = MeasurementBuilder(columns, label.rows, pairs=pairs)
+    listed = enumerate_groups(plan, columns, enumerated_groups)
+    choosing = ChoiceBuilder(columns, label.rows, listed)
     formulas = _formulas(plan, measuring, choosing)
     groups: Groups
     if listed is None:
-        groups = Thresholded(_units(measuring, label.rows), max(_LEAST_UNITS, min_units))
+        groups = ThresholdGroups(_units(measuring, label.rows), max(_LEAST_UNITS, min_units))
     elif suppress_small and plan.measures:  # without aggregates there is nothing to blank
         groups = replace(listed, units=_units(measuring, label.rows), least=min_units)
     else:
@@ -57,12 +62,14 @@ def analyse(
             plan, label.rows, most, measuring.slots, formulas, groups, choices=choosing.choices
         )
     whole = weights.whole
-    slots = tuple(heavier(one, whole) for one in measuring.slots)
-    formulas = tuple(in_wholes(one, whole) for one in formulas)
+    slots = tuple(scale_slot(one, whole) for one in measuring.slots)
+    formulas = tuple(scale_formula(one, whole) for one in formulas)
     return Analysis(plan, label.rows, most, slots, formulas, groups, weights, choosing.choices)
 
 
-def _formulas(plan: Aggregate, measuring: Measuring, choosing: Choosing) -> tuple[Formula, ...]:
+def _formulas(
+    plan: Aggregate, measuring: MeasurementBuilder, choosing: ChoiceBuilder
+) -> tuple[Formula, ...]:
     """One for each aggregate: those that are no choice are measured together, so that they share counts."""
     measures = [one for _, one in plan.measures]
     measured = iter(measuring.formulas([one for one in measures if one.function not in CHOSEN]))
@@ -72,17 +79,17 @@ def _formulas(plan: Aggregate, measuring: Measuring, choosing: Choosing) -> tupl
 
 
 def _weights(
-    plan: Aggregate, most: int, listed: Enumerated | None, *, pairs: bool
-) -> Weights | None:
+    plan: Aggregate, most: int, listed: EnumeratedGroups | None, *, pairs: bool
+) -> GroupWeights | None:
     """Where groups are listed and a unit may be in more than it counts in."""
     if listed is None or len(listed.keys) <= most or constant_per_unit(plan):
         return None
     if not all(can_be_weighted(one) for _, one in plan.measures):
         return None
-    return Weights(most, len(listed.keys), squared=not pairs)
+    return GroupWeights(most, len(listed.keys), squared=not pairs)
 
 
-def _units(measuring: Measuring, rows: int) -> int:
+def _units(measuring: MeasurementBuilder, rows: int) -> int:
     """The place of the count of units: one that was asked, or one of its own."""
     if (asked := measuring.place_of(Units())) is not None:
         return asked

@@ -14,24 +14,24 @@ from gateway.functions.range import Bounds
 from gateway.plan.aggregates import Measure
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Literal
-from gateway.ranges.enumerate import listed
+from gateway.ranges.enumerate import list_values
 from gateway.ranges.expressions import bounds_of
-from gateway.ranges.narrowing import narrowed_by
-from gateway.sensitivity.analysis import Enumerated
+from gateway.ranges.narrowing import narrow_columns
+from gateway.sensitivity.analysis import EnumeratedGroups
 from gateway.sensitivity.buckets import MOST_BUCKETS, buckets_of
 from gateway.sensitivity.choices import (
-    Binned,
+    BinnedRows,
     Choice,
     End,
     Frequent,
     Histogram,
     Limit,
-    Listed,
+    ListedRows,
     Sought,
 )
 from gateway.sensitivity.formulas import Chosen
 from gateway.sensitivity.lattice import lattice_of
-from gateway.sensitivity.ranks import Level
+from gateway.sensitivity.ranks import QuantileLevel
 from gateway.sensitivity.require_bounds import no_bound
 
 CHOSEN: Final = frozenset({"min", "max", "percentile_cont", "percentile_disc", "mode", "dp_top"})
@@ -44,10 +44,12 @@ _FINEST: Final = (
 )  # as many parts of a rank as scores of a billion rows in words of 64 bits have room for
 
 
-class Choosing:
+class ChoiceBuilder:
     """Collects choices, each once. `rows` is R."""
 
-    def __init__(self, columns: Mapping[str, Bounds], rows: int, groups: Enumerated | None) -> None:
+    def __init__(
+        self, columns: Mapping[str, Bounds], rows: int, groups: EnumeratedGroups | None
+    ) -> None:
         self._columns = columns
         self._rows = rows
         self._groups = _FOUND_GROUPS if groups is None else max(1, len(groups.keys))
@@ -62,7 +64,7 @@ class Choosing:
         sought = _sought(measure)
         columns = self._columns
         if measure.where is not None:
-            columns = narrowed_by(measure.where, columns, bounds_of)
+            columns = narrow_columns(measure.where, columns, bounds_of)
         histogram: Histogram
         if isinstance(sought, Frequent):
             histogram = self._listed(measure, columns, sought.place)
@@ -73,7 +75,7 @@ class Choosing:
             for place in range(1, sought.place):
                 self._place_of(Choice(histogram, Frequent(place), self._rows))
         place = self._place_of(Choice(histogram, sought, self._rows))
-        if not isinstance(sought, Level):
+        if not isinstance(sought, QuantileLevel):
             return Chosen(place)
         # each end that is asked for is a choice more; the smallest and the largest value are ends themselves
         sides = [high for high, asked in ((False, measure.low), (True, measure.high)) if asked]
@@ -85,18 +87,18 @@ class Choosing:
             self._choices.append(choice)
         return self._choices.index(choice)
 
-    def _binned(self, measure: Measure, columns: Mapping[str, Bounds]) -> Binned:
+    def _binned(self, measure: Measure, columns: Mapping[str, Bounds]) -> BinnedRows:
         value = measure.arguments[0]
         found = bounds_of(value, columns).range
         if found is None:
             raise no_bound(value, columns, f"`{measure.function}`")
         # nothing is summed: its lattice needs no room for rows
         most = min(MOST_BUCKETS, max(_LEAST_BUCKETS, MOST_CELLS // self._groups))
-        return Binned(value, buckets_of(lattice_of(found, 1), most), measure.where)
+        return BinnedRows(value, buckets_of(lattice_of(found, 1), most), measure.where)
 
-    def _listed(self, measure: Measure, columns: Mapping[str, Bounds], place: int) -> Listed:
+    def _listed(self, measure: Measure, columns: Mapping[str, Bounds], place: int) -> ListedRows:
         value = measure.arguments[0]
-        found = listed(value, columns)
+        found = list_values(value, columns)
         if not found:
             raise Unbounded(
                 Code.NO_BOUND,
@@ -115,7 +117,7 @@ class Choosing:
                 Code.FUNCTION_UNSUPPORTED,
                 f"`{measure.function}` asks for more than the {len(values)} possible values",
             )
-        return Listed(value, values, measure.where)
+        return ListedRows(value, values, measure.where)
 
 
 def _in_order(found: frozenset[Value | None]) -> tuple[Value, ...]:
@@ -154,7 +156,7 @@ def _level(share: Fraction) -> Sought:
     """At 0 and at 1 are the ends: a rank of 0 would touch every empty bucket below all rows."""
     if share in (0, 1):
         return End.HIGHEST if share else End.LOWEST
-    return Level(share)
+    return QuantileLevel(share)
 
 
 def _share(measure: Measure) -> Fraction:

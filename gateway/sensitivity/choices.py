@@ -17,7 +17,14 @@ from gateway.catalog.values import Value
 from gateway.functions.calendar import days_of, microseconds_of
 from gateway.plan.scalars import Change, Scalar
 from gateway.sensitivity.buckets import Buckets
-from gateway.sensitivity.ranks import Aim, Beside, Highest, Level, Lowest, spread
+from gateway.sensitivity.ranks import (
+    Aim,
+    BesideQuantile,
+    Highest,
+    Lowest,
+    QuantileLevel,
+    score_sensitivity,
+)
 
 _EPOCH: Final = date(1970, 1, 1)
 _EPOCH_MOMENT: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -27,7 +34,7 @@ _FIRST_MOMENT: Final = datetime.min  # noqa: DTZ901 - without zone
 
 
 @dataclass(frozen=True, slots=True)
-class Binned:
+class BinnedRows:
     """Rows by buckets of their values, where `where` is true and the value is not NULL."""
 
     value: Scalar
@@ -62,7 +69,7 @@ class Binned:
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ListedRows:
     """Rows by their values, where `where` is true: of those that are listed."""
 
     value: Scalar
@@ -77,7 +84,7 @@ class Listed:
         return self.values[place]
 
 
-Histogram: TypeAlias = Binned | Listed
+Histogram: TypeAlias = BinnedRows | ListedRows
 
 
 def histogram_scalars(histogram: Histogram) -> tuple[Scalar, ...]:
@@ -109,11 +116,11 @@ class Frequent:
 class Limit:
     """The low end of the interval of a quantile, or the high one."""
 
-    of: Level
+    of: QuantileLevel
     high: bool
 
 
-Sought: TypeAlias = Level | End | Limit | Frequent
+Sought: TypeAlias = QuantileLevel | End | Limit | Frequent
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,19 +139,19 @@ class Choice:
         """How far one unit moves the difference of two scores; counts all move in one direction."""
         if isinstance(self.sought, Frequent):
             return self.rows
-        return spread(self.aim(0), self.rows)
+        return score_sensitivity(self.aim(0), self.rows)
 
     def aim(self, away: int) -> Aim:
         """The rank that a quantile aims at; the ends so many parts of a rank from theirs, the limits from the quantile."""
         match self.sought:
-            case Level():
+            case QuantileLevel():
                 return self.sought
             case End.LOWEST:
                 return Lowest(Fraction(away, Lowest.per_rank))
             case End.HIGHEST:
                 return Highest(Fraction(away, Highest.per_rank))
             case Limit(of, high):
-                return Beside(of, away, high)
+                return BesideQuantile(of, away, high)
             case Frequent():
                 raise ValueError("the most frequent value has no rank")
 

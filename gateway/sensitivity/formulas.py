@@ -21,7 +21,16 @@ from math import isqrt
 from types import MappingProxyType
 from typing import Final, TypeAlias, assert_never
 
-from gateway.plan.formulas import Arithmetic, AtLeast, Measured, Number, Over, Plus, Root, Times
+from gateway.plan.formulas import (
+    AggregateRef,
+    Arithmetic,
+    AtLeast,
+    NumberForm,
+    Over,
+    Plus,
+    Root,
+    Times,
+)
 from gateway.sensitivity.choices import Chosen
 from gateway.sensitivity.linear_formulas import Linear, Quotient
 
@@ -29,7 +38,7 @@ _ROOT_BITS: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Curved:
+class CurveFormula:
     """`form` over `parts`: its places are places among them. `low` and `high` are where its range ends.
 
     The first part is a count: where less than `rows` rows are told, there is no value, as in PostgreSQL.
@@ -59,13 +68,13 @@ def _value(  # noqa: PLR0911 - one answer for each kind
 ) -> Fraction | None:
     """None where something is divided by 0."""
     match form:
-        case Number(value):
+        case NumberForm(value):
             return value
-        case Measured(place):
+        case AggregateRef(place):
             return parts[place]
         case Root(of):
             inner = _value(of, parts)
-            return None if inner is None else root(inner)
+            return None if inner is None else square_root(inner)
         case AtLeast(of, least):
             inner = _value(of, parts)
             return None if inner is None else max(inner, least)
@@ -80,7 +89,7 @@ def _value(  # noqa: PLR0911 - one answer for each kind
             return left / right if right else None
 
 
-def root(value: Fraction) -> Fraction:
+def square_root(value: Fraction) -> Fraction:
     """The square root, to 128 bits; of what is below 0, it is 0."""
     if value <= 0:
         return Fraction(0)
@@ -90,12 +99,12 @@ def root(value: Fraction) -> Fraction:
     return Fraction(isqrt((value.numerator << (2 * places)) // value.denominator), 1 << places)
 
 
-__all__ = ["Chosen", "Curved", "Formula", "Linear", "Quotient", "moved"]
+__all__ = ["Chosen", "CurveFormula", "Formula", "Linear", "Quotient", "shift_formula"]
 
-Formula: TypeAlias = Linear | Quotient | Curved | Chosen
+Formula: TypeAlias = Linear | Quotient | CurveFormula | Chosen
 
 
-def moved(formula: Formula, by: int) -> Formula:
+def shift_formula(formula: Formula, by: int) -> Formula:
     """The formula over measurements that stand behind `by` others."""
     match formula:
         case Linear():
@@ -104,7 +113,7 @@ def moved(formula: Formula, by: int) -> Formula:
             return replace(
                 formula, above=_moved(formula.above, by), below=_moved(formula.below, by)
             )
-        case Curved():
+        case CurveFormula():
             return replace(formula, parts=tuple(_moved(one, by) for one in formula.parts))
         case Chosen():  # choices stand in a row of their own
             return formula
@@ -121,7 +130,7 @@ _ONE: Final = Fraction(1)
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class SpreadAxis:
     """One value, from `low` to `high`: its sum away from `origin`, its squares around `center`."""
 
     low: Fraction
@@ -173,40 +182,44 @@ SPREADS: Final[Mapping[str, Spread]] = MappingProxyType(
 )
 
 
-def curved(function: str, count: Linear, axes: tuple[Axis, ...], products: Linear | None) -> Curved:
+def curve_formula(
+    function: str, count: Linear, axes: tuple[SpreadAxis, ...], products: Linear | None
+) -> CurveFormula:
     """The aggregate as a function of what was measured for it."""
     made = _Parts(count, axes, products)
     form, low, high = _FORMS[function](made)
-    return Curved(form, tuple(made.parts), SPREADS[function].rows, low, high)
+    return CurveFormula(form, tuple(made.parts), SPREADS[function].rows, low, high)
 
 
 class _Parts:
     """Names the linear parts, and builds forms over them."""
 
-    def __init__(self, count: Linear, axes: tuple[Axis, ...], products: Linear | None) -> None:
+    def __init__(
+        self, count: Linear, axes: tuple[SpreadAxis, ...], products: Linear | None
+    ) -> None:
         self.parts = [Linear(count.weights)]
         self.axes = axes
         self._products = products
-        self.rows: Arithmetic = Measured(0)
+        self.rows: Arithmetic = AggregateRef(0)
         self._n = AtLeast(self.rows, _ONE)
-        self._n_less_1 = AtLeast(_less(self.rows, Number(_ONE)), _ONE)
+        self._n_less_1 = AtLeast(_less(self.rows, NumberForm(_ONE)), _ONE)
 
     @property
-    def y(self) -> Axis:
+    def y(self) -> SpreadAxis:
         return self.axes[0]
 
     @property
-    def x(self) -> Axis:
+    def x(self) -> SpreadAxis:
         return self.axes[-1]
 
-    def mean(self, axis: Axis) -> Arithmetic:
-        return Plus(Number(axis.origin), Over(self._part(axis.away), self._n))
+    def mean(self, axis: SpreadAxis) -> Arithmetic:
+        return Plus(NumberForm(axis.origin), Over(self._part(axis.away), self._n))
 
-    def variance(self, axis: Axis) -> Arithmetic:
+    def variance(self, axis: SpreadAxis) -> Arithmetic:
         if axis.squares is None:
             raise ValueError("a variance without squares")
         mean = Over(self._part(axis.squares), self._n)
-        return _less(Plus(mean, Number(axis.constant)), _square(self._off_center(axis)))
+        return _less(Plus(mean, NumberForm(axis.constant)), _square(self._off_center(axis)))
 
     def common(self) -> Arithmetic:
         """The covariance."""
@@ -222,20 +235,20 @@ class _Parts:
     def total(self, form: Arithmetic) -> Arithmetic:
         return Times(form, self.rows)
 
-    def _off_center(self, axis: Axis) -> Arithmetic:
-        return Plus(self.mean(axis), Number(-axis.center))
+    def _off_center(self, axis: SpreadAxis) -> Arithmetic:
+        return Plus(self.mean(axis), NumberForm(-axis.center))
 
     def _part(self, linear: Linear) -> Arithmetic:
         if linear not in self.parts:
             self.parts.append(linear)
-        return Measured(self.parts.index(linear))
+        return AggregateRef(self.parts.index(linear))
 
 
 _Ranged = tuple[Arithmetic, Fraction | None, Fraction | None]
 
 
 def _less(one: Arithmetic, other: Arithmetic) -> Arithmetic:
-    return Plus(one, Times(Number(-_ONE), other))
+    return Plus(one, Times(NumberForm(-_ONE), other))
 
 
 def _square(form: Arithmetic) -> Arithmetic:
@@ -284,13 +297,13 @@ def _intercept(made: _Parts) -> _Ranged:
     return _less(made.mean(made.y), Times(slope, made.mean(made.x))), None, None
 
 
-def _not_below_0(made: _Parts, axis: Axis) -> Arithmetic:
+def _not_below_0(made: _Parts, axis: SpreadAxis) -> Arithmetic:
     return AtLeast(made.variance(axis), _ZERO)
 
 
 def _rooted(ranged: _Ranged) -> _Ranged:
     form, low, high = ranged
-    return Root(form), low, None if high is None else root(high)
+    return Root(form), low, None if high is None else square_root(high)
 
 
 _FORMS: Final[Mapping[str, Callable[[_Parts], _Ranged]]] = MappingProxyType(

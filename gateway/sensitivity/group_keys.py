@@ -12,20 +12,20 @@ from gateway.plan.fields import Tie
 from gateway.plan.grouping import Aggregate
 from gateway.plan.joins import Join, Mark
 from gateway.plan.labels import Protected
-from gateway.plan.node import nodes
+from gateway.plan.node import walk_nodes
 from gateway.plan.relations import Constant, Filter, Project, Scan
-from gateway.plan.scalars import Literal, Ref, Scalar, column_ids, walk
-from gateway.ranges.enumerate import listed
-from gateway.sensitivity.analysis import Enumerated
+from gateway.plan.scalars import Literal, Ref, Scalar, column_ids, walk_scalar
+from gateway.ranges.enumerate import list_values
+from gateway.sensitivity.analysis import EnumeratedGroups
 
 _MOST_REMEMBERED: Final = 32_000_000
 _NODE: Final = 500  # about so many bytes for a part of an expression, and for a group
 _Listing = tuple[tuple[Scalar, ...], frozenset[tuple[str, Bounds, bool]], int]
 
 
-def _bytes(listing: _Listing, found: Enumerated | None) -> int:
+def _bytes(listing: _Listing, found: EnumeratedGroups | None) -> int:
     """About how much memory an enumeration takes; a text may be as long as an analyst likes."""
-    parts = [one for key in listing[0] for one in walk(key)]
+    parts = [one for key in listing[0] for one in walk_scalar(key)]
     literals = [one.value for one in parts if isinstance(one, Literal)]
     groups = () if found is None else found.keys
     texts = sum(
@@ -35,10 +35,12 @@ def _bytes(listing: _Listing, found: Enumerated | None) -> int:
 
 
 # enumerations follow from policies and questions alone, and the same questions come again and again
-_REMEMBERED: Final[LruCache[_Listing, Enumerated | None]] = LruCache(_MOST_REMEMBERED, _bytes)
+_REMEMBERED: Final[LruCache[_Listing, EnumeratedGroups | None]] = LruCache(_MOST_REMEMBERED, _bytes)
 
 
-def enumerated(plan: Aggregate, columns: Mapping[str, Bounds], most: int) -> Enumerated | None:
+def enumerate_groups(
+    plan: Aggregate, columns: Mapping[str, Bounds], most: int
+) -> EnumeratedGroups | None:
     """All groups there can be, sorted, NULL last; None when they are not known or more than `most`."""
     keys = tuple(key for _, key in plan.keys)
     read = column_ids(*keys)
@@ -53,14 +55,14 @@ def enumerated(plan: Aggregate, columns: Mapping[str, Bounds], most: int) -> Enu
 
 def _enumerated(
     keys: tuple[Scalar, ...], columns: Mapping[str, Bounds], most: int
-) -> Enumerated | None:
+) -> EnumeratedGroups | None:
     values: list[list[Value | None]] = []
     for key in keys:
-        found = listed(key, columns)
+        found = list_values(key, columns)
         if found is None or prod((len(found), *map(len, values))) > most:
             return None
         values.append(_in_order(found))
-    return Enumerated(tuple(product(*values)))
+    return EnumeratedGroups(tuple(product(*values)))
 
 
 def _in_order(found: frozenset[Value | None]) -> list[Value | None]:
@@ -68,7 +70,7 @@ def _in_order(found: frozenset[Value | None]) -> list[Value | None]:
     return [*sorted(there), *([None] if None in found else [])]
 
 
-def groups_per_unit(plan: Aggregate, groups: Enumerated | None) -> int:
+def groups_per_unit(plan: Aggregate, groups: EnumeratedGroups | None) -> int:
     """G: in how many groups a unit counts. Bounding enforces it: a wrong number costs accuracy alone."""
     label = plan.child.label
     if not plan.keys or not isinstance(label, Protected):
@@ -86,13 +88,15 @@ def constant_per_unit(plan: Aggregate) -> bool:
     them: with either of these nothing is said.
     """
     child = plan.child
-    for node in nodes(child):
+    for node in walk_nodes(child):
         if not isinstance(node, Scan | Constant | Filter | Project | Join | Mark):
             return False
         if isinstance(node, Join) and node.outer:
             return False
-    single = {node.table.name for node in nodes(child) if isinstance(node, Scan) and _one_row(node)}
-    refs = [one for _, key in plan.keys for one in walk(key) if isinstance(one, Ref)]
+    single = {
+        node.table.name for node in walk_nodes(child) if isinstance(node, Scan) and _one_row(node)
+    }
+    refs = [one for _, key in plan.keys for one in walk_scalar(key) if isinstance(one, Ref)]
     return all(
         one.field.tie is not Tie.NONE
         or (one.field.origins and {each.table for each in one.field.origins} <= single)

@@ -13,14 +13,14 @@ from math import isqrt
 from typing import Final, assert_never
 
 from gateway.plan.aggregates import Measure
-from gateway.sensitivity.formulas import Chosen, Curved, Formula, Linear, Quotient
+from gateway.sensitivity.formulas import Chosen, CurveFormula, Formula, Linear, Quotient
 from gateway.sensitivity.measurement import Measurement, Slot
 
 BITS: Final = 16  # f: `lattice_of` leaves room for so many
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
+class GroupWeights:
     """Of units in 1, 2, … groups. `groups` is G, `listed` how many groups are listed, which is more.
 
     `squared`: what one unit moves is bounded in the sum of squares, else in the sum.
@@ -57,20 +57,20 @@ def can_be_weighted(measure: Measure) -> bool:
     return not measure.distinct or measure.counts_units
 
 
-def heavier(slot: Slot, whole: int) -> Slot:
+def scale_slot(slot: Slot, whole: int) -> Slot:
     """The same measurements, in parts of which `whole` are one."""
     each = tuple(Measurement(one.quantity, one.most * whole) for one in slot.measurements)
     return Slot(each, slot.most * whole)
 
 
-def in_wholes(formula: Formula, whole: int) -> Formula:
+def scale_formula(formula: Formula, whole: int) -> Formula:
     """The formula over such measurements: ends and means stay what they are."""
     match formula:
         case Linear():
             return _linear(formula, whole)
         case Quotient(above, below, low, high, middle):
             return Quotient(_linear(above, whole), _linear(below, whole), low, high, middle)
-        case Curved():
+        case CurveFormula():
             return replace(formula, parts=tuple(_linear(one, whole) for one in formula.parts))
         case Chosen():  # weights are for what is added up
             return formula

@@ -18,8 +18,8 @@ from typing import Final
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import BrokenPlan
-from gateway.sensitivity.analysis import Analysis, Enumerated
-from gateway.sensitivity.formulas import SPREADS, Formula, moved
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
+from gateway.sensitivity.formulas import SPREADS, Formula, shift_formula
 from gateway.sensitivity.group_keys import constant_per_unit
 
 # computed from counts, sums and sums of squares and products
@@ -27,7 +27,7 @@ _ADDED: Final = frozenset({"count", "sum", "avg", *SPREADS})
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class PartMeasurements:
     """Measurements of a part, for a set of keys: `keys` are their places among the keys of the part.
 
     `together` is how many groups of the part are one group of the set: 1 where its keys are all those of the part.
@@ -39,7 +39,7 @@ class Drawn:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class GroupingSet:
     """One grouping set. `keys` are places among the keys of the release.
 
     `formulas` go with the measures of the release; their places are those among the measurements of all `drawn`, one
@@ -48,14 +48,14 @@ class Level:
     """
 
     keys: tuple[int, ...]
-    drawn: tuple[Drawn, ...]
+    drawn: tuple[PartMeasurements, ...]
     formulas: tuple[Formula, ...]
     units: int | None = None
     least: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Rolled:
+class AnalyzedRelease:
     """One release: `parts` are measured, each with grouping keys of its own; its rows are those of all `levels`.
 
     `ranges` go with the measures: how wide the ranges are in which the policy has them reported; None, or nothing at
@@ -64,11 +64,13 @@ class Rolled:
 
     plan: Aggregate
     parts: tuple[Analysis, ...]
-    levels: tuple[Level, ...]
+    levels: tuple[GroupingSet, ...]
     ranges: tuple[Fraction | None, ...] = ()
 
 
-def rolled(plan: Aggregate, analyse: Callable[[Aggregate], Analysis]) -> Rolled:
+def analyze_grouping_sets(
+    plan: Aggregate, analyse: Callable[[Aggregate], Analysis]
+) -> AnalyzedRelease:
     """The release in parts of one grouping set each; `analyse` is asked about such."""
     return _Rolling(plan, analyse).release()
 
@@ -82,13 +84,13 @@ class _Rolling:
         self._parts: list[Analysis] = []
         self._bases: list[_Base] = []
 
-    def release(self) -> Rolled:
+    def release(self) -> AnalyzedRelease:
         sets = [tuple(sorted(set(one))) for one in self._plan.sets]
         many_first = sorted(set(sets), key=lambda one: (-len(one), one))
         levels = {one: self._level(one) for one in many_first}
-        return Rolled(self._plan, tuple(self._parts), tuple(levels[one] for one in sets))
+        return AnalyzedRelease(self._plan, tuple(self._parts), tuple(levels[one] for one in sets))
 
-    def _level(self, keys: tuple[int, ...]) -> Level:
+    def _level(self, keys: tuple[int, ...]) -> GroupingSet:
         bases = [one for one in self._bases if set(keys) <= set(one.keys)]
         if not bases:
             return self._measured(keys)
@@ -100,30 +102,30 @@ class _Rolling:
             return self._measured(keys)
         return self._added(keys, base, rest)
 
-    def _measured(self, keys: tuple[int, ...]) -> Level:
+    def _measured(self, keys: tuple[int, ...]) -> GroupingSet:
         part = self._part(keys, range(len(self._plan.measures)))
         analysis = self._parts[part]
         several = len(self._plan.sets) > 1
-        if several and isinstance(analysis.groups, Enumerated) and analysis.groups.keys:
+        if several and isinstance(analysis.groups, EnumeratedGroups) and analysis.groups.keys:
             self._bases.append(_base(part, keys, analysis, analysis.groups))
-        drawn = Drawn(part, tuple(range(len(keys))))
-        return Level(keys, (drawn,), analysis.formulas, *_small(analysis))
+        drawn = PartMeasurements(part, tuple(range(len(keys))))
+        return GroupingSet(keys, (drawn,), analysis.formulas, *_small(analysis))
 
-    def _added(self, keys: tuple[int, ...], base: "_Base", rest: Sequence[int]) -> Level:
+    def _added(self, keys: tuple[int, ...], base: "_Base", rest: Sequence[int]) -> GroupingSet:
         """From the base; and what does not add up, `rest`, from a part of its own."""
         analysis = self._parts[base.part]
         drawn = base.drawn(keys)
         if not rest:
-            return Level(keys, (drawn,), analysis.formulas, *_small(analysis))
+            return GroupingSet(keys, (drawn,), analysis.formulas, *_small(analysis))
         part = self._part(keys, rest)
         own, before = self._parts[part], len(analysis.measurements)
         formulas = list(analysis.formulas)
         for place, formula in zip(rest, own.formulas, strict=True):
-            formulas[place] = moved(formula, before)
+            formulas[place] = shift_formula(formula, before)
         units, least = _small(own)
-        return Level(
+        return GroupingSet(
             keys,
-            (drawn, Drawn(part, tuple(range(len(keys))))),
+            (drawn, PartMeasurements(part, tuple(range(len(keys))))),
             tuple(formulas),
             None if units is None else before + units,
             least,
@@ -164,13 +166,13 @@ class _Base:
             return measure.counts_units and self.alone
         return measure.function in _ADDED
 
-    def drawn(self, keys: tuple[int, ...]) -> Drawn:
+    def drawn(self, keys: tuple[int, ...]) -> PartMeasurements:
         there = tuple(self.keys.index(one) for one in keys)
         left = [size for place, size in enumerate(self.sizes) if place not in there]
-        return Drawn(self.part, there, prod(left))
+        return PartMeasurements(self.part, there, prod(left))
 
 
-def _base(part: int, keys: tuple[int, ...], analysis: Analysis, groups: Enumerated) -> _Base:
+def _base(part: int, keys: tuple[int, ...], analysis: Analysis, groups: EnumeratedGroups) -> _Base:
     # INVARIANT: listed groups are all combinations of the values of each key
     sizes = tuple(len(set(column)) for column in zip(*groups.keys, strict=True))
     if prod(sizes) != len(groups.keys):
@@ -180,6 +182,6 @@ def _base(part: int, keys: tuple[int, ...], analysis: Analysis, groups: Enumerat
 
 def _small(analysis: Analysis) -> tuple[int | None, int]:
     groups = analysis.groups
-    if not isinstance(groups, Enumerated) or groups.units is None:
+    if not isinstance(groups, EnumeratedGroups) or groups.units is None:
         return None, 0
     return groups.units, groups.least * analysis.whole

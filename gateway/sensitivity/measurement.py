@@ -38,7 +38,7 @@ class Different:
     where: Scalar | None = None
 
 
-class Origin(Enum):
+class DistanceOrigin(Enum):
     """From where the distances of a total are taken."""
 
     MIDDLE = "middle"  # the sum of i - m
@@ -52,7 +52,7 @@ class Total:
 
     value: Scalar
     lattice: Lattice
-    origin: Origin
+    origin: DistanceOrigin
     where: Scalar | None = None
 
 
@@ -80,7 +80,7 @@ class Squares:
 
     @property
     def _largest(self) -> int:
-        return nearest(self.lattice.reach**2, self.unit)
+        return nearest_multiple(self.lattice.reach**2, self.unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +97,10 @@ class Products:
     @property
     def reach(self) -> int:
         """How far from 0 what one row adds can be."""
-        return nearest(self.lattice.reach * self.other_lattice.reach, self.unit)
+        return nearest_multiple(self.lattice.reach * self.other_lattice.reach, self.unit)
 
 
-def nearest(number: int, unit: int) -> int:
+def nearest_multiple(number: int, unit: int) -> int:
     """How many units a number is: the nearest whole number, the upper one of two."""
     return (number + unit // 2) // unit
 

@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class QuantileLevel:
     """The quantile p/d: t = p·N."""
 
     share: Fraction
@@ -80,10 +80,10 @@ class Highest:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class BesideQuantile:
     """A place that lies so many d-th parts of a rank below the quantile p/d, or above it: t = p·N ∓ away."""
 
-    level: Level
+    level: QuantileLevel
     away: int
     above: bool
 
@@ -107,10 +107,10 @@ class Beside:
         return self.level.sensitivity(rows)
 
 
-Aim: TypeAlias = Level | Lowest | Highest | Beside
+Aim: TypeAlias = QuantileLevel | Lowest | Highest | BesideQuantile
 
 
-def spread(aim: Aim, rows: int) -> int:
+def score_sensitivity(aim: Aim, rows: int) -> int:
     """How far one unit can move the difference of two scores."""
     return 2 * aim.sensitivity(rows)
 

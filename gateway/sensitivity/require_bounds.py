@@ -9,20 +9,20 @@ from collections.abc import Mapping
 from gateway.errors import Code, Unbounded
 from gateway.functions.range import Bounds
 from gateway.functions.table import function_of
-from gateway.plan.node import Node, nodes
-from gateway.plan.scalars import Call, Ref, Scalar, Shift, walk
+from gateway.plan.node import Node, walk_nodes
+from gateway.plan.scalars import Call, Ref, Scalar, Shift, walk_scalar
 from gateway.plan.types import TIMES, is_number
-from gateway.ranges.expressions import bounds_of, stamped
-from gateway.ranges.relations import inside
+from gateway.ranges.expressions import bounds_of, timestamp_bounds
+from gateway.ranges.relations import inner_columns
 
 
 def check_operands(plan: Node) -> None:
     """Refuse a plan that computes with what nothing bounds."""
-    for node in nodes(plan):
-        if not any(_operands(one) for scalar in node.scalars for one in walk(scalar)):
+    for node in walk_nodes(plan):
+        if not any(_operands(one) for scalar in node.scalars for one in walk_scalar(scalar)):
             continue
         # not narrowed: a database may compute before it filters
-        columns = inside(node, narrowed=False)
+        columns = inner_columns(node, narrowed=False)
         for scalar in node.scalars:
             _check(scalar, columns)
 
@@ -47,9 +47,9 @@ def no_bound(what: Scalar, columns: Mapping[str, Bounds], where: str) -> Unbound
 
 
 def _check(scalar: Scalar, columns: Mapping[str, Bounds]) -> None:
-    for one in walk(scalar):
+    for one in walk_scalar(scalar):
         for operand in _operands(one):
-            if stamped(operand, columns).range is None:
+            if timestamp_bounds(operand, columns).range is None:
                 name = one.function if isinstance(one, Call) else "+"
                 raise no_bound(operand, columns, f"`{name}`")
 
@@ -69,7 +69,7 @@ def _has_range(scalar: Scalar) -> bool:
 
 def _culprit(what: Scalar, columns: Mapping[str, Bounds]) -> Ref | None:
     """The first column that nothing bounds."""
-    for one in walk(what):
+    for one in walk_scalar(what):
         if isinstance(one, Ref) and bounds_of(one, columns).range is None:
             return one
     return None

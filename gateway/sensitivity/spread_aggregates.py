@@ -9,15 +9,15 @@ from typing import Protocol, TypeAlias
 
 from gateway.plan.aggregates import Measure
 from gateway.plan.scalars import Scalar
-from gateway.sensitivity.formulas import SPREADS, Axis, Curved, curved
+from gateway.sensitivity.formulas import SPREADS, CurveFormula, SpreadAxis, curve_formula
 from gateway.sensitivity.lattice import unit_of
 from gateway.sensitivity.linear_formulas import Linear
 from gateway.sensitivity.measurement import Products, Quantity, Rows, Squares
-from gateway.sensitivity.summands import Away, Summed, counted_rows, where_there
+from gateway.sensitivity.summands import Distance, Summand, count_rows, where_not_null
 
 _NONE = Linear(())
-_UNUSED = Axis(Fraction(0), Fraction(0), Fraction(0), _NONE, Fraction(0))
-Values: TypeAlias = tuple[Summed | None, ...]
+_UNUSED = SpreadAxis(Fraction(0), Fraction(0), Fraction(0), _NONE, Fraction(0))
+Values: TypeAlias = tuple[Summand | None, ...]
 """The values of an aggregate; None for one that is only looked at for NULL, and needs no bounds."""
 
 
@@ -28,12 +28,12 @@ class Sums(Protocol):
     def rows(self) -> int: ...
     @property
     def pairs(self) -> bool: ...
-    def summed(self, measure: Measure, value: Scalar) -> Summed: ...
+    def summed(self, measure: Measure, value: Scalar) -> Summand: ...
     def measure(self, quantity: Quantity, most: int) -> int: ...
     def count(self, rows: Rows) -> Linear: ...
     def counted_by(self, rows: Rows, count: Linear) -> None: ...
-    def measure_pair(self, summed: Summed) -> Linear | None: ...
-    def away(self, summed: Summed) -> Away: ...
+    def measure_pair(self, summed: Summand) -> Linear | None: ...
+    def away(self, summed: Summand) -> Distance: ...
 
 
 class Spreads:
@@ -60,7 +60,7 @@ class Spreads:
         if counts:
             self._sums.counted_by(self._rows(measure), _mean(counts))
 
-    def formula(self, measure: Measure, values: Values) -> Curved:
+    def formula(self, measure: Measure, values: Values) -> CurveFormula:
         """The aggregate over what is measured for it."""
         needs = SPREADS[measure.function]
         count = self._sums.count(self._rows(measure))
@@ -69,7 +69,7 @@ class Spreads:
             for one, squares in zip(values, needs.squares, strict=True)
         )
         products = self._products(measure, values) if needs.products else None
-        return curved(measure.function, count, axes, products)
+        return curve_formula(measure.function, count, axes, products)
 
     def counted(self, measure: Measure) -> Linear:
         """REGR_COUNT."""
@@ -80,25 +80,25 @@ class Spreads:
         return self._orders.setdefault(key, tuple(dict.fromkeys(measure.arguments)))
 
     def _rows(self, measure: Measure) -> Rows:
-        return counted_rows(self._ordered(measure), measure.where)
+        return count_rows(self._ordered(measure), measure.where)
 
-    def _summed(self, measure: Measure, value: Scalar) -> Summed:
+    def _summed(self, measure: Measure, value: Scalar) -> Summand:
         found, where = self._sums.summed(measure, value), measure.where
         for other in self._ordered(measure):
             if other != value and other.nullable:
-                where = where_there(other, where)
-        return Summed(value, where, found.range, found.lattice)
+                where = where_not_null(other, where)
+        return Summand(value, where, found.range, found.lattice)
 
-    def _axis(self, summed: Summed, *, squares: bool) -> Axis:
+    def _axis(self, summed: Summand, *, squares: bool) -> SpreadAxis:
         lattice, away = summed.lattice, self._sums.away(summed)
         center = lattice.middle * lattice.step
         low, high = summed.range.low, summed.range.high
         if not squares:
-            return Axis(low, high, away.origin, away.away, center)
+            return SpreadAxis(low, high, away.origin, away.away, center)
         constant, linear = self._squares(summed)
-        return Axis(low, high, away.origin, away.away, center, constant, linear)
+        return SpreadAxis(low, high, away.origin, away.away, center, constant, linear)
 
-    def _squares(self, summed: Summed) -> tuple[Fraction, Linear]:
+    def _squares(self, summed: Summand) -> tuple[Fraction, Linear]:
         """The constant that was taken from every square, and the sum of what is left."""
         lattice, rows = summed.lattice, self._sums.rows
         if lattice.width == 0:

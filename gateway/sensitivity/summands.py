@@ -8,11 +8,11 @@ from gateway.plan.scalars import Call, Scalar
 from gateway.plan.types import BOOLEAN
 from gateway.sensitivity.lattice import Lattice
 from gateway.sensitivity.linear_formulas import Linear
-from gateway.sensitivity.measurement import Origin, Rows, Total
+from gateway.sensitivity.measurement import DistanceOrigin, Rows, Total
 
 
 @dataclass(frozen=True, slots=True)
-class Summed:
+class Summand:
     """A value that is summed: where, within which ends, and on which lattice."""
 
     value: Scalar
@@ -23,26 +23,26 @@ class Summed:
     @property
     def counted(self) -> Rows:
         """The rows that its count counts."""
-        return counted_rows((self.value,), self.where)
+        return count_rows((self.value,), self.where)
 
-    def total(self, origin: Origin) -> Total:
+    def total(self, origin: DistanceOrigin) -> Total:
         return Total(self.value, self.lattice, origin, self.where)
 
 
 @dataclass(frozen=True, slots=True)
-class Away:
+class Distance:
     """Where the sum of values is told from: it is `origin * count + away`."""
 
     origin: Fraction
     away: Linear
 
 
-def counted_rows(arguments: tuple[Scalar, ...], where: Scalar | None) -> Rows:
+def count_rows(arguments: tuple[Scalar, ...], where: Scalar | None) -> Rows:
     """COUNT(x) counts the rows where x is there: all of them where it always is."""
     return Rows(tuple(one for one in arguments if one.nullable), where)
 
 
-def where_there(value: Scalar, where: Scalar | None) -> Scalar:
+def where_not_null(value: Scalar, where: Scalar | None) -> Scalar:
     """The rows of `where` in which the value is not NULL."""
     present = Call("is not null", (value,), BOOLEAN, nullable=False)
     return present if where is None else Call("and", (where, present), BOOLEAN)

@@ -13,18 +13,18 @@ from gateway.binding.bound import Cut
 from gateway.bounding.fold_current_time import fold_moments, reads_time
 from gateway.bounding.work_bound import check_work
 from gateway.budget.account import Currency
-from gateway.datasets.dataset import Serving
+from gateway.datasets.dataset import ServedDataset
 from gateway.engines.staged_rows import StagedRows
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import BrokenPlan
 from gateway.policy.policy import Policy
 from gateway.policy.rounding import ranges_of
 from gateway.policy.subjects import Subject
-from gateway.pricing.price import AnalyzedStatement, Sold
+from gateway.pricing.price import AnalyzedStatement, PricedDataset
 from gateway.release_cache.input_ids import free_stages
-from gateway.results.constants import finish, staged
-from gateway.sensitivity.analyze import analyse
-from gateway.sensitivity.grouping_sets import Rolled, rolled
+from gateway.results.constants import run_with_guards, staged_rows
+from gateway.sensitivity.analyze import analyze_release
+from gateway.sensitivity.grouping_sets import AnalyzedRelease, analyze_grouping_sets
 from gateway.stages.bind import BoundQuery, Session
 from gateway.stages.time_zone import require_zone_does_not_matter
 
@@ -41,7 +41,7 @@ class AnalyzedQuery:
         return self.bound.subject
 
     @property
-    def dataset(self) -> Serving:
+    def dataset(self) -> ServedDataset:
         return self.bound.dataset
 
     @property
@@ -83,12 +83,14 @@ def _cut_of(bound: BoundQuery) -> Cut:
     return bound.bound
 
 
-def analyze_releases(cut: Cut, dataset: Sold, now: datetime) -> tuple[Rolled, ...]:
+def analyze_releases(
+    cut: Cut, dataset: PricedDataset, now: datetime
+) -> tuple[AnalyzedRelease, ...]:
     """What each release measures in each of its grouping sets, and how far one unit moves it."""
     return tuple(_analyze(release.plan, dataset, now) for release in cut.releases)
 
 
-def _analyze_once(plan: Aggregate, dataset: Serving, now: datetime) -> Rolled:
+def _analyze_once(plan: Aggregate, dataset: ServedDataset, now: datetime) -> AnalyzedRelease:
     """The analysis of a plan that was bound before is remembered, unless it depends on the time.
 
     INVARIANT: it depends on the plan and on the policy of the dataset alone. The plan itself is kept beside it, so no
@@ -99,21 +101,21 @@ def _analyze_once(plan: Aggregate, dataset: Serving, now: datetime) -> Rolled:
     return dataset.analyses.get(id(plan), lambda: (plan, _analyze(plan, dataset, now)))[1]
 
 
-def _analyze(plan: Aggregate, dataset: Sold, now: datetime) -> Rolled:
+def _analyze(plan: Aggregate, dataset: PricedDataset, now: datetime) -> AnalyzedRelease:
     folded = fold_moments(plan, now)
     if not isinstance(folded, Aggregate):
         raise BrokenPlan("a release that is none any more")
     check_work(folded)
     policy = dataset.policy
     one_set = partial(
-        analyse,
+        analyze_release,
         pairs=dataset.currency is Currency.PURE,
         enumerated_groups=policy.sizes.enumerated_groups,
         min_units=policy.auditing.min_units,
         suppress_small=policy.results.suppress_small,
     )
     ranges = ranges_of(folded, policy.results.reported)
-    return replace(rolled(folded, one_set), ranges=ranges)
+    return replace(analyze_grouping_sets(folded, one_set), ranges=ranges)
 
 
 def _constants_of_text(cut: Cut, session: Session, most: int) -> Mapping[str, StagedRows]:
@@ -124,5 +126,5 @@ def _constants_of_text(cut: Cut, session: Session, most: int) -> Mapping[str, St
     found: dict[str, StagedRows] = {}
     for step in free_stages(cut):
         with session() as twin:
-            found[step.name] = staged(step, finish(step.sql, {}, twin, most).rows)
+            found[step.name] = staged_rows(step, run_with_guards(step.sql, {}, twin, most).rows)
     return found

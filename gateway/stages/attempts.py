@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Final
 
 from gateway.errors import BackendUnavailable, Code, SourceStopped
-from gateway.release_cache.cache import Book
+from gateway.release_cache.cache import ReleaseCache
 from gateway.stages.charge import Bill
 from gateway.stages.quote import Awaited, Moved
 from gateway.stages.reply_grid import Pace
@@ -31,7 +31,7 @@ class Attempts:
     """The attempts at one query."""
 
     def __init__(
-        self, book: Book, source: SourceAccess, pace: Pace, cancelled: threading.Event
+        self, book: ReleaseCache, source: SourceAccess, pace: Pace, cancelled: threading.Event
     ) -> None:
         self._book = book
         self._source = source

@@ -11,8 +11,8 @@ from functools import partial
 from typing import TypeAlias
 
 from gateway.binding.bound import Bound
-from gateway.datasets.bind_question import Question, Understood, understand
-from gateway.datasets.dataset import Serving
+from gateway.datasets.bind_question import BoundQuestion, Question, bind_question
+from gateway.datasets.dataset import ServedDataset
 from gateway.policy.policy import Policy
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Request
@@ -32,8 +32,8 @@ class BoundQuery:
 
     request: Request
     question: Question
-    dataset: Serving
-    understood: Understood
+    dataset: ServedDataset
+    understood: BoundQuestion
     session: Session
 
     @property
@@ -71,7 +71,7 @@ def bind_query(  # noqa: PLR0913 - a request, and where it is bound
     )
     dataset = find(question, request.dataset)
     record.set_dataset(dataset.policy)
-    understood = understand(question, dataset.views, twin.borrowed)
+    understood = bind_question(question, dataset.views, twin.borrowed)
     record.set_decision(understood.decision)
     # not before: the moment of a refusal must not tell which dataset a subject may not ask
     grid.step_ms = dataset.policy.results.reply_grid_ms

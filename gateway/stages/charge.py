@@ -16,12 +16,12 @@ from gateway.budget.charge import ChargeRequest, Idempotency, Receipt
 from gateway.budget.ledger import charge, earlier_charge
 from gateway.errors import BackendUnavailable, Code, Refusal
 from gateway.pricing.price import charge_request
-from gateway.release_cache.cache import Book
-from gateway.release_cache.entry import Content, Sheet
+from gateway.release_cache.cache import ReleaseCache
+from gateway.release_cache.entry import CacheEntry, Content
 from gateway.release_cache.event_log import append
-from gateway.release_cache.shared_draws import copies_of, held_by_others
+from gateway.release_cache.shared_draws import copies_of, draws_of_others
 from gateway.stages.analyze import AnalyzedQuery
-from gateway.stages.cost import NOTHING_PAID, Paid, reuse_notices
+from gateway.stages.cost import NO_COST, QueryCost, reuse_notices
 from gateway.stages.quote import Moved, QueryPlan, Quote
 from gateway.stages.record import QueryRecord
 from gateway.stages.suspension import require_active
@@ -45,7 +45,7 @@ class Bill:
     """A quote that is charged: it may run now. `contents` are the cached integers that it takes."""
 
     quote: Quote
-    cost: Paid
+    cost: QueryCost
     contents: Mapping[str, Content]
 
 
@@ -61,12 +61,12 @@ def require_new_key(query: AnalyzedQuery, journal: Journal) -> None:
 
 
 def charge_quote(
-    query: AnalyzedQuery, quote: Quote, record: QueryRecord, book: Book, journal: Journal
+    query: AnalyzedQuery, quote: Quote, record: QueryRecord, book: ReleaseCache, journal: Journal
 ) -> Bill:
     """Charge a quote and note what it buys; `Moved` if the log does not end any more where the quote was made."""
     plan = quote.plan
     if plan is None:
-        return Bill(quote, NOTHING_PAID, {})
+        return Bill(quote, NO_COST, {})
     contents = _load_contents(book, quote.taken)
     dataset, asked = query.policy.name, record.asked
 
@@ -99,7 +99,7 @@ def charge_quote(
             plan.parts.shares,
             owed=plan.debts.owed,
             touched=quote.touched,
-            held=held_by_others(quote.releases, book),
+            held=draws_of_others(quote.releases, book),
         )
         copied = tuple(one.sheet.release for one in copies_of(quote.releases))
         receipt = charge_query(journal, record, request, plan.now, note_charge, copied=copied)
@@ -154,17 +154,19 @@ def charge_query(
     return outcome
 
 
-def _cost(query: AnalyzedQuery, quote: Quote, plan: QueryPlan, receipt: Receipt | None) -> Paid:
-    cost = Paid(plan.price, reused=quote.reused)
+def _cost(
+    query: AnalyzedQuery, quote: Quote, plan: QueryPlan, receipt: Receipt | None
+) -> QueryCost:
+    cost = QueryCost(plan.price, reused=quote.reused)
     if receipt is not None:
         own = [one for one in receipt.withdrawals if one.account == plan.path[0]]
         amount, delta = next(((one.amount, one.delta) for one in own), (None, Fraction(0)))
         rho = amount if query.dataset.currency is Currency.ZCDP else None
-        cost = Paid(plan.price, receipt.price_taken, rho, Delta(delta), quote.reused)
+        cost = QueryCost(plan.price, receipt.price_taken, rho, Delta(delta), quote.reused)
     return cost.with_notices(reuse_notices(cost, quote.since, partly=quote.partly))
 
 
-def _load_contents(book: Book, entries: Iterable[Sheet]) -> Mapping[str, Content]:
+def _load_contents(book: ReleaseCache, entries: Iterable[CacheEntry]) -> Mapping[str, Content]:
     """The cached integers that are taken; they are read before anything is charged for them."""
     found = {}
     for entry in entries:

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from typing import Final
 
-from gateway.requests.request import Reused
+from gateway.requests.request import CacheUse
 from gateway.units import Delta, Epsilon
 
 
 @dataclass(frozen=True)
-class Paid:
+class QueryCost:
     """`price` is what it was asked at, `charged` what the analyst's own account gave.
 
     `reused` says how an answer came from earlier ones, where nothing of it was measured anew.
@@ -20,17 +20,17 @@ class Paid:
     charged: Epsilon = field(default_factory=Epsilon.zero)
     rho: Fraction | None = None
     delta: Delta = field(default_factory=Delta.zero)
-    reused: Reused | None = None
+    reused: CacheUse | None = None
     notices: tuple[str, ...] = ()
 
-    def with_notices(self, notices: tuple[str, ...]) -> "Paid":
+    def with_notices(self, notices: tuple[str, ...]) -> "QueryCost":
         return replace(self, notices=notices)
 
 
-NOTHING_PAID: Final = Paid()
+NO_COST: Final = QueryCost()
 
 
-def reuse_notices(paid: Paid, since: datetime | None, *, partly: bool) -> tuple[str, ...]:
+def reuse_notices(paid: QueryCost, since: datetime | None, *, partly: bool) -> tuple[str, ...]:
     """What is said of an answer that was there, or of which some was; `since`: the oldest of what was taken."""
     if since is None:
         return ()

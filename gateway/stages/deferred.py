@@ -8,34 +8,41 @@ from dataclasses import dataclass
 
 from gateway.binding.bound import Sql
 from gateway.results.columns import in_ranges
-from gateway.results.constants import UNDEFINED, Constant, Filled, filled, finish, with_literals
+from gateway.results.constants import (
+    UNDEFINED,
+    ConstantTable,
+    FilledSql,
+    fill_constants,
+    run_with_guards,
+    with_literals,
+)
 from gateway.stages.execute import Released
 from gateway.twin.errors import TwinRefused
 
 
 @dataclass(frozen=True)
-class Finishing:
+class DeferredSql:
     """SQL over the constants that were released."""
 
     sql: Sql
-    constants: Mapping[str, Constant]
+    constants: Mapping[str, ConstantTable]
 
-    def with_parameters(self) -> Filled:
-        return filled(self.sql, self.constants)
+    def with_parameters(self) -> FilledSql:
+        return fill_constants(self.sql, self.constants)
 
     def with_literals(self) -> str:
         return with_literals(self.sql, self.constants)
 
 
 @dataclass(frozen=True)
-class Handed:
+class DeferredStatement:
     """`finishing` is None for a statement that touches nothing of the source: it runs as it is."""
 
-    finishing: Finishing | None
+    finishing: DeferredSql | None
     notices: tuple[str, ...] = ()
 
 
-def defer_query(done: Released) -> Handed:
+def defer_query(done: Released) -> DeferredStatement:
     """What there is to run: with guards if the finishing has no value without them."""
     query, undefined = done.query, _is_undefined(done)
     sql = query.cut.finishing.guarded if undefined else None
@@ -44,7 +51,7 @@ def defer_query(done: Released) -> Handed:
         *in_ranges(one.priced.rolled for one in done.noisy.values()),
         *((UNDEFINED,) if undefined or done.undefined else ()),
     )
-    return Handed(Finishing(sql or query.cut.finishing, done.constants), notices)
+    return DeferredStatement(DeferredSql(sql or query.cut.finishing, done.constants), notices)
 
 
 def _is_undefined(done: Released) -> bool:
@@ -54,6 +61,8 @@ def _is_undefined(done: Released) -> bool:
         return False
     with query.session() as twin:
         try:
-            return finish(query.cut.finishing, done.constants, twin, query.most_rows).undefined
+            return run_with_guards(
+                query.cut.finishing, done.constants, twin, query.most_rows
+            ).undefined
         except TwinRefused:
             return False

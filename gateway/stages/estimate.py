@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from gateway.pricing.accuracy import with_margins
-from gateway.pricing.price import estimated
+from gateway.pricing.accuracy import add_margins
+from gateway.pricing.price import estimate_price
 from gateway.requests.request import Estimate
 from gateway.stages.analyze import AnalyzedQuery
-from gateway.stages.cost import Paid, reuse_notices
+from gateway.stages.cost import QueryCost, reuse_notices
 from gateway.stages.quote import Quote
 
 
@@ -15,9 +15,9 @@ def estimate_quote(query: AnalyzedQuery, quote: Quote) -> Estimate:
     dataset, statement, plan = query.dataset, query.statement, quote.plan
     releases = tuple(one.priced for one in quote.releases)
     if plan is None:
-        return estimated(dataset, statement, releases)
-    found = estimated(dataset, statement, releases, plan.charged)
-    found = with_margins(found, statement, releases)
-    cost = Paid(plan.price, plan.charged)
+        return estimate_price(dataset, statement, releases)
+    found = estimate_price(dataset, statement, releases, plan.charged)
+    found = add_margins(found, statement, releases)
+    cost = QueryCost(plan.price, plan.charged)
     notices = reuse_notices(cost, quote.since, partly=quote.partly)
     return replace(found, reused=quote.reused, notices=(*notices, *found.notices))

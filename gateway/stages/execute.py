@@ -4,18 +4,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gateway.binding.bound import Empty, Fetch, Release, Stage
-from gateway.catalog.system_tables import is_own
+from gateway.catalog.system_tables import is_system_table
 from gateway.engines.staged_rows import StagedRows
-from gateway.noise.add_noise import NOT_ASKED, NoisyTable, add_noise, with_choices
-from gateway.noise.allocation import Priced
+from gateway.noise.add_noise import NOT_ASKED, NoisyTable, add_choices, add_noise
+from gateway.noise.allocation import ReleaseNoise
 from gateway.noise.entropy import Entropy
-from gateway.release_cache.assemble import Errand, put_together
-from gateway.release_cache.cache import Book
+from gateway.release_cache.assemble import PlannedMeasurement, assemble_table
+from gateway.release_cache.cache import ReleaseCache
 from gateway.release_cache.group_sizes import sizes
-from gateway.results.constants import Constant, fetched, finish, released, staged
-from gateway.results.rollup import NoisyRelease, rolled_up
-from gateway.results.suppression import blanked
-from gateway.sensitivity.analysis import Enumerated
+from gateway.results.constants import (
+    ConstantTable,
+    release_constant,
+    run_with_guards,
+    staged_rows,
+    table_constant,
+)
+from gateway.results.rollup import NoisyRelease, roll_up
+from gateway.results.suppression import blank_rows
+from gateway.sensitivity.analysis import EnumeratedGroups
 from gateway.stages.analyze import AnalyzedQuery
 from gateway.stages.charge import Bill
 from gateway.stages.quote import audit_release
@@ -34,7 +40,7 @@ class Released:
 
     query: AnalyzedQuery
     bill: Bill
-    constants: Mapping[str, Constant]
+    constants: Mapping[str, ConstantTable]
     noisy: Mapping[str, NoisyRelease]
     small: Mapping[str, frozenset[int]]
     undefined: bool = False
@@ -44,14 +50,14 @@ def execute_query(  # noqa: PLR0913 - a bill, and all that its steps read and wr
     query: AnalyzedQuery,
     bill: Bill,
     source: SourceAccess,
-    book: Book,
+    book: ReleaseCache,
     *,
     record: QueryRecord,
     system_rows: SystemRows,
     entropy: Entropy,
 ) -> Released:
     """Run every step in order; `record` gets what was measured as soon as it has its noise."""
-    constants: dict[str, Constant] = {}
+    constants: dict[str, ConstantTable] = {}
     stages: dict[str, StagedRows] = {}
     noisy: dict[str, NoisyRelease] = {}
     small: dict[str, frozenset[int]] = {}
@@ -69,28 +75,28 @@ def execute_query(  # noqa: PLR0913 - a bill, and all that its steps read and wr
                         _measure(one, bill, source, stages, record, entropy)
                         for one in quoted.errands
                     ]
-                    release = noisy[step.name] = rolled_up(quoted.priced, tables)
+                    release = noisy[step.name] = roll_up(quoted.priced, tables)
                     small[step.name] = release.small
-                    shown = released(step, release, clamp=query.policy.results.clamp)
-                    constants[step.name] = blanked(shown, step.plan, small[step.name])
+                    shown = release_constant(step, release, clamp=query.policy.results.clamp)
+                    constants[step.name] = blank_rows(shown, step.plan, small[step.name])
                 case Fetch():
-                    own = is_own(step.table)
+                    own = is_system_table(step.table)
                     rows = (
                         system_rows(query.subject, step.table.name) if own else source.fetch(step)
                     )
-                    constants[step.name] = fetched(step, rows)
+                    constants[step.name] = table_constant(step, rows)
                 case Empty():
-                    constants[step.name] = fetched(step, None)
+                    constants[step.name] = table_constant(step, None)
                 case Stage():
                     with query.session() as twin:
-                        found = finish(step.sql, constants, twin, query.most_rows)
+                        found = run_with_guards(step.sql, constants, twin, query.most_rows)
                     undefined |= found.undefined
-                    stages[step.name] = staged(step, found.rows)
+                    stages[step.name] = staged_rows(step, found.rows)
     return Released(query, bill, constants, noisy, small, undefined=undefined)
 
 
 def _measure(  # noqa: PLR0917 - a part, and what it is made from
-    part: Errand,
+    part: PlannedMeasurement,
     bill: Bill,
     source: SourceAccess,
     stages: Mapping[str, StagedRows],
@@ -103,22 +109,22 @@ def _measure(  # noqa: PLR0917 - a part, and what it is made from
         drawn = part.copied.drawn(bill.contents[part.copied.sheet.release], part.purchase)
     elif part.purchase is not None:
         drawn = _ask(source, part.purchase, stages, entropy)
-    table, content = put_together(part, drawn, bill.contents)
+    table, content = assemble_table(part, drawn, bill.contents)
     if part.sheet is not None and content is not None:
         record.keep(part.sheet.release, content, sizes(part, content))
     return table
 
 
 def _ask(
-    source: SourceAccess, release: Priced, stages: Mapping[str, StagedRows], entropy: Entropy
+    source: SourceAccess, release: ReleaseNoise, stages: Mapping[str, StagedRows], entropy: Entropy
 ) -> NoisyTable:
     """Counts first: they release whose groups are shown, and histograms are asked for of those alone."""
     analysis = release.analysis
     exact = NOT_ASKED
-    if release.noises or not isinstance(analysis.groups, Enumerated):
+    if release.noises or not isinstance(analysis.groups, EnumeratedGroups):
         exact = source.run(analysis, stages)
     counted = add_noise(exact, release, entropy)
     if not release.choices:
         return counted
     histograms = source.count(analysis, counted.keys, stages)
-    return with_choices(counted, release, histograms, entropy)
+    return add_choices(counted, release, histograms, entropy)

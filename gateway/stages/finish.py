@@ -2,16 +2,16 @@
 
 import threading
 
-from gateway.binding.bound import Passing
-from gateway.binding.text.classify import Kind, Statement
-from gateway.columnar.intervals import EndsRows
+from gateway.binding.bound import PassThrough
+from gateway.binding.text.classify import Statement, StatementKind
+from gateway.columnar.intervals import IntervalRows
 from gateway.errors import Code, UnsupportedSql
 from gateway.noise.entropy import Entropy
 from gateway.requests.request import Answer
 from gateway.results.columns import answer_columns, answer_intervals, in_ranges
-from gateway.results.constants import UNDEFINED, finish, run_finishing
-from gateway.results.simulation import Left, Simulating, with_simulated
-from gateway.results.suppression import without_small
+from gateway.results.constants import UNDEFINED, run_finishing, run_with_guards
+from gateway.results.simulation import SimulationBudget, SimulationSettings, add_simulated_intervals
+from gateway.results.suppression import drop_small_intervals
 from gateway.stages.bind import BoundQuery
 from gateway.stages.execute import Released
 from gateway.units import Delta, Epsilon
@@ -30,21 +30,21 @@ def finish_query(
     cut, most = query.cut, query.most_rows
     sql = cut.finishing if cut.traced is None else cut.traced.finishing
     with query.session() as twin:
-        result = finish(sql, done.constants, twin, most)
+        result = run_with_guards(sql, done.constants, twin, most)
         rows = result.rows
-        simulated = with_simulated(
+        simulated = add_simulated_intervals(
             cut,
             rows,
             answer_intervals(cut, rows, done.noisy),
-            Left(done.constants, done.noisy, done.small),
-            Simulating(
+            SimulationBudget(done.constants, done.noisy, done.small),
+            SimulationSettings(
                 lambda constants: tuple(run_finishing(sql, constants, twin, most)),
                 entropy,
                 cancelled,
                 limit_s,
             ),
         )
-    intervals = without_small(cut, rows, simulated.intervals, done.small)
+    intervals = drop_small_intervals(cut, rows, simulated.intervals, done.small)
     numbers = 0 if cut.traced is None else len(cut.traced.readings)
     return Answer(
         query_id=query_id,
@@ -67,9 +67,9 @@ def finish_query(
 
 def require_query(statement: Statement) -> None:
     """Refuse a cursor, a COPY or an EXPLAIN that comes without a connection of its own."""
-    if statement.kind is Kind.QUERY:
+    if statement.kind is StatementKind.QUERY:
         return
-    price = statement.kind is Kind.EXPLAIN
+    price = statement.kind is StatementKind.EXPLAIN
     raise UnsupportedSql(
         Code.STATEMENT_UNSUPPORTED,
         "this statement needs a connection to the PostgreSQL interface",
@@ -77,7 +77,7 @@ def require_query(statement: Statement) -> None:
     )
 
 
-def pass_through(query: BoundQuery, passing: Passing, query_id: str) -> Answer:
+def pass_through(query: BoundQuery, passing: PassThrough, query_id: str) -> Answer:
     """A statement that touches no table of the source runs on the twin as it is."""
     with query.session() as twin:
         rows = twin.run(passing.statement.text, query.question.values)
@@ -86,7 +86,7 @@ def pass_through(query: BoundQuery, passing: Passing, query_id: str) -> Answer:
         query_id=query_id,
         columns=columns,
         rows=rows,
-        intervals=EndsRows((None,) * len(columns), len(rows)),
+        intervals=IntervalRows((None,) * len(columns), len(rows)),
         price=Epsilon.zero(),
         charged=Epsilon.zero(),
         rho=None,

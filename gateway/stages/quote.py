@@ -19,31 +19,37 @@ from itertools import chain
 
 from gateway.budget.account import Account, cost_on_path
 from gateway.budget.balances import balance_of
-from gateway.budget.exhausted import exhausted
-from gateway.engines.catalog.proofs import Proven
+from gateway.budget.exhausted import budget_exhausted
+from gateway.engines.catalog.proofs import TableProof
 from gateway.engines.staged_rows import StagedRows
-from gateway.noise.allocation import Priced
+from gateway.noise.allocation import ReleaseNoise
 from gateway.overlap.auditor import audit
-from gateway.overlap.inputs import Concerned
-from gateway.pricing.accuracy import at_accuracy
+from gateway.overlap.inputs import NewQuery
+from gateway.pricing.accuracy import price_for_accuracy
 from gateway.pricing.price import (
     accounts_on_path,
-    bought,
+    noise_for_price,
     price_of,
     require_worth,
     spread_of_part,
 )
-from gateway.regions.partition_cells import touched
-from gateway.release_cache.assemble import ErrandRelease, whole
-from gateway.release_cache.cache import Book, Seen
-from gateway.release_cache.cost_sharing import Debtor, Debts, debts_of, is_news, sheets_of
-from gateway.release_cache.entry import Sheet
-from gateway.release_cache.events import Bought, Event
+from gateway.regions.partition_cells import confining_cells
+from gateway.release_cache.assemble import PlannedRelease, unmeasured
+from gateway.release_cache.cache import CachePosition, ReleaseCache
+from gateway.release_cache.cost_sharing import (
+    Debtor,
+    Debts,
+    debts_of,
+    plan_entries,
+    reveals_new_values,
+)
+from gateway.release_cache.entry import CacheEntry
+from gateway.release_cache.events import EntryCharged, Event
 from gateway.release_cache.input_ids import Constants
-from gateway.release_cache.noise_plan import Ordering, ordered
-from gateway.release_cache.reuse_planner import Circumstances, Planned, planned
-from gateway.release_cache.shared_draws import copies_of, with_copies
-from gateway.requests.request import Reused
+from gateway.release_cache.noise_plan import NoiseContext, plan_noise
+from gateway.release_cache.reuse_planner import ReuseContext, ReusePlan, plan_reuse
+from gateway.release_cache.shared_draws import copies_of, mark_copies
+from gateway.requests.request import CacheUse
 from gateway.stages.analyze import AnalyzedQuery
 from gateway.stages.suspension import require_active
 from gateway.state.journal import Journal
@@ -68,9 +74,9 @@ class QueryPlan:
 
     query_id: str
     now: datetime
-    seen: Seen
-    parts: Planned
-    context: Circumstances
+    seen: CachePosition
+    parts: ReusePlan
+    context: ReuseContext
     price: Epsilon
     offer: Fraction
     debts: Debts
@@ -94,12 +100,12 @@ class Quote:
     `plan` is None if the query measures nothing. `touched` are the cells of an immutable partition that it is confined to.
     """
 
-    releases: tuple[ErrandRelease, ...]
+    releases: tuple[PlannedRelease, ...]
     plan: QueryPlan | None = None
     touched: tuple[str, ...] | None = None
 
     @property
-    def purchases(self) -> Iterator[Priced]:
+    def purchases(self) -> Iterator[ReleaseNoise]:
         """What the source is asked for."""
         return (
             one.purchase
@@ -130,7 +136,9 @@ class Quote:
             return ()
         accounts = frozenset(self.plan.path)
         new = [
-            Bought(one.sheet, accounts, None if one.copied is None else one.copied.sheet.release)
+            EntryCharged(
+                one.sheet, accounts, None if one.copied is None else one.copied.sheet.release
+            )
             for each in self.releases
             for one in each.errands
             if one.sheet is not None
@@ -138,19 +146,19 @@ class Quote:
         return (*new, *self.plan.debts.told)
 
     @property
-    def taken(self) -> Iterator[Sheet]:
+    def taken(self) -> Iterator[CacheEntry]:
         """The cache entries that something is taken from, and those whose draws are handed on."""
-        parts = () if self.plan is None else sheets_of(self.plan.parts)
+        parts = () if self.plan is None else plan_entries(self.plan.parts)
         return chain(parts, (one.sheet for one in copies_of(self.releases)))
 
     @property
     def since(self) -> datetime | None:
         """The age of the oldest cache entry that something is taken from."""
-        parts = () if self.plan is None else sheets_of(self.plan.parts)
+        parts = () if self.plan is None else plan_entries(self.plan.parts)
         return min((one.at for one in parts), default=None)
 
     @property
-    def reused(self) -> Reused | None:
+    def reused(self) -> CacheUse | None:
         return None if self.plan is None else self.plan.parts.reused
 
     @property
@@ -159,7 +167,12 @@ class Quote:
 
 
 def plan_query(  # noqa: PLR0917 - a query, and what its plan depends on
-    query: AnalyzedQuery, query_id: str, book: Book, journal: Journal, now: datetime, limit_s: float
+    query: AnalyzedQuery,
+    query_id: str,
+    book: ReleaseCache,
+    journal: Journal,
+    now: datetime,
+    limit_s: float,
 ) -> QueryPlan:
     """Look up every part in the release cache; what is missing is measured at the price that the analyst offers."""
     policy, subject, statement = query.policy, query.subject.name, query.statement
@@ -168,7 +181,7 @@ def plan_query(  # noqa: PLR0917 - a query, and what its plan depends on
     price = price_of(query.dataset, statement.request)
     _require_budget(query, journal, accounts, price)
     offer = cost_on_path(price, query.dataset.currency, [one.limits for one in accounts])
-    context = Circumstances(
+    context = ReuseContext(
         book=book,
         dataset=policy.dataset,
         subject=subject,
@@ -185,19 +198,19 @@ def plan_query(  # noqa: PLR0917 - a query, and what its plan depends on
     )
     own, *above = path = tuple(one.name for one in accounts)
     debtor = Debtor(subject, frozenset([own, *above[:-1]]))
-    parts = planned(statement, context)
+    parts = plan_reuse(statement, context)
     debts = debts_of(parts, book, debtor)
     if offer * parts.bought + debts.of(own) > offer:
         # answers of others would take more together than was offered: only what the analyst has is taken
         own_context = replace(context, own=True, constants=Constants(query.cut, query_id))
-        parts = planned(statement, own_context)
+        parts = plan_reuse(statement, own_context)
         debts = debts_of(parts, book, debtor)
     return QueryPlan(query_id, now, seen, parts, context, price, offer, debts, path)
 
 
 def price_query(query: AnalyzedQuery, journal: Journal) -> AnalyzedQuery:
     """The query at the price that its accuracy takes, if the analyst asked for an accuracy."""
-    statement = at_accuracy(journal, query.dataset, query.subject.name, query.statement)
+    statement = price_for_accuracy(journal, query.dataset, query.subject.name, query.statement)
     return replace(query, statement=statement)
 
 
@@ -205,9 +218,9 @@ def quote_query(  # noqa: PLR0913 - a query, and what its quote depends on
     query: AnalyzedQuery,
     *,
     query_id: str,
-    book: Book,
+    book: ReleaseCache,
     journal: Journal,
-    proven: Mapping[str, Proven],
+    proven: Mapping[str, TableProof],
     now: datetime,
     limit_s: float,
 ) -> Quote:
@@ -224,7 +237,7 @@ def forecast_query(
     query: AnalyzedQuery,
     *,
     query_id: str,
-    book: Book,
+    book: ReleaseCache,
     journal: Journal,
     now: datetime,
     limit_s: float,
@@ -239,9 +252,9 @@ def forecast_query(
 def audit_plan(
     query: AnalyzedQuery,
     plan: QueryPlan,
-    book: Book,
+    book: ReleaseCache,
     journal: Journal,
-    proven: Mapping[str, Proven],
+    proven: Mapping[str, TableProof],
 ) -> Quote:
     """Choose the noise and audit what is new, or refuse."""
     policy, subject, parts = query.policy, query.subject.name, plan.parts
@@ -250,18 +263,18 @@ def audit_plan(
         journal.read(partial(require_active, subject=subject, dataset=policy.name))
     require_worth(query.dataset, plan.price, parts.topped_up)
     scopes = tuple(one.ground for one in parts.parts if one.shares.cost)
-    cells = touched(scopes, policy.dataset, proven) if scopes else None
-    ordering = Ordering(plan.query_id, plan.now, plan.seen.epoch, cells)
-    releases = ordered(query.dataset, query.statement, parts, plan.cost, ordering)
+    cells = confining_cells(scopes, policy.dataset, proven) if scopes else None
+    ordering = NoiseContext(plan.query_id, plan.now, plan.seen.epoch, cells)
+    releases = plan_noise(query.dataset, query.statement, parts, plan.cost, ordering)
     if plan.context.members is not None and not plan.context.fresh:
-        releases = with_copies(releases, book, plan.context.members, plan.context.since)
+        releases = mark_copies(releases, book, plan.context.members, plan.context.since)
     members = policy.auditing.trusted_with(subject)
     errands = (one for each in releases for one in each.errands)
     with book.still:
         news = [
-            Concerned(scope, spread_of_part(errand.whole))
+            NewQuery(scope, spread_of_part(errand.whole))
             for part, errand in zip(parts.parts, errands, strict=True)
-            if is_news(part, book, members)
+            if reveals_new_values(part, book, members)
             for scope in part.compared
         ]
         if news:
@@ -271,7 +284,7 @@ def audit_plan(
 
 def quote_nothing(query: AnalyzedQuery) -> Quote:
     """For a query that measures nothing: the policy lists its groups, and no number is released."""
-    return Quote(whole(bought(query.dataset, query.statement, None)))
+    return Quote(unmeasured(noise_for_price(query.dataset, query.statement, None)))
 
 
 def audit_release(
@@ -279,7 +292,7 @@ def audit_release(
     quote: Quote,
     place: int,
     constants: Mapping[str, StagedRows],
-    book: Book,
+    book: ReleaseCache,
 ) -> None:
     """Audit one release again when the constants that its conditions compare with are known.
 
@@ -292,7 +305,7 @@ def audit_release(
     errands = quote.releases[place].errands
     parts = quote.plan.parts.parts[first : first + len(errands)]
     news = [
-        Concerned(scope, spread_of_part(errand.whole))
+        NewQuery(scope, spread_of_part(errand.whole))
         for part, errand in zip(parts, errands, strict=True)
         if part.shares.cost
         for scope in part.with_constants(names, constants)
@@ -311,4 +324,4 @@ def _require_budget(
     for account in path:
         if not account.limits.cost(currency):
             balance = journal.read(partial(balance_of, account=account.name))
-            raise exhausted(account, currency, balance, price.value)
+            raise budget_exhausted(account, currency, balance, price.value)

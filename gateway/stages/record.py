@@ -22,8 +22,8 @@ from datetime import UTC
 from enum import Enum
 from typing import Final
 
-from gateway.budget.account import ratio
-from gateway.budget.charge import ChargeRequest, Entry, Receipt, Withdrawal, measured
+from gateway.budget.account import ratio_text
+from gateway.budget.charge import ChargeRequest, LedgerEntry, Receipt, Withdrawal, measurement_json
 from gateway.errors import GatewayError, InternalError, OperatorError, Refusal
 from gateway.events import Crashed, Emit, QuestionEnded, SubjectSuspended
 from gateway.policy.decide import Decision
@@ -31,15 +31,21 @@ from gateway.policy.policy import Policy
 from gateway.policy.subjects import Subject
 from gateway.release_cache.entry import Content
 from gateway.release_cache.event_log import append_always, keep_content
-from gateway.release_cache.events import Answered, Event, Lost
+from gateway.release_cache.events import ContentLost, ContentStored, Event
 from gateway.release_cache.group_sizes import Counts
 from gateway.release_cache.serialization import content_text
 from gateway.requests.request import Request
-from gateway.stages.suspension import Stop, count, is_counted
+from gateway.stages.suspension import SourceStop, count, is_counted
 from gateway.state.draft import Draft
 from gateway.state.journal import Journal
 from gateway.trail.append import Clock, Trail
-from gateway.trail.record import Asked, Kind, QuestionRecord, Taken, TakenFrom
+from gateway.trail.record import (
+    AccountWithdrawal,
+    AskedQuestion,
+    QuestionRecord,
+    RecordKind,
+    WithdrawalSource,
+)
 
 _LONGEST_SQL: Final = 65_536
 
@@ -57,7 +63,7 @@ class QueryRecord:
     """One query on its way through the stages."""
 
     def __init__(
-        self, asked: Asked, *, journal: Journal, trail: Trail, emit: Emit, now: Clock
+        self, asked: AskedQuestion, *, journal: Journal, trail: Trail, emit: Emit, now: Clock
     ) -> None:
         self.asked = asked
         self.is_cached = False
@@ -107,11 +113,11 @@ class QueryRecord:
         self._trail.append(
             draft,
             QuestionRecord(
-                Kind.CHARGED,
+                RecordKind.CHARGED,
                 replace(self.asked, copied=tuple(copied)),
                 price=request.price.ratio,
                 price_taken=receipt.price_taken.ratio,
-                measurements=tuple(measured(one) for one in request.measurements),
+                measurements=tuple(measurement_json(one) for one in request.measurements),
                 taken=withdrawal_lines(receipt.withdrawals),
             ),
         )
@@ -122,7 +128,7 @@ class QueryRecord:
 
     def write_cached(self, draft: Draft) -> None:
         """The trail's line of a cached answer, in the transaction that notes who is told of it."""
-        self._trail.append(draft, QuestionRecord(Kind.REUSED, self.asked))
+        self._trail.append(draft, QuestionRecord(RecordKind.REUSED, self.asked))
 
     def set_cached(self) -> None:
         """What `write_cached` wrote is durable."""
@@ -134,30 +140,34 @@ class QueryRecord:
         try:
             yield
         finally:
-            self._events += [Lost(one) for one in releases if one not in self._contents]
+            self._events += [ContentLost(one) for one in releases if one not in self._contents]
 
     def keep(self, release: str, content: Content, counts: Counts | None) -> None:
         """What was measured for a release, and how many units are in each group as far as that tells."""
         self._contents[release] = content_text(content)
-        sizes = Answered(release, None)
+        sizes = ContentStored(release, None)
         if counts is not None:
-            sizes = Answered(
+            sizes = ContentStored(
                 release, counts.units, counts.slot, counts.variance, whole=counts.whole
             )
         self._events.append(sizes)
 
     def end(self, refusal: Refusal | None) -> None:
         """Write the outcome; then count it."""
-        kind = Kind.REUSED if self.is_cached or self._progress is Progress.REUSED else Kind.ANSWERED
+        kind = (
+            RecordKind.REUSED
+            if self.is_cached or self._progress is Progress.REUSED
+            else RecordKind.ANSWERED
+        )
         if refusal is not None:
             paid = self._progress in {Progress.CHARGED, Progress.REUSED}
-            kind = Kind.FAILED if paid else Kind.REFUSED
+            kind = RecordKind.FAILED if paid else RecordKind.REFUSED
         written = self._progress is Progress.REUSED and refusal is None
         if not written and self._progress is not Progress.CHARGING:
             self._write(kind, refusal)
         self.emit(QuestionEnded(kind.value, "" if refusal is None else refusal.code.value))
 
-    def _write(self, kind: Kind, refusal: Refusal | None) -> None:
+    def _write(self, kind: RecordKind, refusal: Refusal | None) -> None:
         counted = self._progress is Progress.CHARGED and is_counted(refusal)
         unpaid = self._refused
         record = QuestionRecord(
@@ -166,12 +176,14 @@ class QueryRecord:
             code=None if refusal is None else refusal.code,
             because=() if refusal is None else (refusal.title, refusal.detail),
             price=None if unpaid is None else unpaid.price.ratio,
-            measurements=() if unpaid is None else tuple(map(measured, unpaid.measurements)),
+            measurements=()
+            if unpaid is None
+            else tuple(map(measurement_json, unpaid.measurements)),
             duration_us=(time.monotonic_ns() - self._began) // 1_000,
             counted=counted,
         )
         asked = self.asked
-        stop = Stop(asked.subject, asked.dataset, asked.query_id, self._most_stops)
+        stop = SourceStop(asked.subject, asked.dataset, asked.query_id, self._most_stops)
 
         def step(draft: Draft) -> bool:
             for release, text in self._contents.items():
@@ -200,7 +212,7 @@ class EstimateRecord(QueryRecord):
 
 
 @contextmanager
-def recording(record: QueryRecord) -> Iterator[None]:
+def record_outcome(record: QueryRecord) -> Iterator[None]:
     """A query is answered inside; every way out is recorded, and only then seen by the client."""
     try:
         yield
@@ -217,9 +229,9 @@ def recording(record: QueryRecord) -> Iterator[None]:
     record.end(None)
 
 
-def asked_by(subject: Subject, request: Request, front_end: str) -> Asked:
+def identify_query(subject: Subject, request: Request, front_end: str) -> AskedQuestion:
     """The query as the trail names it, with a number of its own."""
-    return Asked(
+    return AskedQuestion(
         query_id=secrets.token_hex(12),
         subject=subject.name,
         dataset=request.dataset or "",
@@ -237,23 +249,23 @@ def _hide(error: Exception) -> tuple[InternalError, Crashed]:
     return InternalError(incident), Crashed(incident, f"{message}\n{traceback.format_exc()}")
 
 
-def withdrawal_lines(withdrawals: Iterable[Withdrawal]) -> tuple[Taken, ...]:
+def withdrawal_lines(withdrawals: Iterable[Withdrawal]) -> tuple[AccountWithdrawal, ...]:
     """Withdrawals as the trail says them; verification compares the ledger with exactly these."""
     return tuple(
-        Taken(*_line(each.account, line))
+        AccountWithdrawal(*_line(each.account, line))
         if line is each
-        else TakenFrom(*_line(each.account, line), line.cell)
+        else WithdrawalSource(*_line(each.account, line), line.cell)
         for each in withdrawals
         for line in each.entries
     )
 
 
-def _line(account: str, line: Withdrawal | Entry) -> tuple[str, str, str, str, str, str]:
+def _line(account: str, line: Withdrawal | LedgerEntry) -> tuple[str, str, str, str, str, str]:
     return (
         account,
         line.after.at.astimezone(UTC).isoformat(timespec="microseconds"),
-        ratio(line.amount),
-        ratio(line.delta),
+        ratio_text(line.amount),
+        ratio_text(line.delta),
         line.after.spent_text,
         line.after.delta_text,
     )

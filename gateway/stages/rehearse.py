@@ -16,15 +16,15 @@ from types import MappingProxyType
 from typing import Final, TypeAlias
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Sql, Stage
-from gateway.binding.describe import columns_of
+from gateway.binding.describe import constant_columns
 from gateway.catalog.types import Family
 from gateway.catalog.values import Value
 from gateway.columnar.texts import Texts
 from gateway.lru_cache import LruCache
-from gateway.results.constants import Constant, Runner, filled, run_finishing
+from gateway.results.constants import ConstantTable, Runner, fill_constants, run_finishing
 from gateway.results.value_texts import key_text
-from gateway.sensitivity.analysis import Enumerated
-from gateway.sensitivity.grouping_sets import Level, Rolled
+from gateway.sensitivity.analysis import EnumeratedGroups
+from gateway.sensitivity.grouping_sets import AnalyzedRelease, GroupingSet
 from gateway.twin.errors import TwinRefused
 
 MOST_ROWS: Final = 200
@@ -51,20 +51,24 @@ Borrow: TypeAlias = Callable[[], AbstractContextManager[Runner]]
 _PASSED: Final[LruCache[bytes, bool]] = LruCache(_MOST_REMEMBERED, lambda key, _: len(key))
 
 
-def rehearse(cut: Cut, analyses: Sequence[Rolled], borrow: Borrow, most_rows: int) -> None:
+def rehearse(cut: Cut, analyses: Sequence[AnalyzedRelease], borrow: Borrow, most_rows: int) -> None:
     """Refuse what PostgreSQL cannot compute. Where no group is listed, numbers that are 0 refuse nothing by themselves."""
     tried = [one for one in sqls_of(cut) if one.can_raise]
     if not tried:
         return
     zeros = _constants(cut, analyses, zeros=True)
     shown = repr(
-        ([(filled(one, zeros), one.guarded) for one in tried], most_rows, _are_listed(analyses))
+        (
+            [(fill_constants(one, zeros), one.guarded) for one in tried],
+            most_rows,
+            _are_listed(analyses),
+        )
     )
     # where groups are found in the data their numbers may be others, and their keys need not be NULL
-    others: list[Mapping[str, Constant]] = []
+    others: list[Mapping[str, ConstantTable]] = []
     if not _are_listed(analyses):
         others.append(_constants(cut, analyses, zeros=False))
-    if any(not isinstance(part.groups, Enumerated) for one in analyses for part in one.parts):
+    if any(not isinstance(part.groups, EnumeratedGroups) for one in analyses for part in one.parts):
         others.append(_constants(cut, analyses, zeros=False, keys=True))
 
     def passed() -> bool:
@@ -76,7 +80,9 @@ def rehearse(cut: Cut, analyses: Sequence[Rolled], borrow: Borrow, most_rows: in
     _PASSED.get(sha256(shown.encode()).digest(), passed)
 
 
-def _try(sql: Sql, made_up: Sequence[Mapping[str, Constant]], twin: Runner, most_rows: int) -> None:
+def _try(
+    sql: Sql, made_up: Sequence[Mapping[str, ConstantTable]], twin: Runner, most_rows: int
+) -> None:
     """Run it over one after the other until one passes; the first refusal counts where none does."""
     first: TwinRefused | None = None
     for constants in made_up:
@@ -98,35 +104,37 @@ def sqls_of(cut: Cut) -> list[Sql]:
     return [*staged, cut.finishing if cut.traced is None else cut.traced.finishing]
 
 
-def _are_listed(analyses: Iterable[Rolled]) -> bool:
+def _are_listed(analyses: Iterable[AnalyzedRelease]) -> bool:
     """Whether a release has groups that come back empty."""
     return any(
-        one.plan.keys and all(isinstance(part.groups, Enumerated) for part in one.parts)
+        one.plan.keys and all(isinstance(part.groups, EnumeratedGroups) for part in one.parts)
         for one in analyses
     )
 
 
 def _constants(
-    cut: Cut, analyses: Sequence[Rolled], *, zeros: bool, keys: bool = False
-) -> Mapping[str, Constant]:
+    cut: Cut, analyses: Sequence[AnalyzedRelease], *, zeros: bool, keys: bool = False
+) -> Mapping[str, ConstantTable]:
     """Rows for the twin; those of groups that are found in the data have NULL as `keys`, or examples."""
-    made: dict[str, Constant] = {}
+    made: dict[str, ConstantTable] = {}
     waiting = iter(analyses)
     for step in cut.steps:
         match step:
             case Release():
                 made[step.name] = _released(step, next(waiting), zeros=zeros, examples=keys)
             case Fetch() | Empty():
-                columns = columns_of(step)
+                columns = constant_columns(step)
                 nothing = Texts.of([None] if isinstance(step, Fetch) else [])
-                made[step.name] = Constant(tuple(columns), (nothing,) * len(columns))
+                made[step.name] = ConstantTable(tuple(columns), (nothing,) * len(columns))
             case _:
                 pass  # what is staged is for plans, not for the twin
     return made
 
 
-def _released(step: Release, release: Rolled, *, zeros: bool, examples: bool) -> Constant:
-    plan, columns = step.plan, columns_of(step)
+def _released(
+    step: Release, release: AnalyzedRelease, *, zeros: bool, examples: bool
+) -> ConstantTable:
+    plan, columns = step.plan, constant_columns(step)
     rows = [row for level in release.levels for row in _rows_of(level, release, len(plan.keys))]
     keys, marks = len(plan.keys), len(plan.marks)
     texts: list[list[str | None]] = []
@@ -145,18 +153,18 @@ def _released(step: Release, release: Rolled, *, zeros: bool, examples: bool) ->
             )
         else:
             texts.append([None] * len(rows))
-    return Constant(tuple(columns), tuple(map(Texts.of, texts)))
+    return ConstantTable(tuple(columns), tuple(map(Texts.of, texts)))
 
 
 _Row: TypeAlias = tuple[tuple[str | None, ...] | None, frozenset[int]]
 
 
-def _rows_of(level: Level, release: Rolled, many: int) -> list[_Row]:
+def _rows_of(level: GroupingSet, release: AnalyzedRelease, many: int) -> list[_Row]:
     """The keys of some rows of a grouping set; None where they are found in the data."""
     there = frozenset(level.keys)
     drawn = level.drawn[0] if level.drawn else None
     groups = None if drawn is None else release.parts[drawn.part].groups
-    if drawn is None or not isinstance(groups, Enumerated):
+    if drawn is None or not isinstance(groups, EnumeratedGroups):
         return [(None, there)]
     rows: list[_Row] = []
     seen: set[_Key] = set()

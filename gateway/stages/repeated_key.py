@@ -12,7 +12,7 @@ from typing import Final
 
 from gateway.budget.charge import Receipt
 from gateway.errors import Code, SourceStopped, SyntaxRefused
-from gateway.requests.idempotency import Kept
+from gateway.requests.idempotency import StoredAnswers
 from gateway.requests.request import Answer
 from gateway.stages.reply_grid import Pace
 from gateway.units import Epsilon
@@ -23,7 +23,7 @@ _LOOK_S: Final = 0.1  # how often the first answer is looked for
 def find_first_answer(  # noqa: PLR0913 - a receipt, and how its answer is waited for
     receipt: Receipt,
     subject: str,
-    kept: Kept,
+    kept: StoredAnswers,
     *,
     limit_s: float,
     now: Callable[[], datetime],

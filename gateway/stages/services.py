@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from gateway.datasets.bind_question import Question
-from gateway.datasets.dataset import Serving
+from gateway.datasets.dataset import ServedDataset
 from gateway.engines.staged_rows import StagedRows
 from gateway.events import Emit
 from gateway.noise.entropy import SYSTEM_ENTROPY, Entropy
 from gateway.policy.subjects import Subject
-from gateway.release_cache.cache import Books
-from gateway.requests.idempotency import Kept
+from gateway.release_cache.cache import ReleaseCaches
+from gateway.requests.idempotency import StoredAnswers
 from gateway.stages.reply_grid import Pace
 from gateway.state.journal import Journal
 from gateway.trail.append import Clock, Trail, utc_now
 from gateway.twin import Twin
 
-FindDataset: TypeAlias = Callable[[Question, str | None], Serving]
+FindDataset: TypeAlias = Callable[[Question, str | None], ServedDataset]
 SystemRows: TypeAlias = Callable[[Subject, str], StagedRows]
 
 
@@ -42,10 +42,10 @@ class Services:
     twin: Twin
     find_dataset: FindDataset
     system_rows: SystemRows
-    books: Books
+    books: ReleaseCaches
     emit: Emit
     limit_s: float
-    kept: Kept = field(default_factory=Kept)
+    kept: StoredAnswers = field(default_factory=StoredAnswers)
     now: Clock = utc_now
     longest_grid: Callable[[], int | None] = no_grid
     pace: Pace = field(default_factory=Pace)

@@ -17,18 +17,18 @@ from types import TracebackType
 from typing import Self
 
 from gateway.binding.bound import Cut, Fetch
-from gateway.catalog.system_tables import is_own
-from gateway.datasets.dataset import Serving, placeholders
-from gateway.engines.catalog.proofs import Proven
+from gateway.catalog.system_tables import is_system_table
+from gateway.datasets.dataset import ServedDataset, stage_placeholders
+from gateway.engines.catalog.proofs import TableProof
 from gateway.engines.preparation import Preparation
-from gateway.engines.shard_count import parts_for
+from gateway.engines.shard_count import shard_count
 from gateway.engines.sql.group_keys import Key
 from gateway.engines.staged_rows import StagedRows
 from gateway.exact import ExactHistogram, ExactTable
-from gateway.noise.allocation import Priced
-from gateway.plan.node import BrokenPlan, nodes
+from gateway.noise.allocation import ReleaseNoise
+from gateway.plan.node import BrokenPlan, walk_nodes
 from gateway.plan.relations import Scan
-from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.choices import Histogram
 
 
@@ -36,7 +36,7 @@ from gateway.sensitivity.choices import Histogram
 class SourceAccess:
     """It is made for each question, used by one thread, and left as a context."""
 
-    serving: Serving
+    serving: ServedDataset
     subject: str
     cut: Cut
     now: datetime
@@ -63,17 +63,19 @@ class SourceAccess:
             preparation.close()
 
     @property
-    def proven(self) -> Mapping[str, Proven]:
+    def proven(self) -> Mapping[str, TableProof]:
         """What the question rests on; before it is prepared, what the catalog said last."""
         if self._preparation is None:
             return self.serving.proofs.now()
         return self.serving.proofs.of(self._preparation.catalog.described).proven
 
-    def prepare(self, bought: Iterable[Priced]) -> None:
+    def prepare(self, bought: Iterable[ReleaseNoise]) -> None:
         """Reach the source for what is bought, or refuse; nothing is done where nothing of it is asked for."""
         wanted = tuple(one.analysis for one in bought if asks(one))
         fetched = [
-            one.table for one in self.cut.steps if isinstance(one, Fetch) and not is_own(one.table)
+            one.table
+            for one in self.cut.steps
+            if isinstance(one, Fetch) and not is_system_table(one.table)
         ]
         if self._parsed == wanted or not (wanted or fetched):
             return
@@ -83,7 +85,7 @@ class SourceAccess:
             scanned = {
                 one.table.name
                 for release in self.cut.releases
-                for one in nodes(release.plan)
+                for one in walk_nodes(release.plan)
                 if isinstance(one, Scan)
             }
             tables = sorted(scanned | {one.name for one in fetched})
@@ -93,14 +95,14 @@ class SourceAccess:
             self.serving.require_fit(tables, self._preparation.catalog)
         proven = self.proven
         releases = [self.serving.bounded.find(one, self.now, proven) for one in wanted]
-        source.parse(self._preparation, releases, placeholders(self.cut), fetched)
+        source.parse(self._preparation, releases, stage_placeholders(self.cut), fetched)
         self._parsed = wanted
 
     def run(self, analysis: Analysis, staged: Mapping[str, StagedRows]) -> ExactTable:
         """The exact answer."""
         there = self._held
         release = self.serving.bounded.find(analysis, self.now, self.proven)
-        parts = parts_for(release, there.catalog.rows, self.serving.source.parts)
+        parts = shard_count(release, there.catalog.rows, self.serving.source.parts)
         return self.serving.source.run(
             release,
             staged,
@@ -124,7 +126,7 @@ class SourceAccess:
         # histograms add up whatever is measured beside them
         whole = self.serving.bounded.find(analysis, self.now, self.proven)
         release = replace(whole, measurements=())
-        parts = parts_for(release, there.catalog.rows, self.serving.source.parts)
+        parts = shard_count(release, there.catalog.rows, self.serving.source.parts)
         exact = self.serving.source.count(
             release,
             shown,
@@ -152,7 +154,7 @@ class SourceAccess:
         return self._preparation
 
 
-def asks(release: Priced) -> bool:
+def asks(release: ReleaseNoise) -> bool:
     """Whether the source is asked for it: not for listed groups, and nothing about them."""
-    listed = isinstance(release.analysis.groups, Enumerated)
+    listed = isinstance(release.analysis.groups, EnumeratedGroups)
     return bool(release.noises or release.choices) or not listed

@@ -27,13 +27,13 @@ from gateway.errors import Code, NotPermitted, Refusal, SourceStopped
 from gateway.state.draft import Draft
 from gateway.state.tables import suspensions
 from gateway.trail.append import Trail
-from gateway.trail.record import WHOLE, ActRecord, Kind
+from gateway.trail.record import WHOLE, ActRecord, RecordKind
 
 EVERYWHERE: Final = WHOLE  # the dataset of an act that is about all of them
 GATEWAY: Final = "gateway"
 
 
-class Line(StrEnum):
+class SuspensionLine(StrEnum):
     """What a line of the table says."""
 
     COUNTED = "counted"
@@ -59,7 +59,7 @@ class Tally:
 
 
 @dataclass(frozen=True)
-class Stop:
+class SourceStop:
     """A question that was stopped, and how many of them a subject may have in a day."""
 
     subject: str
@@ -94,15 +94,17 @@ def require_active(draft: Draft, subject: str, dataset: str) -> None:
             )
 
 
-def count(draft: Draft, trail: Trail, stop: Stop, now: datetime) -> bool:
+def count(draft: Draft, trail: Trail, stop: SourceStop, now: datetime) -> bool:
     """Count a stop; whether the subject is suspended by it."""
     before = tally(draft, stop.subject, stop.dataset)
     at = _clock(before, now)
-    after = _write(draft, stop.subject, stop.dataset, before, at, Line.COUNTED, stop.query_id)
+    after = _write(
+        draft, stop.subject, stop.dataset, before, at, SuspensionLine.COUNTED, stop.query_id
+    )
     if after.suspended or after.counted < stop.most:
         return False
     why = f"questions that were stopped on one day: {after.counted}"
-    _act(draft, trail, stop.subject, stop.dataset, Line.SUSPENDED, GATEWAY, at, why)
+    _act(draft, trail, stop.subject, stop.dataset, SuspensionLine.SUSPENDED, GATEWAY, at, why)
     return True
 
 
@@ -112,7 +114,7 @@ def suspend(
     """An administrator's act; whether the subject was not suspended before."""
     if tally(draft, subject, dataset).suspended:
         return False
-    _act(draft, trail, subject, dataset, Line.SUSPENDED, actor, now)
+    _act(draft, trail, subject, dataset, SuspensionLine.SUSPENDED, actor, now)
     return True
 
 
@@ -124,7 +126,7 @@ def resume(
     wanted = [one for one in (*scopes, EVERYWHERE) if dataset in {one, EVERYWHERE}]
     lifted = tuple(one for one in dict.fromkeys(wanted) if tally(draft, subject, one).suspended)
     for one in lifted:
-        _act(draft, trail, subject, one, Line.RESUMED, actor, now)
+        _act(draft, trail, subject, one, SuspensionLine.RESUMED, actor, now)
     return lifted
 
 
@@ -135,17 +137,19 @@ def load(connection: Connection, subject: str, dataset: str) -> Tally:
     last = connection.execute(newest).one_or_none()
     if last is None:
         return Tally()
-    act = connection.execute(newest.where(suspensions.c.kind != Line.COUNTED)).one_or_none()
+    act = connection.execute(
+        newest.where(suspensions.c.kind != SuspensionLine.COUNTED)
+    ).one_or_none()
     at = last.at.astimezone(UTC)
     day = datetime(at.year, at.month, at.day, tzinfo=UTC)
-    resumed = act.ordinal if act is not None and act.kind == Line.RESUMED else 0
+    resumed = act.ordinal if act is not None and act.kind == SuspensionLine.RESUMED else 0
     counted = connection.execute(
         select(func.count())
         .select_from(suspensions)
-        .where(mine, suspensions.c.kind == Line.COUNTED)
+        .where(mine, suspensions.c.kind == SuspensionLine.COUNTED)
         .where(suspensions.c.ordinal > resumed, suspensions.c.at >= day)
     ).scalar_one()
-    if act is None or act.kind == Line.RESUMED:
+    if act is None or act.kind == SuspensionLine.RESUMED:
         return Tally(last.ordinal, at, counted=counted)
     return Tally(last.ordinal, at, True, act.at.astimezone(UTC), act.actor, counted)
 
@@ -169,14 +173,18 @@ def _act(  # noqa: PLR0913, PLR0917 - an act and everything that its two records
     trail: Trail,
     subject: str,
     dataset: str,
-    line: Line,
+    line: SuspensionLine,
     actor: str,
     now: datetime,
     why: str | None = None,
 ) -> None:
     before = tally(draft, subject, dataset)
     _write(draft, subject, dataset, before, _clock(before, now), line, None, actor)
-    kind = Kind.SUBJECT_SUSPENDED if line is Line.SUSPENDED else Kind.SUBJECT_RESUMED
+    kind = (
+        RecordKind.SUBJECT_SUSPENDED
+        if line is SuspensionLine.SUSPENDED
+        else RecordKind.SUBJECT_RESUMED
+    )
     about = {"dataset": dataset, **({} if why is None else {"reason": why})}
     named = None if dataset == EVERYWHERE else dataset
     trail.append(draft, ActRecord(kind, actor, about, subject=subject, dataset=named))
@@ -188,7 +196,7 @@ def _write(  # noqa: PLR0913, PLR0917 - one line of the table
     dataset: str,
     before: Tally,
     at: datetime,
-    line: Line,
+    line: SuspensionLine,
     query_id: str | None,
     actor: str = GATEWAY,
 ) -> Tally:
@@ -206,13 +214,13 @@ def _write(  # noqa: PLR0913, PLR0917 - one line of the table
     )
     after = replace(before, lines=before.lines + 1, at=at)
     match line:
-        case Line.COUNTED:
+        case SuspensionLine.COUNTED:
             after = replace(after, counted=before.counted_on(at) + 1)
-        case Line.SUSPENDED:
+        case SuspensionLine.SUSPENDED:
             after = replace(
                 after, suspended=True, since=at, by=actor, counted=before.counted_on(at)
             )
-        case Line.RESUMED:
+        case SuspensionLine.RESUMED:
             after = replace(after, suspended=False, since=None, by=None, counted=0)
     draft.remember(("suspension", subject, dataset), after)
     scopes = draft.recall(("suspensions", subject), lambda connection: _scopes(connection, subject))

@@ -5,7 +5,7 @@ from typing import Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from gateway.binding.bound import Cut
-from gateway.bounding.fold_current_time import reads_zone
+from gateway.bounding.fold_current_time import depends_on_zone
 from gateway.errors import Code, UnsupportedSql
 
 _AS_UTC: Final = frozenset(
@@ -26,7 +26,7 @@ def moment_in(zone: str, now: datetime) -> datetime:
 
 def require_zone_does_not_matter(cut: Cut, zone: str) -> None:
     """Refuse what would mean something else in this zone than in UTC, in which the source computes."""
-    if zone.lower() in _AS_UTC or not any(reads_zone(one.plan) for one in cut.releases):
+    if zone.lower() in _AS_UTC or not any(depends_on_zone(one.plan) for one in cut.releases):
         return
     raise UnsupportedSql(
         Code.CLAUSE_UNSUPPORTED,

@@ -53,7 +53,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Anchored:
+class AnchorContent:
     """The content of the anchor."""
 
     position: Position
@@ -74,12 +74,12 @@ class Anchor:
         self._position = GENESIS
         self._facts: dict[str, Fact] = {}
 
-    def read(self) -> Anchored | None:
+    def read(self) -> AnchorContent | None:
         """The content; None if nothing was ever anchored."""
         with self._alone():
             if not self._catch_up():
                 return None
-            return Anchored(self._position, dict(self._facts))
+            return AnchorContent(self._position, dict(self._facts))
 
     def advance(self, position: Position, facts: Mapping[str, Mapping[str, str | None]]) -> None:
         """Make `position` and `facts` durable; raises OSError when that cannot be done."""
@@ -101,7 +101,7 @@ class Anchor:
             self._end += len(line)
             self._learn(position, facts)
 
-    def begin(self, anchored: Anchored, aside: Path | None = None) -> None:
+    def begin(self, anchored: AnchorContent, aside: Path | None = None) -> None:
         """Start the file anew from `anchored`, and keep the previous one as `aside`.
 
         Without `aside` there was none; if another gateway began one meanwhile, that one stays.

@@ -136,7 +136,7 @@ def without_limits(connection: Connection) -> None:
         connection.execute(text(f"SET LOCAL {limit} = 0"))
 
 
-class Lines:
+class ConnectionLines:
     """The connections of some engines."""
 
     def __init__(self) -> None:
@@ -155,7 +155,7 @@ class Lines:
             self._is_cut = True
             made = list(self._made)
         for connection in made:
-            shut(connection)
+            close_broken(connection)
 
     def _require_uncut(self, *connecting: object) -> None:
         del connecting
@@ -167,10 +167,10 @@ class Lines:
         with self._lock:
             self._made.add(connection)
         if self._is_cut:
-            shut(connection)
+            close_broken(connection)
 
 
-def shut(connection: psycopg.Connection) -> None:
+def close_broken(connection: psycopg.Connection) -> None:
     """Close it from another thread; a waiting caller sees a broken connection."""
     with (
         suppress(OSError, psycopg.Error),  # it may be closed already
@@ -186,7 +186,7 @@ UNREACHABLE: Final = (
 """What says that the state cannot be asked, whether SQLAlchemy or the driver says it."""
 
 
-class Prepared:
+class PreparedRead:
     """A prepared statement that only reads, with named parameters."""
 
     def __init__(self, statement: Select[Any]) -> None:
@@ -218,7 +218,7 @@ def _driver(lent: PoolProxiedConnection) -> "psycopg.Connection[tuple[Any, ...]]
     return driver
 
 
-class Watchdog:
+class SocketWatchdog:
     """Watches one socket at a time; its thread runs only while a socket is watched for long."""
 
     def __init__(self, limit_s: float) -> None:

@@ -26,11 +26,11 @@ from sqlalchemy import Connection, Engine, select
 from sqlalchemy.exc import DBAPIError
 
 from gateway.errors import BackendUnavailable, Code, OperatorError
-from gateway.events import AnchorLost, Committed, Emit, StateLost, silent
+from gateway.events import AnchorLost, Committed, Emit, StateLost, ignore_event
 from gateway.state.anchor import Anchor, Position
 from gateway.state.anchor_check import hold_state, last_position, require_not_behind
 from gateway.state.commit_queue import Outcome, Step, Ticket, Tickets, Told
-from gateway.state.connections import Watchdog
+from gateway.state.connections import SocketWatchdog
 from gateway.state.draft import WRITERS_LOCK, Draft, Driver, Memory, write_rows
 from gateway.state.tables import trail_records
 
@@ -57,7 +57,7 @@ class Journal:
         self,
         engine: Engine,
         anchor: Anchor,
-        emit: Emit = silent,
+        emit: Emit = ignore_event,
         *,
         patience_s: float = _PATIENCE_S,
     ) -> None:
@@ -70,7 +70,7 @@ class Journal:
         self._connection: Connection | None = None
         self._memory: Memory | None = None
         self._polite = 0
-        self._watchdog = Watchdog(patience_s)
+        self._watchdog = SocketWatchdog(patience_s)
 
     def open(self) -> Position:
         """Connect now rather than with the first query; returns the position of the trail."""

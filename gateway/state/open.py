@@ -10,10 +10,10 @@ from sqlalchemy.exc import DBAPIError
 
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
-from gateway.events import Emit, silent
+from gateway.events import Emit, ignore_event
 from gateway.postgres_server import Lease, open_server
 from gateway.state.anchor import Anchor
-from gateway.state.connections import Lines, engine_for
+from gateway.state.connections import ConnectionLines, engine_for
 from gateway.state.journal import Journal
 from gateway.state.logins import StateUrls, embedded_urls
 from gateway.state.schema import require_head, upgrade
@@ -26,7 +26,7 @@ class State:
     engine: Engine
     journal: Journal
     anchor: Anchor
-    lines: Lines
+    lines: ConnectionLines
 
 
 @contextmanager
@@ -45,14 +45,16 @@ def reach_state(settings: Settings) -> Iterator[StateUrls]:
 
 
 @contextmanager
-def open_state(settings: Settings, audit_secret: bytes, emit: Emit = silent) -> Iterator[State]:
+def open_state(
+    settings: Settings, audit_secret: bytes, emit: Emit = ignore_event
+) -> Iterator[State]:
     """The state, up to date and not behind its anchor, or one clear `OperatorError`."""
     with ExitStack() as stack:
         urls = stack.enter_context(reach_state(settings))
         if settings.state_url is None:
             upgrade_state(urls)
-        stack.enter_context(reachable(urls.application))
-        lines = Lines()
+        stack.enter_context(translate_connection_errors(urls.application))
+        lines = ConnectionLines()
         engine = lines.watch(engine_for(urls.application))
         stack.callback(engine.dispose)
         with engine.connect() as connection:
@@ -61,7 +63,7 @@ def open_state(settings: Settings, audit_secret: bytes, emit: Emit = silent) -> 
         unpooled = lines.watch(engine_for(urls.application, pooled=False))
         journal = Journal(unpooled, anchor, emit)
         stack.callback(journal.close)
-        with anchor_usable(anchor):
+        with translate_anchor_errors(anchor):
             journal.open()
         yield State(engine, journal, anchor, lines)
 
@@ -74,14 +76,14 @@ def upgrade_state(urls: StateUrls) -> None:
     """Bring the schema to this version as the owner; the application's login cannot."""
     owner = engine_for(urls.owner or urls.application, name="gateway db", statement_timeout=False)
     try:
-        with reachable(urls.owner or urls.application):
+        with translate_connection_errors(urls.owner or urls.application):
             upgrade(owner, application_login=urls.login)
     finally:
         owner.dispose()
 
 
 @contextmanager
-def reachable(url: URL) -> Iterator[None]:
+def translate_connection_errors(url: URL) -> Iterator[None]:
     """Report which database cannot be reached, without its password."""
     try:
         yield
@@ -98,7 +100,7 @@ def reachable(url: URL) -> Iterator[None]:
 
 
 @contextmanager
-def anchor_usable(anchor: Anchor) -> Iterator[None]:
+def translate_anchor_errors(anchor: Anchor) -> Iterator[None]:
     """Report which anchor cannot be read or written."""
     try:
         yield

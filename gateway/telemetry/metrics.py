@@ -68,7 +68,7 @@ class Metrics:
         return generate_latest(self._registry)
 
 
-def both(log: Emit, count: Emit) -> Emit:
+def log_and_count(log: Emit, count: Emit) -> Emit:
     """One sink that logs and counts."""
 
     def emit(event: Event) -> None:

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 from gateway.state.draft import Draft
 from gateway.state.tables import trail_records
-from gateway.trail.chain import ChainKey, canonical
-from gateway.trail.record import Record, storable
+from gateway.trail.chain import ChainKey, canonical_json
+from gateway.trail.record import Record, storable_text
 from gateway.trail.seal import Seal, seal_rows
 
 Clock = Callable[[], datetime]
@@ -31,7 +31,7 @@ class Trail:
         at = self._clock().astimezone(UTC).isoformat(timespec="microseconds")
         events = seal_rows(draft, self.seal)
         wrote = {"events": events} if events else {}
-        body = canonical({"v": 1, "at": at, "kind": record.kind, **record.said(), **wrote})
+        body = canonical_json({"v": 1, "at": at, "kind": record.kind, **record.said(), **wrote})
         after = self._key.link(draft.position, body)
         draft.insert(
             trail_records,
@@ -39,9 +39,9 @@ class Trail:
                 "seq": after.seq,
                 "at": at,
                 "kind": record.kind,
-                "subject": storable(record.subject),
-                "dataset": storable(record.dataset),
-                "query_id": storable(record.query_id),
+                "subject": storable_text(record.subject),
+                "dataset": storable_text(record.dataset),
+                "query_id": storable_text(record.query_id),
                 "body": body,
                 "mac": after.mac,
             },

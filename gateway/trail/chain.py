@@ -38,7 +38,7 @@ _ENCODE = json.JSONEncoder(ensure_ascii=True, sort_keys=True, separators=(",", "
 _DELETE = "\x7f"  # the one unprintable ASCII character that json leaves alone
 
 
-def canonical(value: Json) -> str:
+def canonical_json(value: Json) -> str:
     return _ENCODE(_plain(value)).replace(_DELETE, "\\u007f")
 
 

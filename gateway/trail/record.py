@@ -14,7 +14,7 @@ from gateway.json_form import Json
 WHOLE: Final = "*"  # the cell that is meant where a record of what was taken names none
 
 
-class Kind(StrEnum):
+class RecordKind(StrEnum):
     """The kind of a record; the first five are the outcomes of a query."""
 
     CHARGED = "charged"
@@ -37,7 +37,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedQuestion:
     """A query as it arrived: its subject, dataset, text, purpose and front end."""
 
     query_id: str
@@ -52,7 +52,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Taken:
+class AccountWithdrawal:
     """The amount that one account was charged, and its balance after that; amounts as `numerator/denominator`.
 
     `at` is the account's own clock, which decides the period of the rate limit.
@@ -67,7 +67,7 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class TakenFrom(Taken):
+class WithdrawalSource(AccountWithdrawal):
     """The amount added to one cell of an account, by a charge that was confined to cells."""
 
     cell: str
@@ -77,14 +77,14 @@ class TakenFrom(Taken):
 class QuestionRecord:
     """A query and its outcome so far; a stopped one may count towards a suspension of its subject."""
 
-    kind: Kind
-    asked: Asked
+    kind: RecordKind
+    asked: AskedQuestion
     code: str | None = None
     because: tuple[str, ...] = ()
     price: str | None = None
     price_taken: str | None = None
     measurements: tuple[Mapping[str, str], ...] = ()
-    taken: tuple[Taken, ...] = ()
+    taken: tuple[AccountWithdrawal, ...] = ()
     duration_us: int | None = None
     counted: bool = False
 
@@ -127,12 +127,12 @@ class QuestionRecord:
 class ActRecord:
     """An act: by an administrator, by a policy reload, or by an unknown party."""
 
-    kind: Kind
+    kind: RecordKind
     actor: str
     about: Mapping[str, str | None] = field(default_factory=dict)
     subject: str | None = None
     dataset: str | None = None
-    taken: tuple[Taken, ...] = ()
+    taken: tuple[AccountWithdrawal, ...] = ()
 
     @property
     def query_id(self) -> str | None:
@@ -152,7 +152,7 @@ class ActRecord:
 Record = QuestionRecord | ActRecord
 
 
-def storable(text: str | None) -> str | None:
+def storable_text(text: str | None) -> str | None:
     """The text for a column: PostgreSQL's text holds neither NUL nor lone surrogates; the body keeps them,
     escaped.
     """

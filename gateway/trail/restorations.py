@@ -15,27 +15,27 @@ from fractions import Fraction
 
 from sqlalchemy import Connection, select
 
-from gateway.state.anchor import Anchored, Fact, Position
+from gateway.state.anchor import AnchorContent, Fact, Position
 from gateway.state.tables import trail_records
-from gateway.trail.record import WHOLE, Kind
+from gateway.trail.record import WHOLE, RecordKind
 
 _FACT = "restored"
 _BATCH = 2_000
 
 
-def anchored_restoration(connection: Connection, seq: int) -> dict[str, Fact]:
+def load_restoration_fact(connection: Connection, seq: int) -> dict[str, Fact]:
     """The fact about restores that an anchor needs if it begins at `seq`: the last one, if there was any."""
     row = connection.execute(
         select(trail_records.c.seq, trail_records.c.mac)
-        .where(trail_records.c.kind == Kind.RESTORED)
+        .where(trail_records.c.kind == RecordKind.RESTORED)
         .order_by(trail_records.c.seq.desc())
         .limit(1)
     ).one_or_none()
     return {} if row is None else {_FACT: Fact(seq, {"seq": str(row.seq), "mac": row.mac})}
 
 
-def charged_since_parting(
-    connection: Connection, anchored: Anchored
+def charges_since_parting(
+    connection: Connection, anchored: AnchorContent
 ) -> Mapping[str, tuple[Fraction, Fraction]] | None:
     """The charges of each account since this state and the anchor's parted, amount and delta.
 
@@ -51,7 +51,7 @@ def charged_since_parting(
     charged: dict[str, tuple[Fraction, Fraction]] = {}
     query = (
         select(trail_records.c.body)
-        .where(trail_records.c.seq > min(partings), trail_records.c.kind == Kind.CHARGED)
+        .where(trail_records.c.seq > min(partings), trail_records.c.kind == RecordKind.CHARGED)
         .order_by(trail_records.c.seq)
     )
     for row in connection.execution_options(yield_per=_BATCH).execute(query):
@@ -69,7 +69,7 @@ def charged_since_parting(
 def _restorations(connection: Connection) -> list[tuple[int, int]]:
     """Every restore in this state's trail: its record, and the record it went back to."""
     query = select(trail_records.c.seq, trail_records.c.body).where(
-        trail_records.c.kind == Kind.RESTORED
+        trail_records.c.kind == RecordKind.RESTORED
     )
     return [
         (row.seq, int(json.loads(row.body)["about"]["restored_to"]))
@@ -77,7 +77,7 @@ def _restorations(connection: Connection) -> list[tuple[int, int]]:
     ]
 
 
-def _known(connection: Connection, anchored: Anchored) -> int:
+def _known(connection: Connection, anchored: AnchorContent) -> int:
     """The last restore that this anchor has seen, if this state has it too."""
     fact = anchored.facts.get(_FACT)
     if fact is None:

@@ -30,7 +30,7 @@ from gateway.trail.chain import ChainKey
 _EVENT: Final = ("dataset", "ordinal", "moment", "kind", "subject", "query_id", "release", "body")
 
 
-class Forged(Exception):
+class ForgedRow(Exception):
     """A row is not as it was written, or is missing: somebody changed the state."""
 
 
@@ -59,13 +59,13 @@ class Seal:
         return hmac.digest(self.key.secret, b"".join(parts), hashlib.sha256).hex()
 
 
-def holds(expected: str, stored: object) -> bool:
+def is_mac(expected: str, stored: object) -> bool:
     """True if a stored MAC equals this one."""
     return isinstance(stored, str) and stored.isascii() and hmac.compare_digest(expected, stored)
 
 
 class EventChain:
-    """Follows the events of a dataset, in order; raises `Forged` at the first that is not as it was written.
+    """Follows the events of a dataset, in order; raises `ForgedRow` at the first that is not as it was written.
 
     `end` is the position that the chain must reach at least, as the trail says.
     """
@@ -89,22 +89,22 @@ class EventChain:
         """Follow one more event; `mac` is None if it was written before seals were introduced."""
         expected = self.at.seq + 1
         if row["ordinal"] != expected:
-            raise Forged(f"event {expected} is missing")
+            raise ForgedRow(f"event {expected} is missing")
         mac = self._seal.event(self.at.mac, row)
         if row["mac"] is None and self.sealed:
-            raise Forged(f"event {expected} has no seal, and one before it has")
-        if row["mac"] is not None and not holds(mac, row["mac"]):
-            raise Forged(
+            raise ForgedRow(f"event {expected} has no seal, and one before it has")
+        if row["mac"] is not None and not is_mac(mac, row["mac"]):
+            raise ForgedRow(
                 f"event {expected} or one before it was changed, removed, inserted or moved"
             )
         self.at, self.sealed = Position(expected, mac), row["mac"] is not None
         if expected == self._end.seq and mac != self._end.mac:
-            raise Forged(f"event {expected} is not the one that the trail tells of")
+            raise ForgedRow(f"event {expected} is not the one that the trail tells of")
 
     def require_end(self) -> None:
         """Require that the rows reach the known end."""
         if self.at.seq < self._end.seq:
-            raise Forged(f"the events end at {self.at.seq}, the trail tells of {self._end.seq}")
+            raise ForgedRow(f"the events end at {self.at.seq}, the trail tells of {self._end.seq}")
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def seal_rows(draft: Draft, seal: Seal) -> dict[str, str]:
         if table is released_contents:
             row["mac"] = seal.content(str(row["release"]), str(row["content"]))
             continue
-        moment = moments.said(str(row["at"]))
+        moment = moments.moment_text(str(row["at"]))
         dataset, ordinal = str(row["dataset"]), int(str(row["ordinal"]))
         # if other processes wrote meanwhile this is not the event before; then the step runs again, and nothing of it stays
         before = draft.recall(("event mac", dataset), partial(_last_event, seal, dataset))
@@ -165,6 +165,6 @@ def _last_event(seal: Seal, dataset: str, connection: Connection) -> Position:
 
 EVENT_COLUMNS: Final = (
     *(column for column in asked_events.c if column is not asked_events.c.at),
-    moments.stored(asked_events.c.at).label("moment"),
+    moments.moment_column(asked_events.c.at).label("moment"),
 )
 """An event as a chain follows it."""

@@ -11,7 +11,15 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from gateway.state.tables import asked_events, charges, kept_answers, released_contents
-from gateway.trail.seal import EVENT_COLUMNS, EventChain, Forged, Seal, Stretch, holds, stretch_of
+from gateway.trail.seal import (
+    EVENT_COLUMNS,
+    EventChain,
+    ForgedRow,
+    Seal,
+    Stretch,
+    is_mac,
+    stretch_of,
+)
 
 _STREAMED = {"yield_per": 2_000}
 _ANSWERED = "answered"
@@ -37,7 +45,7 @@ class SealedRows:
         """The first difference, in words."""
         try:
             self._events()
-        except Forged as forged:
+        except ForgedRow as forged:
             return str(forged)
         return self._contents() or self._answers()
 
@@ -54,20 +62,20 @@ class SealedRows:
                     chain.follow(row)
                     sealed_from = self._first.get(dataset)
                     if not chain.sealed and sealed_from is not None and chain.at.seq >= sealed_from:
-                        raise Forged(  # noqa: TRY301  # every finding leaves through the same door
+                        raise ForgedRow(  # noqa: TRY301  # every finding leaves through the same door
                             f"event {chain.at.seq} has no seal, and the trail says that it had"
                         )
-                except Forged as forged:
-                    raise Forged(f"dataset `{dataset}`: {forged}") from None
+                except ForgedRow as forged:
+                    raise ForgedRow(f"dataset `{dataset}`: {forged}") from None
         for dataset, end in self._last.items():
             at = there[dataset].at.seq if dataset in there else 0
             if at != end.last.seq:
-                raise Forged(
+                raise ForgedRow(
                     f"the events of dataset `{dataset}` end at {at}, the trail says at {end.last.seq}"
                 )
         for dataset, chain in there.items():
             if chain.sealed and dataset not in self._last:
-                raise Forged(f"the trail knows of no events of dataset `{dataset}`")
+                raise ForgedRow(f"the trail knows of no events of dataset `{dataset}`")
 
     def _contents(self) -> str | None:
         with self._connection.execute(_CONTENTS, execution_options=_STREAMED) as rows:
@@ -78,7 +86,7 @@ class SealedRows:
                     return f"the content of `{row.release}` was never drawn"
                 if row.mac is None and row.event_mac is None:
                     continue
-                if not holds(self._seal.content(row.release, row.content), row.mac):
+                if not is_mac(self._seal.content(row.release, row.content), row.mac):
                     return f"the content of `{row.release}` was changed"
         return None
 
@@ -86,7 +94,7 @@ class SealedRows:
         with self._connection.execute(_KEPT, execution_options=_STREAMED) as rows:
             for row in rows:
                 mac = self._seal.answer(row.query_id, row.subject, row.answer)
-                if row.mac is not None and not holds(mac, row.mac):
+                if row.mac is not None and not is_mac(mac, row.mac):
                     return f"the answer that is kept of question `{row.query_id}` was changed"
         return None
 

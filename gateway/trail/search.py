@@ -9,13 +9,13 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, select
 
 from gateway.state.tables import trail_records
-from gateway.trail.record import storable
+from gateway.trail.record import storable_text
 
 _STREAMED = {"yield_per": 2_000}
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RecordFilter:
     """A filter of records: every given condition must hold."""
 
     subject: str | None = None
@@ -31,7 +31,9 @@ class Wanted:
         exact = {"subject": self.subject, "kind": self.kind, "dataset": self.dataset}
         exact["query_id"] = self.query_id
         found = [
-            columns[name] == storable(value) for name, value in exact.items() if value is not None
+            columns[name] == storable_text(value)
+            for name, value in exact.items()
+            if value is not None
         ]
         if self.since is not None:
             found.append(columns.at >= self.since)
@@ -44,12 +46,12 @@ class Wanted:
 
 _LAST_SEQ = 2**63 - 1
 _NOBODY: dict[str, Any] = {"subject": None, "dataset": None, "query_id": None}
-EVERYTHING = Wanted()
+EVERYTHING = RecordFilter()
 _COLUMNS = select(trail_records.c.seq, trail_records.c.mac, trail_records.c.body)
 
 
-def latest(
-    connection: Connection, limit: int, wanted: Wanted = EVERYTHING
+def latest_records(
+    connection: Connection, limit: int, wanted: RecordFilter = EVERYTHING
 ) -> list[Mapping[str, Any]]:
     """The newest matching records, oldest of them first."""
     query = _COLUMNS.where(*wanted.conditions()).order_by(trail_records.c.seq.desc()).limit(limit)
@@ -57,8 +59,8 @@ def latest(
     return found[::-1]
 
 
-def every(
-    connection: Connection, wanted: Wanted = EVERYTHING
+def all_records(
+    connection: Connection, wanted: RecordFilter = EVERYTHING
 ) -> Generator[Mapping[str, Any], None, None]:
     """All matching records in order, streamed; close it when you stop before the end."""
     query = _COLUMNS.where(*wanted.conditions()).order_by(trail_records.c.seq)

@@ -11,17 +11,17 @@ from sqlalchemy import ColumnElement, func
 _PATTERN = 'BC YYYY-MM-DD"T"HH24:MI:SS.US'
 
 
-def stored(moment: ColumnElement[datetime]) -> ColumnElement[str]:
+def moment_column(moment: ColumnElement[datetime]) -> ColumnElement[str]:
     """A column as text; NULL if it has no moment."""
     return func.to_char(func.timezone("UTC", moment), _PATTERN)
 
 
-def said(text: str) -> str:
-    """The text of `stored` for this ISO 8601 moment."""
+def moment_text(text: str) -> str:
+    """The text of `moment_column` for this ISO 8601 moment."""
     moment = datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None)
     return f"AD {moment.isoformat(timespec='microseconds')}"
 
 
-def read(text: str) -> datetime:
-    """The moment for which `said` and `stored` give this text."""
+def parse_moment(text: str) -> datetime:
+    """The moment for which `moment_text` and `moment_column` give this text."""
     return datetime.fromisoformat(text.removeprefix("AD ")).replace(tzinfo=UTC)

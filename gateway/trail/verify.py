@@ -11,16 +11,16 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select
 
-from gateway.state.anchor import GENESIS, Anchored, Position
+from gateway.state.anchor import GENESIS, AnchorContent, Position
 from gateway.state.tables import trail_records
 from gateway.trail import times as moments
 from gateway.trail.chain import ChainKey
-from gateway.trail.record import storable
+from gateway.trail.record import storable_text
 from gateway.trail.seal import Seal
 from gateway.trail.sealed_rows import SealedRows
-from gateway.trail.verify_limits import Allowed
-from gateway.trail.verify_spending import Spent
-from gateway.trail.verify_suspensions import Suspended
+from gateway.trail.verify_limits import AllowedAmounts
+from gateway.trail.verify_spending import SpendingCheck
+from gateway.trail.verify_suspensions import SuspensionCheck
 
 _STREAMED = {"yield_per": 2_000}
 
@@ -46,14 +46,14 @@ class _Broken(Exception):
         self.problem = problem
 
 
-def verify(connection: Connection, key: ChainKey, anchored: Anchored | None) -> Verdict:
+def verify(connection: Connection, key: ChainKey, anchored: AnchorContent | None) -> Verdict:
     """Read everything once, in one snapshot."""
     at_anchor = None if anchored is None else anchored.position.seq
     position = GENESIS
     books = (
-        Spent(connection),
-        Allowed(connection),
-        Suspended(connection),
+        SpendingCheck(connection),
+        AllowedAmounts(connection),
+        SuspensionCheck(connection),
         SealedRows(connection, Seal(key)),
     )
     try:
@@ -104,8 +104,11 @@ def _follow(row: Row[*tuple[Any, ...]], before: Position, key: ChainKey) -> Posi
         raise _Broken(seq, f"record {seq} was changed, moved or chained with another key")
     said = json.loads(row.body)
     shown = (row.kind, row.subject, row.dataset, row.query_id)
-    meant = (said["kind"], *(storable(said[name]) for name in ("subject", "dataset", "query_id")))
-    if shown != meant or row.moment != moments.said(said["at"]):
+    meant = (
+        said["kind"],
+        *(storable_text(said[name]) for name in ("subject", "dataset", "query_id")),
+    )
+    if shown != meant or row.moment != moments.moment_text(said["at"]):
         raise _Broken(seq, f"record {seq} is filed under columns that its text does not say")
     return after
 
@@ -123,5 +126,5 @@ def _is_ascii(body: str | None) -> bool:
 
 _RECORDS = select(
     *(column for column in trail_records.c if column is not trail_records.c.at),
-    moments.stored(trail_records.c.at).label("moment"),
+    moments.moment_column(trail_records.c.at).label("moment"),
 ).order_by(trail_records.c.seq)

@@ -11,12 +11,12 @@ from sqlalchemy import Connection, Text, cast, func, select
 
 from gateway.state.tables import account_limits, accounts, api_keys, key_revocations, ledgers
 from gateway.trail import times as moments
-from gateway.trail.record import Kind
+from gateway.trail.record import RecordKind
 
 Line = tuple[str | None, ...]
 
 
-class Allowed:
+class AllowedAmounts:
     """Reads the records in order, and finds a row that no act explains, or a missing one."""
 
     def __init__(self, connection: Connection) -> None:
@@ -28,20 +28,20 @@ class Allowed:
         del seq
         about = said.get("about", {})
         match said["kind"]:
-            case Kind.LEDGER_OPENED:
+            case RecordKind.LEDGER_OPENED:
                 self._add("ledger", about, "ledger", "source", "unit", "currency")
-            case Kind.ACCOUNT_OPENED:
+            case RecordKind.ACCOUNT_OPENED:
                 self._add("account", about, "account", "ledger", "parent")
                 self._limit(about, "", said["actor"])
-            case Kind.LIMITS_SET:
+            case RecordKind.LIMITS_SET:
                 self._limit(about, "after_", said["actor"])
-            case Kind.KEY_CREATED:
+            case RecordKind.KEY_CREATED:
                 expires = about["expires_at"]
-                until = None if expires is None else moments.said(expires)
+                until = None if expires is None else moments.moment_text(expires)
                 self._said["key"].add(
                     (about["key"], said["subject"], said["actor"], until, about["fingerprint"])
                 )
-            case Kind.KEY_REVOKED:
+            case RecordKind.KEY_REVOKED:
                 self._said["revocation"].add((about["key"], said["actor"]))
 
     def difference(self) -> str | None:
@@ -85,7 +85,7 @@ _THERE = {
         api_keys.c.id,
         api_keys.c.subject,
         api_keys.c.created_by,
-        moments.stored(api_keys.c.expires_at),
+        moments.moment_column(api_keys.c.expires_at),
         func.encode(
             func.sha256(_KEPT),
             "hex",

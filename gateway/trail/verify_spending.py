@@ -14,7 +14,7 @@ from sqlalchemy import ARRAY, ColumnElement, Connection, Table, Text, any_, func
 
 from gateway.state.tables import charges, ledger_entries
 from gateway.trail import times as moments
-from gateway.trail.record import WHOLE, Kind
+from gateway.trail.record import WHOLE, RecordKind
 
 _BATCH = 2_000
 _AMOUNTS, _BALANCES = ("amount", "delta"), ("spent", "delta_spent")
@@ -42,7 +42,7 @@ class _Bare:
     line: tuple[str, ...]
 
 
-class Spent:
+class SpendingCheck:
     """Reads the records in order, and finds the first entry that is not as they say."""
 
     def __init__(self, connection: Connection) -> None:
@@ -55,12 +55,12 @@ class Spent:
 
     def read(self, seq: int, said: Mapping[str, Any]) -> None:
         took = said.get("taken", ())
-        if said["kind"] == Kind.RESTORED:
+        if said["kind"] == RecordKind.RESTORED:
             for account in dict.fromkeys(taken["account"] for taken in took):
                 query_id = f"{said['about']['charge']}-{account}"
                 own = [taken for taken in took if taken["account"] == account]
                 self._expect(seq, query_id, _OF_A_GAP, own)
-        elif said["kind"] == Kind.CHARGED or took:
+        elif said["kind"] == RecordKind.CHARGED or took:
             self._expect(seq, said["query_id"], (said["subject"], said["price"]), took)
         if len(self._due) + len(self._bare) >= _BATCH:
             self._compare()
@@ -80,7 +80,7 @@ class Spent:
             chain = (taken["account"], taken.get("cell", WHOLE))
             self._entries[chain] = self._entries.get(chain, 0) + 1
             line = (
-                moments.said(taken["at"]),
+                moments.moment_text(taken["at"]),
                 *(taken[name] for name in (*_AMOUNTS, *_BALANCES)),
                 *charge,
             )
@@ -157,7 +157,7 @@ _ENTRIES = select(
     ledger_entries.c.cell,
     ledger_entries.c.ordinal,
     ledger_entries.c.query_id,
-    moments.stored(ledger_entries.c.at),
+    moments.moment_column(ledger_entries.c.at),
     *(ledger_entries.c[name] for name in (*_AMOUNTS, "spent_after", "delta_after")),
     *(charges.c[name] for name in ("subject", "price", *_AMOUNTS)),
 ).outerjoin_from(ledger_entries, charges, ledger_entries.c.query_id == charges.c.query_id)

@@ -11,13 +11,13 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from gateway.state.tables import suspensions
-from gateway.trail.record import Kind, storable
+from gateway.trail.record import RecordKind, storable_text
 
-_ACTS = {Kind.SUBJECT_SUSPENDED: "suspended", Kind.SUBJECT_RESUMED: "resumed"}
+_ACTS = {RecordKind.SUBJECT_SUSPENDED: "suspended", RecordKind.SUBJECT_RESUMED: "resumed"}
 _Line = tuple[str, str | None, str | None]
 
 
-class Suspended:
+class SuspensionCheck:
     """Reads the records in order, and finds the first line that is not as they say."""
 
     def __init__(self, connection: Connection) -> None:
@@ -46,8 +46,8 @@ class Suspended:
 
     def _add(self, subject: str, dataset: str, line: _Line) -> None:
         kind, actor, query_id = line
-        self._said.setdefault((storable(subject), storable(dataset)), []).append(
-            (kind, storable(actor), storable(query_id))
+        self._said.setdefault((storable_text(subject), storable_text(dataset)), []).append(
+            (kind, storable_text(actor), storable_text(query_id))
         )
 
 

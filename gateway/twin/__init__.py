@@ -5,8 +5,13 @@ server's privileges; `docs/twin.md` has the list.
 """
 
 from gateway.twin.errors import TwinRefused
-from gateway.twin.session import Described, DescribedColumn, DescribedParameter, TwinSession
-from gateway.twin.table_ddl import NotShowable
+from gateway.twin.session import (
+    DescribedColumn,
+    DescribedParameter,
+    StatementDescription,
+    TwinSession,
+)
+from gateway.twin.table_ddl import UnsupportedColumn
 from gateway.twin.twin import Twin, open_twin, start_twin
 from gateway.twin.visible_tables import (
     ForeignKey,
@@ -17,14 +22,14 @@ from gateway.twin.visible_tables import (
 )
 
 __all__ = [
-    "Described",
     "DescribedColumn",
     "DescribedParameter",
     "ForeignKey",
-    "NotShowable",
+    "StatementDescription",
     "Twin",
     "TwinRefused",
     "TwinSession",
+    "UnsupportedColumn",
     "VisibleColumn",
     "VisibleTable",
     "VisibleTables",

@@ -2,14 +2,14 @@
 
 import psycopg
 
-from gateway.twin.server import Server
+from gateway.twin.server import TwinServer
 
 _OPTIONS = "-c default_transaction_read_only=off -c statement_timeout=30s -c search_path=pg_catalog"
 _CONNECT_S = 2
 OUTSIDE = "postgres"  # the database the gateway works from; analysts cannot connect to it
 
 
-def admin_connection(server: Server, database: str = OUTSIDE) -> psycopg.Connection:
+def admin_connection(server: TwinServer, database: str = OUTSIDE) -> psycopg.Connection:
     return psycopg.connect(
         host=str(server.address.socket_dir),
         port=server.address.port,

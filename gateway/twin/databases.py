@@ -11,7 +11,7 @@ import psycopg
 from psycopg import sql
 
 from gateway.twin.admin_connection import admin_connection
-from gateway.twin.server import Server
+from gateway.twin.server import TwinServer
 from gateway.twin.table_ddl import table_statements
 from gateway.twin.template import TEMPLATE
 from gateway.twin.visible_tables import VisibleTables
@@ -20,7 +20,7 @@ from gateway.twin.visible_tables import VisibleTables
 class Databases:
     """The databases of one life of the server."""
 
-    def __init__(self, server: Server, outside: psycopg.Connection) -> None:
+    def __init__(self, server: TwinServer, outside: psycopg.Connection) -> None:
         self._server = server
         self._outside = outside
         self._lock = threading.Lock()

@@ -15,21 +15,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.errors import Code, OperatorError
-from gateway.postgres_server.directories import SYSTEM, Place, clear_socket_dir, make_socket_dir
-from gateway.postgres_server.files import make_directory, usable, write_durably
-from gateway.postgres_server.locks import exclusively, taken, unheld
-from gateway.postgres_server.os_user import Account
+from gateway.postgres_server.directories import (
+    SYSTEM,
+    ServerDirectory,
+    clear_socket_dir,
+    make_socket_dir,
+)
+from gateway.postgres_server.files import make_directory, translate_os_errors, write_durably
+from gateway.postgres_server.locks import hold_lock, inherit_lock, is_free
+from gateway.postgres_server.os_user import OsUser
 
 _WAIT = 60.0
 _SOCKET_NOTE = "socket_dir"
 
 
 @dataclass(frozen=True)
-class TwinPlace:
+class TwinDirectory:
     """A directory for one life of a twin; the lock `alive` says that it is in use."""
 
-    place: Place
-    account: Account
+    place: ServerDirectory
+    account: OsUser
     socket_dir: Path
     alive: int
     _held: ExitStack
@@ -40,26 +45,26 @@ class TwinPlace:
         _remove(self.place, self.account)
 
 
-def fresh_place(home: Path, account: Account) -> TwinPlace:
+def make_place(home: Path, account: OsUser) -> TwinDirectory:
     """A directory that `account` can reach, below the home where that is possible."""
-    with usable(home):
+    with translate_os_errors(home):
         shelf = _shelf(home, account)
-        with exclusively(shelf / "start.lock", _WAIT), ExitStack() as undo:
+        with hold_lock(shelf / "start.lock", _WAIT), ExitStack() as undo:
             _sweep(shelf, account)
-            place = Place(shelf / secrets.token_hex(8))
+            place = ServerDirectory(shelf / secrets.token_hex(8))
             place.path.mkdir()
             undo.callback(shutil.rmtree, place.path, ignore_errors=True)
             place.path.chmod(_open_mode())
             held = ExitStack()
             undo.push(held)
-            alive = held.enter_context(taken(_alive(place)))
+            alive = held.enter_context(inherit_lock(_alive(place)))
             socket_dir = make_socket_dir(place, account)
             write_durably(place.path / _SOCKET_NOTE, str(socket_dir))
             undo.pop_all()
-    return TwinPlace(place, account, socket_dir, alive, held)
+    return TwinDirectory(place, account, socket_dir, alive, held)
 
 
-def _shelf(home: Path, account: Account) -> Path:
+def _shelf(home: Path, account: OsUser) -> Path:
     for shelf in (home / "twin", SYSTEM / "twins"):
         with suppress(PermissionError):
             make_directory(shelf, _open_mode())
@@ -72,22 +77,22 @@ def _shelf(home: Path, account: Account) -> Path:
     )
 
 
-def _sweep(shelf: Path, account: Account) -> None:
+def _sweep(shelf: Path, account: OsUser) -> None:
     """Remove the directories of dead gateways."""
     for path in shelf.iterdir():
-        place = Place(path)
-        if path.is_dir() and unheld(_alive(place)) and unheld(place.server_lock):
+        place = ServerDirectory(path)
+        if path.is_dir() and is_free(_alive(place)) and is_free(place.server_lock):
             _remove(place, account)
 
 
-def _remove(place: Place, account: Account) -> None:
+def _remove(place: ServerDirectory, account: OsUser) -> None:
     with suppress(OSError):
         noted = (place.path / _SOCKET_NOTE).read_bytes()
         clear_socket_dir(place, account, Path(os.fsdecode(noted)))
     shutil.rmtree(place.path, ignore_errors=True)
 
 
-def _alive(place: Place) -> Path:
+def _alive(place: ServerDirectory) -> Path:
     return place.path / "alive.lock"
 
 

@@ -87,11 +87,11 @@ def code_of(sqlstate: str) -> Code:
     return _STATES.get(sqlstate) or _CLASSES.get(sqlstate[:2], Code.INTERNAL)
 
 
-def refused_by(result: PGresult) -> TwinRefused:
+def twin_refusal(result: PGresult) -> TwinRefused:
     """An error of PostgreSQL as a refusal."""
     sqlstate = _field(result, DiagnosticField.SQLSTATE)
     if sqlstate in {"", GONE}:  # without one it was made up by libpq: the connection is lost
-        return gone()
+        return session_gone()
     if code_of(sqlstate) not in _TOLD:
         return TwinRefused(sqlstate)
     message = _field(result, DiagnosticField.MESSAGE_PRIMARY)
@@ -106,11 +106,11 @@ def refused_by(result: PGresult) -> TwinRefused:
     )
 
 
-def gone() -> TwinRefused:
+def session_gone() -> TwinRefused:
     return TwinRefused(GONE, "the connection to the twin is lost", "try again")
 
 
-def not_running() -> TwinRefused:
+def twin_not_running() -> TwinRefused:
     return TwinRefused("57P03", "the twin is not running", "try again")
 
 

@@ -16,14 +16,14 @@ from psycopg import OperationalError
 from psycopg.pq import ConnStatus, ExecStatus, PollingStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-from gateway.twin.errors import CANCELLED, GONE, TwinRefused, gone, refused_by
+from gateway.twin.errors import CANCELLED, GONE, TwinRefused, session_gone, twin_refusal
 
 _GRACE_S = 2.0
 _WANTED = {PollingStatus.READING: select.POLLIN, PollingStatus.WRITING: select.POLLOUT}
 _ERRORS = frozenset({ExecStatus.FATAL_ERROR, ExecStatus.BAD_RESPONSE})
 
 
-def answers(
+def read_results(
     pgconn: PGconn, *, limit_s: float, end: Callable[[], None], until_sync: bool = False
 ) -> Generator[PGresult, None, None]:
     """The results of what was sent; an error of the twin is raised after all have arrived.
@@ -31,7 +31,7 @@ def answers(
     `end` ends the session from outside, if a cancel has no effect.
     """
     clock = _Clock(pgconn, end, limit_s)
-    problem: TwinRefused | None = gone()  # until all results have arrived
+    problem: TwinRefused | None = session_gone()  # until all results have arrived
     try:
         problem = yield from _until_complete(pgconn, clock, until_sync=until_sync)
     except OperationalError:
@@ -54,10 +54,10 @@ def _until_complete(
             if result is not None or not until_sync:
                 return problem
         elif result.status in _ERRORS:
-            problem = problem or refused_by(result)
+            problem = problem or twin_refusal(result)
         elif problem is None:
             yield result
-    return gone()
+    return session_gone()
 
 
 def _flush(pgconn: PGconn, clock: "_Clock") -> None:

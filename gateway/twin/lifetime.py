@@ -6,18 +6,18 @@ from pathlib import Path
 
 import psycopg
 
-from gateway.postgres_server.os_user import Account
+from gateway.postgres_server.os_user import OsUser
 from gateway.postgres_server.programs import Programs
 from gateway.twin.admin_connection import admin_connection
 from gateway.twin.databases import Databases
 from gateway.twin.roles import Roles
-from gateway.twin.server import Server, start_server
+from gateway.twin.server import TwinServer, start_server
 from gateway.twin.template import TEMPLATE, seal_template
 
 
 @dataclass(frozen=True)
 class Life:
-    server: Server
+    server: TwinServer
     roles: Roles
     _outside: psycopg.Connection
 
@@ -37,7 +37,7 @@ class Life:
             connection.execute("SELECT pg_catalog.pg_terminate_backend(%s)", (pid,))
 
 
-def begin_life(home: Path, programs: Programs, account: Account) -> Life:
+def begin_life(home: Path, programs: Programs, account: OsUser) -> Life:
     """Start a server, seal it, and only then return it; the calling thread keeps it alive."""
     server = start_server(home, programs, account)
     with ExitStack() as undo:

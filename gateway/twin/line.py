@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from psycopg import OperationalError
 from psycopg.pq.abc import PGconn
 
-from gateway.twin.login import Entered
+from gateway.twin.login import TwinConnection
 
 # the parameters that a server reports when a connection begins
 _REPORTED = (
@@ -27,7 +27,7 @@ _REPORTED = (
 
 
 @dataclass
-class Line:
+class TwinLine:
     """`socket` is for reading and writing; `cancel` and `end` use another connection and wait: call them from a
     thread.
     """
@@ -52,7 +52,7 @@ class Line:
         self._let_go()
 
 
-def line_of(entered: Entered, let_go: Callable[[], None]) -> Line:
+def open_line(entered: TwinConnection, let_go: Callable[[], None]) -> TwinLine:
     """A line on this connection; `let_go` is called when the line is closed."""
     connection = entered.connection
     reported = {
@@ -61,4 +61,4 @@ def line_of(entered: Entered, let_go: Callable[[], None]) -> Line:
         if (value := connection.parameter_status(name.encode())) is not None
     }
     line = socket.socket(fileno=os.dup(connection.socket))
-    return Line(line, reported, entered.end, connection, let_go)
+    return TwinLine(line, reported, entered.end, connection, let_go)

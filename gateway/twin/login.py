@@ -10,7 +10,7 @@ from psycopg import pq
 from psycopg.conninfo import make_conninfo
 from psycopg.pq.abc import PGconn
 
-from gateway.twin.errors import TwinRefused, gone, refused_by
+from gateway.twin.errors import TwinRefused, session_gone, twin_refusal
 from gateway.twin.lifetime import Life
 from gateway.twin.roles import Login
 from gateway.twin.settings import session_options
@@ -22,19 +22,19 @@ _OUTRANKING = ("PGTZ", "PGDATESTYLE", "PGGEQO")
 
 
 @dataclass(frozen=True)
-class Entered:
+class TwinConnection:
     """A connection, and a function that ends it from outside when it no longer answers."""
 
     connection: PGconn
     end: Callable[[], None]
 
 
-def enter(
+def log_in(
     life: Life,
     login: Login,
     names: Mapping[str, str] = _NONE,
     settings: Mapping[str, str] = _NONE,
-) -> Entered:
+) -> TwinConnection:
     """A connection of this role; `names` are the names shown in the session, `settings` are those that a client
     chose.
     """
@@ -42,14 +42,14 @@ def enter(
         os.environ.pop(variable, None)
     connection = _connected(life, login, {**names, **settings})
     if connection.status == pq.ConnStatus.OK:
-        return Entered(connection, partial(life.end_session, connection.backend_pid))
+        return TwinConnection(connection, partial(life.end_session, connection.backend_pid))
     said = connection.get_error_message()
     connection.finish()
     if "too many connections" in said:
         raise TwinRefused("53300", "too many sessions are open", "close one")
     if settings:
         _require_settings(life, login, settings)
-    raise gone()
+    raise session_gone()
 
 
 def _connected(life: Life, login: Login, settings: Mapping[str, str]) -> PGconn:
@@ -85,6 +85,6 @@ def _require_settings(life: Life, login: Login, settings: Mapping[str, str]) -> 
             )
             result = connection.exec_(b"SET %b TO %b" % shown)
             if result.status != pq.ExecStatus.COMMAND_OK:
-                raise refused_by(result)
+                raise twin_refusal(result)
     finally:
         connection.finish()

@@ -22,7 +22,7 @@ from typing import Final, NamedTuple
 from psycopg.pq import ConnStatus
 
 from gateway.twin.errors import TwinRefused
-from gateway.twin.login import Entered
+from gateway.twin.login import TwinConnection
 from gateway.twin.settings import IDLE, LINES, LINES_OF_ROLE
 from gateway.twin.visible_tables import VisibleTables
 
@@ -30,25 +30,25 @@ MOST_OF_ONE = 4  # of one subject with one set of visible tables
 MOST = IDLE
 
 
-class Whose(NamedTuple):
+class SessionKey(NamedTuple):
     """The subject and the visible tables of a connection."""
 
     subject: str
     tables: VisibleTables
 
 
-class Idle:
+class IdleSessions:
     """The idle connections of a twin; the last used one is at the end."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: list[tuple[Whose, Entered]] = []
+        self._kept: list[tuple[SessionKey, TwinConnection]] = []
         self._closed = False
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def take(self, whose: Whose) -> Entered | None:
+    def take(self, whose: SessionKey) -> TwinConnection | None:
         """An idle connection of this subject and tables that still works, or None."""
         while (found := self._pop(whose)) is not None:
             if _lives(found):
@@ -56,7 +56,7 @@ class Idle:
             found.connection.finish()
         return None
 
-    def put(self, whose: Whose, entered: Entered) -> None:
+    def put(self, whose: SessionKey, entered: TwinConnection) -> None:
         """Keep a connection; if there are too many, the one that was idle longest is closed."""
         with self._lock:
             self._kept.append((whose, entered))
@@ -85,14 +85,14 @@ class Idle:
             self._closed = True
         self._end(lambda _: True)
 
-    def _pop(self, whose: Whose) -> Entered | None:
+    def _pop(self, whose: SessionKey) -> TwinConnection | None:
         with self._lock:
             for place in reversed(range(len(self._kept))):
                 if self._kept[place][0] == whose:
                     return self._kept.pop(place)[1]
         return None
 
-    def _end(self, wanted: Callable[[Whose], bool]) -> None:
+    def _end(self, wanted: Callable[[SessionKey], bool]) -> None:
         with self._lock:
             ended = [one for one in self._kept if wanted(one[0])]
             self._kept = [one for one in self._kept if not wanted(one[0])]
@@ -100,7 +100,7 @@ class Idle:
             one.connection.finish()
 
 
-def _lives(entered: Entered) -> bool:
+def _lives(entered: TwinConnection) -> bool:
     """True if nothing arrived while it was idle: a server gives a reason before it ends a connection."""
     if entered.connection.status != ConnStatus.OK:
         return False
@@ -112,14 +112,14 @@ def _lives(entered: Entered) -> bool:
 _TOO_MANY: Final = "53300"
 
 
-class Held:
+class HeldConnections:
     """Counts the connections that clients hold; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._of = Counter[Whose]()
+        self._of = Counter[SessionKey]()
 
-    def hold(self, whose: Whose) -> Callable[[], None]:
+    def hold(self, whose: SessionKey) -> Callable[[], None]:
         """Count one more, or refuse. The returned function counts it off, once."""
         with self._lock:
             if self._of[whose] >= LINES_OF_ROLE:
@@ -133,7 +133,7 @@ class Held:
         undo.callback(self._let_go, whose)
         return undo.close
 
-    def _let_go(self, whose: Whose) -> None:
+    def _let_go(self, whose: SessionKey) -> None:
         with self._lock:
             self._of[whose] -= 1
             if not self._of[whose]:

@@ -21,10 +21,10 @@ from gateway.errors import Code, OperatorError
 from gateway.postgres_server.cluster import SUPERUSER, create_cluster
 from gateway.postgres_server.directories import Address
 from gateway.postgres_server.files import write_durably
-from gateway.postgres_server.os_user import Account
-from gateway.postgres_server.postmaster import announcement, open_log, said_since
+from gateway.postgres_server.os_user import OsUser
+from gateway.postgres_server.postmaster import log_since, open_log, read_announcement
 from gateway.postgres_server.programs import Programs
-from gateway.twin.directory import TwinPlace, fresh_place
+from gateway.twin.directory import TwinDirectory, make_place
 from gateway.twin.settings import MEMORY, twin_configuration
 
 _UNDER_LIMITS = Path(__file__).with_name("under_limits.py")
@@ -36,14 +36,14 @@ _STOP_S = 6.0  # PostgreSQL itself kills processes that have not ended within 5 
 
 
 @dataclass(frozen=True)
-class Server:
+class TwinServer:
     """A running server, and the log-in of its superuser, the gateway."""
 
     address: Address
     superuser: str
     password: SecretStr
     process: subprocess.Popen[bytes]
-    where: TwinPlace
+    where: TwinDirectory
 
     @property
     def alive(self) -> bool:
@@ -68,9 +68,9 @@ class Server:
         self.where.remove()
 
 
-def start_server(home: Path, programs: Programs, account: Account) -> Server:
+def start_server(home: Path, programs: Programs, account: OsUser) -> TwinServer:
     """Make a database directory and run a server on it, as a child of the calling thread."""
-    where = fresh_place(home, account)
+    where = make_place(home, account)
     try:
         password = SecretStr(secrets.token_urlsafe(32))
         create_cluster(where.place, programs, account, password, _INITDB)
@@ -89,7 +89,7 @@ def _working_in(directory: Path) -> Iterator[int]:
                 yield int(process.name)
 
 
-def _configure(where: TwinPlace) -> None:
+def _configure(where: TwinDirectory) -> None:
     place = where.place
     texts = {place.hba: _HBA, place.configuration: twin_configuration(place, where.socket_dir)}
     for path, text in texts.items():
@@ -97,7 +97,7 @@ def _configure(where: TwinPlace) -> None:
         where.account.give(path)
 
 
-def _run(where: TwinPlace, programs: Programs, password: SecretStr) -> Server:
+def _run(where: TwinDirectory, programs: Programs, password: SecretStr) -> TwinServer:
     place, account = where.place, where.account
     with open_log(place) as log:
         process = subprocess.Popen(
@@ -117,7 +117,7 @@ def _run(where: TwinPlace, programs: Programs, password: SecretStr) -> Server:
             pass_fds=[where.alive],
             start_new_session=True,
         )
-    server = Server(Address(where.socket_dir), SUPERUSER, password, process, where)
+    server = TwinServer(Address(where.socket_dir), SUPERUSER, password, process, where)
     try:
         _wait_until_ready(server, programs)
     except BaseException:
@@ -127,16 +127,16 @@ def _run(where: TwinPlace, programs: Programs, password: SecretStr) -> Server:
     return server
 
 
-def _wait_until_ready(server: Server, programs: Programs) -> None:
+def _wait_until_ready(server: TwinServer, programs: Programs) -> None:
     deadline = time.monotonic() + _START_S
     while True:
-        said = announcement(server.where.place)
+        said = read_announcement(server.where.place)
         if said is not None and said.ready:
             return
         if not server.alive or time.monotonic() > deadline:
             raise OperatorError(
                 Code.EMBEDDED_SERVER,
-                f"PostgreSQL {programs.version} does not start: {said_since(server.where.place, 0)}",
+                f"PostgreSQL {programs.version} does not start: {log_since(server.where.place, 0)}",
                 "the twin needs a local disk and 512 MB of address space",
             )
         time.sleep(_POLL)

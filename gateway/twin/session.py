@@ -16,11 +16,11 @@ from psycopg import OperationalError
 from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGconn, PGresult
 
-from gateway.columnar.texts import Packing, Rows, array_text
-from gateway.events import Crashed, Emit, silent
-from gateway.twin.errors import TwinRefused, gone
-from gateway.twin.exchange import answers
-from gateway.twin.login import Entered
+from gateway.columnar.texts import Packing, TextRows, array_text
+from gateway.events import Crashed, Emit, ignore_event
+from gateway.twin.errors import TwinRefused, session_gone
+from gateway.twin.exchange import read_results
+from gateway.twin.login import TwinConnection
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class DescribedColumn:
 
 
 @dataclass(frozen=True)
-class Described:
+class StatementDescription:
     """The types of the parameters and the columns; a statement without a result has no columns."""
 
     parameters: tuple[DescribedParameter, ...]
@@ -72,7 +72,11 @@ class TwinSession:
     """One connection; not thread-safe."""
 
     def __init__(
-        self, entered: Entered, limit_s: float, type_names: TypeNames, emit: Emit = silent
+        self,
+        entered: TwinConnection,
+        limit_s: float,
+        type_names: TypeNames,
+        emit: Emit = ignore_event,
     ) -> None:
         self._entered = entered
         self._pgconn = entered.connection
@@ -84,7 +88,7 @@ class TwinSession:
         self._released = False
         self._pgconn.nonblocking = 1
 
-    def describe(self, statement: str, parameter_types: Sequence[int] = ()) -> Described:
+    def describe(self, statement: str, parameter_types: Sequence[int] = ()) -> StatementDescription:
         """The types of a statement's parameters and columns; for a type of 0, PostgreSQL infers it."""
         text = _encoded(statement)
         with self._usable() as connection:
@@ -93,7 +97,9 @@ class TwinSession:
             connection.send_describe_prepared(b"")
             connection.pipeline_sync()
             try:
-                _, said = answers(connection, limit_s=self._limit_s, end=self._end, until_sync=True)
+                _, said = read_results(
+                    connection, limit_s=self._limit_s, end=self._end, until_sync=True
+                )
             finally:
                 if connection.status == ConnStatus.OK:
                     connection.exit_pipeline_mode()
@@ -101,7 +107,7 @@ class TwinSession:
 
     def run(
         self, statement: str, parameters: Sequence[str | None] = (), most_rows: int = 100_000
-    ) -> Rows:
+    ) -> TextRows:
         """The rows of one statement, as text."""
         text = _encoded(statement)
         values = [None if one is None else _encoded(one) for one in parameters]
@@ -110,7 +116,7 @@ class TwinSession:
             connection.send_query_params(text, values)
             del values  # libpq has its own copy
             connection.set_chunked_rows_mode(_ROWS_AT_ONCE)
-            with closing(answers(connection, limit_s=self._limit_s, end=self._end)) as parts:
+            with closing(read_results(connection, limit_s=self._limit_s, end=self._end)) as parts:
                 for part in parts:
                     if part.status in _COPIES:
                         raise TwinRefused("0A000", "COPY is not supported here")
@@ -128,7 +134,7 @@ class TwinSession:
         if not self._released:
             self._pgconn.finish()
 
-    def released(self) -> Entered | None:
+    def released(self) -> TwinConnection | None:
         """Reset the connection for its next use and return it; None if that is impossible, and the connection
         is ended.
         """
@@ -163,7 +169,9 @@ class TwinSession:
                 connection.send_query_params(text, given)
                 connection.pipeline_sync()
             for _ in range(2):
-                for _ in answers(connection, limit_s=self._limit_s, end=self._end, until_sync=True):
+                for _ in read_results(
+                    connection, limit_s=self._limit_s, end=self._end, until_sync=True
+                ):
                     pass  # their command tags say whether they worked
             connection.exit_pipeline_mode()
 
@@ -194,7 +202,7 @@ class TwinSession:
     @contextmanager
     def _usable(self) -> Iterator[PGconn]:
         if self._released:
-            raise gone()
+            raise session_gone()
         try:
             yield self._pgconn
         except TwinRefused as refused:
@@ -204,9 +212,9 @@ class TwinSession:
             raise
         except OperationalError as error:
             self.close()
-            raise gone() from error
+            raise session_gone() from error
 
-    def _described(self, said: PGresult) -> Described:
+    def _described(self, said: PGresult) -> StatementDescription:
         columns = [
             (_decoded(said.fname(place) or b""), said.ftype(place), said.fmod(place))
             for place in range(said.nfields)
@@ -218,7 +226,7 @@ class TwinSession:
                 *((oid, _NO_MODIFIER) for oid in parameters),
             ]
         )
-        return Described(
+        return StatementDescription(
             tuple(DescribedParameter(oid, names[oid, _NO_MODIFIER]) for oid in parameters),
             tuple(
                 DescribedColumn(name, oid, modifier, names[oid, modifier])

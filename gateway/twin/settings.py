@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from gateway.postgres_server.configuration import configuration_text
-from gateway.postgres_server.directories import PORT, Place
+from gateway.postgres_server.directories import PORT, ServerDirectory
 
 MEMORY = 512 * 1024 * 1024  # address space of each process
 LINES, LINES_OF_ROLE = 300, 100  # that clients hold
@@ -125,7 +125,7 @@ _SERVER: Mapping[str, str] = MappingProxyType(
 )
 
 
-def twin_configuration(place: Place, socket_dir: Path) -> str:
+def twin_configuration(place: ServerDirectory, socket_dir: Path) -> str:
     return configuration_text(
         {
             **_SERVER,

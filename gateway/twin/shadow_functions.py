@@ -100,7 +100,7 @@ WHERE u.oid >= 16384
 """
 
 
-def emulating_statements() -> Iterator[sql.Composable]:
+def shadow_statements() -> Iterator[sql.Composable]:
     """The statements that rename PostgreSQL's functions and create the gateway's."""
     for name, types in _RENAMED.items():
         yield _renamed(name, types)
@@ -201,7 +201,7 @@ DATASET_UNNAMED: Final = "gateway"  # a session that was begun without a dataset
 
 
 @dataclass(frozen=True)
-class Names:
+class SessionNames:
     """The names that a session shows for its subject and its dataset, and its client's cancel number."""
 
     subject: str = ""

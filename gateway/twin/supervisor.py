@@ -11,7 +11,7 @@ import psycopg
 
 from gateway.errors import GatewayError
 from gateway.events import Emit, TwinLost, TwinNotStarted
-from gateway.twin.errors import not_running
+from gateway.twin.errors import twin_not_running
 from gateway.twin.lifetime import Life
 
 _BEGIN_S = 120.0
@@ -48,7 +48,7 @@ class Supervisor:
         with self._changed:
             self._changed.wait_for(lambda: self._running() or self._closing.is_set(), wait_s)
             if self._life is None or not self._running():
-                raise not_running()
+                raise twin_not_running()
             return self._life
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ FROM pg_catalog.unnest(%s::text[]) AS t
 """
 
 
-class NotShowable(ValueError):
+class UnsupportedColumn(ValueError):
     """A table that PostgreSQL cannot create like this; the message says why."""
 
 
@@ -51,7 +51,7 @@ def _types(inside: psycopg.Connection, tables: Sequence[VisibleTable]) -> Mappin
     types: dict[str, sql.SQL] = {}
     for name, written in found.items():
         if written is None:
-            raise NotShowable(f"PostgreSQL has no type `{name}`")
+            raise UnsupportedColumn(f"PostgreSQL has no type `{name}`")
         types[name] = sql.SQL(written)
     return types
 
@@ -109,7 +109,7 @@ def _check_names(tables: Sequence[VisibleTable]) -> None:
     for table in tables:
         for name in (table.schema, table.name, *(column.name for column in table.columns)):
             if not 0 < len(name.encode()) <= _LONGEST_NAME or "\0" in name:
-                raise NotShowable(f"`{name}` is not a name of 1 to {_LONGEST_NAME} bytes")
+                raise UnsupportedColumn(f"`{name}` is not a name of 1 to {_LONGEST_NAME} bytes")
         if (table.schema, table.name) in seen:
-            raise NotShowable(f"two tables have the name `{table.schema}.{table.name}`")
+            raise UnsupportedColumn(f"two tables have the name `{table.schema}.{table.name}`")
         seen.add((table.schema, table.name))

@@ -20,8 +20,8 @@ from gateway.twin.lockdown import (
 from gateway.twin.shadow_functions import (
     NAMES,
     NAMES_BY_NUMBER,
-    emulating_statements,
     probe_statements,
+    shadow_statements,
 )
 
 TEMPLATE = "template1"
@@ -119,7 +119,7 @@ def _rename(template: psycopg.Connection) -> None:
         # in PostgreSQL's own rendering, where the name now means the view
         *(sql.SQL(definition) for (definition,) in readers),
         *probe_statements(template),
-        *emulating_statements(),
+        *shadow_statements(),
     ]
     template.execute(sql.SQL(";").join(statements))
 

@@ -10,17 +10,17 @@ from typing import Self
 
 import psycopg
 
-from gateway.events import Emit, TwinStarted, silent
-from gateway.postgres_server.directories import Home, recorded_place
-from gateway.postgres_server.os_user import account_apart, server_account
+from gateway.events import Emit, TwinStarted, ignore_event
+from gateway.postgres_server.directories import Home, find_directory
+from gateway.postgres_server.os_user import separate_account, server_account
 from gateway.postgres_server.programs import find_programs
-from gateway.twin.errors import GONE, TwinRefused, gone, not_running
+from gateway.twin.errors import GONE, TwinRefused, session_gone, twin_not_running
 from gateway.twin.lifetime import Life, begin_life
-from gateway.twin.line import Line, line_of
-from gateway.twin.login import Entered, enter
-from gateway.twin.pool import Held, Idle, Whose
+from gateway.twin.line import TwinLine, open_line
+from gateway.twin.login import TwinConnection, log_in
+from gateway.twin.pool import HeldConnections, IdleSessions, SessionKey
 from gateway.twin.session import TwinSession, TypeNames
-from gateway.twin.shadow_functions import Names
+from gateway.twin.shadow_functions import SessionNames
 from gateway.twin.supervisor import Supervisor
 from gateway.twin.visible_tables import VisibleTables
 
@@ -39,8 +39,8 @@ class Twin:
         self._limit_s = limit_s
         self._emit = emit
         self._type_names: TypeNames = {}
-        self._idle = Idle()
-        self._held = Held()
+        self._idle = IdleSessions()
+        self._held = HeldConnections()
 
     def wait_until_started(self) -> None:
         """Return when the first server runs, or raise the error that prevented it."""
@@ -50,7 +50,7 @@ class Twin:
     def require_running(self) -> None:
         """Refuse if no server runs at this moment."""
         if not self._supervisor.life(wait_s=0).usable:
-            raise not_running()
+            raise twin_not_running()
 
     def session(
         self, subject: str, tables: VisibleTables, *, limit_s: float | None = None
@@ -58,11 +58,11 @@ class Twin:
         """A new session of a subject who sees these tables and nothing else."""
         return self._session(self._entered(subject, tables), limit_s)
 
-    def line(self, subject: str, tables: VisibleTables, settings: Mapping[str, str]) -> Line:
+    def line(self, subject: str, tables: VisibleTables, settings: Mapping[str, str]) -> TwinLine:
         """A session on which a wire client speaks directly."""
-        let_go = self._held.hold(Whose(subject, tables))
+        let_go = self._held.hold(SessionKey(subject, tables))
         try:
-            return line_of(self._entered(subject, tables, settings), let_go)
+            return open_line(self._entered(subject, tables, settings), let_go)
         except BaseException:
             let_go()
             raise
@@ -72,7 +72,7 @@ class Twin:
         self, subject: str, tables: VisibleTables, *, limit_s: float | None = None
     ) -> Iterator[TwinSession]:
         """A session for a short use: a reset idle one, if there is one; it is idle again afterwards."""
-        whose = Whose(subject, tables)
+        whose = SessionKey(subject, tables)
         session = self._session(self._idle.take(whose) or self._entered(*whose), limit_s)
         try:
             yield session
@@ -101,25 +101,25 @@ class Twin:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _session(self, entered: Entered, limit_s: float | None) -> TwinSession:
+    def _session(self, entered: TwinConnection, limit_s: float | None) -> TwinSession:
         limit_s = self._limit_s if limit_s is None else limit_s
         return TwinSession(entered, limit_s, self._type_names, self._emit)
 
     def _entered(
         self, subject: str, tables: VisibleTables, settings: Mapping[str, str] = _NONE
-    ) -> Entered:
+    ) -> TwinConnection:
         """Log in; try again while a server that just ended is replaced."""
         deadline = time.monotonic() + _ENTER_S
-        names = Names(subject).settings()
+        names = SessionNames(subject).settings()
         while True:
             life = self._supervisor.life()
             try:
-                return enter(life, life.roles.login(subject, tables), names, settings)
+                return log_in(life, life.roles.login(subject, tables), names, settings)
             except (TwinRefused, psycopg.OperationalError) as error:
                 if isinstance(error, TwinRefused) and error.sqlstate != GONE:
                     raise
                 if time.monotonic() > deadline:
-                    raise gone() from error
+                    raise session_gone() from error
                 if not life.usable:
                     life.server.kill()
             time.sleep(_ENTER_AGAIN_S)
@@ -130,11 +130,11 @@ def start_twin(
     programs_bin: Path | None = None,
     *,
     limit_s: float = _LIMIT_S,
-    emit: Emit = silent,
+    emit: Emit = ignore_event,
 ) -> Twin:
     """Begin to start a twin below a home; as root it runs as an OS user that cannot touch the state."""
     home = home.absolute()
-    account = account_apart(server_account(recorded_place(Home(home)).data))
+    account = separate_account(server_account(find_directory(Home(home)).data))
     programs = find_programs(programs_bin, account)
     begin: Callable[[], Life] = partial(begin_life, home, programs, account)
     supervisor = Supervisor(begin, emit)
@@ -147,7 +147,7 @@ def open_twin(
     programs_bin: Path | None = None,
     *,
     limit_s: float = _LIMIT_S,
-    emit: Emit = silent,
+    emit: Emit = ignore_event,
 ) -> Twin:
     """Start a twin, and return when it runs."""
     twin = start_twin(home, programs_bin, limit_s=limit_s, emit=emit)

@@ -7,7 +7,7 @@ from fix_gateway import House
 from fix_ledger import ALICE, BOB, NOON, Bank, limits
 from release_cache.log.sheets import DATASET, Desk, sheet
 
-from gateway.admin.instance import open_ground
+from gateway.admin.instance import open_foundation
 from gateway.release_cache.event_log import load_content
 
 EVENTS = "SELECT dataset, ordinal, at, kind, subject, query_id, release, body FROM asked_events"
@@ -17,7 +17,7 @@ CONTENTS = "SELECT release, at, content FROM released_contents"
 @contextmanager
 def at_work(house: House) -> Iterator[Desk]:
     """A gateway that works on the state until this ends."""
-    with open_ground(house.settings) as ground:
+    with open_foundation(house.settings) as ground:
         yield Desk(Bank(ground.journal, ground.trail, ground.engine))
 
 

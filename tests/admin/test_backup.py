@@ -18,7 +18,7 @@ from fix_state import AUDIT_SECRET
 from sqlalchemy import create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from gateway.admin.instance import open_ground
+from gateway.admin.instance import open_foundation
 from gateway.errors import Code, OperatorError
 from gateway.state import backup as backup_module
 from gateway.state.backup import open_backup, write_backup
@@ -192,7 +192,7 @@ def test_backup_leaves_nothing_behind_when_the_disk_is_full(house: House) -> Non
     with_a_past(house)
     names = sorted(path.name for path in house.home.iterdir())
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with open_ground(house.settings) as ground:
+    with open_foundation(house.settings) as ground:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
         try:
             with pytest.raises(OperatorError) as refusal:
@@ -233,7 +233,7 @@ def test_backup_is_consistent_when_charges_go_on(house: House) -> None:
 def test_backup_outlasts_the_time_limit_of_ordinary_statements(house: House) -> None:
     """A large state may take longer to copy than a question may take."""
     with_a_past(house)
-    with open_ground(house.settings) as ground:
+    with open_foundation(house.settings) as ground:
         limited = create_engine(
             ground.engine.url, connect_args={"options": "-c statement_timeout=200"}
         )

@@ -15,9 +15,9 @@ from fix_gateway import ALICE, BOB, CHEMIST, CLINIC, LABS, TEAM, House, limits
 from fix_state import AUDIT_SECRET
 
 from gateway.admin import restore as restoring
-from gateway.admin.instance import open_ground
-from gateway.app import door
-from gateway.budget.account import Account, Every, Limits, Window
+from gateway.admin.instance import open_foundation
+from gateway.app import key_authenticator
+from gateway.budget.account import Account, Every, Limits, RateLimit
 from gateway.errors import BudgetExhausted, Code, OperatorError, Unauthenticated
 from gateway.state.anchor import Anchor
 from gateway.trail.chain import ChainKey
@@ -28,7 +28,7 @@ SUBJECTS = "alice: {role: researcher}\nbob: {role: researcher}\n"
 
 def refused(house: House) -> Code:
     """Why no gateway opens this state."""
-    with pytest.raises(OperatorError) as refusal, open_ground(house.settings):
+    with pytest.raises(OperatorError) as refusal, open_foundation(house.settings):
         pass
     return refusal.value.code
 
@@ -182,7 +182,7 @@ def test_restore_opens_accounts_when_the_backup_has_never_heard_of_them(house: H
         (ALICE, limits("0.5")),
         (ALICE, limits("9")),
         (CHEMIST, limits("1.8", "1e-9")),
-        (CHEMIST, limits("1.8", window=Window(Every.DAY, Epsilon.parse("0.01")))),
+        (CHEMIST, limits("1.8", window=RateLimit(Every.DAY, Epsilon.parse("0.01")))),
         (LABS, limits("2")),
     ],
 )
@@ -503,9 +503,9 @@ def test_restore_needs_the_owner_when_a_state_is_to_be_replaced(house: House) ->
 def lets_in(house: House, key: str) -> bool:
     settings = house.settings.model_copy(update={"policies": house.home})
     (house.home / "subjects.yaml").write_text(SUBJECTS)
-    with open_ground(settings) as ground:
+    with open_foundation(settings) as ground:
         try:
-            door(ground).authenticate(key, address="192.0.2.1", front_end="rest")
+            key_authenticator(ground).authenticate(key, address="192.0.2.1", front_end="rest")
         except Unauthenticated:
             return False
     return True
@@ -607,17 +607,17 @@ def test_restore_sets_the_tighter_limits_when_another_gateway_restored_before(
     with house.open() as clerk:
         clerk.open_books()
     file = house.backup()
-    day = Window(Every.DAY, Epsilon.parse("0.04"))
+    day = RateLimit(Every.DAY, Epsilon.parse("0.04"))
     with replace(house, home=here).open() as clerk:
         clerk.turn_away()
     with replace(house, home=there).open() as clerk:
-        clerk.limit(ALICE, limits("2", "1e-9", Window(Every.MONTH, Epsilon.parse("1.5"))))
+        clerk.limit(ALICE, limits("2", "1e-9", RateLimit(Every.MONTH, Epsilon.parse("1.5"))))
         clerk.limit(BOB, limits("0.3", window=day))
         clerk.limit(TEAM, limits("1"))
         clerk.limit(CLINIC, limits("20"))
     replace(house, home=here).restore(file, replace=True)
     with replace(house, home=here).open() as clerk:
-        clerk.limit(ALICE, limits("1", window=Window(Every.MONTH, Epsilon.parse("1.5"))))
+        clerk.limit(ALICE, limits("1", window=RateLimit(Every.MONTH, Epsilon.parse("1.5"))))
     replace(house, home=there).restore()
     allowed = house.limits()
     assert allowed[ALICE] == ("1/1", "1/1000000000", "month", "3/2")

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, select
 from gateway.auth.authenticator import Authenticator, KeyAuthenticator
 from gateway.auth.issue import LoginFailed
 from gateway.auth.keys import new_key
-from gateway.auth.login_throttle import FailureLimits, TurningAway
+from gateway.auth.login_throttle import FailureLimits, LoginThrottle
 from gateway.errors import BackendUnavailable, Code, LimitExceeded, Refusal, Unauthenticated
 from gateway.events import LoginRefused, StateLost
 from gateway.state.connections import engine_for
@@ -124,7 +124,7 @@ def test_refusal_stands_when_it_cannot_be_recorded(door: Door) -> None:
         raise BackendUnavailable(Code.STATE_UNAVAILABLE)
 
     authenticator = KeyAuthenticator(
-        door.state.engine, door.subjects.get, TurningAway(broken), now=door.clock.wall
+        door.state.engine, door.subjects.get, LoginThrottle(broken), now=door.clock.wall
     )
     assert refusal(authenticator, new_key().reveal()).code is Code.BAD_CREDENTIALS
     assert refusal(authenticator, None).code is Code.NO_CREDENTIALS
@@ -193,7 +193,7 @@ def test_flood_is_limited_exactly_when_threads_fail_together(door: Door) -> None
 
 def test_state_that_is_gone_is_not_a_bad_credential(door: Door, nowhere: Engine) -> None:
     """Without the state nobody gets in, and nobody is told that the key is wrong."""
-    turning_away = TurningAway(lambda failed: pytest.fail(f"recorded {failed}"))
+    turning_away = LoginThrottle(lambda failed: pytest.fail(f"recorded {failed}"))
     authenticator = KeyAuthenticator(nowhere, door.subjects.get, turning_away)
     error = refusal(authenticator, new_key().reveal())
     assert isinstance(error, BackendUnavailable)

@@ -19,7 +19,7 @@ from gateway.state.draft import Draft
 from gateway.state.open import State, open_state
 from gateway.state.tables import METADATA, api_keys, key_revocations, scram_salts
 from gateway.trail.append import Trail
-from gateway.trail.record import ActRecord, Kind
+from gateway.trail.record import ActRecord, RecordKind
 
 
 def count(state: State, table: Table) -> int:
@@ -105,7 +105,7 @@ def test_step_sees_what_it_wrote_itself(door: Door) -> None:
     one, two = door.order("alice"), door.order("alice")
 
     def step(draft: Draft) -> None:
-        door.trail.append(draft, ActRecord(Kind.KEY_CREATED, "os:op"))
+        door.trail.append(draft, ActRecord(RecordKind.KEY_CREATED, "os:op"))
         for order in (one, two):
             create(draft, order, door.subjects.__contains__)
         revoke(draft, one.key.id, actor="os:op", at=door.clock.now)

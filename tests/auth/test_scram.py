@@ -18,12 +18,20 @@ from hypothesis import strategies as st
 from laws import for_each
 
 from gateway.auth.keys import ApiKey, new_key
-from gateway.auth.scram import MECHANISM, Proved, challenge
-from gateway.auth.verifiers import Salt, Verifier, Verifiers, derive, new_salt, unknown, verifier_of
+from gateway.auth.scram import MECHANISM, ClientProof, challenge
+from gateway.auth.verifiers import (
+    Salt,
+    Verifier,
+    Verifiers,
+    decoy_verifiers,
+    derive_keys,
+    new_salt,
+    verifier_of,
+)
 from gateway.errors import Code, GatewayError, SyntaxRefused, Unauthenticated
 
 RFC_SALT = Salt(base64.b64decode("W22ZaJ0SNY7soEsUEjb6gQ=="), 4096)
-RFC = Verifiers(RFC_SALT, (Verifier("rfc", *derive("pencil", RFC_SALT)),))
+RFC = Verifiers(RFC_SALT, (Verifier("rfc", *derive_keys("pencil", RFC_SALT)),))
 RFC_FIRST = b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
 RFC_NONCE = "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
 RFC_FINAL = (
@@ -78,7 +86,7 @@ class Client:
         return f"{unproved},p={base64.b64encode(proof).decode()}".encode()
 
 
-def converse(client: Client, verifiers: Verifiers) -> Proved:
+def converse(client: Client, verifiers: Verifiers) -> ClientProof:
     server = challenge(client.first(), verifiers)
     return server.verify(client.final(server.message))
 
@@ -114,7 +122,7 @@ def test_other_key_is_refused() -> None:
 
 def test_unknown_name_is_refused_like_a_wrong_key() -> None:
     """A name without keys gets a challenge like anybody, and then the same refusal."""
-    verifiers = unknown("mallory", b"s" * 32)
+    verifiers = decoy_verifiers("mallory", b"s" * 32)
     with pytest.raises(Unauthenticated) as nobody:
         converse(Client(new_key().reveal()), verifiers)
     with pytest.raises(Unauthenticated) as wrong:
@@ -222,7 +230,7 @@ def test_libpq_logs_in_and_verifies_us() -> None:
     """PostgreSQL's client library accepts our side of the conversation with the right key alone."""
     right, other = new_key(), new_key()
     verifiers = holding(other, right)
-    proved: list[Proved] = []
+    proved: list[ClientProof] = []
     with_listening(
         lambda port: assert_connects(port, right.reveal(), works=True), verifiers, proved
     )
@@ -242,7 +250,9 @@ def assert_connects(port: int, password: str, *, works: bool) -> None:
         psycopg.connect(said).close()
 
 
-def with_listening(use: Callable[[int], None], verifiers: Verifiers, proved: list[Proved]) -> None:
+def with_listening(
+    use: Callable[[int], None], verifiers: Verifiers, proved: list[ClientProof]
+) -> None:
     """Run `use` against a port where a server speaks just enough of the protocol to log in."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         thread = threading.Thread(target=serve_login, args=(listening, verifiers, proved))
@@ -252,7 +262,7 @@ def with_listening(use: Callable[[int], None], verifiers: Verifiers, proved: lis
         assert not thread.is_alive()
 
 
-def serve_login(listening: socket.socket, verifiers: Verifiers, proved: list[Proved]) -> None:
+def serve_login(listening: socket.socket, verifiers: Verifiers, proved: list[ClientProof]) -> None:
     connection, _ = listening.accept()
     with connection, connection.makefile("rwb") as wire:
 

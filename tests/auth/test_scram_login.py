@@ -6,11 +6,11 @@ import pytest
 from fix_auth import Door
 from fix_state import AUDIT_SECRET
 
-from gateway.admin.key_actions import recording_failures
+from gateway.admin.key_actions import login_failure_recorder
 from gateway.auth.issue import Claim
 from gateway.auth.keys import new_key
-from gateway.auth.login_throttle import TurningAway
-from gateway.auth.scram_login import Logins, logins_on
+from gateway.auth.login_throttle import LoginThrottle
+from gateway.auth.scram_login import Logins, scram_logins
 from gateway.auth.verifiers import mock_secret
 from gateway.errors import BackendUnavailable, Code, Refusal
 from gateway.state.connections import engine_for
@@ -19,9 +19,9 @@ ALICE = Claim("alice", "192.0.2.7", "pgwire")
 
 
 def logins_of(door: Door) -> Logins[str]:
-    away = TurningAway(recording_failures(door.state.journal, door.trail), door.told.append)
+    away = LoginThrottle(login_failure_recorder(door.state.journal, door.trail), door.told.append)
     secret = mock_secret(AUDIT_SECRET)
-    return logins_on(door.state.engine, door.subjects.get, away, secret, now=door.clock.wall)
+    return scram_logins(door.state.engine, door.subjects.get, away, secret, now=door.clock.wall)
 
 
 def test_key_as_a_password_lets_its_own_subject_in(door: Door) -> None:
@@ -77,8 +77,8 @@ def test_key_that_is_not_the_names_is_not_valid_for_it(door: Door) -> None:
 def test_state_that_is_gone_says_so(door: Door) -> None:
     """That nobody can be asked is not that the key is invalid."""
     nowhere = engine_for("postgresql://nobody@127.0.0.1:1/none")
-    away = TurningAway(lambda failed: pytest.fail(f"recorded {failed}"))
-    logins = logins_on(nowhere, door.subjects.get, away, b"s")
+    away = LoginThrottle(lambda failed: pytest.fail(f"recorded {failed}"))
+    logins = scram_logins(nowhere, door.subjects.get, away, b"s")
     with pytest.raises(BackendUnavailable):
         logins.still_valid("alice", "x")
     with pytest.raises(BackendUnavailable):

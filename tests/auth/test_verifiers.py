@@ -5,7 +5,7 @@ import base64
 from fix_state import StateServer
 
 from gateway.auth.keys import new_key
-from gateway.auth.verifiers import Salt, new_salt, unknown, verifier_of
+from gateway.auth.verifiers import Salt, decoy_verifiers, new_salt, verifier_of
 
 
 def test_verifier_equals_what_libpq_makes_of_the_same_password(state_server: StateServer) -> None:
@@ -35,11 +35,11 @@ def test_salts_are_fresh_and_long_enough() -> None:
 def test_unknown_name_has_a_salt_like_anybody() -> None:
     """The salt of an unknown name stays the same, differs by name and secret, and looks real."""
     secret = b"s" * 32
-    assert unknown("mallory", secret) == unknown("mallory", secret)
-    assert unknown("mallory", secret) != unknown("malory", secret)
-    assert unknown("mallory", secret) != unknown("mallory", b"t" * 32)
-    assert len(unknown("\udcff", secret).salt.salt) == len(new_salt().salt)
-    assert unknown("mallory", secret).salt.iterations == new_salt().iterations
+    assert decoy_verifiers("mallory", secret) == decoy_verifiers("mallory", secret)
+    assert decoy_verifiers("mallory", secret) != decoy_verifiers("malory", secret)
+    assert decoy_verifiers("mallory", secret) != decoy_verifiers("mallory", b"t" * 32)
+    assert len(decoy_verifiers("\udcff", secret).salt.salt) == len(new_salt().salt)
+    assert decoy_verifiers("mallory", secret).salt.iterations == new_salt().iterations
 
 
 def test_verifier_shows_no_key_in_its_repr() -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 from binding.clinic import CLINIC
 
 from gateway.binding.bind import bind
-from gateway.binding.bound import Cut, Passing
-from gateway.binding.print import explained
+from gateway.binding.bound import Cut, PassThrough
+from gateway.binding.print import explain_bound
 from gateway.errors import Refusal
 
 ROOM = Path(__file__).parents[1] / "cases" / "binding"
@@ -52,14 +52,14 @@ def read(path: Path) -> list[Case]:
 
 
 @cache
-def _outcome(sql: str) -> Cut | Passing | Refusal:
+def _outcome(sql: str) -> Cut | PassThrough | Refusal:
     try:
         return bind(sql, CLINIC)
     except Refusal as refusal:
         return refusal
 
 
-def bind_case(case: Case) -> Cut | Passing:
+def bind_case(case: Case) -> Cut | PassThrough:
     """The bound statement of a case, or its refusal, raised. A statement is bound once in a process."""
     outcome = _outcome(case.sql)
     if isinstance(outcome, Refusal):
@@ -70,7 +70,7 @@ def bind_case(case: Case) -> Cut | Passing:
 def found(case: Case) -> str:
     """What the binder makes of it now."""
     outcome = _outcome(case.sql)
-    return outcome.code.value if isinstance(outcome, Refusal) else explained(outcome)
+    return outcome.code.value if isinstance(outcome, Refusal) else explain_bound(outcome)
 
 
 def write(path: Path, cases: list[Case]) -> None:

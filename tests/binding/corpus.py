@@ -7,9 +7,9 @@ from binding.cases import accepted
 from sqlglot import exp
 
 from gateway.binding.bind import parse
-from gateway.binding.text.classify import Kind, classify
+from gateway.binding.text.classify import StatementKind, classify
 from gateway.binding.text.limits import tokens_of
-from gateway.binding.text.round_trip import without_intervals
+from gateway.binding.text.round_trip import intervals_as_casts
 
 Slot = tuple[type[exp.Expr], str]
 
@@ -23,8 +23,8 @@ def trees() -> tuple[exp.Expression, ...]:
 def _trees() -> Iterator[exp.Expression]:
     for case in accepted():
         statement = classify(case.sql)
-        if statement.kind is not Kind.PASS:
-            text = without_intervals(statement.query, tokens_of(statement.query))
+        if statement.kind is not StatementKind.PASS:
+            text = intervals_as_casts(statement.query, tokens_of(statement.query))
             yield parse(text, tokens_of(text))
 
 

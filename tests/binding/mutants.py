@@ -9,9 +9,9 @@ from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Field, Tie
 from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
-from gateway.plan.node import BrokenPlan, Node, nodes
+from gateway.plan.node import BrokenPlan, Node, walk_nodes
 from gateway.plan.relations import Filter, Project, Window
-from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, walk
+from gateway.plan.scalars import Call, Case, Cast, Literal, Ref, Scalar, walk_scalar
 
 _OTHER: Final = {"=": "<>", "<>": "=", "<": "<=", "<=": "<", ">": ">=", ">=": ">"} | {
     "and": "or", "or": "and", "is null": "is not null", "is not null": "is null", "like": "ilike",
@@ -30,7 +30,7 @@ def mutants(plan: Aggregate) -> Iterator[tuple[str, Aggregate]]:
 def _read(plan: Node) -> frozenset[str]:
     """The columns that something reads, from the top down."""
     read: set[str] = set()
-    for node in nodes(plan):
+    for node in walk_nodes(plan):
         inside: list[Scalar] = []
         match node:
             case Filter(_, condition):
@@ -49,7 +49,9 @@ def _read(plan: Node) -> frozenset[str]:
                     inside += [*one.arguments, *([] if one.where is None else [one.where])]
             case UnionAll(left, right):
                 read |= {one.id for one in (*left.fields, *right.fields)}
-        read |= {one.field.id for each in inside for one in walk(each) if isinstance(one, Ref)}
+        read |= {
+            one.field.id for each in inside for one in walk_scalar(each) if isinstance(one, Ref)
+        }
     return frozenset(read)
 
 

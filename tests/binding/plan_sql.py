@@ -11,14 +11,14 @@ from binding.replaced_columns import measure_with, scalar_with, window_with
 
 from gateway.binding.bound import Empty, Fetch, Release, Stage, Step
 from gateway.plan.fields import Field
-from gateway.plan.formulas import Form, shown
+from gateway.plan.formulas import Form, form_text
 from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.labels import Protected
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.scalars import Ref, Scalar, StagedMember, StagedValue
-from gateway.plan.sql_text import text
+from gateway.plan.sql_text import scalar_sql
 from gateway.plan.types import BOOLEAN
 
 
@@ -44,7 +44,7 @@ class Rendering:
         """The whole SELECT, its columns called as those of the release."""
         item = self._item(plan.child)
         change = _Columns(plan.child.fields, item.columns)
-        listed = [f"{text(scalar_with(key, change))} AS {name}" for name, key in plan.keys]
+        listed = [f"{scalar_sql(scalar_with(key, change))} AS {name}" for name, key in plan.keys]
         for name, one in plan.measures:
             plain = replace(measure_with(one, change), low=False, high=False)
             listed.append(f"{plain} AS {name}")
@@ -82,12 +82,12 @@ class Rendering:
         match node:
             case Filter(child, condition):
                 item = self._item(child)
-                where = text(scalar_with(condition, _Columns(child.fields, item.columns)))
+                where = scalar_sql(scalar_with(condition, _Columns(child.fields, item.columns)))
                 return f"{_list(item.columns)} FROM {item.sql} WHERE {where}"
             case Project(child, _, items):
                 item = self._item(child)
                 change = _Columns(child.fields, item.columns)
-                listed = [text(scalar_with(one, change)) for _, one in items]
+                listed = [scalar_sql(scalar_with(one, change)) for _, one in items]
                 return f"{_list(listed)} FROM {item.sql}"
             case Join():
                 item = self._joined(node)
@@ -98,7 +98,7 @@ class Rendering:
             case PerUnit(child, _, keys, measures):
                 item = self._item(child)
                 change = _Columns(child.fields, item.columns)
-                listed = [text(scalar_with(one, change)) for _, one in keys]
+                listed = [scalar_sql(scalar_with(one, change)) for _, one in keys]
                 listed += [str(measure_with(one, change)) for _, one in measures]
                 places = ", ".join(str(place + 1) for place in range(len(keys)))
                 return f"{_list(listed)} FROM {item.sql} GROUP BY {places}"
@@ -122,7 +122,7 @@ class Rendering:
                 raise NotRenderable("an outer join without a condition")
             return Item(f"{left.sql} CROSS JOIN {_bracketed(right, node.right)}", columns)
         fields = (*node.left.fields, *node.right.fields)
-        on = text(scalar_with(node.condition, _Columns(fields, columns)))
+        on = scalar_sql(scalar_with(node.condition, _Columns(fields, columns)))
         kind = "LEFT JOIN" if node.outer else "JOIN"
         return Item(f"{left.sql} {kind} {_bracketed(right, node.right)} ON {on}", columns)
 
@@ -141,7 +141,7 @@ class Rendering:
         fields = (*node.child.fields, *inner.fields)
         change = _Columns(fields, (*around.columns, *item.columns))
         wanted = [one for one in (own, node.condition) if one is not None]
-        where = " AND ".join(text(scalar_with(one, change)) for one in wanted)
+        where = " AND ".join(scalar_sql(scalar_with(one, change)) for one in wanted)
         return f"EXISTS (SELECT 1 FROM {item.sql}{f' WHERE {where}' if where else ''})"
 
 
@@ -158,7 +158,7 @@ class _Columns:
             case StagedValue(constant, kind):
                 return Ref(Field(f'(SELECT "value" FROM {_quoted(constant)})', kind))
             case StagedMember(what, constant):
-                shown = text(scalar_with(what, self))
+                shown = scalar_sql(scalar_with(what, self))
                 among = f'SELECT "value" FROM {_quoted(constant)}'
                 return Ref(Field(f"({shown} IN ({among}))", BOOLEAN))
             case _:
@@ -187,7 +187,7 @@ def _made(step: Step) -> str:
 def _with_ends(select: str, bounds: Sequence[Form]) -> str:
     """The query with the ends of intervals that are asked of it."""
     ends = [
-        f", DP_INTERVAL_{name}({shown(form)}) AS {letter}{place + 1}"
+        f", DP_INTERVAL_{name}({form_text(form)}) AS {letter}{place + 1}"
         for place, form in enumerate(bounds)
         for name, letter in (("LOW", "l"), ("HIGH", "h"))
     ]

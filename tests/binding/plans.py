@@ -10,8 +10,8 @@ from fractions import Fraction
 from binding.clinic import CLINIC
 from hypothesis import strategies as st
 
-from gateway.binding.calls import call
-from gateway.binding.expressions import compared
+from gateway.binding.calls import make_call
+from gateway.binding.expressions import compare
 from gateway.catalog.types import ColumnType, Family
 from gateway.functions.signature import mean_type, operator_type, sum_type
 from gateway.plan.aggregates import Measure, WindowCall
@@ -30,7 +30,7 @@ from gateway.plan.types import (
     NUMERIC,
     TEXT,
     TIMESTAMP,
-    common,
+    common_type,
     is_number,
     plain,
 )
@@ -94,14 +94,14 @@ class Plans:
 
     def _join(self, below: Node) -> Node:
         other = self.rows(self._pick(2))
-        same = compared("=", Ref(below.fields[0]), Ref(other.fields[0]))
+        same = compare("=", Ref(below.fields[0]), Ref(other.fields[0]))
         fields = (*below.fields, *other.fields)
         parts = [same] if self._pick(2) else [same, self.condition(fields, 1)]
         return Join(below, other, _chain("and", parts), outer=bool(self._pick(2)))
 
     def _mark(self, below: Node) -> Node:
         other = self.rows(self._pick(2))
-        same = compared("=", Ref(other.fields[0]), Ref(below.fields[0]))
+        same = compare("=", Ref(other.fields[0]), Ref(below.fields[0]))
         marked = Mark(below, other, same, self._name())
         return Filter(marked, Ref(marked.fields[-1])) if self._pick(2) else marked
 
@@ -164,7 +164,7 @@ class Plans:
         match self._pick(6 if depth else 2):
             case 0:
                 operator = _COMPARISONS[self._pick(len(_COMPARISONS))]
-                return compared(operator, self.number(fields, depth), self.number(fields, depth))
+                return compare(operator, self.number(fields, depth), self.number(fields, depth))
             case 1:
                 what = self.scalar(fields, depth)
                 asked = what if not _is_tied(what) else Literal(None, INTEGER)
@@ -204,7 +204,7 @@ class Plans:
                 return Call(operator, (left, right), kind)
             case 3:
                 some = [self.number(fields, depth - 1) for _ in range(2)]
-                return call(("coalesce", "greatest", "nullif")[self._pick(3)], some)
+                return make_call(("coalesce", "greatest", "nullif")[self._pick(3)], some)
             case 4:
                 return self._case(fields, depth)
             case 5:
@@ -212,7 +212,7 @@ class Plans:
                 to = (INTEGER, DOUBLE, NUMERIC)[self._pick(3)]
                 return what if what.type == to or isinstance(what, Literal) else Cast(what, to)
             case _:
-                return call("length", [self.text(fields, depth - 1)])
+                return make_call("length", [self.text(fields, depth - 1)])
 
     def text(self, fields: tuple[Field, ...], depth: int) -> Scalar:
         match self._pick(4 if depth else 2):
@@ -225,7 +225,7 @@ class Plans:
                 left, right = self.text(fields, depth - 1), self.text(fields, depth - 1)
                 return Call("||", (left, right), TEXT, left.nullable or right.nullable)
             case _:
-                return call("lower", [self.text(fields, depth - 1)])
+                return make_call("lower", [self.text(fields, depth - 1)])
 
     def _date(self, fields: tuple[Field, ...], depth: int) -> Scalar:
         dates = [one for one in fields if one.type in {DATE, TIMESTAMP}]
@@ -249,7 +249,7 @@ class Plans:
     def _case(self, fields: tuple[Field, ...], depth: int) -> Scalar:
         when = self.condition(fields, depth - 1)
         then, otherwise = self.number(fields, depth - 1), self.number(fields, depth - 1)
-        kind = common(plain(then.type), plain(otherwise.type))
+        kind = common_type(plain(then.type), plain(otherwise.type))
         assert kind is not None
         return Case(((when, then),), otherwise, kind)
 

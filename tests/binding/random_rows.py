@@ -4,8 +4,8 @@ import random
 from collections.abc import Mapping
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, Stage
-from gateway.binding.describe import columns_of
-from gateway.binding.text.identifiers import in_quotes
+from gateway.binding.describe import constant_columns
+from gateway.binding.text.identifiers import quote_name
 from gateway.catalog.types import ColumnType, Family, Kind
 
 Row = tuple[str | None, ...]
@@ -21,11 +21,11 @@ def made_up(cut: Cut, seed: int) -> tuple[dict[str, str], dict[str, list[Row]]]:
     for step in cut.steps:
         if isinstance(step, Stage):
             continue
-        columns = columns_of(step)
+        columns = constant_columns(step)
         rows = _rows(step, [of for _, of in columns], chance)
         if isinstance(step, Release):
             released[step.name] = rows
-        shown[in_quotes(step.name)] = _query(columns, rows)
+        shown[quote_name(step.name)] = _query(columns, rows)
     return shown, released
 
 
@@ -74,7 +74,7 @@ def _query(columns: list[tuple[str, ColumnType]], rows: list[Row]) -> str:
 def _cell(column: tuple[str, ColumnType], value: str | None) -> str:
     name, of = column
     text = "NULL" if value is None else "'" + value.replace("'", "''") + "'"
-    return f"CAST({text} AS {of}) AS {in_quotes(name)}"
+    return f"CAST({text} AS {of}) AS {quote_name(name)}"
 
 
 def of_release(

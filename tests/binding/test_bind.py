@@ -4,14 +4,14 @@ import pytest
 from binding.clinic import CLINIC
 
 from gateway.binding.bind import bind
-from gateway.binding.bound import Cut, Empty, Passing, Release, Stage
-from gateway.binding.statement_cache import Remembered
-from gateway.binding.text.classify import split
-from gateway.binding.text.parameters import Given, literals
+from gateway.binding.bound import Cut, Empty, PassThrough, Release, Stage
+from gateway.binding.statement_cache import StatementCache
+from gateway.binding.text.classify import split_statements
+from gateway.binding.text.parameters import Given, parameter_literals
 from gateway.errors import Code, Refusal, UnsupportedSql
-from gateway.plan.print import explain
+from gateway.plan.print import explain_plan
 from gateway.plan.scalars import Literal
-from gateway.plan.sql_text import literal
+from gateway.plan.sql_text import literal_sql
 from gateway.plan.types import INTEGER, TEXT
 
 
@@ -31,7 +31,7 @@ def test_parameters_become_constants_in_both_halves() -> None:
     """A parameter is a typed constant in the plan and in the finishing."""
     sql = "SELECT region, $1 AS w FROM patients WHERE birth_year > $1 AND region <> $2 GROUP BY region"
     bound = _cut(sql, Literal(1980, INTEGER), Literal("no'rth", TEXT))
-    plan = explain(bound.releases[0].plan)
+    plan = explain_plan(bound.releases[0].plan)
     assert "patients.birth_year > 1980" in plan
     assert "'no''rth'" in plan
     assert "CAST(1980 AS INT)" in bound.finishing.text()
@@ -62,17 +62,18 @@ def test_parameter_is_a_list_when_it_is_an_array(
     condition: str, given: str, type_: str, shown: str
 ) -> None:
     """What drivers send for `= ANY ($1)` means what the same array means in the text."""
-    [one] = literals([given], [type_])
+    [one] = parameter_literals([given], [type_])
     bound = _cut(f"SELECT COUNT(*) FROM patients WHERE {condition}", one, one)
     written = _cut(
         f"SELECT COUNT(*) FROM patients WHERE {condition}".replace("$1::text[]", "$1")
         .replace("$2", "$1")
         .replace(
-            "$1", f"CAST({literal(given, TEXT)} AS {type_.replace('character varying', 'text')})"
+            "$1",
+            f"CAST({literal_sql(given, TEXT)} AS {type_.replace('character varying', 'text')})",
         )
     )
-    assert explain(bound.releases[0].plan) == explain(written.releases[0].plan)
-    assert shown in explain(bound.releases[0].plan)
+    assert explain_plan(bound.releases[0].plan) == explain_plan(written.releases[0].plan)
+    assert shown in explain_plan(bound.releases[0].plan)
 
 
 @pytest.mark.parametrize(
@@ -89,17 +90,19 @@ def test_parameter_is_a_list_when_it_is_an_array(
 def test_parameter_is_a_string_where_only_one_can_stand(sql: str, given: str) -> None:
     """Patterns, parts of dates and formats of drivers mean what they mean when they are written."""
     bound = _cut(sql, Literal(given, TEXT))
-    written = sql.replace("::varchar", "").replace("::text", "").replace("$1", literal(given, TEXT))
-    assert explain(bound.releases[0].plan) == explain(_cut(written).releases[0].plan)
+    written = (
+        sql.replace("::varchar", "").replace("::text", "").replace("$1", literal_sql(given, TEXT))
+    )
+    assert explain_plan(bound.releases[0].plan) == explain_plan(_cut(written).releases[0].plan)
 
 
 @pytest.mark.parametrize("type_", ["numeric", "double precision"])
 def test_parameter_is_the_fraction_of_a_percentile(type_: str) -> None:
     """A driver sends it as a number with a point, of whichever type."""
     sql = "SELECT percentile_cont($1) WITHIN GROUP (ORDER BY cost) AS c FROM visits"
-    [fraction] = literals(["0.9"], [type_])
-    written = explain(_cut(sql.replace("$1", "0.9")).releases[0].plan)
-    given = explain(_cut(sql, fraction).releases[0].plan)
+    [fraction] = parameter_literals(["0.9"], [type_])
+    written = explain_plan(_cut(sql.replace("$1", "0.9")).releases[0].plan)
+    given = explain_plan(_cut(sql, fraction).releases[0].plan)
     assert given.replace(f"cast(0.9 as {type_})", "0.9") == written
 
 
@@ -112,7 +115,7 @@ def test_parameter_is_refused_when_it_is_an_array_of_another_kind(
 ) -> None:
     """How moments are written in an array depends on settings, so nobody guesses."""
     with pytest.raises(UnsupportedSql, match="parameter"):
-        literals([given], [type_])
+        parameter_literals([given], [type_])
 
 
 @pytest.mark.parametrize("text", ["'; DROP TABLE x --", "\\", "a''b", "$$", "/*", "--"])
@@ -120,13 +123,13 @@ def test_parameter_stays_data_whatever_is_in_it(text: str) -> None:
     """The text of a parameter is a literal in both halves, whatever it looks like."""
     bound = _cut("SELECT COUNT(*), $1 FROM visits WHERE diagnosis = $1", Literal(text, TEXT))
     shown = "'" + text.replace("'", "''") + "'"
-    assert shown in explain(bound.releases[0].plan)
+    assert shown in explain_plan(bound.releases[0].plan)
     assert shown in bound.finishing.text()
 
 
 def test_split_parts_statements_at_semicolons_outside_of_strings() -> None:
     """Several statements in one message are told apart."""
-    assert split("BEGIN; SELECT ';' ; /* ; */ COMMIT;") == [
+    assert split_statements("BEGIN; SELECT ';' ; /* ; */ COMMIT;") == [
         "BEGIN",
         " SELECT ';' ",
         " /* ; */ COMMIT",
@@ -172,7 +175,7 @@ def test_hidden_and_unknown_names_read_alike() -> None:
 
 def test_remembered_gives_the_same_value_again() -> None:
     """A text that was bound is not bound again, and a refusal stays a refusal."""
-    remembered = Remembered(CLINIC, most=2)
+    remembered = StatementCache(CLINIC, most=2)
     sql = "SELECT COUNT(*) FROM patients"
     assert remembered.bind(sql) is remembered.bind(sql)
     for _ in range(2):
@@ -187,7 +190,7 @@ def test_remembered_gives_the_same_value_again() -> None:
 def test_passing_statement_is_kept_as_it_was_written() -> None:
     """The twin gets the analyst's own text where no table is touched."""
     bound = bind("  SELECT 1 AS x ; ", CLINIC)
-    assert isinstance(bound, Passing)
+    assert isinstance(bound, PassThrough)
     assert bound.statement.text == "  SELECT 1 AS x"
 
 

@@ -4,7 +4,7 @@ import pytest
 from binding.cases import ROOM, Case, accepted, bind_case, every, found, read, refused, write
 from laws import for_each
 
-from gateway.binding.bound import Cut, Passing
+from gateway.binding.bound import Cut, PassThrough
 from gateway.errors import REASON, Code, Reason, Refusal
 
 CASES = every()
@@ -58,7 +58,7 @@ def test_refusal_reads_well_when_a_case_is_refused(case: Case) -> None:
 def test_finishing_names_no_table_of_the_source_when_a_case_is_accepted(case: Case) -> None:
     """What goes to the twin names constants alone: no table of persons is left in it."""
     bound = bind_case(case)
-    if isinstance(bound, Passing):
+    if isinstance(bound, PassThrough):
         return
     assert isinstance(bound, Cut)
     stages = [step.sql.text() for step in bound.steps if hasattr(step, "sql")]

@@ -6,10 +6,15 @@ from binding.clinic import CLINIC
 from laws import for_each
 
 from gateway.binding.bind import bind
-from gateway.binding.bound import Passing
-from gateway.binding.catalog_queries import as_chatter, chatter, is_chatter, without_database
-from gateway.binding.text.classify import Kind, Statement, classify
-from gateway.binding.text.lexer import Sort, lexemes
+from gateway.binding.bound import PassThrough
+from gateway.binding.catalog_queries import (
+    as_catalog_query,
+    is_catalog_query,
+    replace_session_keywords,
+    strip_database_name,
+)
+from gateway.binding.text.classify import Statement, StatementKind, classify
+from gateway.binding.text.lexer import LexemeKind, lexemes
 from gateway.errors import Refusal, SyntaxRefused
 
 _USER = 'pg_catalog."current_user"()'
@@ -111,31 +116,33 @@ NEVER = (
 @pytest.mark.parametrize("text", REWRITTEN)
 def test_words_become_calls(text: str) -> None:
     """A word that names the role or the database is a call afterwards, wherever a value can stand."""
-    assert chatter(text) == REWRITTEN[text]
+    assert replace_session_keywords(text) == REWRITTEN[text]
 
 
 @for_each("text", KEPT)
 def test_text_is_kept_where_no_value_stands(text: str) -> None:
     """Strings, quoted names, comments, and what columns are called stay as they are."""
-    assert chatter(text) == text
+    assert replace_session_keywords(text) == text
 
 
 @for_each("text", [*REWRITTEN, *KEPT])
 def test_rewriting_again_changes_nothing(text: str) -> None:
     """What was rewritten has no such word any more."""
-    assert chatter(chatter(text)) == chatter(text)
+    assert replace_session_keywords(replace_session_keywords(text)) == replace_session_keywords(
+        text
+    )
 
 
 @for_each("text", PASSES)
 def test_query_passes_when_it_names_no_visible_table(text: str) -> None:
     """Whether we could read it or not."""
-    assert is_chatter(text, CLINIC)
+    assert is_catalog_query(text, CLINIC)
 
 
 @for_each("text", [*QUESTIONS, *ACTS])
 def test_query_does_not_pass_when_it_names_a_table_or_acts(text: str) -> None:
     """However the name is spelled, and whatever surrounds it."""
-    assert not is_chatter(text, CLINIC)
+    assert not is_catalog_query(text, CLINIC)
 
 
 @for_each("text", NEVER)
@@ -152,7 +159,8 @@ def test_only_questions_name_the_tables_of_the_cases() -> None:
     assert not [
         sql
         for sql in cut
-        if classify(sql).kind is not Kind.PASS and is_chatter(classify(sql).query, CLINIC)
+        if classify(sql).kind is not StatementKind.PASS
+        and is_catalog_query(classify(sql).query, CLINIC)
     ]
 
 
@@ -160,8 +168,8 @@ def test_second_statement_is_found_where_only_postgresql_sees_it() -> None:
     """A text that is one statement for us and two for PostgreSQL is refused."""
     text = "SELECT 'a\\'; NOTIFY b --'"
     with pytest.raises(SyntaxRefused):
-        as_chatter(Statement(Kind.QUERY, text, query=text))
-    assert as_chatter(Statement(Kind.QUERY, "SELECT E'a\\'; NOTIFY b --'")).text
+        as_catalog_query(Statement(StatementKind.QUERY, text, query=text))
+    assert as_catalog_query(Statement(StatementKind.QUERY, "SELECT E'a\\'; NOTIFY b --'")).text
 
 
 def test_passing_statement_is_rewritten_when_it_is_bound() -> None:
@@ -173,7 +181,7 @@ def test_passing_statement_is_rewritten_when_it_is_bound() -> None:
         ("SET application_name = 'current_user'", "SET application_name = 'current_user'"),
     ):
         bound = bind(text, CLINIC)
-        assert isinstance(bound, Passing)
+        assert isinstance(bound, PassThrough)
         assert bound.statement.text == expected
 
 
@@ -192,7 +200,7 @@ def test_passing_statement_is_rewritten_when_it_is_bound() -> None:
 )
 def test_name_of_the_dataset_before_a_schema_is_left_out(text: str, expected: str | None) -> None:
     """A client may write it as the database that it is for it; nothing else is touched."""
-    assert without_database(text, CLINIC) == (expected or text)
+    assert strip_database_name(text, CLINIC) == (expected or text)
 
 
 def test_pieces_are_those_of_the_scanner() -> None:
@@ -202,21 +210,21 @@ def test_pieces_are_those_of_the_scanner() -> None:
     )
     pieces = lexemes(text)
     assert [(one.sort, text[one.start : one.end]) for one in pieces] == [
-        (Sort.WORD, "a"),
-        (Sort.QUOTED, '"b""c"'),
-        (Sort.STRING, "'d''e'"),
-        (Sort.STRING, "E'f\\'g'"),
-        (Sort.STRING, "$h$ ; $h$"),
-        (Sort.PARAMETER, "$1"),
-        (Sort.NUMBER, "1.5e-3"),
-        (Sort.SIGN, ";"),
-        (Sort.WORD, "N"),
-        (Sort.STRING, "'x'"),
-        (Sort.WORD, "U"),
-        (Sort.SIGN, "&"),
-        (Sort.STRING, "'\\'"),
-        (Sort.WORD, "été"),
-        (Sort.WORD, "a$b"),
+        (LexemeKind.WORD, "a"),
+        (LexemeKind.QUOTED, '"b""c"'),
+        (LexemeKind.STRING, "'d''e'"),
+        (LexemeKind.STRING, "E'f\\'g'"),
+        (LexemeKind.STRING, "$h$ ; $h$"),
+        (LexemeKind.PARAMETER, "$1"),
+        (LexemeKind.NUMBER, "1.5e-3"),
+        (LexemeKind.SIGN, ";"),
+        (LexemeKind.WORD, "N"),
+        (LexemeKind.STRING, "'x'"),
+        (LexemeKind.WORD, "U"),
+        (LexemeKind.SIGN, "&"),
+        (LexemeKind.STRING, "'\\'"),
+        (LexemeKind.WORD, "été"),
+        (LexemeKind.WORD, "a$b"),
     ]
     assert [one.name for one in lexemes('ÀB "ÀB" ' + "x" * 70)] == ["Àb", "ÀB", "x" * 63]
 

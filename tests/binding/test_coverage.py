@@ -15,7 +15,7 @@ from gateway.binding import windows
 from gateway.binding.text import allowlist as shapes
 from gateway.binding.text import classify as statement
 from gateway.binding.text import session_settings
-from gateway.binding.text.classify import Kind, classify
+from gateway.binding.text.classify import StatementKind, classify
 from gateway.errors import REASON, Code, Reason
 from gateway.functions.table import SIGNATURES
 from gateway.functions.times import AGED, EXTRACTED, TRUNCATED
@@ -99,8 +99,8 @@ def test_every_unit_of_an_interval_has_an_accepted_case() -> None:
 def test_every_kind_of_statement_has_an_accepted_case() -> None:
     """Every kind of statement, every word that one may begin with and every setting is in a case."""
     statements = [classify(case.sql) for case in accepted()]
-    assert {one.kind for one in statements} == set(Kind)
-    words = {one.text.split()[0].lower() for one in statements if one.kind is Kind.PASS}
+    assert {one.kind for one in statements} == set(StatementKind)
+    words = {one.text.split()[0].lower() for one in statements if one.kind is StatementKind.PASS}
     assert words >= statement._ALONE | statement._ON_NAMES
     assert not [name for name in session_settings.SETTINGS if not _is_set(name)]
 

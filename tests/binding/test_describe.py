@@ -9,11 +9,11 @@ from binding.clinic import CLINIC
 from laws import for_each
 
 from gateway.binding.bind import bind
-from gateway.binding.bound import Cut, Passing, ResultColumn, Sql
-from gateway.binding.catalog_queries import is_chatter
-from gateway.binding.describe import described, require_agreement
-from gateway.binding.extensions import askable
-from gateway.binding.statement_cache import Remembered
+from gateway.binding.bound import Cut, PassThrough, ResultColumn, Sql
+from gateway.binding.catalog_queries import is_catalog_query
+from gateway.binding.describe import describe_result, require_same_description
+from gateway.binding.extensions import postgresql_sql
+from gateway.binding.statement_cache import StatementCache
 from gateway.errors import Code, Reason, Refusal
 from gateway.twin import Twin, TwinRefused, TwinSession, visible_tables
 
@@ -48,12 +48,12 @@ def _describe(session: TwinSession) -> Callable[[str], Sequence[ResultColumn]]:
 def test_describe_of_original_is_describe_of_finishing(case: Case, session: TwinSession) -> None:
     """Names, type OIDs and type modifiers of the answer are those that PostgreSQL gives."""
     bound = bind(case.sql, CLINIC, describe=_describe(session))
-    if isinstance(bound, Passing) and not bound.statement.query:
+    if isinstance(bound, PassThrough) and not bound.statement.query:
         return
-    original = described(askable(bound.statement.query), _describe(session))
+    original = describe_result(postgresql_sql(bound.statement.query), _describe(session))
     assert bound.result == original
     if isinstance(bound, Cut):
-        require_agreement(bound, original, _describe(session))
+        require_same_description(bound, original, _describe(session))
         if bound.columns is not None:
             assert tuple(one.name for one in original) == bound.columns
 
@@ -67,8 +67,8 @@ def test_refused_case_stays_refused_when_postgresql_is_asked_first(
     """
     if case.name in _LEFT_TO_THE_TWIN:
         bound = bind(case.sql, CLINIC, describe=_describe(session))
-        assert isinstance(bound, Passing)
-        assert is_chatter(bound.statement.query, CLINIC)
+        assert isinstance(bound, PassThrough)
+        assert is_catalog_query(bound.statement.query, CLINIC)
         return
     with pytest.raises(Refusal) as caught:
         bind(case.sql, CLINIC, describe=_describe(session))
@@ -94,10 +94,10 @@ def test_finishing_is_refused_when_postgresql_reads_it_otherwise(
     describe = _describe(session)
     bound = bind("SELECT COUNT(*) FROM patients", CLINIC)
     assert isinstance(bound, Cut)
-    original = described("SELECT COUNT(*) FROM patients", describe)
-    require_agreement(bound, original, describe)
+    original = describe_result("SELECT COUNT(*) FROM patients", describe)
+    require_same_description(bound, original, describe)
     with pytest.raises(Refusal, match=what) as caught:
-        require_agreement(replace(bound, finishing=Sql("", finishing)), original, describe)
+        require_same_description(replace(bound, finishing=Sql("", finishing)), original, describe)
     assert caught.value.code is Code.TEXT_DRIFTS
 
 
@@ -128,7 +128,7 @@ def test_refusal_has_the_place_when_postgresql_finds_the_mistake(
 
 def test_remembered_refusal_of_the_twin_is_raised_again_whole(session: TwinSession) -> None:
     """The second refusal says what the first said, and is another object."""
-    remembered = Remembered(CLINIC)
+    remembered = StatementCache(CLINIC)
     found = []
     for _ in range(2):
         with pytest.raises(TwinRefused) as caught:
@@ -143,7 +143,7 @@ def test_remembered_refusal_of_the_twin_is_raised_again_whole(session: TwinSessi
 @pytest.mark.parametrize("sqlstate", ["57P01", "57014", "53300"])
 def test_refusal_of_the_moment_is_not_remembered(sqlstate: str, session: TwinSession) -> None:
     """A twin that was slow or gone for a moment does not make a statement refused for ever."""
-    remembered = Remembered(CLINIC)
+    remembered = StatementCache(CLINIC)
 
     def fails(sql: str) -> Sequence[ResultColumn]:
         del sql

@@ -7,9 +7,9 @@ from laws import for_each
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
-from gateway.binding.describe import columns_of, stand_in
-from gateway.binding.extensions import describable
-from gateway.plan.formulas import Measured, Number, Over, Times
+from gateway.binding.describe import constant_columns, empty_select
+from gateway.binding.extensions import describable_sql
+from gateway.plan.formulas import AggregateRef, NumberForm, Over, Times
 from gateway.plan.types import BIGINT, DOUBLE
 
 
@@ -45,7 +45,7 @@ def test_text_has_a_null_in_the_place_of_a_call_when_postgresql_is_asked(
     sql: str, asked: str
 ) -> None:
     """A call becomes a NULL with its type and name, and, where it has a name already, with its length."""
-    assert describable(sql) == asked
+    assert describable_sql(sql) == asked
 
 
 def test_constant_has_the_ends_between_measures_and_number() -> None:
@@ -55,12 +55,12 @@ def test_constant_has_the_ends_between_measures_and_number() -> None:
     bound = bind(sql, CLINIC)
     assert isinstance(bound, Cut)
     [release] = bound.releases
-    ratio = Times(Over(Measured(0), Measured(1)), Number(Fraction(2)))
-    assert release.bounds == (Measured(1), ratio)
-    names = [name for name, _ in columns_of(release)]
+    ratio = Times(Over(AggregateRef(0), AggregateRef(1)), NumberForm(Fraction(2)))
+    assert release.bounds == (AggregateRef(1), ratio)
+    names = [name for name, _ in constant_columns(release)]
     assert names == ["m1", "m2", "l1", "h1", "l2", "h2", "n"]
-    assert [of for _, of in columns_of(release)][2:] == [DOUBLE] * 4 + [BIGINT]
-    assert 'CAST(NULL AS double precision) AS "h2"' in stand_in(release)
+    assert [of for _, of in constant_columns(release)][2:] == [DOUBLE] * 4 + [BIGINT]
+    assert 'CAST(NULL AS double precision) AS "h2"' in empty_select(release)
 
 
 def test_release_is_one_when_ends_are_asked_for_beside_it() -> None:
@@ -70,7 +70,7 @@ def test_release_is_one_when_ends_are_asked_for_beside_it() -> None:
     bound = bind(sql, CLINIC)
     assert isinstance(bound, Cut)
     [release] = bound.releases
-    assert release.bounds == (Measured(0),)
+    assert release.bounds == (AggregateRef(0),)
 
 
 def test_statement_has_no_ends_when_none_are_asked_for() -> None:

@@ -9,7 +9,7 @@ from binding.clinic import CLINIC
 from gateway.binding.bind import bind, parse
 from gateway.binding.bound import Cut
 from gateway.binding.guards import can_raise, with_guards
-from gateway.binding.staging import rendered
+from gateway.binding.staging import render_sql
 from gateway.binding.text.limits import tokens_of
 from gateway.errors import Refusal
 from gateway.twin import Twin, TwinRefused, TwinSession, visible_tables
@@ -55,7 +55,7 @@ def session(twin: Twin) -> Iterator[TwinSession]:
 def _guarded(sql: str) -> str:
     tree = parse(sql, tokens_of(sql))
     made = with_guards(tree)
-    return rendered(tree if made is None else made)
+    return render_sql(tree if made is None else made)
 
 
 def _shown(session: TwinSession, sql: str) -> object:

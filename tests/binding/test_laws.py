@@ -12,16 +12,16 @@ from samples import draws
 
 from gateway.binding.bind import bind, parse
 from gateway.binding.bound import Cut
-from gateway.binding.expressions import Scalars
-from gateway.binding.scope import Scope, Source, Visible
+from gateway.binding.expressions import ScalarBinder
+from gateway.binding.scope import FromRelation, Scope, Visible
 from gateway.binding.text.limits import tokens_of
-from gateway.binding.text.round_trip import without_intervals
+from gateway.binding.text.round_trip import intervals_as_casts
 from gateway.errors import Refusal
 from gateway.plan.fields import Field
-from gateway.plan.node import nodes
+from gateway.plan.node import walk_nodes
 from gateway.plan.relations import Filter, Scan
-from gateway.plan.scalars import Ref, Scalar, StagedMember, StagedValue, walk
-from gateway.plan.sql_text import text
+from gateway.plan.scalars import Ref, Scalar, StagedMember, StagedValue, walk_scalar
+from gateway.plan.sql_text import scalar_sql
 
 ACCEPTED = accepted()
 
@@ -56,7 +56,7 @@ def _scope(fields: tuple[Field, ...]) -> Scope:
     for one in fields:
         alias, _, name = one.id.partition(".")
         sources.setdefault(alias, []).append(Visible(name, one.type, one))
-    return Scope([Source(alias, tuple(columns)) for alias, columns in sources.items()])
+    return Scope([FromRelation(alias, tuple(columns)) for alias, columns in sources.items()])
 
 
 def _conditions(case: Case) -> list[tuple[tuple[Field, ...], Scalar]]:
@@ -68,16 +68,18 @@ def _conditions(case: Case) -> list[tuple[tuple[Field, ...], Scalar]]:
         for _, measure in release.plan.measures:
             scalars += measure.arguments
         found += [(release.plan.child.fields, one) for one in scalars]
-        for node in nodes(release.plan):
+        for node in walk_nodes(release.plan):
             if isinstance(node, Filter):
                 found.append((node.child.fields, node.condition))
     return [(fields, scalar) for fields, scalar in found if _stands_alone(scalar)]
 
 
 def _stands_alone(scalar: Scalar) -> bool:
-    return not any(isinstance(one, StagedMember | StagedValue) for one in walk(scalar)) and all(
+    return not any(
+        isinstance(one, StagedMember | StagedValue) for one in walk_scalar(scalar)
+    ) and all(
         "." in one.field.id and '"' not in one.field.id
-        for one in walk(scalar)
+        for one in walk_scalar(scalar)
         if isinstance(one, Ref)
     )
 
@@ -86,11 +88,11 @@ def _stands_alone(scalar: Scalar) -> bool:
 def test_expression_binds_to_itself_when_printed(case: Case) -> None:
     """The text of an expression, bound among the same columns, is that expression's text again."""
     for fields, scalar in _conditions(case):
-        printed = f"SELECT {text(scalar)}"
-        sql = without_intervals(printed, tokens_of(printed))
+        printed = f"SELECT {scalar_sql(scalar)}"
+        sql = intervals_as_casts(printed, tokens_of(printed))
         tree = parse(sql, tokens_of(sql))
-        again = Scalars(_scope(fields).find).bind(tree.expressions[0])
-        assert text(again) == text(scalar)
+        again = ScalarBinder(_scope(fields).find).bind(tree.expressions[0])
+        assert scalar_sql(again) == scalar_sql(scalar)
         assert again.type == scalar.type
 
 
@@ -107,7 +109,7 @@ def test_scan_is_read_through_a_release_alone(case: Case) -> None:
         protected = {
             node.table.name
             for release in bound.releases
-            for node in nodes(release.plan)
+            for node in walk_nodes(release.plan)
             if isinstance(node, Scan)
         }
         read = {step.table.name for step in bound.steps if hasattr(step, "table")}

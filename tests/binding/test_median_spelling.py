@@ -5,7 +5,7 @@ from binding.clinic import CLINIC
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
-from gateway.binding.extensions import spelled
+from gateway.binding.extensions import replace_own_aggregates
 
 _MEDIAN = "(SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY a){} AS median)"
 
@@ -37,7 +37,7 @@ def test_text_has_a_percentile_in_the_place_of_a_median_when_postgresql_is_asked
     sql: str, asked: str
 ) -> None:
     """The subquery around it keeps the name of its column; what is no call stays."""
-    assert spelled(sql) == asked
+    assert replace_own_aggregates(sql) == asked
 
 
 def test_median_is_the_percentile() -> None:

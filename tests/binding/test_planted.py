@@ -9,15 +9,17 @@ from sqlglot import exp
 
 from gateway.binding.bind import bind, parse
 from gateway.binding.bound import Cut, Empty
-from gateway.binding.print import explained
-from gateway.binding.text.classify import Kind, classify
+from gateway.binding.print import explain_bound
+from gateway.binding.text.classify import StatementKind, classify
 from gateway.binding.text.dialect import DIALECT
 from gateway.binding.text.limits import tokens_of
-from gateway.binding.text.round_trip import without_intervals
+from gateway.binding.text.round_trip import intervals_as_casts
 from gateway.errors import Refusal
 
 QUERIES = [
-    case for case in accepted() if classify(case.sql).kind is not Kind.PASS and case.sql.strip()
+    case
+    for case in accepted()
+    if classify(case.sql).kind is not StatementKind.PASS and case.sql.strip()
 ]
 _PLANTS = {
     "an unknown table": "(SELECT MAX(planted) FROM hidden)",
@@ -32,7 +34,7 @@ _ENOUGH = 500
 def _planted(case: Case, plant: str, first: int) -> Iterator[str]:
     """The statement with the plant in the place of an expression, one place at a time."""
     query = classify(case.sql).query
-    text = without_intervals(query, tokens_of(query))
+    text = intervals_as_casts(query, tokens_of(query))
     tree = parse(text, tokens_of(text))
     new = parse(f"SELECT {plant}", tokens_of(f"SELECT {plant}")).expressions[0]
     places = [place for place, node in enumerate(tree.walk()) if isinstance(node, _PLACES)]
@@ -61,8 +63,8 @@ def test_planted_query_is_refused_wherever_it_stands(what: str) -> None:
             if any(isinstance(step, Empty) for step in bound.steps):
                 assert not bound.releases, sql
                 continue
-            assert "planted" not in explained(bound), sql
-            assert "hidden" not in explained(bound), sql
+            assert "planted" not in explain_bound(bound), sql
+            assert "hidden" not in explain_bound(bound), sql
     assert refused >= _ENOUGH
 
 
@@ -74,7 +76,7 @@ def test_planted_query_is_seen_when_it_may_be_asked() -> None:
             case, "(SELECT AVG(planted.income) FROM patients AS planted)", number % 3
         ):
             try:
-                found += "planted" in explained(bind(sql, CLINIC))
+                found += "planted" in explain_bound(bind(sql, CLINIC))
             except Refusal:
                 continue
     assert found

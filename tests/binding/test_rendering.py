@@ -13,8 +13,8 @@ from samples import draws
 from gateway.binding.bound import Cut
 from gateway.errors import Refusal
 from gateway.plan.grouping import Aggregate
-from gateway.plan.print import explain
-from gateway.plan.uses import uses
+from gateway.plan.print import explain_plan
+from gateway.plan.uses import plan_uses
 
 CASES = [case for case in every() if not case.refused and "release" in case.expected]
 _ENOUGH_RELEASES = 200
@@ -33,9 +33,9 @@ def test_plan_binds_to_itself_when_written_as_sql(case: Case) -> None:
     """Every release of a golden case is found again in its own SQL: columns, types, labels and uses."""
     for release, before in releases(_cut(case)):
         again = bound_again(release.plan, before)
-        assert explain(again.normal) == explain(normal(release.plan))
+        assert explain_plan(again.normal) == explain_plan(normal(release.plan))
         assert again.normal == normal(release.plan)
-        assert uses(again.plan) == uses(release.plan)
+        assert plan_uses(again.plan) == plan_uses(release.plan)
 
 
 def test_releases_are_many() -> None:
@@ -48,10 +48,10 @@ def test_normal_form_tells_plans_apart_when_one_thing_differs() -> None:
     found: dict[str, int] = {}
     for case in CASES:
         for release, _ in releases(_cut(case)):
-            mine = explain(normal(release.plan))
+            mine = explain_plan(normal(release.plan))
             for what, other in mutants(release.plan):
                 found[what] = found.get(what, 0) + 1
-                assert explain(normal(other)) != mine, what
+                assert explain_plan(normal(other)) != mine, what
     assert sum(found.values()) >= _ENOUGH_MUTANTS
     wanted = {"a filter dropped", "another join kind", "another measure", "another column"}
     wanted |= {"= for another", "< for another", "another constant", "no FILTER", "distinct"}
@@ -70,7 +70,7 @@ def test_sql_tells_plans_apart_when_one_thing_differs() -> None:
                 except (Refusal, NotRenderable):
                     continue  # it is no plan that the binder makes
                 tried += 1
-                assert explain(again.normal) != explain(normal(release.plan)), what
+                assert explain_plan(again.normal) != explain_plan(normal(release.plan)), what
     assert tried >= _ENOUGH_BOUND
 
 
@@ -79,8 +79,8 @@ def test_sql_tells_plans_apart_when_one_thing_differs() -> None:
 def test_random_plan_binds_to_itself_when_written_as_sql(plan: Aggregate) -> None:
     """A plan that no case has thought of is found again in its own SQL, and once more in that one's."""
     once = bound_again(plan)
-    assert explain(once.normal) == explain(normal(plan))
+    assert explain_plan(once.normal) == explain_plan(normal(plan))
     assert once.normal == normal(plan)
-    assert uses(once.plan) == uses(plan)
+    assert plan_uses(once.plan) == plan_uses(plan)
     twice = bound_again(once.plan, once.before)
     assert twice.normal == once.normal

@@ -10,8 +10,8 @@ from laws import for_each
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, ResultColumn
-from gateway.binding.extensions import askable
-from gateway.binding.print import explained
+from gateway.binding.extensions import postgresql_sql
+from gateway.binding.print import explain_bound
 from gateway.binding.top_k import can_select
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import Column, ColumnRef, Dataset, Table
@@ -219,7 +219,7 @@ def test_column_is_of_the_type_that_postgresql_says(
         bound = bind(sql, FULL, describe=describe)
         assert isinstance(bound, Cut)
         assert len(_chosen(bound)) == many
-        assert bound.result == tuple(describe(askable(sql)))
+        assert bound.result == tuple(describe(postgresql_sql(sql)))
         assert bound.instead is not None
         assert bound.instead.result == bound.result
-        assert "dp_top" not in explained(bound.instead)
+        assert "dp_top" not in explain_bound(bound.instead)

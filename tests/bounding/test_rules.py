@@ -20,7 +20,7 @@ from gateway.errors import Code, Unbounded
 from gateway.plan.aggregates import WindowCall
 from gateway.plan.joins import Join, Mark
 from gateway.plan.node import Node
-from gateway.plan.print import explain
+from gateway.plan.print import explain_plan
 from gateway.plan.relations import Filter, Project, Scan, Window
 from gateway.plan.scalars import Call, Literal, Moment, Ref
 from gateway.plan.types import BIGINT, BOOLEAN, DATE
@@ -82,7 +82,7 @@ def test_join_of_persons_stays_when_a_constraint_leaves_one_row_to_each() -> Non
 
 def test_join_of_persons_is_cut_to_the_smaller_side_when_nothing_is_proven() -> None:
     """The side that is declared to have fewer rows is cut to them."""
-    shown = explain(bound_joins(both("visits", "patients"), NOTHING))
+    shown = explain_plan(bound_joins(both("visits", "patients"), NOTHING))
     assert "sample_number()" in shown
     assert "<= cast(1 as bigint)" in shown
     assert (
@@ -92,10 +92,12 @@ def test_join_of_persons_is_cut_to_the_smaller_side_when_nothing_is_proven() -> 
 
 def test_join_of_one_persons_rows_is_cut_on_both_sides() -> None:
     """Ten rows of a side meet at most 6,553 of the other, however many a person has; a key leaves nothing to cut."""
-    shown = explain(bound_joins(both("visits", "visits"), NOTHING))
+    shown = explain_plan(bound_joins(both("visits", "visits"), NOTHING))
     assert "<= cast(10 as bigint)" in shown
     assert "<= cast(6553 as bigint)" in shown
-    assert explain(bound_joins(both("visits", "patients"), PATIENTS)).count("sample_number") == 0
+    assert (
+        explain_plan(bound_joins(both("visits", "patients"), PATIENTS)).count("sample_number") == 0
+    )
 
 
 def test_exists_over_the_same_persons_rows_is_cut_where_pairs_are_compared() -> None:
@@ -105,7 +107,7 @@ def test_exists_over_the_same_persons_rows_is_cut_where_pairs_are_compared() -> 
     later = Call("<", (ref(one, "a.cost"), ref(other, "b.cost")), BOOLEAN)
     alike = equal(ref(one, "a.diagnosis"), ref(other, "b.diagnosis"))
     for condition, cuts in ((person, 0), (both_of(person, alike), 0), (both_of(person, later), 2)):
-        shown = explain(bound_joins(Mark(one, other, condition, "m"), NOTHING))
+        shown = explain_plan(bound_joins(Mark(one, other, condition, "m"), NOTHING))
         assert shown.count("sample_number()") == cuts
 
 

@@ -16,7 +16,7 @@ from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.errors import Code, Refusal
-from gateway.plan.node import nodes
+from gateway.plan.node import walk_nodes
 from gateway.plan.relations import Window
 
 
@@ -200,7 +200,9 @@ def test_a_frame_that_reaches_to_the_end_is_turned_round() -> None:
         " AND {}) AS x FROM notes) q"
     )
     plan = statement(window.format("2 PRECEDING", "UNBOUNDED FOLLOWING"), SHORT).plan
-    turned = [one for one in nodes(complete_window_order(plan.child)) if isinstance(one, Window)]
+    turned = [
+        one for one in walk_nodes(complete_window_order(plan.child)) if isinstance(one, Window)
+    ]
     ((_, call),) = turned[0].items
     assert call.frame == ("unbounded preceding", "2 following")
     assert all(down for _, down in call.order)

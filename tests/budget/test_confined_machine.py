@@ -29,7 +29,7 @@ from samples import draws
 
 from gateway.budget import parallel_composition as confined
 from gateway.budget.account import Amounts, Balance, Currency
-from gateway.budget.charge import Owed
+from gateway.budget.charge import CachedMeasurement
 from gateway.budget.cost_split import MOST_CELLS
 from gateway.config import Settings
 from gateway.errors import BudgetExhausted, Code
@@ -104,7 +104,9 @@ class Model:
     def path(self, name: str | None) -> list[str]:
         return [] if name is None else [name, *self.path(self.accounts[name].parent)]
 
-    def charge(self, name: str, bought: Charged | None, owed: list[Owed]) -> str | None:
+    def charge(
+        self, name: str, bought: Charged | None, owed: list[CachedMeasurement]
+    ) -> str | None:
         """Take it, or tell the code and the account of the refusal."""
         taken: dict[str, list[Charged]] = {}
         for each in self.path(name):
@@ -171,7 +173,7 @@ class ConfinedMachine(RuleBasedStateMachine):
         price: Fraction,
         delta: Fraction,
         touched: tuple[str, ...] | None,
-        owed: list[Owed],
+        owed: list[CachedMeasurement],
     ) -> None:
         name = f"{self.root}.{who}"
         bought = (price, delta, None if touched is None else frozenset(touched)) if price else None
@@ -216,7 +218,7 @@ class ConfinedMachine(RuleBasedStateMachine):
         if touched is not None and others is not None and len({*touched, *others}) > MOST_CELLS:
             touched = others = None
         payers = frozenset(f"{self.root}.{one}" for one in paid)
-        self.do(who, price, Fraction(0), touched, [Owed(cost, delta, payers, others)])
+        self.do(who, price, Fraction(0), touched, [CachedMeasurement(cost, delta, payers, others)])
 
     @rule(days=st.sampled_from([-31, -1, 1, 7]))
     def move_the_clock(self, days: int) -> None:

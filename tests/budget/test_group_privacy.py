@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.budget.account import Currency, Limits
-from gateway.budget.group_privacy import MANY, epsilon_of, for_several
+from gateway.budget.group_privacy import MANY, epsilon_of, group_guarantees
 from gateway.budget.zcdp import rho_star
 from gateway.noise.mechanism import laplace_for
 from gateway.noise.threshold import threshold
@@ -21,7 +21,7 @@ _TENTH = Fraction(1, 10)
 
 def test_several_units_have_so_many_times_epsilon_in_pure() -> None:
     """Of the question and of the whole budget, exactly."""
-    found = for_several(LIMITS, Currency.PURE, _TENTH)
+    found = group_guarantees(LIMITS, Currency.PURE, _TENTH)
     assert [one.units for one in found] == list(MANY) == [1, 2, 5, 10]
     assert [str(one.question) for one in found] == ["0.1", "0.2", "0.5", "1"]
     assert [str(one.budget) for one in found] == ["10", "20", "50", "100"]
@@ -30,7 +30,7 @@ def test_several_units_have_so_many_times_epsilon_in_pure() -> None:
 def test_several_units_have_the_square_of_it_times_rho_in_zcdp() -> None:
     """Converted at half of delta: one unit has the cap itself, ten more than ten times as much."""
     cost = LIMITS.cost(Currency.ZCDP).value / 200
-    found = for_several(LIMITS, Currency.ZCDP, cost)
+    found = group_guarantees(LIMITS, Currency.ZCDP, cost)
     assert str(found[0].budget) == "10"
     for one in found:
         assert one.question is not None
@@ -43,7 +43,7 @@ def test_several_units_have_the_square_of_it_times_rho_in_zcdp() -> None:
 
 def test_several_units_of_a_statement_that_measures_nothing_have_the_budget_alone() -> None:
     """There is no question's epsilon where nothing is charged."""
-    assert {one.question for one in for_several(LIMITS, Currency.ZCDP, None)} == {None}
+    assert {one.question for one in group_guarantees(LIMITS, Currency.ZCDP, None)} == {None}
 
 
 @given(st.fractions(min_value=Fraction(1, 10**6), max_value=2000, max_denominator=10**6))

@@ -23,7 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gateway.budget.account import Currency, Every
-from gateway.budget.charge import ChargeRequest, Measurement
+from gateway.budget.charge import ChargedMeasurement, ChargeRequest
 from gateway.errors import BudgetExhausted, Code, NotPermitted
 from gateway.units import Delta, Epsilon
 
@@ -160,7 +160,7 @@ def test_threshold_delta_of_all_measurements_is_charged(bank: Bank) -> None:
     """A statement pays the delta of each of its measurements."""
     open_tree(bank, Currency.PURE, limits(1, "1/1000"))
     parts = tuple(
-        Measurement(name, "laplace", Fraction(1, 3), Delta(Fraction(1, 8000)))
+        ChargedMeasurement(name, "laplace", Fraction(1, 3), Delta(Fraction(1, 8000)))
         for name in ("count", "sum", "units")
     )
     request = ChargeRequest("q", "alice", ALICE, Epsilon.parse("0.1"), parts)

@@ -19,7 +19,7 @@ from fix_ledger import (
 )
 
 from gateway.budget.account import Currency, Ledger
-from gateway.budget.charge import ChargeRequest, Measurement
+from gateway.budget.charge import ChargedMeasurement, ChargeRequest
 from gateway.errors import Code, OperatorError
 from gateway.units import Delta, Epsilon, UnitError
 
@@ -121,11 +121,11 @@ def test_charges_cannot_be_negative_or_free() -> None:
     for price in ("-1", "-0", "0"):
         with pytest.raises((UnitError, ValueError)):
             question(Epsilon.parse(price).value, query_id="q")
-    half = Measurement("a", "laplace", Fraction(1, 2), Delta.zero())
+    half = ChargedMeasurement("a", "laplace", Fraction(1, 2), Delta.zero())
     for measurements in (
         (),
         (half, half, half),
-        (Measurement("a", "x", Fraction(-1), half.delta),),
+        (ChargedMeasurement("a", "x", Fraction(-1), half.delta),),
     ):
         with pytest.raises(ValueError, match="measurements"):
             ChargeRequest("q", "alice", ALICE, Epsilon.parse("1"), measurements)

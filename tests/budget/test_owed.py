@@ -18,7 +18,13 @@ from fix_state import AUDIT_SECRET
 from sqlalchemy import text
 
 from gateway.budget.account import Currency, Every
-from gateway.budget.charge import ChargeRequest, Idempotency, Measurement, Owed, Receipt
+from gateway.budget.charge import (
+    CachedMeasurement,
+    ChargedMeasurement,
+    ChargeRequest,
+    Idempotency,
+    Receipt,
+)
 from gateway.config import Settings
 from gateway.errors import BudgetExhausted, Code
 from gateway.state.open import open_state
@@ -65,13 +71,13 @@ def test_answer_that_is_read_again_is_paid_by_those_who_have_not_paid(
     assert gave(bought) == dict.fromkeys((ALICE, ONCOLOGY, CLINIC), cost)
 
     for account, payers in ((CAROL, [CAROL]), (DAVE, [DAVE, DERMA]), (BOB, [BOB])):
-        receipt = ask(bank, 0, None, account, owed=(Owed(cost, Fraction(0), paid),))
+        receipt = ask(bank, 0, None, account, owed=(CachedMeasurement(cost, Fraction(0), paid),))
         assert gave(receipt) == dict.fromkeys(payers, cost)
         assert receipt.cost == 0
         assert not receipt.price
         assert receipt.price_taken.value > 0
         paid |= frozenset(payers)
-    again = ask(bank, 0, None, CAROL, owed=(Owed(cost, Fraction(0), paid),))
+    again = ask(bank, 0, None, CAROL, owed=(CachedMeasurement(cost, Fraction(0), paid),))
     assert not again.withdrawals
     assert not again.price_taken
     everyone = (ALICE, ONCOLOGY, CLINIC, CAROL, DAVE, DERMA, BOB)
@@ -81,7 +87,9 @@ def test_answer_that_is_read_again_is_paid_by_those_who_have_not_paid(
 def test_ledger_owes_nothing_when_nobody_says_that_it_paid(bank: Bank) -> None:
     """What was answered was bought from the ledger's own account, whether it stands among the payers or not."""
     open_teams(bank, Currency.PURE)
-    receipt = ask(bank, 0, None, BOB, owed=(Owed(Fraction(1, 2), Fraction(0), frozenset()),))
+    receipt = ask(
+        bank, 0, None, BOB, owed=(CachedMeasurement(Fraction(1, 2), Fraction(0), frozenset()),)
+    )
     assert gave(receipt) == {BOB: Fraction(1, 2)}
     assert bank.standing(CLINIC).epsilon_spent.value == 0
 
@@ -93,10 +101,10 @@ def test_charge_takes_what_is_bought_and_what_is_owed_together(bank: Bank) -> No
     open_teams(bank, Currency.PURE)
     tenth, little = Fraction(1, 10), Fraction(1, 10**8)
     owed = (
-        Owed(2 * tenth, Fraction(0), frozenset({ONCOLOGY})),
-        Owed(3 * tenth, little, frozenset({CAROL, ONCOLOGY})),
-        Owed(4 * tenth, 2 * little, frozenset({ALICE})),
-        Owed(Fraction(0), Fraction(0), frozenset()),
+        CachedMeasurement(2 * tenth, Fraction(0), frozenset({ONCOLOGY})),
+        CachedMeasurement(3 * tenth, little, frozenset({CAROL, ONCOLOGY})),
+        CachedMeasurement(4 * tenth, 2 * little, frozenset({ALICE})),
+        CachedMeasurement(Fraction(0), Fraction(0), frozenset()),
     )
     receipt = ask(bank, "0.1", None, CAROL, delta=little, owed=owed)
     assert gave(receipt) == {CAROL: 7 * tenth, ONCOLOGY: 5 * tenth, CLINIC: tenth}
@@ -116,7 +124,9 @@ def test_price_taken_is_in_epsilon_of_the_path(bank: Bank) -> None:
     assert bought.price_taken == Epsilon(Fraction(1, 2))
     rates = {name: bank.standing(name).epsilon_limit.value for name in (CLINIC, BOB)}
     assert rates[CLINIC] < rates[BOB]
-    read = ask(bank, 0, None, BOB, owed=(Owed(bought.cost, Fraction(0), frozenset({ALICE})),))
+    read = ask(
+        bank, 0, None, BOB, owed=(CachedMeasurement(bought.cost, Fraction(0), frozenset({ALICE})),)
+    )
     fresh = ask(bank, read.price_taken.value, None, BOB)
     assert fresh.cost == bought.cost
     assert fresh.price_taken == read.price_taken != bought.price_taken
@@ -125,14 +135,22 @@ def test_price_taken_is_in_epsilon_of_the_path(bank: Bank) -> None:
 @pytest.mark.parametrize(
     ("account", "owed", "code"),
     [
-        (CAROL, Owed(Fraction(6), Fraction(0), frozenset()), Code.BUDGET_EXHAUSTED),
-        (DAVE, Owed(Fraction(6), Fraction(0), frozenset({DAVE})), Code.BUDGET_EXHAUSTED),
-        (DAVE, Owed(Fraction(0), Fraction(1, 2), frozenset()), Code.THRESHOLDS_EXHAUSTED),
-        (BOB, Owed(Fraction(2), Fraction(0), frozenset()), Code.WINDOW_EXHAUSTED),
+        (CAROL, CachedMeasurement(Fraction(6), Fraction(0), frozenset()), Code.BUDGET_EXHAUSTED),
+        (
+            DAVE,
+            CachedMeasurement(Fraction(6), Fraction(0), frozenset({DAVE})),
+            Code.BUDGET_EXHAUSTED,
+        ),
+        (
+            DAVE,
+            CachedMeasurement(Fraction(0), Fraction(1, 2), frozenset()),
+            Code.THRESHOLDS_EXHAUSTED,
+        ),
+        (BOB, CachedMeasurement(Fraction(2), Fraction(0), frozenset()), Code.WINDOW_EXHAUSTED),
     ],
 )
 def test_owed_is_refused_when_it_does_not_fit_an_account_that_gives(
-    bank: Bank, account: str, owed: Owed, code: Code
+    bank: Bank, account: str, owed: CachedMeasurement, code: Code
 ) -> None:
     """Nothing is taken from anybody then; an account that has paid is not asked whether it fits."""
     open_teams(bank, Currency.PURE)
@@ -144,7 +162,13 @@ def test_owed_is_refused_when_it_does_not_fit_an_account_that_gives(
     assert caught.value.code is code
     assert given(bank) == {}
     assert gave(
-        ask(bank, 0, None, CAROL, owed=(Owed(Fraction(5), Fraction(0), frozenset({ONCOLOGY})),))
+        ask(
+            bank,
+            0,
+            None,
+            CAROL,
+            owed=(CachedMeasurement(Fraction(5), Fraction(0), frozenset({ONCOLOGY})),),
+        )
     )
 
 
@@ -155,7 +179,7 @@ def test_owed_is_refused_when_an_account_may_give_nothing(bank: Bank, currency: 
     cost = ask(bank, "0.5", None, ALICE).cost
     bank.set_limits(BOB, limits(0))
     with pytest.raises(BudgetExhausted) as caught:
-        ask(bank, 0, None, BOB, owed=(Owed(cost, Fraction(0), frozenset()),))
+        ask(bank, 0, None, BOB, owed=(CachedMeasurement(cost, Fraction(0), frozenset()),))
     assert (
         caught.value.detail == f"`{BOB}` has epsilon 0 left for its lifetime, the query needs 0.5"
     )
@@ -168,10 +192,10 @@ def test_owed_is_confined_to_the_cells_that_it_was_bought_for(bank: Bank) -> Non
     open_tree(bank, Currency.PURE, limits(20))
     none = frozenset[str]()
     owed = (
-        Owed(Fraction(3, 10), Fraction(0), none, (A,)),
-        Owed(Fraction(4, 10), Fraction(0), none, (B,)),
-        Owed(Fraction(1, 10), Fraction(0), none, (A, B)),
-        Owed(Fraction(1), Fraction(0), none),
+        CachedMeasurement(Fraction(3, 10), Fraction(0), none, (A,)),
+        CachedMeasurement(Fraction(4, 10), Fraction(0), none, (B,)),
+        CachedMeasurement(Fraction(1, 10), Fraction(0), none, (A, B)),
+        CachedMeasurement(Fraction(1), Fraction(0), none),
     )
     receipt = ask(bank, "0.2", [A], BOB, owed=owed)
     found = audit_cells(bank.engine)
@@ -189,8 +213,8 @@ def test_idempotency_key_of_what_is_owed_is_charged_once(
 ) -> None:
     """The receipt comes again here and elsewhere, also the one of a charge to which nobody gave anything."""
     open_teams(bank, currency)
-    one = Owed(Fraction(1, 100), Fraction(0), frozenset({ONCOLOGY}))
-    nobody = Owed(Fraction(1, 100), Fraction(0), frozenset({ONCOLOGY, CAROL}))
+    one = CachedMeasurement(Fraction(1, 100), Fraction(0), frozenset({ONCOLOGY}))
+    nobody = CachedMeasurement(Fraction(1, 100), Fraction(0), frozenset({ONCOLOGY, CAROL}))
     firsts = [
         ask(bank, price, [A], CAROL, owed=(owed,), once=Idempotency(f"key-{place}", "digest"))
         for place, price, owed in ((0, "0", one), (1, "0", nobody), (2, "0.1", one))
@@ -210,8 +234,8 @@ def test_idempotency_key_of_what_is_owed_is_charged_once(
 
 def test_charges_that_cost_nothing_are_of_what_is_owed_alone() -> None:
     """There is no price without measurements, and without a price nothing is measured."""
-    owed = (Owed(Fraction(1), Fraction(0), frozenset()),)
-    part = (Measurement("count", "laplace", Fraction(1), Delta.zero()),)
+    owed = (CachedMeasurement(Fraction(1), Fraction(0), frozenset()),)
+    part = (ChargedMeasurement("count", "laplace", Fraction(1), Delta.zero()),)
     free = Epsilon.zero()
     assert ChargeRequest("q", "alice", ALICE, free, (), None, owed).delta == Delta.zero()
     with pytest.raises(ValueError, match="measurements"):
@@ -222,4 +246,4 @@ def test_charges_that_cost_nothing_are_of_what_is_owed_alone() -> None:
         ChargeRequest("q", "alice", ALICE, Epsilon.parse("1"), (), None, owed)
     for cost, delta in ((Fraction(-1), Fraction(0)), (Fraction(1), Fraction(-1))):
         with pytest.raises(ValueError, match="negative"):
-            Owed(cost, delta, frozenset())
+            CachedMeasurement(cost, delta, frozenset())

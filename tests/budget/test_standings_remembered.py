@@ -6,19 +6,19 @@ from fix_ledger import ALICE, BOB, BOTH, CLINIC, ONCOLOGY, Bank, limits, open_tr
 from fix_state import AUDIT_SECRET
 
 from gateway.budget.account import Currency, Every
-from gateway.budget.report import Standing, standings, standings_on_paths
+from gateway.budget.report import AccountBalance, standings, standings_on_paths
 from gateway.config import Settings
 from gateway.state.open import open_state
 
 _LATE = datetime(2026, 3, 18, 23, 59, 59, tzinfo=UTC)
 
 
-def _remembered(bank: Bank, *names: str) -> list[Standing]:
+def _remembered(bank: Bank, *names: str) -> list[AccountBalance]:
     now = bank.now
     return bank.journal.commit(lambda draft: standings_on_paths(draft, now, names))
 
 
-def _read(bank: Bank) -> list[Standing]:
+def _read(bank: Bank) -> list[AccountBalance]:
     """In the order of a path: from the analyst's own account upwards."""
     with bank.engine.connect() as connection:
         found = {one.account: one for one in standings(connection, bank.now)}

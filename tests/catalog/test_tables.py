@@ -5,7 +5,7 @@ from fix_policy import BASE, read
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.catalog.tables import Column, ColumnRef, Dataset, Protection, Table, visible
+from gateway.catalog.tables import Column, ColumnRef, Dataset, Protection, Table, visible_part
 from gateway.catalog.types import parse_type
 
 CLINIC = read(BASE).accepted.dataset
@@ -14,7 +14,7 @@ NUMBER = parse_type("bigint")
 
 def test_projection_keeps_the_unit_key_and_cuts_joins_that_lead_nowhere() -> None:
     """Counting persons needs no column; a join to a hidden table says that there is one."""
-    both = visible(CLINIC, {"patients": ["region"], "visits": []})
+    both = visible_part(CLINIC, {"patients": ["region"], "visits": []})
     assert [[column.name for column in table.columns] for table in both.tables] == [
         ["patient_id", "region"],
         ["patient_id"],
@@ -22,7 +22,7 @@ def test_projection_keeps_the_unit_key_and_cuts_joins_that_lead_nowhere() -> Non
     key = both.find(ColumnRef("visits", "patient_id"))
     assert key is not None
     assert key.joins == ColumnRef("patients", "patient_id")
-    alone = visible(CLINIC, {"visits": ["cost"]}).find(ColumnRef("visits", "patient_id"))
+    alone = visible_part(CLINIC, {"visits": ["cost"]}).find(ColumnRef("visits", "patient_id"))
     assert alone is not None
     assert alone.joins is None
 
@@ -36,7 +36,7 @@ def test_projection_has_nothing_that_was_not_named(named: set[tuple[str, str]]) 
     wanted: dict[str, set[str]] = {}
     for of, column in named:
         wanted.setdefault(of, set()).add(column)
-    seen = visible(CLINIC, wanted)
+    seen = visible_part(CLINIC, wanted)
     assert {table.name for table in seen.tables} == set(wanted)
     for table in seen.tables:
         key = table.unit_column

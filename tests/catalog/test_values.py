@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from laws import for_each
 
 from gateway.catalog.types import parse_type
-from gateway.catalog.values import Value, ValueUnfit, read_number, read_value
+from gateway.catalog.values import InvalidValue, Value, read_number, read_value
 
 ID = "00000000-0000-4000-8000-00000000000A"
 
@@ -75,7 +75,7 @@ def test_value_is_what_the_text_says(kind: str, text: str, value: Value) -> None
 )
 def test_value_that_does_not_fit_is_refused(kind: str, text: str) -> None:
     """Neither rounded nor wrapped around."""
-    with pytest.raises(ValueUnfit):
+    with pytest.raises(InvalidValue):
         read_value(text, parse_type(kind))
 
 

@@ -28,7 +28,7 @@ from gateway.auth.keys import parse_key
 from gateway.budget.account import Currency, Ledger
 from gateway.errors import BudgetExhausted
 from gateway.state.anchor import GENESIS
-from gateway.trail.chain import canonical
+from gateway.trail.chain import canonical_json
 
 # ---- subject ----
 
@@ -455,7 +455,7 @@ def test_audit_export_verifies_again_from_its_lines_alone(typed: Typed) -> None:
     for line in typed.done("audit", "export").splitlines():
         said = json.loads(line)
         seq, mac = said.pop("seq"), said.pop("mac")
-        position = KEY.link(position, canonical(said))
+        position = KEY.link(position, canonical_json(said))
         assert (seq, mac) == (position.seq, position.mac)
     assert position.seq >= 40
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gateway.admin.explain import Compared, Explained, explained_json, explained_text
+from gateway.admin.explain import Explanation, HistoryVerdict, explanation_json, explanation_text
 from gateway.cli import main
-from gateway.policy.applicable import Applying
-from gateway.policy.policy import Unread
+from gateway.policy.applicable import ApplicableRules
+from gateway.policy.policy import UnreadableConditions
 from gateway.twin import Twin
 
 POLICIES = Path(__file__).parents[2] / "policies"
@@ -36,7 +36,7 @@ def shared_twin(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
     def running(_: Path | None) -> Iterator[Twin]:
         yield twin
 
-    monkeypatch.setattr("gateway.cli.policy.twin_for_a_while", running)
+    monkeypatch.setattr("gateway.cli.policy.open_temporary_twin", running)
 
 
 def _explain(*words: str) -> int:
@@ -255,14 +255,14 @@ def test_explain_tells_which_conditions_cannot_be_compared(
 
 def test_explained_has_the_verdict_that_it_is_given() -> None:
     """Who has looked into the history hands in what it says; it stands in the place of the advice."""
-    compared = Compared((("patients, all rows",),), (), Unread.REFUSE)
-    found = Explained("alice", "clinic", Applying((), ()), None, None, None, compared)
-    assert explained_text(found).splitlines()[-1].endswith("or ask for an estimate")
-    assert explained_text(found, ["nothing stands against it"]).splitlines()[-2:] == [
+    compared = HistoryVerdict((("patients, all rows",),), (), UnreadableConditions.REFUSE)
+    found = Explanation("alice", "clinic", ApplicableRules((), ()), None, None, None, compared)
+    assert explanation_text(found).splitlines()[-1].endswith("or ask for an estimate")
+    assert explanation_text(found, ["nothing stands against it"]).splitlines()[-2:] == [
         "  patients, all rows",
         "nothing stands against it",
     ]
-    assert explained_json(found, ["no"])["overlap"]["verdict"] == ["no"]
+    assert explanation_json(found, ["no"])["overlap"]["verdict"] == ["no"]
 
 
 def _replace(policies: Path, old: str, new: str) -> None:

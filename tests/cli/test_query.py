@@ -15,10 +15,10 @@ from frontends.rest.stub_questions import COUNT, ESTIMATE, Behind, answering
 
 from gateway.cli import main, query
 from gateway.errors import Code, Refusal, Unbounded
-from gateway.frontends.rest.gateway_api import QuestionDoor
+from gateway.frontends.rest.gateway_api import QueryApi
 from gateway.policy.subjects import Subject
 from gateway.requests.answer_json import answer_json
-from gateway.requests.request import Accuracy, Answer, AnswerColumn, Request, Reused
+from gateway.requests.request import Accuracy, Answer, AnswerColumn, CacheUse, Request
 from gateway.units import Delta, Epsilon
 
 
@@ -30,12 +30,12 @@ def behind(monkeypatch: pytest.MonkeyPatch) -> Behind:
     return behind
 
 
-def lead_to(door: QuestionDoor, monkeypatch: pytest.MonkeyPatch) -> None:
+def lead_to(door: QueryApi, monkeypatch: pytest.MonkeyPatch) -> None:
     @contextmanager
-    def open_door(arguments: argparse.Namespace) -> Iterator[tuple[QuestionDoor, Subject]]:
+    def open_door(arguments: argparse.Namespace) -> Iterator[tuple[QueryApi, Subject]]:
         yield door, Subject(arguments.subject)
 
-    monkeypatch.setattr(query, "open_door", open_door)
+    monkeypatch.setattr(query, "open_query_access", open_door)
 
 
 def _query(*words: str) -> int:
@@ -198,7 +198,7 @@ def test_query_says_so_when_the_answer_was_reused(
 ) -> None:
     """Below the price; and nothing of it where the answer was measured anew."""
     paid = Epsilon.zero() if charged == "0" else Epsilon.parse(charged)
-    behind.answer = answering(reused=Reused.FILTER, charged=paid)
+    behind.answer = answering(reused=CacheUse.FILTER, charged=paid)
     _query(COUNT, "--as", "alice")
     assert capsys.readouterr().out.splitlines()[5:7] == [f"price: epsilon {charged}", line]
     _query(COUNT, "--as", "alice", "--json")
@@ -212,7 +212,7 @@ def test_query_says_before_that_an_answer_would_be_reused(
     behind: Behind, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The estimate is the same that REST gives."""
-    behind.estimate = replace(ESTIMATE, price=Epsilon.zero(), reused=Reused.SAME)
+    behind.estimate = replace(ESTIMATE, price=Epsilon.zero(), reused=CacheUse.SAME)
     assert _query(COUNT, "--as", "alice", "--dry-run") == 0
     assert capsys.readouterr().out.splitlines()[-2:] == [
         "price: epsilon 0; nothing was run or charged",

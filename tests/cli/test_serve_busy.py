@@ -14,9 +14,9 @@ from fix_gateway import House, Serving, environment
 from fix_postgres_server import gone
 from sqlalchemy import URL
 
-from gateway.admin.instance import open_ground
-from gateway.trail.record import Kind
-from gateway.trail.search import Wanted, latest
+from gateway.admin.instance import open_foundation
+from gateway.trail.record import RecordKind
+from gateway.trail.search import RecordFilter, latest_records
 
 Begin = Callable[..., Serving]
 _PATIENCE_S = 60.0
@@ -147,11 +147,11 @@ def test_gateway_answers_others_and_ends_when_one_subject_computes_for_ever(
     told = {one.result(_PATIENCE_S) for one in busy.asked}
     assert told <= {0, 504}
     assert 504 in told
-    with open_ground(house.settings) as ground, ground.engine.connect() as connection:
-        records = latest(connection, 1000, Wanted())
+    with open_foundation(house.settings) as ground, ground.engine.connect() as connection:
+        records = latest_records(connection, 1000, RecordFilter())
     mine = [one for one in records if one.get("subject") == "alice"]
-    charged = {one["query_id"] for one in mine if one["kind"] == Kind.CHARGED}
-    failed = {one["query_id"] for one in mine if one["kind"] == Kind.FAILED}
+    charged = {one["query_id"] for one in mine if one["kind"] == RecordKind.CHARGED}
+    failed = {one["query_id"] for one in mine if one["kind"] == RecordKind.FAILED}
     assert charged
     assert failed == charged
 

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.columnar.intervals import Ends, EndsRows, Interval
+from gateway.columnar.intervals import Interval, IntervalEnds, IntervalRows
 
 FLOATS = st.floats(allow_nan=False)
 INTERVALS = st.lists(st.one_of(st.none(), st.tuples(FLOATS, FLOATS)), max_size=9)
@@ -13,11 +13,11 @@ INTERVALS = st.lists(st.one_of(st.none(), st.tuples(FLOATS, FLOATS)), max_size=9
 @given(INTERVALS)
 def test_column_is_the_list_it_was_made_of(intervals: list[Interval]) -> None:
     """Floats to their last bit, infinite ones too, and None where there is none."""
-    ends = Ends.of(intervals)
+    ends = IntervalEnds.of(intervals)
     assert list(ends) == intervals
     assert [ends[place] for place in range(len(ends))] == intervals
     assert ends == intervals
-    assert Ends.joined([ends, intervals]) == [*intervals, *intervals]
+    assert IntervalEnds.joined([ends, intervals]) == [*intervals, *intervals]
     assert ends != [*intervals, None]
 
 
@@ -28,7 +28,7 @@ def test_column_is_taken_by_rows_as_a_list_is(
     """Rows in any order, some of them from nowhere."""
     rows = data.draw(st.lists(st.integers(-1, len(intervals) - 1), max_size=9))
     places = np.array(rows, dtype=np.int64)
-    taken = Ends.of(intervals).taken(places, places >= 0)
+    taken = IntervalEnds.of(intervals).taken(places, places >= 0)
     assert taken == [None if row < 0 else intervals[row] for row in rows]
 
 
@@ -42,17 +42,17 @@ def test_column_is_filled_where_it_has_none(intervals: list[Interval], data: st.
             max_size=len(intervals),
         )
     )
-    assert Ends.of(intervals).filled(Ends.of(others)) == [
+    assert IntervalEnds.of(intervals).filled(IntervalEnds.of(others)) == [
         two if one is None else one for one, two in zip(intervals, others, strict=True)
     ]
 
 
 def test_table_is_the_tuple_of_its_rows() -> None:
     """Columns without any interval are None in every row."""
-    table = EndsRows([None, Ends.of([(1.0, 2.0), None, (3.0, 4.0)])], 3)
+    table = IntervalRows([None, IntervalEnds.of([(1.0, 2.0), None, (3.0, 4.0)])], 3)
     rows = ((None, (1.0, 2.0)), (None, None), (None, (3.0, 4.0)))
     assert table == rows
-    assert table == EndsRows.of(rows)
+    assert table == IntervalRows.of(rows)
     assert table[0] == rows[0]
     assert table[1:] == rows[1:]
     assert table != rows[:2]

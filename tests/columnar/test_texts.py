@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.columnar.texts import BLOCK, Block, Packing, Rows, Texts
+from gateway.columnar.texts import BLOCK, Block, Packing, TextRows, Texts
 
 TEXTS = st.one_of(
     st.none(),
@@ -38,7 +38,7 @@ def test_table_comes_back_as_it_was_when_it_is_packed_as_it_comes(many: int) -> 
     packed = packing.packed()
     assert packed == rows
     assert len(packed) == many
-    assert packed == Rows.of(rows)
+    assert packed == TextRows.of(rows)
     assert packed[:3] == rows[:3]
     assert [packed[place] for place in (0, -1) if many] == [
         rows[place] for place in (0, -1) if many
@@ -52,8 +52,8 @@ def test_table_comes_back_as_it_was_when_it_is_packed_as_it_comes(many: int) -> 
 def test_tables_differ_when_one_cell_does() -> None:
     """The control: what is equal is compared cell by cell."""
     rows = (("1", None), ("2", ""))
-    assert Rows.of(rows) != (("1", None), ("2", None))
-    assert Rows.of(rows) != rows[:1]
+    assert TextRows.of(rows) != (("1", None), ("2", None))
+    assert TextRows.of(rows) != rows[:1]
     assert Texts.of(["1"]) != ["2"]
 
 

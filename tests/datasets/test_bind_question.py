@@ -9,17 +9,17 @@ from laws import for_each
 
 from gateway.binding.bound import Cut
 from gateway.catalog.tables import ColumnRef
-from gateway.datasets.bind_question import Understood, understand
+from gateway.datasets.bind_question import BoundQuestion, bind_question
 from gateway.datasets.view import Views
 from gateway.errors import Code, NotPermitted, Reason, Refusal
-from gateway.plan.node import nodes
-from gateway.plan.print import explain
+from gateway.plan.node import walk_nodes
+from gateway.plan.print import explain_plan
 from gateway.plan.relations import Filter, Scan
-from gateway.plan.uses import Operation, Use
-from gateway.policy.applicable import Circumstances, applying
+from gateway.plan.uses import Use, UseKind
+from gateway.policy.applicable import RequestContext, applicable_rules
 from gateway.policy.decide import decide
 from gateway.policy.policy import Policy
-from gateway.policy.row_filters import with_rows
+from gateway.policy.row_filters import filter_rows
 from gateway.policy.subjects import Subject
 from gateway.twin import Twin, TwinRefused
 
@@ -29,13 +29,13 @@ NORTH = policy_of(
 )
 
 
-def _asked(sql: str, policy: Policy, twin: Twin, subject: Subject = ALICE) -> Understood:
-    return understand(question(sql, subject), Views(policy), twin.borrowed)
+def _asked(sql: str, policy: Policy, twin: Twin, subject: Subject = ALICE) -> BoundQuestion:
+    return bind_question(question(sql, subject), Views(policy), twin.borrowed)
 
 
-def _plan(found: Understood) -> str:
+def _plan(found: BoundQuestion) -> str:
     assert isinstance(found.bound, Cut)
-    return explain(found.bound.releases[-1].plan)
+    return explain_plan(found.bound.releases[-1].plan)
 
 
 def test_row_rule_is_a_filter_above_the_scan_when_the_table_is_read(twin: Twin) -> None:
@@ -61,20 +61,22 @@ def test_row_rule_stands_above_every_scan_wherever_it_is(case: Case) -> None:
     bound = bind_case(case)
     if not isinstance(bound, Cut):
         return
-    rules = applying(NORTH, ALICE, Circumstances("rest", None, 12, 1))
+    rules = applicable_rules(NORTH, ALICE, RequestContext("rest", None, 12, 1))
     decision = decide(rules, NORTH.dataset, None, bound.tables, bound.uses)
     for release in bound.releases:
-        plan = with_rows(release.plan, NORTH.dataset, decision.terms.rows)
-        guarded = {id(node.child) for node in nodes(plan) if isinstance(node, Filter)}
-        scans = [node for node in nodes(plan) if isinstance(node, Scan) and not node.table.public]
-        assert scans or "visits" not in explain(release.plan)
+        plan = filter_rows(release.plan, NORTH.dataset, decision.terms.rows)
+        guarded = {id(node.child) for node in walk_nodes(plan) if isinstance(node, Filter)}
+        scans = [
+            node for node in walk_nodes(plan) if isinstance(node, Scan) and not node.table.public
+        ]
+        assert scans or "visits" not in explain_plan(release.plan)
         assert all(id(scan) in guarded for scan in scans)
         assert [one.type for one in plan.fields] == [one.type for one in release.plan.fields]
 
 
 def test_row_rule_may_read_a_column_that_the_subject_does_not_see(twin: Twin) -> None:
     """Who may not use a column at all is still held to the rows that it tells apart."""
-    hidden = [Use(ColumnRef("patients", "region"), one) for one in Operation]
+    hidden = [Use(ColumnRef("patients", "region"), one) for one in UseKind]
     policy = policy_of(permit(without=hidden, rows={"patients": "region = subject.region"}))
     with pytest.raises(TwinRefused):
         _asked("SELECT region, COUNT(*) FROM patients GROUP BY region", policy, twin)
@@ -110,9 +112,9 @@ def test_most_frequent_keys_need_the_right_to_group_and_no_other(twin: Twin) -> 
     top = "GROUP BY region ORDER BY COUNT(*) DESC LIMIT 2"
     sql = f"SELECT region FROM patients WHERE region IS NOT NULL {top}"
     column = ColumnRef("patients", "region")
-    grouping = policy_of(permit(without=[Use(column, Operation.AGGREGATE)]))
+    grouping = policy_of(permit(without=[Use(column, UseKind.AGGREGATE)]))
     assert "dp_top(2)" in _plan(_asked(sql, grouping, twin))
-    aggregating = policy_of(permit(without=[Use(column, Operation.GROUP_BY)]))
+    aggregating = policy_of(permit(without=[Use(column, UseKind.GROUP_BY)]))
     with pytest.raises(NotPermitted):
         _asked(sql, aggregating, twin)
 
@@ -120,9 +122,9 @@ def test_most_frequent_keys_need_the_right_to_group_and_no_other(twin: Twin) -> 
 def test_view_is_shared_when_the_same_rules_apply() -> None:
     """Two subjects under the same rules bind against one catalog; a forbidding rule makes another."""
     views = Views(EVERYTHING)
-    at_noon = Circumstances("rest", None, 12, 1)
+    at_noon = RequestContext("rest", None, 12, 1)
     bob = Subject("bob", {"role": "auditor"})
-    one, other = (views.of(applying(EVERYTHING, who, at_noon)) for who in (ALICE, bob))
+    one, other = (views.of(applicable_rules(EVERYTHING, who, at_noon)) for who in (ALICE, bob))
     assert one is other
     assert views.shown == {one.shown}
 
@@ -131,18 +133,18 @@ def test_statement_is_bound_once_when_it_comes_again(twin: Twin) -> None:
     """The second time neither the text is read nor the twin asked."""
     views = Views(EVERYTHING)
     asked = question("SELECT COUNT(*) FROM patients")
-    first = understand(asked, views, twin.borrowed)
+    first = bind_question(asked, views, twin.borrowed)
 
     def none_left(subject: str, shown: object) -> object:
         pytest.fail(f"a session for {subject} was borrowed for {shown}")
 
-    again = understand(asked, views, none_left)  # type: ignore[arg-type]
+    again = bind_question(asked, views, none_left)  # type: ignore[arg-type]
     assert again.bound is first.bound
 
 
 def test_hidden_column_is_refused_as_if_it_had_never_been_there(twin: Twin) -> None:
     """Code, words, hint and place are those of a dataset without the column, hints of PostgreSQL included."""
-    hidden = [Use(ColumnRef("patients", "income"), one) for one in Operation]
+    hidden = [Use(ColumnRef("patients", "income"), one) for one in UseKind]
     never = without_column(EVERYTHING, "patients", "income")
     said = []
     for policy in (policy_of(permit(without=hidden)), never):
@@ -158,8 +160,8 @@ def test_hidden_column_is_refused_as_if_it_had_never_been_there(twin: Twin) -> N
 def test_purpose_is_that_of_the_subject_when_there_is_one(purpose: str | None, twin: Twin) -> None:
     """A subject with one purpose need not name it; one that is not held is refused."""
     asked = replace(question("SELECT COUNT(*) FROM patients"), purpose=purpose)
-    found = understand(asked, Views(EVERYTHING), twin.borrowed)
+    found = bind_question(asked, Views(EVERYTHING), twin.borrowed)
     assert found.decision.terms.purpose == "care-quality"
     with pytest.raises(NotPermitted) as caught:
-        understand(replace(asked, purpose="marketing"), Views(EVERYTHING), twin.borrowed)
+        bind_question(replace(asked, purpose="marketing"), Views(EVERYTHING), twin.borrowed)
     assert caught.value.code is Code.PURPOSE_NOT_PERMITTED

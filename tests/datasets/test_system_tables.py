@@ -3,42 +3,42 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gateway.datasets.registry import Served
+from gateway.datasets.registry import DatasetRegistry
 from gateway.datasets.system_tables import OwnRows
 from gateway.errors import Code
 from gateway.policy.subjects import Subject
 from gateway.requests.request import PastQuestion
-from gateway.trail.record import Kind
-from gateway.trail.search import Wanted
+from gateway.trail.record import RecordKind
+from gateway.trail.search import RecordFilter
 from gateway.units import Epsilon
 
 ALICE = Subject("alice")
 
 
-def _record(seq: int, query_id: str, kind: Kind, **more: str) -> Mapping[str, Any]:
+def _record(seq: int, query_id: str, kind: RecordKind, **more: str) -> Mapping[str, Any]:
     said = {"seq": seq, "query_id": query_id, "kind": kind.value, "sql": f"SELECT {query_id}"}
     return {**said, "at": "2026-01-31T12:00:00.000000+00:00", "code": None, "price": None, **more}
 
 
 RECORDS = (
-    _record(1, "measured", Kind.CHARGED, price="1/20"),
-    _record(2, "measured", Kind.ANSWERED),
-    _record(3, "free", Kind.REUSED),
-    _record(4, "owed", Kind.CHARGED, price="0/1", price_taken="1/40"),
-    _record(5, "owed", Kind.REUSED),
-    _record(6, "near", Kind.REFUSED, code=Code.DIFFERENCING.value, price="1/20"),
-    _record(7, "late", Kind.CHARGED, price="1/20"),
-    _record(8, "lost", Kind.REUSED),
-    _record(9, "lost", Kind.FAILED, code=Code.TWIN_UNAVAILABLE.value),
+    _record(1, "measured", RecordKind.CHARGED, price="1/20"),
+    _record(2, "measured", RecordKind.ANSWERED),
+    _record(3, "free", RecordKind.REUSED),
+    _record(4, "owed", RecordKind.CHARGED, price="0/1", price_taken="1/40"),
+    _record(5, "owed", RecordKind.REUSED),
+    _record(6, "near", RecordKind.REFUSED, code=Code.DIFFERENCING.value, price="1/20"),
+    _record(7, "late", RecordKind.CHARGED, price="1/20"),
+    _record(8, "lost", RecordKind.REUSED),
+    _record(9, "lost", RecordKind.FAILED, code=Code.TWIN_UNAVAILABLE.value),
 )
 
 
 def _past() -> list[PastQuestion]:
-    def records(limit: int, wanted: Wanted) -> Sequence[Mapping[str, Any]]:
+    def records(limit: int, wanted: RecordFilter) -> Sequence[Mapping[str, Any]]:
         assert wanted.subject == ALICE.name
         return RECORDS[-limit:]
 
-    nobody = object.__new__(Served)  # no dataset is looked at
+    nobody = object.__new__(DatasetRegistry)  # no dataset is looked at
     return OwnRows(lambda _: (), records, nobody).questions(ALICE, 10)
 
 

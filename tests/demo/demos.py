@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from gateway.postgres_server import discard_home
-from gateway.postgres_server.directories import open_home, recorded_place
+from gateway.postgres_server.directories import find_directory, open_home
 
 ROOT = Path(__file__).parents[2]
 COMMAND = Path(sys.executable).with_name("gateway")
@@ -41,7 +41,7 @@ class Ground:
         """The embedded server's process, when there is one."""
         if not self.home.exists():
             return None
-        announced = recorded_place(open_home(self.home)).data / "postmaster.pid"
+        announced = find_directory(open_home(self.home)).data / "postmaster.pid"
         try:
             return int(announced.read_text().split("\n")[0])
         except FileNotFoundError:

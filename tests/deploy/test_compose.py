@@ -9,7 +9,7 @@ from deploy import dockerfile
 from gateway.config import load_settings
 from gateway.sample.command import READER_PASSWORD
 from gateway.sample.command import build_parser as sample_parser
-from gateway.sample.postgres_loader import Reader
+from gateway.sample.postgres_loader import ReaderLogin
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docker-compose.yml").read_text()
@@ -155,7 +155,7 @@ def test_compose_logs_in_as_users_that_are_made(compose: Compose) -> None:
     migrate, gateway = compose.filled("migrate"), compose.filled("gateway")
     for name in ("GATEWAY_STATE_URL", "GATEWAY_STATE_OWNER_URL"):
         assert f"CREATE ROLE {make_url(migrate[name]).username} LOGIN" in LOGINS
-    assert make_url(gateway["CLINIC_URL"]).username == Reader.name
+    assert make_url(gateway["CLINIC_URL"]).username == ReaderLogin.name
     loader = make_url(sample_parser().parse_args(compose.services["sample"]["command"]).postgres)
     assert loader.username == compose.services["source"]["environment"]["POSTGRES_USER"]
 

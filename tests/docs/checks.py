@@ -19,7 +19,7 @@ from gateway.config import Settings
 from gateway.errors import HTTP, REASON, SQLSTATE, TITLE, Code, OperatorError, Reason
 from gateway.events import Event
 from gateway.telemetry.metrics import Metrics
-from gateway.trail.record import Kind
+from gateway.trail.record import RecordKind
 
 ROOT = Path(__file__).parents[2]
 Checker = Callable[[str], list[str]]
@@ -220,7 +220,7 @@ def _layers(text: str) -> Iterator[str]:
 def kinds(text: str) -> list[str]:
     """A row for each kind of trail record."""
     said = {cells[0]: cells[1] for cells in rows(sections(text, 2).get("Records", ""))}
-    return list(_compare(said, {f"`{kind}`": True for kind in Kind}, "kind"))
+    return list(_compare(said, {f"`{kind}`": True for kind in RecordKind}, "kind"))
 
 
 def throttling(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from gateway.binding import extensions as ends
 from gateway.binding import extensions as spellings
 from gateway.binding import format_keys as formats
 from gateway.binding.bind import bind
-from gateway.binding.bound import Cut, Passing
+from gateway.binding.bound import Cut, PassThrough
 from gateway.binding.describe import Describe
 from gateway.binding.text import classify as statement
 from gateway.binding.text import session_settings
@@ -92,7 +92,7 @@ def fault(example: Example, describe: Describe | None = None) -> str | None:
         return None if refusal.code == example.code else f"{refusal}: {example.sql}"
     if example.code is not None:
         return f"not refused: {example.sql}"
-    wanted = Passing if example.part == PASSING else Cut
+    wanted = PassThrough if example.part == PASSING else Cut
     return None if isinstance(bound, wanted) else f"{type(bound).__name__}: {example.sql}"
 
 

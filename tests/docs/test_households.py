@@ -12,7 +12,7 @@ from fix_servers import SharedServers
 
 from gateway.admin.open_accounts import ledger_of, limits_of
 from gateway.budget.account import Currency
-from gateway.budget.group_privacy import for_several
+from gateway.budget.group_privacy import group_guarantees
 from gateway.errors import Code, Refusal
 from gateway.requests.request import Answer
 from gateway.sample.clinic import Clinic
@@ -78,7 +78,7 @@ def test_several_households_have_the_epsilon_that_the_example_says(gateway: Aske
     loaded = loaded_policies(gateway.home / "policies", {"HOUSEHOLDS_URL": "duckdb:////x.duckdb"})
     policy = loaded.policies["households"]
     assert ledger_of(policy).currency is Currency.PURE
-    found = for_several(limits_of(policy.privacy.budget), Currency.PURE, None)
+    found = group_guarantees(limits_of(policy.privacy.budget), Currency.PURE, None)
     said = {one.units: str(one.budget) for one in found}
     assert f"For two households at once this budget means epsilon {said[2]}," in POLICY
     assert f"for five epsilon {said[5]}:" in POLICY

@@ -7,7 +7,7 @@ import pytest
 from fix_gateway import ALICE, KEY, Clerk
 from fix_state import AUDIT_SECRET, StateServer, settings_on
 
-from gateway.admin.instance import open_ground
+from gateway.admin.instance import open_foundation
 from gateway.admin.restore import restore
 from gateway.budget.report import standings
 from gateway.config import Settings
@@ -16,12 +16,12 @@ from gateway.state.backup import write_backup
 
 
 def ask(settings: Settings, number: int, price: str) -> None:
-    with open_ground(settings) as ground:
+    with open_foundation(settings) as ground:
         Clerk(ground.journal, ground.trail, asked=number).ask(price=price)
 
 
 def spent(settings: Settings) -> str:
-    with open_ground(settings) as ground, ground.engine.connect() as connection:
+    with open_foundation(settings) as ground, ground.engine.connect() as connection:
         found = standings(connection, datetime.now(UTC))
     return next(str(one.epsilon_spent) for one in found if one.account == ALICE)
 
@@ -36,14 +36,14 @@ def test_restore_of_a_shared_state_forgets_nothing_when_every_gateway_takes_part
         here, there = (
             settings_on(urls, tmp_path / name, audit_key_file=key) for name in ("here", "there")
         )
-        with open_ground(here) as ground:
+        with open_foundation(here) as ground:
             Clerk(ground.journal, ground.trail).open_books()
             write_backup(ground.engine, backup, ground.key.secret, now)
         ask(here, 1, "0.05")
         ask(there, 2, "0.1")
         restore(here, KEY, backup, replace=True, actor="os:op", now=now)
         assert spent(here) == "0.05"
-        with pytest.raises(OperatorError) as refused, open_ground(there):
+        with pytest.raises(OperatorError) as refused, open_foundation(there):
             pass
         assert refused.value.code is Code.STATE_BEHIND_ANCHOR
         restore(there, KEY, None, replace=False, actor="os:op", now=now)
@@ -61,7 +61,7 @@ def test_restore_of_a_shared_state_forgets_nothing_when_another_gateway_went_on_
         here, there = (
             settings_on(urls, tmp_path / name, audit_key_file=key) for name in ("here", "there")
         )
-        with open_ground(here) as ground:
+        with open_foundation(here) as ground:
             Clerk(ground.journal, ground.trail).open_books()
             write_backup(ground.engine, backup, ground.key.secret, now)
         ask(here, 1, "0.05")

@@ -14,7 +14,7 @@ from laws import for_each
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, ResultColumn
 from gateway.binding.describe import Describe
-from gateway.binding.print import explained
+from gateway.binding.print import explain_bound
 from gateway.catalog.domains import Anything
 from gateway.catalog.tables import Column, Dataset, Table
 from gateway.catalog.types import parse_type
@@ -161,7 +161,7 @@ def test_constant_is_in_utc_when_it_meets_a_time_zone_without_an_offset() -> Non
     """The same moment with and without its offset is the same question."""
     asked = "SELECT count(*) FROM visits WHERE admitted > "
     found = [
-        explained(bind(f"{asked}'2024-01-31 12:00{offset}'", _zoned(CLINIC)))
+        explain_bound(bind(f"{asked}'2024-01-31 12:00{offset}'", _zoned(CLINIC)))
         for offset in ("", "Z", "+01:00")
     ]
     assert found[0] == found[1] != found[2]

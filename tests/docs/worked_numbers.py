@@ -13,15 +13,15 @@ from sqlalchemy import Engine
 
 from gateway.admin.open_accounts import limits_of
 from gateway.budget.account import Account, Currency, Ledger, Limits, cost_on_path
-from gateway.budget.charge import ChargeRequest, Measurement
-from gateway.budget.group_privacy import MANY, for_several
+from gateway.budget.charge import ChargedMeasurement, ChargeRequest
+from gateway.budget.group_privacy import MANY, group_guarantees
 from gateway.budget.report import standings
 from gateway.errors import Refusal
-from gateway.policy.account_limits import entitlement
+from gateway.policy.account_limits import account_budget
 from gateway.policy.files.load import read_policies
 from gateway.state.journal import Journal
 from gateway.trail.append import Trail
-from gateway.trail.record import Asked
+from gateway.trail.record import AskedQuestion
 from gateway.units import Delta, Epsilon
 
 MAY = datetime(2026, 5, 18, 12, tzinfo=UTC)
@@ -38,7 +38,7 @@ def _limits() -> tuple[Limits, Limits]:
     loaded = read_policies(place, {"CLINIC_URL": "duckdb:////data/clinic.duckdb"}).loaded
     assert loaded is not None
     policy = loaded.policies["clinic"]
-    own = entitlement(policy, loaded.subjects["alice"])
+    own = account_budget(policy, loaded.subjects["alice"])
     assert own is not None
     return limits_of(policy.privacy.budget), limits_of(own)
 
@@ -71,9 +71,9 @@ class Clinic:
             who,
             f"analyst:{who}@clinic",
             Epsilon.parse(price),
-            (Measurement("count", "any", Fraction(1), Delta.zero()),),
+            (ChargedMeasurement("count", "any", Fraction(1), Delta.zero()),),
         )
-        asked = Asked(query_id, who, "clinic", "SELECT 1", "rest", "127.0.0.1")
+        asked = AskedQuestion(query_id, who, "clinic", "SELECT 1", "rest", "127.0.0.1")
         charge_question(self.journal, self.trail, asked, request, now)
 
     def refused(self, who: str, price: str, now: datetime) -> str:
@@ -159,7 +159,7 @@ def several() -> str:
     """What a question at the default price, and the whole budget, mean for several units together."""
     rows = [[str(units)] for units in MANY]
     for currency in (Currency.PURE, Currency.ZCDP):
-        found = for_several(LIMITS, currency, cost_on_path(PRICE, currency, [LIMITS]))
+        found = group_guarantees(LIMITS, currency, cost_on_path(PRICE, currency, [LIMITS]))
         for row, one in zip(rows, found, strict=True):
             row += [str(one.question), str(one.budget)]
     header = [

@@ -18,8 +18,8 @@ from gateway.budget.charge import Receipt
 from gateway.errors import Refusal
 from gateway.postgres_server import Lease
 from gateway.stages.charge import charge_query
-from gateway.trail.record import Kind
-from gateway.trail.search import Wanted, latest
+from gateway.trail.record import RecordKind
+from gateway.trail.search import RecordFilter, latest_records
 
 DATASET: Final = "clinic"
 PERSONS: Final = 96
@@ -67,12 +67,12 @@ class Changing:
     def records(self, query_id: str | None) -> list[Mapping[str, Any]]:
         assert query_id
         with self.gateway.ground.engine.connect() as connection:
-            return latest(connection, 10, Wanted(query_id=query_id))
+            return latest_records(connection, 10, RecordFilter(query_id=query_id))
 
     def charges(self) -> int:
         """How many questions were ever charged."""
         with self.gateway.ground.engine.connect() as connection:
-            return len(latest(connection, 1_000, Wanted(kind=Kind.CHARGED)))
+            return len(latest_records(connection, 1_000, RecordFilter(kind=RecordKind.CHARGED)))
 
     @property
     def source(self) -> Any:  # noqa: ANN401 - a part of the gateway that is looked into

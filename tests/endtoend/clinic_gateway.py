@@ -18,13 +18,13 @@ from fix_servers import SharedServers, ground_and_twin
 from psycopg import sql
 from sqlalchemy import URL
 
-from gateway.admin.instance import Ground
-from gateway.app import open_asking, open_policies
+from gateway.admin.instance import Foundation
+from gateway.app import open_policies, open_query_service
 from gateway.errors import Refusal
 from gateway.events import Crashed, Event
 from gateway.policy.subjects import Subject
 from gateway.postgres_server import Lease
-from gateway.query_service import Asking
+from gateway.query_service import QueryService
 from gateway.requests.request import Answer, Request
 
 Environment = Mapping[str, str]
@@ -34,8 +34,8 @@ Environment = Mapping[str, str]
 class AskedGateway:
     """A running gateway, its subjects, and what its operator would find in the log."""
 
-    ground: Ground
-    asking: Asking
+    ground: Foundation
+    asking: QueryService
     subjects: Mapping[str, Subject]
     home: Path
     events: list[Event] = field(repr=False)
@@ -77,7 +77,9 @@ def a_gateway(
         with ground_and_twin(servers, home / "state", folder, events.append) as (ground, twin):
             current = open_policies(ground, environment=environment)
             twin.wait_until_started()
-            with closing(open_asking(ground, current, twin, "rest", events.append)) as asking:
+            with closing(
+                open_query_service(ground, current, twin, "rest", events.append)
+            ) as asking:
                 yield AskedGateway(ground, asking, current.value.subjects, home, events)
     finally:
         shutil.rmtree(home)

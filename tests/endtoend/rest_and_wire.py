@@ -18,19 +18,19 @@ from fix_gateway import Client
 from fix_servers import SharedServers, ground_and_twin
 from sqlalchemy import URL
 
-from gateway.admin.instance import Ground
+from gateway.admin.instance import Foundation
 from gateway.admin.key_actions import create_key
 from gateway.app import (
-    open_asking,
+    gateway_api,
     open_policies,
-    question_door,
-    rest_doors,
-    serving_wire,
+    open_query_service,
+    query_api,
+    serve_wire,
 )
 from gateway.auth.issue import KeyOrder
 from gateway.events import Crashed, Event
 from gateway.frontends.rest.app import create_app
-from gateway.telemetry.metrics import Metrics, both
+from gateway.telemetry.metrics import Metrics, log_and_count
 
 HOST: Final = "127.0.0.1"
 SHARED, AUDITED = "shared", "audited"
@@ -122,7 +122,7 @@ def _served(home: Path, servers: SharedServers | None) -> Iterator[BothDoors]:
     environment = _written(home, names)
     events: list[Event] = []
     metrics = Metrics()
-    emit = both(events.append, metrics.count)
+    emit = log_and_count(events.append, metrics.count)
     with (
         ground_and_twin(servers, home / "state", home / "policies", emit) as (ground, twin),
         socket.create_server((HOST, 0)) as listener,
@@ -130,11 +130,11 @@ def _served(home: Path, servers: SharedServers | None) -> Iterator[BothDoors]:
         policies = open_policies(ground, emit, environment)
         twin.wait_until_started()
         with (
-            closing(open_asking(ground, policies, twin, "rest", emit)) as asking,
-            serving_wire(ground, policies, asking, listener, emit),
+            closing(open_query_service(ground, policies, twin, "rest", emit)) as asking,
+            serve_wire(ground, policies, asking, listener, emit),
         ):
-            doors = rest_doors(
-                ground, metrics, emit, policies, twin=twin, questions=question_door(asking)
+            doors = gateway_api(
+                ground, metrics, emit, policies, twin=twin, questions=query_api(asking)
             )
             with closing(Client(create_app(doors))) as client:
                 keys = {name: _key(ground, name) for name in _NAMES}
@@ -163,7 +163,7 @@ def _written(home: Path, names: Mapping[str, list[str]]) -> dict[str, str]:
     return environment
 
 
-def _key(ground: Ground, subject: str) -> str:
+def _key(ground: Foundation, subject: str) -> str:
     order = KeyOrder(subject, "os:op", datetime.now(UTC), None)
     create_key(ground.journal, ground.trail, order, lambda _: True)
     return order.key.reveal()

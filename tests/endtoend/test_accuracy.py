@@ -15,10 +15,10 @@ from queries import analyzed
 
 from gateway.budget.account import cost_on_path
 from gateway.errors import Code, SyntaxRefused
-from gateway.pricing.accuracy import with_margins
-from gateway.pricing.price import bought, estimated, limits_on_path
+from gateway.pricing.accuracy import add_margins
+from gateway.pricing.price import estimate_price, limits_on_path, noise_for_price
 from gateway.requests.request import Accuracy, Answer, Estimate, Request
-from gateway.trail.search import every
+from gateway.trail.search import all_records
 from gateway.units import Epsilon
 
 _DATASETS = {"laplace": "laplace", "gaussian": "gaussian", "found": "gaussian"}
@@ -117,8 +117,8 @@ def _at(gateway: AskedGateway, request: Request, price: Epsilon) -> Estimate:
     serving, spending = query.dataset, query.statement
     limits = limits_on_path(services.journal, serving, "alice")
     cost = cost_on_path(price, serving.currency, limits)
-    bought_ = bought(serving, spending, cost)
-    return with_margins(estimated(serving, spending, bought_), spending, bought_)
+    bought_ = noise_for_price(serving, spending, cost)
+    return add_margins(estimate_price(serving, spending, bought_), spending, bought_)
 
 
 @pytest.mark.parametrize("dataset", _DATASETS)
@@ -246,7 +246,7 @@ def test_question_is_refused_when_its_accuracy_cannot_be_promised(
 
 def _refusals(gateway: AskedGateway) -> int:
     with gateway.ground.engine.connect() as connection:
-        return sum(one["kind"] == "refused" for one in every(connection))
+        return sum(one["kind"] == "refused" for one in all_records(connection))
 
 
 def test_refusal_says_needed_and_allowed_price_when_it_is_too_dear(gateway: AskedGateway) -> None:

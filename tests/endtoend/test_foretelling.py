@@ -9,8 +9,8 @@ from endtoend.clinic_policy import policy
 from fix_policy import loaded_policies
 from fix_servers import SharedServers
 
-from gateway.admin.explain_cost import foretold
-from gateway.datasets.bind_question import Question, understand
+from gateway.admin.explain_cost import forecast_cost
+from gateway.datasets.bind_question import Question, bind_question
 from gateway.datasets.view import Views
 from gateway.policy.files.load import LoadedPolicies
 from gateway.requests.request import Request
@@ -69,8 +69,8 @@ def test_price_and_margins_are_those_of_a_running_gateway(
     """Nothing was spent or granted, so the ledger knows no more than the policies."""
     alice, rules = both.loaded.subjects["alice"], both.loaded.policies[dataset]
     question = Question(sql, alice, "rest", utc_now())
-    understood = understand(question, Views(rules), both.gateway.asking.services.twin.borrowed)
-    found = foretold(question, understood, rules, both.loaded)
+    understood = bind_question(question, Views(rules), both.gateway.asking.services.twin.borrowed)
+    found = forecast_cost(question, understood, rules, both.loaded)
     said = both.gateway.asking.estimate(alice, Request(sql, dataset=dataset))
     assert (found.price, found.delta) == (said.price, said.delta)
     assert found.margins == tuple(one.expected_margin_95 for one in said.columns)
@@ -84,8 +84,8 @@ def test_noise_is_that_of_the_answer(both: Both, dataset: str) -> None:
     sql = "SELECT region, COUNT(*) AS n FROM patients GROUP BY region"
     alice, rules = both.loaded.subjects["alice"], both.loaded.policies[dataset]
     question = Question(sql, alice, "rest", utc_now())
-    understood = understand(question, Views(rules), both.gateway.asking.services.twin.borrowed)
-    found = foretold(question, understood, rules, both.loaded)
+    understood = bind_question(question, Views(rules), both.gateway.asking.services.twin.borrowed)
+    found = forecast_cost(question, understood, rules, both.loaded)
     answer = both.gateway.answer(sql, dataset)
     assert found.columns == answer.columns
     assert answer.rho in {None, found.cost}

@@ -16,8 +16,8 @@ from sqlalchemy import func, select
 
 from gateway.errors import Code, Refusal
 from gateway.noise.entropy import SYSTEM_ENTROPY, Entropy
-from gateway.query_service import Asking
-from gateway.requests.idempotency import Kept
+from gateway.query_service import QueryService
+from gateway.requests.idempotency import StoredAnswers
 from gateway.requests.request import Answer, Request
 from gateway.stages.reply_grid import Pace
 from gateway.state.tables import charges
@@ -36,7 +36,7 @@ def gateway(
         yield opened
 
 
-def _ask(gateway: AskedGateway, asking: Asking, key: str) -> Answer:
+def _ask(gateway: AskedGateway, asking: QueryService, key: str) -> Answer:
     request = Request(_COUNT, dataset="noisy", idempotency=(key, "what it asked"))
     return asking.answer(gateway.subjects["alice"], request, threading.Event())
 
@@ -46,11 +46,11 @@ def _charges(gateway: AskedGateway) -> int:
         return connection.execute(select(func.count()).select_from(charges)).scalar_one()
 
 
-def _elsewhere(gateway: AskedGateway, entropy: Entropy = SYSTEM_ENTROPY) -> Asking:
+def _elsewhere(gateway: AskedGateway, entropy: Entropy = SYSTEM_ENTROPY) -> QueryService:
     """Another process on the same state, or this one after a restart: it remembers nothing."""
     house = replace(
         gateway.asking.services,
-        kept=Kept(gateway.ground.engine, gateway.ground.trail.seal),
+        kept=StoredAnswers(gateway.ground.engine, gateway.ground.trail.seal),
         entropy=entropy,
     )
     return replace(gateway.asking, services=house)

@@ -14,7 +14,7 @@ from gateway.engines import postgresql_digest
 from gateway.engines.shard_count import MANY_ROWS
 from gateway.errors import Code
 from gateway.postgres_server import Lease
-from gateway.trail.record import Kind
+from gateway.trail.record import RecordKind
 
 TWICE = 24  # persons whose rows are there twice in the other table
 _VISITS = "SELECT COUNT(*) FROM visits"
@@ -69,7 +69,7 @@ def test_question_fails_charged_when_its_table_changes_after_the_charge(
     with clinic.meanwhile(lambda: clinic.run(change)):
         refused = clinic.refusal()
     assert refused.code is Code.SOURCE_CHANGED
-    assert clinic.kinds(refused.query_id) == [Kind.CHARGED, Kind.FAILED]
+    assert clinic.kinds(refused.query_id) == [RecordKind.CHARGED, RecordKind.FAILED]
     assert clinic.charges() == before + 1
     assert clinic.lent() == 0
     if twice is None:

@@ -14,7 +14,7 @@ from gateway.engines import versions
 from gateway.errors import BackendUnavailable, Code, InternalError, Refusal
 from gateway.postgres_server import Lease
 from gateway.requests.request import Request
-from gateway.trail.record import Kind
+from gateway.trail.record import RecordKind
 
 _COUNT = "SELECT COUNT(*) FROM patients"
 _INCOME = "SELECT AVG(income) FROM patients"
@@ -80,7 +80,7 @@ def test_question_is_refused_for_nothing_when_the_source_is_not_as_declared(
         clinic.run(undo.replace("@LOGIN@", clinic.login))
     assert {(one.code, one.detail, one.hint) for one in refused} == {(code, "", "")}
     assert all(isinstance(one, BackendUnavailable) for one in refused)
-    assert all(clinic.kinds(one.query_id) == [Kind.REFUSED] for one in refused)
+    assert all(clinic.kinds(one.query_id) == [RecordKind.REFUSED] for one in refused)
     assert clinic.charges() == before
     assert clinic.lent() == 0
     assert clinic.count() == PERSONS
@@ -95,7 +95,7 @@ def test_question_is_refused_for_nothing_when_the_source_is_too_old(
     monkeypatch.setattr(versions, "LEAST_POSTGRESQL", 99)
     refused = clinic.refusal()
     assert (refused.code, refused.detail, refused.hint) == (Code.SOURCE_VERSION, "", "")
-    assert clinic.kinds(refused.query_id) == [Kind.REFUSED]
+    assert clinic.kinds(refused.query_id) == [RecordKind.REFUSED]
     assert clinic.charges() == before
     assert clinic.lent() == 0
 

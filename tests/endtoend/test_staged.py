@@ -10,8 +10,8 @@ from endtoend.clinic_policy import PRICE
 from endtoend.conftest import Poor
 
 from gateway.errors import Code, Refusal
-from gateway.trail.record import Kind
-from gateway.trail.search import Wanted, latest
+from gateway.trail.record import RecordKind
+from gateway.trail.search import RecordFilter, latest_records
 
 # a statement and how many releases and measurements it has, where noise is Laplace's
 _STAGED = {
@@ -43,7 +43,7 @@ _STAGED = {
 def _records(gateway: AskedGateway, since: int) -> list[Mapping[str, Any]]:
     """What the trail says of questions, the oldest first."""
     with gateway.ground.engine.connect() as connection:
-        found = latest(connection, 50, Wanted(subject="alice"))
+        found = latest_records(connection, 50, RecordFilter(subject="alice"))
     return [one for one in found if one["seq"] > since]
 
 
@@ -60,7 +60,7 @@ def test_stages_are_charged_once_and_together(
     before = _last(gateway)
     answer = gateway.answer(sql, dataset)
     charged, answered = _records(gateway, before)
-    assert (charged["kind"], answered["kind"]) == (Kind.CHARGED, Kind.ANSWERED)
+    assert (charged["kind"], answered["kind"]) == (RecordKind.CHARGED, RecordKind.ANSWERED)
     parts = charged["measurements"]
     assert len({one["name"].partition(".")[0] for one in parts}) == releases
     assert sum(Fraction(one["share"]) for one in parts) == 1
@@ -77,7 +77,7 @@ def test_stages_cost_nothing_where_the_source_is_not_reached(poor: Poor) -> None
     before = _last(gateway)
     with pytest.raises(Refusal, check=lambda one: one.code is Code.SOURCE_UNAVAILABLE):
         gateway.answer(sql, "poor")
-    assert Kind.CHARGED not in {one["kind"] for one in _records(gateway, before)}
+    assert RecordKind.CHARGED not in {one["kind"] for one in _records(gateway, before)}
 
 
 def test_stages_are_refused_together_when_their_whole_price_is_not_left(poor: Poor) -> None:
@@ -90,4 +90,4 @@ def test_stages_are_refused_together_when_their_whole_price_is_not_left(poor: Po
     for other in others:
         with pytest.raises(Refusal, check=lambda one: one.code is Code.BUDGET_EXHAUSTED):
             gateway.answer(other, "poor")
-    assert {one["kind"] for one in _records(gateway, before)} == {Kind.REFUSED}
+    assert {one["kind"] for one in _records(gateway, before)} == {RecordKind.REFUSED}

@@ -12,22 +12,22 @@ from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, s
 from endtoend.clinic_policy import policy
 from fix_servers import SharedServers
 
-from gateway.app import rest_doors, roster_of
-from gateway.computation import Computation, Ended
-from gateway.engines.source import Source
+from gateway.app import gateway_api, subject_list
+from gateway.computation import Computation, SourceEnd
+from gateway.engines.source import SourceDatabase
 from gateway.errors import Code, Refusal, SourceStopped
 from gateway.events import SubjectSuspended
 from gateway.postgres_server import Lease
 from gateway.requests.request import Request
 from gateway.telemetry.metrics import Metrics
-from gateway.trail.record import Kind
-from gateway.trail.search import Wanted, latest
+from gateway.trail.record import RecordKind
+from gateway.trail.search import RecordFilter, latest_records
 from gateway.units import Epsilon
 
 _EARLIER = "SELECT COUNT(*) FROM visits"
-_LIMIT = Computation(30.0, 30.0, Ended.LIMIT)
-_LATE_CANCEL = Computation(15.0, 30.0, Ended.CANCEL)
-_EARLY_CANCEL = Computation(14.9, 30.0, Ended.CANCEL)
+_LIMIT = Computation(30.0, 30.0, SourceEnd.LIMIT)
+_LATE_CANCEL = Computation(15.0, 30.0, SourceEnd.CANCEL)
+_EARLY_CANCEL = Computation(14.9, 30.0, SourceEnd.CANCEL)
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ class _Slow:
 
         self._asked += 1
         with self._patch.context() as patch:
-            patch.setattr(Source, "run", run)
+            patch.setattr(SourceDatabase, "run", run)
             text = f"SELECT COUNT(*) FROM patients WHERE birth_year > {1930 + self._asked}"
             assert _refusal(house, text) is code
 
@@ -95,13 +95,13 @@ def test_subject_is_suspended_after_three_timeouts_of_a_day(
     assert house.answer(new, "first", "bob").charged == Epsilon.parse("1")
     assert house.ground.verify_trail().intact
 
-    roster = roster_of(house.ground)
+    roster = subject_list(house.ground)
     assert roster.resume(house.subjects, "alice", None, "dave") == ("first",)
     house.answer("SELECT AVG(birth_year) FROM patients", "first")
     with house.ground.engine.connect() as connection:
         acts = [
-            latest(connection, 9, Wanted(kind=kind))
-            for kind in (Kind.SUBJECT_SUSPENDED, Kind.SUBJECT_RESUMED)
+            latest_records(connection, 9, RecordFilter(kind=kind))
+            for kind in (RecordKind.SUBJECT_SUSPENDED, RecordKind.SUBJECT_RESUMED)
         ]
     assert [[(one["actor"], one["subject"]) for one in each] for each in acts] == [
         [("gateway", "alice")],
@@ -118,9 +118,9 @@ def test_what_waited_or_was_cancelled_early_does_not_count(
         slow.stop(house, Code.SOURCE_TIMEOUT, None)
         slow.stop(house, Code.SOURCE_CANCELLED, _EARLY_CANCEL)
     house.answer("SELECT COUNT(*) FROM patients", "first")
-    (alice, *_) = rest_doors(house.ground, Metrics()).accounts_of(house.subjects["alice"])
+    (alice, *_) = gateway_api(house.ground, Metrics()).accounts_of(house.subjects["alice"])
     assert str(alice.epsilon_spent) == "5"
-    found = {one["subject"]: one for one in roster_of(house.ground).subjects(house.subjects)}
+    found = {one["subject"]: one for one in subject_list(house.ground).subjects(house.subjects)}
     assert found["alice"]["stopped_today"] == {}
 
 

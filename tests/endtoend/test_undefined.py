@@ -8,11 +8,11 @@ from endtoend.clinic_gateway import AskedGateway
 
 from gateway.errors import Refusal
 from gateway.requests.request import Request
-from gateway.results.constants import UNDEFINED, finish
+from gateway.results.constants import UNDEFINED, run_with_guards
 from gateway.stages import finish as answering
 from gateway.stages import prepare
-from gateway.trail.record import Kind
-from gateway.trail.search import Wanted, latest
+from gateway.trail.record import RecordKind
+from gateway.trail.search import RecordFilter, latest_records
 
 # each is undefined for an empty group and defined for others; the first column after the keys is what is computed
 _UNDEFINED = {
@@ -49,7 +49,7 @@ _CONSTANT = {
 def _records(gateway: AskedGateway, since: int) -> list[Mapping[str, Any]]:
     """What the trail says of questions, the oldest first."""
     with gateway.ground.engine.connect() as connection:
-        found = latest(connection, 50, Wanted(subject="alice"))
+        found = latest_records(connection, 50, RecordFilter(subject="alice"))
     return [one for one in found if one["seq"] > since]
 
 
@@ -102,7 +102,7 @@ def test_statement_that_has_no_value_whatever_is_released_costs_nothing(
     before = _last(gateway)
     with pytest.raises(Refusal) as refused:
         gateway.answer(sql, dataset)
-    assert [one["kind"] for one in _records(gateway, before)] == [Kind.REFUSED]
+    assert [one["kind"] for one in _records(gateway, before)] == [RecordKind.REFUSED]
     with pytest.raises(Refusal) as estimated:
         gateway.asking.estimate(gateway.subjects["alice"], Request(sql, dataset=dataset))
     assert estimated.value.code is refused.value.code
@@ -112,7 +112,7 @@ def test_quotient_is_paid_for_and_lost_when_guards_and_rehearsal_are_missing(
     gateway: AskedGateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was so once: charged, and then the error of a division by zero."""
-    right = finish
+    right = run_with_guards
 
     def unguarded(sql: Any, *others: Any) -> Any:  # noqa: ANN401 - as the function takes them
         return right(type(sql)(sql.ctes, sql.body, sql.recursive), *others)
@@ -122,4 +122,7 @@ def test_quotient_is_paid_for_and_lost_when_guards_and_rehearsal_are_missing(
     before = _last(gateway)
     with pytest.raises(Refusal, match="division by zero"):
         gateway.answer(_by_group("SUM(income) / COUNT(*)"), "listed")
-    assert [one["kind"] for one in _records(gateway, before)] == [Kind.CHARGED, Kind.FAILED]
+    assert [one["kind"] for one in _records(gateway, before)] == [
+        RecordKind.CHARGED,
+        RecordKind.FAILED,
+    ]

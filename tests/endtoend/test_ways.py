@@ -11,8 +11,8 @@ from endtoend.plain_postgresql import plain_result
 from endtoend.same_answer import differences, is_ordered
 
 from gateway.errors import REASON, Code, Reason, Refusal
-from gateway.trail.record import Kind
-from gateway.trail.search import Wanted, latest
+from gateway.trail.record import RecordKind
+from gateway.trail.search import RecordFilter, latest_records
 
 _COUNT = "SELECT COUNT(*) FROM patients"
 
@@ -20,7 +20,7 @@ _COUNT = "SELECT COUNT(*) FROM patients"
 def _records(gateway: AskedGateway, query_id: str | None) -> list[Mapping[str, Any]]:
     assert query_id
     with gateway.ground.engine.connect() as connection:
-        return latest(connection, 10, Wanted(query_id=query_id))
+        return latest_records(connection, 10, RecordFilter(query_id=query_id))
 
 
 def _refusal(gateway: AskedGateway, sql: str, dataset: str, subject: str = "alice") -> Refusal:
@@ -54,7 +54,7 @@ def test_refusal_is_the_same_over_every_source_and_recorded(
     refusal = _refusal(gateway, sql, dataset)
     assert refusal.code is code
     (record,) = _records(gateway, refusal.query_id)
-    assert record["kind"] == Kind.REFUSED
+    assert record["kind"] == RecordKind.REFUSED
     assert record["code"] == code.value
     assert record["sql"] == sql
     assert record["subject"] == "alice"
@@ -87,14 +87,14 @@ def test_statement_about_a_connection_is_refused_and_free_where_there_is_none(
     refusal = _refusal(gateway, sql, "laplace")
     assert refusal.code is Code.STATEMENT_UNSUPPORTED
     (record,) = _records(gateway, refusal.query_id)
-    assert record["kind"] == Kind.REFUSED
+    assert record["kind"] == RecordKind.REFUSED
 
 
 def test_answer_is_recorded_with_its_charge(gateway: AskedGateway) -> None:
     """An answer has a record of its charge and, after it, one of its fate."""
     answer = gateway.answer(_COUNT, "laplace")
     kinds = [record["kind"] for record in _records(gateway, answer.query_id)]
-    assert kinds == [Kind.CHARGED, Kind.ANSWERED]
+    assert kinds == [RecordKind.CHARGED, RecordKind.ANSWERED]
     assert answer.charged.value > 0
 
 
@@ -239,7 +239,7 @@ def test_subject_without_rules_is_refused(gateway: AskedGateway) -> None:
     """Nothing is permitted to a subject that no rule speaks of."""
     refusal = _refusal(gateway, _COUNT, "laplace", "eve")
     assert REASON[refusal.code] is Reason.NOT_PERMITTED
-    assert _records(gateway, refusal.query_id)[-1]["kind"] == Kind.REFUSED
+    assert _records(gateway, refusal.query_id)[-1]["kind"] == RecordKind.REFUSED
 
 
 def test_question_costs_nothing_when_the_source_cannot_be_reached(poor: Poor) -> None:
@@ -252,6 +252,6 @@ def test_question_costs_nothing_when_the_source_cannot_be_reached(poor: Poor) ->
         assert failed.code is Code.SOURCE_UNAVAILABLE
         assert REASON[failed.code] is Reason.BACKEND_UNAVAILABLE
         kinds = [record["kind"] for record in _records(gateway, failed.query_id)]
-        assert kinds == [Kind.REFUSED]
+        assert kinds == [RecordKind.REFUSED]
     spent = gateway.answer("SELECT epsilon_spent, epsilon_remaining FROM gateway.budget", "poor")
     assert {tuple(map(float, map(str, row))) for row in spent.rows} == {(1.0, 1.0)}

@@ -16,13 +16,13 @@ from sqlalchemy.exc import DBAPIError
 from sqlglot import exp
 
 from gateway.binding.bind import parse
-from gateway.binding.expressions import Scalars as Binder
+from gateway.binding.expressions import ScalarBinder as Binder
 from gateway.binding.scope import Visible
 from gateway.binding.text.limits import tokens_of
 from gateway.catalog.domains import Anything, Bound, Domain, Interval
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import parse_type
-from gateway.engines.sql.expressions import Scalars, enforced
+from gateway.engines.sql.expressions import ScalarSql, clamp_column
 from gateway.engines.sql.interfaces import Dialect, Sql
 from gateway.engines.staged_rows import StagedRows
 from gateway.plan.relations import Scan
@@ -171,13 +171,13 @@ _STORED: Final = table("stored", *(column(one.name) for one in TABLE.columns))
 
 def enforced_columns(dialect: Dialect) -> dict[str, Sql]:
     return {
-        made.id: enforced(dialect, TABLE, one, _STORED.c[one.name])
+        made.id: clamp_column(dialect, TABLE, one, _STORED.c[one.name])
         for one, made in zip(TABLE.columns, SCAN.fields, strict=True)
     }
 
 
-def scalars(dialect: Dialect, staged: Mapping[str, StagedRows] | None = None) -> Scalars:
-    return Scalars(dialect, enforced_columns(dialect), RANGES, staged or {})
+def scalars(dialect: Dialect, staged: Mapping[str, StagedRows] | None = None) -> ScalarSql:
+    return ScalarSql(dialect, enforced_columns(dialect), RANGES, staged or {})
 
 
 def answers(connection: Connection, items: Iterable[Sql]) -> list[tuple[Any, ...]]:

@@ -12,9 +12,9 @@ import pyarrow as pa
 from fix_sample import plain
 from sqlalchemy import URL, column, select, text
 
-from gateway.engines.catalog.describe import Described, describe
-from gateway.engines.connections import Connections, reading_source
-from gateway.engines.source import Source
+from gateway.engines.catalog.describe import SourceTables, describe_source
+from gateway.engines.connections import Connections, open_source
+from gateway.engines.source import SourceDatabase
 
 _PATIENCE_S: Final = 60.0
 
@@ -44,19 +44,21 @@ def in_postgresql(url: URL, statements: str) -> URL:
     return url
 
 
-def described(url: URL) -> Described:
-    with reading_source(url) as connection:
-        return describe(connection)
+def described(url: URL) -> SourceTables:
+    with open_source(url) as connection:
+        return describe_source(connection)
 
 
-def connections_of(source: Source) -> Connections:
+def connections_of(source: SourceDatabase) -> Connections:
     """The pools of a source, for whoever looks at the wire."""
     there: Any = source.database
     found: Connections = there.connections
     return found
 
 
-def run_text(source: Source, sql: str, limit_s: float, cancelled: Event | None = None) -> Any:  # noqa: ANN401
+def run_text(
+    source: SourceDatabase, sql: str, limit_s: float, cancelled: Event | None = None
+) -> Any:  # noqa: ANN401
     """The first value that a text gives, by the way that a prepared statement takes."""
     made = source.database.prepare([], subject="", limit_s=_PATIENCE_S, cancelled=None)
     with closing(made):

@@ -13,7 +13,7 @@ from gateway.errors import Refusal
 from gateway.plan import affine_rounding as affine_forms
 from gateway.plan.affine import Affinity
 from gateway.plan.affine_rounding import Form
-from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, walk
+from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, walk_scalar
 
 _SEED: Final = 20_261_119
 _MANY: Final = 500
@@ -97,7 +97,7 @@ def _wrong(databases: Databases, many: int) -> list[tuple[str, str]]:
                 continue
         assert len(rendered) > 0.9 * many
         refs = list(
-            {one for _, made, _, _ in rendered for one in walk(made) if isinstance(one, Ref)}
+            {one for _, made, _, _ in rendered for one in walk_scalar(made) if isinstance(one, Ref)}
         )
         items = [*map(rendering.sql, refs), *(one[3] for one in rendered)]
         for row in answers(databases.of(dialect), items):
@@ -107,7 +107,7 @@ def _wrong(databases: Databases, many: int) -> list[tuple[str, str]]:
                 if value is not None
             }
             for (sql, made, form, _), value in zip(rendered, row[len(refs) :], strict=True):
-                if not {one for one in walk(made) if isinstance(one, Ref)} <= set(given):
+                if not {one for one in walk_scalar(made) if isinstance(one, Ref)} <= set(given):
                     continue
                 assert form.least is not None
                 far = (

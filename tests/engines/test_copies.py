@@ -7,15 +7,15 @@ from sqlalchemy import ColumnClause, column
 from sqlalchemy.sql import visitors
 
 from gateway.bounding.work_bound import Work, work_of
-from gateway.engines.sql.expressions import Scalars
+from gateway.engines.sql.expressions import ScalarSql
 from gateway.engines.sql.interfaces import Dialect, Sql
 from gateway.errors import Refusal
-from gateway.plan.scalars import Ref, walk
+from gateway.plan.scalars import Ref, walk_scalar
 
 _FIELDS = {
     one.field.id: Work(0)
     for name in (each.name for each in TABLE.columns)
-    for one in walk(bound(name))
+    for one in walk_scalar(bound(name))
     if isinstance(one, Ref)
 }
 
@@ -24,7 +24,7 @@ _FIELDS = {
 def test_rendering_names_no_column_more_often_than_the_work_bound_counts(dialect: Dialect) -> None:
     """Whatever guards an expression, its columns are read at most as often as they were paid for."""
     columns: dict[str, Sql] = {name: column(name.rpartition(".")[2]) for name in _FIELDS}
-    made = Scalars(dialect, columns, RANGES, {})
+    made = ScalarSql(dialect, columns, RANGES, {})
     beyond = []
     for sql in (one for some in ALL.values() for one in some):
         try:

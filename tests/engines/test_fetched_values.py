@@ -10,7 +10,7 @@ from sqlalchemy import URL
 
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import parse_type
-from gateway.engines.source import Source
+from gateway.engines.source import SourceDatabase
 
 _DAYS = ["0001-01-03", "9999-12-29"]
 _NO_DAYS = ["infinity", "-infinity", "0001-12-31 @BC", "4000-01-01 @BC", "10000-01-01"]
@@ -42,7 +42,7 @@ def test_fetched_value_is_null_when_the_catalog_has_none(
         server = request.getfixturevalue("sample_database")
         assert isinstance(server, URL)
         url = in_postgresql(server, made)
-    source = Source.open(url, PlainExpressing(), salt="")
+    source = SourceDatabase.open(url, PlainExpressing(), salt="")
     try:
         table = Table("ends", (Column("x", parse_type(kind)),))
         found = [one for (one,) in source.fetch(table, 99).rows]

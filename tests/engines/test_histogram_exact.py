@@ -23,20 +23,20 @@ from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.catalog.values import Value
-from gateway.engines.source import Source
-from gateway.engines.sql.expressions import TotalScalars
-from gateway.engines.sql.group_keys import bound
+from gateway.engines.source import SourceDatabase
+from gateway.engines.sql.expressions import TotalScalarSql
+from gateway.engines.sql.group_keys import shown_parameters
 from gateway.exact import ExactHistogram
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate
 from gateway.plan.relations import Filter, Scan
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
 from gateway.plan.types import BIGINT, BOOLEAN
-from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.buckets import Buckets
-from gateway.sensitivity.choices import Binned, Choice, End, Frequent, Histogram, Listed
+from gateway.sensitivity.choices import BinnedRows, Choice, End, Frequent, Histogram, ListedRows
 from gateway.sensitivity.lattice import Lattice
-from gateway.sensitivity.ranks import Level
+from gateway.sensitivity.ranks import QuantileLevel
 
 Row: TypeAlias = tuple[int | None, int | None, int | None, date | None, datetime | None, str | None]
 Found: TypeAlias = Mapping[int | None, Mapping[int, int]]
@@ -67,12 +67,12 @@ SCAN = Scan(VISITS, "v", "patient")
 _, K, X, D, T, S = (Ref(one) for one in SCAN.fields)
 ABOVE = Call(">", (X, Literal(0, BIGINT)), BOOLEAN)
 NUMBERS = Lattice(Fraction(1), -7, 20)
-FINE = Binned(X, Buckets(NUMBERS, 1))
-COARSE = Binned(X, Buckets(NUMBERS, 5), ABOVE)
-BY_DAY = Binned(D, Buckets(Lattice(Fraction(1), DAYS, DAYS + 9), 2))
+FINE = BinnedRows(X, Buckets(NUMBERS, 1))
+COARSE = BinnedRows(X, Buckets(NUMBERS, 5), ABOVE)
+BY_DAY = BinnedRows(D, Buckets(Lattice(Fraction(1), DAYS, DAYS + 9), 2))
 _FIRST = DAYS * 24 * 60
-BY_MINUTE = Binned(T, Buckets(Lattice(Fraction(MINUTE), _FIRST, _FIRST + 9), 1))
-WORDS = Listed(S, ("a", "b", "ä"), ABOVE)
+BY_MINUTE = BinnedRows(T, Buckets(Lattice(Fraction(MINUTE), _FIRST, _FIRST + 9), 1))
+WORDS = ListedRows(S, ("a", "b", "ä"), ABOVE)
 HISTOGRAMS = (FINE, COARSE, BY_DAY, BY_MINUTE, WORDS)
 
 
@@ -81,8 +81,8 @@ def release(*histograms: Histogram, keys: Sequence[Scalar] = (K,)) -> BoundedRel
     plan = Aggregate(
         SCAN, named, (("m1", Measure("count", (), BIGINT)),), (tuple(range(len(keys))),)
     )
-    groups = Enumerated(tuple((k,) for k in range(9))) if keys else Enumerated(((),))
-    choices = tuple(Choice(one, Level(Fraction(1, 2)), R) for one in histograms)
+    groups = EnumeratedGroups(tuple((k,) for k in range(9))) if keys else EnumeratedGroups(((),))
+    choices = tuple(Choice(one, QuantileLevel(Fraction(1, 2)), R) for one in histograms)
     analysis = Analysis(plan, R, G, (), (), groups, choices=choices)
     return bound_release(analysis, now=NOON, proven={})
 
@@ -165,7 +165,7 @@ class Database:
         shown: Sequence[int | None] | None = None,
         parts: int = 1,
     ) -> list[dict[int | None, dict[int, int]]]:
-        source = Source.open(self.url, TotalScalars(), salt=SALT)
+        source = SourceDatabase.open(self.url, TotalScalarSql(), salt=SALT)
         keys = None if shown is None else [(one,) for one in shown]
         try:
             exact = source.count(wanted, keys, {}, limit_s=20, parts=parts)
@@ -306,7 +306,7 @@ def test_histogram_without_cut_is_the_same_where_a_unit_has_one_row(database: Da
 
 def test_statement_of_a_histogram_is_rendered_once(database: Database) -> None:
     """The same release twice is the same statement; another histogram is another."""
-    source = Source.open(database.url, TotalScalars(), salt=SALT)
+    source = SourceDatabase.open(database.url, TotalScalarSql(), salt=SALT)
     wanted = release(FINE, COARSE)
     first: Callable[[Histogram], Any] = lambda one: source.counting(wanted, one, {})  # noqa: E731
     one, other = wanted.histograms
@@ -323,7 +323,7 @@ def test_answers_of_buckets_are_values_of_their_column() -> None:
     assert BY_MINUTE.answer(9) == MOMENT + timedelta(minutes=9)
     assert WORDS.answer(2) == "ä"
     assert Choice(WORDS, Frequent(), R).spread == R
-    assert Choice(FINE, Level(Fraction(9, 10)), R).spread == 2 * R * 9
+    assert Choice(FINE, QuantileLevel(Fraction(9, 10)), R).spread == 2 * R * 9
     assert Choice(FINE, End.LOWEST, R).spread == Choice(FINE, End.HIGHEST, R).spread == 4 * R
 
 
@@ -405,9 +405,9 @@ def test_key_of_every_type_finds_its_group_again(
     table = Table("visits", (p, Column("k", parse_type(kind)), x), Protection("p", R, G))
     scan = Scan(table, "w", "patient")
     _, key, value = (Ref(one) for one in scan.fields)
-    histogram = Binned(value, Buckets(NUMBERS, 1))
+    histogram = BinnedRows(value, Buckets(NUMBERS, 1))
     wanted = replace(release(histogram), rows=scan, keys=(key,), histograms=(histogram,))
-    source = Source.open(database.url, TotalScalars(), salt=SALT)
+    source = SourceDatabase.open(database.url, TotalScalarSql(), salt=SALT)
     try:
         [whole] = source.count(wanted, None, {}, limit_s=20)
         assert len(whole.counts) == len(rows)
@@ -436,11 +436,11 @@ def test_histogram_is_read_of_the_shown_groups_alone_when_there_are_many(
     )
     database.write(insert, [])
     wanted = release(FINE)
-    source = Source.open(database.url, TotalScalars(), salt=SALT)
+    source = SourceDatabase.open(database.url, TotalScalarSql(), salt=SALT)
     try:
         with connections_of(source).engine.connect() as connection:
             few = connection.execute(
-                source.counting(wanted, FINE, {}), bound(wanted.keys, [(1,), (5,)])
+                source.counting(wanted, FINE, {}), shown_parameters(wanted.keys, [(1,), (5,)])
             ).all()
             many = connection.execute(source.counting(wanted, FINE, {}, among=False)).all()
         [found] = source.count(wanted, [(1,), (5,)], {}, limit_s=20)

@@ -18,13 +18,13 @@ from gateway.bounding.licences import Licences
 from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type
-from gateway.engines.source import Source
+from gateway.engines.source import SourceDatabase
 from gateway.engines.staged_rows import StagedRows
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.fields import Field
 from gateway.plan.grouping import PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
-from gateway.plan.labels import Released
+from gateway.plan.labels import ReleasedLabel
 from gateway.plan.node import Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.scalars import Call, Literal, Ref
@@ -64,7 +64,7 @@ def scan(alias: str) -> Scan:
 
 def constant(name: str) -> Constant:
     field = Field(f"{name}.c1", BIGINT)
-    return Constant(name, (field,), Released(), frozenset({frozenset({field.id})}))
+    return Constant(name, (field,), ReleasedLabel(), frozenset({frozenset({field.id})}))
 
 
 def same(one: Node, other: Node, place: int = 0) -> Call:
@@ -177,7 +177,7 @@ def rows_by(url: URL, node: Node, place: int, *, backwards: bool = False) -> dic
     bounded = complete_window_order(bound_joins(node, Licences({})))
     key = Ref(next(one for one in bounded.fields if one.id == node.fields[place].id))
     release = BoundedRelease(bounded, (key,), (Measurement(Rows(), 99),), 99, True, None, None)
-    source = Source.open(url, PlainExpressing(), salt="")
+    source = SourceDatabase.open(url, PlainExpressing(), salt="")
     try:
         table = source.run(release, STAGED, limit_s=20)
     finally:

@@ -25,19 +25,19 @@ from gateway.bounding.bounded_release import BoundedRelease, bound_release
 from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import parse_type
-from gateway.engines.source import Source
+from gateway.engines.source import SourceDatabase
 from gateway.errors import Code, LimitExceeded, Refusal
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate
 from gateway.plan.relations import Filter, Scan
 from gateway.plan.scalars import Call, Literal, Ref
 from gateway.plan.types import BIGINT, BOOLEAN
-from gateway.sensitivity.analysis import Analysis, Enumerated, Thresholded
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, ThresholdGroups
 from gateway.sensitivity.lattice import Lattice
 from gateway.sensitivity.measurement import (
     Different,
+    DistanceOrigin,
     Measurement,
-    Origin,
     Rows,
     Slot,
     Total,
@@ -73,13 +73,17 @@ def analysis(*, least: int | None) -> Analysis:
         Measurement(Rows((Ref(x),), above), R),
         Measurement(Units(above), 1),
         Measurement(Different(Ref(x)), R),
-        Measurement(Total(Ref(x), LATTICE, Origin.MIDDLE), R * reach),
-        Measurement(Total(Ref(x), LATTICE, Origin.LOW, above), R * LATTICE.width),
-        Measurement(Total(Ref(x), LATTICE, Origin.HIGH), R * LATTICE.width),
+        Measurement(Total(Ref(x), LATTICE, DistanceOrigin.MIDDLE), R * reach),
+        Measurement(Total(Ref(x), LATTICE, DistanceOrigin.LOW, above), R * LATTICE.width),
+        Measurement(Total(Ref(x), LATTICE, DistanceOrigin.HIGH), R * LATTICE.width),
         Measurement(Units(), 1),
     ]
     slots = tuple(Slot((one,), one.most) for one in measured)
-    groups = Enumerated(tuple((k,) for k in range(9))) if least is None else Thresholded(7, least)
+    groups = (
+        EnumeratedGroups(tuple((k,) for k in range(9)))
+        if least is None
+        else ThresholdGroups(7, least)
+    )
     return Analysis(plan, R, G, slots, (), groups)
 
 
@@ -157,8 +161,8 @@ class Database:
                 cursor.execute(one.encode())
             cursor.executemany(insert, rows)
 
-    def open(self) -> Source:
-        return Source.open(self.url, PlainExpressing(), salt=SALT)
+    def open(self) -> SourceDatabase:
+        return SourceDatabase.open(self.url, PlainExpressing(), salt=SALT)
 
     def answer(self, wanted: BoundedRelease) -> dict[int | None, list[int]]:
         source = self.open()
@@ -360,7 +364,7 @@ def test_release_by_clamped_numbers_is_the_same_when_they_are_clamped_after_grou
     measured = (
         Measurement(Rows(), 1),
         Measurement(Rows((x,)), 1),
-        Measurement(Total(x, LATTICE, Origin.LOW), LATTICE.width),
+        Measurement(Total(x, LATTICE, DistanceOrigin.LOW), LATTICE.width),
     )
     wanted_release = BoundedRelease(
         rows=scan,

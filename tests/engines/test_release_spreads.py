@@ -18,8 +18,8 @@ from sqlalchemy import URL
 
 from gateway.bounding.bounded_release import bound_release
 from gateway.catalog.domains import Domain, Interval, Values
-from gateway.engines.source import Source
-from gateway.engines.sql.expressions import TotalScalars
+from gateway.engines.source import SourceDatabase
+from gateway.engines.sql.expressions import TotalScalarSql
 from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.measurement import Products, Squares
 
@@ -65,7 +65,7 @@ class Database:
             there.execute(statement.encode())
 
     def answer(self, analysis: Analysis) -> Exact:
-        source = Source.open(self.url, TotalScalars(), salt="clinic")
+        source = SourceDatabase.open(self.url, TotalScalarSql(), salt="clinic")
         try:
             table = source.run(bound_release(analysis, now=NOON, proven={}), {}, limit_s=60)
         finally:

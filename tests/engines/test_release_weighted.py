@@ -21,28 +21,28 @@ from engines.test_release_exact import (
 from samples import draws
 
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
-from gateway.sensitivity.analysis import Enumerated
-from gateway.sensitivity.group_weights import Weights
+from gateway.sensitivity.analysis import EnumeratedGroups
+from gateway.sensitivity.group_weights import GroupWeights
 from gateway.sensitivity.measurement import Slot
 
 __all__ = ["database"]
 
 SEEDS = draws(12, fewest=6)
 LISTED = (1, 2, 3, 4)
-LINE, SQUARE = (Weights(G, len(LISTED), squared=squared) for squared in (False, True))
+LINE, SQUARE = (GroupWeights(G, len(LISTED), squared=squared) for squared in (False, True))
 _both = pytest.mark.parametrize("weights", [LINE, SQUARE], ids=["laplace", "gaussian"])
 
 
-def release(weights: Weights | None) -> BoundedRelease:
+def release(weights: GroupWeights | None) -> BoundedRelease:
     """Rows, rows with a value, units, sums from the middle and both ends; without the count of values."""
     whole = analysis(least=None)
     slots = tuple(one for place, one in enumerate(whole.slots) if place != 3)
-    listed = Enumerated(tuple((key,) for key in LISTED))
+    listed = EnumeratedGroups(tuple((key,) for key in LISTED))
     made = replace(whole, slots=slots, groups=listed, weights=weights)
     return bound_release(made, now=NOON, proven={})
 
 
-def reference(rows: Sequence[Row], weights: Weights) -> dict[int | None, list[int]]:
+def reference(rows: Sequence[Row], weights: GroupWeights) -> dict[int | None, list[int]]:
     """One unit after the other: what it adds to each of its groups, times the weight of their number."""
     units: dict[int, dict[int | None, list[int]]] = defaultdict(lambda: defaultdict(list))
     for unit, key, x in rows:
@@ -69,7 +69,7 @@ def reference(rows: Sequence[Row], weights: Weights) -> dict[int | None, list[in
 
 @_both
 def test_weighted_release_is_what_the_calculus_says_on_random_tables(
-    database: Database, weights: Weights
+    database: Database, weights: GroupWeights
 ) -> None:
     """Every integer of every group, also of NULL and of what is not listed, on both databases alike."""
     for seed in range(draws(12, fewest=4)):
@@ -81,7 +81,7 @@ def test_weighted_release_is_what_the_calculus_says_on_random_tables(
 @_both
 @pytest.mark.parametrize("many", [1, G, G + 1, len(LISTED), len(LISTED) + 3])
 def test_unit_weighs_by_the_number_of_its_groups(
-    database: Database, weights: Weights, many: int
+    database: Database, weights: GroupWeights, many: int
 ) -> None:
     """In as many as count it is whole, in one more less; beyond what is listed like in all of that."""
     keys: list[int | None] = [None, *range(1, many)]
@@ -95,7 +95,7 @@ def test_unit_weighs_by_the_number_of_its_groups(
 
 @_both
 def test_unit_with_many_rows_in_many_groups_counts_as_declared(
-    database: Database, weights: Weights
+    database: Database, weights: GroupWeights
 ) -> None:
     """Ten thousand rows of one person come to R rows in each group, times its weight."""
     database.holds([(1, place % 4 + 1, 90) for place in range(10_000)], 1)
@@ -132,7 +132,7 @@ def moved(database: Database, wanted: BoundedRelease, seed: int, *, squared: boo
 
 @_both
 def test_one_unit_moves_a_weighted_answer_by_no_more_than_declared(
-    database: Database, weights: Weights
+    database: Database, weights: GroupWeights
 ) -> None:
     """Per group, in the sum for Laplace's noise, in the sum of squares for both."""
     wanted = release(weights)
@@ -152,7 +152,7 @@ def test_one_unit_moves_a_weighted_answer_too_far_when_weights_are_wrong(
 
 @_both
 def test_release_is_whole_when_no_unit_can_have_too_many_groups(
-    database: Database, weights: Weights
+    database: Database, weights: GroupWeights
 ) -> None:
     """Where a unit has one row nothing is counted for weights, and the answer is in the same parts."""
     rows: list[Row] = [(unit, unit % 3, unit % 9 - 4) for unit in range(20)]
@@ -163,7 +163,7 @@ def test_release_is_whole_when_no_unit_can_have_too_many_groups(
 
 @_both
 def test_weights_of_thousands_of_groups_are_told_to_the_source(
-    database: Database, weights: Weights
+    database: Database, weights: GroupWeights
 ) -> None:
     """A person in ten thousand groups weighs what the last of ten thousand weights says."""
     many = replace(weights, listed=10_000)

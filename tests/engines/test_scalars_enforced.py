@@ -22,15 +22,15 @@ from sqlalchemy import column, select, text
 from gateway.catalog.domains import Anything, Interval, Values
 from gateway.catalog.tables import Column, Protection, Table
 from gateway.catalog.types import Family, parse_type
-from gateway.engines.exact_rows import value_of
-from gateway.engines.sql.clamp import enforced
-from gateway.engines.sql.expressions import Scalars
+from gateway.engines.exact_rows import column_value
+from gateway.engines.sql.clamp import clamp_column
+from gateway.engines.sql.expressions import ScalarSql
 from gateway.engines.sql.interfaces import Dialect, Sql
 from gateway.engines.staged_rows import StagedRows
 from gateway.plan.scalars import Scalar, StagedMember, StagedValue
 from gateway.plan.types import BIGINT, NUMERIC, TEXT
 from gateway.sensitivity.lattice import Lattice
-from gateway.sensitivity.measurement import Origin, Total
+from gateway.sensitivity.measurement import DistanceOrigin, Total
 
 DIALECTS: Final[tuple[Dialect, ...]] = ("postgresql", "duckdb")
 both_dialects = pytest.mark.parametrize("dialect", DIALECTS)
@@ -44,7 +44,7 @@ def test_enforced_columns_are_within_their_domains(databases: Databases, dialect
     seen = 0
     for row in found:
         for one, given in zip(TABLE.columns, row, strict=True):
-            value = value_of(given, one.type)
+            value = column_value(given, one.type)
             if value is None:
                 continue
             seen += 1
@@ -61,7 +61,7 @@ def test_enforced_values_are_clamped_or_null(databases: Databases, dialect: Dial
     rows = databases.of(dialect).execute(
         select(
             text("CAST(p AS text)"),
-            enforced(dialect, TABLE, TABLE.column("p") or TABLE.columns[0], column("p")),
+            clamp_column(dialect, TABLE, TABLE.column("p") or TABLE.columns[0], column("p")),
         ).select_from(text("stored"))
     )
     found = {stored.lower(): value for stored, value in rows if stored is not None}
@@ -77,7 +77,7 @@ def test_enforced_sets_make_other_values_null(databases: Databases, dialect: Dia
     """A value outside its set is NULL, told by its bytes."""
     one = Column("t", parse_type("text"), Values(("a", "abc")))
     there = Table("stored", (one,))
-    made = enforced(dialect, there, one, column("t"))
+    made = clamp_column(dialect, there, one, column("t"))
     rows = databases.of(dialect).execute(select(made).select_from(text("stored"))).scalars().all()
     assert set(rows) == {"a", "abc", None}
 
@@ -87,7 +87,7 @@ def test_enforced_unit_is_handed_on_untouched() -> None:
     key = Column("id", parse_type("bigint"), Interval(0, 5, Fraction(1)))
     there = Table("stored", (key,), Protection("id", 1, 1))
     given: Sql = column("id")
-    assert enforced("duckdb", there, key, given) is given
+    assert clamp_column("duckdb", there, key, given) is given
 
 
 def test_enforced_step_is_left_out_only_where_a_domain_is_proven() -> None:
@@ -98,8 +98,8 @@ def test_enforced_step_is_left_out_only_where_a_domain_is_proven() -> None:
     free = Column("p", parse_type("double precision"), Anything())
     given: Sql = column("p")
     there = Table("stored", (clamped,))
-    assert enforced("duckdb", there, clamped, given, proven=True) is given
-    assert enforced("duckdb", Table("stored", (free,)), free, given, proven=True) is not given
+    assert clamp_column("duckdb", there, clamped, given, proven=True) is given
+    assert clamp_column("duckdb", Table("stored", (free,)), free, given, proven=True) is not given
 
 
 LATTICES: Final = [
@@ -137,7 +137,7 @@ def test_lattice_integers_are_the_nearest_within_the_lattice(
     """NULL for NULL, else the nearest whole number of steps, cut to the ends, whatever the value."""
     scalar = bound(sql)
     rendering = scalars(dialect)
-    total = Total(scalar, on, Origin.MIDDLE)
+    total = Total(scalar, on, DistanceOrigin.MIDDLE)
     rows = answers(databases.of(dialect), [rendering.lattice(total), rendering.sql(scalar)])
     assert any(made is not None for made, _ in rows)
     for made, given in rows:
@@ -157,9 +157,11 @@ def test_lattice_integers_are_the_nearest_within_the_lattice(
 def test_lattice_clamp_does_not_rest_on_ranges(databases: Databases, dialect: Dialect) -> None:
     """Even where the range that is handed in is wrong, the integer is within the lattice."""
     wrong = {name: type(one)(Fraction(0), Fraction(1), Fraction(1)) for name, one in RANGES.items()}
-    rendering = Scalars(dialect, enforced_columns(dialect), wrong, {})
+    rendering = ScalarSql(dialect, enforced_columns(dialect), wrong, {})
     on = Lattice(Fraction(1, 100), 0, 100)
-    items = [rendering.lattice(Total(bound(one), on, Origin.LOW)) for one in ("j", "n", "f", "m")]
+    items = [
+        rendering.lattice(Total(bound(one), on, DistanceOrigin.LOW)) for one in ("j", "n", "f", "m")
+    ]
     found = [one for row in answers(databases.of(dialect), items) for one in row if one is not None]
     assert set(found) <= set(range(101))
     assert {0, 100} <= set(found)
@@ -171,7 +173,7 @@ def _number(given: Any, scalar: Scalar) -> Fraction | None:  # noqa: ANN401 - as
         return Fraction((away.days * 86_400 + away.seconds) * 10**6 + away.microseconds)
     if isinstance(given, date):
         return Fraction((given - date(1970, 1, 1)).days)
-    value = value_of(given, scalar.type)
+    value = column_value(given, scalar.type)
     return None if value is None else Fraction(value)  # type: ignore[arg-type]
 
 

@@ -16,15 +16,15 @@ from fix_sample import plain
 from sqlalchemy import URL, event, text
 
 from gateway.bounding.bounded_release import BoundedRelease
-from gateway.cancellation import Cancel
+from gateway.cancellation import CancelEvent
 from gateway.catalog.types import parse_type
-from gateway.engines.connections import Connections, parts_told, reading_source
+from gateway.engines.connections import Connections, open_source, split_parts
 from gateway.engines.failures import Failures
 from gateway.engines.postgresql_preparation import PostgresqlDatabase
-from gateway.engines.shard_count import MANY_ROWS, estimated_rows, parts_for
-from gateway.engines.source import Source
+from gateway.engines.shard_count import MANY_ROWS, load_row_estimates, shard_count
+from gateway.engines.source import SourceDatabase
 from gateway.errors import Code, InternalError, Refusal
-from gateway.events import silent
+from gateway.events import ignore_event
 from gateway.exact import ExactTable
 from gateway.plan.relations import Scan
 from gateway.sensitivity.measurement import Different, Measurement, Rows
@@ -42,14 +42,14 @@ def database(sample_database: URL) -> Database:
 
 
 @pytest.fixture
-def source(database: Database) -> Iterator[Source]:
+def source(database: Database) -> Iterator[SourceDatabase]:
     made = opened(database.url)
     yield made
     made.close()
 
 
-def opened(url: URL, *, spare: int = 4) -> Source:
-    return Source.open(url, PlainExpressing(), salt=SALT, spare=spare)
+def opened(url: URL, *, spare: int = 4) -> SourceDatabase:
+    return SourceDatabase.open(url, PlainExpressing(), salt=SALT, spare=spare)
 
 
 def additive(least: int | None = None) -> BoundedRelease:
@@ -70,14 +70,14 @@ def as_found(table: ExactTable) -> dict[Any, tuple[int, ...]]:
     return found
 
 
-def ask(source: Source, wanted: BoundedRelease, parts: int, **more: Any) -> dict[Any, Any]:  # noqa: ANN401
+def ask(source: SourceDatabase, wanted: BoundedRelease, parts: int, **more: Any) -> dict[Any, Any]:  # noqa: ANN401
     return as_found(source.run(wanted, {}, limit_s=_PATIENCE_S, parts=parts, **more))
 
 
 class Statements:
     """Those of each pool; `instead` may put another one in the place of one."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceDatabase) -> None:
         self.first: list[str] = []
         self.others: list[str] = []
         self.instead: Callable[[str, bool], str] = lambda statement, _: statement
@@ -120,7 +120,7 @@ def busy(url: URL) -> int:
 @pytest.mark.parametrize("least", [None, 1, 2, 3])
 @pytest.mark.parametrize("parts", [2, 3])
 def test_parts_add_up_to_the_whole(
-    database: Database, source: Source, least: int | None, parts: int
+    database: Database, source: SourceDatabase, least: int | None, parts: int
 ) -> None:
     """Listed groups, groups with a threshold, no groups at all, capped or not: the same integers."""
     wanted = [additive(least), replace(additive(least), groups_per_unit=None), everything(least)]
@@ -132,7 +132,9 @@ def test_parts_add_up_to_the_whole(
     assert statements.asked == (6 * 3 * 2, 6 * 3 * (parts - 1))
 
 
-def test_threshold_is_held_against_the_sum_of_all_parts(database: Database, source: Source) -> None:
+def test_threshold_is_held_against_the_sum_of_all_parts(
+    database: Database, source: SourceDatabase
+) -> None:
     """Two persons in different parts are two, though each part saw one."""
     for other in range(2, 20):
         database.holds([(1, 1, 5), (other, 1, 5)], 1)
@@ -177,7 +179,7 @@ def test_every_unit_is_in_one_part(database: Database, kind: str, units: str) ->
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_parts_are_of_one_snapshot_when_somebody_writes_between_them(
-    database: Database, source: Source, *, shared: bool
+    database: Database, source: SourceDatabase, *, shared: bool
 ) -> None:
     """A commit between the parts is in none of them; without the shared snapshot it is in one."""
     before: list[Row] = [(unit, 1, 5) for unit in range(50)]
@@ -200,7 +202,7 @@ def test_parts_are_of_one_snapshot_when_somebody_writes_between_them(
 
 @pytest.mark.parametrize("other_fails", [True, False])
 def test_question_fails_whole_when_one_part_fails(
-    database: Database, source: Source, *, other_fails: bool
+    database: Database, source: SourceDatabase, *, other_fails: bool
 ) -> None:
     """One refusal, about the part that failed and not about those that were stopped for it."""
     statements = Statements(source)
@@ -219,9 +221,9 @@ def test_question_fails_whole_when_one_part_fails(
 
 
 @pytest.mark.parametrize("late", [True, False])
-@pytest.mark.parametrize("made", [Cancel, threading.Event])
+@pytest.mark.parametrize("made", [CancelEvent, threading.Event])
 def test_every_part_is_stopped_when_the_question_is(
-    database: Database, source: Source, made: Callable[[], threading.Event], *, late: bool
+    database: Database, source: SourceDatabase, made: Callable[[], threading.Event], *, late: bool
 ) -> None:
     """By its time or by a client that went away; the connections answer the next question."""
     statements, cancelled = Statements(source), made()
@@ -250,7 +252,7 @@ def test_questions_do_not_wait_for_each_other_when_spare_connections_run_out(
     database: Database,
 ) -> None:
     """Each holds one and wants a second: those that find none are asked whole."""
-    source = Source.open(database.url, PlainExpressing(), salt=SALT, size=3, spare=1)
+    source = SourceDatabase.open(database.url, PlainExpressing(), salt=SALT, size=3, spare=1)
     database.holds([(unit, 1, 5) for unit in range(20)], 1)
     together, statements = threading.Barrier(3, timeout=_PATIENCE_S), Statements(source)
     wanted = everything()
@@ -276,7 +278,7 @@ def test_release_is_asked_whole_when_the_others_cannot_take_the_snapshot(
     database.holds([(unit, 1, 5) for unit in range(20)], 1)
     here, there = opened(database.url), opened(sample_database.set(database="postgres"))
     pools = Connections(connections_of(here).engine, connections_of(there).spare)
-    apart = replace(here, database=PostgresqlDatabase(pools, Failures(silent)))
+    apart = replace(here, database=PostgresqlDatabase(pools, Failures(ignore_event)))
     statements = Statements(apart)
     try:
         assert ask(apart, everything(), 2) == ask(here, everything(), 1)
@@ -288,7 +290,7 @@ def test_release_is_asked_whole_when_the_others_cannot_take_the_snapshot(
 
 
 def test_parts_are_asked_again_when_kept_connections_are_dead(
-    database: Database, source: Source
+    database: Database, source: SourceDatabase
 ) -> None:
     """A restart of the source between two questions is nobody's trouble."""
     database.holds([(unit, 1, 5) for unit in range(20)], 1)
@@ -301,7 +303,9 @@ def test_parts_are_asked_again_when_kept_connections_are_dead(
     assert ask(source, everything(), 2) == whole
 
 
-def test_parts_leave_no_transaction_and_no_thread(database: Database, source: Source) -> None:
+def test_parts_leave_no_transaction_and_no_thread(
+    database: Database, source: SourceDatabase
+) -> None:
     """Connections go back to the pool as they were."""
     ask(source, everything(), 2)
     with suppress(Refusal):
@@ -320,11 +324,11 @@ def test_release_is_asked_in_parts_when_the_catalog_says_that_its_tables_are_lar
 ) -> None:
     """It goes by the estimate alone; what does not add up, or has nothing to cut, is asked whole."""
     large, small = {("", "visits"): MANY_ROWS}, {("", "visits"): MANY_ROWS - 1}
-    assert parts_for(additive(), large, 2) == 2
-    assert parts_for(additive(), small, 2) == 1
-    assert parts_for(additive(), {}, 2) == 1
-    assert parts_for(release(), large, 2) == 1
-    assert parts_for(replace(additive(), by_unit=False), large, 2) == 1
+    assert shard_count(additive(), large, 2) == 2
+    assert shard_count(additive(), small, 2) == 1
+    assert shard_count(additive(), {}, 2) == 1
+    assert shard_count(release(), large, 2) == 1
+    assert shard_count(replace(additive(), by_unit=False), large, 2) == 1
     database.holds([(unit, 1, 5) for unit in range(200)], 1)
     in_postgresql(
         database.url,
@@ -332,8 +336,8 @@ def test_release_is_asked_in_parts_when_the_catalog_says_that_its_tables_are_lar
         " PARTITION BY RANGE (k); CREATE TABLE old.one PARTITION OF old.visits DEFAULT;"
         "INSERT INTO old.visits SELECT * FROM visits LIMIT 70; ANALYZE old.visits",
     )
-    with reading_source(database.url) as connection:
-        found = estimated_rows(connection)
+    with open_source(database.url) as connection:
+        found = load_row_estimates(connection)
     assert found["", "visits"] == found["public", "visits"] == 200
     assert found["old", "visits"] == 70
     assert ("", "old.visits") not in found
@@ -341,10 +345,10 @@ def test_release_is_asked_in_parts_when_the_catalog_says_that_its_tables_are_lar
 
 def test_url_says_in_how_many_parts(database: Database) -> None:
     """Two where it says nothing, never none, and no driver sees the option."""
-    told = {one: parts_told(database.url.update_query_dict({"parts": one})) for one in "0149"}
+    told = {one: split_parts(database.url.update_query_dict({"parts": one})) for one in "0149"}
     assert {one: parts for one, (_, parts) in told.items()} == {"0": 1, "1": 1, "4": 4, "9": 8}
     assert all(url == database.url for url, _ in told.values())
-    assert parts_told(database.url) == (database.url, 2)
-    assert parts_told(URL.create("duckdb", database="/a"))[1] == 1
-    with reading_source(database.url.update_query_dict({"parts": "3"})) as connection:
+    assert split_parts(database.url) == (database.url, 2)
+    assert split_parts(URL.create("duckdb", database="/a"))[1] == 1
+    with open_source(database.url.update_query_dict({"parts": "3"})) as connection:
         assert connection.execute(text("SELECT 1")).scalar_one() == 1

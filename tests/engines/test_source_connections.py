@@ -11,7 +11,7 @@ from engines.test_release_exact import Database, reference, release
 from fix_sample import plain
 from sqlalchemy import URL, column, event, select, text
 
-from gateway.engines.source import Source
+from gateway.engines.source import SourceDatabase
 from gateway.errors import BackendUnavailable, Code, Refusal
 
 ROWS = [(1, 1, 5), (2, 1, 7), (2, 2, 9)]
@@ -24,7 +24,7 @@ def filled(url: URL) -> Database:
 
 
 @pytest.fixture
-def clinic(sample_database: URL) -> Iterator[tuple[Source, URL]]:
+def clinic(sample_database: URL) -> Iterator[tuple[SourceDatabase, URL]]:
     source = filled(sample_database).open()
     yield source, sample_database
     source.close()
@@ -33,7 +33,7 @@ def clinic(sample_database: URL) -> Iterator[tuple[Source, URL]]:
 class Wire:
     """What happens at the pool and on the wire."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceDatabase) -> None:
         self.connects = self.checkouts = 0
         self.statements: list[str] = []
         event.listen(connections_of(source).engine, "connect", self._connect)
@@ -50,7 +50,7 @@ class Wire:
         self.statements.append(statement)
 
 
-def ask(source: Source) -> dict[Any, Any]:
+def ask(source: SourceDatabase) -> dict[Any, Any]:
     found = source.run(release(), {}, limit_s=20)
     columns = zip(*found.measured, strict=True)
     return {key: list(one) for (key,), one in zip(found.keys, columns, strict=True)}
@@ -65,7 +65,9 @@ def kill_all(url: URL) -> None:
         )
 
 
-def test_question_takes_one_connection_when_the_pool_is_warm(clinic: tuple[Source, URL]) -> None:
+def test_question_takes_one_connection_when_the_pool_is_warm(
+    clinic: tuple[SourceDatabase, URL],
+) -> None:
     """Nothing goes to the source but one look at its catalog and the statement: no ping, no settings, no transaction."""
     source, _ = clinic
     assert ask(source) == reference(ROWS, None)
@@ -75,7 +77,7 @@ def test_question_takes_one_connection_when_the_pool_is_warm(clinic: tuple[Sourc
     assert (here.connects, here.checkouts, len(here.statements)) == (0, 3, 6)
 
 
-def test_limit_is_set_anew_when_it_differs(clinic: tuple[Source, URL]) -> None:
+def test_limit_is_set_anew_when_it_differs(clinic: tuple[SourceDatabase, URL]) -> None:
     """The server's own clock has the limit of the question that is asked, not that of one before it."""
     source, _ = clinic
     for limit_s in (20.0, 7.0, 7.0):
@@ -84,7 +86,7 @@ def test_limit_is_set_anew_when_it_differs(clinic: tuple[Source, URL]) -> None:
 
 
 def test_question_is_asked_again_when_its_kept_connection_is_dead(
-    clinic: tuple[Source, URL],
+    clinic: tuple[SourceDatabase, URL],
 ) -> None:
     """Whoever comes first after a restart of the source gets an answer, over a new connection."""
     source, url = clinic
@@ -96,7 +98,9 @@ def test_question_is_asked_again_when_its_kept_connection_is_dead(
     assert here.checkouts == 2
 
 
-def test_question_is_asked_twice_at_most_when_connections_die(clinic: tuple[Source, URL]) -> None:
+def test_question_is_asked_twice_at_most_when_connections_die(
+    clinic: tuple[SourceDatabase, URL],
+) -> None:
     """A source that ends every connection is away, after the second."""
     source, url = clinic
     ask(source)
@@ -112,7 +116,7 @@ def test_question_is_asked_twice_at_most_when_connections_die(clinic: tuple[Sour
 
 
 def test_question_is_not_asked_again_when_its_own_new_connection_dies(
-    clinic: tuple[Source, URL],
+    clinic: tuple[SourceDatabase, URL],
 ) -> None:
     """What ended a connection that was just made was not that it had been left alone."""
     source, url = clinic
@@ -128,7 +132,7 @@ def test_question_is_not_asked_again_when_its_own_new_connection_dies(
     assert here.checkouts == 1
 
 
-def test_statement_that_is_wrong_is_not_asked_again(clinic: tuple[Source, URL]) -> None:
+def test_statement_that_is_wrong_is_not_asked_again(clinic: tuple[SourceDatabase, URL]) -> None:
     """A failure that says nothing of the connection is told as it is."""
     source, url = clinic
     ask(source)
@@ -146,7 +150,7 @@ def reads(here: Wire) -> int:
 
 
 def test_catalog_is_read_again_when_the_source_was_connected_to_anew(
-    clinic: tuple[Source, URL],
+    clinic: tuple[SourceDatabase, URL],
 ) -> None:
     """Another server may be there, which compares texts otherwise."""
     source, url = clinic
@@ -162,7 +166,7 @@ def test_catalog_is_read_again_when_the_source_was_connected_to_anew(
     assert order == [True, False, True, False]
 
 
-def test_catalog_is_not_read_again_when_nothing_changed(clinic: tuple[Source, URL]) -> None:
+def test_catalog_is_not_read_again_when_nothing_changed(clinic: tuple[SourceDatabase, URL]) -> None:
     """Warm questions ask for digests alone; what does not concern the table concerns nobody."""
     source, url = clinic
     ask(source)
@@ -225,7 +229,7 @@ def test_answer_is_refused_when_its_table_was_changed_since_it_was_prepared(
         source.close()
 
 
-def test_statement_is_not_computed_when_it_is_parsed(clinic: tuple[Source, URL]) -> None:
+def test_statement_is_not_computed_when_it_is_parsed(clinic: tuple[SourceDatabase, URL]) -> None:
     """What would fail wherever it is planned or run is parsed without a word."""
     source, _ = clinic
     made = source.database.prepare(["visits"], subject="", limit_s=20, cancelled=None)

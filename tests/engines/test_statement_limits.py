@@ -17,10 +17,10 @@ import pytest
 from engines.sources import in_duckdb, in_postgresql
 from sqlalchemy import URL, Select, func, literal_column, select, text
 
-from gateway.cancellation import Cancel
-from gateway.computation import Computation, Ended
+from gateway.cancellation import CancelEvent
+from gateway.computation import Computation, SourceEnd
 from gateway.engines.preparation import Chunks, Database
-from gateway.engines.source import Source
+from gateway.engines.source import SourceDatabase
 from gateway.errors import BackendUnavailable, Code, Refusal, SourceStopped
 from gateway.events import Event, SourceFailed
 
@@ -30,7 +30,7 @@ _SOCKET = ".s.PGSQL.5432"
 
 
 @pytest.fixture(params=["duckdb", "postgresql"])
-def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Source]:
+def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SourceDatabase]:
     if request.param == "postgresql":
         url = in_postgresql(request.getfixturevalue("sample_database"), VISITS)
     else:
@@ -40,13 +40,13 @@ def source(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Source]:
     opened.stop()
 
 
-def opened_at(url: URL, events: list[Event] | None = None) -> Source:
+def opened_at(url: URL, events: list[Event] | None = None) -> SourceDatabase:
     nothing: Any = None
     emit = (lambda _: None) if events is None else events.append
-    return Source.open(url, nothing, salt="clinic", emit=emit)
+    return SourceDatabase.open(url, nothing, salt="clinic", emit=emit)
 
 
-def heavy(source: Source) -> Select[Any]:
+def heavy(source: SourceDatabase) -> Select[Any]:
     numbers = "range" if source.dialect == "duckdb" else "generate_series"
     first = "0, " if source.dialect == "duckdb" else "1, "
     return (
@@ -85,7 +85,7 @@ def computed(refused: "pytest.ExceptionInfo[Refusal]") -> Computation:
     return refused.value.computation
 
 
-def test_late_statement_frees_its_worker_and_is_counted(source: Source) -> None:
+def test_late_statement_frees_its_worker_and_is_counted(source: SourceDatabase) -> None:
     """Within two seconds of the limit, with what the source computed; the next statement is answered."""
     began = monotonic()
     with pytest.raises(SourceStopped) as refused:
@@ -94,13 +94,13 @@ def test_late_statement_frees_its_worker_and_is_counted(source: Source) -> None:
     assert refused.value.code is Code.SOURCE_TIMEOUT
     found = computed(refused)
     assert 0.9 <= found.seconds <= 3.0
-    assert (found.limit_s, found.ended, found.is_counted) == (1.0, Ended.LIMIT, True)
+    assert (found.limit_s, found.ended, found.is_counted) == (1.0, SourceEnd.LIMIT, True)
     assert [*map(tuple, run(source.database, select(literal_column("1").label("m1"))))] == [(1,)]
 
 
-def test_cancelled_statement_says_how_long_it_computed(source: Source) -> None:
+def test_cancelled_statement_says_how_long_it_computed(source: SourceDatabase) -> None:
     """A cancel before half of the limit is free; the worker has nothing more to wait for."""
-    cancelled = Cancel()
+    cancelled = CancelEvent()
     with ThreadPoolExecutor(1) as threads:
         asked = threads.submit(run, source.database, heavy(source), cancelled=cancelled)
         sleep(1.0)
@@ -111,7 +111,7 @@ def test_cancelled_statement_says_how_long_it_computed(source: Source) -> None:
     assert monotonic() - began < 5
     assert refused.value.code is Code.SOURCE_CANCELLED
     found = computed(refused)
-    assert (found.ended, found.is_counted) == (Ended.CANCEL, False)
+    assert (found.ended, found.is_counted) == (SourceEnd.CANCEL, False)
     assert 0 < found.seconds < 10
 
 
@@ -134,31 +134,33 @@ def test_statement_without_memory_in_postgresql_is_counted_as_a_late_one(
 
 
 @contextmanager
-def stopped_after(source: Source) -> Iterator[Source]:
+def stopped_after(source: SourceDatabase) -> Iterator[SourceDatabase]:
     try:
         yield source
     finally:
         source.stop()
 
 
-def require_exhausted(source: Source, statement: Select[Any]) -> None:
+def require_exhausted(source: SourceDatabase, statement: Select[Any]) -> None:
     with pytest.raises(SourceStopped) as refused:
         run(source.database, statement)
     assert refused.value.code is Code.SOURCE_EXHAUSTED
-    assert (computed(refused).ended, computed(refused).is_counted) == (Ended.ROOM, True)
+    assert (computed(refused).ended, computed(refused).is_counted) == (SourceEnd.ROOM, True)
     assert [*map(tuple, run(source.database, select(literal_column("1").label("m1"))))] == [(1,)]
 
 
-def test_question_that_was_cancelled_before_it_began_did_not_compute(source: Source) -> None:
+def test_question_that_was_cancelled_before_it_began_did_not_compute(
+    source: SourceDatabase,
+) -> None:
     """It is refused before its charge."""
-    cancelled = Cancel()
+    cancelled = CancelEvent()
     cancelled.set()
     with pytest.raises(SourceStopped) as refused:
         run(source.database, heavy(source), cancelled=cancelled)
     assert refused.value.code is Code.SOURCE_CANCELLED
 
 
-def test_statement_ends_with_the_gateway_and_is_not_counted(source: Source) -> None:
+def test_statement_ends_with_the_gateway_and_is_not_counted(source: SourceDatabase) -> None:
     """A stop of the gateway is no time-out of anybody's, and nothing is begun after it."""
     with ThreadPoolExecutor(1) as threads:
         asked = threads.submit(run, source.database, heavy(source))
@@ -169,7 +171,7 @@ def test_statement_ends_with_the_gateway_and_is_not_counted(source: Source) -> N
             asked.result()
     assert monotonic() - began < 5
     assert refused.value.code is Code.SOURCE_CANCELLED
-    assert (computed(refused).ended, computed(refused).is_counted) == (Ended.STOP, False)
+    assert (computed(refused).ended, computed(refused).is_counted) == (SourceEnd.STOP, False)
     with pytest.raises(Refusal):
         run(source.database, heavy(source))
 
@@ -213,7 +215,7 @@ def test_process_that_is_killed_beside_us_ends_its_question_alone(tmp_path: Path
             with pytest.raises(SourceStopped) as refused:
                 asked.result()
         assert refused.value.code is Code.SOURCE_EXHAUSTED
-        assert (computed(refused).ended, computed(refused).is_counted) == (Ended.ROOM, True)
+        assert (computed(refused).ended, computed(refused).is_counted) == (SourceEnd.ROOM, True)
         assert SourceFailed("ProcessLost") in events
         assert [*map(tuple, run(database, select(literal_column("1").label("m1"))))] == [(1,)]
     finally:

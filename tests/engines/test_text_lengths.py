@@ -8,9 +8,9 @@ from sqlalchemy import ColumnElement, column, literal_column, select, table, tex
 
 from gateway.catalog.tables import LONGEST_TEXT, Column, Protection, Table
 from gateway.catalog.types import parse_type
-from gateway.engines.sql.clamp import MOST_BEHIND, enforced, has_short_unit
+from gateway.engines.sql.clamp import MOST_BEHIND, clamp_column, has_short_unit
 from gateway.engines.sql.interfaces import Dialect
-from gateway.engines.staged_rows import within_length
+from gateway.engines.staged_rows import null_if_too_long
 
 TEXT: Final = parse_type("text")
 COLUMN: Final = Column("t", TEXT, max_length=4)
@@ -26,7 +26,7 @@ def read(databases: Databases, dialect: Dialect, of: Table) -> list[str | None]:
     rows = ", ".join(f"({place}, :w{place})" for place in range(len(WORDS)))
     given = text(f"SELECT * FROM (VALUES {rows}) AS v(n, t)").columns(column("n"), column("t"))
     named = given.subquery("w")
-    seen = enforced(dialect, of, COLUMN, named.c.t)
+    seen = clamp_column(dialect, of, COLUMN, named.c.t)
     chosen = select(seen).order_by(named.c.n)
     values = {f"w{place}": one for place, one in enumerate(WORDS)}
     return [row[0] for row in databases.of(dialect).execute(chosen, values)]
@@ -54,7 +54,7 @@ def test_unit_is_never_cut_and_its_row_dropped_when_it_is_longer(
 ) -> None:
     """Cut keys would make one person of two."""
     stored = table("w", column("u"))
-    assert enforced(dialect, PROTECTED, UNIT, stored.c.u) is stored.c.u
+    assert clamp_column(dialect, PROTECTED, UNIT, stored.c.u) is stored.c.u
     for one, fits in (("abcd", True), ("日本語字", True), ("abcde", False), ("日本語字x", False)):
         short = has_short_unit(dialect, UNIT, literal_column(f"'{one}'"))
         assert short is not None
@@ -68,7 +68,8 @@ def test_decimal_without_a_scale_has_few_digits_behind_the_point(databases: Data
     persons, words = Table("a", (UNIT, column_), Protection("u", 1, 1)), Table("b", (column_,))
     long: ColumnElement[Any] = literal_column(f"CAST('0.{'3' * 300}' AS numeric)")
     seen = select(
-        enforced("postgresql", persons, column_, long), enforced("postgresql", words, column_, long)
+        clamp_column("postgresql", persons, column_, long),
+        clamp_column("postgresql", words, column_, long),
     )
     rounded, nothing = databases.postgresql.execute(seen).one()
     assert str(rounded) == f"0.{'3' * MOST_BEHIND}"
@@ -77,6 +78,6 @@ def test_decimal_without_a_scale_has_few_digits_behind_the_point(databases: Data
 
 def test_staged_text_is_read_as_it_is_or_not_at_all() -> None:
     """Released values stand beside rows of persons too."""
-    assert within_length("a" * LONGEST_TEXT) == "a" * LONGEST_TEXT
-    assert within_length("a" * (LONGEST_TEXT + 1)) is None
-    assert within_length(10**2_000) == 10**2_000
+    assert null_if_too_long("a" * LONGEST_TEXT) == "a" * LONGEST_TEXT
+    assert null_if_too_long("a" * (LONGEST_TEXT + 1)) is None
+    assert null_if_too_long(10**2_000) == 10**2_000

@@ -11,7 +11,7 @@ from engines.scalar_cases import ALL
 from sqlalchemy import column
 
 from gateway.binding.expressions import _ARITHMETIC, _COMPARISONS, _PATTERNS
-from gateway.engines.sql.expressions import Scalars
+from gateway.engines.sql.expressions import ScalarSql
 from gateway.engines.sql.interfaces import Dialect, Sql
 from gateway.engines.sql.pieces import Render
 from gateway.engines.sql.renderings import RENDERINGS
@@ -23,7 +23,7 @@ from gateway.functions.range import Bounds
 from gateway.functions.result_sizes import Size, size_of_type
 from gateway.functions.table import CALLED, FUNCTIONS, function_of
 from gateway.plan.node import BrokenPlan
-from gateway.plan.scalars import Call, Ref, Scalar, walk
+from gateway.plan.scalars import Call, Ref, Scalar, walk_scalar
 from gateway.plan.types import DOUBLE
 from gateway.ranges.expressions import bounds_of
 from gateway.ranges.granularity import grain_of
@@ -60,7 +60,7 @@ def calls() -> dict[str, list[Call]]:
     """Calls of each function, out of expressions that an analyst can write."""
     found: dict[str, list[Call]] = {}
     for sql in (one for some in ALL.values() for one in some):
-        for one in walk(bound(sql)):
+        for one in walk_scalar(bound(sql)):
             if isinstance(one, Call):
                 found.setdefault(one.function, []).append(one)
     return found
@@ -142,10 +142,10 @@ def test_every_function_is_rendered_for_the_engine(dialect: Dialect) -> None:
         one.field.id: column(one.field.id)
         for some in calls().values()
         for call in some
-        for one in walk(call)
+        for one in walk_scalar(call)
         if isinstance(one, Ref)
     }
-    rendering = Scalars(dialect, columns, RANGES, {})
+    rendering = ScalarSql(dialect, columns, RANGES, {})
     done = set()
     for name, some in calls().items():
         for call in some:

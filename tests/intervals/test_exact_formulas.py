@@ -9,15 +9,15 @@ from sensitivity.analyses import analysed, dataset, whole
 from gateway.catalog.domains import Interval
 from gateway.catalog.types import parse_type
 from gateway.intervals.cell_intervals import Intervals
-from gateway.intervals.exact_formulas import curve
+from gateway.intervals.exact_formulas import evaluate_curve
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.mechanism import DiscreteLaplace
-from gateway.plan.formulas import Measured, Number, Root, Times
+from gateway.plan.formulas import AggregateRef, NumberForm, Root, Times
 from gateway.plan.types import DOUBLE, NUMERIC
 from gateway.results.value_texts import column_texts
 from gateway.sensitivity.analysis import Analysis
-from gateway.sensitivity.formulas import SPREADS, Curved, moved
-from gateway.sensitivity.group_weights import in_wholes
+from gateway.sensitivity.formulas import SPREADS, CurveFormula, shift_formula
+from gateway.sensitivity.group_weights import scale_formula
 from gateway.sensitivity.measurement import Rows, Total
 
 _T = dataset(
@@ -35,9 +35,9 @@ def _asked(function: str, *, pairs: bool) -> Analysis:
     return analysed(f"SELECT {function}({arguments}) FROM t", pairs=pairs, of=_T)
 
 
-def _formula(analysis: Analysis) -> Curved:
+def _formula(analysis: Analysis) -> CurveFormula:
     [formula] = analysis.formulas
-    assert isinstance(formula, Curved)
+    assert isinstance(formula, CurveFormula)
     return formula
 
 
@@ -70,7 +70,7 @@ def test_column_is_the_formula_of_every_row(function: str, *, pairs: bool, clamp
     """The very numbers, and no value just where the formula has none."""
     analysis = _asked(function, pairs=pairs)
     formula, columns = _formula(analysis), _columns(analysis, function)
-    found = curve(columns, _ROWS, formula, clamp=clamp)
+    found = evaluate_curve(columns, _ROWS, formula, clamp=clamp)
     wanted = [
         formula.clamped(row) if clamp else formula.value(row) for row in zip(*columns, strict=True)
     ]
@@ -87,11 +87,15 @@ def test_column_is_the_same_in_parts_of_one_and_behind_other_measurements(
     """Weights measure in parts of one, grouping sets stand one behind the other: no value changes."""
     analysis = _asked(function, pairs=pairs)
     formula, columns = _formula(analysis), _columns(analysis, function)
-    changed = moved(in_wholes(formula, 2**16), 2)
-    assert isinstance(changed, Curved)
+    changed = shift_formula(scale_formula(formula, 2**16), 2)
+    assert isinstance(changed, CurveFormula)
     parts = [[0] * _ROWS, [1] * _ROWS, *([one * 2**16 for one in column] for column in columns)]
-    found = [None if one is None else Fraction(*one) for one in curve(parts, _ROWS, changed)]
-    plain = [None if one is None else Fraction(*one) for one in curve(columns, _ROWS, formula)]
+    found = [
+        None if one is None else Fraction(*one) for one in evaluate_curve(parts, _ROWS, changed)
+    ]
+    plain = [
+        None if one is None else Fraction(*one) for one in evaluate_curve(columns, _ROWS, formula)
+    ]
     assert found == plain
 
 
@@ -123,9 +127,9 @@ def test_interval_of_a_root_is_the_root_of_the_interval() -> None:
     intervals = Intervals(_table(variance, columns), formulas)
     for row, (of, rooted, again) in enumerate(
         zip(
-            intervals.column(Measured(0)),
-            intervals.column(Measured(1)),
-            intervals.column(Root(Measured(0))),
+            intervals.column(AggregateRef(0)),
+            intervals.column(AggregateRef(1)),
+            intervals.column(Root(AggregateRef(0))),
             strict=True,
         )
     ):
@@ -151,10 +155,10 @@ def test_correlation_has_no_interval_where_a_variance_may_be_zero() -> None:
             # as many squares as there can be, and none: the constant that was taken away is missing
             columns[at] = [100_000 * one.most // 6, -100_000 * one.most // 3]
     intervals = Intervals(_table(analysis, columns), analysis.formulas)
-    first, second = intervals.column(Measured(0))
+    first, second = intervals.column(AggregateRef(0))
     assert first is not None
     assert second is None
-    doubled = intervals.column(Times(Number(Fraction(2)), Measured(0)))
+    doubled = intervals.column(Times(NumberForm(Fraction(2)), AggregateRef(0)))
     assert doubled[1] is None
     assert doubled[0] is not None
     assert list(doubled[0]) == pytest.approx([2 * end for end in first])

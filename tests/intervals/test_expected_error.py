@@ -15,16 +15,16 @@ from sensitivity.analyses import analysed
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
 from gateway.errors import Refusal
-from gateway.intervals.expected_error import Ahead, Error, error_of
-from gateway.noise.allocation import Noise, slots_of, unshown
+from gateway.intervals.expected_error import Error, ExpectedDual, error_of
+from gateway.noise.allocation import Noise, noise_without_thresholds, slots_of
 from gateway.noise.mechanism import DiscreteLaplace, Mechanism
-from gateway.plan.formulas import AtLeast, Form, Measured, Number, Over, Plus, Root, Times
+from gateway.plan.formulas import AggregateRef, AtLeast, Form, NumberForm, Over, Plus, Root, Times
 from gateway.results.rollup import PricedRelease
 from gateway.sensitivity.analysis import Analysis
-from gateway.sensitivity.analyze import analyse
-from gateway.sensitivity.formulas import Curved, Formula, Linear, Quotient
-from gateway.sensitivity.grouping_sets import Level, Rolled, rolled
-from gateway.sensitivity.measurement import Origin, Rows, Total
+from gateway.sensitivity.analyze import analyze_release
+from gateway.sensitivity.formulas import CurveFormula, Formula, Linear, Quotient
+from gateway.sensitivity.grouping_sets import AnalyzedRelease, GroupingSet, analyze_grouping_sets
+from gateway.sensitivity.measurement import DistanceOrigin, Rows, Total
 
 SQL = "SELECT COUNT(*), SUM(income), AVG(income) FROM patients"
 DRAWS = 40_000
@@ -36,8 +36,8 @@ _ONE = Fraction(1)
 _A, _B = Linear(((0, _ONE),)), Linear(((1, Fraction(1, 2)), (0, _ONE)))
 _MEAN = Quotient(_A, _B, Fraction(0), Fraction(10))
 _FORMULAS: tuple[Formula, ...] = (_A, _B, _MEAN)
-_M = [Measured(place) for place in range(3)]
-_SEVEN = Number(Fraction(7))
+_M = [AggregateRef(place) for place in range(3)]
+_SEVEN = NumberForm(Fraction(7))
 _A_SLOPES = ((0, _ONE),)
 
 
@@ -47,15 +47,15 @@ _A_SLOPES = ((0, _ONE),)
         (_M[0], Error(_A_SLOPES)),
         (Plus(_M[0], _SEVEN), Error(_A_SLOPES)),
         (Times(_SEVEN, _M[0]), Error(((0, Fraction(7)),))),
-        (Over(_M[1], Number(Fraction(-2))), Error(((1, Fraction(-1, 4)), (0, Fraction(-1, 2))))),
-        (Plus(_M[1], Times(Number(Fraction(-1)), _M[0])), Error(((1, Fraction(1, 2)),))),
+        (Over(_M[1], NumberForm(Fraction(-2))), Error(((1, Fraction(-1, 4)), (0, Fraction(-1, 2))))),
+        (Plus(_M[1], Times(NumberForm(Fraction(-1)), _M[0])), Error(((1, Fraction(1, 2)),))),
         (Plus(_M[2], _M[0]), Error(_A_SLOPES, ((_MEAN, _ONE),))),
         (Plus(_M[2], _M[2]), Error(means=((_MEAN, Fraction(2)),))),
         (Plus(_SEVEN, Times(_SEVEN, _SEVEN)), Error(known=Fraction(56))),
         (AtLeast(_M[0], Fraction(3)), Error(_A_SLOPES)),
         (AtLeast(_SEVEN, Fraction(9)), Error(known=Fraction(9))),
         *((one, None) for one in (Times(_M[0], _M[1]), Over(_M[0], _M[1]), Over(_SEVEN, _M[0]))),
-        *((one, None) for one in (Root(_M[0]), Plus(_M[0], Root(_M[0])), Over(_M[0], Number(Fraction(0))))),
+        *((one, None) for one in (Root(_M[0]), Plus(_M[0], Root(_M[0])), Over(_M[0], NumberForm(Fraction(0))))),
     ],
     ids=str,
 )  # fmt: skip
@@ -67,21 +67,21 @@ def test_error_is_told_when_no_value_is_in_it(form: Form, error: Error | None) -
 def test_error_has_half_a_range_more_when_results_are_in_ranges() -> None:
     """A value is moved to the middle of its range, whatever was drawn."""
     ranges = (Fraction(10), None, Fraction(1))
-    both = Plus(Times(Number(Fraction(-3)), _M[0]), _M[2])
+    both = Plus(Times(NumberForm(Fraction(-3)), _M[0]), _M[2])
     assert error_of(_M[0], _FORMULAS, ranges) == Error(_A_SLOPES, beyond=Fraction(5))
     assert error_of(_M[1], _FORMULAS, ranges) == error_of(_M[1], _FORMULAS)
     found = error_of(both, _FORMULAS, ranges)
     assert found is not None
     assert found.beyond == 15 + Fraction(1, 2)
     noises = (DiscreteLaplace(Fraction(1)),) * 2
-    assert not Ahead(noises, (), Fraction(1, 2), 10**6).within(found, Fraction(15))
+    assert not ExpectedDual(noises, (), Fraction(1, 2), 10**6).within(found, Fraction(15))
 
 
 def _ahead(
     analysis: Analysis, noise: Noise, confidence: Fraction, rows: int | None = ROWS
-) -> Ahead:
-    [priced] = unshown([analysis], noise, PRICES[noise])
-    return Ahead(priced.noises, (), confidence, rows)
+) -> ExpectedDual:
+    [priced] = noise_without_thresholds([analysis], noise, PRICES[noise])
+    return ExpectedDual(priced.noises, (), confidence, rows)
 
 
 def _drawn(noises: tuple[Mechanism, ...], exact: list[int], seed: int) -> list[NDArray[np.float64]]:
@@ -106,9 +106,9 @@ def _exact(analysis: Analysis, each: Fraction, rows: int) -> list[int]:
             case Total(_, lattice, origin, _):
                 place = int(each / lattice.step)
                 from_ = {
-                    Origin.LOW: place - lattice.low,
-                    Origin.HIGH: lattice.high - place,
-                    Origin.MIDDLE: place - lattice.middle,
+                    DistanceOrigin.LOW: place - lattice.low,
+                    DistanceOrigin.HIGH: lattice.high - place,
+                    DistanceOrigin.MIDDLE: place - lattice.middle,
                 }
                 exact.append(int(rows * from_[origin]))
             case Rows():
@@ -145,7 +145,7 @@ def test_cells_are_as_near_as_promised(noise: Noise, income: int, confidence: Fr
     columns = _drawn(tuple(ahead.noises), exact, seed=income + confidence.numerator)  # type: ignore[arg-type]
     misses, spread = float(1 - confidence), float((1 - confidence) * confidence / DRAWS) ** 0.5
     for place, truth in enumerate([ROWS, ROWS * income, income]):
-        error = error_of(Measured(place), analysis.formulas)
+        error = error_of(AggregateRef(place), analysis.formulas)
         assert error is not None
         off = np.abs(_value(analysis.formulas[place], columns) - truth)
         margin = ahead.margin_of(error)
@@ -161,7 +161,7 @@ def test_margin_is_where_the_promise_begins_to_hold(noise: Noise) -> None:
     analysis = analysed(SQL, pairs=noise is Noise.LAPLACE)
     ahead = _ahead(analysis, noise, Fraction(99, 100))
     for place in range(3):
-        error = error_of(Measured(place), analysis.formulas)
+        error = error_of(AggregateRef(place), analysis.formulas)
         assert error is not None
         margin = ahead.margin_of(error)
         assert ahead.within(error, Fraction(margin) * (1 + Fraction(1, 10**6)))
@@ -172,7 +172,7 @@ def test_margin_is_where_the_promise_begins_to_hold(noise: Noise) -> None:
 def test_margin_of_a_mean_shrinks_with_its_rows(noise: Noise) -> None:
     """With twice the rows it is about half; with so few that the noise is more than they are, there is none."""
     analysis = analysed(SQL, pairs=noise is Noise.LAPLACE)
-    error = error_of(Measured(2), analysis.formulas)
+    error = error_of(AggregateRef(2), analysis.formulas)
     assert error is not None
     few, many = (_ahead(analysis, noise, Fraction(9, 10), rows) for rows in (10_000, 20_000))
     assert 1.9 < few.margin_of(error) / many.margin_of(error) < 2.1
@@ -194,12 +194,14 @@ def test_margins_shrink_with_the_price_for_every_case_that_is_answered(noise: No
     """All aggregates of the binding cases: what has a formula has a margin, and twice the price never a wider one."""
     tried = 0
     for release in _releases(noise):
-        parts = [unshown(release.parts, noise, Fraction(price, 10)) for price in (1, 2)]
+        parts = [
+            noise_without_thresholds(release.parts, noise, Fraction(price, 10)) for price in (1, 2)
+        ]
         dear, cheap = (PricedRelease(release, one) for one in reversed(parts))
         for level in release.levels:
             for formula in level.formulas:
-                error = error_of(Measured(0), (formula,))
-                assert (error is None) == isinstance(formula, Curved)
+                error = error_of(AggregateRef(0), (formula,))
+                assert (error is None) == isinstance(formula, CurveFormula)
                 if error is not None:
                     less, more = (_margin(one, level, error) for one in (dear, cheap))
                     assert 0 <= less <= more < float("inf")
@@ -207,18 +209,20 @@ def test_margins_shrink_with_the_price_for_every_case_that_is_answered(noise: No
     assert tried > 100
 
 
-def _margin(release: PricedRelease, level: Level, error: Error) -> float:
+def _margin(release: PricedRelease, level: GroupingSet, error: Error) -> float:
     choices = release.parts[level.drawn[-1].part].choices
-    return Ahead(release.noises(level), choices, Fraction(9, 10), 10**7).margin_of(error)
+    return ExpectedDual(release.noises(level), choices, Fraction(9, 10), 10**7).margin_of(error)
 
 
-def _releases(noise: Noise) -> Iterator[Rolled]:
-    one_set = partial(analyse, pairs=noise is Noise.LAPLACE, enumerated_groups=10_000, min_units=10)
+def _releases(noise: Noise) -> Iterator[AnalyzedRelease]:
+    one_set = partial(
+        analyze_release, pairs=noise is Noise.LAPLACE, enumerated_groups=10_000, min_units=10
+    )
     for case in every():
         bound = None if case.refused else bind(case.sql, CLINIC)
         for release in bound.releases if isinstance(bound, Cut) else ():
             try:
-                made = rolled(release.plan, one_set)
+                made = analyze_grouping_sets(release.plan, one_set)
             except Refusal:
                 continue
             if slots_of(made.parts):

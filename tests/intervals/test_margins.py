@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from gateway.intervals.margins import Widths, exact_margin, near_margin
 from gateway.noise.combined_noise import AnyNoise
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.noise.sum_noise import Added
+from gateway.noise.sum_noise import SummedNoise
 
 CONFIDENCES = [Fraction(one, 10_000) for one in (5000, 8000, 9000, 9400, 9500, 9510, 9900, 9999)]
 # of noises of Laplace and of Gauss, by their scales and standard deviations: alike, and one beside others
@@ -70,7 +70,7 @@ def test_half_width_of_a_total_holds_whatever_the_confidence(
     noise: Mechanism, count: int, confidence: Fraction
 ) -> None:
     """A total that is added up is a sum like any other."""
-    half, misses = _half((Added(noise, count),), confidence), float(1 - confidence)
+    half, misses = _half((SummedNoise(noise, count),), confidence), float(1 - confidence)
     assert _tail((noise,) * count, half) <= misses * (1 + _OFF)
     assert _tail((noise,) * count, half * 0.6 - 1) > misses
 

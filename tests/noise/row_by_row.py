@@ -9,7 +9,7 @@ from math import isfinite, sqrt
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.mechanism import DiscreteLaplace
-from gateway.plan.formulas import Form, Measured, Number, Over, Plus, Times
+from gateway.plan.formulas import AggregateRef, Form, NumberForm, Over, Plus, Times
 from gateway.sensitivity.formulas import Linear, Quotient
 
 _Z = 1.959963984540054
@@ -90,9 +90,9 @@ class RowByRow:
         self, form: Form, row: list[int]
     ) -> Felt | None:
         match form:
-            case Number(value):
+            case NumberForm(value):
                 return self._met(float(value), {})
-            case Measured(place):
+            case AggregateRef(place):
                 return self._of_formula(self.formulas[place], row)
             case Plus(one, other):
                 left, right = self._felt(one, row), self._felt(other, row)

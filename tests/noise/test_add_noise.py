@@ -10,11 +10,11 @@ from noise.streams import Stream
 from sensitivity.analyses import analysed
 
 from gateway.exact import ExactTable
-from gateway.noise.add_noise import Misplaced, NoisyTable, add_noise, in_order
-from gateway.noise.allocation import Noise, Priced, priced
+from gateway.noise.add_noise import MismatchedDraws, NoisyTable, add_noise, sort_key
+from gateway.noise.allocation import Noise, ReleaseNoise, price_noise
 from gateway.noise.entropy import Entropy
 from gateway.noise.mechanism import DiscreteLaplace
-from gateway.sensitivity.analysis import Enumerated, Thresholded
+from gateway.sensitivity.analysis import EnumeratedGroups, ThresholdGroups
 
 PRICE, DELTA = Fraction(1), Fraction(1, 10**6)
 DEAR = Fraction(10**9)
@@ -22,8 +22,8 @@ REGIONS = "SELECT region, COUNT(*), AVG(income) FROM patients GROUP BY region"
 FOUND = "SELECT diagnosis, COUNT(*) FROM visits GROUP BY diagnosis"
 
 
-def _release(sql: str, price: Fraction = PRICE) -> Priced:
-    [made] = priced([analysed(sql)], Noise.LAPLACE, price, DELTA)
+def _release(sql: str, price: Fraction = PRICE) -> ReleaseNoise:
+    [made] = price_noise([analysed(sql)], Noise.LAPLACE, price, DELTA)
     return made
 
 
@@ -66,7 +66,7 @@ def test_enumerated_groups_come_back_all_in_order_whatever_was_found() -> None:
     """Empty groups come back with noise, cells outside are dropped, and the order is the enumeration's."""
     release = _release(REGIONS)
     groups = release.analysis.groups
-    assert isinstance(groups, Enumerated)
+    assert isinstance(groups, EnumeratedGroups)
     width = len(release.noises)
     outside = _exact(
         [("west",), ("nowhere",), ("north",)],
@@ -111,9 +111,9 @@ def test_released_integers_are_all_different_draws_when_noise_is_wide(groups: in
     assert sum(entropy.asked.values()) > 0
 
 
-def _found_release(noise: DiscreteLaplace) -> Priced:
+def _found_release(noise: DiscreteLaplace) -> ReleaseNoise:
     release = _release(FOUND)
-    assert isinstance(release.analysis.groups, Thresholded)
+    assert isinstance(release.analysis.groups, ThresholdGroups)
     assert len(release.noises) == 2
     return replace(release, noises=(noise,) * 2)
 
@@ -121,7 +121,7 @@ def _found_release(noise: DiscreteLaplace) -> Priced:
 def test_thresholded_groups_are_hidden_below_the_threshold_and_shown_from_it() -> None:
     """Without noise to speak of: a group is there from the threshold on, with the other columns in its row."""
     release = _release(FOUND, DEAR)
-    assert isinstance(release.analysis.groups, Thresholded)
+    assert isinstance(release.analysis.groups, ThresholdGroups)
     units, least = release.analysis.groups.units, release.shown_from
     assert least is not None
     counts = [least - 1, least, least + 1, 0, 10**6]
@@ -138,7 +138,7 @@ def test_thresholded_groups_are_hidden_below_the_threshold_and_shown_from_it() -
 def test_threshold_looks_at_the_noisy_count_when_a_group_is_near_it() -> None:
     """No group is shown whose noisy count is below the threshold, and some of each kind are on both sides."""
     release = _release(FOUND)
-    assert isinstance(release.analysis.groups, Thresholded)
+    assert isinstance(release.analysis.groups, ThresholdGroups)
     units, least = release.analysis.groups.units, release.shown_from
     assert least is not None
     groups = 300
@@ -168,7 +168,7 @@ def test_keys_of_every_type_have_an_order_when_some_are_null() -> None:
         (1, Fraction(1, 2)),
         (0, True),
     ]
-    assert sorted(keys, key=in_order) == [keys[2], keys[1], keys[0]]
+    assert sorted(keys, key=sort_key) == [keys[2], keys[1], keys[0]]
 
 
 @pytest.mark.parametrize("sql", [REGIONS, FOUND])
@@ -176,7 +176,7 @@ def test_a_duplicated_group_is_refused_when_the_source_gives_one(sql: str) -> No
     """One group twice would have two draws for one value."""
     release = _release(sql)
     width = len(release.noises)
-    with pytest.raises(Misplaced, match="twice"):
+    with pytest.raises(MismatchedDraws, match="twice"):
         add_noise(_exact([("north",), ("north",)], *[[1, 1]] * width), release, Stream("twice"))
 
 
@@ -186,7 +186,7 @@ def test_a_missing_or_surplus_measurement_is_refused(sql: str, off: int) -> None
     """What was not priced has no noise, so nothing leaves."""
     release = _release(sql)
     width = len(release.noises) + off
-    with pytest.raises(Misplaced, match="measurements"):
+    with pytest.raises(MismatchedDraws, match="measurements"):
         add_noise(_exact([("north",)], *[[1]] * width), release, Stream("surplus"))
 
 
@@ -205,14 +205,14 @@ def test_a_column_without_a_draw_for_each_integer_is_refused(sql: str) -> None:
     release = _release(sql)
     width = len(release.noises)
     short = replace(release, noises=(Short(Fraction(1)),) * width)
-    with pytest.raises(Misplaced, match="draws"):
+    with pytest.raises(MismatchedDraws, match="draws"):
         add_noise(_exact([("north",), ("a",)], *[[1, 1]] * width), short, Stream("short"))
 
 
 def test_a_release_without_its_threshold_is_refused() -> None:
     """Groups that are found in the data leave by a threshold or not at all."""
     release = replace(_release(FOUND), shown_from=None)
-    with pytest.raises(Misplaced, match="threshold"):
+    with pytest.raises(MismatchedDraws, match="threshold"):
         add_noise(_exact([("a",)], [10**6], [10**6]), release, Stream("none"))
 
 

@@ -15,12 +15,20 @@ from sensitivity.analyses import analysed
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
 from gateway.errors import Refusal
-from gateway.noise.allocation import Noise, Overspent, Priced, _check, cost_of, priced, slots_of
+from gateway.noise.allocation import (
+    Noise,
+    PriceExceeded,
+    ReleaseNoise,
+    _check,
+    cost_of,
+    price_noise,
+    slots_of,
+)
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
 from gateway.noise.threshold import threshold
-from gateway.sensitivity.analysis import Analysis, Enumerated, Thresholded
-from gateway.sensitivity.analyze import analyse
-from gateway.sensitivity.grouping_sets import rolled
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, ThresholdGroups
+from gateway.sensitivity.analyze import analyze_release
+from gateway.sensitivity.grouping_sets import analyze_grouping_sets
 from gateway.sensitivity.measurement import Measurement, Rows, Slot, Units
 
 SQL = (
@@ -52,7 +60,7 @@ def _less(mechanism: Mechanism, factor: int) -> Mechanism:
 def _pays(cost: Fraction, price: Fraction) -> bool:
     try:
         _check(cost, price)
-    except Overspent:
+    except PriceExceeded:
         return False
     return True
 
@@ -63,7 +71,7 @@ def test_price_buys_noise_that_costs_it_when_several_releases_share_it(
     noise: Noise, price: Fraction
 ) -> None:
     """The cost is never above the price, and below it by less than a part in 2^40."""
-    cost = cost_of(priced(_analyses(noise), noise, price, DELTA))
+    cost = cost_of(price_noise(_analyses(noise), noise, price, DELTA))
     assert price * (1 - WITHIN) <= cost <= price
 
 
@@ -72,7 +80,7 @@ def test_price_is_split_equally_over_slots_when_a_slot_has_two_measurements(nois
     """Every slot pays the same part, and the measurements of one slot get the same noise once paid."""
     analyses, price = _analyses(noise), Fraction(1)
     share = price / slots_of(analyses)
-    for release in priced(analyses, noise, price, DELTA):
+    for release in price_noise(analyses, noise, price, DELTA):
         assert len(release.noises) == len(release.analysis.measurements)
         place, groups = 0, release.analysis.groups_per_unit
         for slot in release.analysis.slots:
@@ -91,7 +99,7 @@ def test_price_is_split_equally_over_slots_when_a_slot_has_two_measurements(nois
 def test_cost_is_above_the_price_when_something_was_forgotten(noise: Noise) -> None:
     """Half the noise, a doubled sensitivity, one more group of a unit, and a slot too many are noticed."""
     price = Fraction(1, 2)
-    made = priced(_analyses(noise), noise, price, DELTA)
+    made = price_noise(_analyses(noise), noise, price, DELTA)
     first, *rest = made
     [slot] = first.analysis.slots
     half = replace(first, noises=tuple(_less(one, 2) for one in first.drawn))
@@ -113,11 +121,11 @@ def test_cost_is_above_the_price_when_something_was_forgotten(noise: Noise) -> N
 def test_delta_is_split_over_thresholds_when_several_releases_have_one(noise: Noise) -> None:
     """Each threshold keeps its own part of delta for the noise of its own count; the others have none."""
     analyses = _analyses(noise)
-    found = [one for one in analyses if isinstance(one.groups, Thresholded)]
+    found = [one for one in analyses if isinstance(one.groups, ThresholdGroups)]
     assert len(found) == 2
-    for release in priced(analyses, noise, Fraction(1), DELTA):
+    for release in price_noise(analyses, noise, Fraction(1), DELTA):
         groups = release.analysis.groups
-        if isinstance(groups, Enumerated):
+        if isinstance(groups, EnumeratedGroups):
             assert release.shown_from is None
             continue
         counted, most = release.drawn[groups.units], release.analysis.groups_per_unit
@@ -133,7 +141,7 @@ def test_threshold_is_never_below_the_least_units_when_noise_is_small(
     """However dear the question: fewer units than the policy names are not shown but by luck."""
     analysis = analysed(SQL[2], pairs=noise is Noise.LAPLACE, min_units=least)
     for price in (Fraction(1, 100), Fraction(10**9)):
-        [made] = priced([analysis], noise, price, DELTA)
+        [made] = price_noise([analysis], noise, price, DELTA)
         assert made.shown_from is not None
         assert made.shown_from >= least
 
@@ -149,17 +157,19 @@ def test_noise_costs_the_price_for_every_case_that_is_answered(noise: Noise) -> 
         if not isinstance(bound, Cut):
             continue
         one_set = partial(
-            analyse, pairs=noise is Noise.LAPLACE, enumerated_groups=10_000, min_units=10
+            analyze_release, pairs=noise is Noise.LAPLACE, enumerated_groups=10_000, min_units=10
         )
         try:
             analyses = [
-                part for release in bound.releases for part in rolled(release.plan, one_set).parts
+                part
+                for release in bound.releases
+                for part in analyze_grouping_sets(release.plan, one_set).parts
             ]
         except Refusal:
             continue
         if slots_of(analyses):
             price = Fraction(1, 20)
-            cost = cost_of(priced(analyses, noise, price, DELTA))
+            cost = cost_of(price_noise(analyses, noise, price, DELTA))
             assert price * (1 - WITHIN) <= cost <= price, case.name
             tried += 1
     assert tried > 100
@@ -172,8 +182,8 @@ def test_slot_of_two_measurements_costs_what_bounds_both_when_it_is_one_slot() -
     pair = replace(plan, slots=(Slot((one, other), 7),))
     apart = replace(plan, slots=(Slot((one,), 7), Slot((other,), 7)))
     mechanism = DiscreteLaplace(Fraction(70))
-    assert cost_of([Priced(pair, (mechanism,) * 2)]) == Fraction(1, 10)
-    assert cost_of([Priced(apart, (mechanism,) * 2)]) == Fraction(2, 10)
+    assert cost_of([ReleaseNoise(pair, (mechanism,) * 2)]) == Fraction(1, 10)
+    assert cost_of([ReleaseNoise(apart, (mechanism,) * 2)]) == Fraction(2, 10)
 
 
 def _tail(mechanism: Mechanism, k: int) -> float:

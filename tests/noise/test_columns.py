@@ -12,10 +12,10 @@ from samples import draws
 
 from gateway.catalog.types import parse_type
 from gateway.intervals.cell_intervals import Intervals
-from gateway.intervals.exact_formulas import ratios
+from gateway.intervals.exact_formulas import evaluate_ratios
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.plan.formulas import Form, Measured, Number, Over, Plus, Times
+from gateway.plan.formulas import AggregateRef, Form, NumberForm, Over, Plus, Times
 from gateway.results.value_texts import column_texts, interval_texts
 from gateway.sensitivity.formulas import Linear, Quotient
 
@@ -91,7 +91,9 @@ def test_ratios_are_the_exact_values_whatever_the_formula(
     rows: list[tuple[int, ...]], formula: Linear | Quotient, *, clamp: bool
 ) -> None:
     """Nothing is rounded on the way to a text."""
-    column = ratios(_table(rows, (NOISE,) * PLACES).measured, len(rows), formula, clamp=clamp)
+    column = evaluate_ratios(
+        _table(rows, (NOISE,) * PLACES).measured, len(rows), formula, clamp=clamp
+    )
     wanted = [formula.clamped(row) if clamp else formula.value(row) for row in rows]
     assert [Fraction(above, below) for above, below in column] == wanted
     assert all(below > 0 for _, below in column)
@@ -123,7 +125,9 @@ _FORMULAS: tuple[Linear | Quotient, ...] = (
     Linear(()),
 )
 _FORMS: st.SearchStrategy[Form] = st.recursive(
-    st.one_of(st.builds(Measured, st.integers(0, len(_FORMULAS) - 1)), st.builds(Number, _SMALL)),
+    st.one_of(
+        st.builds(AggregateRef, st.integers(0, len(_FORMULAS) - 1)), st.builds(NumberForm, _SMALL)
+    ),
     lambda inner: st.one_of(
         st.builds(Plus, inner, inner), st.builds(Times, inner, inner), st.builds(Over, inner, inner)
     ),
@@ -164,17 +168,17 @@ def test_column_has_the_intervals_of_its_rows_whatever_the_form(
 
 def test_row_has_no_interval_when_a_float_ends_on_the_way() -> None:
     """What is no number is never divided away: one over something infinite is not known to be 0."""
-    huge = Times(Measured(0), Measured(0))
+    huge = Times(AggregateRef(0), AggregateRef(0))
     table = _table([(10**200,) * PLACES, (10**400,) * PLACES, (10, 10, 10)], (NOISE,) * PLACES)
     intervals = Intervals(table, _FORMULAS)
-    for form in (Over(Number(Fraction(1)), huge), Times(Number(Fraction(0)), huge)):
+    for form in (Over(NumberForm(Fraction(1)), huge), Times(NumberForm(Fraction(0)), huge)):
         assert [one is None for one in intervals.column(form)] == [True, True, False]
-    assert [one is None for one in intervals.column(Measured(0))] == [False, True, False]
+    assert [one is None for one in intervals.column(AggregateRef(0))] == [False, True, False]
 
 
 def test_form_of_numbers_alone_has_the_same_interval_in_every_row() -> None:
     """Also where there is no row."""
-    form = Plus(Number(Fraction(1, 2)), Number(Fraction(2)))
+    form = Plus(NumberForm(Fraction(1, 2)), NumberForm(Fraction(2)))
     for rows in ([], [(1, 2, 3)], [(1, 2, 3)] * 5):
         column = Intervals(_table(rows, (NOISE,) * PLACES), _FORMULAS).column(form)
         assert column == [(2.5, 2.5)] * len(rows)
@@ -202,6 +206,8 @@ def test_columns_of_many_rows_keep_their_order() -> None:
     table = _table([(place, 0, 0) for place in range(3000)], (NOISE,) * PLACES)
     texts = column_texts(table, _COUNT, parse_type("bigint"))
     assert texts == [str(place) for place in range(3000)]
-    lows = [one[0] for one in Intervals(table, _FORMULAS).column(Measured(0)) if one is not None]
+    lows = [
+        one[0] for one in Intervals(table, _FORMULAS).column(AggregateRef(0)) if one is not None
+    ]
     assert len(lows) == 3000
     assert all(after - before == 1 for before, after in pairwise(lows))

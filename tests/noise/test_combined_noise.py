@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from gateway.intervals.margins import Widths, exact_margin, near_margin
 from gateway.noise.combined_noise import (
     AnyNoise,
-    Mixed,
+    CombinedNoise,
     Term,
-    added,
-    combined,
+    combine_draws,
     kurtosis,
+    sum_noise,
     variance_of,
     weight_of,
 )
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.noise.sum_noise import Added
+from gateway.noise.sum_noise import SummedNoise
 
 _SLACK = 1e-9  # what floats may be off
 _HALF = Fraction(1, 2)
@@ -37,10 +37,10 @@ def _gaussian(variance: str) -> DiscreteGaussian:
     return DiscreteGaussian(Fraction(variance))
 
 
-def _mixed(old: AnyNoise, *more: Mechanism | Added) -> AnyNoise:
+def _mixed(old: AnyNoise, *more: Mechanism | SummedNoise) -> AnyNoise:
     """Topped up again and again."""
     for one in more:
-        _, old = combined((), old, (), one)
+        _, old = combine_draws((), old, (), one)
     return old
 
 
@@ -118,7 +118,7 @@ def test_combination_is_the_nearest_integer_of_the_weighted_mean() -> None:
         )  # fmt: skip
         for one, other in ((_laplace("3"), _laplace("3")), (_gaussian("70"), _gaussian("9"))):
             weight = weight_of(one, other)
-            ints, _ = combined(old, one, new, other)
+            ints, _ = combine_draws(old, one, new, other)
             means = (weight * x + (1 - weight) * y for x, y in zip(old, new, strict=True))
             assert ints == tuple(floor(each + _HALF) for each in means)
 
@@ -127,9 +127,9 @@ def test_noise_of_a_combination_does_not_depend_on_the_value() -> None:
     """It is what the same noises make of 0, moved by the value: so one distribution says it all."""
     stream, noises = Stream("values"), (_laplace("4"), _laplace("9"))
     first, second = (one.draw(500, stream) for one in noises)
-    nothing, _ = combined(first, noises[0], second, noises[1])
+    nothing, _ = combine_draws(first, noises[0], second, noises[1])
     for value in (-(10**12), -7, 1, 2**80):
-        moved, _ = combined(
+        moved, _ = combine_draws(
             [value + one for one in first], noises[0], [value + one for one in second], noises[1]
         )
         assert [one - value for one in moved] == list(nothing)
@@ -154,18 +154,18 @@ def test_combination_hardly_leans_though_halves_are_rounded_up() -> None:
     noise = _laplace("3")
     found = _together((noise, noise))
     assert abs(float((found * (np.arange(len(found)) - len(found) // 2)).sum())) < 1e-9
-    halves = Mixed((Term(_HALF, noise), Term(_HALF, noise)))
+    halves = CombinedNoise((Term(_HALF, noise), Term(_HALF, noise)))
     drawn = halves.draw(20_000, Stream("leaning"))
     assert 0.15 < sum(drawn) / len(drawn) < 0.35, "a fourth, where half of all are halves"
-    total = added(halves, 10_000)
+    total = sum_noise(halves, 10_000)
     assert 2_500 + 1.6 * total.std < total.margin() < 2_500 + 2 * total.std
 
 
 def test_topping_up_a_mixed_noise_keeps_all_terms() -> None:
     """Their weights are multiplied, add up to 1, and their variances to that of the combination."""
     noises = (_laplace("3"), _laplace("5"), _laplace("2"))
-    _, two = combined((), noises[0], (), noises[1])
-    _, three = combined((), two, (), noises[2])
+    _, two = combine_draws((), noises[0], (), noises[1])
+    _, three = combine_draws((), two, (), noises[2])
     assert [one.noise for one in three.terms] == list(noises)
     assert sum(one.weight for one in three.terms) == 1
     last = three.terms[-1].weight
@@ -178,16 +178,22 @@ def test_topping_up_a_mixed_noise_keeps_all_terms() -> None:
 
 def test_what_was_put_together_is_never_the_new_one() -> None:
     """Its terms are in the order in which they were rounded in."""
-    _, two = combined((), _laplace("3"), (), _laplace("3"))
+    _, two = combine_draws((), _laplace("3"), (), _laplace("3"))
     with pytest.raises(ValueError, match="drawn at once"):
-        combined((1,), _laplace("3"), (2,), two)
+        combine_draws((1,), _laplace("3"), (2,), two)
 
 
 def test_noise_without_weight_leaves_the_other_alone() -> None:
     """Where one is so wide that it can tell nothing."""
     near, far = _laplace("1"), DiscreteLaplace(Fraction(10**9))
-    assert combined((3,), near, (10**12,), far) == ((3,), Mixed((Term(Fraction(1), near),)))
-    assert combined((10**12,), far, (3,), near) == ((3,), Mixed((Term(Fraction(1), near),)))
+    assert combine_draws((3,), near, (10**12,), far) == (
+        (3,),
+        CombinedNoise((Term(Fraction(1), near),)),
+    )
+    assert combine_draws((10**12,), far, (3,), near) == (
+        (3,),
+        CombinedNoise((Term(Fraction(1), near),)),
+    )
 
 
 @pytest.mark.parametrize(
@@ -203,7 +209,7 @@ def test_noise_without_weight_leaves_the_other_alone() -> None:
 def test_mixed_refuses_terms_that_nothing_was_put_together_of(terms: tuple[Term, ...]) -> None:
     """Weights are above 0 and add up to 1; what is rounded together has as many draws everywhere."""
     with pytest.raises(ValueError, match="of a mixed noise"):
-        Mixed(terms)
+        CombinedNoise(terms)
 
 
 @pytest.mark.parametrize("confidence", CONFIDENCES)
@@ -214,7 +220,7 @@ def test_margin_is_the_smallest_when_the_noise_is_a_few_steps(
     """By the exact distribution, rounding included: of one, and of totals of several."""
     one = _together(noises)
     for groups in (1, 2, 7):
-        margin = added(_mixed(*noises), groups).margin(confidence)
+        margin = sum_noise(_mixed(*noises), groups).margin(confidence)
         whole = _summed(one, groups)
         assert _within(whole, margin) >= float(confidence) - _SLACK
         assert margin == 0 or _within(whole, margin - 1) < float(confidence) + _SLACK
@@ -228,7 +234,7 @@ def test_margin_holds_and_is_not_wide_when_steps_are_small(
     """Never fewer than promised; from 95 % on a sixth less, and a step, would be too little."""
     one = _together(noises)
     for groups in (1, 2, 7):
-        margin = added(_mixed(*noises), groups).margin(confidence)
+        margin = sum_noise(_mixed(*noises), groups).margin(confidence)
         whole = _summed(one, groups)
         assert _within(whole, margin) >= float(confidence) - _SLACK
         if confidence >= Fraction(95, 100):
@@ -239,8 +245,8 @@ def test_margin_misses_sums_when_rounding_is_left_out() -> None:
     """A few steps of noise, many groups: what rounding adds is not small, and the comparison sees that it is missing."""
     noises = (_laplace("0.45"), _laplace("0.45"))
     groups = 40
-    total = added(_mixed(*noises), groups)
-    assert isinstance(total, Mixed)
+    total = sum_noise(_mixed(*noises), groups)
+    assert isinstance(total, CombinedNoise)
     whole = _summed(_together(noises), groups)
     unrounded = _unrounded(total)
     assert _std(whole) > 1.2 * unrounded
@@ -248,7 +254,7 @@ def test_margin_misses_sums_when_rounding_is_left_out() -> None:
     assert _within(whole, 1.96 * unrounded) < 0.93
 
 
-def _unrounded(mixed: Mixed) -> float:
+def _unrounded(mixed: CombinedNoise) -> float:
     return sqrt(sum(float(one.weight) ** 2 * one.noise.std**2 * one.count for one in mixed.terms))
 
 
@@ -270,7 +276,7 @@ def test_margin_holds_of_laplace_noises_of_any_two_to_four_scales(missed: str) -
         for scales in combinations(sizes, many):
             noises = [DiscreteLaplace(Fraction(one) * unit) for one in scales]
             mixed = _mixed(*noises)
-            assert isinstance(mixed, Mixed)
+            assert isinstance(mixed, CombinedNoise)
             parts = [float(one.weight * one.noise.scale) for one in mixed.terms if isinstance(one.noise, DiscreteLaplace)]  # fmt: skip
             margin = mixed.margin(1 - most)
             missing = _beyond([one / unit for one in parts], margin / unit)
@@ -280,7 +286,7 @@ def test_margin_holds_of_laplace_noises_of_any_two_to_four_scales(missed: str) -
 def test_margin_is_chebyshevs_when_noises_differ_too_much_to_look_at() -> None:
     """Wide, but right: a noise of hundreds of thousands beside one of a step."""
     mixed = _mixed(_gaussian("160000000000"), _gaussian("4"))
-    assert isinstance(mixed, Mixed)
+    assert isinstance(mixed, CombinedNoise)
     alone = _gaussian("4").margin()
     assert alone <= mixed.margin() <= 4 * alone
 
@@ -290,14 +296,16 @@ def test_std_is_that_of_the_distribution(noises: tuple[Mechanism, ...]) -> None:
     """With its rounding: a five-hundredth less at most, and hardly more than half a step more."""
     for groups in (1, 5):
         exact = sqrt(groups) * _std(_together(noises))
-        assert exact * 0.998 <= added(_mixed(*noises), groups).std <= exact + 0.55 * sqrt(groups)
+        assert (
+            exact * 0.998 <= sum_noise(_mixed(*noises), groups).std <= exact + 0.55 * sqrt(groups)
+        )
 
 
 def test_kurtosis_falls_with_the_terms() -> None:
     """Three of one Laplace noise, half of it of two equal ones, and of a total as many parts as are added up."""
     two = _mixed(_laplace("1000"), _laplace("1000"))
     assert kurtosis(two) == pytest.approx(1.5, rel=1e-4)
-    assert kurtosis(added(two, 5)) == pytest.approx(0.3, rel=1e-4)
+    assert kurtosis(sum_noise(two, 5)) == pytest.approx(0.3, rel=1e-4)
     assert kurtosis(_mixed(_gaussian("900"), _gaussian("900"))) == 0
 
 
@@ -305,9 +313,9 @@ def test_total_of_totals_is_a_total() -> None:
     """However it is added up."""
     laplace = _laplace("3")
     two = _mixed(laplace, laplace)
-    assert added(two, 1) is two
-    assert added(Added(laplace, 3), 4) == Added(laplace, 12)
-    assert added(added(two, 3), 4) == added(two, 12)
+    assert sum_noise(two, 1) is two
+    assert sum_noise(SummedNoise(laplace, 3), 4) == SummedNoise(laplace, 12)
+    assert sum_noise(sum_noise(two, 3), 4) == sum_noise(two, 12)
 
 
 def _fits(drawn: list[int], of: NDArray[np.float64]) -> bool:
@@ -332,7 +340,7 @@ def test_simulation_draws_the_distribution_of_the_combination(
 ) -> None:
     """Rounding included, after every topping up; of half the noise the comparison says no."""
     one = _summed(_together(noises), groups)
-    drawn = added(_mixed(*noises), groups).draw(20_000, Stream(f"simulated {noises} {groups}"))
+    drawn = sum_noise(_mixed(*noises), groups).draw(20_000, Stream(f"simulated {noises} {groups}"))
     assert len(drawn) == 20_000
     assert _fits(drawn, one)
     assert not _fits([round(each / 2) for each in drawn], one)
@@ -343,24 +351,24 @@ def test_simulation_of_what_was_combined_has_the_very_noise() -> None:
     noises = (_laplace("4"), _laplace("7"))
     stream = Stream("very")
     columns = [one.draw(300, stream) for one in noises]
-    ints, mixed = combined(columns[0], noises[0], columns[1], noises[1])
+    ints, mixed = combine_draws(columns[0], noises[0], columns[1], noises[1])
     assert mixed.draw(300, Stream("very")) == list(ints)
 
 
 @pytest.mark.parametrize(
     "noise",
     [
-        Added(_laplace("9"), 5),
-        Added(_laplace("9"), 500),
-        Added(_laplace("0.2"), 100),
-        added(_mixed(_laplace("9"), _laplace("30")), 4),
-        added(_mixed(_laplace("9"), _laplace("30")), 400),
-        _mixed(Added(_laplace("9"), 12), _laplace("40")),
-        _mixed(added(_mixed(_laplace("9"), _laplace("30")), 6), _laplace("20"), _laplace("8")),
+        SummedNoise(_laplace("9"), 5),
+        SummedNoise(_laplace("9"), 500),
+        SummedNoise(_laplace("0.2"), 100),
+        sum_noise(_mixed(_laplace("9"), _laplace("30")), 4),
+        sum_noise(_mixed(_laplace("9"), _laplace("30")), 400),
+        _mixed(SummedNoise(_laplace("9"), 12), _laplace("40")),
+        _mixed(sum_noise(_mixed(_laplace("9"), _laplace("30")), 6), _laplace("20"), _laplace("8")),
     ],
     ids=str,
 )
-def test_simulated_totals_are_spread_as_their_noise(noise: Added | Mixed) -> None:
+def test_simulated_totals_are_spread_as_their_noise(noise: SummedNoise | CombinedNoise) -> None:
     """Of few parts and of many: the spread of 10,000 is within 8 %, and as many as promised are within the margin."""
     drawn = noise.draw(10_000, Stream(f"totals {noise}"))
     assert len(drawn) == 10_000
@@ -377,7 +385,7 @@ def test_half_width_of_a_mixed_noise_holds_whatever_the_confidence(confidence: F
     one, misses = _together(noises), float(1 - confidence) * 1.01
     mixed = _mixed(*noises)
     for groups in (1, 5):
-        half = float(Widths((added(mixed, groups),), confidence).half({0: np.float64(1)}))
+        half = float(Widths((sum_noise(mixed, groups),), confidence).half({0: np.float64(1)}))
         assert 1 - _within(_summed(one, groups), half) <= misses
     half = float(
         Widths((mixed, _laplace("6")), confidence).half({0: np.float64(1), 1: np.float64(1)})

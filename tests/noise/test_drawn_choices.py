@@ -14,17 +14,17 @@ from sensitivity.analyses import analysed
 from gateway.catalog.values import Value
 from gateway.exact import ExactHistogram, ExactTable
 from gateway.intervals.cell_intervals import Intervals
-from gateway.noise.add_noise import NOT_ASKED, Misplaced, NoisyTable, add_noise, with_choices
-from gateway.noise.allocation import Noise, Priced, cost_of, priced, slots_of
-from gateway.noise.drawn_choices import drawn
-from gateway.noise.quantile import scores
+from gateway.noise.add_noise import NOT_ASKED, MismatchedDraws, NoisyTable, add_choices, add_noise
+from gateway.noise.allocation import Noise, ReleaseNoise, cost_of, price_noise, slots_of
+from gateway.noise.drawn_choices import draw_choices
+from gateway.noise.quantile import bucket_scores
 from gateway.noise.selection import PureSelection, Selection
-from gateway.plan.formulas import Each, Measured, Plus
+from gateway.plan.formulas import AggregateRef, Each, Plus
 from gateway.plan.types import DATE, DOUBLE, INTEGER, NUMERIC, TEXT
-from gateway.results.rounding import Recoded
+from gateway.results.rounding import RoundedColumn
 from gateway.results.value_texts import column_texts
-from gateway.sensitivity.analysis import Analysis, Thresholded
-from gateway.sensitivity.choices import Binned, Histogram, Listed
+from gateway.sensitivity.analysis import Analysis, ThresholdGroups
+from gateway.sensitivity.choices import BinnedRows, Histogram, ListedRows
 from gateway.sensitivity.formulas import Chosen
 
 MEDIAN = "percentile_cont(0.5) WITHIN GROUP (ORDER BY birth_year)"
@@ -45,13 +45,13 @@ def _asked(sql: str, noise: Noise) -> Analysis:
     return analysed(sql, pairs=noise is Noise.LAPLACE)
 
 
-def _priced(sql: str, noise: Noise, price: Fraction) -> Priced:
-    [made] = priced([_asked(sql, noise)], noise, price, DELTA)
+def _priced(sql: str, noise: Noise, price: Fraction) -> ReleaseNoise:
+    [made] = price_noise([_asked(sql, noise)], noise, price, DELTA)
     return made
 
 
 def _histogram(
-    release: Priced, *groups: tuple[tuple[Value | None, ...], Sequence[int]]
+    release: ReleaseNoise, *groups: tuple[tuple[Value | None, ...], Sequence[int]]
 ) -> dict[Histogram, ExactHistogram]:
     """Every histogram of the release, with the same counts from its first place on."""
     found = {key: (range(len(counts)), list(counts)) for key, counts in groups}
@@ -60,12 +60,12 @@ def _histogram(
 
 def _released(
     exact: ExactTable,
-    release: Priced,
+    release: ReleaseNoise,
     stream: Stream,
     histograms: Mapping[Histogram, ExactHistogram],
 ) -> NoisyTable:
     """Counts, then choices, as the pipeline draws them."""
-    return with_choices(add_noise(exact, release, stream), release, histograms, stream)
+    return add_choices(add_noise(exact, release, stream), release, histograms, stream)
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -73,7 +73,7 @@ def _released(
 def test_choices_cost_what_was_charged(noise: Noise, price: str) -> None:
     """Recomputed from the selections that will be drawn, with the noise beside them, and hardly less."""
     analyses = [_asked(sql, noise) for sql in SQL]
-    made = priced(analyses, noise, Fraction(price), DELTA)
+    made = price_noise(analyses, noise, Fraction(price), DELTA)
     cost = cost_of(made)
     assert Fraction(price) * (1 - Fraction(1, 2**40)) <= cost <= Fraction(price)
     halves = [
@@ -104,8 +104,8 @@ def test_choice_of_a_group_pays_for_all_groups_of_a_unit(noise: Noise) -> None:
     """A unit that is in G groups moves G choices, so each has a G-th part of the share."""
     analysis = _asked("SELECT diagnosis, MAX(cost) FROM visits GROUP BY diagnosis", noise)
     assert analysis.groups_per_unit > 1
-    [whole] = priced([analysis], noise, Fraction(2), DELTA)
-    [alone] = priced([replace(analysis, groups_per_unit=1)], noise, Fraction(2), DELTA)
+    [whole] = price_noise([analysis], noise, Fraction(2), DELTA)
+    [alone] = price_noise([replace(analysis, groups_per_unit=1)], noise, Fraction(2), DELTA)
     [one], [other] = whole.choices, alone.choices
     more = one.selection.scale / other.selection.scale
     wanted = analysis.groups_per_unit if noise is Noise.LAPLACE else analysis.groups_per_unit**0.5
@@ -126,7 +126,9 @@ def test_choices_have_the_distribution_that_was_paid_for() -> None:
     found = [
         places[_released(NOT_ASKED, release, stream, histograms).chosen[0][0]] for _ in range(6_000)
     ]
-    depth = [int(u) for u in scores([*counts, *[0] * (buckets - len(counts))], one.question.aim)]
+    depth = [
+        int(u) for u in bucket_scores([*counts, *[0] * (buckets - len(counts))], one.question.aim)
+    ]
     assert not objects(found, exponential(depth, one.selection.scale))
     assert objects(found, exponential(depth, one.selection.scale / 2))
 
@@ -143,7 +145,7 @@ def test_pure_choices_among_few_have_the_distribution_of_permute_and_flip() -> N
     stream = Stream("flipped")
     histograms = _histogram(release, ((), counts))
     found = [_released(NOT_ASKED, release, stream, histograms).chosen[0][0] for _ in range(20_000)]
-    assert isinstance(one.choice.histogram, Listed)
+    assert isinstance(one.choice.histogram, ListedRows)
     places = [one.choice.histogram.values.index(value) for value in found]
     assert not objects(places, flipping(counts, one.selection.scale))
     assert objects(places, exponential(counts, one.selection.scale))
@@ -163,7 +165,9 @@ def test_one_unit_changes_no_chance_by_more_than_the_price_when_its_rows_are_cut
         without = [2] * 8 + [0] * (buckets - 8)
         beside = [*without[:7], without[7] + rows, *without[8:]]
         chances = [
-            exponential([int(u) for u in scores(counts, one.question.aim)], one.selection.scale)
+            exponential(
+                [int(u) for u in bucket_scores(counts, one.question.aim)], one.selection.scale
+            )
             for counts in (without, beside)
         ]
         before, after = chances
@@ -182,7 +186,7 @@ def test_first_places_are_drawn_one_after_the_other_without_what_was_drawn() -> 
     counts, stream = [7, 5, 9, 0], Stream("places")
     histograms, scale = _histogram(release, ((), counts)), release.choices[0].selection.scale
     histogram = release.choices[0].choice.histogram
-    assert isinstance(histogram, Listed)
+    assert isinstance(histogram, ListedRows)
     pairs = [(one, other) for one in range(4) for other in range(4) if one != other]
     expected = []
     for one, other in pairs:
@@ -203,7 +207,7 @@ def test_place_without_those_before_it_is_a_mistake() -> None:
     release = _priced("SELECT DP_TOP(region, 3) FROM patients", Noise.GAUSSIAN, Fraction(1))
     histograms = _histogram(release, ((), [1, 2, 3]))
     with pytest.raises(ValueError, match="before it"):
-        drawn([()], histograms, release.choices[1:], Stream("places"))
+        draw_choices([()], histograms, release.choices[1:], Stream("places"))
 
 
 def test_choices_come_in_the_order_of_their_aims_within_each_group() -> None:
@@ -233,7 +237,7 @@ def test_groups_that_were_not_found_are_drawn_for_and_groups_that_are_not_shown_
     assert table.chosen[0][keys.index(("north",))] == release.choices[0].choice.histogram.answer(2)
     assert len(table.chosen[0]) == len(keys)
     found = _priced(SQL[3], Noise.LAPLACE, DEAR)
-    assert isinstance(found.analysis.groups, Thresholded)
+    assert isinstance(found.analysis.groups, ThresholdGroups)
     units = [50, 1]
     exact = ExactTable((("flu",), ("rare",)), (tuple(units),) * len(found.noises))
     table = _released(
@@ -246,17 +250,17 @@ def test_groups_that_were_not_found_are_drawn_for_and_groups_that_are_not_shown_
 def test_release_without_the_choices_it_needs_is_a_mistake() -> None:
     """Nothing leaves for which nothing was paid."""
     release = _priced(ALL, Noise.LAPLACE, Fraction(1))
-    with pytest.raises(Misplaced, match="choices"):
+    with pytest.raises(MismatchedDraws, match="choices"):
         add_noise(NOT_ASKED, replace(release, choices=()), Stream("none"))
     counted = add_noise(NOT_ASKED, release, Stream("none"))
     histograms = _histogram(release, ((), [5]))
-    with pytest.raises(Misplaced, match="choices"):
-        with_choices(counted, replace(release, choices=()), histograms, Stream("none"))
-    with pytest.raises(Misplaced, match="histograms"):
-        with_choices(counted, release, {}, Stream("none"))
-    chosen = with_choices(counted, release, histograms, Stream("none"))
-    with pytest.raises(Misplaced, match="already"):
-        with_choices(chosen, release, histograms, Stream("none"))
+    with pytest.raises(MismatchedDraws, match="choices"):
+        add_choices(counted, replace(release, choices=()), histograms, Stream("none"))
+    with pytest.raises(MismatchedDraws, match="histograms"):
+        add_choices(counted, release, {}, Stream("none"))
+    chosen = add_choices(counted, release, histograms, Stream("none"))
+    with pytest.raises(MismatchedDraws, match="already"):
+        add_choices(chosen, release, histograms, Stream("none"))
 
 
 def test_rank_errors_are_told_and_grow_as_prices_fall() -> None:
@@ -282,8 +286,8 @@ def test_rank_errors_hold_in_95_of_100_draws() -> None:
     stream, missed = Stream("ranks"), Counter[bool]()
     table = {one.choice.histogram: ExactHistogram({(): (range(buckets), counts)})}
     for _ in range(400):
-        [[value]] = drawn([()], table, [one], stream).values
-        assert isinstance(one.choice.histogram, Binned)
+        [[value]] = draw_choices([()], table, [one], stream).values
+        assert isinstance(one.choice.histogram, BinnedRows)
         place = next(p for p in range(buckets) if one.choice.histogram.answer(p) == value)
         away = max(20 * place - 10 * buckets, 10 * buckets - 20 * (place + 1), 0)
         missed[away > error] += 1
@@ -306,7 +310,7 @@ def test_texts_of_chosen_values_are_those_of_their_types() -> None:
     assert word == release.analysis.histograms[1].answer(2)
     days = replace(table, chosen=((date(2026, 1, 31),),))
     assert column_texts(days, Chosen(0), DATE) == ["2026-01-31"]
-    assert Intervals(table, release.analysis.formulas).column(Measured(0)) == [None]
+    assert Intervals(table, release.analysis.formulas).column(AggregateRef(0)) == [None]
     assert "1922" not in repr(table)
 
 
@@ -323,7 +327,7 @@ TABLES: tuple[dict[int, int], ...] = (
 )
 
 
-def _missed(release: Priced, rows: dict[int, int], stream: Stream) -> Counter[int]:
+def _missed(release: ReleaseNoise, rows: dict[int, int], stream: Stream) -> Counter[int]:
     """Of 400 draws, how many intervals of each aggregate do not hold what it is without noise."""
     counts = [rows.get(place, 0) for place in range(max(rows) + 1)]
     each = [place for place, count in enumerate(counts) for _ in range(count)]
@@ -333,9 +337,9 @@ def _missed(release: Priced, rows: dict[int, int], stream: Stream) -> Counter[in
     missed = Counter[int]()
     for _ in range(400):
         table = _released(NOT_ASKED, release, stream, histograms)
-        told = Recoded(table, release.analysis.formulas, ())
+        told = RoundedColumn(table, release.analysis.formulas, ())
         for place, value in enumerate(exact):
-            [interval] = told.column(Measured(place))
+            [interval] = told.column(AggregateRef(place))
             assert interval is not None
             assert isinstance(value, Fraction | int)
             missed[place] += not interval[0] <= value <= interval[1]
@@ -380,11 +384,11 @@ def test_interval_reaches_to_the_end_of_the_domain_where_one_end_is_asked_for() 
     for end, side in (("LOW", 1), ("HIGH", 0)):
         release = _priced(sql.format(end), Noise.LAPLACE, Fraction(1, 2))
         histogram = release.choices[0].choice.histogram
-        assert isinstance(histogram, Binned)
+        assert isinstance(histogram, BinnedRows)
         whole = histogram.span(0, histogram.candidates - 1)
         assert whole is not None
         table = _released(NOT_ASKED, release, Stream(end), _histogram(release, ((), [9] * 60)))
-        [interval] = Recoded(table, release.analysis.formulas, ()).column(Measured(0))
+        [interval] = RoundedColumn(table, release.analysis.formulas, ()).column(AggregateRef(0))
         assert interval is not None
         assert interval[side] == whole[side]
         assert interval[1 - side] != whole[1 - side]
@@ -394,13 +398,13 @@ def test_interval_of_a_choice_holds_what_is_answered_and_none_is_told_beside_ano
     """Whatever the ends and the order make of the draws; a difference of two would be at less than 95 %."""
     release = _priced(ENDED, Noise.LAPLACE, Fraction(1, 100))
     histograms, stream = _histogram(release, ((), [1] * 60)), Stream("answered")
-    beside = (Plus(Measured(0), Measured(1)), Each((Measured(0), Measured(1))))
+    beside = (Plus(AggregateRef(0), AggregateRef(1)), Each((AggregateRef(0), AggregateRef(1))))
     for _ in range(200):
         table = _released(NOT_ASKED, release, stream, histograms)
-        told = Recoded(table, release.analysis.formulas, ())
+        told = RoundedColumn(table, release.analysis.formulas, ())
         for place, formula in enumerate(release.analysis.formulas):
             assert isinstance(formula, Chosen)
-            [interval] = told.column(Measured(place))
+            [interval] = told.column(AggregateRef(place))
             value = table.chosen[formula.place][0]
             assert interval is not None
             assert isinstance(value, Fraction | int)
@@ -413,5 +417,5 @@ def test_dates_and_what_is_most_frequent_have_no_interval() -> None:
     sql = "SELECT MIN(visit_date), MODE() WITHIN GROUP (ORDER BY cost > 100) FROM visits"
     release = _priced(sql, Noise.LAPLACE, Fraction(1))
     table = _released(NOT_ASKED, release, Stream("dates"), _histogram(release, ((), [5, 5])))
-    told = Recoded(table, release.analysis.formulas, ())
-    assert [told.column(Measured(place)) for place in (0, 1)] == [[None], [None]]
+    told = RoundedColumn(table, release.analysis.formulas, ())
+    assert [told.column(AggregateRef(place)) for place in (0, 1)] == [[None], [None]]

@@ -7,16 +7,23 @@ import pytest
 from laws import for_each
 
 from gateway.json_form import Json
-from gateway.noise.combined_noise import AnyNoise, added, combined
+from gateway.noise.combined_noise import AnyNoise, combine_draws, sum_noise
 from gateway.noise.json import UnreadableNoise, noise_json, noise_of_json
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace
-from gateway.noise.sum_noise import Added
+from gateway.noise.sum_noise import SummedNoise
 
 _LAPLACE = DiscreteLaplace(Fraction(10**30 + 1, 7))
 _GAUSSIAN = DiscreteGaussian(Fraction(3))
-_, _TWO = combined((), _LAPLACE, (), DiscreteLaplace(Fraction(1, 3)))
-_, _THREE = combined((), added(_TWO, 13), (), Added(_LAPLACE, 13))
-NOISES: list[AnyNoise] = [_LAPLACE, _GAUSSIAN, Added(_GAUSSIAN, 12), _TWO, added(_TWO, 5), _THREE]
+_, _TWO = combine_draws((), _LAPLACE, (), DiscreteLaplace(Fraction(1, 3)))
+_, _THREE = combine_draws((), sum_noise(_TWO, 13), (), SummedNoise(_LAPLACE, 13))
+NOISES: list[AnyNoise] = [
+    _LAPLACE,
+    _GAUSSIAN,
+    SummedNoise(_GAUSSIAN, 12),
+    _TWO,
+    sum_noise(_TWO, 5),
+    _THREE,
+]
 
 
 @pytest.mark.parametrize("noise", NOISES, ids=str)

@@ -20,7 +20,7 @@ from gateway.noise.mechanism import (
     Mechanism,
     gaussian_for,
     laplace_for,
-    rounded_up,
+    round_up,
 )
 from gateway.noise.tail_bounds import SUMMED_VARIANCE, gaussian_reach, laplace_reach
 
@@ -57,7 +57,7 @@ def test_price_is_met_exactly_when_the_scale_is_a_short_fraction() -> None:
 @given(value=st.fractions(min_value=Fraction(1, 10**60), max_value=10**60))
 def test_rounding_up_is_short_and_never_down(value: Fraction) -> None:
     """A long fraction becomes a number of at most 49 bits, larger by less than a 2^-47th part."""
-    rounded = rounded_up(value)
+    rounded = round_up(value)
     assert value <= rounded < value * (1 + Fraction(1, 2**47))
     long = max(value.numerator.bit_length(), value.denominator.bit_length()) > 64
     if long:

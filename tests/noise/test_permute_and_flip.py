@@ -10,8 +10,8 @@ from noise.choices import exponential, flipping, objects, repeated
 from noise.streams import Stream
 
 from gateway.noise.discrete_laplace import discrete_laplace
-from gateway.noise.exponential import BINARY, proposal
-from gateway.noise.permute_and_flip import flip
+from gateway.noise.exponential import BINARY, make_proposal
+from gateway.noise.permute_and_flip import permute_and_flip
 from gateway.noise.selection import PureSelection
 
 MANY = 12_000
@@ -30,9 +30,11 @@ def test_flips_have_the_distribution_of_the_largest_of_score_and_exponential_noi
 ) -> None:
     """Each candidate comes up as often as all outcomes of the coins say, whatever the table knows."""
     scores = _scores(scale)
-    table = proposal(scale, binary=binary, coin=coin, coarser=coarser)
+    table = make_proposal(scale, binary=binary, coin=coin, coarser=coarser)
     stream = Stream(f"{scale} {binary}")
-    drawn = repeated(lambda: flip(table, scores, stream), MANY // (1 if binary > 4 else 3))
+    drawn = repeated(
+        lambda: permute_and_flip(table, scores, stream), MANY // (1 if binary > 4 else 3)
+    )
     assert not objects(drawn, flipping(scores, scale))
 
 

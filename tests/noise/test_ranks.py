@@ -11,14 +11,21 @@ from hypothesis import strategies as st
 from laws import for_each
 from samples import draws
 
-from gateway.noise.quantile import scores
-from gateway.sensitivity.ranks import Aim, Beside, Highest, Level, Lowest, spread
+from gateway.noise.quantile import bucket_scores
+from gateway.sensitivity.ranks import (
+    Aim,
+    BesideQuantile,
+    Highest,
+    Lowest,
+    QuantileLevel,
+    score_sensitivity,
+)
 
 AIMS: list[Aim] = [
-    *(Level(Fraction(text)) for text in ("0", "1/10", "1/2", "2/3", "9/10", "1")),
+    *(QuantileLevel(Fraction(text)) for text in ("0", "1/10", "1/2", "2/3", "9/10", "1")),
     *(kind(rank) for kind in (Lowest, Highest) for rank in (0, Fraction(1, 2), 1, 2, 5)),
     *(
-        Beside(Level(Fraction(text)), away, above)
+        BesideQuantile(QuantileLevel(Fraction(text)), away, above)
         for text in ("1/10", "1/2", "2/3")
         for away in (0, 1, 7)
         for above in (False, True)
@@ -37,7 +44,7 @@ def _moves(counts: tuple[int, ...], unit: tuple[int, ...], aim: Aim) -> list[int
     after = [count + own for count, own in zip(counts, unit, strict=True)]
     return [
         int(new) - int(old)
-        for new, old in zip(scores(after, aim), scores(counts, aim), strict=True)
+        for new, old in zip(bucket_scores(after, aim), bucket_scores(counts, aim), strict=True)
     ]
 
 
@@ -52,11 +59,11 @@ def test_one_unit_moves_no_score_by_more_than_the_sensitivity(aim: Aim, rows: in
             most = max(most, *map(abs, moves))
             difference = max(difference, max(moves) - min(moves))
     assert most <= aim.sensitivity(rows)
-    assert difference <= spread(aim, rows)
-    if isinstance(aim, Level) and 0 < aim.share < 1 and rows == 1:
+    assert difference <= score_sensitivity(aim, rows)
+    if isinstance(aim, QuantileLevel) and 0 < aim.share < 1 and rows == 1:
         # negative control: no smaller number would do; for more rows the tables would have to be larger
         assert most == aim.sensitivity(rows)
-        assert difference == spread(aim, rows)
+        assert difference == score_sensitivity(aim, rows)
 
 
 @settings(max_examples=draws(300), deadline=None, derandomize=True)
@@ -74,8 +81,8 @@ def test_one_unit_moves_no_score_by_more_than_the_sensitivity_in_large_tables(
         left -= unit[-1]
     rank = data.draw(st.integers(0, 2 * 10**6))
     share = data.draw(st.fractions(0, 1, max_denominator=1000))
-    beside = [Beside(Level(share), rank, above) for above in (False, True)]
-    aims: list[Aim] = [Level(share), Lowest(rank), Highest(rank), *beside]
+    beside = [BesideQuantile(QuantileLevel(share), rank, above) for above in (False, True)]
+    aims: list[Aim] = [QuantileLevel(share), Lowest(rank), Highest(rank), *beside]
     for aim in aims:
         moves = _moves(tuple(counts), tuple(unit), aim)
         assert max(map(abs, moves)) <= aim.sensitivity(rows)
@@ -94,7 +101,7 @@ def test_sensitivity_test_finds_fault_with_a_target_that_is_clamped_at_zero() ->
         for counts in product(range(4), repeat=3)
         for new, old in zip(clamped((counts[0] + 1, *counts[1:])), clamped(counts), strict=True)
     )
-    assert most > Level(Fraction(1, 2)).sensitivity(1)
+    assert most > QuantileLevel(Fraction(1, 2)).sensitivity(1)
 
 
 @for_each("aim", AIMS, ids=str)
@@ -105,7 +112,7 @@ def test_best_score_is_that_of_a_bucket_with_the_rank_in_it(aim: Aim) -> None:
         t, d = aim.target(total), aim.per_rank
         assert aim.open_before or t >= 0
         assert aim.open_behind or t <= d * total
-        found = [int(one) for one in scores(counts, aim)]
+        found = [int(one) for one in bucket_scores(counts, aim)]
         assert max(found) >= 0
         for place, (count, score) in enumerate(zip(counts, found, strict=True)):
             first = -(10**9) if aim.open_before and place == 0 else d * before
@@ -119,15 +126,15 @@ def test_scores_are_the_same_in_words_and_in_integers_of_any_size() -> None:
     """Where 64 bits are not enough, Python's integers take over."""
     counts = [3, 0, 10**6, 17, 0, 5]
     for aim in AIMS:
-        words = scores(np.array(counts, dtype=np.int64), aim)
+        words = bucket_scores(np.array(counts, dtype=np.int64), aim)
         assert isinstance(words, np.ndarray)
-        assert words.tolist() == list(scores(counts, aim))
+        assert words.tolist() == list(bucket_scores(counts, aim))
     huge = [count << 41 for count in counts]
-    fine = Level(Fraction(500_001, 1_000_000))
-    found = scores(np.array(huge, dtype=np.int64), fine)
+    fine = QuantileLevel(Fraction(500_001, 1_000_000))
+    found = bucket_scores(np.array(huge, dtype=np.int64), fine)
     assert isinstance(found, list)
-    assert found == scores(huge, fine)
-    assert found == [int(one) << 41 for one in scores(counts, fine)]
+    assert found == bucket_scores(huge, fine)
+    assert found == [int(one) << 41 for one in bucket_scores(counts, fine)]
 
 
 def test_extremes_aim_beyond_the_rows_when_there_are_few() -> None:
@@ -137,16 +144,16 @@ def test_extremes_aim_beyond_the_rows_when_there_are_few() -> None:
     assert Lowest(Fraction(1, 2)).target(100) == 1
     assert Highest(Fraction(1, 2)).target(100) == 199
     for counts in ((0, 0, 0), (1, 0, 0), (0, 0, 9), (2, 3, 4)):
-        assert int(np.argmax(scores(counts, Lowest(10)))) == 2
-        assert int(np.argmax(scores(counts, Highest(10)))) == 0
+        assert int(np.argmax(bucket_scores(counts, Lowest(10)))) == 2
+        assert int(np.argmax(bucket_scores(counts, Highest(10)))) == 0
 
 
 def test_ranks_refuse_what_is_no_quantile_and_no_bound() -> None:
     """A share above 1 and a unit without rows are mistakes of the caller."""
     with pytest.raises(ValueError, match="between 0 and 1"):
-        Level(Fraction(11, 10))
+        QuantileLevel(Fraction(11, 10))
     with pytest.raises(ValueError, match="at least one row"):
-        Level(Fraction(1, 2)).sensitivity(0)
+        QuantileLevel(Fraction(1, 2)).sensitivity(0)
     for kind in (Lowest, Highest):
         for rank in (-1, Fraction(1, 3)):
             with pytest.raises(ValueError, match="whole or a half, and not negative"):

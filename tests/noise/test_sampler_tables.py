@@ -5,9 +5,9 @@ from fractions import Fraction
 import pytest
 from noise.streams import Stream, Written
 
-from gateway.noise.decay_weights import Decay, weights
+from gateway.noise.decay_weights import Decay, decay_weights
 from gateway.noise.enclosure import decay_bounds
-from gateway.noise.vector_sampler import settle, shares
+from gateway.noise.vector_sampler import cumulative_bounds, settle_draw
 
 DECAYS = [
     Decay(Fraction(10, 3), 1),
@@ -26,7 +26,7 @@ def _identified(decay: Decay) -> str:
 @pytest.mark.parametrize("decay", DECAYS, ids=_identified)
 def test_weights_enclose_each_exponential(decay: Decay) -> None:
     """The recurrence gives bounds around what is computed directly."""
-    known = weights(decay, 128, 1 << 64)
+    known = decay_weights(decay, 128, 1 << 64)
     for x in range(0, len(known.lows), 7):
         low, high = decay_bounds(decay.exponent(x), 200)
         assert known.lows[x] << 72 <= high
@@ -37,7 +37,7 @@ def test_weights_enclose_each_exponential(decay: Decay) -> None:
 @pytest.mark.parametrize("decay", DECAYS, ids=_identified)
 def test_rest_bounds_the_weights_that_follow(decay: Decay) -> None:
     """What is not listed sums up to no more than `rest`, and not to much less."""
-    few, all_ = weights(decay, 128, 1 << 120), weights(decay, 128, 1 << 20)
+    few, all_ = decay_weights(decay, 128, 1 << 120), decay_weights(decay, 128, 1 << 20)
     follow = sum(all_.highs[len(few.highs) :])
     assert follow <= few.rest <= 3 * follow + (1 << 21)
 
@@ -45,7 +45,7 @@ def test_rest_bounds_the_weights_that_follow(decay: Decay) -> None:
 @pytest.mark.parametrize("decay", DECAYS, ids=_identified)
 def test_shares_of_few_bits_enclose_those_of_many(decay: Decay) -> None:
     """A table of 20 bits says nothing that a table of 200 bits contradicts."""
-    rough, fine = shares(decay, 20), shares(decay, 200)
+    rough, fine = cumulative_bounds(decay, 20), cumulative_bounds(decay, 200)
     for k, (low, high) in enumerate(zip(rough.lows, rough.highs, strict=True)):
         assert low << 180 <= fine.highs[k]
         assert high << 180 >= fine.lows[k]
@@ -56,7 +56,7 @@ def test_shares_of_few_bits_enclose_those_of_many(decay: Decay) -> None:
 @pytest.mark.parametrize("decay", DECAYS, ids=_identified)
 def test_inversion_finds_the_same_when_fewer_bits_are_read_first(decay: Decay, bits: int) -> None:
     """The answer depends on the bits alone, not on how many of them the first table knows."""
-    first, fine = shares(decay, bits), shares(decay, 200)
+    first, fine = cumulative_bounds(decay, bits), cumulative_bounds(decay, 200)
     opened = 0
     for name in range(100):
         u = Stream(f"{name}").bits(200)
@@ -65,7 +65,7 @@ def test_inversion_finds_the_same_when_fewer_bits_are_read_first(decay: Decay, b
         found = first.find(cell)
         if found is None:
             opened += 1
-            found = settle(decay, cell, bits, known)
+            found = settle_draw(decay, cell, bits, known)
         assert found == fine.find(u)
     if bits == 5:
         assert opened  # else nothing was tried here
@@ -74,7 +74,7 @@ def test_inversion_finds_the_same_when_fewer_bits_are_read_first(decay: Decay, b
 def test_inversion_finds_the_same_when_it_is_steered_into_the_open_cells() -> None:
     """Cells that the table leaves open are settled on either side of the bound, by later bits."""
     decay = Decay(Fraction(1, 50), 1)
-    first, fine = shares(decay, 63), shares(decay, 400)
+    first, fine = cumulative_bounds(decay, 63), cumulative_bounds(decay, 400)
     open_cells = [
         (k, cell)
         for k, (low, high) in enumerate(zip(first.lows, first.highs, strict=True))
@@ -87,7 +87,7 @@ def test_inversion_finds_the_same_when_it_is_steered_into_the_open_cells() -> No
         for u in (bound - (1 << 290), bound + (1 << 290)):
             if u >> 337 == cell:
                 text = f"{u:0400b}"
-                settled = settle(decay, cell, 63, Written(text[63:]))
+                settled = settle_draw(decay, cell, 63, Written(text[63:]))
                 assert settled == k + (u > bound)
                 found.add(settled - k)
     assert found == {0, 1}
@@ -97,5 +97,5 @@ def test_inversion_goes_beyond_the_table_when_all_bits_are_set() -> None:
     """The tail is not cut: the last cell leads to values that the first table does not have."""
     decay = Decay(Fraction(1, 3), 1)
     last = (1 << 63) - 1
-    assert shares(decay, 63).find(last) is None
-    assert settle(decay, last, 63, Written("1" * 63)) > len(shares(decay, 63).lows)
+    assert cumulative_bounds(decay, 63).find(last) is None
+    assert settle_draw(decay, last, 63, Written("1" * 63)) > len(cumulative_bounds(decay, 63).lows)

@@ -12,7 +12,14 @@ from noise.streams import Stream, Written
 from samples import draws
 
 from gateway.noise.enclosure import decay_bounds
-from gateway.noise.exponential import BINARY, Proposal, Scores, choose, keeps, proposal
+from gateway.noise.exponential import (
+    BINARY,
+    GapWeights,
+    Scores,
+    choose_candidate,
+    is_accepted,
+    make_proposal,
+)
 from gateway.noise.selection import (
     PureSelection,
     Selection,
@@ -41,26 +48,28 @@ def test_choice_has_the_distribution_of_the_exponential_mechanism(
 ) -> None:
     """Each candidate comes up in proportion to e^(score/scale), whatever the table knows."""
     scores = _scores(scale)
-    table = proposal(scale, binary=binary, coin=coin, coarser=coarser)
+    table = make_proposal(scale, binary=binary, coin=coin, coarser=coarser)
     stream = Stream(f"{scale} {binary}")
-    drawn = repeated(lambda: choose(table, scores, stream), MANY // (1 if binary > 4 else 2))
+    drawn = repeated(
+        lambda: choose_candidate(table, scores, stream), MANY // (1 if binary > 4 else 2)
+    )
     assert not objects(drawn, exponential(scores, scale))
 
 
 def test_choice_is_the_same_when_scores_come_as_words() -> None:
     """Integers of any size and 64-bit words lead to the same place with the same bits."""
     for scale in SCALES[:-1]:
-        table, scores = proposal(scale), _scores(scale)
+        table, scores = make_proposal(scale), _scores(scale)
         for name in range(200):
-            one = choose(table, scores, Stream(f"{name}"))
-            assert one == choose(table, _words(scores), Stream(f"{name}"))
+            one = choose_candidate(table, scores, Stream(f"{name}"))
+            assert one == choose_candidate(table, _words(scores), Stream(f"{name}"))
 
 
 def test_choice_among_words_is_right_when_their_differences_exceed_a_word() -> None:
     """The smallest and the largest 64-bit words are not mistaken for neighbours."""
     scores = np.array([-(2**63), 2**63 - 1, -(2**63) + 1], dtype=np.int64)
-    table = proposal(Fraction(1, 10))
-    assert {choose(table, scores, Stream(f"{name}")) for name in range(100)} == {1}
+    table = make_proposal(Fraction(1, 10))
+    assert {choose_candidate(table, scores, Stream(f"{name}")) for name in range(100)} == {1}
 
 
 def test_choice_among_thousands_has_the_distribution_of_the_exponential_mechanism() -> None:
@@ -94,7 +103,7 @@ def test_distribution_test_finds_fault_when_there_is_one(wrong: str) -> None:
         assert not objects(drawn, flipping(scores, scale))
 
 
-def _limit(table: Proposal, gap: int, step: int, bits: int) -> int:
+def _limit(table: GapWeights, gap: int, step: int, bits: int) -> int:
     """e^(-gap/scale)·2^binary/weight, in units of 2^-bits."""
     low, _ = decay_bounds(gap / table.scale, bits + 64)
     return (low << table.binary) // (int(table.weights[step]) << 64)
@@ -106,25 +115,25 @@ def test_keeping_is_decided_by_later_bits_when_the_first_are_those_of_the_limit(
     gap: int, coin: int
 ) -> None:
     """A number just below the limit is kept and one just above is not, however few bits are known at first."""
-    table = proposal(Fraction(50), binary=20, coin=coin, coarser=3)
+    table = make_proposal(Fraction(50), binary=20, coin=coin, coarser=3)
     step = min(gap >> table.shift, len(table.weights) - 1)
     limit = _limit(table, gap, step, 400)
     for u, kept in ((limit - (1 << 40), True), (limit + (1 << 40), False)):
         if 0 <= u < 1 << 400:
             text = f"{u:0400b}"
             later = Written(text[coin:])
-            assert keeps(table, gap, step, int(text[:coin], 2), later) is kept
+            assert is_accepted(table, gap, step, int(text[:coin], 2), later) is kept
 
 
 def test_keeping_agrees_with_the_exact_limit_for_any_bits() -> None:
     """For random bits the answer is that of 400 bits."""
-    table = proposal(Fraction(50), binary=20, coin=2, coarser=3)
+    table = make_proposal(Fraction(50), binary=20, coin=2, coarser=3)
     both = set()
     for name in range(300):
         u = Stream(f"{name}").bits(400)
         gap, text = 5 * (name % 60), f"{u:0400b}"
         step = min(gap >> table.shift, len(table.weights) - 1)
-        kept = keeps(table, gap, step, int(text[:2], 2), Written(text[2:]))
+        kept = is_accepted(table, gap, step, int(text[:2], 2), Written(text[2:]))
         assert kept is (u < _limit(table, gap, step, 400))
         both.add(kept)
     assert both == {True, False}
@@ -141,7 +150,7 @@ def test_choice_falls_on_a_candidate_of_hardly_any_weight_when_the_bits_say_so()
 @pytest.mark.parametrize("scale", SCALES, ids=str)
 def test_table_is_never_below_the_weights_and_never_too_sure(scale: Fraction) -> None:
     """The weight of a step is above that of its first gap, and `sure` below that of its last."""
-    for table in (proposal(scale), proposal(scale, binary=9, coin=7, coarser=2)):
+    for table in (make_proposal(scale), make_proposal(scale, binary=9, coin=7, coarser=2)):
         last = len(table.weights) - 1
         for step in {*range(0, last, max(last // 40, 1)), last - 1}:
             first, end = step << table.shift, (step + 1 << table.shift) - 1
@@ -156,7 +165,7 @@ def test_table_is_never_below_the_weights_and_never_too_sure(scale: Fraction) ->
 
 def test_choice_is_quickly_sure_with_the_usual_table() -> None:
     """Nearly all proposals of near candidates are kept without a further look: tables are not idle."""
-    table = proposal(Fraction(12_345_678))
+    table = make_proposal(Fraction(12_345_678))
     sure = [int(one) / 2**63 for one in table.sure[:500]]
     assert min(sure) > 0.99
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gateway.noise.combined_noise import added, kurtosis
+from gateway.noise.combined_noise import kurtosis, sum_noise
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.noise.sum_noise import Added
+from gateway.noise.sum_noise import SummedNoise
 
 _FAR = 60  # in scales: beyond there is less than 1e-25
 _SLACK = 1e-9  # what floats may be off
@@ -58,7 +58,7 @@ def _laplace_beyond(x: float, count: int) -> float:
 )
 def test_margin_holds_95_of_100_sums(noise: Mechanism, count: int) -> None:
     """Never fewer, whatever the scale; and from 4 standard deviations on, hardly more."""
-    margin = Added(noise, count).margin()
+    margin = SummedNoise(noise, count).margin()
     assert _within(noise, count, margin) >= 0.95 - _SLACK
     if noise.std >= 4:
         assert _within(noise, count, margin - 3) < 0.95
@@ -69,7 +69,7 @@ def test_margin_holds_what_it_says_of_sums_of_a_large_scale(missed: str) -> None
     """Of Laplace's noise, where steps of 1 are nothing: for every count up to 60, and some large ones."""
     scale, most = 10**9, Fraction(missed)
     for count in [*range(2, 61), 100, 400, 1000]:
-        noise = Added(DiscreteLaplace(Fraction(scale)), count)
+        noise = SummedNoise(DiscreteLaplace(Fraction(scale)), count)
         beyond = _laplace_beyond(noise.margin(1 - most) / scale, count)
         assert beyond <= most
         if missed == "0.05":
@@ -79,7 +79,7 @@ def test_margin_holds_what_it_says_of_sums_of_a_large_scale(missed: str) -> None
 def test_margin_is_found_too_small_when_a_term_is_left_out() -> None:
     """The comparison sees a ten-thousandth of the margin missing."""
     scale, count = 10**9, 30
-    margin = Added(DiscreteLaplace(Fraction(scale)), count).margin() / scale
+    margin = SummedNoise(DiscreteLaplace(Fraction(scale)), count).margin() / scale
     assert _laplace_beyond(margin * (1 - 1e-4), count) > 0.05
 
 
@@ -87,14 +87,14 @@ def test_margin_is_chebyshevs_when_the_confidence_is_low() -> None:
     """Wide, but right."""
     noise = DiscreteLaplace(Fraction(20))
     for percent in (10, 50, 94):
-        margin = Added(noise, 5).margin(Fraction(percent, 100))
+        margin = SummedNoise(noise, 5).margin(Fraction(percent, 100))
         assert _within(noise, 5, margin) >= percent / 100
 
 
 def test_sum_of_one_is_the_noise_itself() -> None:
     """So what is not added up keeps its exact margin."""
     noise = DiscreteLaplace(Fraction(3))
-    assert added(noise, 1) is noise
-    assert added(noise, 2) == Added(noise, 2)
-    assert kurtosis(Added(noise, 3)) == pytest.approx(1)
-    assert kurtosis(DiscreteGaussian(Fraction(3))) == kurtosis(Added(DiscreteGaussian(Fraction(3)), 2)) == 0  # fmt: skip
+    assert sum_noise(noise, 1) is noise
+    assert sum_noise(noise, 2) == SummedNoise(noise, 2)
+    assert kurtosis(SummedNoise(noise, 3)) == pytest.approx(1)
+    assert kurtosis(DiscreteGaussian(Fraction(3))) == kurtosis(SummedNoise(DiscreteGaussian(Fraction(3)), 2)) == 0  # fmt: skip

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from gateway.noise.decay_weights import Decay
-from gateway.noise.table_cache import AskedAgain
+from gateway.noise.table_cache import TableCache
 
 
 def _decay(number: int) -> Decay:
@@ -12,7 +12,7 @@ def _decay(number: int) -> Decay:
 
 def test_a_distribution_is_known_when_it_comes_again() -> None:
     """The first time it is new, ever after it is not."""
-    asked_again = AskedAgain()
+    asked_again = TableCache()
     assert [asked_again(_decay(7)), asked_again(_decay(7)), asked_again(_decay(8))] == [
         False,
         True,
@@ -23,7 +23,7 @@ def test_a_distribution_is_known_when_it_comes_again() -> None:
 
 def test_distributions_that_nobody_asks_for_are_forgotten() -> None:
     """So prices that never come again take no more memory than a thousand of them."""
-    asked_again = AskedAgain(2)
+    asked_again = TableCache(2)
     for number in (1, 2, 1, 3):
         asked_again(_decay(number))
     assert asked_again(_decay(1))

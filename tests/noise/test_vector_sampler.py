@@ -8,14 +8,14 @@ from noise.streams import Stream, Written
 from gateway.noise.decay_weights import Decay
 from gateway.noise.enclosure import decay_bounds
 from gateway.noise.entropy import SYSTEM_ENTROPY
-from gateway.noise.vector_sampler import draw, keeps, shares, staircase
+from gateway.noise.vector_sampler import cumulative_bounds, draw_noise, is_kept, make_staircase
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 1000, 40_000])
 def test_draw_gives_as_many_as_asked(count: int) -> None:
     """Rejected attempts are made up for; nothing is given beyond the count."""
-    stairs = staircase(Decay(Fraction(10, 3), 1))
-    assert len(draw(stairs, count, SYSTEM_ENTROPY)) == count
+    stairs = make_staircase(Decay(Fraction(10, 3), 1))
+    assert len(draw_noise(stairs, count, SYSTEM_ENTROPY)) == count
 
 
 @pytest.mark.parametrize("power", [1, 2])
@@ -24,7 +24,7 @@ def test_draw_gives_integers_of_any_size_when_the_scale_is_huge(power: int, expo
     """No size is cut or wraps around: mean size and spread fit the scale."""
     scale = 10**exponent
     decay = Decay(Fraction(1, scale), 1) if power == 1 else Decay(Fraction(1, 2 * scale**2), 2)
-    drawn = draw(staircase(decay), 2000, Stream(f"{power} {exponent}"))
+    drawn = draw_noise(make_staircase(decay), 2000, Stream(f"{power} {exponent}"))
     assert all(type(one) is int for one in drawn)
     mean = Fraction(sum(map(abs, drawn)), len(drawn))
     assert abs(mean / scale - (1 if power == 1 else Fraction(798, 1000))) < Fraction(1, 10)
@@ -37,7 +37,7 @@ def test_draw_gives_integers_of_any_size_when_the_scale_is_huge(power: int, expo
 @pytest.mark.parametrize("decay", [Decay(Fraction(1, 5000), 1), Decay(Fraction(1, 2 * 5000**2), 2)])
 def test_sure_bounds_never_keep_more_than_is_right(decay: Decay) -> None:
     """A step's bound is at most the probability to keep its last size, and close to it."""
-    stairs = staircase(decay)
+    stairs = make_staircase(decay)
     wide = 1 << stairs.shift
     assert wide > 1
     for step in range(0, len(stairs.lows), 11):
@@ -53,12 +53,12 @@ def test_keeps_decides_as_the_exponential_does_when_the_first_bits_leave_it_open
     low, high = decay_bounds(exponent, 300)
     for u, kept in ((low - 1, True), (high + 1, False)):
         first, rest = divmod(u, 1 << 237)
-        assert keeps(exponent, first, 63, Written(f"{rest:0237b}")) is kept
+        assert is_kept(exponent, first, 63, Written(f"{rest:0237b}")) is kept
 
 
 def test_short_words_leave_most_cells_open() -> None:
     """What the tests of distributions rely on: tables of 6 bits send most draws the long way."""
     for decay in (Decay(Fraction(1, 100), 1), Decay(Fraction(1, 5000), 2)):
-        table = shares(decay, 6)
+        table = cumulative_bounds(decay, 6)
         assert sum(table.find(cell) is None for cell in range(64)) > 50
-        assert sum(shares(decay, 63).find(cell << 57) is None for cell in range(64)) < 2
+        assert sum(cumulative_bounds(decay, 63).find(cell << 57) is None for cell in range(64)) < 2

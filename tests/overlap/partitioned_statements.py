@@ -22,15 +22,15 @@ from gateway.catalog.domains import Domain, Interval, Values
 from gateway.catalog.tables import Column, ColumnRef, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.catalog.values import Value
-from gateway.engines.catalog.proofs import Proven
-from gateway.engines.source import Source
-from gateway.engines.sql.expressions import TotalScalars
+from gateway.engines.catalog.proofs import TableProof
+from gateway.engines.source import SourceDatabase
+from gateway.engines.sql.expressions import TotalScalarSql
 from gateway.errors import Refusal
-from gateway.regions.partition_cells import touched
-from gateway.regions.scope import Ground, ground_of
-from gateway.sensitivity.analysis import Analysis, Enumerated
-from gateway.sensitivity.analyze import analyse
-from gateway.sensitivity.grouping_sets import rolled
+from gateway.regions.partition_cells import confining_cells
+from gateway.regions.scope import ReleaseScope, scope_of
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
+from gateway.sensitivity.analyze import analyze_release
+from gateway.sensitivity.grouping_sets import analyze_grouping_sets
 
 NOW: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
 Cell: TypeAlias = tuple[str | None, ...]
@@ -85,8 +85,8 @@ VISITS: Final = Table(
     Protection("patient_id", 3, 2),
 )
 CLINIC: Final = Dataset("clinic", "patient", (VISITS, PATIENTS, CARDS))
-UNIQUE: Final = Proven(unique=frozenset({frozenset({"patient_id"})}))
-PROVEN: Final = {"patients": UNIQUE, "cards": UNIQUE, "visits": Proven()}
+UNIQUE: Final = TableProof(unique=frozenset({frozenset({"patient_id"})}))
+PROVEN: Final = {"patients": UNIQUE, "cards": UNIQUE, "visits": TableProof()}
 
 # what is read, with the aliases under which patients and visits are there
 JOINED: Final = "visits v JOIN patients p ON v.patient_id = p.patient_id"
@@ -174,20 +174,22 @@ def statement(seed: int) -> str:
 
 def parts_of(sql: str, dataset: Dataset = CLINIC) -> tuple[Analysis, ...] | None:
     """The parts of its releases; None where it is refused."""
-    one_set = partial(analyse, pairs=True, enumerated_groups=100, min_units=1)
+    one_set = partial(analyze_release, pairs=True, enumerated_groups=100, min_units=1)
     try:
         bound = bind(sql, dataset)
         assert isinstance(bound, Cut)
         return tuple(
-            part for release in bound.releases for part in rolled(release.plan, one_set).parts
+            part
+            for release in bound.releases
+            for part in analyze_grouping_sets(release.plan, one_set).parts
         )
     except Refusal:
         return None
 
 
-def grounds_of(parts: Sequence[Analysis]) -> list[Ground]:
+def grounds_of(parts: Sequence[Analysis]) -> list[ReleaseScope]:
     return [
-        ground_of(one.plan, one.groups if isinstance(one.groups, Enumerated) else None, {})
+        scope_of(one.plan, one.groups if isinstance(one.groups, EnumeratedGroups) else None, {})
         for one in parts
     ]
 
@@ -195,7 +197,7 @@ def grounds_of(parts: Sequence[Analysis]) -> list[Ground]:
 def touched_by(sql: str, dataset: Dataset = CLINIC) -> tuple[str, ...] | None:
     parts = parts_of(sql, dataset)
     assert parts is not None
-    return touched(grounds_of(parts), dataset, PROVEN)
+    return confining_cells(grounds_of(parts), dataset, PROVEN)
 
 
 @dataclass(frozen=True)
@@ -246,9 +248,9 @@ class Databases:
     def __init__(self, place: Path) -> None:
         self._place = place
         self._numbers = count()
-        self._sources: list[Source] = []
+        self._sources: list[SourceDatabase] = []
 
-    def holding(self, persons: Mapping[int, Unit], *, twice: bool = False) -> Source:
+    def holding(self, persons: Mapping[int, Unit], *, twice: bool = False) -> SourceDatabase:
         file = self._place / f"{next(self._numbers)}.duckdb"
         unique = "" if twice else ", UNIQUE (patient_id)"
         with duckdb.connect(str(file)) as here:
@@ -271,7 +273,7 @@ class Databases:
             insert_in_duckdb(here, "cards", cards)
             insert_in_duckdb(here, "visits", visits)
         url = URL.create("duckdb", database=str(file), query={"threads": "1"})
-        source = Source.open(url, TotalScalars(), salt="clinic")
+        source = SourceDatabase.open(url, TotalScalarSql(), salt="clinic")
         self._sources.append(source)
         return source
 
@@ -281,7 +283,7 @@ class Databases:
 
 
 def answers(
-    source: Source, parts: Sequence[Analysis], proven: Mapping[str, Proven] = PROVEN
+    source: SourceDatabase, parts: Sequence[Analysis], proven: Mapping[str, TableProof] = PROVEN
 ) -> list[Found]:
     """The exact integers of every group that is not all zeros."""
     found = []
@@ -310,14 +312,14 @@ def tried(
     statements: Sequence[str],
     *,
     dataset: Dataset = CLINIC,
-    proven: Mapping[str, Proven] = PROVEN,
+    proven: Mapping[str, TableProof] = PROVEN,
     believed: frozenset[str] | None = None,
     twice: bool = False,
 ) -> Tried:
     """Each answer over all persons, and over those of the touched cells alone; `believed` is what is passed, whatever is."""
     everyone = dict(enumerate(units(7)))
     full = databases.holding(everyone, twice=twice)
-    kept: dict[frozenset[Cell], Source] = {}
+    kept: dict[frozenset[Cell], SourceDatabase] = {}
     found = Tried()
     moved = []
     for sql in statements:
@@ -327,7 +329,7 @@ def tried(
         grounds = grounds_of(parts)
         if believed is not None:
             grounds = [replace(one, through=believed) for one in grounds]
-        names = touched(grounds, dataset, proven)
+        names = confining_cells(grounds, dataset, proven)
         if names is None:
             continue
         found.confined += 1

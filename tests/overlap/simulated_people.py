@@ -13,10 +13,10 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from gateway.regions.axis import FIRST, LAST, Axis
-from gateway.regions.cells import Cells, Names
+from gateway.regions.axis import FIRST, LAST, RegionAxis
+from gateway.regions.cells import Cells, NameCells
 from gateway.regions.region import Region
-from gateway.regions.scope import Ground
+from gateway.regions.scope import ReleaseScope
 
 MANY = 20_000
 _EPOCH = date(1970, 1, 1)
@@ -98,7 +98,7 @@ def _stays(chance: np.random.Generator, people: Rows) -> Rows:
     return Rows(columns, person)
 
 
-def counted(ground: Ground, most: int = 1) -> tuple[int, ...] | None:
+def counted(ground: ReleaseScope, most: int = 1) -> tuple[int, ...] | None:
     """How many people are in each group, in the order of the keys' product; of several rows each, as rows tell it."""
     if any(one.cells is None or one.axis is None for one in ground.keys):
         return None
@@ -134,9 +134,9 @@ def _inside(region: Region, there: Rows) -> NDArray[np.bool_]:
     return mask
 
 
-def _has(there: Rows, axis: Axis, cells: Cells) -> NDArray[np.bool_]:
+def _has(there: Rows, axis: RegionAxis, cells: Cells) -> NDArray[np.bool_]:
     values = there.columns[axis.name]
-    if isinstance(cells, Names):
+    if isinstance(cells, NameCells):
         listed = np.isin(values.astype(str), sorted(cells.values) or [""])
         return ~listed if cells.rest else listed
     mask = np.zeros(len(values), dtype=np.bool_)

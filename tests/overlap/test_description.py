@@ -10,11 +10,11 @@ from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import Column, ColumnClass, ColumnRef, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.overlap.description import region_lines, unread_lines
-from gateway.policy.policy import Unread
-from gateway.regions.axis import FIRST, LAST, Axis, Kind
-from gateway.regions.cells import Cells, Names, Steps
+from gateway.policy.policy import UnreadableConditions
+from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
+from gateway.regions.cells import Cells, NameCells, StepCells
 from gateway.regions.region import EVERYTHING, NOTHING, Box, Region
-from gateway.regions.scope import Ground, GroupKey
+from gateway.regions.scope import GroupKey, ReleaseScope
 
 REGIONS = ("north", "east", "south", "west")
 PATIENTS = Table(
@@ -35,9 +35,9 @@ CLINIC = Dataset("clinic", "patient", (PATIENTS,))
 
 
 def _axis(
-    name: str, kind: Kind = Kind.STEPS, low: int | None = None, high: int | None = None
-) -> Axis:
-    return Axis(
+    name: str, kind: AxisKind = AxisKind.STEPS, low: int | None = None, high: int | None = None
+) -> RegionAxis:
+    return RegionAxis(
         name=f"patients.{name}",
         kind=kind,
         low=low,
@@ -50,15 +50,15 @@ def _axis(
     )
 
 
-YEAR = _axis("birth_year", Kind.STEPS, 1920, 2020)
-REGION = _axis("region", Kind.NAMES)
+YEAR = _axis("birth_year", AxisKind.STEPS, 1920, 2020)
+REGION = _axis("region", AxisKind.NAMES)
 REGION_KEY = GroupKey("patients.region", REGION, (*REGIONS,), None)
-CONDITION = Axis(
-    "lower(patients.name) ~~ 'a%'", Kind.NAMES, None, None, 2, True, False, False, None
+CONDITION = RegionAxis(
+    "lower(patients.name) ~~ 'a%'", AxisKind.NAMES, None, None, 2, True, False, False, None
 )
 
 
-def _region(*boxes: dict[Axis, Cells]) -> Region:
+def _region(*boxes: dict[RegionAxis, Cells]) -> Region:
     axes = {axis.name: axis for box in boxes for axis in box}
     made = tuple(
         Box(tuple(sorted((axis.name, cells) for axis, cells in box.items()))) for box in boxes
@@ -69,11 +69,11 @@ def _region(*boxes: dict[Axis, Cells]) -> Region:
 def _told(
     region: Region, *keys: GroupKey, tables: frozenset[str] = frozenset({"patients"})
 ) -> list[str]:
-    ground = Ground("scan patients", tables, region, keys, ())
+    ground = ReleaseScope("scan patients", tables, region, keys, ())
     return list(region_lines(ground, CLINIC))
 
 
-def _part(axis: Axis, cells: Cells) -> str:
+def _part(axis: RegionAxis, cells: Cells) -> str:
     """What is said of one axis."""
     [line] = _told(_region({axis: cells}))
     return line.removeprefix("patients where ").removesuffix(", as one group")
@@ -81,7 +81,9 @@ def _part(axis: Axis, cells: Cells) -> str:
 
 def test_region_is_told_with_its_keys() -> None:
     """One line says which rows and in which groups."""
-    region = _region({YEAR: Steps(((FIRST, 1949),)), REGION: Names(frozenset({"south", "north"}))})
+    region = _region(
+        {YEAR: StepCells(((FIRST, 1949),)), REGION: NameCells(frozenset({"south", "north"}))}
+    )
     key = GroupKey("patients.region", REGION, ("north", "south"), None)
     year = GroupKey("patients.birth_year", YEAR, tuple(range(1920, 1950)), None)
     assert _told(region, key) == [
@@ -99,8 +101,8 @@ def test_region_is_told_when_it_is_all_or_nothing() -> None:
 
 def test_region_is_told_part_by_part_when_it_has_several() -> None:
     """The first ones, and how many there are."""
-    boxes: list[dict[Axis, Cells]] = [
-        {YEAR: Steps(((year, year),))} for year in range(1930, 1950, 2)
+    boxes: list[dict[RegionAxis, Cells]] = [
+        {YEAR: StepCells(((year, year),))} for year in range(1930, 1950, 2)
     ]
     told = _told(_region(*boxes))
     assert told[0] == "patients in one of 10 parts, as one group"
@@ -113,7 +115,7 @@ def test_region_is_told_part_by_part_when_it_has_several() -> None:
 def test_tables_are_named_where_there_are_several() -> None:
     """A column of one of two is told with its table."""
     tables = frozenset({"visits", "patients"})
-    told = _told(_region({YEAR: Steps(((1950, LAST),))}), REGION_KEY, tables=tables)
+    told = _told(_region({YEAR: StepCells(((1950, LAST),))}), REGION_KEY, tables=tables)
     assert told == [
         "patients and visits where patients.birth_year 1950 to 2020, cut by patients.region (4 groups)"
     ]
@@ -121,7 +123,7 @@ def test_tables_are_named_where_there_are_several() -> None:
 
 def test_groups_of_the_data_and_keys_without_an_axis_are_told_so() -> None:
     """What nobody lists has no number, and what is not about one column is known by its text."""
-    found = GroupKey("patients.name", _axis("name", Kind.NAMES), None, None)
+    found = GroupKey("patients.name", _axis("name", AxisKind.NAMES), None, None)
     odd = GroupKey("(patients.birth_year + patients.weight)", None, None, None)
     assert _told(EVERYTHING, found) == [
         "patients, all rows, cut by name (groups are found in the data)"
@@ -134,20 +136,20 @@ def test_groups_of_the_data_and_keys_without_an_axis_are_told_so() -> None:
 @pytest.mark.parametrize(
     ("cells", "told"),
     [
-        (Steps(((FIRST, 1949),)), "birth_year 1920 to 1949"),
-        (Steps(((1950, LAST),)), "birth_year 1950 to 2020"),
-        (Steps(((1950, 1959),)), "birth_year 1950 to 1959"),
-        (Steps(((1950, 1950),), null=True), "birth_year 1950 or NULL"),
-        (Steps(((1950, 1950), (1960, 1969))), "birth_year 1950 or 1960 to 1969"),
-        (Steps(((FIRST, LAST),)), "birth_year not NULL"),
-        (Steps((), null=True), "birth_year NULL"),
+        (StepCells(((FIRST, 1949),)), "birth_year 1920 to 1949"),
+        (StepCells(((1950, LAST),)), "birth_year 1950 to 2020"),
+        (StepCells(((1950, 1959),)), "birth_year 1950 to 1959"),
+        (StepCells(((1950, 1950),), null=True), "birth_year 1950 or NULL"),
+        (StepCells(((1950, 1950), (1960, 1969))), "birth_year 1950 or 1960 to 1969"),
+        (StepCells(((FIRST, LAST),)), "birth_year not NULL"),
+        (StepCells((), null=True), "birth_year NULL"),
         (
-            Steps(tuple((year, year) for year in range(1930, 1950, 2))),
+            StepCells(tuple((year, year) for year in range(1930, 1950, 2))),
             "birth_year 1930, 1932, 1934, 1936, 1938, 1940 or 4 more",
         ),
     ],
 )
-def test_numbers_are_told_with_the_ends_of_their_domain(cells: Steps, told: str) -> None:
+def test_numbers_are_told_with_the_ends_of_their_domain(cells: StepCells, told: str) -> None:
     """What is open to an end is told by that end, NULL apart."""
     assert _part(YEAR, cells) == told
 
@@ -172,7 +174,7 @@ def test_values_are_told_by_the_type_of_their_column(
     column: str, first: int, last: int, told: str
 ) -> None:
     """Cells are whole numbers; decimals, days and moments come out as they are written."""
-    assert _part(_axis(column), Steps(((first, last),))) == told
+    assert _part(_axis(column), StepCells(((first, last),))) == told
 
 
 @pytest.mark.parametrize(
@@ -192,31 +194,31 @@ def test_numbers_without_digits_of_their_own_are_told_with_open_ends(
     first: int, last: int, told: str
 ) -> None:
     """Odd cells are what lies between two: an end that is not one of the values is told so."""
-    assert _part(_axis("income"), Steps(((first, last),))) == told
+    assert _part(_axis("income"), StepCells(((first, last),))) == told
 
 
 def test_what_is_computed_for_each_person_is_told_by_name() -> None:
     """Counts in numbers; of other things no type is known, so no value is made up."""
     many = replace(YEAR, name="count(*) of (visits by person)", column=None, low=0, high=10)
     total = replace(many, name="sum(visits.cost) of (visits by person)")
-    assert _part(many, Steps(((4, LAST),))) == f"{many.name} 4 to 10"
-    assert _part(total, Steps(((4, LAST),))) == f"{total.name} in a part of its range"
-    assert _part(total, Steps((), null=True)) == f"{total.name} NULL"
+    assert _part(many, StepCells(((4, LAST),))) == f"{many.name} 4 to 10"
+    assert _part(total, StepCells(((4, LAST),))) == f"{total.name} in a part of its range"
+    assert _part(total, StepCells((), null=True)) == f"{total.name} NULL"
 
 
 @pytest.mark.parametrize(
     ("cells", "told"),
     [
-        (Names(frozenset({"north"})), "region north"),
-        (Names(frozenset({"west", "north", "east"})), "region east, north or west"),
-        (Names(frozenset({"north"}), null=True), "region north or NULL"),
-        (Names(frozenset({"north", "east"}), rest=True), "region anything but east or north"),
-        (Names(frozenset(), rest=True), "region not NULL"),
-        (Names(frozenset(), null=True), "region NULL"),
-        (Names(frozenset("abcdefgh")), "region a, b, c, d, e, f or 2 more"),
+        (NameCells(frozenset({"north"})), "region north"),
+        (NameCells(frozenset({"west", "north", "east"})), "region east, north or west"),
+        (NameCells(frozenset({"north"}), null=True), "region north or NULL"),
+        (NameCells(frozenset({"north", "east"}), rest=True), "region anything but east or north"),
+        (NameCells(frozenset(), rest=True), "region not NULL"),
+        (NameCells(frozenset(), null=True), "region NULL"),
+        (NameCells(frozenset("abcdefgh")), "region a, b, c, d, e, f or 2 more"),
     ],
 )
-def test_names_are_told_as_what_they_are_or_are_not(cells: Names, told: str) -> None:
+def test_names_are_told_as_what_they_are_or_are_not(cells: NameCells, told: str) -> None:
     """Sorted, so that the same set is the same words."""
     assert _part(REGION, cells) == told
 
@@ -224,24 +226,24 @@ def test_names_are_told_as_what_they_are_or_are_not(cells: Names, told: str) -> 
 @pytest.mark.parametrize(
     ("cells", "told"),
     [
-        (Names(frozenset({"true"})), f"`{CONDITION.name}`"),
-        (Names(frozenset({"false"})), f"not `{CONDITION.name}`"),
+        (NameCells(frozenset({"true"})), f"`{CONDITION.name}`"),
+        (NameCells(frozenset({"false"})), f"not `{CONDITION.name}`"),
         (
-            Names(frozenset({"false"}), null=True),
+            NameCells(frozenset({"false"}), null=True),
             f"not `{CONDITION.name}` or `{CONDITION.name}` is NULL",
         ),
     ],
 )
-def test_condition_that_nobody_reads_is_told_by_its_text(cells: Names, told: str) -> None:
+def test_condition_that_nobody_reads_is_told_by_its_text(cells: NameCells, told: str) -> None:
     """There is nothing else to say of it."""
     assert _part(CONDITION, cells) == told
 
 
-@pytest.mark.parametrize("opaque", list(Unread))
-def test_conditions_that_cannot_be_compared_are_told_once(opaque: Unread) -> None:
+@pytest.mark.parametrize("opaque", list(UnreadableConditions))
+def test_conditions_that_cannot_be_compared_are_told_once(opaque: UnreadableConditions) -> None:
     """And what the policy makes of them; of the others nothing is said."""
-    plain = Ground("s", frozenset({"patients"}), EVERYTHING, (), ())
-    odd = Ground("s", frozenset({"patients"}), EVERYTHING, (), ("name LIKE 'a%'", "a = b"))
+    plain = ReleaseScope("s", frozenset({"patients"}), EVERYTHING, (), ())
+    odd = ReleaseScope("s", frozenset({"patients"}), EVERYTHING, (), ("name LIKE 'a%'", "a = b"))
     *texts, policy = unread_lines([plain, odd, odd], opaque)
     assert texts == [
         "cannot be compared with other questions: `name LIKE 'a%'`",

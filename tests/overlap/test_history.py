@@ -26,11 +26,11 @@ from overlap.invented import (
 from samples import draws
 
 from gateway.overlap import differencing as pairs
-from gateway.overlap.auditor import Concerned, History, Past
-from gateway.overlap.known_sizes import Sizes
+from gateway.overlap.auditor import History, NewQuery, PriorRelease
+from gateway.overlap.known_sizes import KnownSizes
 from gateway.overlap.narrow import Judge
 from gateway.overlap.question_part import near_of, part_of
-from gateway.regions.cells import Names
+from gateway.regions.cells import NameCells
 from gateway.regions.region import EVERYTHING, Region
 from gateway.regions.scope import GroupKey
 
@@ -55,7 +55,7 @@ def test_same_answer_is_one_entry_when_it_was_given_again() -> None:
 
 def test_releases_of_another_shape_are_not_compared() -> None:
     """Other tables, other rows."""
-    other = Past("q1.r1.1", "q1", ground(EVERYTHING), None, SPREAD)
+    other = PriorRelease("q1.r1.1", "q1", ground(EVERYTHING), None, SPREAD)
     new = where((DAY, ranges((1, 29_999))))
     assert refusal(new, [other]) is not None
     elsewhere = ground(new)
@@ -76,7 +76,7 @@ def _region(chance: np.random.Generator) -> Region:
         region = region.meet(where((SIDE, names(*(str(one) for one in some)))))
     if chance.random() < 0.3:
         towns = frozenset(f"town {one}" for one in chance.integers(0, 4, 2))
-        region = region.meet(where((TOWN, Names(towns, rest=bool(chance.random() < 0.5)))))
+        region = region.meet(where((TOWN, NameCells(towns, rest=bool(chance.random() < 0.5)))))
     if chance.random() < 0.2:
         region = region.without(
             where((DAY, ranges((10, 10 + int(chance.integers(0, 2))))), (SIDE, names("north")))
@@ -114,10 +114,12 @@ def _compared(seed: int) -> int:
     [index] = History(told).of("t")
     found = 0
     for _ in range(10):
-        new = Concerned(ground(_region(chance), *_keys(chance)), SPREAD)
+        new = NewQuery(ground(_region(chance), *_keys(chance)), SPREAD)
         part = part_of(new, (index,))
-        judge = Judge(RULES, Sizes((index,), part.axes), part.axes)
-        fast = {one.entry.order for one in pairs.clashes(part, near_of(part, index), judge, RULES)}
+        judge = Judge(RULES, KnownSizes((index,), part.axes), part.axes)
+        fast = {
+            one.entry.order for one in pairs.find_clashes(part, near_of(part, index), judge, RULES)
+        }
         slow = {
             entry.order
             for entry in index.entries

@@ -22,12 +22,12 @@ from overlap.invented import (
 )
 
 from gateway.errors import Code
-from gateway.policy.policy import Auditing, Unread
+from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.axis import FIRST, LAST
-from gateway.regions.cells import Names, Steps
+from gateway.regions.cells import NameCells, StepCells
 from gateway.regions.region import EVERYTHING, NOTHING, Region
 
-ALL_BUT = where((DAY, Steps(((0, 99), (101, 29_999)))))
+ALL_BUT = where((DAY, StepCells(((0, 99), (101, 29_999)))))
 SURE = Fraction(1)  # of the noise of a count
 ONE_YEAR_LESS = where((YEAR, ranges((1900, 1998))))
 
@@ -44,7 +44,7 @@ def test_residual_of_one_cell_is_narrow_when_nothing_is_known_of_sizes() -> None
 
 def test_residual_is_not_narrow_when_it_has_more_cells_than_the_policy_says() -> None:
     """`narrow_cells` is the limit, and is counted."""
-    two_less = where((DAY, Steps(((0, 99), (102, 29_999)))))
+    two_less = where((DAY, StepCells(((0, 99), (102, 29_999)))))
     assert refusal(two_less, [past(1, EVERYTHING)]) is None
     assert refusal(two_less, [past(1, EVERYTHING)], replace(RULES, narrow_cells=2)) is not None
 
@@ -65,11 +65,12 @@ def test_residual_along_coarse_axes_alone_is_not_narrow() -> None:
 
 def test_residual_of_a_name_that_nobody_listed_is_narrow_when_the_column_is_quasi() -> None:
     """Names without a declared domain are fine axes."""
-    rest = where((NAME, Names(frozenset({"x"}), rest=True)))
+    rest = where((NAME, NameCells(frozenset({"x"}), rest=True)))
     assert refusal(rest, [past(1, EVERYTHING)]) is not None
     plain = replace(NAME, quasi=False)
     assert (
-        refusal(where((plain, Names(frozenset({"x"}), rest=True))), [past(1, EVERYTHING)]) is None
+        refusal(where((plain, NameCells(frozenset({"x"}), rest=True))), [past(1, EVERYTHING)])
+        is None
     )
 
 
@@ -117,7 +118,7 @@ def test_residual_is_judged_by_the_difference_of_two_counts() -> None:
 
 def test_residual_is_narrow_when_its_share_of_the_count_is_small() -> None:
     """Twenty days of thirty thousand are few of a thousand people, and many of a million."""
-    rest = where((DAY, Steps(((0, 99), (120, 29_999)))))
+    rest = where((DAY, StepCells(((0, 99), (120, 29_999)))))
     assert refusal(rest, [past(1, EVERYTHING, counts=[1000])]) is not None
     assert refusal(rest, [past(1, EVERYTHING, counts=[1_000_000])]) is None
     assert refusal(rest, [past(1, EVERYTHING)]) is None
@@ -125,7 +126,7 @@ def test_residual_is_narrow_when_its_share_of_the_count_is_small() -> None:
 
 def test_residual_is_judged_by_the_tightest_count_around_it() -> None:
     """That the whole has a million says nothing of where nobody is."""
-    rest = where((DAY, Steps(((0, 99), (120, 29_999)))))
+    rest = where((DAY, StepCells(((0, 99), (120, 29_999)))))
     sparse = where((DAY, ranges((0, 999))))
     told = [past(1, EVERYTHING, counts=[1_000_000]), past(2, sparse, counts=[50])]
     assert refusal(rest, told) is not None
@@ -216,9 +217,9 @@ def test_groups_that_are_moved_are_judged_by_their_sizes() -> None:
     tens = by_tens(DAY, 0, 29_999, 10)
     moved = by(
         DAY,
-        Steps(((FIRST, 8),)),
-        *(Steps(((one - 1, one + 8),)) for one in range(10, 29_990, 10)),
-        Steps(((29_989, LAST),)),
+        StepCells(((FIRST, 8),)),
+        *(StepCells(((one - 1, one + 8),)) for one in range(10, 29_990, 10)),
+        StepCells(((29_989, LAST),)),
         text="moved(t.day)",
     )
     new = ground(EVERYTHING, moved)
@@ -244,16 +245,16 @@ def test_unreadable_condition_is_treated_as_the_policy_says() -> None:
     assert found is not None
     assert found.code is Code.UNREADABLE_CONDITION
     assert "`name like 'x%'`" in found.detail
-    unknown = replace(RULES, opaque=Unread.COUNT_AS_UNKNOWN)
+    unknown = replace(RULES, opaque=UnreadableConditions.COUNT_AS_UNKNOWN)
     assert refusal(half, told, unknown) is None
     small = [replace(past(1, EVERYTHING, variance=SURE), ground=half, counts=(3,))]
     assert refusal(half, small, unknown) is not None
-    assert refusal(half, small, replace(RULES, opaque=Unread.ALLOW)) is None
+    assert refusal(half, small, replace(RULES, opaque=UnreadableConditions.ALLOW)) is None
 
 
 def test_nothing_is_refused_when_every_rule_is_switched_off() -> None:
     """`min_units: 1`, `narrow_cells: 0` and `allow` leave the ledger alone to protect."""
-    off = Auditing(1, 0, (), Unread.ALLOW)
+    off = Auditing(1, 0, (), UnreadableConditions.ALLOW)
     one = where((DAY, ranges((100, 100))))
     told = [past(1, EVERYTHING, counts=[1]), past(2, one, counts=[0])]
     for region in (ALL_BUT, one, EVERYTHING):

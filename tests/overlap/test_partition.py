@@ -26,9 +26,9 @@ from overlap.partitioned_statements import (
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
-from gateway.engines.catalog.proofs import Proven
-from gateway.regions.partition_cells import MOST_CELLS, partition_of, touched
-from gateway.regions.scope import ground_json, ground_of_json
+from gateway.engines.catalog.proofs import TableProof
+from gateway.regions.partition_cells import MOST_CELLS, confining_cells, partition_of
+from gateway.regions.scope import scope_json, scope_of_json
 
 
 def _without(*names: str, table: Table = PATIENTS) -> Dataset:
@@ -122,7 +122,7 @@ def test_all_releases_of_a_statement_have_to_be_confined() -> None:
     assert both is not None
     assert cells_in(both) == {("north",), ("south",)}
     assert touched_by(f"SELECT {north}, {every}", REGIONS) is None
-    assert touched([], REGIONS, PROVEN) is None
+    assert confining_cells([], REGIONS, PROVEN) is None
 
 
 def test_too_many_touched_cells_are_thewhole() -> None:
@@ -137,8 +137,8 @@ def test_ground_that_was_kept_confines_nothing() -> None:
     parts = parts_of("SELECT COUNT(*) FROM patients WHERE region = 'north'", REGIONS)
     assert parts is not None
     [ground] = grounds_of(parts)
-    assert touched([ground], REGIONS, PROVEN) is not None
-    assert touched([ground_of_json(ground_json(ground))], REGIONS, PROVEN) is None
+    assert confining_cells([ground], REGIONS, PROVEN) is not None
+    assert confining_cells([scope_of_json(scope_json(ground))], REGIONS, PROVEN) is None
 
 
 def _digest(dataset: Dataset) -> str:
@@ -173,7 +173,7 @@ def test_cells_have_other_names_when_they_may_hold_other_persons() -> None:
         *(Dataset("clinic", "patient", (renamed,)), Dataset("clinic", "patient", (other_key,))),
     ]
     proven = {**PROVEN, "people": UNIQUE}
-    proven["patients"] = Proven(
+    proven["patients"] = TableProof(
         unique=frozenset({frozenset({"patient_id"}), frozenset({"income"})})
     )
     digests = []

@@ -7,7 +7,7 @@ from overlap.sequences import Asked, sequences
 from overlap.walk import DEFAULTS, SPREAD, SWITCHED_OFF, parts, walked
 
 from gateway.errors import Code, OverlapRefused
-from gateway.overlap.auditor import Concerned, History, Past, audit
+from gateway.overlap.auditor import History, NewQuery, PriorRelease, audit
 
 HONEST, ATTACKS = sequences("honest.sql"), sequences("attacks.sql")
 
@@ -53,9 +53,9 @@ def _refused_after(spread: Fraction, times: int = 1) -> bool:
     history = History()
     [without], [everybody] = parts("clinic", _WITHOUT_ONE), parts("clinic", _EVERYBODY)
     for number in range(times):
-        history.add(Past(f"q{number}.r1.1", f"q{number}", without.ground, None, spread))
+        history.add(PriorRelease(f"q{number}.r1.1", f"q{number}", without.ground, None, spread))
     try:
-        audit([Concerned(everybody.ground, SPREAD)], history, DEFAULTS)
+        audit([NewQuery(everybody.ground, SPREAD)], history, DEFAULTS)
     except OverlapRefused as refusal:
         return refusal.code is Code.DIFFERENCING
     return False

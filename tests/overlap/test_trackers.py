@@ -25,15 +25,15 @@ from samples import draws
 
 from gateway.errors import Code
 from gateway.overlap.atoms import MOST_ATOMS, atoms_of
-from gateway.overlap.auditor import Concerned, History, Past, audit
+from gateway.overlap.auditor import History, NewQuery, PriorRelease, audit
 from gateway.overlap.trackers import MOST_REGIONS, best_variances
-from gateway.policy.policy import Auditing, Unread
+from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.boxes import Side, sides_of
-from gateway.regions.cells import Steps, width
+from gateway.regions.cells import StepCells, axis_width
 from gateway.regions.region import EVERYTHING
 
 SMALL = steps("small", 0, 39, nullable=False)
-CELLS_ONLY = Auditing(1, 1, (), Unread.REFUSE)
+CELLS_ONLY = Auditing(1, 1, (), UnreadableConditions.REFUSE)
 
 
 @pytest.mark.parametrize("seed", range(draws(30)))
@@ -84,7 +84,7 @@ def test_no_combination_of_whole_factors_sees_an_atom_better_than_the_best_varia
 def test_tracker_is_refused_exactly_when_a_combination_gives_a_single_cell(seed: int) -> None:
     """In a small universe, whatever is let pass has no combination of variance below the limit that shows one cell."""
     chance = np.random.default_rng(200 + seed)
-    told: list[Past] = []
+    told: list[PriorRelease] = []
     masks: list[NDArray[np.bool_]] = []
     for number in range(14):
         mask = chance.random(40) < 0.5
@@ -105,14 +105,14 @@ def test_tracker_is_refused_exactly_when_a_combination_gives_a_single_cell(seed:
     assert told
 
 
-def _cells(mask: NDArray[np.bool_]) -> Steps:
+def _cells(mask: NDArray[np.bool_]) -> StepCells:
     found: list[tuple[int, int]] = []
     for cell in np.flatnonzero(mask).tolist():
         if found and found[-1][1] == cell - 1:
             found[-1] = (found[-1][0], cell)
         else:
             found.append((cell, cell))
-    return Steps(tuple(found))
+    return StepCells(tuple(found))
 
 
 def _shows_one(masks: Sequence[NDArray[np.bool_]], new: NDArray[np.bool_]) -> bool:
@@ -185,7 +185,9 @@ def test_tracker_is_let_pass_when_its_noise_hides_a_person() -> None:
         for place, low in enumerate(range(0, 30_000, step))
     ]
     assert refusal(EVERYTHING, parts) is None
-    exact = [Past(one.release, one.query_id, one.ground, None, Fraction(1)) for one in parts]
+    exact = [
+        PriorRelease(one.release, one.query_id, one.ground, None, Fraction(1)) for one in parts
+    ]
     assert refusal(EVERYTHING, exact) is not None
 
 
@@ -233,7 +235,7 @@ def test_atoms_are_the_joint_partition_of_regions() -> None:
 
 
 def _size(box: Side) -> int:
-    year, side = width(box.get("t.year"), YEAR), width(box.get("t.side"), SIDE)
+    year, side = axis_width(box.get("t.year"), YEAR), axis_width(box.get("t.side"), SIDE)
     assert year is not None
     assert side is not None
     return year * side
@@ -242,7 +244,7 @@ def _size(box: Side) -> int:
 def test_parts_of_one_question_are_held_against_each_other() -> None:
     """Two subqueries that differ by a day are refused although nothing was asked before."""
     parts = [
-        Concerned(ground(region), SPREAD)
+        NewQuery(ground(region), SPREAD)
         for region in (where((DAY, ranges((0, 99)))), where((DAY, ranges((0, 100)))))
     ]
     audit(parts[:1], History(), RULES)

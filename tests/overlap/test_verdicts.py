@@ -6,7 +6,7 @@ from samples import draws
 
 from gateway.errors import Code, OverlapRefused
 from gateway.overlap.auditor import History, audit
-from gateway.overlap.auditor import verdict as unguarded
+from gateway.overlap.auditor import find_violation as unguarded
 
 _VERDICTS = {Code.DIFFERENCING, Code.SMALL_GROUP, Code.UNREADABLE_CONDITION}
 
@@ -38,7 +38,7 @@ def test_what_goes_wrong_in_a_comparison_is_a_refusal(monkeypatch: pytest.Monkey
     def broken(*_: object) -> None:
         raise IndexError
 
-    monkeypatch.setattr("gateway.overlap.auditor.verdict", broken)
+    monkeypatch.setattr("gateway.overlap.auditor.find_violation", broken)
     there = situation(1)
     with pytest.raises(OverlapRefused) as refused:
         audit(there.concerned, History(there.told), there.rules)

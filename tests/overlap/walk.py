@@ -16,19 +16,19 @@ from gateway.binding.bound import Cut, Stage
 from gateway.bounding.fold_current_time import fold_moments
 from gateway.engines.staged_rows import StagedRows
 from gateway.errors import OverlapRefused
-from gateway.overlap.auditor import Concerned, History, Past, audit
+from gateway.overlap.auditor import History, NewQuery, PriorRelease, audit
 from gateway.plan.grouping import Aggregate
-from gateway.policy.policy import Auditing, Unread
-from gateway.regions.scope import Ground, asides_of, ground_of
+from gateway.policy.policy import Auditing, UnreadableConditions
+from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_of
 from gateway.release_cache.group_sizes import Counting, counting_of
 from gateway.release_cache.input_ids import free_stages
-from gateway.sensitivity.analysis import Enumerated
-from gateway.sensitivity.analyze import analyse
-from gateway.sensitivity.grouping_sets import rolled
+from gateway.sensitivity.analysis import EnumeratedGroups
+from gateway.sensitivity.analyze import analyze_release
+from gateway.sensitivity.grouping_sets import analyze_grouping_sets
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-DEFAULTS = Auditing(10, 1, (), Unread.REFUSE)
-SWITCHED_OFF = Auditing(1, 0, (), Unread.ALLOW)
+DEFAULTS = Auditing(10, 1, (), UnreadableConditions.REFUSE)
+SWITCHED_OFF = Auditing(1, 0, (), UnreadableConditions.ALLOW)
 SPREAD = Fraction(800)  # of Laplace noise at a scale of 20, which is that of the default price
 
 
@@ -36,7 +36,7 @@ SPREAD = Fraction(800)  # of Laplace noise at a scale of 20, which is that of th
 class Told:
     """What a part is about, and how its groups are counted, if they are; `rows` is R."""
 
-    ground: Ground
+    ground: ReleaseScope
     counting: Counting | None
     rows: int
 
@@ -57,7 +57,7 @@ def _computed(stage: Stage) -> StagedRows:
     return StagedRows(tuple((one.id, one.type) for one in stage.fields), tuple(rows))
 
 
-def grounds(catalog: str, sql: str) -> tuple[Ground, ...]:
+def grounds(catalog: str, sql: str) -> tuple[ReleaseScope, ...]:
     return tuple(one.ground for one in parts(catalog, sql))
 
 
@@ -68,13 +68,14 @@ def _parts(
 ) -> Iterator[Told]:
     folded = fold_moments(plan, NOON)
     assert isinstance(folded, Aggregate)
-    analysed = partial(analyse, pairs=True, enumerated_groups=10_000, min_units=10)
-    for part in rolled(folded, analysed).parts:
-        listed = part.groups if isinstance(part.groups, Enumerated) else None
-        ground = ground_of(part.plan, listed, names or {}, known)
+    analysed = partial(analyze_release, pairs=True, enumerated_groups=10_000, min_units=10)
+    for part in analyze_grouping_sets(folded, analysed).parts:
+        listed = part.groups if isinstance(part.groups, EnumeratedGroups) else None
+        ground = scope_of(part.plan, listed, names or {}, known)
         yield Told(ground, counting_of(part), part.rows)
         yield from (
-            Told(one, None, part.rows) for one in asides_of(part.plan, ground, names or {}, known)
+            Told(one, None, part.rows)
+            for one in aggregate_scopes(part.plan, ground, names or {}, known)
         )
 
 
@@ -98,7 +99,7 @@ def walked(case: Asked, rules: Auditing, seed: int = 1) -> Walk:
         about = parts(case.catalog, sql)
         spread = SPREAD / case.price**2
         try:
-            audit([Concerned(one.ground, spread) for one in about], history, rules)
+            audit([NewQuery(one.ground, spread) for one in about], history, rules)
         except OverlapRefused as refusal:
             walk.refusal = refusal
             return walk
@@ -107,7 +108,7 @@ def walked(case: Asked, rules: Auditing, seed: int = 1) -> Walk:
             counts = _counts(one, chance, case.price)
             whole = one.counting is not None and not one.counting.from_below
             release = f"{query}.r1.{place + 1}"
-            history.add(Past(release, query, one.ground, counts, spread, spread, whole))
+            history.add(PriorRelease(release, query, one.ground, counts, spread, spread, whole))
     return walk
 
 

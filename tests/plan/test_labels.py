@@ -12,12 +12,12 @@ from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.fields import Field, Tie
 from gateway.plan.grouping import Aggregate, PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
-from gateway.plan.labels import Protected, Public, Released
+from gateway.plan.labels import Protected, Public, ReleasedLabel
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
 from gateway.plan.types import BIGINT, BOOLEAN, INTEGER, NUMERIC
-from gateway.plan.uses import Operation, uses
+from gateway.plan.uses import UseKind, plan_uses
 
 COUNT = Measure("count", (), BIGINT)
 
@@ -139,7 +139,7 @@ def test_aggregate_is_the_only_way_to_released() -> None:
         _joined(),
     ]
     assert all(isinstance(node.label, Protected) for node in made)
-    assert Aggregate(scan, (), (("m1", COUNT),), ((),)).label == Released()
+    assert Aggregate(scan, (), (("m1", COUNT),), ((),)).label == ReleasedLabel()
 
 
 def test_aggregate_refuses_the_unit_among_its_keys() -> None:
@@ -165,7 +165,7 @@ def test_aggregate_refuses_public_rows() -> None:
 def test_constant_refuses_columns_that_tell_of_persons() -> None:
     """What is called public or released has no origin in rows of persons."""
     with pytest.raises(BrokenPlan):
-        Constant("_r1", (_column(_scan("patients", "p"), "income").field,), Released())
+        Constant("_r1", (_column(_scan("patients", "p"), "income").field,), ReleasedLabel())
 
 
 def test_mark_needs_the_unit_over_rows_of_persons() -> None:
@@ -230,10 +230,10 @@ def test_uses_count_what_decides_which_rows_are_there() -> None:
         ((0,),),
     )
     assert region.field.id == "p.region"
-    assert {(str(one.column), one.operation) for one in uses(release)} == {
-        ("visits.cost", Operation.FILTER),
-        ("visits.cost", Operation.AGGREGATE),
-        ("patients.region", Operation.GROUP_BY),
+    assert {(str(one.column), one.operation) for one in plan_uses(release)} == {
+        ("visits.cost", UseKind.FILTER),
+        ("visits.cost", UseKind.AGGREGATE),
+        ("patients.region", UseKind.GROUP_BY),
     }
 
 

@@ -10,11 +10,11 @@ from gateway.binding.bound import Cut
 from gateway.catalog.domains import Values
 from gateway.catalog.tables import Dataset
 from gateway.plan.grouping import Aggregate
-from gateway.plan.node import BrokenPlan, Node, nodes
-from gateway.plan.print import explain
+from gateway.plan.node import BrokenPlan, Node, walk_nodes
+from gateway.plan.print import explain_plan
 from gateway.plan.relations import Filter, Scan
-from gateway.plan.rewrite import map_scalars, rebuilt, rewritten
-from gateway.plan.scalars import Call, Literal, Ref, Scalar, map_parts, transform, walk
+from gateway.plan.rewrite import map_scalars, rebuild_node, rewrite_plan
+from gateway.plan.scalars import Call, Literal, Ref, Scalar, map_parts, transform, walk_scalar
 from gateway.plan.types import BOOLEAN
 
 ACCEPTED = accepted()
@@ -32,7 +32,7 @@ def _plans(case: Case) -> list[Aggregate]:
 
 
 def _always_rebuilt(node: Node) -> Node:
-    return rebuilt(node, tuple(_always_rebuilt(one) for one in node.below))
+    return rebuild_node(node, tuple(_always_rebuilt(one) for one in node.below))
 
 
 @for_each("case", ACCEPTED)
@@ -40,7 +40,7 @@ def test_plan_rebuilt_over_itself_is_the_plan(case: Case) -> None:
     """Nothing is lost, added or renamed on the way up, in any shape of plan."""
     for plan in _plans(case):
         assert _always_rebuilt(plan) == plan
-        assert rewritten(plan, lambda node: node) is plan
+        assert rewrite_plan(plan, lambda node: node) is plan
 
 
 @for_each("case", ACCEPTED)
@@ -51,14 +51,14 @@ def test_rewriting_reaches_every_scan(case: Case) -> None:
         return Filter(node, Literal(value=True, type=BOOLEAN)) if isinstance(node, Scan) else node
 
     for plan in _plans(case):
-        changed = rewritten(plan, filtered)
-        scans = [node for node in nodes(changed) if isinstance(node, Scan)]
+        changed = rewrite_plan(plan, filtered)
+        scans = [node for node in walk_nodes(changed) if isinstance(node, Scan)]
         above = [
             node.child
-            for node in nodes(changed)
+            for node in walk_nodes(changed)
             if isinstance(node, Filter) and node.condition == Literal(value=True, type=BOOLEAN)
         ]
-        assert len(scans) == sum(isinstance(node, Scan) for node in nodes(plan))
+        assert len(scans) == sum(isinstance(node, Scan) for node in walk_nodes(plan))
         assert all(any(scan is one for one in above) for scan in scans)
         assert (changed.fields, changed.label) == (plan.fields, plan.label)
 
@@ -67,7 +67,7 @@ def test_rewriting_reaches_every_scan(case: Case) -> None:
 def test_mapper_changes_exactly_the_expressions_of_a_node(case: Case) -> None:
     """What `scalars` lists is what `map_scalars` changes, in the same order: no walker sees more or less than another."""
     for plan in _plans(case):
-        for node in nodes(plan):
+        for node in walk_nodes(plan):
             seen: list[Scalar] = []
 
             def note(scalar: Scalar, seen: list[Scalar] = seen) -> Scalar:
@@ -82,8 +82,8 @@ def test_mapper_changes_exactly_the_expressions_of_a_node(case: Case) -> None:
 def test_mapper_changes_exactly_the_parts_of_an_expression(case: Case) -> None:
     """What `parts` lists is what `map_parts` changes, in the same order; `transform` changes all of it once."""
     for plan in _plans(case):
-        for scalar in (one for node in nodes(plan) for one in node.scalars):
-            for one in walk(scalar):
+        for scalar in (one for node in walk_nodes(plan) for one in node.scalars):
+            for one in walk_scalar(scalar):
                 seen: list[Scalar] = []
 
                 def note(part: Scalar, seen: list[Scalar] = seen) -> Scalar:
@@ -94,7 +94,7 @@ def test_mapper_changes_exactly_the_parts_of_an_expression(case: Case) -> None:
                 assert tuple(seen) == one.parts
                 seen.clear()
                 assert transform(one, note) == one
-                assert sorted(map(repr, seen)) == sorted(map(repr, walk(one)))
+                assert sorted(map(repr, seen)) == sorted(map(repr, walk_scalar(one)))
 
 
 def test_domain_of_a_key_is_narrower_when_a_filter_is_put_below() -> None:
@@ -106,10 +106,10 @@ def test_domain_of_a_key_is_narrower_when_a_filter_is_put_below() -> None:
         region = next(one for one in node.fields if one.id == "patients.region")
         return Filter(node, Call("=", (Ref(region), Literal("north", region.type)), BOOLEAN))
 
-    plan = rewritten(_release("SELECT region, COUNT(*) FROM patients GROUP BY region"), north)
+    plan = rewrite_plan(_release("SELECT region, COUNT(*) FROM patients GROUP BY region"), north)
     assert isinstance(plan, Aggregate)
     assert plan.keys[0][1].domain == Values(("north",))
-    assert "filter (patients.region = 'north')" in explain(plan)
+    assert "filter (patients.region = 'north')" in explain_plan(plan)
 
 
 def test_rebuilding_is_refused_when_a_column_is_missing_below() -> None:
@@ -117,4 +117,4 @@ def test_rebuilding_is_refused_when_a_column_is_missing_below() -> None:
     plan = _release("SELECT AVG(income) FROM patients")
     other = _release("SELECT AVG(cost) FROM visits")
     with pytest.raises(BrokenPlan):
-        rebuilt(plan, other.below)
+        rebuild_node(plan, other.below)

@@ -12,15 +12,15 @@ from fix_sample import plain
 from fix_twin import state as state_is
 from sqlalchemy import URL
 
-from gateway.admin.check_policies import completed
+from gateway.admin.check_policies import complete_from_sources
 from gateway.admin.reload_policies import current_policies
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Fetch
 from gateway.catalog.domains import Values
 from gateway.catalog.tables import Dataset, Table
 from gateway.errors import Reason
-from gateway.events import Event, PolicyWarning, silent
-from gateway.policy.files.load import Reading, read_policies
+from gateway.events import Event, PolicyWarning, ignore_event
+from gateway.policy.files.load import PolicyReading, read_policies
 from gateway.policy.in_force import Cause
 from gateway.state.open import State
 from gateway.trail.append import Trail
@@ -68,16 +68,16 @@ def duckdb_url(file: Path) -> str:
     return f"duckdb:///{file}"
 
 
-def reading(place: Path, source: str) -> Reading:
+def reading(place: Path, source: str) -> PolicyReading:
     return read_policies(place, {"CLINIC_URL": source})
 
 
-def dataset(reading: Reading) -> Dataset:
+def dataset(reading: PolicyReading) -> Dataset:
     assert reading.loaded is not None
     return reading.loaded.policies["clinic"].dataset
 
 
-def regions(reading: Reading) -> Table:
+def regions(reading: PolicyReading) -> Table:
     table = dataset(reading).table("regions")
     assert table is not None
     return table
@@ -86,7 +86,7 @@ def regions(reading: Reading) -> Table:
 def test_columns_come_from_the_source(place: Path, source: str) -> None:
     """Of types the gateway knows and names a policy could declare; never null only where that is sure."""
     before = reading(place, source)
-    found = completed(before)
+    found = complete_from_sources(before)
     assert [(one.name, str(one.type), one.nullable) for one in regions(found).columns] == [
         ("region", "text", False),
         ("people", "bigint", True),
@@ -108,7 +108,7 @@ def test_declared_columns_win(place: Path, source: str) -> None:
     """A table that says its columns keeps them; that they are never NULL the source may add."""
     text = BASE.replace("{public: true}", "{public: true, columns: {region: {type: text}}}")
     (place / "clinic.yaml").write_text(text)
-    found = completed(reading(place, source))
+    found = complete_from_sources(reading(place, source))
     assert [one.name for one in regions(found).columns] == ["region"]
     (told,) = regions(found).columns
     (said,) = regions(reading(place, source)).columns
@@ -121,7 +121,7 @@ def test_source_that_is_not_needed_is_not_asked(place: Path) -> None:
     text = BASE.replace("{public: true}", "{public: true, columns: {region: {type: text}}}")
     (place / "clinic.yaml").write_text(text)
     away = reading(place, "postgresql://reader:hunter2@127.0.0.1:1/clinic")
-    found = completed(away)
+    found = complete_from_sources(away)
     assert found.loaded is not None
     assert away.loaded is not None
     assert found.loaded.warnings == away.loaded.warnings
@@ -141,7 +141,7 @@ def test_source_that_does_not_say_leaves_a_warning(
     """The policies load all the same; the warning has its place and no login."""
     empty = tmp_path / "empty.duckdb"
     duckdb.connect(str(empty)).close()
-    found = completed(reading(place, away or duckdb_url(empty)))
+    found = complete_from_sources(reading(place, away or duckdb_url(empty)))
     assert regions(found).columns == ()
     assert found.loaded is not None
     warning = found.loaded.warnings[-1]
@@ -154,14 +154,14 @@ def test_files_with_problems_are_left(place: Path) -> None:
     """There is nothing to complete."""
     (place / "clinic.yaml").write_text("gateway: 2")
     bad = reading(place, ENVIRONMENT["CLINIC_URL"])
-    assert completed(bad) is bad
+    assert complete_from_sources(bad) is bad
 
 
 def test_public_table_can_be_asked_when_its_columns_are_known(
     place: Path, source: str, twin: Twin
 ) -> None:
     """Its rows are fetched, and a column it has not is refused as unknown, as is the odd one left out."""
-    whole = dataset(completed(reading(place, source)))
+    whole = dataset(complete_from_sources(reading(place, source)))
     with twin.session("alice", visible_tables(whole)) as session:
 
         def describe(sql: str) -> Sequence[DescribedColumn]:
@@ -215,7 +215,7 @@ def test_hash_in_force_is_that_of_the_files(
 ) -> None:
     """What a source says has no part in it, and changes nothing when it is said again."""
     environment = {"CLINIC_URL": duckdb_url(file)}
-    policies = current_policies(state.journal, trail, place, silent, environment)
+    policies = current_policies(state.journal, trail, place, ignore_event, environment)
     value = policies.open(CAUSE)
     files = read_policies(place, environment).loaded
     assert files is not None
@@ -230,7 +230,7 @@ def test_reload_of_the_same_files_asks_a_source_again_that_was_away(
     """What it says then is in force; what it said before stays when it is away again."""
     environment = {"CLINIC_URL": duckdb_url(file)}
     hidden = file.rename(file.with_suffix(".away"))
-    policies = current_policies(state.journal, trail, place, silent, environment)
+    policies = current_policies(state.journal, trail, place, ignore_event, environment)
     policies.open(CAUSE)
     hidden.rename(file)
     assert policies.reload(CAUSE).changed

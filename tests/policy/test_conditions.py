@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from laws import for_each
 from samples import draws
 
-from gateway.policy.conditions.condition import Facts, Outcome, compile_condition
-from gateway.policy.conditions.lexer import LONGEST, ConditionUnfit
+from gateway.policy.conditions.condition import Facts, Truth, compile_condition
+from gateway.policy.conditions.lexer import LONGEST, InvalidCondition
 from gateway.policy.conditions.parser import parse_condition
-from gateway.policy.conditions.satisfiable import never
+from gateway.policy.conditions.satisfiable import is_unsatisfiable
 
 FACTS: Facts = {
     "subject": {"name": "alice", "role": "researcher", "level": "7", "purposes": ["care", "audit"]},
@@ -30,36 +30,36 @@ FACTS: Facts = {
 @for_each(
     ("text", "outcome"),
     [
-        ("true", Outcome.TRUE),
-        ('subject.role == "researcher"', Outcome.TRUE),
-        ('subject.role == "auditor"', Outcome.FALSE),
-        ("subject.role == 'researcher'", Outcome.TRUE),
-        ("request.purpose in subject.purposes", Outcome.TRUE),
-        ('"other" in subject.purposes', Outcome.FALSE),
-        ('subject.name in ["alice", "bob"]', Outcome.TRUE),
-        ('subject.team == "x"', Outcome.NEITHER),  # no such attribute
-        ('subject.team != "x"', Outcome.NEITHER),
-        ('!(subject.team == "x")', Outcome.NEITHER),
-        ('subject.team == "x" || subject.role == "researcher"', Outcome.TRUE),
-        ('subject.team == "x" && subject.role == "auditor"', Outcome.FALSE),
-        ("has(subject.team)", Outcome.FALSE),
-        ('!has(subject.team) || subject.team == "x"', Outcome.TRUE),
-        ("request.hour >= 8 && request.hour < 18", Outcome.TRUE),
-        ('subject.level > "6"', Outcome.TRUE),  # texts, by their signs
-        ("subject.level > 6", Outcome.NEITHER),  # a text is no number
-        ("int(subject.level) > 6", Outcome.TRUE),
-        ("int(subject.role) > 6", Outcome.NEITHER),
-        ('"care" in subject.role', Outcome.NEITHER),  # a text is no list
-        ('subject.purposes == "care"', Outcome.FALSE),
-        ('subject.purposes.exists(p, p.startsWith("aud"))', Outcome.TRUE),
-        ('subject.purposes.all(p, p.startsWith("aud"))', Outcome.FALSE),
-        ('subject.role.contains("search")', Outcome.TRUE),
-        ("size(subject.purposes) == 2", Outcome.TRUE),
-        ("-1 < request.hour", Outcome.TRUE),
-        (r'subject.role == "\"" || true', Outcome.TRUE),
+        ("true", Truth.TRUE),
+        ('subject.role == "researcher"', Truth.TRUE),
+        ('subject.role == "auditor"', Truth.FALSE),
+        ("subject.role == 'researcher'", Truth.TRUE),
+        ("request.purpose in subject.purposes", Truth.TRUE),
+        ('"other" in subject.purposes', Truth.FALSE),
+        ('subject.name in ["alice", "bob"]', Truth.TRUE),
+        ('subject.team == "x"', Truth.NEITHER),  # no such attribute
+        ('subject.team != "x"', Truth.NEITHER),
+        ('!(subject.team == "x")', Truth.NEITHER),
+        ('subject.team == "x" || subject.role == "researcher"', Truth.TRUE),
+        ('subject.team == "x" && subject.role == "auditor"', Truth.FALSE),
+        ("has(subject.team)", Truth.FALSE),
+        ('!has(subject.team) || subject.team == "x"', Truth.TRUE),
+        ("request.hour >= 8 && request.hour < 18", Truth.TRUE),
+        ('subject.level > "6"', Truth.TRUE),  # texts, by their signs
+        ("subject.level > 6", Truth.NEITHER),  # a text is no number
+        ("int(subject.level) > 6", Truth.TRUE),
+        ("int(subject.role) > 6", Truth.NEITHER),
+        ('"care" in subject.role', Truth.NEITHER),  # a text is no list
+        ('subject.purposes == "care"', Truth.FALSE),
+        ('subject.purposes.exists(p, p.startsWith("aud"))', Truth.TRUE),
+        ('subject.purposes.all(p, p.startsWith("aud"))', Truth.FALSE),
+        ('subject.role.contains("search")', Truth.TRUE),
+        ("size(subject.purposes) == 2", Truth.TRUE),
+        ("-1 < request.hour", Truth.TRUE),
+        (r'subject.role == "\"" || true', Truth.TRUE),
     ],
 )
-def test_condition_is_what_cel_says(text: str, outcome: Outcome) -> None:
+def test_condition_is_what_cel_says(text: str, outcome: Truth) -> None:
     """True, false, or neither: a missing attribute or a mix of types is never true."""
     assert compile_condition(text).outcome(FACTS) is outcome
 
@@ -115,7 +115,7 @@ def test_condition_is_what_cel_says(text: str, outcome: Outcome) -> None:
 )
 def test_condition_is_refused_when_it_is_none(text: str) -> None:
     """What is not understood here is not given to the library."""
-    with pytest.raises(ConditionUnfit):
+    with pytest.raises(InvalidCondition):
         compile_condition(text)
 
 
@@ -137,7 +137,7 @@ def test_condition_is_refused_when_it_is_none(text: str) -> None:
 def test_condition_that_would_break_the_library_is_refused_at_once(text: str) -> None:
     """Length, nesting and words are bounded before anything is compiled."""
     began = time.process_time()
-    with pytest.raises(ConditionUnfit):
+    with pytest.raises(InvalidCondition):
         compile_condition(text)
     assert time.process_time() - began < 0.5
 
@@ -198,7 +198,7 @@ def test_condition_at_the_limits_works(text: str) -> None:
 )
 def test_condition_that_can_never_hold_is_found(text: str) -> None:
     """Constants and contradictions, also of sets."""
-    assert never(parse_condition(text))
+    assert is_unsatisfiable(parse_condition(text))
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_condition_that_can_never_hold_is_found(text: str) -> None:
 )
 def test_condition_that_can_hold_is_let_be(text: str) -> None:
     """What somebody could satisfy is not called impossible."""
-    assert not never(parse_condition(text))
+    assert not is_unsatisfiable(parse_condition(text))
 
 
 ATOMS = st.sampled_from(
@@ -256,8 +256,8 @@ def test_condition_that_holds_is_never_called_impossible(
     """`never` means never: whatever makes the library say true refutes it."""
     tree = parse_condition(text)
     condition = compile_condition(f"({text}) || subject.unset == 'x'")
-    if never(tree):
-        assert condition.outcome(_facts(a, b, c, hour)) is not Outcome.TRUE
+    if is_unsatisfiable(tree):
+        assert condition.outcome(_facts(a, b, c, hour)) is not Truth.TRUE
 
 
 def _facts(a: str | None, b: str, c: list[str], hour: int) -> Facts:
@@ -273,7 +273,7 @@ def test_condition_of_any_text_is_read_or_refused(text: str) -> None:
     """Nothing but a refusal comes out of a text that is no condition."""
     try:
         compile_condition(text).outcome(FACTS)
-    except ConditionUnfit:
+    except InvalidCondition:
         return
 
 

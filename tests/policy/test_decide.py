@@ -13,14 +13,14 @@ from samples import draws
 
 from gateway.catalog.tables import ColumnRef, Dataset
 from gateway.errors import Code, NotPermitted
-from gateway.policy.applicable import Circumstances, applying, purpose_of
+from gateway.policy.applicable import RequestContext, applicable_rules, purpose_of
 from gateway.policy.decide import (
     ColumnUse,
     Decision,
     TableUse,
     Use,
-    permitted,
-    permitted_tables,
+    usable_columns,
+    usable_tables,
     visible_by,
 )
 from gateway.policy.decide import decide as decide_with
@@ -35,7 +35,7 @@ SUBJECTS = people(
     "eve: {}\n"
 )
 ALICE, BOB, EVE = (SUBJECTS[name] for name in ("alice", "bob", "eve"))
-NOON = Circumstances("rest", None, 12, 3)
+NOON = RequestContext("rest", None, 12, 3)
 BUDGET = "budget: {epsilon: 1}"
 READS = f"{{id: reads, effect: permit, when: true, tables: [patients, visits], {BUDGET}}}"
 GROUPS = (
@@ -56,18 +56,18 @@ INCOME = use("patients.income", Operation.AGGREGATE)
 def decide(
     policy: Policy,
     subject: Subject,
-    circumstances: Circumstances,
+    circumstances: RequestContext,
     tables: Iterable[str],
     uses: Iterable[ColumnUse],
 ) -> Decision:
     """As the gateway decides: the purpose first, then the rules that apply."""
     purpose = purpose_of(subject, circumstances.purpose)
-    rules = applying(policy, subject, circumstances)
+    rules = applicable_rules(policy, subject, circumstances)
     return decide_with(rules, policy.dataset, purpose, tables, uses)
 
 
 def visible(policy: Policy, subject: Subject) -> Dataset:
-    return visible_by(applying(policy, subject, NOON), policy.dataset)
+    return visible_by(applicable_rules(policy, subject, NOON), policy.dataset)
 
 
 def code(
@@ -91,7 +91,7 @@ def test_nothing_is_permitted_without_rules() -> None:
         for one in uses:
             assert code(policy, uses=[one], subject=subject) is Code.DATASET_NOT_PERMITTED
         assert code(policy, subject=subject) is Code.DATASET_NOT_PERMITTED
-        assert permitted(policy, subject, NOON) == {}
+        assert usable_columns(policy, subject, NOON) == {}
         assert visible(policy, subject).tables == ()
 
 
@@ -215,7 +215,7 @@ def test_condition_reads_purpose_front_end_and_hour() -> None:
         f' && request.hour == 23 && request.weekday == 7", tables: [patients], {BUDGET}}}'
     )
     moment = datetime(2026, 11, 22, 23, 59, tzinfo=UTC)
-    here = Circumstances.of("rest", "care", moment)
+    here = RequestContext.of("rest", "care", moment)
     assert decide(with_rules(rule), ALICE, here, ["patients"], []).because == ("p",)
     for other in (replace(here, purpose="audit"), replace(here, front_end="cli"), NOON):
         with pytest.raises(NotPermitted):
@@ -319,9 +319,9 @@ def test_adding_a_forbid_never_widens(
         assert after.because is None
     old, new = (replace(EMPTY, rules=tuple(each)) for each in (rules, [*rules, forbid]))
     who = SUBJECTS[subject]
-    assert permitted_tables(new, who, NOON) <= permitted_tables(old, who, NOON)
-    ways = permitted(old, who, NOON)
-    for column, operations in permitted(new, who, NOON).items():
+    assert usable_tables(new, who, NOON) <= usable_tables(old, who, NOON)
+    ways = usable_columns(old, who, NOON)
+    for column, operations in usable_columns(new, who, NOON).items():
         assert operations <= ways[column]
 
 
@@ -345,7 +345,7 @@ def test_decision_agrees_with_what_is_shown(
     """What is visible is what is permitted: nobody is shown a column that cannot be used."""
     policy = replace(EMPTY, rules=tuple(rules))
     who = SUBJECTS[subject]
-    ways, tables = permitted(policy, who, NOON), permitted_tables(policy, who, NOON)
+    ways, tables = usable_columns(policy, who, NOON), usable_tables(policy, who, NOON)
     expected = all(
         one.table in tables
         and (isinstance(one, TableUse) or one.operation in ways.get(one.column, ()))

@@ -12,7 +12,7 @@ from gateway.catalog.types import Kind, parse_type
 from gateway.policy.conditions.lexer import DEEPEST, LONGEST
 from gateway.policy.conditions.parser import FUNCTIONS, MACROS, METHODS, REQUEST
 from gateway.policy.model import policy_schema
-from gateway.policy.policy import Reported
+from gateway.policy.policy import ReportedRanges
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "policies.md"
 SECTIONS = ("privacy", "tables", "access", "audit", "reuse", "limits", "answers")
@@ -114,7 +114,7 @@ def test_defaults_of_the_document_are_those_of_policies() -> None:
     assert said["timeouts_per_day"] == str(policy.timeouts_per_day)
     assert said["clamp_results"] == str(policy.results.clamp).lower()
     assert said["suppress_small"] == str(policy.results.suppress_small).lower()
-    assert policy.results.reported == Reported()
+    assert policy.results.reported == ReportedRanges()
     assert policy.results.reply_grid_ms is None
     assert "| `reply_grid_ms` | none |" in text
     assert said["mechanism"] == policy.privacy.mechanism

@@ -14,9 +14,9 @@ from fix_policy import BASE
 from fix_state import settings_on
 from pydantic import SecretStr
 
-from gateway.admin.instance import open_ground
+from gateway.admin.instance import open_foundation
 from gateway.admin.key_actions import create_key
-from gateway.app import open_policies, rest_doors
+from gateway.app import gateway_api, open_policies
 from gateway.auth.issue import KeyOrder
 from gateway.frontends.rest.app import create_app
 from gateway.state.logins import StateUrls
@@ -57,7 +57,7 @@ def open_office(urls: StateUrls, place: Path) -> Iterator[Office]:
     settings = settings_on(
         urls, place, policies=policies, audit_key=SecretStr("the audit key of the tests, 32 b")
     )
-    with open_ground(settings) as ground:
+    with open_foundation(settings) as ground:
         current = open_policies(
             ground, environment={"CLINIC_URL": f"duckdb:///{place}/nothing.duckdb"}
         )
@@ -66,7 +66,7 @@ def open_office(urls: StateUrls, place: Path) -> Iterator[Office]:
             order = KeyOrder(name, "os:op", datetime.now(UTC))
             create_key(ground.journal, ground.trail, order, lambda _: True)
             keys[name] = order.key.reveal()
-        app = create_app(rest_doors(ground, Metrics(), policies=current))
+        app = create_app(gateway_api(ground, Metrics(), policies=current))
         yield Office(policies, app, keys)
 
 

@@ -10,7 +10,7 @@ import pytest
 from fix_policy import BASE, ENVIRONMENT
 from sqlalchemy import select
 
-from gateway.admin.reload_policies import current_policies, kept_current
+from gateway.admin.reload_policies import current_policies, reload_on_change
 from gateway.events import Event, PoliciesLoaded, PoliciesRejected, PolicyWarning
 from gateway.policy.in_force import Cause
 from gateway.state.open import State
@@ -54,7 +54,7 @@ def test_gateway_follows_its_files(state: State, trail: Trail, place: Path) -> N
     # an unfamiliar name, and a source that cannot be asked for the columns of a public table
     assert [type(event) for event in events] == [PoliciesLoaded, PolicyWarning, PolicyWarning]
     handler = signal.getsignal(signal.SIGHUP)
-    with kept_current(policies, place):
+    with reload_on_change(policies, place):
         put(place, BASE.replace("{epsilon: 10,", "{epsilon: 9,"))
         wait_until(lambda: policies.value is not first)
         second = policies.value

@@ -12,7 +12,7 @@ from fix_policy import BASE, ENVIRONMENT
 
 from gateway.errors import BackendUnavailable, Code, OperatorError
 from gateway.policy.files.load import LoadedPolicies, read_policies
-from gateway.policy.in_force import Cause, CurrentPolicies, Watch, fingerprint
+from gateway.policy.in_force import Cause, CurrentPolicies, FileWatch, fingerprint
 
 CAUSE = Cause("dave", "test")
 
@@ -137,12 +137,12 @@ def test_readers_see_one_whole_value_while_others_reload(stand: Stand) -> None:
 
 
 @contextmanager
-def watching(place: Path, told: list[str], *, works: bool = True) -> Iterator[Watch]:
+def watching(place: Path, told: list[str], *, works: bool = True) -> Iterator[FileWatch]:
     def tell(what: str) -> bool:
         told.append(what)
         return works
 
-    watch = Watch(place, lambda: tell("changed"), lambda: tell("asked"), every_s=0.02)
+    watch = FileWatch(place, lambda: tell("changed"), lambda: tell("asked"), every_s=0.02)
     watch.start()
     yield watch
     watch.stop()

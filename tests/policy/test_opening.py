@@ -11,16 +11,16 @@ from sqlalchemy import select
 
 from gateway.admin.actions import grant
 from gateway.admin.open_accounts import ledger_of, open_policies, record_rejection
-from gateway.budget.account import Currency, Every, Limits, Window
+from gateway.budget.account import Currency, Every, Limits, RateLimit
 from gateway.budget.balances import load_accounts, load_ledger
 from gateway.errors import Code, OperatorError
-from gateway.policy.account_limits import entitlement
+from gateway.policy.account_limits import account_budget
 from gateway.policy.files.load import LoadedPolicies
 from gateway.policy.in_force import Cause
 from gateway.state.open import State
 from gateway.state.tables import trail_records
 from gateway.trail.append import Trail
-from gateway.trail.record import Kind
+from gateway.trail.record import RecordKind
 from gateway.units import Delta, Epsilon
 
 NOW = datetime(2026, 11, 18, tzinfo=UTC)
@@ -49,18 +49,18 @@ def accounts(state: State) -> Mapping[str, tuple[str | None, Limits]]:
         return {one.name: (one.parent, one.limits) for one in load_accounts(connection)}
 
 
-def records(state: State, *kinds: Kind) -> list[dict[str, Any]]:
+def records(state: State, *kinds: RecordKind) -> list[dict[str, Any]]:
     query = select(trail_records.c.body).order_by(trail_records.c.seq)
     with state.engine.connect() as connection:
         found = [json.loads(row.body) for row in connection.execute(query)]
     return [record for record in found if not kinds or record["kind"] in kinds]
 
 
-def limits(epsilon: str, delta: str = "1e-6", window: Window | None = None) -> Limits:
+def limits(epsilon: str, delta: str = "1e-6", window: RateLimit | None = None) -> Limits:
     return Limits(Epsilon.parse(epsilon), Delta.parse(delta), window)
 
 
-MONTH = Window(Every.MONTH, Epsilon.parse("0.5"))
+MONTH = RateLimit(Every.MONTH, Epsilon.parse("0.5"))
 
 
 def test_opening_gives_everyone_who_can_be_permitted_an_account(state: State, trail: Trail) -> None:
@@ -75,7 +75,7 @@ def test_opening_gives_everyone_who_can_be_permitted_an_account(state: State, tr
         ledger = load_ledger(connection, "dataset:clinic")
     assert ledger is not None
     assert (ledger.source, ledger.unit) == ("duckdb:////data/clinic.duckdb", "patient")
-    (record,) = records(state, Kind.POLICY_LOADED)
+    (record,) = records(state, RecordKind.POLICY_LOADED)
     assert record["about"]["datasets"] == "clinic"
     assert record["actor"] == "dave"
 
@@ -209,7 +209,7 @@ def test_rejection_is_recorded(state: State, trail: Trail) -> None:
     problem = OperatorError(Code.POLICY_INVALID, "clinic.yaml:1:1: wrong")
     record_rejection(state.journal, trail, (problem,), policies(), CAUSE)
     (record,) = records(state)
-    assert record["kind"] == Kind.POLICY_REJECTED
+    assert record["kind"] == RecordKind.POLICY_REJECTED
     assert record["about"]["first"] == "clinic.yaml:1:1: wrong"
     assert record["about"]["in_force"] == policies().digest
 
@@ -221,7 +221,7 @@ def test_budget_of_an_analyst_is_the_least_of_the_rules_that_can_apply() -> None
     subjects = SUBJECTS.replace("team: oncology", "purposes: [care, audit]")
     value = loaded(read(text).accepted, subjects)
     policy = value.policies["clinic"]
-    found = {name: entitlement(policy, subject) for name, subject in value.subjects.items()}
+    found = {name: account_budget(policy, subject) for name, subject in value.subjects.items()}
     assert {name: str(one.epsilon) for name, one in found.items() if one} == {
         "alice": "0.1",
         "bob": "2",

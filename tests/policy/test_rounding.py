@@ -11,10 +11,10 @@ from gateway.binding.bound import Cut
 from gateway.catalog.tables import ColumnRef
 from gateway.errors import Code, NotPermitted
 from gateway.plan.grouping import Aggregate
-from gateway.policy.policy import Reported
+from gateway.policy.policy import ReportedRanges
 from gateway.policy.rounding import range_notices, ranges_of
 
-REPORTED = Reported(
+REPORTED = ReportedRanges(
     Fraction(10),
     {
         ColumnRef("patients", "income"): Fraction(1000),
@@ -79,7 +79,7 @@ def test_result_without_ranges_of_a_column_with_ranges_is_refused(item: str) -> 
         ranges_of(_plan(item), REPORTED)
     assert refusal.value.code is Code.OPERATION_NOT_PERMITTED
     # the negative control: the column's ranges are the reason
-    assert ranges_of(_plan(item), Reported(Fraction(10))) == (None,)
+    assert ranges_of(_plan(item), ReportedRanges(Fraction(10))) == (None,)
 
 
 def test_notices_tell_the_ranges_in_the_unit_of_the_result() -> None:

@@ -8,7 +8,7 @@ from fix_policy import BASE, people, read
 from laws import for_each
 
 from gateway.catalog.tables import Table
-from gateway.policy.conditions.lexer import ConditionUnfit
+from gateway.policy.conditions.lexer import InvalidCondition
 from gateway.policy.row_rules import BoundTest, bind_rows, parse_row_rule
 
 SUBJECTS = people(
@@ -142,5 +142,5 @@ def test_row_rule_takes_an_attribute_for_a_value_whatever_it_looks_like(patients
 )
 def test_row_rule_is_refused_when_it_is_anything_else(patients: Table, text: str) -> None:
     """Equality, membership and AND are all there is."""
-    with pytest.raises(ConditionUnfit):
+    with pytest.raises(InvalidCondition):
         parse_row_rule(text, patients)

@@ -3,7 +3,7 @@
 import pytest
 from laws import for_each
 
-from gateway.policy.source_url import SourceUnfit, resolve, source_from
+from gateway.policy.source_url import InvalidSource, resolve_variables, source_from
 
 
 @for_each(
@@ -56,7 +56,7 @@ def test_identity_is_that_of_the_database(url: str, identity: str) -> None:
 )
 def test_url_is_refused_when_it_could_lead_elsewhere(url: str) -> None:
     """And the message does not repeat it."""
-    with pytest.raises(SourceUnfit) as refused:
+    with pytest.raises(InvalidSource) as refused:
         source_from(url)
     assert not url or url not in str(refused.value)
 
@@ -64,8 +64,8 @@ def test_url_is_refused_when_it_could_lead_elsewhere(url: str) -> None:
 def test_reference_is_replaced_by_the_environment() -> None:
     """Whole or in part; an empty variable is not set."""
     environment = {"A": "1", "B": "", "C": "${A}"}
-    assert resolve("x${A}y${A}", environment) == "x1y1"
-    assert resolve("${C}", environment) == "${A}"  # once, not again in what came out
+    assert resolve_variables("x${A}y${A}", environment) == "x1y1"
+    assert resolve_variables("${C}", environment) == "${A}"  # once, not again in what came out
     for text in ("${B}", "${NOPE}", "${A", "${1}", "${}"):
-        with pytest.raises(SourceUnfit):
-            resolve(text, environment)
+        with pytest.raises(InvalidSource):
+            resolve_variables(text, environment)

@@ -14,8 +14,8 @@ from gateway.policy.yaml import (
     LARGEST_FILE,
     LONGEST_LINE,
     Fields,
+    FilePosition,
     Items,
-    Place,
     Text,
     parse_yaml,
     place_of,
@@ -86,7 +86,7 @@ def test_tree_has_fields_items_and_text_with_their_places() -> None:
     tree = parsed("a: {b: [x, 'y z']}\n# comment\nlong:\n  - |\n    two\n    lines\n")
     inner = tree.entries["a"].value
     assert isinstance(inner, Fields)
-    assert inner.entries["b"].key == Text(Place("", 0, 0), "b")
+    assert inner.entries["b"].key == Text(FilePosition("", 0, 0), "b")
     assert str(inner.entries["b"].key.place) == "clinic.yaml:1:5"
     items = inner.entries["b"].value
     assert isinstance(items, Items)

@@ -15,7 +15,7 @@ import pytest
 from fix_postgres_server import connect, server_pid
 from sqlalchemy import create_engine, text
 
-from gateway.postgres_server import Account, Lease, open_server
+from gateway.postgres_server import Lease, OsUser, open_server
 from gateway.postgres_server.os_user import server_account
 
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user runs the server as itself")
@@ -52,7 +52,7 @@ def test_server_opens_no_tcp_port_when_running(lease: Lease) -> None:
     """The server listens on its socket alone; the same look finds a port that we open."""
     assert _tcp_sockets(lease.account, server_pid(lease)) == set()
     with socket.create_server(("127.0.0.1", 0)):
-        assert _tcp_sockets(Account.own(), os.getpid()) != set()
+        assert _tcp_sockets(OsUser.own(), os.getpid()) != set()
 
 
 def test_files_are_closed_to_others_when_made(lease: Lease, shared_home: Path) -> None:
@@ -173,7 +173,7 @@ class _Watch:
                         continue
 
 
-def _tcp_sockets(account: Account, pid: int) -> set[str]:
+def _tcp_sockets(account: OsUser, pid: int) -> set[str]:
     """The inodes of a process's sockets that are TCP sockets, as seen by its own user."""
     tcp = {
         line.split()[9]

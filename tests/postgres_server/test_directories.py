@@ -11,9 +11,9 @@ import pytest
 from fix_postgres_server import connect, end_server
 
 from gateway.errors import Code, OperatorError
-from gateway.postgres_server import Account, open_server
+from gateway.postgres_server import OsUser, open_server
 from gateway.postgres_server import directories as places
-from gateway.postgres_server.directories import Home, Place, recorded_place
+from gateway.postgres_server.directories import Home, ServerDirectory, find_directory
 from gateway.postgres_server.files import make_directory
 from gateway.postgres_server.os_user import initdb_account
 
@@ -86,7 +86,7 @@ def test_database_is_refused_when_it_belongs_to_another_home(home: Path) -> None
         open_server(home)
     assert refused.value.code is Code.HOME_UNUSABLE
     (elsewhere / "home").write_text(f"{home}\n")
-    assert recorded_place(Home(home)) == Place(elsewhere)
+    assert find_directory(Home(home)) == ServerDirectory(elsewhere)
 
 
 def _point(home: Path, elsewhere: Path) -> None:
@@ -147,15 +147,15 @@ def test_home_is_refused_when_its_password_is_gone(used_home: Path) -> None:
 def test_user_without_a_name_is_told_when_the_database_has_to_be_made() -> None:
     """A uid that /etc/passwd does not know is named, before initdb fails on it."""
     with pytest.raises(OperatorError, match=r"uid 61999 has no entry in /etc/passwd") as refused:
-        initdb_account(Account(61_999, 61_999, switch=False))
+        initdb_account(OsUser(61_999, 61_999, switch=False))
     assert refused.value.code is Code.EMBEDDED_SERVER
-    assert initdb_account(Account(1, 1, switch=False)).uid == 1
+    assert initdb_account(OsUser(1, 1, switch=False)).uid == 1
 
 
 @pytest.mark.skipif(not ROOT, reason="an ordinary user makes its database itself")
 def test_draft_is_closed_to_the_maker_elsewhere_when_it_is_made(home: Path) -> None:
     """Initdb may have to run as `nobody`; other processes of `nobody` cannot reach what it makes."""
-    maker = initdb_account(Account(61_999, 61_999, switch=True))
+    maker = initdb_account(OsUser(61_999, 61_999, switch=True))
     home.mkdir()
     maker.share(home)
     assert maker.may_use(home)

@@ -13,9 +13,9 @@ from fix_postgres_server import OpenGateway, connect, gone, server_pid
 
 from gateway.errors import Code, OperatorError
 from gateway.postgres_server import Lease, open_server, postmaster
-from gateway.postgres_server.directories import Home, Place
-from gateway.postgres_server.locks import taken, unheld
-from gateway.postgres_server.postmaster import Server, start, stop
+from gateway.postgres_server.directories import Home, ServerDirectory
+from gateway.postgres_server.locks import inherit_lock, is_free
+from gateway.postgres_server.postmaster import ServerSetup, start_postmaster, stop_postmaster
 
 _KEEP = "DROP TABLE IF EXISTS kept; CREATE TABLE kept AS SELECT 7 AS x"
 _KEPT = "SELECT x FROM kept"
@@ -58,7 +58,7 @@ def test_lease_stops_the_server_when_it_is_the_last(used_home: Path) -> None:
         connect(last).close()
     assert gone(pid)
     assert not last.address.socket_dir.exists()
-    assert unheld(Home(used_home).lease_lock)
+    assert is_free(Home(used_home).lease_lock)
 
 
 def test_data_is_there_when_the_server_was_stopped(used_home: Path) -> None:
@@ -127,7 +127,7 @@ def test_lease_stays_when_a_forked_child_closes_it(used_home: Path) -> None:
             lease.close()
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
-        assert not unheld(Home(used_home).lease_lock)
+        assert not is_free(Home(used_home).lease_lock)
         connect(lease).close()
 
 
@@ -187,7 +187,7 @@ def test_server_starts_when_the_pid_file_is_stale(used_home: Path, pid_of: str) 
     with open_server(used_home) as lease:
         stale = (lease.data_dir / "postmaster.pid").read_text()
         lock = Path(f"{lease.address.socket}.lock").read_text()
-    account, place = lease.account, Place(lease.data_dir.parent)
+    account, place = lease.account, ServerDirectory(lease.data_dir.parent)
     other = _sleeper(lease, "60" if pid_of == "stranger" else "0")
     try:
         if pid_of == "zombie":
@@ -198,7 +198,7 @@ def test_server_starts_when_the_pid_file_is_stale(used_home: Path, pid_of: str) 
         account.give(lease.data_dir / "postmaster.pid")
         if pid_of != "torn":
             with pytest.raises(OperatorError, match="lock file"):
-                start(Server(place, lease.programs, account))
+                start_postmaster(ServerSetup(place, lease.programs, account))
         (lease.data_dir / "postmaster.pid").write_text(text)
         account.give(lease.data_dir / "postmaster.pid")
         place.run.mkdir(exist_ok=True)
@@ -217,14 +217,14 @@ def test_stranger_is_not_signalled_when_its_pid_is_in_the_pid_file(used_home: Pa
     """A server that runs out of sight, as in another container, is not mistaken for a process here."""
     with open_server(used_home) as lease:
         stale = (lease.data_dir / "postmaster.pid").read_text()
-    place = Place(lease.data_dir.parent)
+    place = ServerDirectory(lease.data_dir.parent)
     stranger = _sleeper(lease)
     try:
-        with taken(place.server_lock):
+        with inherit_lock(place.server_lock):
             _, rest = stale.split("\n", 1)
             (place.data / "postmaster.pid").write_text(f"{stranger.pid}\n{rest}")
             with pytest.raises(OperatorError, match="does not stop") as refused:
-                stop(Server(place, lease.programs, lease.account))
+                stop_postmaster(ServerSetup(place, lease.programs, lease.account))
         assert refused.value.code is Code.EMBEDDED_SERVER
         assert stranger.poll() is None
     finally:
@@ -237,7 +237,7 @@ def test_home_is_usable_when_making_it_was_interrupted(
 ) -> None:
     """A kill in the middle of initdb leaves nothing that the next start cannot clear away."""
     killed = open_gateway(home)
-    place = Place(home / "state" / "postgres")
+    place = ServerDirectory(home / "state" / "postgres")
     assert _within(20, lambda: any(place.path.glob("draft-*/data/base/1/*")))
     killed.kill()
     assert not place.data.exists()
@@ -293,5 +293,5 @@ def test_failure_quotes_the_log_when_the_server_does_not_start(used_home: Path) 
         version.write_text("18\n")
     assert refused.value.code is Code.EMBEDDED_SERVER
     assert str(lease.data_dir.parent / "server.log") in refused.value.hint
-    assert unheld(Home(used_home).lease_lock)
+    assert is_free(Home(used_home).lease_lock)
     open_server(used_home).close()

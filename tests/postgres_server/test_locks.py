@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import Code, OperatorError
-from gateway.postgres_server.locks import Hold, exclusively, taken, unheld
+from gateway.postgres_server.locks import Hold, hold_lock, inherit_lock, is_free
 
 
 def test_hold_is_shared_and_counted_when_taken_twice(tmp_path: Path) -> None:
@@ -16,9 +16,9 @@ def test_hold_is_shared_and_counted_when_taken_twice(tmp_path: Path) -> None:
     first, second = Hold(path), Hold(path)
     first.release()
     first.release()
-    assert not unheld(path)
+    assert not is_free(path)
     second.release()
-    assert unheld(path)
+    assert is_free(path)
 
 
 def test_exclusive_lock_excludes_threads_when_one_is_inside(tmp_path: Path) -> None:
@@ -27,7 +27,7 @@ def test_exclusive_lock_excludes_threads_when_one_is_inside(tmp_path: Path) -> N
 
     def enter() -> None:
         for _ in range(20):
-            with exclusively(path, 10):
+            with hold_lock(path, 10):
                 inside[0] += 1
                 most[0] = max(most[0], inside[0])
                 inside[0] -= 1
@@ -44,22 +44,22 @@ def test_exclusive_lock_gives_up_when_it_is_held_for_long(tmp_path: Path) -> Non
     """Somebody who hangs inside is reported, not waited for without end."""
     path = tmp_path / "lock"
     with (
-        exclusively(path, 1),
+        hold_lock(path, 1),
         pytest.raises(OperatorError, match="has held") as refused,
-        exclusively(path, 0.05),
+        hold_lock(path, 0.05),
     ):
         pytest.fail("two were inside")
     assert refused.value.code is Code.EMBEDDED_SERVER
-    with exclusively(path, 0.05):
-        assert not unheld(path)
+    with hold_lock(path, 0.05):
+        assert not is_free(path)
 
 
 def test_inherited_lock_stays_when_its_taker_has_left(tmp_path: Path) -> None:
     """A program that inherited the lock keeps it until it ends."""
     path = tmp_path / "lock"
-    with taken(path) as file:
+    with inherit_lock(path) as file:
         heir = subprocess.Popen(["/bin/sleep", "60"], pass_fds=[file])
-    assert not unheld(path)
+    assert not is_free(path)
     heir.kill()
     heir.wait()
-    assert unheld(path)
+    assert is_free(path)

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import Code, OperatorError
-from gateway.postgres_server import Account, Programs, find_programs, open_server, programs
+from gateway.postgres_server import OsUser, Programs, find_programs, open_server, programs
 from gateway.postgres_server.directories import Home
 from gateway.postgres_server.os_user import server_account
 
 
 @pytest.fixture
-def account() -> Account:
+def account() -> OsUser:
     return server_account(Path("/nonexistent"))
 
 
@@ -37,7 +37,7 @@ def _fake(directory: Path, script: str) -> Path:
     return directory
 
 
-def test_programs_are_those_of_the_wheel_when_none_are_named(account: Account) -> None:
+def test_programs_are_those_of_the_wheel_when_none_are_named(account: OsUser) -> None:
     """The wheel's PostgreSQL 18 is found, and what a backup needs with it."""
     found = find_programs(None, account)
     assert found.version.startswith("18.")
@@ -47,7 +47,7 @@ def test_programs_are_those_of_the_wheel_when_none_are_named(account: Account) -
 
 
 def test_programs_of_a_named_directory_are_used_when_it_is_given(
-    home: Path, account: Account
+    home: Path, account: OsUser
 ) -> None:
     """GATEWAY_POSTGRES_BIN is taken as it is."""
     named = _fake(home / "bin", "#!/bin/sh\necho 'postgres (PostgreSQL) 18.9 (Debian)'\n")
@@ -77,7 +77,7 @@ def test_programs_are_refused_when_they_do_not_run(home: Path, script: str, says
     assert not Home(home).superuser.exists()
 
 
-def test_programs_are_refused_when_they_are_missing_or_closed(home: Path, account: Account) -> None:
+def test_programs_are_refused_when_they_are_missing_or_closed(home: Path, account: OsUser) -> None:
     """A directory without programs, and programs that may not be run, are named."""
     closed = _fake(home / "bin", "#!/bin/sh\n")
     (closed / "postgres").chmod(0o644)
@@ -88,7 +88,7 @@ def test_programs_are_refused_when_they_are_missing_or_closed(home: Path, accoun
 
 
 def test_programs_are_refused_when_there_is_no_wheel(
-    account: Account, monkeypatch: pytest.MonkeyPatch
+    account: OsUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A machine for which there is no wheel is told to bring its own PostgreSQL."""
     monkeypatch.setattr(programs, "_PACKAGE", "no_such_wheel")
@@ -99,7 +99,7 @@ def test_programs_are_refused_when_there_is_no_wheel(
 
 
 def test_environment_is_not_inherited_when_a_program_runs(
-    account: Account, monkeypatch: pytest.MonkeyPatch
+    account: OsUser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What our environment holds, passwords perhaps, does not reach PostgreSQL's."""
     monkeypatch.setenv("GATEWAY_STATE_URL", "postgresql://user:secret@host/db")
@@ -109,16 +109,16 @@ def test_environment_is_not_inherited_when_a_program_runs(
 
 
 def test_copy_of_the_wheel_runs_when_the_wheel_is_out_of_reach(
-    home: Path, account: Account, wheel: Path
+    home: Path, account: OsUser, wheel: Path
 ) -> None:
     """The copy is complete, readable by everyone, and its programs find their libraries."""
     shelf = home / "postgres"
-    copied = programs.publish(wheel, shelf)
+    copied = programs.publish_programs(wheel, shelf)
     found = find_programs(copied / wheel.name / "pginstall18" / "bin", account)
     assert account.run([found.path("psql"), "--version"]).returncode == 0
     for path in copied.rglob("*"):
         assert path.is_symlink() or stat.S_IMODE(path.stat().st_mode) in {0o755, 0o644}, path
-    assert programs.publish(wheel, shelf) == copied
+    assert programs.publish_programs(wheel, shelf) == copied
 
 
 def test_one_copy_is_made_when_several_start_at_once(home: Path) -> None:
@@ -128,7 +128,9 @@ def test_one_copy_is_made_when_several_start_at_once(home: Path) -> None:
     (home / "shelf" / "draft-left").mkdir(parents=True)
     made: list[Path] = []
     starters = [
-        threading.Thread(target=lambda: made.append(programs.publish(package, home / "shelf")))
+        threading.Thread(
+            target=lambda: made.append(programs.publish_programs(package, home / "shelf"))
+        )
         for _ in range(4)
     ]
     for starter in starters:

@@ -14,12 +14,22 @@ from noise.streams import Stream
 from sensitivity.analyses import analysed
 
 from gateway.noise.add_noise import NoisyTable
-from gateway.noise.allocation import Noise, Priced, priced
+from gateway.noise.allocation import Noise, ReleaseNoise, price_noise
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.plan.formulas import AtLeast, Each, Form, Measured, Number, Over, Plus, Root, Times
-from gateway.results.rounding import Recoded
+from gateway.plan.formulas import (
+    AggregateRef,
+    AtLeast,
+    Each,
+    Form,
+    NumberForm,
+    Over,
+    Plus,
+    Root,
+    Times,
+)
+from gateway.results.rounding import RoundedColumn
 from gateway.sensitivity.formulas import Linear, Quotient
-from gateway.sensitivity.measurement import Measurement, Origin, Total
+from gateway.sensitivity.measurement import DistanceOrigin, Measurement, Total
 
 INCOMES = (0, 1_000, 17_500, 30_000, 52_000, 199_000)
 
@@ -56,7 +66,7 @@ def coverage(trial: Trial, draws: int, seed: str, *, claimed: int = 1) -> Covere
     )
     told = tuple(narrower(one, claimed) for one in release.drawn)
     table = NoisyTable(((),) * draws, columns, told)
-    formed = Recoded(table, release.analysis.formulas, trial.ranges).column(trial.form)
+    formed = RoundedColumn(table, release.analysis.formulas, trial.ranges).column(trial.form)
     there = [one for one in formed if one is not None]
     slack = 1e-9 * abs(float(truth))  # floats
     held = sum(low - slack <= truth <= high + slack for low, high in there)
@@ -64,13 +74,13 @@ def coverage(trial: Trial, draws: int, seed: str, *, claimed: int = 1) -> Covere
 
 
 def value_of(  # noqa: PLR0911 - one for each kind
-    form: Form, release: Priced, measured: Sequence[int]
+    form: Form, release: ReleaseNoise, measured: Sequence[int]
 ) -> Fraction:
     """The value of a form, exactly; a root to the last bit of a float."""
     match form:
-        case Number(value):
+        case NumberForm(value):
             return value
-        case Measured(place):
+        case AggregateRef(place):
             formula = release.analysis.formulas[place]
             assert isinstance(formula, Linear | Quotient)
             return formula.value(measured)
@@ -90,9 +100,9 @@ def value_of(  # noqa: PLR0911 - one for each kind
             raise AssertionError("an array has no value")
 
 
-def _release(trial: Trial) -> Priced:
+def _release(trial: Trial) -> ReleaseNoise:
     analysis = analysed(trial.sql, pairs=trial.noise is Noise.LAPLACE)
-    [made] = priced([analysis], trial.noise, trial.price, Fraction(1, 10**9))
+    [made] = price_noise([analysis], trial.noise, trial.price, Fraction(1, 10**9))
     return made
 
 
@@ -104,11 +114,11 @@ def _measured(measurement: Measurement, people: int) -> int:
     lattice = quantity.lattice
     everybody = [int(INCOMES[place % len(INCOMES)] / lattice.step) for place in range(people)]
     match quantity.origin:
-        case Origin.LOW:
+        case DistanceOrigin.LOW:
             return sum(one - lattice.low for one in everybody)
-        case Origin.HIGH:
+        case DistanceOrigin.HIGH:
             return sum(lattice.high - one for one in everybody)
-        case Origin.MIDDLE:
+        case DistanceOrigin.MIDDLE:
             return sum(one - lattice.middle for one in everybody)
 
 

@@ -19,19 +19,19 @@ from pydantic import SecretStr
 from queries import analyzed, executed
 from sqlalchemy import URL
 
-from gateway.admin.instance import Ground, open_ground
-from gateway.app import open_asking, open_policies
+from gateway.admin.instance import Foundation, open_foundation
+from gateway.app import open_policies, open_query_service
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
 from gateway.engines.sql.group_keys import Key
 from gateway.engines.staged_rows import StagedRows
 from gateway.events import Event
 from gateway.exact import ExactHistogram, ExactTable
-from gateway.noise.allocation import Priced, Shares, slots_of
+from gateway.noise.allocation import CostShares, ReleaseNoise, slots_of
 from gateway.noise.entropy import Entropy
 from gateway.policy.subjects import Subject
-from gateway.pricing.price import AnalyzedStatement, bought
-from gateway.query_service import Asking
-from gateway.release_cache.assemble import Errand, ErrandRelease
+from gateway.pricing.price import AnalyzedStatement, noise_for_price
+from gateway.query_service import QueryService
+from gateway.release_cache.assemble import PlannedMeasurement, PlannedRelease
 from gateway.requests.request import Answer, Request
 from gateway.results.rollup import PricedRelease
 from gateway.sensitivity.analysis import Analysis
@@ -41,7 +41,7 @@ from gateway.stages.execute import Released
 from gateway.stages.finish import finish_query
 from gateway.stages.services import Services
 from gateway.stages.source_access import SourceAccess
-from gateway.trail.search import every
+from gateway.trail.search import all_records
 from gateway.twin import Twin
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
@@ -51,8 +51,8 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 class Line:
     """A gateway that answers."""
 
-    ground: Ground
-    asking: Asking
+    ground: Foundation
+    asking: QueryService
     subjects: Mapping[str, Subject]
     told: list[Event]
 
@@ -66,7 +66,7 @@ class Line:
 
     def records(self) -> list[Mapping[str, object]]:
         with self.ground.engine.connect() as connection:
-            return list(every(connection))
+            return list(all_records(connection))
 
 
 @contextmanager
@@ -84,16 +84,16 @@ def open_line(
         settings = settings_on(
             urls, home, policies=policies, audit_key=SecretStr(AUDIT_SECRET.decode())
         )
-        with open_ground(settings, told.append) as ground:
+        with open_foundation(settings, told.append) as ground:
             current = open_policies(ground, told.append, environment)
-            asking = open_asking(ground, current, twin, "rest", told.append)
+            asking = open_query_service(ground, current, twin, "rest", told.append)
             try:
                 yield Line(ground, asking, current.value.subjects, told)
             finally:
                 asking.close()
 
 
-Bug = Callable[[Priced], Priced]
+Bug = Callable[[ReleaseNoise], ReleaseNoise]
 
 
 @dataclass
@@ -103,7 +103,7 @@ class Remembering(SourceAccess):
     `planted` is a bug in the bounding of contributions, for controls; None where there is none.
     """
 
-    bought: tuple[Priced, ...] = ()
+    bought: tuple[ReleaseNoise, ...] = ()
     planted: Callable[[BoundedRelease], BoundedRelease] | None = None
     known: dict[object, ExactTable] = field(default_factory=dict)
     counted: dict[object, Mapping[Histogram, ExactHistogram]] = field(default_factory=dict)
@@ -159,14 +159,16 @@ class Prepared:
         )
 
 
-def _all_bought(release: PricedRelease) -> ErrandRelease:
+def _all_bought(release: PricedRelease) -> PlannedRelease:
     """Nothing of it is there yet."""
     errands = []
     for part in release.parts:
         slots, choices = len(part.analysis.slots), len(part.analysis.choices)
-        costs = Shares((Fraction(1),) * slots, (Fraction(1),) * choices)
-        errands.append(Errand("r", part, part, costs, (None,) * slots, (None,) * choices, None))
-    return ErrandRelease(release, tuple(errands))
+        costs = CostShares((Fraction(1),) * slots, (Fraction(1),) * choices)
+        errands.append(
+            PlannedMeasurement("r", part, part, costs, (None,) * slots, (None,) * choices, None)
+        )
+    return PlannedRelease(release, tuple(errands))
 
 
 def prepared(
@@ -182,7 +184,7 @@ def prepared(
     services = line.asking.services
     request = Request(sql)
     query = analyzed(services, subject, request, NOON)
-    releases = bought(query.dataset, query.statement, price)
+    releases = noise_for_price(query.dataset, query.statement, price)
     if bug is not None:
         releases = tuple(replace(one, parts=tuple(map(bug, one.parts))) for one in releases)
     access = Remembering(
@@ -198,9 +200,10 @@ def prepared(
     return Prepared(services, query, access, releases)
 
 
-def whole_shares(spending: AnalyzedStatement) -> tuple[Shares, ...]:
+def whole_shares(spending: AnalyzedStatement) -> tuple[CostShares, ...]:
     """Of the price of a statement of which nothing is there yet: equal parts for all that is measured and chosen."""
     each = Fraction(1, max(slots_of(spending.analyses), 1))
     return tuple(
-        Shares((each,) * len(one.slots), (each,) * len(one.choices)) for one in spending.analyses
+        CostShares((each,) * len(one.slots), (each,) * len(one.choices))
+        for one in spending.analyses
     )

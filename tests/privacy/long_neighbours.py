@@ -20,7 +20,7 @@ from property.stores import Store, in_duckdb, in_postgresql, neighbours
 from sqlalchemy import URL
 
 from gateway.plan.grouping import Aggregate
-from gateway.plan.print import explain
+from gateway.plan.print import explain_plan
 from gateway.postgres_server import open_server
 
 _PLANS = 150
@@ -76,7 +76,7 @@ def _random_plans(worlds: list[list[Store]], findings: Findings, number: int, un
     @given(releases())
     def one(plan: Aggregate) -> None:
         if monotonic() < until:
-            asked = Asked("\n".join(explain(plan).splitlines()), plan)
+            asked = Asked("\n".join(explain_plan(plan).splitlines()), plan)
             check(asked, worlds, findings, pairs=number % 4 < 2, seed=number)
 
     one()

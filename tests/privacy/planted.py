@@ -13,8 +13,8 @@ from privacy.interval_coverage import narrower
 
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
 from gateway.exact import ExactHistogram, ExactTable
-from gateway.noise.add_noise import NoisyTable, add_noise, with_choices
-from gateway.noise.allocation import Priced
+from gateway.noise.add_noise import NoisyTable, add_choices, add_noise
+from gateway.noise.allocation import ReleaseNoise
 from gateway.noise.entropy import Entropy
 from gateway.sensitivity.choices import Histogram
 
@@ -29,7 +29,7 @@ class Broken:
     rows: int | None = None  # R in what the engine renders: rows are bounded, persons are not
     threshold: bool = True
 
-    def of_release(self, release: Priced) -> Priced:
+    def of_release(self, release: ReleaseNoise) -> ReleaseNoise:
         noises = tuple(narrower(one, self.noise) for one in release.drawn)
         choices = tuple(
             replace(one, selection=replace(one.selection, scale=one.selection.scale / self.noise))
@@ -52,18 +52,18 @@ NO_THRESHOLD = Broken(threshold=False)
 def planted(bug: Broken) -> Iterator[None]:
     """While this is open, every gateway of this process has the bug."""
 
-    def too_little(exact: ExactTable, release: Priced, entropy: Entropy) -> NoisyTable:
+    def too_little(exact: ExactTable, release: ReleaseNoise, entropy: Entropy) -> NoisyTable:
         table = add_noise(exact, bug.of_release(release), entropy)
         return replace(table, noises=release.noises)  # intervals as if nothing were wrong
 
     def too_sure(
         counted: NoisyTable,
-        release: Priced,
+        release: ReleaseNoise,
         histograms: Mapping[Histogram, ExactHistogram],
         entropy: Entropy,
     ) -> NoisyTable:
         wrong = bug.of_release(release)
-        table = with_choices(replace(counted, noises=wrong.noises), wrong, histograms, entropy)
+        table = add_choices(replace(counted, noises=wrong.noises), wrong, histograms, entropy)
         return replace(table, noises=release.noises)
 
     def too_much(*given: object, **named: object) -> BoundedRelease:
@@ -71,6 +71,6 @@ def planted(bug: Broken) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gateway.stages.execute.add_noise", too_little)
-        patch.setattr("gateway.stages.execute.with_choices", too_sure)
+        patch.setattr("gateway.stages.execute.add_choices", too_sure)
         patch.setattr("gateway.datasets.dataset.bound_release", too_much)
         yield

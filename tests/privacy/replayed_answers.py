@@ -22,18 +22,18 @@ from privacy.streams_asked import WHO, Asked
 from pydantic import SecretStr
 from sqlalchemy import URL
 
-from gateway.admin.instance import open_ground
-from gateway.app import open_asking, open_policies
+from gateway.admin.instance import open_foundation
+from gateway.app import open_policies, open_query_service
 from gateway.errors import Refusal
 from gateway.exact import ExactHistogram, ExactTable
-from gateway.noise.add_noise import NoisyTable, add_noise, with_choices
-from gateway.noise.allocation import Priced
+from gateway.noise.add_noise import NoisyTable, add_choices, add_noise
+from gateway.noise.allocation import ReleaseNoise
 from gateway.noise.entropy import Entropy
 from gateway.policy.subjects import Subject
-from gateway.query_service import Asking
+from gateway.query_service import QueryService
 from gateway.requests.request import Request
 from gateway.sensitivity.choices import Histogram
-from gateway.trail.search import every
+from gateway.trail.search import all_records
 from gateway.twin import Twin
 from gateway.units import Epsilon
 
@@ -51,19 +51,19 @@ class Tape:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        def counted(exact: ExactTable, release: Priced, entropy: Entropy) -> NoisyTable:
+        def counted(exact: ExactTable, release: ReleaseNoise, entropy: Entropy) -> NoisyTable:
             del entropy  # it goes on being what intervals are simulated with
             self.tables.append(add_noise(exact, release, self.noise))
             return self.tables[-1]
 
         def chosen(
             there: NoisyTable,
-            release: Priced,
+            release: ReleaseNoise,
             histograms: Mapping[Histogram, ExactHistogram],
             entropy: Entropy,
         ) -> NoisyTable:
             del entropy
-            self.tables.append(with_choices(there, release, histograms, self.noise))
+            self.tables.append(add_choices(there, release, histograms, self.noise))
             return self.tables[-1]
 
         with _in_place(counted, chosen):
@@ -74,13 +74,13 @@ class Tape:
         """Whatever the source said."""
         waiting = self.left = iter(self.tables)
 
-        def counted(exact: ExactTable, release: Priced, entropy: Entropy) -> NoisyTable:
+        def counted(exact: ExactTable, release: ReleaseNoise, entropy: Entropy) -> NoisyTable:
             del exact, entropy
             return _as_paid(next(waiting), release)
 
         def chosen(
             there: NoisyTable,
-            release: Priced,
+            release: ReleaseNoise,
             histograms: Mapping[Histogram, ExactHistogram],
             entropy: Entropy,
         ) -> NoisyTable:
@@ -91,7 +91,7 @@ class Tape:
             yield
 
 
-def _as_paid(table: NoisyTable, release: Priced) -> NoisyTable:
+def _as_paid(table: NoisyTable, release: ReleaseNoise) -> NoisyTable:
     assert table.noises == release.noises, "something else is measured than in the first run"
     return table
 
@@ -102,7 +102,7 @@ def _in_place(
 ) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("gateway.stages.execute.add_noise", counted)
-        patch.setattr("gateway.stages.execute.with_choices", chosen)
+        patch.setattr("gateway.stages.execute.add_choices", chosen)
         yield
 
 
@@ -153,19 +153,23 @@ def run(  # noqa: PLR0917 - a gateway, and what it is asked
     }
     with server.database() as state:
         settings = settings_on(state, home / "home", policies=folder, audit_key=secret)
-        with open_ground(settings) as ground:
+        with open_foundation(settings) as ground:
             current = open_policies(ground, environment=environment)
             subjects = current.value.subjects
-            with closing(open_asking(ground, current, twin, "rest")) as asking:
+            with closing(open_query_service(ground, current, twin, "rest")) as asking:
                 with pytest.MonkeyPatch.context() as patch:
                     patch.setattr("gateway.stages.record.secrets", Numbers())
                     said = _asked(asking, subjects, asked)
                 with ground.engine.connect() as connection:
-                    records = [_record(one) for one in every(connection) if one.get("query_id")]
+                    records = [
+                        _record(one) for one in all_records(connection) if one.get("query_id")
+                    ]
     return Run(said, records)
 
 
-def _asked(asking: Asking, subjects: Mapping[str, Subject], stream: Sequence[Asked]) -> list[Said]:
+def _asked(
+    asking: QueryService, subjects: Mapping[str, Subject], stream: Sequence[Asked]
+) -> list[Said]:
     said, now = [], BEGIN
     simulated = Stream("simulated intervals")
     for one in stream:
@@ -189,7 +193,7 @@ def _at(moment: datetime) -> datetime:
     return moment
 
 
-def _accounts(asking: Asking, subjects: Mapping[str, Subject], dataset: str) -> str:
+def _accounts(asking: QueryService, subjects: Mapping[str, Subject], dataset: str) -> str:
     """What everybody has left."""
     return repr(
         sorted(

@@ -25,14 +25,14 @@ from property.schemas import a_database
 from pydantic import SecretStr
 from sqlalchemy import URL
 
-from gateway.admin.instance import Ground, open_ground
+from gateway.admin.instance import Foundation, open_foundation
 from gateway.admin.key_actions import create_key
-from gateway.app import open_policies, open_questions, rest_doors
+from gateway.app import gateway_api, open_policies, open_query_api
 from gateway.auth.issue import KeyOrder
 from gateway.config import Settings
 from gateway.events import Event
 from gateway.frontends.rest.app import create_app
-from gateway.frontends.rest.listen import Stop, bind, serve_until
+from gateway.frontends.rest.listen import StopSignal, bind_socket, serve_until
 from gateway.postgres_server import Lease
 from gateway.telemetry.metrics import Metrics
 from gateway.twin import Twin
@@ -143,12 +143,12 @@ def _a_place(server: StateServer, urls: Mapping[str, URL]) -> Iterator[Place]:
             (policies / f"{dataset}.yaml").write_text(text)
         secret = SecretStr(AUDIT_SECRET.decode())
         settings = settings_on(state, home / "home", policies=policies, audit_key=secret)
-        with open_ground(settings) as ground:
+        with open_foundation(settings) as ground:
             keys = {name: _key(ground, name) for name in _NAMES}
         yield Place(settings, environment, keys)
 
 
-def _key(ground: Ground, subject: str) -> str:
+def _key(ground: Foundation, subject: str) -> str:
     order = KeyOrder(subject, "os:op", datetime.now(UTC))
     create_key(ground.journal, ground.trail, order, lambda _: True)
     return order.key.reveal()
@@ -216,15 +216,15 @@ def _events(log: Path) -> list[Mapping[str, object]]:
 def _a_thread(place: Place, twin: Twin) -> Iterator[int]:
     told: list[Event] = []
     with (
-        open_ground(place.settings, told.append) as ground,
-        bind("127.0.0.1", 0, "GATEWAY_REST_PORT") as listener,
+        open_foundation(place.settings, told.append) as ground,
+        bind_socket("127.0.0.1", 0, "GATEWAY_REST_PORT") as listener,
     ):
         policies = open_policies(ground, told.append, place.environment)
-        with open_questions(ground, policies, twin, "rest", told.append) as questions:
-            doors = rest_doors(
+        with open_query_api(ground, policies, twin, "rest", told.append) as questions:
+            doors = gateway_api(
                 ground, Metrics(), told.append, policies, twin=twin, questions=questions
             )
-            stop, app = Stop(), create_app(doors)
+            stop, app = StopSignal(), create_app(doors)
             given = (stop, app, listener, place.settings, ground.lines.cut)
             thread = threading.Thread(target=serve_until, args=given)
             thread.start()

@@ -28,9 +28,9 @@ from gateway.bounding.work_bound import check_work
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
-from gateway.engines.sql.expressions import TotalScalars
+from gateway.engines.sql.expressions import TotalScalarSql
 from gateway.engines.sql.interfaces import Dialect
-from gateway.engines.sql.release import Dressed, select_release
+from gateway.engines.sql.release import ReleaseSql, select_release
 from gateway.errors import Refusal
 from gateway.postgres_server import Lease
 
@@ -231,7 +231,7 @@ def rendered(sql: str, longest: int, dialect: Dialect) -> Select[Any] | None:
     analysis = asked.analysis(pairs=False)
     release = None if analysis is None else bounded(analysis, {})
     assert release is not None, sql
-    return select_release(release, {}, Dressed(dialect, TotalScalars(), SALT))
+    return select_release(release, {}, ReleaseSql(dialect, TotalScalarSql(), SALT))
 
 
 def asked(condition: str) -> str:

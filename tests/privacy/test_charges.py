@@ -25,10 +25,10 @@ from gateway.budget.account import Currency, cost_on_path
 from gateway.budget.charge import Receipt
 from gateway.errors import Code, Refusal, SourceStopped
 from gateway.noise.allocation import cost_of
-from gateway.pricing.price import bought, charge_request, limits_on_path
+from gateway.pricing.price import charge_request, limits_on_path, noise_for_price
 from gateway.requests.request import Request
 from gateway.stages.charge import charge_query
-from gateway.trail.record import Asked
+from gateway.trail.record import AskedQuestion
 from gateway.twin import Twin
 from gateway.units import Epsilon
 
@@ -76,10 +76,10 @@ def test_noise_costs_what_is_charged_for_it_whatever_is_asked(line: Line, shape:
     serving, spending = query.dataset, query.statement
     limits = limits_on_path(services.journal, serving, "alice")
     cost = cost_on_path(price, serving.currency, limits)
-    asked_now = Asked("q", "alice", "clinic", sql, "rest", "")
+    asked_now = AskedQuestion("q", "alice", "clinic", sql, "rest", "")
     wanted = charge_request(asked_now, serving, spending, whole_shares(spending))
     assert sum(one.share for one in wanted.measurements) == 1
-    parts = [part for release in bought(serving, spending, cost) for part in release.parts]
+    parts = [part for release in noise_for_price(serving, spending, cost) for part in release.parts]
     assert cost * (1 - WITHIN) <= cost_of(parts) <= cost
     thresholds = sum(part.shown_from is not None for part in parts)
     assert (wanted.delta.value > 0) == (thresholds > 0)

@@ -12,7 +12,7 @@ from samples import draws
 from scipy.stats import binom
 
 from gateway.noise.allocation import Noise
-from gateway.plan.formulas import Form, Measured, Number, Over, Plus, Times
+from gateway.plan.formulas import AggregateRef, Form, NumberForm, Over, Plus, Times
 
 ALPHA = 1e-8
 DRAWS = draws(1_000)
@@ -20,8 +20,8 @@ WIDTHS = 1_000  # to hold all of fewer is no sign of intervals that are too wide
 MISSED = 0.06  # at most; 0.05 is what intervals say of themselves
 OVERCOVERED = 0.975  # where noise is wide and nothing is divided by something small
 SQL = "SELECT COUNT(*), SUM(income), AVG(income), COUNT(smoker) FROM patients"
-COUNT, SUM, AVG, SMOKERS = (Measured(place) for place in range(4))
-MINUS = Number(Fraction(-1))
+COUNT, SUM, AVG, SMOKERS = (AggregateRef(place) for place in range(4))
+MINUS = NumberForm(Fraction(-1))
 
 FORMS: dict[str, Form] = {
     "count": COUNT,
@@ -30,9 +30,9 @@ FORMS: dict[str, Form] = {
     "sum of two counts": Plus(COUNT, SMOKERS),
     "difference of two counts": Plus(COUNT, Times(MINUS, SMOKERS)),
     "ratio of a sum and a count": Over(SUM, SMOKERS),
-    "percentage": Over(Times(Number(Fraction(100)), SMOKERS), COUNT),
+    "percentage": Over(Times(NumberForm(Fraction(100)), SMOKERS), COUNT),
     "product of a count and an average": Times(COUNT, AVG),
-    "a sum in thousands and an average": Plus(Over(SUM, Number(Fraction(1000))), AVG),
+    "a sum in thousands and an average": Plus(Over(SUM, NumberForm(Fraction(1000))), AVG),
 }
 PEOPLE = [3, 60, 1_000, 20_000]
 

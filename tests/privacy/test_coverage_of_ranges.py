@@ -10,17 +10,17 @@ from privacy.interval_coverage import Trial, coverage
 from scipy.stats import binom
 
 from gateway.noise.allocation import Noise
-from gateway.plan.formulas import Form, Measured, Number, Over, Plus, Times
+from gateway.plan.formulas import AggregateRef, Form, NumberForm, Over, Plus, Times
 
 ALPHA = 1e-8
 DRAWS = 600  # fewer do not find noise that is three times as wide in a sum of two counts
 MISSED = 0.05
 SQL = "SELECT COUNT(*), SUM(income), AVG(income), COUNT(smoker) FROM patients"
-COUNT, SUM, AVG, SMOKERS = (Measured(place) for place in range(4))
+COUNT, SUM, AVG, SMOKERS = (AggregateRef(place) for place in range(4))
 FORMS: dict[str, Form] = {
     "count": COUNT,
     "average": AVG,
-    "count and a half": Plus(COUNT, Number(Fraction(1, 2))),
+    "count and a half": Plus(COUNT, NumberForm(Fraction(1, 2))),
     "sum of two counts": Plus(COUNT, SMOKERS),
     "ratio of a sum and a count": Over(SUM, COUNT),
     "product of a count and an average": Times(COUNT, AVG),

@@ -18,9 +18,9 @@ from sensitivity.released import Person, released
 
 from gateway.intervals.cell_intervals import Intervals
 from gateway.noise.add_noise import NoisyTable
-from gateway.noise.allocation import Noise, Priced, priced
-from gateway.plan.formulas import Measured
-from gateway.sensitivity.formulas import Curved
+from gateway.noise.allocation import Noise, ReleaseNoise, price_noise
+from gateway.plan.formulas import AggregateRef
+from gateway.sensitivity.formulas import CurveFormula
 
 ALPHA = 1e-8
 DRAWS = draws(1_000)
@@ -50,9 +50,9 @@ class Trial:
 
 
 @cache
-def _release(asked: str, noise: Noise, price: Fraction) -> Priced:
+def _release(asked: str, noise: Noise, price: Fraction) -> ReleaseNoise:
     analysis = analysed(f"SELECT {asked} FROM t", pairs=noise is Noise.LAPLACE, of=_T)
-    [made] = priced([analysis], noise, price, Fraction(1, 10**9))
+    [made] = price_noise([analysis], noise, price, Fraction(1, 10**9))
     return made
 
 
@@ -65,7 +65,7 @@ def _coverage(trial: Trial, *, claimed: int = 1) -> Covered:
     ]
     exact = [one * trial.times for one in released(rows, release.analysis)["p"]]
     [formula] = release.analysis.formulas
-    assert isinstance(formula, Curved)
+    assert isinstance(formula, CurveFormula)
     truth = formula.value(exact)
     assert truth is not None
     stream = Stream(f"spreads: {trial}")
@@ -75,7 +75,7 @@ def _coverage(trial: Trial, *, claimed: int = 1) -> Covered:
     )
     told = tuple(narrower(one, claimed) for one in release.drawn)
     table = NoisyTable(((),) * DRAWS, columns, told)
-    there = [one for one in Intervals(table, (formula,)).column(Measured(0)) if one is not None]
+    there = [one for one in Intervals(table, (formula,)).column(AggregateRef(0)) if one is not None]
     slack = 1e-9 * abs(float(truth))  # floats
     held = sum(low - slack <= truth <= high + slack for low, high in there)
     return Covered(len(there), held)

@@ -24,7 +24,7 @@ from sqlalchemy import URL
 
 from gateway.overlap.auditor import audit
 from gateway.overlap.history import History
-from gateway.overlap.inputs import Concerned, Past
+from gateway.overlap.inputs import NewQuery, PriorRelease
 from gateway.policy.policy import Auditing
 from gateway.regions.region import EVERYTHING
 from gateway.twin import Twin
@@ -187,14 +187,16 @@ def test_difference_is_noticed_when_the_noise_is_another(runs: Runs) -> None:
         assert _first_difference(first, runs.over("clinic", asked)) is not None
 
 
-def _knowing(people: int) -> Callable[[Sequence[Concerned], History, Auditing], None]:
+def _knowing(people: int) -> Callable[[Sequence[NewQuery], History, Auditing], None]:
     """An auditor that was told how many people there are, as if that had been released."""
 
-    def planted(concerned: Sequence[Concerned], history: History, rules: Auditing) -> None:
+    def planted(concerned: Sequence[NewQuery], history: History, rules: Auditing) -> None:
         for one in concerned:
             whole = replace(one.ground, region=EVERYTHING, keys=())
             spread = Fraction(1)
-            history.add(Past("planted", "planted", whole, (people,), spread, spread, whole=True))
+            history.add(
+                PriorRelease("planted", "planted", whole, (people,), spread, spread, whole=True)
+            )
         audit(concerned, history, rules)
 
     return planted

@@ -21,7 +21,7 @@ from sqlalchemy import URL
 
 from gateway.binding.aggregates import AGGREGATES, REFUSED
 from gateway.plan.grouping import Aggregate
-from gateway.plan.print import explain
+from gateway.plan.print import explain_plan
 from gateway.postgres_server import Lease
 from gateway.sensitivity.measurement import Measurement
 
@@ -93,7 +93,7 @@ def test_random_plan_moves_by_no_more_than_declared_when_a_person_is_added(world
     )
     @given(releases())
     def one(plan: Aggregate) -> None:
-        check(Asked(explain(plan), plan), worlds, findings, pairs=plan.size % 2 == 0)
+        check(Asked(explain_plan(plan), plan), worlds, findings, pairs=plan.size % 2 == 0)
 
     one()
     assert not findings.problems, "\n".join(findings.problems)

@@ -16,13 +16,13 @@ import pytest
 from noise.streams import Stream
 from privacy.goodness import objections, same_shape
 
-from gateway.noise.bernoulli import below, decays
+from gateway.noise.bernoulli import draw_below, draw_decay
 from gateway.noise.decay_weights import Decay
 from gateway.noise.discrete_gaussian import discrete_gaussian
 from gateway.noise.discrete_laplace import discrete_laplace
 from gateway.noise.entropy import SYSTEM_ENTROPY
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace, Mechanism
-from gateway.noise.vector_sampler import Staircase, draw, keeps, staircase
+from gateway.noise.vector_sampler import Staircase, draw_noise, is_kept, make_staircase
 
 MANY = 400_000
 SCALES = [Fraction(text) for text in ("3/10", "1", "7/3", "50", "1000")]
@@ -39,7 +39,7 @@ HUGE: list[Mechanism] = [DiscreteLaplace(Fraction(10**25)), DiscreteGaussian(Fra
 
 
 def _stairs(mechanism: Mechanism, word: int = 63, coarser: int = 0) -> Staircase:
-    return staircase(_decay(mechanism), word, coarser)
+    return make_staircase(_decay(mechanism), word, coarser)
 
 
 def _decay(mechanism: Mechanism) -> Decay:
@@ -87,7 +87,7 @@ def test_vectors_keep_their_distribution_when_tables_leave_nearly_all_open(
     mechanism: Mechanism, word: int
 ) -> None:
     """The rare paths, made frequent by words of a few bits, are exact too."""
-    drawn = draw(_stairs(mechanism, word), 6000, Stream(f"short {word}"))
+    drawn = draw_noise(_stairs(mechanism, word), 6000, Stream(f"short {word}"))
     assert objections(drawn, mechanism) == []
 
 
@@ -107,7 +107,7 @@ def test_vectors_keep_their_distribution_when_steps_are_wide(
 ) -> None:
     """The rejection within steps, made frequent by steps as wide as the scale, is exact too."""
     count = 20_000 if word > 4 else 4000
-    drawn = draw(_stairs(mechanism, word, coarser), count, Stream(f"wide {coarser}"))
+    drawn = draw_noise(_stairs(mechanism, word, coarser), count, Stream(f"wide {coarser}"))
     assert objections(drawn, mechanism) == []
 
 
@@ -117,8 +117,8 @@ def test_coins_decay_as_the_exponential(exponent: str, bits: int) -> None:
     """Both coins of e^-x, by series and by bounds on few or many bits (6.4 deviations: 2e-10)."""
     x = Fraction(exponent)
     stream, count = Stream(f"coin {exponent} {bits}"), 5000
-    by_bounds = sum(keeps(x, stream.bits(bits), bits, stream) for _ in range(count))
-    by_series = sum(decays(x.numerator, x.denominator, stream) for _ in range(count))
+    by_bounds = sum(is_kept(x, stream.bits(bits), bits, stream) for _ in range(count))
+    by_series = sum(draw_decay(x.numerator, x.denominator, stream) for _ in range(count))
     mean = exp(-x)
     for seen in (by_bounds, by_series):
         assert abs(seen / count - mean) <= 6.4 * sqrt(mean * (1 - mean) / count) + 20 / count
@@ -127,7 +127,7 @@ def test_coins_decay_as_the_exponential(exponent: str, bits: int) -> None:
 def test_uniform_numbers_reach_each_value_equally_often() -> None:
     """Seven values, each within 6.4 deviations of its share."""
     stream = Stream("seven")
-    drawn = [below(7, stream) for _ in range(70_000)]
+    drawn = [draw_below(7, stream) for _ in range(70_000)]
     for value in range(7):
         assert abs(drawn.count(value) - 10_000) <= 6.4 * sqrt(70_000 * 6 / 49)
 
@@ -174,14 +174,14 @@ def _shifted_table(mechanism: Mechanism) -> list[int]:
     off = replace(
         stairs, lows=stairs.lows[1:], highs=np.delete(stairs.highs, 1), sure=stairs.sure[1:]
     )
-    return draw(off, MANY, Stream("shifted"))
+    return draw_noise(off, MANY, Stream("shifted"))
 
 
 def _always_kept(mechanism: Mechanism) -> list[int]:
     """A staircase without the rejection within its steps, which are wide."""
     stairs = _stairs(mechanism, coarser=5)
     sure = np.full(len(stairs.sure), 1 << 63, dtype=np.uint64)
-    return draw(replace(stairs, sure=sure), MANY, Stream("kept"))
+    return draw_noise(replace(stairs, sure=sure), MANY, Stream("kept"))
 
 
 def _biased_sign(mechanism: Mechanism) -> list[int]:

@@ -17,14 +17,14 @@ from gateway.bounding.bounded_release import BoundedRelease, bound_release
 from gateway.catalog.tables import Dataset
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
-from gateway.engines.catalog.proofs import Proven
+from gateway.engines.catalog.proofs import TableProof
 from gateway.engines.staged_rows import StagedRows
 from gateway.errors import Refusal
 from gateway.plan.grouping import Aggregate
-from gateway.plan.node import nodes
-from gateway.plan.scalars import StagedValue, walk
+from gateway.plan.node import walk_nodes
+from gateway.plan.scalars import StagedValue, walk_scalar
 from gateway.sensitivity.analysis import Analysis
-from gateway.sensitivity.analyze import analyse
+from gateway.sensitivity.analyze import analyze_release
 
 NOW: Final = datetime(2026, 3, 2, 12, tzinfo=UTC)
 _NUMBERS: Final = (0, 1, -1, 2, 7, 80, 1980, 5000, 10**18, -(10**18), 10**25)
@@ -42,7 +42,7 @@ class Asked:
     def analysis(self, *, pairs: bool) -> Analysis | None:
         """None: refused."""
         try:
-            return analyse(self.plan, pairs=pairs, enumerated_groups=10_000, min_units=3)
+            return analyze_release(self.plan, pairs=pairs, enumerated_groups=10_000, min_units=3)
         except Refusal:
             return None
 
@@ -58,9 +58,9 @@ class Asked:
         """The stages of which one value is wanted."""
         return {
             one.constant
-            for node in nodes(self.plan)
+            for node in walk_nodes(self.plan)
             for scalar in node.scalars
-            for one in walk(scalar)
+            for one in walk_scalar(scalar)
             if isinstance(one, StagedValue)
         }
 
@@ -101,7 +101,7 @@ def statement(sql: str, dataset: Dataset = CLINIC) -> Asked:
     return Asked(sql, bound.releases[-1].plan, stages)
 
 
-def bounded(analysis: Analysis, proven: Mapping[str, Proven]) -> BoundedRelease | None:
+def bounded(analysis: Analysis, proven: Mapping[str, TableProof]) -> BoundedRelease | None:
     """None: refused."""
     try:
         return bound_release(analysis, now=NOW, proven=proven)

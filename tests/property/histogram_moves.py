@@ -6,7 +6,7 @@ from typing import TypeAlias
 from property.moves import Key
 
 from gateway.exact import ExactHistogram
-from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 
 Counts: TypeAlias = Mapping[Key, Mapping[int, int]]
 
@@ -24,7 +24,7 @@ def too_far(before: Sequence[Counts], after: Sequence[Counts], analysis: Analysi
     """Where one unit more takes a row away, adds more than R to a group, or is in more than G groups."""
     groups = analysis.groups
     for place, (old, new) in enumerate(zip(before, after, strict=True)):
-        listed = set(groups.keys) if isinstance(groups, Enumerated) else {*old, *new}
+        listed = set(groups.keys) if isinstance(groups, EnumeratedGroups) else {*old, *new}
         moved = 0
         for key in {*old, *new} & listed:
             was, now = old.get(key, {}), new.get(key, {})

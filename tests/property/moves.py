@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from gateway.catalog.values import Value
 from gateway.exact import ExactTable
-from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 
 Key: TypeAlias = tuple[Value | None, ...]
 Groups: TypeAlias = Mapping[Key, tuple[int, ...]]
@@ -20,7 +20,7 @@ def groups_of(table: ExactTable) -> Groups:
 def moves(before: Groups, after: Groups, analysis: Analysis) -> dict[Key, tuple[int, ...]]:
     """How far each measurement moved in each group that can come back."""
     groups = analysis.groups
-    listed = set(groups.keys) if isinstance(groups, Enumerated) else {*before, *after}
+    listed = set(groups.keys) if isinstance(groups, EnumeratedGroups) else {*before, *after}
     none = (0,) * len(analysis.measurements)
     return {
         key: tuple(

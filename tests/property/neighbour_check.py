@@ -16,10 +16,10 @@ from gateway.catalog.types import Family
 from gateway.engines.staged_rows import StagedRows
 from gateway.errors import UnsupportedSql
 from gateway.plan.grouping import PerUnit
-from gateway.plan.node import Node, nodes
+from gateway.plan.node import Node, walk_nodes
 from gateway.plan.relations import Window
-from gateway.plan.scalars import Call, Literal, Scalar, walk
-from gateway.sensitivity.analysis import Analysis, Thresholded
+from gateway.plan.scalars import Call, Literal, Scalar, walk_scalar
+from gateway.sensitivity.analysis import Analysis, ThresholdGroups
 from gateway.sensitivity.lattice import Lattice
 from gateway.sensitivity.measurement import Different, Products, Quantity, Squares, Total
 
@@ -148,7 +148,7 @@ def _drop(
 ) -> Iterator[str]:
     """The groups that few units are in are gone, the others as they were."""
     groups = analysis.groups
-    if not isinstance(groups, Thresholded):
+    if not isinstance(groups, ThresholdGroups):
         return
     kept = {key: one for key, one in whole.items() if one[groups.units] >= groups.least}
     if groups_of(store.run(release, staged)) != kept:
@@ -174,7 +174,7 @@ def is_comparable(release: BoundedRelease) -> bool:
     ]
     hashed = any(
         call.function == "sample_number"
-        for node in nodes(release.rows)
+        for node in walk_nodes(release.rows)
         if isinstance(node, Window)
         for _, call in node.items
     )
@@ -184,13 +184,13 @@ def is_comparable(release: BoundedRelease) -> bool:
     inexact = any(one.type.family in {Family.EXACT, Family.FLOAT} for one in summed)
     halves = inexact and any(map(_is_half, [*_parts(release.rows), *summed]))
     halves = halves or any(_is_between(value, on) for value, on in lattices)
-    halves = halves or any(map(_adds_decimals, nodes(release.rows)))
+    halves = halves or any(map(_adds_decimals, walk_nodes(release.rows)))
     return not hashed and not halves and all(one.type.family in _ALIKE for one in chosen)
 
 
 def _parts(rows: Node) -> list[Scalar]:
     """Every expression of a relation."""
-    return [scalar for node in nodes(rows) for scalar in node.scalars]
+    return [scalar for node in walk_nodes(rows) for scalar in node.scalars]
 
 
 def _lattices(quantity: Quantity) -> list[tuple[Scalar, Lattice]]:
@@ -228,5 +228,5 @@ def _is_half(scalar: Scalar) -> bool:
     return any(
         (isinstance(one, Literal) and isinstance(one.value, Fraction))
         or (isinstance(one, Call) and one.function == "/")
-        for one in walk(scalar)
+        for one in walk_scalar(scalar)
     )

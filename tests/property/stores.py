@@ -15,11 +15,11 @@ from sqlalchemy import URL
 
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.catalog.tables import Dataset
-from gateway.engines.catalog.describe import describe
-from gateway.engines.catalog.proofs import Proven, proven
-from gateway.engines.connections import reading_source
-from gateway.engines.source import Source
-from gateway.engines.sql.expressions import TotalScalars
+from gateway.engines.catalog.describe import describe_source
+from gateway.engines.catalog.proofs import TableProof, prove_tables
+from gateway.engines.connections import open_source
+from gateway.engines.source import SourceDatabase
+from gateway.engines.sql.expressions import TotalScalarSql
 from gateway.engines.sql.group_keys import Key
 from gateway.engines.staged_rows import StagedRows
 from gateway.errors import BackendUnavailable, InternalError, SourceStopped
@@ -47,8 +47,8 @@ class Store:
     """One world in one database."""
 
     name: str
-    source: Source
-    proven: Mapping[str, Proven]
+    source: SourceDatabase
+    proven: Mapping[str, TableProof]
 
     def run(self, release: BoundedRelease, staged: Mapping[str, StagedRows]) -> ExactTable:
         """The exact answer; an error of the source is a failure of the test, with its text."""
@@ -138,9 +138,9 @@ def in_postgresql(url: URL, worlds: Sequence[World], seed: int) -> Iterator[list
 
 
 def _opened(name: str, url: URL, dataset: Dataset) -> Store:
-    with reading_source(url) as connection:
-        found = proven(dataset, describe(connection))
-    return Store(name, Source.open(url, TotalScalars(), salt=SALT), found)
+    with open_source(url) as connection:
+        found = prove_tables(dataset, describe_source(connection))
+    return Store(name, SourceDatabase.open(url, TotalScalarSql(), salt=SALT), found)
 
 
 def _settings(chance: random.Random) -> dict[str, str]:

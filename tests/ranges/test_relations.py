@@ -12,7 +12,7 @@ from sensitivity.analyses import dataset, ends, plan_of, span, whole
 from sensitivity.reference import computed, conditions, expressions, holds
 
 from gateway.functions import range_arithmetic as arithmetic
-from gateway.functions.range import Bounds, bounds, of_range
+from gateway.functions.range import Bounds, bounds, range_bounds
 from gateway.functions.range_arithmetic import divide
 from gateway.plan.fields import Field
 from gateway.plan.node import Node
@@ -20,8 +20,8 @@ from gateway.plan.relations import Project
 from gateway.plan.scalars import Call, Case, Literal, Ref, Scalar
 from gateway.plan.types import BOOLEAN, DOUBLE, INTEGER, NUMERIC
 from gateway.ranges.expressions import bounds_of
-from gateway.ranges.narrowing import narrowed_by
-from gateway.ranges.relations import Range, derived, range_of, ranges_of
+from gateway.ranges.narrowing import narrow_columns
+from gateway.ranges.relations import Range, aggregate_bounds, range_of, ranges_of
 
 _HUNDREDTH = Fraction(1, 100)
 _ends = st.tuples(st.integers(-9, 9), st.integers(0, 9)).map(lambda e: (e[0], e[0] + e[1]))
@@ -69,8 +69,8 @@ def test_narrowing_keeps_every_row_that_gets_through(
     columns, row = table
     if (holds(condition, row) is True) is not wanted:
         return
-    narrowed = narrowed_by(
-        condition, {k: of_range(v) for k, v in columns.items()}, bounds_of, holds=wanted
+    narrowed = narrow_columns(
+        condition, {k: range_bounds(v) for k, v in columns.items()}, bounds_of, holds=wanted
     )
     for name, value in row.items():
         found = narrowed[name].range
@@ -184,7 +184,7 @@ def test_range_is_given_up_when_numbers_grow_too_long() -> None:
 
 
 def _derived(function: str, argument: Range, rows: int | None) -> Range | None:
-    found = derived(function, of_range(argument), rows)
+    found = aggregate_bounds(function, range_bounds(argument), rows)
     return None if found is None else found.range
 
 
@@ -208,9 +208,9 @@ def test_derived_column_has_the_range_that_rows_and_values_give(
 
 def test_derived_column_has_no_range_without_a_bound_on_rows_or_values() -> None:
     """What nothing bounds stays without a range."""
-    assert derived("sum", None, 3) is None
+    assert aggregate_bounds("sum", None, 3) is None
     assert _derived("sum", span(0, 1), None) is None
-    assert derived("count", None, None) is None
+    assert aggregate_bounds("count", None, None) is None
 
 
 def test_sum_of_positive_values_starts_at_zero() -> None:

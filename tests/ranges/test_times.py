@@ -31,7 +31,7 @@ def _range(*ends: datetime) -> Range:
 def test_calendar_is_the_one_python_has(day: date) -> None:
     """Days turn into years, months and days and back as everywhere."""
     number = days.days_of(day)
-    assert days.civil(number) == (day.year, day.month, day.day)
+    assert days.civil_date(number) == (day.year, day.month, day.day)
     assert days.days_from(days.Civil(day.year, day.month, day.day)) == number
     assert days.days_in_month(day.year, day.month) == calendar.monthrange(day.year, day.month)[1]
     assert days.weekday(number) == day.weekday()
@@ -43,10 +43,10 @@ def test_calendar_is_the_one_python_has(day: date) -> None:
 def test_calendar_repeats_itself_every_400_years(day: date, cycles: int) -> None:
     """Before Christ and behind the year 9999 too: the days of numpy's calendar, which counts on."""
     number = days.days_of(day) + cycles * 146_097
-    there = days.civil(number)
+    there = days.civil_date(number)
     assert there == (day.year + cycles * 400, day.month, day.day)
     assert days.days_from(there) == number
-    assert days.civil(number - 1) < there < days.civil(number + 1)
+    assert days.civil_date(number - 1) < there < days.civil_date(number + 1)
     month = np.datetime64(number, "D").astype("datetime64[M]")
     assert (there.year - 1970) * 12 + there.month - 1 == month.astype(int)
     assert number - month.astype("datetime64[D]").astype(int) == there.day - 1
@@ -103,7 +103,7 @@ def test_moved_time_is_in_its_range(
     day = min(inside.day, calendar.monthrange(year, month)[1])
     moved = inside.replace(year=year, month=month, day=day)
     moved += timedelta(days=by_days, microseconds=microseconds)
-    found = moments.moved(_range(first, last), months, by_days, microseconds).range
+    found = moments.shift_bounds(_range(first, last), months, by_days, microseconds).range
     assert found is not None
     assert found.low <= days.microseconds_of(moved) <= found.high
 
@@ -119,13 +119,13 @@ def test_beginnings_are_in_order_and_on_their_step(
 ) -> None:
     """The beginning of a period is not after what it begins, and all of them can be listed."""
     first, last = sorted((one, other))
-    found = moments.beginning(part, _range(first, last)).range
+    found = moments.period_start_bounds(part, _range(first, last)).range
     assert found is not None
     assert found.step is not None
     assert found.low % found.step == 0
     assert found.low <= days.microseconds_of(first)
     assert found.high <= days.microseconds_of(last)
-    listed = days.beginnings(part, int(found.low), int(found.high), 20_000)
+    listed = days.period_starts(part, int(found.low), int(found.high), 20_000)
     if listed is not None:
         assert listed[0] == found.low
         assert listed[-1] == found.high
@@ -139,7 +139,7 @@ def test_age_has_the_sign_and_the_length_of_the_difference(part: str, low: int, 
     """From births in 2000 and 2001 to January 2024 it is 22 to 24 years."""
     births = _range(datetime(2000, 1, 1), datetime(2001, 12, 31))  # noqa: DTZ001 - without a zone
     now = _range(datetime(2024, 1, 1), datetime(2024, 1, 31))  # noqa: DTZ001 - without a zone
-    found = moments.age(part, now, births).range
+    found = moments.age_bounds(part, now, births).range
     assert found is not None
     assert 0 <= found.low <= low
     assert found.high == high
@@ -153,7 +153,7 @@ def test_field_of_a_time_without_bounds_is_bounded_where_it_turns_around() -> No
 
 def test_made_dates_lie_in_the_years_they_are_made_for() -> None:
     """`make_date` of a year from 2000 to 2001 is not outside of them by more than the missing year 0."""
-    found = moments.made_date(Range(Fraction(2000), Fraction(2001), Fraction(1))).range
+    found = moments.date_bounds(Range(Fraction(2000), Fraction(2001), Fraction(1))).range
     assert found is not None
     assert found.low <= days.days_of(date(2000, 1, 1))
     assert found.high == days.days_of(date(2001, 12, 31))

@@ -9,31 +9,49 @@ from hypothesis import strategies as st
 from regions.ward import has
 from samples import draws
 
-from gateway.regions.axis import FIRST, LAST, Axis, Kind
+from gateway.regions.axis import FIRST, LAST, AxisKind, RegionAxis
 from gateway.regions.cells import (
+    AxisMismatch,
     Cells,
-    Names,
-    Steps,
-    Unlike,
-    clipped,
+    NameCells,
+    StepCells,
+    all_cells,
+    cell_count,
+    clip_cells,
     contains,
-    everything,
     intersection,
     is_empty,
-    merged,
+    merge_ranges,
     minus,
-    size,
     union,
 )
-from gateway.regions.region import EVERYTHING, MOST_BOXES, NOTHING, Box, Region, TooLarge, along
-
-YEAR = Axis("year", Kind.STEPS, 0, 5, 6, nullable=True, readable=True, quasi=False, column=None)
-COST = Axis(
-    "cost", Kind.STEPS, None, None, None, nullable=False, readable=True, quasi=False, column=None
+from gateway.regions.region import (
+    EVERYTHING,
+    MOST_BOXES,
+    NOTHING,
+    Box,
+    Region,
+    TooLarge,
+    region_along,
 )
-SEX = Axis(
+
+YEAR = RegionAxis(
+    "year", AxisKind.STEPS, 0, 5, 6, nullable=True, readable=True, quasi=False, column=None
+)
+COST = RegionAxis(
+    "cost",
+    AxisKind.STEPS,
+    None,
+    None,
+    None,
+    nullable=False,
+    readable=True,
+    quasi=False,
+    column=None,
+)
+SEX = RegionAxis(
     "sex",
-    Kind.NAMES,
+    AxisKind.NAMES,
     None,
     None,
     2,
@@ -43,8 +61,8 @@ SEX = Axis(
     column=None,
     names=frozenset({"f", "m"}),
 )
-NAME = Axis(
-    "name", Kind.NAMES, None, None, None, nullable=False, readable=True, quasi=True, column=None
+NAME = RegionAxis(
+    "name", AxisKind.NAMES, None, None, None, nullable=False, readable=True, quasi=True, column=None
 )
 AXES = (YEAR, COST, SEX, NAME)
 _NAMED = ("alice", "bob", "carol")
@@ -62,13 +80,15 @@ _RANGES = st.lists(
 )
 
 
-def _cells(axis: Axis) -> st.SearchStrategy[Cells]:
-    if axis.kind is Kind.STEPS:
+def _cells(axis: RegionAxis) -> st.SearchStrategy[Cells]:
+    if axis.kind is AxisKind.STEPS:
         return st.builds(
-            lambda ranges, null: clipped(Steps(merged(ranges), null), axis), _RANGES, st.booleans()
+            lambda ranges, null: clip_cells(StepCells(merge_ranges(ranges), null), axis),
+            _RANGES,
+            st.booleans(),
         )
     return st.builds(
-        lambda values, rest, null: clipped(Names(frozenset(values), rest, null), axis),
+        lambda values, rest, null: clip_cells(NameCells(frozenset(values), rest, null), axis),
         st.sets(st.sampled_from((*_NAMED, "f") if axis is NAME else ("f", "m", "x"))),
         st.booleans(),
         st.booleans(),
@@ -78,17 +98,17 @@ def _cells(axis: Axis) -> st.SearchStrategy[Cells]:
 def _boxes() -> st.SearchStrategy[Region]:
     chosen = st.lists(st.sampled_from(AXES), unique_by=lambda one: one.name, max_size=3)
 
-    def box(axes: list[Axis]) -> st.SearchStrategy[Region]:
+    def box(axes: list[RegionAxis]) -> st.SearchStrategy[Region]:
         parts = st.tuples(*(_cells(one) for one in axes))
         return parts.map(lambda given: _box(axes, given))
 
     return chosen.flatmap(box)
 
 
-def _box(axes: list[Axis], given: tuple[Cells, ...]) -> Region:
+def _box(axes: list[RegionAxis], given: tuple[Cells, ...]) -> Region:
     made = EVERYTHING
     for axis, cells in zip(axes, given, strict=True):
-        made = made.meet(along(axis, cells))
+        made = made.meet(region_along(axis, cells))
     return made
 
 
@@ -162,12 +182,12 @@ def test_boxes_of_a_region_are_disjoint_and_name_only_what_they_need(region: Reg
         assert [name for name, _ in box.parts] == sorted(name for name, _ in box.parts)
         for name, cells in box.parts:
             assert not is_empty(cells)
-            assert cells != everything(region.axis(name))
-            assert cells == clipped(cells, region.axis(name))
+            assert cells != all_cells(region.axis(name))
+            assert cells == clip_cells(cells, region.axis(name))
 
 
 @pytest.mark.parametrize("axis", AXES, ids=lambda one: one.name)
-def test_cells_are_sets_of_places(axis: Axis) -> None:
+def test_cells_are_sets_of_places(axis: RegionAxis) -> None:
     """Intersection, union and difference along one axis are those of its places."""
 
     @settings(max_examples=draws(200), deadline=None)
@@ -182,7 +202,7 @@ def test_cells_are_sets_of_places(axis: Axis) -> None:
             (minus(one, other), mine - theirs),
         ):
             assert {place for place in places if contains(made, place)} == expected
-            assert clipped(made, axis) == made
+            assert clip_cells(made, axis) == made
         assert is_empty(minus(one, one))
 
     checked()
@@ -191,20 +211,20 @@ def test_cells_are_sets_of_places(axis: Axis) -> None:
 @pytest.mark.parametrize(
     ("axis", "cells", "expected"),
     [
-        (YEAR, Steps(((FIRST, 2),)), 3),
-        (YEAR, Steps(((FIRST, 2),), null=True), 4),
-        (YEAR, Steps(((1, 1), (4, LAST))), 3),
-        (COST, Steps(((3, 7),)), 5),
-        (COST, Steps(((3, LAST),)), None),
-        (SEX, Names(frozenset({"f"}), rest=True), 1),
-        (SEX, Names(frozenset({"f", "x"})), 1),
-        (NAME, Names(frozenset({"alice", "bob"})), 2),
-        (NAME, Names(frozenset({"alice"}), rest=True), None),
+        (YEAR, StepCells(((FIRST, 2),)), 3),
+        (YEAR, StepCells(((FIRST, 2),), null=True), 4),
+        (YEAR, StepCells(((1, 1), (4, LAST))), 3),
+        (COST, StepCells(((3, 7),)), 5),
+        (COST, StepCells(((3, LAST),)), None),
+        (SEX, NameCells(frozenset({"f"}), rest=True), 1),
+        (SEX, NameCells(frozenset({"f", "x"})), 1),
+        (NAME, NameCells(frozenset({"alice", "bob"})), 2),
+        (NAME, NameCells(frozenset({"alice"}), rest=True), None),
     ],
 )
-def test_size_counts_declared_values(axis: Axis, cells: Cells, expected: int | None) -> None:
+def test_size_counts_declared_values(axis: RegionAxis, cells: Cells, expected: int | None) -> None:
     """Sizes are clipped to the domain, and None where it has no end."""
-    assert size(cells, axis) == expected
+    assert cell_count(cells, axis) == expected
 
 
 @pytest.mark.parametrize(
@@ -222,9 +242,9 @@ def test_size_counts_by_the_stride_of_what_is_declared(
     ranges: tuple[tuple[int, int], ...], expected: int
 ) -> None:
     """Cells between two declared values are one, never four."""
-    axis = Axis(
+    axis = RegionAxis(
         "height",
-        Kind.STEPS,
+        AxisKind.STEPS,
         100,
         220,
         25,
@@ -234,22 +254,30 @@ def test_size_counts_by_the_stride_of_what_is_declared(
         column=None,
         stride=5,
     )
-    assert size(Steps(ranges), axis) == expected
+    assert cell_count(StepCells(ranges), axis) == expected
 
 
 def test_region_is_refused_when_it_would_be_too_many_boxes() -> None:
     """A checkerboard has no few boxes, and nobody is made to compare them."""
     one, two = (
-        Axis(
-            name, Kind.STEPS, 0, 999, 1000, nullable=False, readable=True, quasi=False, column=None
+        RegionAxis(
+            name,
+            AxisKind.STEPS,
+            0,
+            999,
+            1000,
+            nullable=False,
+            readable=True,
+            quasi=False,
+            column=None,
         )
         for name in ("a", "b")
     )
 
     def squares(count: int) -> Iterator[Region]:
         for place in range(count):
-            cells = Steps(((2 * place, 2 * place),))
-            yield along(one, cells).meet(along(two, cells))
+            cells = StepCells(((2 * place, 2 * place),))
+            yield region_along(one, cells).meet(region_along(two, cells))
 
     assert len(_joined(list(squares(MOST_BOXES))).boxes) == MOST_BOXES
     with pytest.raises(TooLarge):
@@ -258,15 +286,18 @@ def test_region_is_refused_when_it_would_be_too_many_boxes() -> None:
 
 def test_region_survives_a_domain_that_was_moved() -> None:
     """Cells are absolute: a region over the old domain is compared with one over the new."""
-    wider = Axis(
-        "year", Kind.STEPS, -5, 9, 15, nullable=True, readable=True, quasi=False, column=None
+    wider = RegionAxis(
+        "year", AxisKind.STEPS, -5, 9, 15, nullable=True, readable=True, quasi=False, column=None
     )
-    old, new = along(YEAR, Steps(((2, 3),))), along(wider, Steps(((2, 3),)))
+    old, new = region_along(YEAR, StepCells(((2, 3),))), region_along(wider, StepCells(((2, 3),)))
     assert old.same(new)
     assert new.covers(old)
     assert new.without(old) == NOTHING
     # what was the end stood for everything beyond it
-    first, later = along(YEAR, Steps(((0, 3),))), along(wider, Steps(((0, 3),)))
+    first, later = (
+        region_along(YEAR, StepCells(((0, 3),))),
+        region_along(wider, StepCells(((0, 3),))),
+    )
     assert not first.same(later)
     assert not later.same(first)
     assert first.covers(later)
@@ -275,25 +306,40 @@ def test_region_survives_a_domain_that_was_moved() -> None:
 
 def test_numbers_and_names_are_never_compared() -> None:
     """A column that had another type once is nothing to compare with."""
-    renamed = Axis(
-        "year", Kind.NAMES, None, None, None, nullable=True, readable=True, quasi=False, column=None
+    renamed = RegionAxis(
+        "year",
+        AxisKind.NAMES,
+        None,
+        None,
+        None,
+        nullable=True,
+        readable=True,
+        quasi=False,
+        column=None,
     )
-    mine, theirs = along(YEAR, Steps(((2, 3),))), along(renamed, Names(frozenset({"2"})))
+    mine, theirs = (
+        region_along(YEAR, StepCells(((2, 3),))),
+        region_along(renamed, NameCells(frozenset({"2"}))),
+    )
     with pytest.raises(TooLarge):
         mine.meet(theirs)
     with pytest.raises(TooLarge):
         mine.join(theirs)
-    with pytest.raises(Unlike):
-        union(Steps(((2, 3),)), Names(frozenset({"2"})))
+    with pytest.raises(AxisMismatch):
+        union(StepCells(((2, 3),)), NameCells(frozenset({"2"})))
 
 
 def test_brute_force_sees_a_wrong_region() -> None:
     """The comparison with single rows tells a region from one that is off by a cell: it can fail."""
-    right = along(YEAR, Steps(((1, 3),))).meet(along(SEX, Names(frozenset({"f"}))))
-    wrong = along(YEAR, Steps(((1, 4),))).meet(along(SEX, Names(frozenset({"f"}))))
+    right = region_along(YEAR, StepCells(((1, 3),))).meet(
+        region_along(SEX, NameCells(frozenset({"f"})))
+    )
+    wrong = region_along(YEAR, StepCells(((1, 4),))).meet(
+        region_along(SEX, NameCells(frozenset({"f"})))
+    )
     overlapping = Region(
-        (YEAR,), (Box((("year", Steps(((1, 3),))),)), Box((("year", Steps(((3, 4),))),)))
+        (YEAR,), (Box((("year", StepCells(((1, 3),))),)), Box((("year", StepCells(((3, 4),))),)))
     )
     assert _rows(right) != _rows(wrong)
-    assert _rows(overlapping) == _rows(along(YEAR, Steps(((1, 4),))))
-    assert overlapping != along(YEAR, Steps(((1, 4),)))
+    assert _rows(overlapping) == _rows(region_along(YEAR, StepCells(((1, 4),))))
+    assert overlapping != region_along(YEAR, StepCells(((1, 4),)))

@@ -15,9 +15,9 @@ from gateway.bounding.fold_current_time import fold_moments
 from gateway.errors import Refusal
 from gateway.plan.grouping import Aggregate
 from gateway.regions import resolved_plan as followed
-from gateway.regions.scope import asides_of, ground_json, ground_of, ground_of_json, normal_text
-from gateway.sensitivity.analysis import Enumerated
-from gateway.sensitivity.analyze import analyse
+from gateway.regions.scope import aggregate_scopes, normal_text, scope_json, scope_of, scope_of_json
+from gateway.sensitivity.analysis import EnumeratedGroups
+from gateway.sensitivity.analyze import analyze_release
 
 ACCEPTED = [case for case in every() if not case.refused]
 
@@ -47,20 +47,20 @@ def test_every_statement_has_a_ground_that_can_be_kept(topic: str) -> None:
             continue
         for plan, constants in _plans(case.sql):
             try:
-                found = analyse(plan, pairs=True, enumerated_groups=10_000, min_units=10)
+                found = analyze_release(plan, pairs=True, enumerated_groups=10_000, min_units=10)
             except Refusal:
                 continue
-            listed = found.groups if isinstance(found.groups, Enumerated) else None
-            made = ground_of(plan, listed, constants)
-            followed.forget()
-            again = ground_of(plan, listed, constants)
+            listed = found.groups if isinstance(found.groups, EnumeratedGroups) else None
+            made = scope_of(plan, listed, constants)
+            followed.clear_resolved()
+            again = scope_of(plan, listed, constants)
             assert again == made, case.title
-            assert ground_of_json(json.loads(json.dumps(ground_json(made)))) == made, case.title
+            assert scope_of_json(json.loads(json.dumps(scope_json(made)))) == made, case.title
             assert all(len(one.name) < 300 for one in made.region.axes), case.title
             assert all(
                 key.cells is None or len(key.cells) == len(key.values or ()) for key in made.keys
             )
-            asides_of(plan, made, constants)
+            aggregate_scopes(plan, made, constants)
             for _, measure in plan.measures:
                 for argument in measure.arguments:
                     assert normal_text(plan.child, argument, constants)
@@ -70,10 +70,10 @@ def test_listed_values_of_the_keys_make_up_all_groups() -> None:
     """The groups of a statement are all combinations of them, in order."""
     sql = "SELECT region, birth_year % 3, smoker, COUNT(*) FROM patients GROUP BY 1, 2, 3"
     [(plan, constants)] = _plans(sql)
-    found = analyse(plan, pairs=True, enumerated_groups=10_000, min_units=10)
-    assert isinstance(found.groups, Enumerated)
+    found = analyze_release(plan, pairs=True, enumerated_groups=10_000, min_units=10)
+    assert isinstance(found.groups, EnumeratedGroups)
     first, second, third = (
-        one.values or () for one in ground_of(plan, found.groups, constants).keys
+        one.values or () for one in scope_of(plan, found.groups, constants).keys
     )
     combined = tuple((one, two, three) for one in first for two in second for three in third)
     assert combined == found.groups.keys

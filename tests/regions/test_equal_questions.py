@@ -6,7 +6,7 @@ from regions.ward import PATIENTS, WARD, ground
 
 from gateway.policy.row_rules import bind_rows, parse_row_rule
 from gateway.policy.subjects import Subject
-from gateway.regions.scope import Ground
+from gateway.regions.scope import ReleaseScope
 
 _P = "SELECT COUNT(*) FROM patients"
 _V = "SELECT COUNT(*) FROM visits"
@@ -257,7 +257,7 @@ OTHER_STATEMENTS = [
 ]  # fmt: skip
 
 
-def _about(made: Ground) -> tuple[object, ...]:
+def _about(made: ReleaseScope) -> tuple[object, ...]:
     return made.shape, made.region, made.keys, made.unreadable
 
 

@@ -13,9 +13,9 @@ from regions.ward import ground
 from samples import draws
 
 from gateway.catalog.values import Value, value_json, value_of_json
-from gateway.json_form import NotSaid
+from gateway.json_form import InvalidJson
 from gateway.regions.region import Region, region_json, region_of_json
-from gateway.regions.scope import ground_json, ground_of_json
+from gateway.regions.scope import scope_json, scope_of_json
 
 _STATEMENTS = [
     "SELECT COUNT(*) FROM patients",
@@ -33,10 +33,10 @@ _STATEMENTS = [
 def test_ground_is_equal_after_the_round_trip(sql: str) -> None:
     """Through text, as the state keeps it."""
     made = ground(sql)
-    text = json.dumps(ground_json(made), sort_keys=True)
-    again = ground_of_json(json.loads(text))
+    text = json.dumps(scope_json(made), sort_keys=True)
+    again = scope_of_json(json.loads(text))
     assert again == made
-    assert json.dumps(ground_json(again), sort_keys=True) == text
+    assert json.dumps(scope_json(again), sort_keys=True) == text
 
 
 @settings(max_examples=draws(200), deadline=None)
@@ -72,5 +72,5 @@ def test_value_keeps_its_type(value: Value | None) -> None:
 @pytest.mark.parametrize("said", [{"axes": [], "boxes": "x"}, [], {"axes": [], "boxes": [[["a", ["cells", [], False]]]]}])  # fmt: skip
 def test_what_was_not_written_here_is_refused(said: object) -> None:
     """A state that somebody else wrote into is no region."""
-    with pytest.raises(NotSaid):
+    with pytest.raises(InvalidJson):
         region_of_json(said)  # type: ignore[arg-type]

@@ -6,7 +6,7 @@ import pytest
 from overlap.walk import grounds
 
 from gateway.regions import predicate as reading
-from gateway.regions.tabulate import compared
+from gateway.regions.tabulate import tabulate_condition
 
 _FEW = 80
 
@@ -18,7 +18,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
     def counted(*given: object) -> object:
         seen.append(given[0])
-        return compared(*given)  # type: ignore[arg-type]  # handed on as they are
+        return tabulate_condition(*given)  # type: ignore[arg-type]  # handed on as they are
 
     monkeypatch.setattr(reading, "compared", counted)
     return seen

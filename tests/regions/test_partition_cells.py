@@ -18,8 +18,8 @@ from overlap.partitioned_statements import (
 )
 from samples import draws
 
-from gateway.engines.catalog.proofs import Proven
-from gateway.regions.partition_cells import touched
+from gateway.engines.catalog.proofs import TableProof
+from gateway.regions.partition_cells import confining_cells
 
 pytestmark = pytest.mark.server
 
@@ -85,8 +85,8 @@ def test_statement_is_not_confined_when_a_person_may_have_two_rows(databases: Da
     assert touched_by(sql) is not None
     parts = parts_of(sql)
     assert parts is not None
-    assert touched(grounds_of(parts), CLINIC, {**PROVEN, "patients": Proven()}) is None
-    assert touched(grounds_of(parts), CLINIC, {}) is None
+    assert confining_cells(grounds_of(parts), CLINIC, {**PROVEN, "patients": TableProof()}) is None
+    assert confining_cells(grounds_of(parts), CLINIC, {}) is None
     assert tried(databases, [sql], twice=True).moved == (sql,)
 
 
@@ -99,5 +99,5 @@ def test_other_table_of_one_row_is_taken_at_its_word_only_when_it_is_proven() ->
     )
     parts = parts_of(sql)
     assert parts is not None
-    assert touched(grounds_of(parts), CLINIC, PROVEN) is not None
-    assert touched(grounds_of(parts), CLINIC, {**PROVEN, "cards": Proven()}) is None
+    assert confining_cells(grounds_of(parts), CLINIC, PROVEN) is not None
+    assert confining_cells(grounds_of(parts), CLINIC, {**PROVEN, "cards": TableProof()}) is None

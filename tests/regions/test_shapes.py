@@ -12,9 +12,9 @@ from gateway.binding.bound import Cut
 from gateway.catalog.domains import Values
 from gateway.catalog.tables import ColumnRef, Dataset, Protection, Table
 from gateway.plan.node import BrokenPlan
-from gateway.regions.axis import Axis, Kind
+from gateway.regions.axis import AxisKind, RegionAxis
 from gateway.regions.names import region_text
-from gateway.regions.scope import ground_of, normal_text
+from gateway.regions.scope import normal_text, scope_of
 
 _VISITS = "SELECT COUNT(*) FROM visits v JOIN patients p ON p.patient_id = v.patient_id"
 
@@ -36,47 +36,47 @@ def test_ground_names_tables_and_columns_and_no_alias() -> None:
     [
         (
             "SELECT COUNT(*) FROM patients WHERE birth_year < 1950",
-            Axis("patients.birth_year", Kind.STEPS, 1920, 2020, 101, False, True, False,
+            RegionAxis("patients.birth_year", AxisKind.STEPS, 1920, 2020, 101, False, True, False,
                  ColumnRef("patients", "birth_year")),
         ),
         (
             "SELECT COUNT(*) FROM patients WHERE height < 150",
-            Axis("patients.height", Kind.STEPS, 100, 220, 25, True, True, False,
+            RegionAxis("patients.height", AxisKind.STEPS, 100, 220, 25, True, True, False,
                  ColumnRef("patients", "height"), stride=5),
         ),
         (
             "SELECT COUNT(*) FROM patients WHERE income < 5",
-            Axis("patients.income", Kind.STEPS, 0, 400_000_000_000, 200_001, True, True, False,
+            RegionAxis("patients.income", AxisKind.STEPS, 0, 400_000_000_000, 200_001, True, True, False,
                  ColumnRef("patients", "income"), stride=2_000_000),
         ),
         (
             "SELECT COUNT(*) FROM patients WHERE name = 'alice'",
-            Axis("patients.name", Kind.NAMES, None, None, None, True, True, True,
+            RegionAxis("patients.name", AxisKind.NAMES, None, None, None, True, True, True,
                  ColumnRef("patients", "name")),
         ),
         (
             "SELECT COUNT(*) FROM patients WHERE sex = 'f'",
-            Axis("patients.sex", Kind.NAMES, None, None, 2, True, True, False,
+            RegionAxis("patients.sex", AxisKind.NAMES, None, None, 2, True, True, False,
                  ColumnRef("patients", "sex"), frozenset({"f", "m"})),
         ),
         (
             "SELECT COUNT(*) FROM visits WHERE visit_date < '2024-01-01'",
-            Axis("visits.visit_date", Kind.STEPS, 18262, 20818, 2557, False, True, True,
+            RegionAxis("visits.visit_date", AxisKind.STEPS, 18262, 20818, 2557, False, True, True,
                  ColumnRef("visits", "visit_date")),
         ),
         (
             "SELECT COUNT(*) FROM visits WHERE cost < 5",
-            Axis("visits.cost", Kind.STEPS, 0, 500_000, 500_001, True, True, False,
+            RegionAxis("visits.cost", AxisKind.STEPS, 0, 500_000, 500_001, True, True, False,
                  ColumnRef("visits", "cost")),
         ),
         (
             "SELECT COUNT(*) FROM visits WHERE ward < 5",
-            Axis("visits.ward", Kind.STEPS, None, None, None, True, True, False,
+            RegionAxis("visits.ward", AxisKind.STEPS, None, None, None, True, True, False,
                  ColumnRef("visits", "ward")),
         ),
     ],
 )  # fmt: skip
-def test_axis_is_what_the_policy_declares_of_the_column(sql: str, expected: Axis) -> None:
+def test_axis_is_what_the_policy_declares_of_the_column(sql: str, expected: RegionAxis) -> None:
     """Its cells, how many there are, whether NULL is one, and whether it tells who somebody is."""
     assert ground(sql).region.axes == (expected,)
 
@@ -148,7 +148,7 @@ def test_count_of_a_person_is_an_axis_of_its_own() -> None:
         " GROUP BY patient_id) x WHERE n BETWEEN 2 AND 4"
     )
     [axis] = made.region.axes
-    assert (axis.kind, axis.low, axis.high, axis.size) == (Kind.STEPS, 1, 10, 10)
+    assert (axis.kind, axis.low, axis.high, axis.size) == (AxisKind.STEPS, 1, 10, 10)
     assert axis.readable
     assert axis.name == f"count(*) of {made.shape}"
     assert made.shape == "(visits where visits.cost in [1001..] by person)"
@@ -283,7 +283,7 @@ def test_condition_that_is_not_understood_is_an_axis_of_its_own(condition: str) 
     [axis] = made.region.axes
     assert not axis.readable
     assert made.unreadable == (axis.name,)
-    assert (axis.kind, axis.names) == (Kind.NAMES, frozenset({"true", "false"}))
+    assert (axis.kind, axis.names) == (AxisKind.NAMES, frozenset({"true", "false"}))
     opposite = ground(f"SELECT COUNT(*) FROM patients WHERE NOT ({condition})").region
     assert opposite.axes == made.region.axes
     assert made.region.meet(opposite).is_nothing
@@ -314,7 +314,7 @@ def test_condition_of_too_many_boxes_is_not_understood() -> None:
 def test_values_that_were_released_are_told_by_what_they_are() -> None:
     """The same statement over another release is another question."""
     plan = plan_of("SELECT COUNT(*) FROM patients WHERE birth_year > (SELECT AVG(birth_year) FROM patients)")  # fmt: skip
-    one, other = (ground_of(plan, None, {"_s1": content}).region for content in ("first", "second"))
+    one, other = (scope_of(plan, None, {"_s1": content}).region for content in ("first", "second"))
     assert one != other
 
 
@@ -331,7 +331,7 @@ def test_moment_that_is_not_folded_is_refused() -> None:
     bound = bind("SELECT COUNT(*) FROM visits WHERE visit_date > CURRENT_DATE", WARD)
     assert isinstance(bound, Cut)
     with pytest.raises(BrokenPlan):
-        ground_of(bound.releases[-1].plan, None, {})
+        scope_of(bound.releases[-1].plan, None, {})
     assert NOON.date().isoformat() == "2026-03-02"
 
 

@@ -12,12 +12,12 @@ from gateway.catalog.tables import Column, ColumnClass, ColumnRef, Dataset, Prot
 from gateway.catalog.types import parse_type
 from gateway.plan.grouping import Aggregate
 from gateway.policy.decide import Rows
-from gateway.policy.row_filters import with_rows
+from gateway.policy.row_filters import filter_rows
 from gateway.regions.cells import contains
 from gateway.regions.region import Region
-from gateway.regions.scope import Ground, ground_of
-from gateway.sensitivity.analysis import Enumerated
-from gateway.sensitivity.analyze import analyse
+from gateway.regions.scope import ReleaseScope, scope_of
+from gateway.sensitivity.analysis import EnumeratedGroups
+from gateway.sensitivity.analyze import analyze_release
 
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 _ONE = Fraction(1)
@@ -90,16 +90,18 @@ def plan_of(sql: str, dataset: Dataset = WARD, rows: Mapping[str, Rows] | None =
     assert isinstance(bound, Cut)
     plan = fold_moments(bound.releases[-1].plan, NOON)
     assert isinstance(plan, Aggregate)
-    return with_rows(plan, dataset, rows) if rows else plan
+    return filter_rows(plan, dataset, rows) if rows else plan
 
 
-def ground(sql: str, dataset: Dataset = WARD, rows: Mapping[str, Rows] | None = None) -> Ground:
+def ground(
+    sql: str, dataset: Dataset = WARD, rows: Mapping[str, Rows] | None = None
+) -> ReleaseScope:
     """What a statement is about."""
     plan = plan_of(sql, dataset, rows)
-    found = analyse(plan, pairs=True, enumerated_groups=10_000, min_units=10)
-    listed = found.groups if isinstance(found.groups, Enumerated) else None
+    found = analyze_release(plan, pairs=True, enumerated_groups=10_000, min_units=10)
+    listed = found.groups if isinstance(found.groups, EnumeratedGroups) else None
     constants = {f"_{kind}{place}": f"id-{kind}{place}" for kind in "rspf" for place in range(9)}
-    return ground_of(plan, listed, constants)
+    return scope_of(plan, listed, constants)
 
 
 def where(condition: str, table: str = "patients") -> Region:

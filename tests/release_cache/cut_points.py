@@ -5,20 +5,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from gateway.regions.axis import Axis, Kind
-from gateway.regions.cells import Cells, Names, Steps, clipped, contains, merged
-from gateway.regions.region import EVERYTHING, Region, TooLarge, along
-from gateway.regions.scope import Ground, GroupKey
+from gateway.regions.axis import AxisKind, RegionAxis
+from gateway.regions.cells import Cells, NameCells, StepCells, clip_cells, contains, merge_ranges
+from gateway.regions.region import EVERYTHING, Region, TooLarge, region_along
+from gateway.regions.scope import GroupKey, ReleaseScope
 
 Cell = int | str | None
 Point = Mapping[str, Cell]
 
-A = Axis("a", Kind.STEPS, 0, 11, 12, nullable=True, readable=True, quasi=False, column=None)
-B = Axis(
-    "b", Kind.NAMES, None, None, 3, nullable=True, readable=True, quasi=False, column=None,
+A = RegionAxis(
+    "a", AxisKind.STEPS, 0, 11, 12, nullable=True, readable=True, quasi=False, column=None
+)
+B = RegionAxis(
+    "b", AxisKind.NAMES, None, None, 3, nullable=True, readable=True, quasi=False, column=None,
     names=frozenset("xyz"),
 )  # fmt: skip
-C = Axis("c", Kind.NAMES, None, None, None, nullable=False, readable=True, quasi=True, column=None)
+C = RegionAxis(
+    "c", AxisKind.NAMES, None, None, None, nullable=False, readable=True, quasi=True, column=None
+)
 AXES = {one.name: one for one in (A, B, C)}
 CELLS: Mapping[str, tuple[Cell, ...]] = {
     "a": (None, *range(12)),
@@ -34,12 +38,12 @@ def cells_of(axis: str, there: Sequence[Cell]) -> Cells:
     """These cells, as a set of the axis."""
     null = None in there
     if axis == "a":
-        ranges = merged((one, one) for one in there if isinstance(one, int))
-        return clipped(Steps(ranges, null), AXES[axis])
+        ranges = merge_ranges((one, one) for one in there if isinstance(one, int))
+        return clip_cells(StepCells(ranges, null), AXES[axis])
     names = frozenset(one for one in there if isinstance(one, str))
     if axis == "c" and "r" in names:
-        return Names(frozenset("pq") - names, rest=True, null=null)
-    return Names(names, null=null)
+        return NameCells(frozenset("pq") - names, rest=True, null=null)
+    return NameCells(names, null=null)
 
 
 def has(region: Region, point: Point) -> bool:
@@ -71,8 +75,8 @@ class Cut:
         return GroupKey(text, AXES[self.axis], self.values, cells)
 
 
-def ground(region: Region, cuts: Sequence[Cut], shape: str = "t") -> Ground:
-    return Ground(shape, frozenset({"t"}), region, tuple(one.key() for one in cuts), ())
+def ground(region: Region, cuts: Sequence[Cut], shape: str = "t") -> ReleaseScope:
+    return ReleaseScope(shape, frozenset({"t"}), region, tuple(one.key() for one in cuts), ())
 
 
 def groups(region: Region, cuts: Sequence[Cut]) -> list[set[int]]:
@@ -100,7 +104,7 @@ def any_region(chance: random.Random) -> Region:
     try:
         for _ in range(chance.choice((0, 1, 1, 2, 3))):
             axis = chance.choice("abc")
-            one = along(AXES[axis], any_cells(chance, axis))
+            one = region_along(AXES[axis], any_cells(chance, axis))
             combine: Callable[[Region], Region] = chance.choice(
                 (found.meet, found.meet, found.join)
             )

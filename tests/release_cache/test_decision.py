@@ -8,12 +8,21 @@ import pytest
 from release_cache.visits import SMOKERS, Question, one_of
 from samples import draws
 
-from gateway.noise.combined_noise import AnyNoise, combined, variance_of
-from gateway.noise.drawn_choices import concentrated, pure
+from gateway.noise.combined_noise import AnyNoise, combine_draws, variance_of
+from gateway.noise.drawn_choices import pure_choice, zcdp_choice
 from gateway.noise.mechanism import Mechanism, gaussian_for, laplace_for
-from gateway.release_cache.decision import BUY, Asked, Buy, Decided, TopUp, Use, decided, short_root
-from gateway.release_cache.entry import KeptChoice, KeptSlot, Sheet
-from gateway.requests.request import Reused
+from gateway.release_cache.decision import (
+    BUY,
+    Buy,
+    OfferedPrice,
+    ReuseDecision,
+    TopUp,
+    UseCached,
+    decide_reuse,
+    short_root,
+)
+from gateway.release_cache.entry import CachedChoice, CachedSlot, CacheEntry
+from gateway.requests.request import CacheUse
 from gateway.sensitivity.measurement import Slot
 from gateway.units import Epsilon
 
@@ -30,18 +39,20 @@ def _noise(question: Question, slot: Slot, share: Fraction) -> Mechanism:
     return gaussian_for(share, slot.delta2_squared(groups))
 
 
-def _bought(question: Question, share: Fraction, price: str = "0.1", name: str = "q.r1.1") -> Sheet:
+def _bought(
+    question: Question, share: Fraction, price: str = "0.1", name: str = "q.r1.1"
+) -> CacheEntry:
     """The sheet of a question that gave so much for each slot and choice."""
     wanted = question.wanted
-    buy = pure if question.pairs else concentrated
+    buy = pure_choice if question.pairs else zcdp_choice
     slots = tuple(
-        KeptSlot(
+        CachedSlot(
             digest, (_noise(question, slot, share),) * len(slot.measurements), share, slot.most
         )
         for digest, slot in zip(wanted.slots, question.analysis.slots, strict=True)
     )
     choices = tuple(
-        KeptChoice(digest, buy(one, share, question.analysis.groups_per_unit).selection, share)
+        CachedChoice(digest, buy(one, share, question.analysis.groups_per_unit).selection, share)
         for digest, one in zip(wanted.choices, question.analysis.choices, strict=True)
     )
     return replace(
@@ -50,9 +61,9 @@ def _bought(question: Question, share: Fraction, price: str = "0.1", name: str =
 
 
 def _decided(
-    question: Question, sheet: Sheet, share: Fraction, default: Epsilon | None = None
-) -> Decided:
-    return decided(question.wanted, [sheet], Asked(share, default))
+    question: Question, sheet: CacheEntry, share: Fraction, default: Epsilon | None = None
+) -> ReuseDecision:
+    return decide_reuse(question.wanted, [sheet], OfferedPrice(share, default))
 
 
 @pytest.mark.parametrize("pairs", [True, False])
@@ -62,13 +73,13 @@ def test_the_same_at_the_same_price_is_used(measures: tuple[str, ...], *, pairs:
     question = replace(_BY_REGION, measures=measures, pairs=pairs)
     for of in (1, 2):
         found = _decided(question, _bought(question, Fraction(1, 30)), Fraction(1, 30 * of))
-        assert all(isinstance(one, Use) for one in (*found.slots, *found.choices))
-        assert found.how is Reused.SAME
+        assert all(isinstance(one, UseCached) for one in (*found.slots, *found.choices))
+        assert found.how is CacheUse.SAME
 
 
 def test_nothing_is_used_where_nothing_is() -> None:
     """Without sheets everything is bought."""
-    found = decided(_BY_REGION.wanted, [], Asked(Fraction(1, 10), None))
+    found = decide_reuse(_BY_REGION.wanted, [], OfferedPrice(Fraction(1, 10), None))
     assert (found.slots, found.choices, found.how) == ((BUY,), (), None)
 
 
@@ -103,12 +114,12 @@ def test_a_top_up_comes_to_what_a_new_measurement_would_be(seed: int, *, pairs: 
         if pairs:
             assert all(1 / (1 / one + 1 / variance_of(more)) <= variance_of(fresh) for one in there)
         noises: tuple[AnyNoise, ...] = tuple(
-            combined((), one, (), more)[1] for one in sheet.slots[at].noises
+            combine_draws((), one, (), more)[1] for one in sheet.slots[at].noises
         )
         slots.append(replace(sheet.slots[at], noises=noises, cost=old + found.cost))
     topped_up = replace(sheet, slots=tuple(slots))
     again = _decided(question, topped_up, new).slots
-    assert all(isinstance(one, Use) for one in again)
+    assert all(isinstance(one, UseCached) for one in again)
     further = _decided(question, topped_up, 2 * new).slots
     assert all(isinstance(one, TopUp) for one in further)
 
@@ -123,11 +134,11 @@ def test_what_is_cut_out_or_added_up_is_never_topped_up() -> None:
     """A filter or a roll-up that is too noisy for what was asked is bought."""
     sheet = _bought(_BY_REGION, Fraction(1, 10))
     north = replace(_BY_REGION, keys=(), wheres=(one_of("region", "north"),))
-    assert isinstance(_decided(north, sheet, Fraction(1, 10)).slots[0], Use)
+    assert isinstance(_decided(north, sheet, Fraction(1, 10)).slots[0], UseCached)
     assert _decided(north, sheet, Fraction(1, 9)).slots == (BUY,)
     total = replace(_BY_REGION, keys=())
     assert _decided(total, sheet, Fraction(1, 10)).slots == (BUY,)
-    assert isinstance(_decided(total, sheet, Fraction(1, 20)).slots[0], Use)
+    assert isinstance(_decided(total, sheet, Fraction(1, 20)).slots[0], UseCached)
 
 
 def test_a_choice_is_never_topped_up() -> None:
@@ -140,7 +151,7 @@ def test_at_the_default_price_the_same_is_used_when_it_was_asked_at_no_less() ->
     """However wide it is: nobody said how exact it should be."""
     wide = _bought(_BY_REGION, Fraction(1, 10_000), "0.1")
     [found] = _decided(_BY_REGION, wide, Fraction(1, 10), _DEFAULT).slots
-    assert isinstance(found, Use)
+    assert isinstance(found, UseCached)
     cheap = _bought(_BY_REGION, Fraction(1, 20), "0.05")
     assert _decided(_BY_REGION, cheap, Fraction(1, 10), _DEFAULT).slots == (BUY,)
 
@@ -150,13 +161,13 @@ def test_at_the_default_price_four_times_the_margin_is_well_enough_elsewhere() -
     past = Question(("born", "smoker"), (), _COUNT)
     five = replace(past, keys=("fives",))
     [found] = _decided(five, _bought(past, Fraction(1, 10)), Fraction(1, 10), _DEFAULT).slots
-    assert isinstance(found, Use)  # 15 groups each
+    assert isinstance(found, UseCached)  # 15 groups each
     assert _decided(
         replace(past, keys=()), _bought(past, Fraction(1, 10)), Fraction(1, 10), _DEFAULT
     ).slots == (BUY,)
     one = replace(_BY_REGION, keys=(), wheres=(one_of("region", "west"),))
     quarter, less = _bought(_BY_REGION, Fraction(1, 40)), _bought(_BY_REGION, Fraction(1, 41))
-    assert isinstance(_decided(one, quarter, Fraction(1, 10), _DEFAULT).slots[0], Use)
+    assert isinstance(_decided(one, quarter, Fraction(1, 10), _DEFAULT).slots[0], UseCached)
     assert _decided(one, less, Fraction(1, 10), _DEFAULT).slots == (BUY,)
 
 
@@ -167,10 +178,10 @@ def test_a_free_answer_comes_before_one_that_has_to_be_topped_up() -> None:
         _bought(north, Fraction(1, 100), name="a"),
         _bought(_BY_REGION, Fraction(1, 5), name="b"),
     )
-    [found] = decided(north.wanted, [same, better], Asked(Fraction(1, 10), None)).slots
-    assert isinstance(found, Use)
+    [found] = decide_reuse(north.wanted, [same, better], OfferedPrice(Fraction(1, 10), None)).slots
+    assert isinstance(found, UseCached)
     assert found.match.sheet.release == "b"
-    assert decided(north.wanted, [same], Asked(Fraction(1, 10), None)).how is None
+    assert decide_reuse(north.wanted, [same], OfferedPrice(Fraction(1, 10), None)).how is None
 
 
 def test_part_of_a_question_is_used_and_the_rest_is_bought() -> None:
@@ -179,7 +190,7 @@ def test_part_of_a_question_is_used_and_the_rest_is_bought() -> None:
     found = _decided(
         both, _bought(replace(both, measures=both.measures[:1]), Fraction(1, 10)), Fraction(1, 10)
     )
-    assert [type(one) for one in found.slots] == [Use, Buy]
+    assert [type(one) for one in found.slots] == [UseCached, Buy]
     assert found.how is None
 
 
@@ -188,11 +199,13 @@ def test_groups_that_were_found_are_used_together_or_not_at_all() -> None:
     both = replace(_BY_REGION, measures=("sum(v.cost)", "count(distinct v.pid)"))
     sheet = replace(_bought(both, Fraction(1, 10)), listed=False)
     hidden = replace(both.wanted, listed=False)
-    used = decided(hidden, [sheet], Asked(Fraction(1, 10), None))
-    assert used.how is Reused.SAME
+    used = decide_reuse(hidden, [sheet], OfferedPrice(Fraction(1, 10), None))
+    assert used.how is CacheUse.SAME
     first, second = sheet.slots
     noisier = replace(second, noises=tuple(laplace_for(Fraction(1, 99), 1) for _ in second.noises))
-    found = decided(hidden, [replace(sheet, slots=(first, noisier))], Asked(Fraction(1, 10), None))
+    found = decide_reuse(
+        hidden, [replace(sheet, slots=(first, noisier))], OfferedPrice(Fraction(1, 10), None)
+    )
     assert found.slots == (BUY, BUY)
 
 
@@ -200,7 +213,7 @@ def test_what_is_frequent_is_used_together_or_not_at_all() -> None:
     """The second place is what the first one left: never from elsewhere, never alone."""
     question = replace(_BY_REGION, measures=("dp_top(v.kind, 1)", "dp_top(v.kind, 2)"))
     sheet = _bought(question, Fraction(1, 10))
-    assert _decided(question, sheet, Fraction(1, 10)).how is Reused.SAME
+    assert _decided(question, sheet, Fraction(1, 10)).how is CacheUse.SAME
     first, second = sheet.choices
     cheap = replace(second, selection=_bought(question, Fraction(1, 90)).choices[1].selection)
     found = _decided(question, replace(sheet, choices=(first, cheap)), Fraction(1, 10))
@@ -212,14 +225,17 @@ def test_the_way_of_an_answer_is_the_farthest_of_its_parts() -> None:
     both = replace(_BY_REGION, keys=(), measures=("count(*)", "count(distinct v.pid)"))
     same = _bought(replace(both, measures=_COUNT), Fraction(1), name="a")
     rolled = _bought(replace(_BY_REGION, measures=both.measures), Fraction(1), name="b")
-    found = decided(both.wanted, [same, rolled], Asked(Fraction(1, 10), None))
-    assert found.how is Reused.ROLLUP
-    assert [one.match.how for one in found.slots if isinstance(one, Use)] == [
-        Reused.SAME,
-        Reused.ROLLUP,
+    found = decide_reuse(both.wanted, [same, rolled], OfferedPrice(Fraction(1, 10), None))
+    assert found.how is CacheUse.ROLLUP
+    assert [one.match.how for one in found.slots if isinstance(one, UseCached)] == [
+        CacheUse.SAME,
+        CacheUse.ROLLUP,
     ]
     smokers = replace(both, measures=_COUNT, wheres=(SMOKERS,))
-    assert decided(smokers.wanted, [same, rolled], Asked(Fraction(1, 10), None)).how is None
+    assert (
+        decide_reuse(smokers.wanted, [same, rolled], OfferedPrice(Fraction(1, 10), None)).how
+        is None
+    )
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -6,11 +6,15 @@ from fractions import Fraction
 from itertools import combinations
 
 import pytest
+from binding.clinic import CLINIC
 from release_cache.visits import MEASURES, SMOKERS, Question, dataset, one_of
 from sensitivity.analyses import plan_of
 
+from gateway.binding.bind import bind
+from gateway.binding.bound import Cut
 from gateway.budget.account import Currency
-from gateway.plan.scalars import StagedValue, walk
+from gateway.plan.scalars import StagedValue, walk_scalar
+from gateway.regions.declarations import declarations
 from gateway.release_cache.fingerprints import (
     bounding_of,
     choice_digest,
@@ -18,8 +22,8 @@ from gateway.release_cache.fingerprints import (
     is_plain,
     slot_digest,
 )
-from gateway.sensitivity.analysis import Analysis, Enumerated
-from gateway.sensitivity.analyze import analyse
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
+from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.measurement import Total
 
 _NONE: Mapping[str, str] = {}
@@ -27,7 +31,7 @@ _NONE: Mapping[str, str] = {}
 
 def _analysis(sql: str, groups: int = 24, *, pairs: bool = True, most: int = 10_000) -> Analysis:
     plan = plan_of(sql, dataset(groups))
-    return analyse(plan, pairs=pairs, enumerated_groups=most, min_units=2)
+    return analyze_release(plan, pairs=pairs, enumerated_groups=most, min_units=2)
 
 
 def _slots(sql: str, groups: int = 24, *, pairs: bool = True) -> list[str]:
@@ -110,7 +114,7 @@ def test_constants_are_told_by_their_content() -> None:
     analysis = _analysis(sql)
     [where] = {slot.measurements[0].quantity.where for slot in analysis.slots}
     assert where is not None
-    [name] = {one.constant for one in walk(where) if isinstance(one, StagedValue)}
+    [name] = {one.constant for one in walk_scalar(where) if isinstance(one, StagedValue)}
     first, again, other = (
         [slot_digest(analysis, one, {name: of}) for one in analysis.slots] for of in ("a", "a", "b")
     )
@@ -146,7 +150,7 @@ def test_boundings_differ_by_currency_rows_declarations_and_thresholds() -> None
         bounding_of(replace(hidden, groups_per_unit=9), Currency.PURE, ""),
     }
     assert len(found) == 6
-    assert not isinstance(hidden.groups, Enumerated)
+    assert not isinstance(hidden.groups, EnumeratedGroups)
     assert bounding_of(also, Currency.PURE, "") == bounding_of(hidden, Currency.PURE, "")
 
 
@@ -199,3 +203,16 @@ def test_the_digest_of_a_slot_knows_how_far_a_unit_moves_it() -> None:
     assert slot_digest(analysis, slot, _NONE) != slot_digest(
         analysis, replace(slot, measurements=(finer, *slot.measurements[1:])), _NONE
     )
+
+
+def test_stored_digests_stay_what_they_are() -> None:
+    """Golden: states hold them. With others no earlier answer is found, and the auditor takes old queries for strangers."""
+    bound = bind("SELECT COUNT(*) FILTER (WHERE region = 'north') FROM patients", CLINIC)
+    assert isinstance(bound, Cut)
+    [release] = bound.releases
+    analysis = analyze_release(release.plan, pairs=True, enumerated_groups=100, min_units=10)
+    [slot] = analysis.slots
+    declared = declarations(analysis.plan, CLINIC)
+    assert declared.startswith("753bca10c5e8ee16")
+    assert slot_digest(analysis, slot, _NONE).startswith("10699d2d4afb1242")
+    assert bounding_of(analysis, Currency.PURE, declared).startswith("be0d0560b916f295")

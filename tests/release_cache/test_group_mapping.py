@@ -18,11 +18,11 @@ from release_cache.cut_points import (
 )
 from samples import draws
 
-from gateway.regions.axis import Axis, Kind
-from gateway.regions.cells import Steps, clipped
-from gateway.regions.region import EVERYTHING, NOTHING, Region, along
-from gateway.regions.scope import Ground, GroupKey
-from gateway.release_cache.group_mapping import Places, may_have, places_of
+from gateway.regions.axis import AxisKind, RegionAxis
+from gateway.regions.cells import StepCells, clip_cells
+from gateway.regions.region import EVERYTHING, NOTHING, Region, region_along
+from gateway.regions.scope import GroupKey, ReleaseScope
+from gateway.release_cache.group_mapping import GroupMapping, map_groups, may_have
 
 _SEEDS = range(draws(40))
 _EACH = 60
@@ -34,7 +34,7 @@ def _cuts(chance: random.Random) -> list[Cut]:
     ]
 
 
-def _check(found: Places, there: list[set[int]], wanted: list[set[int]]) -> None:
+def _check(found: GroupMapping, there: list[set[int]], wanted: list[set[int]]) -> None:
     made: list[list[int]] = [[] for _ in wanted]
     for taken, into in zip(found.taken.tolist(), found.into.tolist(), strict=True):
         made[into] += sorted(there[taken])
@@ -56,7 +56,7 @@ def test_places_are_exact_whenever_there_are_any(seed: int) -> None:
             for one in kept
         ]
         mine += _cuts(chance)[:1] if chance.random() < 0.3 else []
-        found = places_of(ground(region, cuts), ground(own, mine))
+        found = map_groups(ground(region, cuts), ground(own, mine))
         if found is not None:
             _check(found, groups(region, cuts), groups(own, mine))
 
@@ -86,7 +86,7 @@ def test_places_are_found_when_a_question_has_some_groups_of_a_sheet(seed: int) 
         ]
         chance.shuffle(mine)
         there, wanted = ground(region, cuts), ground(own, mine)
-        found = places_of(there, wanted)
+        found = map_groups(there, wanted)
         assert found is not None
         assert may_have(there, wanted)
         _check(found, groups(region, cuts), groups(own, mine))
@@ -98,7 +98,7 @@ def test_places_are_found_when_several_boxes_are_asked_for() -> None:
     by_a, by_b = _by_width(6), _by_name()
     low, high = _line("a", range(6)), _line("a", range(6, 12))
     own = low.meet(_line("b", "x")).join(high.meet(_line("b", "yz")))
-    found = places_of(ground(EVERYTHING, [by_a, by_b]), ground(own, []))
+    found = map_groups(ground(EVERYTHING, [by_a, by_b]), ground(own, []))
     assert found is not None
     _check(found, groups(EVERYTHING, [by_a, by_b]), groups(own, []))
     assert found.together == 3
@@ -107,10 +107,10 @@ def test_places_are_found_when_several_boxes_are_asked_for() -> None:
 def test_places_are_found_when_two_keys_cut_one_axis() -> None:
     """Halves and thirds of a line cut it into pieces where both meet; combinations that never meet are left out."""
     cuts = [_by_width(6), _by_width(4)]
-    found = places_of(ground(EVERYTHING, cuts), ground(_line("a", range(4)), []))
+    found = map_groups(ground(EVERYTHING, cuts), ground(_line("a", range(4)), []))
     assert found is not None
     assert found.together == 1
-    half = places_of(ground(EVERYTHING, cuts), ground(_line("a", range(6)), []))
+    half = map_groups(ground(EVERYTHING, cuts), ground(_line("a", range(6)), []))
     assert half is not None
     _check(half, groups(EVERYTHING, cuts), groups(_line("a", range(6)), []))
     assert half.together == 2
@@ -134,7 +134,7 @@ def test_places_are_not_found_when_groups_are_cut(own: str) -> None:
         "nothing": NOTHING,
     }[own]
     there = ground(_line("b", "xy") if own == "outside" else EVERYTHING, [_by_width(3)])
-    assert places_of(there, ground(region, [])) is None
+    assert map_groups(there, ground(region, [])) is None
 
 
 def test_values_that_are_not_listed_are_not_added_up() -> None:
@@ -142,28 +142,28 @@ def test_values_that_are_not_listed_are_not_added_up() -> None:
     gives = {cell: None if cell == 5 else 0 for cell in CELLS["a"]}
     short = Cut("a", gives)
     there = ground(EVERYTHING, [short])
-    assert places_of(there, ground(EVERYTHING, [])) is None
-    assert places_of(there, ground(EVERYTHING, [short])) is not None
+    assert map_groups(there, ground(EVERYTHING, [])) is None
+    assert map_groups(there, ground(EVERYTHING, [short])) is not None
 
 
 def test_a_key_that_nobody_reads_is_shared_or_is_in_the_way() -> None:
     """Where the values of a key lie nobody knows: its groups are taken value by value, and never added up."""
     opaque = Cut("a", {cell: int(cell == 3) for cell in CELLS["a"]}, opaque=True)
     there = ground(EVERYTHING, [opaque, _by_name()])
-    found = places_of(there, ground(_line("b", "x"), [opaque]))
+    found = map_groups(there, ground(_line("b", "x"), [opaque]))
     assert found is not None
     _check(found, groups(EVERYTHING, [opaque, _by_name()]), groups(_line("b", "x"), [opaque]))
-    assert places_of(there, ground(EVERYTHING, [_by_name()])) is None
+    assert map_groups(there, ground(EVERYTHING, [_by_name()])) is None
 
 
 def test_mapping_ten_thousand_groups_keeps_their_order() -> None:
     """A line of 100 values by another of 100: rows of the second half, by the first key."""
     first, second = _numbers("a", 100), _numbers("d", 100)
-    there = Ground("t", frozenset(), EVERYTHING, (first, second), ())
+    there = ReleaseScope("t", frozenset(), EVERYTHING, (first, second), ())
     axis = second.axis
     assert axis is not None
-    own = along(axis, Steps(((50, 99),)))
-    found = places_of(there, Ground("t", frozenset(), own, (first,), ()))
+    own = region_along(axis, StepCells(((50, 99),)))
+    found = map_groups(there, ReleaseScope("t", frozenset(), own, (first,), ()))
     assert found is not None
     assert (found.groups, found.together, found.least) == (100, 50, 50)
     assert found.into.tolist() == [row for row in range(100) for _ in range(50)]
@@ -179,7 +179,7 @@ def _by_name() -> Cut:
 
 
 def _line(axis: str, cells: Sequence[int | str | None]) -> Region:
-    return along(AXES[axis], cells_of(axis, list(cells)))
+    return region_along(AXES[axis], cells_of(axis, list(cells)))
 
 
 def _complete(cut: Cut) -> Cut:
@@ -193,8 +193,8 @@ def _some_values(chance: random.Random, cut: Cut) -> Region:
 
 def _numbers(name: str, many: int) -> GroupKey:
     last = many - 1
-    axis = Axis(
-        name, Kind.STEPS, 0, last, many, nullable=False, readable=True, quasi=False, column=None
+    axis = RegionAxis(
+        name, AxisKind.STEPS, 0, last, many, nullable=False, readable=True, quasi=False, column=None
     )
-    cells = tuple(clipped(Steps(((at, at),)), axis) for at in range(many))
+    cells = tuple(clip_cells(StepCells(((at, at),)), axis) for at in range(many))
     return GroupKey(name, axis, tuple(range(many)), cells)

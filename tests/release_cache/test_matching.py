@@ -24,12 +24,12 @@ from release_cache.visits import (
 from samples import draws
 
 from gateway.noise.mechanism import DiscreteLaplace
-from gateway.noise.sum_noise import Added
-from gateway.release_cache.entry import Sheet
-from gateway.release_cache.gather import gathered
-from gateway.release_cache.matching import Match, Wanted, matches
-from gateway.requests.request import Reused
-from gateway.sensitivity.analysis import Enumerated
+from gateway.noise.sum_noise import SummedNoise
+from gateway.release_cache.entry import CacheEntry
+from gateway.release_cache.gather import gather_slot
+from gateway.release_cache.matching import Match, MeasurementRequest, matches
+from gateway.requests.request import CacheUse
+from gateway.sensitivity.analysis import EnumeratedGroups
 
 _COUNT = ("count(*)",)
 _SUMS = ("count(*)", "sum(v.cost)", "count(distinct v.pid)")
@@ -37,12 +37,12 @@ _SUMS = ("count(*)", "sum(v.cost)", "count(distinct v.pid)")
 
 def _number_of_groups(question: Question) -> int:
     groups = question.analysis.groups
-    assert isinstance(groups, Enumerated)
+    assert isinstance(groups, EnumeratedGroups)
     return len(groups.keys)
 
 
 def _differ(
-    wanted: Question, past: Sequence[Question], sheets: Sequence[Sheet], rows: Sequence[Row]
+    wanted: Question, past: Sequence[Question], sheets: Sequence[CacheEntry], rows: Sequence[Row]
 ) -> list[Match]:
     """The matches that give something else than a new measurement would."""
     wrong = []
@@ -51,18 +51,18 @@ def _differ(
     for slot, several in zip(wanted.analysis.slots, found.slots, strict=True):
         fresh = wanted.exact(slot, rows)
         for one in several:
-            there = gathered(contents[one.sheet.release], one, _number_of_groups(wanted))
+            there = gather_slot(contents[one.sheet.release], one, _number_of_groups(wanted))
             if there != fresh:
                 wrong.append(one)
     return wrong
 
 
-def _only(wanted: Question, sheet: Sheet) -> list[Match | None]:
+def _only(wanted: Question, sheet: CacheEntry) -> list[Match | None]:
     slots, choices = matched(wanted.wanted, [sheet])
     return [*slots, *choices]
 
 
-def _hows(wanted: Question, past: Question) -> list[Reused | None]:
+def _hows(wanted: Question, past: Question) -> list[CacheUse | None]:
     return [None if one is None else one.how for one in _only(wanted, past.sheet("q.r1.1"))]
 
 
@@ -85,7 +85,7 @@ def test_matches_are_what_would_be_measured_whatever_was_asked(seed: int, groups
 def test_matches_would_be_wrong_if_any_sheet_were_taken_for_plain_and_additive() -> None:
     """Without these conditions persons in several groups make the answers differ: the comparison above can fail."""
     chance = random.Random(5)  # noqa: S311 - rows of a test
-    wrong: set[Reused] = set()
+    wrong: set[CacheUse] = set()
     for _ in range(300):
         rows = any_rows(chance, persons=False)
         past = any_question(chance, 2)
@@ -93,12 +93,12 @@ def test_matches_would_be_wrong_if_any_sheet_were_taken_for_plain_and_additive()
         wanted = _narrower(chance, past)
         wanted.__dict__["wanted"] = _taken_for_plain(wanted.wanted)
         wrong |= {one.how for one in _differ(wanted, [past], [sheet], rows)}
-        if wrong == {Reused.FILTER, Reused.ROLLUP}:
+        if wrong == {CacheUse.FILTER, CacheUse.ROLLUP}:
             return
     pytest.fail(f"nothing was wrong but {wrong}")
 
 
-def _taken_for_plain(wanted: Wanted) -> Wanted:
+def _taken_for_plain(wanted: MeasurementRequest) -> MeasurementRequest:
     return replace(wanted, plain=True, additive=True, bounding="")
 
 
@@ -141,7 +141,7 @@ def test_one_group_is_found_among_all() -> None:
     assert found is None  # measured in another currency
     [found] = _only(wanted, Question(("region",), (), _COUNT).sheet("q.r1.1"))
     assert found is not None
-    assert found.how is Reused.FILTER
+    assert found.how is CacheUse.FILTER
     assert found.places is not None
     assert found.places.taken.tolist() == [1]  # east, north, south, west
     assert found.noises == (DiscreteLaplace(Fraction(10)),)
@@ -156,7 +156,7 @@ def test_a_month_is_found_among_months_when_a_person_may_be_in_all() -> None:
         Question((), (days(date(2024, 3, 1), date(2024, 3, 7)),), _SUMS),
     )
     past = Question(("month",), (), _SUMS)
-    assert set(_hows(wanted, past)) == {Reused.FILTER}
+    assert set(_hows(wanted, past)) == {CacheUse.FILTER}
     assert set(_hows(weeks, past)) == {None}
     assert set(_hows(replace(wanted, groups=2), replace(past, groups=2))) == {None}
 
@@ -164,7 +164,7 @@ def test_a_month_is_found_among_months_when_a_person_may_be_in_all() -> None:
 def test_a_year_is_found_in_months_when_persons_have_one_row() -> None:
     """Years of birth by fives add up from single years; visits in several months may be of one person, and do not."""
     fives, years = Question(("fives",), (), _SUMS), Question(("born",), (), _SUMS)
-    assert set(_hows(fives, years)) == {Reused.ROLLUP}
+    assert set(_hows(fives, years)) == {CacheUse.ROLLUP}
     year = Question(("year",), (), _SUMS)
     assert set(_hows(year, Question(("month",), (), _SUMS))) == {None}
     assert set(_hows(replace(year, measures=_COUNT), Question(("month",), (), _COUNT))) == {None}
@@ -175,29 +175,29 @@ def test_totals_are_found_with_the_noise_of_all_their_groups() -> None:
     wanted = Question((), (), _COUNT)
     [found] = _only(wanted, Question(("region",), (), _COUNT).sheet("q.r1.1"))
     assert found is not None
-    assert found.noises == (Added(DiscreteLaplace(Fraction(10)), 4),)
+    assert found.noises == (SummedNoise(DiscreteLaplace(Fraction(10)), 4),)
     assert found.variance == 4 * Fraction(200, 9)
     fives = Question(("fives",), (born(2000, 2006),), _COUNT)
     [found] = _only(fives, Question(("born",), (), _COUNT).sheet("q.r1.1"))
     assert found is not None
     assert found.places is not None
-    assert found.noises == (Added(DiscreteLaplace(Fraction(10)), 5),)
+    assert found.noises == (SummedNoise(DiscreteLaplace(Fraction(10)), 5),)
 
 
 def test_different_values_are_found_in_one_group_and_never_added_up() -> None:
     """COUNT(DISTINCT kind) of a region is a row of its own; of all regions it is not the sum."""
     past = Question(("region",), (), ("count(distinct v.kind)",))
     north = Question((), (one_of("region", "north"),), ("count(distinct v.kind)",))
-    assert _hows(north, past) == [Reused.FILTER]
+    assert _hows(north, past) == [CacheUse.FILTER]
     assert _hows(replace(north, wheres=()), past) == [None]
 
 
 def test_means_are_found_where_their_moments_are() -> None:
     """AVG needs what SUM measured, and COUNT is there where AVG was asked, in Gaussian pairs."""
     past = Question(("region",), (), ("avg(v.cost)",), pairs=False)
-    assert set(_hows(replace(past, measures=("sum(v.cost)",)), past)) == {Reused.SAME}
+    assert set(_hows(replace(past, measures=("sum(v.cost)",)), past)) == {CacheUse.SAME}
     counted = replace(past, keys=(), wheres=(one_of("region", "west"),), measures=_COUNT)
-    assert _hows(counted, past) == [Reused.FILTER]
+    assert _hows(counted, past) == [CacheUse.FILTER]
     both = replace(past, measures=("avg(v.cost)", "count(distinct v.pid)"))
     assert _hows(both, past).count(None) == 1
 
@@ -208,7 +208,7 @@ def test_keys_in_another_order_are_the_same_groups() -> None:
     wanted = replace(past, keys=("smoker", "region"))
     [found] = _only(wanted, past.sheet("q.r1.1"))
     assert found is not None
-    assert found.how is Reused.SAME
+    assert found.how is CacheUse.SAME
     rows = any_rows(random.Random(1), persons=False)  # noqa: S311 - rows of a test
     assert not _differ(wanted, [past], [past.sheet("q.r1.1")], rows)
 
@@ -217,7 +217,7 @@ def test_the_very_same_is_found_however_a_unit_is_bounded() -> None:
     """Weights and cuts make no difference to the same question; with another G nothing is found."""
     for measures in (_SUMS, ("count(distinct v.kind)",)):
         past = Question(("kind", "month"), (), measures, 2)
-        assert set(_hows(past, past)) == {Reused.SAME}
+        assert set(_hows(past, past)) == {CacheUse.SAME}
         assert set(_hows(replace(past, groups=3), past)) == {None}
 
 
@@ -238,9 +238,9 @@ def test_choices_are_found_group_by_group_and_never_put_together() -> None:
     measures = ("percentile_disc(0.5) within group (order by v.cost)", "max(v.cost)")
     past = Question(("region",), (), measures)
     north = replace(past, keys=(), wheres=(one_of("region", "north"),))
-    assert _hows(north, past) == [Reused.FILTER, Reused.FILTER]
+    assert _hows(north, past) == [CacheUse.FILTER, CacheUse.FILTER]
     assert _hows(replace(north, wheres=()), past) == [None, None]
-    assert _hows(past, past) == [Reused.SAME, Reused.SAME]
+    assert _hows(past, past) == [CacheUse.SAME, CacheUse.SAME]
     other = "percentile_disc(0.9) within group (order by v.cost)"
     assert _hows(replace(past, measures=(other,)), past) == [None]
 
@@ -249,7 +249,7 @@ def test_what_is_frequent_is_found_with_all_that_comes_before_it() -> None:
     """The first two of a top three are found together; a third is not taken where only two are there."""
     three = tuple(f"dp_top(v.kind, {place})" for place in (1, 2, 3))
     past = Question(("region",), (), three)
-    assert _hows(replace(past, measures=three[:2]), past) == [Reused.SAME] * 2
+    assert _hows(replace(past, measures=three[:2]), past) == [CacheUse.SAME] * 2
     assert _hows(past, replace(past, measures=three[:2])) == [None] * 3
 
 

@@ -22,12 +22,12 @@ from gateway.catalog.values import Value
 from gateway.noise.mechanism import DiscreteLaplace
 from gateway.noise.selection import PureSelection
 from gateway.plan.grouping import Aggregate
-from gateway.regions.scope import ground_of
-from gateway.release_cache.entry import Content, KeptChoice, KeptSlot, Sheet
-from gateway.release_cache.gather import gathered
-from gateway.release_cache.matching import Match, Wanted, matches, wanted_of
-from gateway.requests.request import Reused
-from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.regions.scope import scope_of
+from gateway.release_cache.entry import CachedChoice, CachedSlot, CacheEntry, Content
+from gateway.release_cache.gather import gather_slot
+from gateway.release_cache.matching import Match, MeasurementRequest, matches, measurement_request
+from gateway.requests.request import CacheUse
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.choices import Histogram
 from gateway.units import Epsilon
 
@@ -72,15 +72,15 @@ class _Question:
 
     name: str
     analysis: Analysis
-    wanted: Wanted
+    wanted: MeasurementRequest
     release: BoundedRelease
     store: Store
 
     @cached_property
-    def sheet(self) -> Sheet:
+    def sheet(self) -> CacheEntry:
         wanted = self.wanted
         slots = (
-            KeptSlot(
+            CachedSlot(
                 digest,
                 (DiscreteLaplace(Fraction(9)),) * len(one.measurements),
                 Fraction(1),
@@ -89,16 +89,16 @@ class _Question:
             for digest, one in zip(wanted.slots, self.analysis.slots, strict=True)
         )
         choices = (
-            KeptChoice(one, PureSelection(Fraction(9)), Fraction(1)) for one in wanted.choices
+            CachedChoice(one, PureSelection(Fraction(9)), Fraction(1)) for one in wanted.choices
         )
-        return Sheet(
+        return CacheEntry(
             self.name, "q", datetime(2026, 3, 1, tzinfo=UTC), 0, wanted.ground, wanted.bounding,
             wanted.additive, wanted.plain, wanted.listed, tuple(slots), tuple(choices), Epsilon.parse("1"),
         )  # fmt: skip
 
     @property
     def keys(self) -> tuple[tuple[Value | None, ...], ...]:
-        assert isinstance(self.analysis.groups, Enumerated)
+        assert isinstance(self.analysis.groups, EnumeratedGroups)
         return self.analysis.groups.keys
 
     @cached_property
@@ -138,15 +138,15 @@ def _question(at: int, asked: Asked, store: Store, *, pairs: bool) -> _Question 
     plan = fold_moments(asked.plan, NOW)
     assert isinstance(plan, Aggregate)
     analysis = None if asked.stages else replace(asked, plan=plan).analysis(pairs=pairs)
-    if analysis is None or not isinstance(analysis.groups, Enumerated):
+    if analysis is None or not isinstance(analysis.groups, EnumeratedGroups):
         return None
     release = bounded(analysis, store.proven)
     if release is None or not (analysis.slots or analysis.choices):
         return None
     currency = Currency.PURE if pairs else Currency.ZCDP
-    wanted = wanted_of(
+    wanted = measurement_request(
         analysis,
-        ground_of(plan, analysis.groups, {}),
+        scope_of(plan, analysis.groups, {}),
         currency=currency,
         declarations="",
         constants={},
@@ -157,7 +157,7 @@ def _question(at: int, asked: Asked, store: Store, *, pairs: bool) -> _Question 
 def _slots_differ(own: _Question, place: int, match: Match, there: _Question) -> bool:
     first = sum(len(one.measurements) for one in own.analysis.slots[:place])
     last = first + len(own.analysis.slots[place].measurements)
-    return gathered(there.content, match, len(own.keys)) != own.content.columns[first:last]
+    return gather_slot(there.content, match, len(own.keys)) != own.content.columns[first:last]
 
 
 def _choices_differ(own: _Question, place: int, match: Match, there: _Question) -> bool:
@@ -172,7 +172,7 @@ def _choices_differ(own: _Question, place: int, match: Match, there: _Question) 
 @pytest.mark.parametrize(("seed", "pairs"), [(1, True), (2, False)])
 def test_matches_are_what_a_source_would_measure(tmp_path: Path, seed: int, *, pairs: bool) -> None:
     """Whatever one golden statement finds in the answer to another is what the source measures for it, in every group."""
-    hows: Counter[tuple[str, Reused]] = Counter()
+    hows: Counter[tuple[str, CacheUse]] = Counter()
     with _questions(tmp_path, seed, pairs=pairs) as questions:
         there = {one.name: one for one in questions}
         for own in questions:
@@ -187,5 +187,5 @@ def test_matches_are_what_a_source_would_measure(tmp_path: Path, seed: int, *, p
                     hows["choice", match.how] += 1
                     other = there[match.sheet.release]
                     assert not _choices_differ(own, place, match, other), (own.name, other.name)
-    assert {("slot", how) for how in Reused} <= hows.keys()
-    assert {("choice", Reused.SAME), ("choice", Reused.FILTER)} <= hows.keys()
+    assert {("slot", how) for how in CacheUse} <= hows.keys()
+    assert {("choice", CacheUse.SAME), ("choice", CacheUse.FILTER)} <= hows.keys()

@@ -15,18 +15,18 @@ from release_cache.visits import SMOKERS, Question, any_question, born
 
 from gateway.catalog.values import Value
 from gateway.json_form import Json
-from gateway.noise.combined_noise import combined
+from gateway.noise.combined_noise import combine_draws
 from gateway.noise.mechanism import DiscreteGaussian, DiscreteLaplace
 from gateway.noise.selection import Selection
-from gateway.noise.sum_noise import Added
+from gateway.noise.sum_noise import SummedNoise
 from gateway.release_cache import serialization as saved
-from gateway.release_cache.entry import Content, KeptChoice, Sheet, spread_of
+from gateway.release_cache.entry import CachedChoice, CacheEntry, Content, spread_of
 from gateway.release_cache.serialization import (
-    NotKept,
+    InvalidEntry,
     content_of_text,
     content_text,
-    sheet_json,
-    sheet_of_json,
+    entry_json,
+    entry_of_json,
 )
 
 _VALUES: tuple[Value | None, ...] = (
@@ -37,14 +37,14 @@ _VALUES: tuple[Value | None, ...] = (
 _LAPLACE = DiscreteLaplace(Fraction(10, 3))
 
 
-def _sheet() -> Sheet:
+def _sheet() -> CacheEntry:
     question = Question(
         ("region", "month"), (SMOKERS, born(2003, 2009)), ("avg(v.cost)", "max(v.cost)"), 24
     )
     found = question.sheet("q.r1.1")
-    mixed = combined((), _LAPLACE, (), DiscreteLaplace(Fraction(7)))[1]
-    slots = tuple(replace(one, noises=(mixed, Added(_LAPLACE, 3))) for one in found.slots)
-    choices = (*found.choices, KeptChoice("0", Selection(Fraction(9, 7)), Fraction(1, 9)))
+    mixed = combine_draws((), _LAPLACE, (), DiscreteLaplace(Fraction(7)))[1]
+    slots = tuple(replace(one, noises=(mixed, SummedNoise(_LAPLACE, 3))) for one in found.slots)
+    choices = (*found.choices, CachedChoice("0", Selection(Fraction(9, 7)), Fraction(1, 9)))
     return replace(found, slots=slots, choices=choices)
 
 
@@ -56,7 +56,7 @@ def _through_text(said: Json) -> Json:
 def test_a_sheet_is_read_as_it_was_written() -> None:
     """Grounds, noises, choices and prices, each of its type."""
     for sheet in (_sheet(), replace(_sheet(), delta=Fraction(1, 10**9), touched=("a", "b"))):
-        assert sheet_of_json(_through_text(sheet_json(sheet))) == sheet
+        assert entry_of_json(_through_text(entry_json(sheet))) == sheet
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -65,7 +65,7 @@ def test_sheets_of_any_question_are_read_as_they_were_written(seed: int) -> None
     chance = random.Random(seed)  # noqa: S311 - questions of a test
     for _ in range(10):
         sheet = any_question(chance, chance.choice((2, 24))).sheet("q.r1.1")
-        assert sheet_of_json(_through_text(sheet_json(sheet))) == sheet
+        assert entry_of_json(_through_text(entry_json(sheet))) == sheet
 
 
 def test_a_content_is_read_as_it_was_written() -> None:
@@ -109,7 +109,7 @@ def test_ten_thousand_groups_are_kept_small() -> None:
 
 
 def _with(change: Callable[[dict[str, Json]], object]) -> Json:
-    said = _through_text(sheet_json(_sheet()))
+    said = _through_text(entry_json(_sheet()))
     assert isinstance(said, dict)
     change(said)
     return said
@@ -146,8 +146,8 @@ def _with(change: Callable[[dict[str, Json]], object]) -> Json:
 )
 def test_anything_else_is_no_sheet(said: Json) -> None:
     """Other versions, other names, other types."""
-    with pytest.raises(NotKept):
-        sheet_of_json(said)
+    with pytest.raises(InvalidEntry):
+        entry_of_json(said)
 
 
 def _packed(said: object) -> str:
@@ -185,7 +185,7 @@ def _keyed(value: object, at: int) -> str:
 )
 def test_anything_else_is_no_content(text: str) -> None:
     """What was not written by us, or was changed, is refused."""
-    with pytest.raises(NotKept):
+    with pytest.raises(InvalidEntry):
         content_of_text(text)
 
 
@@ -196,7 +196,7 @@ def test_a_content_that_unpacks_to_more_than_there_can_be_is_refused(
     text = content_text(Content(((),) * 100_000, ((0,) * 100_000,)))
     assert content_of_text(text).columns == ((0,) * 100_000,)
     monkeypatch.setattr(saved, "_MOST_BYTES", 100_000)
-    with pytest.raises(NotKept):
+    with pytest.raises(InvalidEntry):
         content_of_text(text)
 
 

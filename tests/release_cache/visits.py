@@ -21,14 +21,14 @@ from gateway.catalog.values import Value
 from gateway.noise.mechanism import DiscreteLaplace
 from gateway.noise.selection import PureSelection
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
-from gateway.regions.scope import Ground, ground_of
-from gateway.release_cache.entry import Content, KeptChoice, KeptSlot, Sheet
-from gateway.release_cache.matching import Match, Wanted, matches, wanted_of
-from gateway.sensitivity.analysis import Analysis, Enumerated
-from gateway.sensitivity.analyze import analyse
+from gateway.regions.scope import ReleaseScope, scope_of
+from gateway.release_cache.entry import CachedChoice, CachedSlot, CacheEntry, Content
+from gateway.release_cache.matching import Match, MeasurementRequest, matches, measurement_request
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
+from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.measurement import (
     Different,
-    Origin,
+    DistanceOrigin,
     Quantity,
     Rows,
     Slot,
@@ -178,18 +178,18 @@ class Question:
     @cached_property
     def analysis(self) -> Analysis:
         plan = plan_of(self.sql, dataset(self.groups))
-        return analyse(plan, pairs=self.pairs, enumerated_groups=10_000, min_units=2)
+        return analyze_release(plan, pairs=self.pairs, enumerated_groups=10_000, min_units=2)
 
     @cached_property
-    def ground(self) -> Ground:
+    def ground(self) -> ReleaseScope:
         groups = self.analysis.groups
-        assert isinstance(groups, Enumerated)
-        return ground_of(self.analysis.plan, groups, {})
+        assert isinstance(groups, EnumeratedGroups)
+        return scope_of(self.analysis.plan, groups, {})
 
     @cached_property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> MeasurementRequest:
         currency = Currency.PURE if self.pairs else Currency.ZCDP
-        return wanted_of(
+        return measurement_request(
             self.analysis,
             self.ground,
             currency=currency,
@@ -197,11 +197,11 @@ class Question:
             constants={},
         )
 
-    def sheet(self, name: str, *, scale: Fraction = Fraction(10), at: int = 0) -> Sheet:
+    def sheet(self, name: str, *, scale: Fraction = Fraction(10), at: int = 0) -> CacheEntry:
         """As if it had been bought, with so much noise in everything."""
         wanted = self.wanted
         slots = (
-            KeptSlot(
+            CachedSlot(
                 digest,
                 (DiscreteLaplace(scale),) * len(slot.measurements),
                 Fraction(1, 10),
@@ -209,8 +209,10 @@ class Question:
             )
             for digest, slot in zip(wanted.slots, self.analysis.slots, strict=True)
         )
-        choices = (KeptChoice(one, PureSelection(scale), Fraction(1, 10)) for one in wanted.choices)
-        return Sheet(
+        choices = (
+            CachedChoice(one, PureSelection(scale), Fraction(1, 10)) for one in wanted.choices
+        )
+        return CacheEntry(
             name,
             name,
             datetime(2026, 3, 1, tzinfo=UTC) + timedelta(minutes=at),
@@ -228,14 +230,14 @@ class Question:
     def content(self, rows: Sequence[Row]) -> Content:
         """What it measures, without noise."""
         groups = self.analysis.groups
-        assert isinstance(groups, Enumerated)
+        assert isinstance(groups, EnumeratedGroups)
         columns = [column for slot in self.analysis.slots for column in self.exact(slot, rows)]
         return Content(groups.keys, tuple(columns))
 
     def exact(self, slot: Slot, rows: Sequence[Row]) -> tuple[tuple[int, ...], ...]:
         """A column for each measurement."""
         groups = self.analysis.groups
-        assert isinstance(groups, Enumerated)
+        assert isinstance(groups, EnumeratedGroups)
         there = {key: at for at, key in enumerate(groups.keys)}
         by_unit: dict[Value | None, dict[int, list[Row]]] = {}
         for row in rows:
@@ -271,9 +273,9 @@ def _of_unit(quantity: Quantity, rows: Sequence[Row], most: int) -> int:
                 assert isinstance(number, int)
                 places.append(int(number / lattice.step))
             away = {
-                Origin.MIDDLE: [one - lattice.middle for one in places],
-                Origin.LOW: [one - lattice.low for one in places],
-                Origin.HIGH: [lattice.high - one for one in places],
+                DistanceOrigin.MIDDLE: [one - lattice.middle for one in places],
+                DistanceOrigin.LOW: [one - lattice.low for one in places],
+                DistanceOrigin.HIGH: [lattice.high - one for one in places],
             }[origin]
             return _cut(sum(away), len(away), most)
         case _:
@@ -368,7 +370,7 @@ def _apart(wheres: Iterable[Where]) -> tuple[Where, ...]:
 
 
 def matched(
-    wanted: Wanted, sheets: Iterable[Sheet]
+    wanted: MeasurementRequest, sheets: Iterable[CacheEntry]
 ) -> tuple[tuple[Match | None, ...], tuple[Match | None, ...]]:
     """The best match for each slot, and for each choice."""
     found = matches(wanted, sheets)

@@ -15,13 +15,13 @@ from sqlalchemy.exc import IntegrityError
 from gateway.budget.account import Currency
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import Event, StateForged
-from gateway.requests.idempotency import LONGEST_TEXT, Kept, answer_of, answer_text
-from gateway.requests.request import Answer, AnswerColumn, Reused
+from gateway.requests.idempotency import LONGEST_TEXT, StoredAnswers, answer_of, answer_text
+from gateway.requests.request import Answer, AnswerColumn, CacheUse
 from gateway.state.logins import StateUrls
 from gateway.state.tables import kept_answers
 from gateway.trail.append import Trail
 from gateway.trail.chain import ChainKey
-from gateway.trail.record import Asked, Kind, QuestionRecord
+from gateway.trail.record import AskedQuestion, QuestionRecord, RecordKind
 from gateway.trail.seal import Seal
 from gateway.units import Delta, Epsilon
 
@@ -43,7 +43,7 @@ def _answer(query_id: str, rows: int = 1) -> Answer:
 
 def test_answer_comes_back_as_it_was() -> None:
     """The very answer is found by the number of its question, and nobody else's."""
-    kept, answer = Kept(), _answer("a")
+    kept, answer = StoredAnswers(), _answer("a")
     kept.keep(answer, "alice")
     assert kept.find("a", "alice") is answer
     assert kept.find("b", "alice") is None
@@ -51,7 +51,7 @@ def test_answer_comes_back_as_it_was() -> None:
 
 def test_oldest_answers_are_let_go_when_there_are_many_or_large_ones() -> None:
     """Memory is bounded by the number of answers and by their cells."""
-    kept = Kept()
+    kept = StoredAnswers()
     for number in range(1_001):
         kept.keep(_answer(str(number)), "alice")
     assert kept.find("0", "alice") is None
@@ -65,7 +65,7 @@ def test_oldest_answers_are_let_go_when_there_are_many_or_large_ones() -> None:
 
 def test_oldest_answers_are_let_go_for_one_of_long_texts() -> None:
     """A cell of 120 MB counts as what it takes, not as one."""
-    kept = Kept()
+    kept = StoredAnswers()
     kept.keep(_answer("first"), "alice")
     kept.keep(replace(_answer("long"), rows=(("x" * 120_000_000,),)), "alice")
     assert kept.find("first", "alice") is not None
@@ -90,7 +90,7 @@ FULL = Answer(
     rho=Fraction(1, 3**50),
     delta=Delta.parse("1e-9"),
     notices=("a notice",),
-    reused=Reused.ROLLUP,
+    reused=CacheUse.ROLLUP,
 )
 
 
@@ -124,7 +124,7 @@ def test_answer_is_the_same_when_it_was_written_and_read() -> None:
     assert again(FULL) == FULL
     without = replace(FULL, rho=None, notices=())
     assert again(without) == without
-    for way in (None, *Reused):
+    for way in (None, *CacheUse):
         assert again(replace(FULL, reused=way)).reused is way
     blank = Answer("", (), (), (), Epsilon.zero(), Epsilon.zero(), None, Delta.zero())
     assert [
@@ -137,7 +137,7 @@ def test_answer_that_was_kept_before_there_were_seals_is_not_given(spent: Bank) 
     written = insert(kept_answers).values(query_id="q-1", at=func.now(), answer=answer_text(FULL))
     with spent.engine.begin() as connection:
         connection.execute(written)
-    assert Kept(spent.engine, SEAL).find("q-1", "alice") is None
+    assert StoredAnswers(spent.engine, SEAL).find("q-1", "alice") is None
 
 
 @pytest.mark.parametrize("change", ["answer = replace(answer, '4896', '1234')", "mac = 'f00'"])
@@ -145,66 +145,66 @@ def test_answer_is_refused_when_it_was_changed(
     spent: Bank, state_server: StateServer, change: str
 ) -> None:
     """Never handed out, and told to the operator: by the same process that remembers it, it still is."""
-    Kept(spent.engine, SEAL).keep(replace(FULL, notices=("4896",)), "alice")
+    StoredAnswers(spent.engine, SEAL).keep(replace(FULL, notices=("4896",)), "alice")
     with state_server.superuser(str(spent.engine.url.database)) as connection:
         connection.execute("SET session_replication_role = replica")
         connection.execute(f"UPDATE kept_answers SET {change}".encode())
     heard: list[Event] = []
     with pytest.raises(BackendUnavailable) as caught:
-        Kept(spent.engine, SEAL, heard.append).find("q-1", "alice")
+        StoredAnswers(spent.engine, SEAL, heard.append).find("q-1", "alice")
     assert caught.value.code is Code.EARLIER_FORGED
     assert [type(one) for one in heard] == [StateForged]
 
 
 def test_answer_of_somebody_else_is_refused(spent: Bank) -> None:
     """A charge that was put under another subject's name brings nobody's answer."""
-    Kept(spent.engine, SEAL).keep(FULL, "bob")
+    StoredAnswers(spent.engine, SEAL).keep(FULL, "bob")
     with pytest.raises(BackendUnavailable):
-        Kept(spent.engine, SEAL).find("q-1", "alice")
+        StoredAnswers(spent.engine, SEAL).find("q-1", "alice")
 
 
 def test_answer_is_found_by_another_process_on_the_same_state(spent: Bank) -> None:
     """What one gateway kept, another has, and nobody has anything else."""
-    Kept(spent.engine, SEAL).keep(FULL, "alice")
-    elsewhere = Kept(spent.engine, SEAL)
+    StoredAnswers(spent.engine, SEAL).keep(FULL, "alice")
+    elsewhere = StoredAnswers(spent.engine, SEAL)
     assert elsewhere.find("q-1", "alice") == FULL
     assert elsewhere.find("q-2", "alice") is None
 
 
 def test_answer_is_not_found_elsewhere_when_nothing_was_written(spent: Bank) -> None:
     """The negative control: without a state an answer is in one process alone."""
-    here = Kept()
+    here = StoredAnswers()
     here.keep(FULL, "alice")
     assert here.find("q-1", "alice") == FULL
-    assert Kept(spent.engine, SEAL).find("q-1", "alice") is None
+    assert StoredAnswers(spent.engine, SEAL).find("q-1", "alice") is None
 
 
 def test_answer_of_a_question_that_was_not_charged_is_not_kept(spent: Bank) -> None:
     """The state has answers to charges alone."""
     with pytest.raises(IntegrityError, match="fk_kept_answers_query_id"):
-        Kept(spent.engine, SEAL).keep(replace(FULL, query_id="never charged"), "alice")
+        StoredAnswers(spent.engine, SEAL).keep(replace(FULL, query_id="never charged"), "alice")
 
 
 def test_answer_that_was_kept_first_stays(spent: Bank) -> None:
     """One charge has one answer, whatever comes after."""
-    Kept(spent.engine, SEAL).keep(FULL, "alice")
-    Kept(spent.engine, SEAL).keep(replace(FULL, notices=("another",)), "alice")
-    assert Kept(spent.engine, SEAL).find("q-1", "alice") == FULL
+    StoredAnswers(spent.engine, SEAL).keep(FULL, "alice")
+    StoredAnswers(spent.engine, SEAL).keep(replace(FULL, notices=("another",)), "alice")
+    assert StoredAnswers(spent.engine, SEAL).find("q-1", "alice") == FULL
 
 
 def test_large_answer_is_held_in_memory_alone(spent: Bank) -> None:
     """The process that gave it hands it out; the state is not filled with it."""
     large = replace(FULL, rows=(("x" * LONGEST_TEXT, None),), intervals=((None, None),))
-    here = Kept(spent.engine, SEAL)
+    here = StoredAnswers(spent.engine, SEAL)
     here.keep(large, "alice")
     assert here.find("q-1", "alice") == large
-    assert Kept(spent.engine, SEAL).find("q-1", "alice") is None
+    assert StoredAnswers(spent.engine, SEAL).find("q-1", "alice") is None
 
 
 def test_answer_is_kept_in_memory_and_refused_when_the_state_is_gone(spent: Bank) -> None:
     """Nothing leaves that is not durable; who asks again when the state is back gets it."""
     gone = create_engine(spent.engine.url.set(host="/nowhere", query={}))
-    kept = Kept(gone, SEAL)
+    kept = StoredAnswers(gone, SEAL)
     with pytest.raises(BackendUnavailable) as caught:
         kept.keep(FULL, "alice")
     assert caught.value.code is Code.STATE_UNAVAILABLE
@@ -215,14 +215,14 @@ def test_answer_stays_for_a_day_and_goes_with_the_next_that_comes(
     spent: Bank, state_server: StateServer
 ) -> None:
     """Nobody removes what is younger; what is older goes when another is kept."""
-    Kept(spent.engine, SEAL).keep(FULL, "alice")
+    StoredAnswers(spent.engine, SEAL).keep(FULL, "alice")
     _age(state_server, spent, "q-1", 23.9)
-    Kept(spent.engine, SEAL).keep(replace(FULL, query_id="q-2"), "alice")
-    assert Kept(spent.engine, SEAL).find("q-1", "alice") == FULL
+    StoredAnswers(spent.engine, SEAL).keep(replace(FULL, query_id="q-2"), "alice")
+    assert StoredAnswers(spent.engine, SEAL).find("q-1", "alice") == FULL
     _age(state_server, spent, "q-1", 24.1)
-    Kept(spent.engine, SEAL).keep(replace(FULL, query_id="q-2"), "alice")
-    assert Kept(spent.engine, SEAL).find("q-1", "alice") is None
-    assert Kept(spent.engine, SEAL).find("q-2", "alice") is not None
+    StoredAnswers(spent.engine, SEAL).keep(replace(FULL, query_id="q-2"), "alice")
+    assert StoredAnswers(spent.engine, SEAL).find("q-1", "alice") is None
+    assert StoredAnswers(spent.engine, SEAL).find("q-2", "alice") is not None
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_answer_is_changed_or_removed_by_nobody(
     spent: Bank, state_urls: StateUrls, change: str, *, owner: bool
 ) -> None:
     """Neither the application's login nor the owner's alters what was given, or removes it before its time."""
-    Kept(spent.engine, SEAL).keep(FULL, "alice")
+    StoredAnswers(spent.engine, SEAL).keep(FULL, "alice")
     url = state_urls.owner if owner else state_urls.application
     assert url is not None
     with (
@@ -246,7 +246,7 @@ def test_answer_is_changed_or_removed_by_nobody(
         pytest.raises(errors.InsufficientPrivilege),
     ):
         connection.execute(change.encode())
-    assert Kept(spent.engine, SEAL).find("q-1", "alice") == FULL
+    assert StoredAnswers(spent.engine, SEAL).find("q-1", "alice") == FULL
 
 
 def test_removal_of_old_answers_is_for_the_application_alone(
@@ -264,17 +264,19 @@ def test_removal_of_old_answers_is_for_the_application_alone(
             connection.execute("DROP ROLE passer_by")
 
 
-@pytest.mark.parametrize("fate", [Kind.ANSWERED, Kind.REUSED, Kind.REFUSED, Kind.FAILED])
+@pytest.mark.parametrize(
+    "fate", [RecordKind.ANSWERED, RecordKind.REUSED, RecordKind.REFUSED, RecordKind.FAILED]
+)
 @BOTH
 def test_question_has_ended_when_its_fate_is_recorded(
-    bank: Bank, trail: Trail, currency: Currency, fate: Kind
+    bank: Bank, trail: Trail, currency: Currency, fate: RecordKind
 ) -> None:
     """A charge alone is no end: somebody may be working on it."""
     open_tree(bank, currency, limits(1))
     bank.ask("0.1", query_id="q-1")
-    kept = Kept(bank.engine, SEAL)
+    kept = StoredAnswers(bank.engine, SEAL)
     assert not kept.ended("q-1")
-    asked = Asked("q-1", "alice", "clinic", "SELECT 1", "rest", "")
+    asked = AskedQuestion("q-1", "alice", "clinic", "SELECT 1", "rest", "")
     record_fate(bank.journal, trail, QuestionRecord(fate, asked))
     assert kept.ended("q-1")
-    assert Kept().ended("q-1")
+    assert StoredAnswers().ended("q-1")

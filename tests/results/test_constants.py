@@ -20,14 +20,14 @@ from gateway.columnar.texts import Row, array_text
 from gateway.exact import ExactTable
 from gateway.intervals.cell_intervals import Intervals
 from gateway.noise.add_noise import add_noise
-from gateway.noise.allocation import Noise, priced
-from gateway.plan.formulas import Form, Measured, Over
+from gateway.noise.allocation import Noise, price_noise
+from gateway.plan.formulas import AggregateRef, Form, Over
 from gateway.postgres_server import Lease
 from gateway.results.columns import answer_intervals
-from gateway.results.constants import released
-from gateway.results.rollup import NoisyRelease, PricedRelease, rolled_up
-from gateway.sensitivity.analyze import analyse
-from gateway.sensitivity.grouping_sets import rolled
+from gateway.results.constants import release_constant
+from gateway.results.rollup import NoisyRelease, PricedRelease, roll_up
+from gateway.sensitivity.analyze import analyze_release
+from gateway.sensitivity.grouping_sets import analyze_grouping_sets
 
 SQL = "SELECT birth_year, COUNT(*), AVG(income) FROM patients GROUP BY birth_year"
 TEXTS = st.one_of(
@@ -73,21 +73,21 @@ def _cut() -> Cut:
 
 def _released() -> tuple[Release, NoisyRelease, Intervals]:
     step = _cut().releases[0]
-    one_set = partial(analyse, pairs=False, enumerated_groups=10_000, min_units=10)
-    made = rolled(step.plan, one_set)
-    parts = priced(made.parts, Noise.GAUSSIAN, Fraction(1, 100), Fraction(1, 10**9))
+    one_set = partial(analyze_release, pairs=False, enumerated_groups=10_000, min_units=10)
+    made = analyze_grouping_sets(step.plan, one_set)
+    parts = price_noise(made.parts, Noise.GAUSSIAN, Fraction(1, 100), Fraction(1, 10**9))
     exact = ExactTable(((1950,), (1990,)), tuple((5000, 90) for _ in parts[0].noises))
     table = add_noise(exact, parts[0], Stream("finishing"))
-    release = rolled_up(PricedRelease(made, parts), [table])
+    release = roll_up(PricedRelease(made, parts), [table])
     return step, release, Intervals(table, parts[0].analysis.formulas)
 
 
 def test_constant_has_the_ends_of_intervals_before_the_numbers_of_its_rows() -> None:
     """Two columns for each form that is wanted, in their order, as doubles that read back the same."""
     step, release, intervals = _released()
-    forms: tuple[Form, ...] = (Measured(1), Over(Measured(1), Measured(0)))
-    bare = released(step, release)
-    constant = released(replace(step, bounds=forms), release)
+    forms: tuple[Form, ...] = (AggregateRef(1), Over(AggregateRef(1), AggregateRef(0)))
+    bare = release_constant(step, release)
+    constant = release_constant(replace(step, bounds=forms), release)
     names = [name for name, _ in constant.columns]
     assert names[-5:] == ["l1", "h1", "l2", "h2", "n"]
     assert len(constant.texts) == len(names) == len(bare.texts) + 4
@@ -110,8 +110,8 @@ def _ends(low: str | None, high: str | None) -> tuple[float | None, float | None
 def test_counts_are_below_zero_where_the_policy_does_not_clamp() -> None:
     """And 0 where it does: with 100 empty groups some noise is negative (all but 1 in 2^100 times)."""
     step, release, _ = _released()
-    plainly = released(step, release, clamp=False).texts[1]
-    shown = released(step, release).texts[1]
+    plainly = release_constant(step, release, clamp=False).texts[1]
+    shown = release_constant(step, release).texts[1]
     assert min(int(one or 0) for one in plainly) < 0
     assert [max(0, int(one or 0)) for one in plainly] == [int(one or 0) for one in shown]
 

@@ -18,15 +18,15 @@ from sensitivity.analyses import plan_of
 
 from gateway.exact import ExactTable
 from gateway.intervals.cell_intervals import Intervals
-from gateway.noise.add_noise import Misplaced, NoisyTable, add_noise
-from gateway.noise.allocation import Noise, cost_of, priced
-from gateway.noise.sum_noise import Added
-from gateway.plan.formulas import Form, Measured, Over
-from gateway.results.rollup import NoisyLevel, NoisyRelease, PricedRelease, rolled_up
-from gateway.sensitivity.analysis import Enumerated
-from gateway.sensitivity.analyze import analyse
+from gateway.noise.add_noise import MismatchedDraws, NoisyTable, add_noise
+from gateway.noise.allocation import Noise, cost_of, price_noise
+from gateway.noise.sum_noise import SummedNoise
+from gateway.plan.formulas import AggregateRef, Form, Over
+from gateway.results.rollup import NoisyLevel, NoisyRelease, PricedRelease, roll_up
+from gateway.sensitivity.analysis import EnumeratedGroups
+from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.formulas import Formula, Linear
-from gateway.sensitivity.grouping_sets import rolled
+from gateway.sensitivity.grouping_sets import analyze_grouping_sets
 
 DRAWS = draws(1_000, fewest=500)
 DRAWS_OF_HALF = min(DRAWS, 500)  # with half the noise more than a fifth misses: that shows sooner
@@ -43,25 +43,25 @@ _MIXED = (
 
 def _priced(sql: str, noise: Noise, *, blank: bool = False) -> PricedRelease:
     one_set = partial(
-        analyse,
+        analyze_release,
         pairs=noise is Noise.LAPLACE,
         enumerated_groups=10_000,
         min_units=10,
         suppress_small=blank,
     )
-    made = rolled(plan_of(sql), one_set)
-    return PricedRelease(made, priced(made.parts, noise, Fraction(1, 50), Fraction(1, 10**9)))
+    made = analyze_grouping_sets(plan_of(sql), one_set)
+    return PricedRelease(made, price_noise(made.parts, noise, Fraction(1, 50), Fraction(1, 10**9)))
 
 
 def _released(release: PricedRelease, stream: Stream, exact: int = 0) -> NoisyRelease:
     """With the same number everywhere before the noise."""
     tables = []
     for part in release.parts:
-        assert isinstance(part.analysis.groups, Enumerated)
+        assert isinstance(part.analysis.groups, EnumeratedGroups)
         keys = part.analysis.groups.keys
         columns = tuple((exact,) * len(keys) for _ in part.noises)
         tables.append(add_noise(ExactTable(keys, columns), part, stream))
-    return rolled_up(release, tables)
+    return roll_up(release, tables)
 
 
 def _value(formula: Formula, row: tuple[int, ...]) -> Fraction:
@@ -113,8 +113,8 @@ def test_noise_of_a_total_is_that_of_as_many_cells() -> None:
     months, total = release.rolled.levels
     assert release.noises(months) == release.parts[0].noises
     rows, added_units, own = release.noises(total)
-    assert rows == Added(release.parts[0].drawn[0], 13)
-    assert added_units == Added(release.parts[0].drawn[1], 13)
+    assert rows == SummedNoise(release.parts[0].drawn[0], 13)
+    assert added_units == SummedNoise(release.parts[0].drawn[1], 13)
     assert own == release.parts[1].noises[0]
 
 
@@ -123,7 +123,7 @@ def test_rows_of_all_sets_are_numbered_one_after_the_other() -> None:
     release = _released(_priced(_CUBE, Noise.GAUSSIAN, blank=True), Stream("numbers"), 0)
     assert [len(one.table.keys) for one in release.levels] == [15, 5, 3, 1]
     assert release.rows == 24
-    forms: tuple[Form, ...] = (Measured(0), Over(Measured(1), Measured(0)))
+    forms: tuple[Form, ...] = (AggregateRef(0), Over(AggregateRef(1), AggregateRef(0)))
     columns = release.intervals(*forms)
     each = [Intervals(one.table, one.level.formulas) for one in release.levels]
     for form, column in zip(forms, columns, strict=True):
@@ -135,10 +135,10 @@ def test_small_groups_are_found_in_every_set() -> None:
     priced_ = _priced(_CUBE, Noise.GAUSSIAN, blank=True)
     [part] = priced_.parts
     whole = part.analysis.whole
-    assert isinstance(part.analysis.groups, Enumerated)
+    assert isinstance(part.analysis.groups, EnumeratedGroups)
     keys = part.analysis.groups.keys
     table = NoisyTable(keys, tuple((8 * whole,) * len(keys) for _ in part.noises), part.noises)
-    assert rolled_up(priced_, [table]).small == frozenset(range(15))
+    assert roll_up(priced_, [table]).small == frozenset(range(15))
 
 
 def _misses(
@@ -146,7 +146,7 @@ def _misses(
 ) -> dict[tuple[int, Form], int]:
     """How many intervals miss, in each set, of which `told` says how much noise there is."""
     count = len(release.rolled.plan.measures)
-    forms: list[Form] = [*map(Measured, range(count)), Over(Measured(1), Measured(0))]
+    forms: list[Form] = [*map(AggregateRef, range(count)), Over(AggregateRef(1), AggregateRef(0))]
     truth = _released_exactly(release)
     missed = {(level, form): 0 for level in range(len(truth.levels)) for form in forms}
     for _ in range(many):
@@ -195,12 +195,12 @@ def test_intervals_of_totals_are_found_to_miss_when_they_know_of_half_the_noise(
 def _released_exactly(release: PricedRelease, exact: int = MANY) -> NoisyRelease:
     tables = []
     for part in release.parts:
-        assert isinstance(part.analysis.groups, Enumerated)
+        assert isinstance(part.analysis.groups, EnumeratedGroups)
         keys = part.analysis.groups.keys
         tables.append(
             NoisyTable(keys, tuple((exact,) * len(keys) for _ in part.noises), part.noises)
         )
-    return rolled_up(release, tables)
+    return roll_up(release, tables)
 
 
 def test_groups_that_do_not_fit_are_found() -> None:
@@ -209,11 +209,11 @@ def test_groups_that_do_not_fit_are_found() -> None:
     tables = [one.table for one in _released_exactly(release).levels[:1]]
     [months] = tables
     total = NoisyTable(((),), ((1,),), release.parts[1].noises)
-    rolled_up(release, [months, total])
-    with pytest.raises(Misplaced):
-        rolled_up(release, [_without_last(months), total])
-    with pytest.raises(Misplaced):
-        rolled_up(release, [months, NoisyTable((), ((),), release.parts[1].noises)])
+    roll_up(release, [months, total])
+    with pytest.raises(MismatchedDraws):
+        roll_up(release, [_without_last(months), total])
+    with pytest.raises(MismatchedDraws):
+        roll_up(release, [months, NoisyTable((), ((),), release.parts[1].noises)])
 
 
 def _without_last(table: NoisyTable) -> NoisyTable:

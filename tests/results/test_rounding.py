@@ -14,8 +14,14 @@ from gateway.intervals.cell_intervals import Intervals
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.mechanism import DiscreteGaussian
 from gateway.plan.aggregates import Measure
-from gateway.plan.formulas import AtLeast, Form, Measured, Number, Over, Plus, Root, Times
-from gateway.results.rounding import Recoded, ends_of, middle, recoded, whole_ranges
+from gateway.plan.formulas import AggregateRef, AtLeast, Form, NumberForm, Over, Plus, Root, Times
+from gateway.results.rounding import (
+    RoundedColumn,
+    ends_of,
+    range_middle,
+    round_to_ranges,
+    whole_ranges,
+)
 from gateway.results.value_texts import column_texts
 from gateway.sensitivity.formulas import Formula, Linear, Quotient
 
@@ -27,7 +33,7 @@ COUNT = Linear(((0, Fraction(1)),), Fraction(0))
 SUM = Linear(((1, Fraction(1, 2)),))
 MEAN = Quotient(SUM, Linear(((0, Fraction(1)),)), Fraction(-40), Fraction(40))
 FORMULAS: tuple[Formula, ...] = (COUNT, SUM, MEAN)
-M1, M2, M3 = (Measured(place) for place in range(3))
+M1, M2, M3 = (AggregateRef(place) for place in range(3))
 TABLE = NoisyTable(
     ((1,), (2,), (3,), (4,)), ((1000, 503, 60, -3), (7000, -12000, 333, 10)), (NOISE, NOISE)
 )
@@ -38,11 +44,11 @@ def test_middle_is_a_multiple_no_further_away_than_half_a_range(
     value: Fraction, width: Fraction
 ) -> None:
     """0 stays 0, what is moved once stays, and of two that are equally near it is the higher."""
-    found = middle(value, width)
+    found = range_middle(value, width)
     assert (found / width).denominator == 1
     assert -width / 2 < found - value <= width / 2
-    assert middle(found, width) == found
-    assert middle(Fraction(0), width) == 0
+    assert range_middle(found, width) == found
+    assert range_middle(Fraction(0), width) == 0
 
 
 @for_each(
@@ -66,7 +72,7 @@ def test_result_is_the_middle_of_its_range_in_its_own_type(
 ) -> None:
     """Whole numbers stay whole, decimals and dates what they are; NULL is NULL, no type is left."""
     kind = parse_type(of)
-    made = recoded(texts, Fraction(width), kind)
+    made = round_to_ranges(texts, Fraction(width), kind)
     if kind.family is Family.FLOAT:
         assert [float(one or 0) for one in made] == [float(one or 0) for one in found]
     else:
@@ -76,23 +82,25 @@ def test_result_is_the_middle_of_its_range_in_its_own_type(
 def test_middle_beyond_the_domain_is_its_end_where_results_are_clamped() -> None:
     """A mean within -40 and 40 in ranges of 30 is never 60; without clamping it is what the range says."""
     numeric, width = parse_type("numeric"), Fraction(30)
-    assert recoded(["46", "-50", "44"], width, numeric, ends_of(MEAN, _MEASURE)) == [
+    assert round_to_ranges(["46", "-50", "44"], width, numeric, ends_of(MEAN, _MEASURE)) == [
         "40",
         "-40",
         "30",
     ]
-    assert recoded(["46", "-50", "44"], width, numeric) == ["60", "-60", "30"]
-    assert recoded(["-7"], Fraction(5), parse_type("bigint"), ends_of(COUNT, _MEASURE)) == ["0"]
+    assert round_to_ranges(["46", "-50", "44"], width, numeric) == ["60", "-60", "30"]
+    assert round_to_ranges(["-7"], Fraction(5), parse_type("bigint"), ends_of(COUNT, _MEASURE)) == [
+        "0"
+    ]
     days, times = parse_type("date"), parse_type("timestamp")
     ends = date(2020, 1, 1), date(2020, 12, 31)
-    assert recoded(["2020-01-01", "2020-12-31"], Fraction(7), days, ends) == [
+    assert round_to_ranges(["2020-01-01", "2020-12-31"], Fraction(7), days, ends) == [
         "2020-01-01",
         "2020-12-28",
     ]
-    assert recoded(["2020-12-31"], Fraction(15), days, ends) == ["2020-12-31"]
-    assert recoded(["2020-01-01"], Fraction(7), days) == ["2019-12-30"]
+    assert round_to_ranges(["2020-12-31"], Fraction(15), days, ends) == ["2020-12-31"]
+    assert round_to_ranges(["2020-01-01"], Fraction(7), days) == ["2019-12-30"]
     first = datetime(2020, 1, 1, 12)  # noqa: DTZ001 - without zone
-    assert recoded(["2020-01-01 12:00:00"], Fraction(3 * 86_400), times, (first, None)) == [
+    assert round_to_ranges(["2020-01-01 12:00:00"], Fraction(3 * 86_400), times, (first, None)) == [
         "2020-01-01 12:00:00"
     ]
 
@@ -108,11 +116,11 @@ def test_interval_is_all_ranges_that_the_noise_touches() -> None:
 @pytest.mark.parametrize("place", range(3))
 def test_interval_of_a_result_holds_that_of_the_noise_and_its_cell(place: int) -> None:
     """Its ends are ends of ranges, and not one range is there that is not touched."""
-    width, form = Fraction(7), Measured(place)
-    wide = Recoded(TABLE, FORMULAS, (width,) * 3).column(form)
+    width, form = Fraction(7), AggregateRef(place)
+    wide = RoundedColumn(TABLE, FORMULAS, (width,) * 3).column(form)
     narrow = Intervals(TABLE, FORMULAS).column(form)
     texts = column_texts(TABLE, FORMULAS[place], parse_type("numeric"), clamp=False)
-    cells = recoded(texts, width, parse_type("numeric"))
+    cells = round_to_ranges(texts, width, parse_type("numeric"))
     for ends, own, cell in zip(wide, narrow, cells, strict=True):
         assert (ends is None) == (own is None)
         if ends is None or own is None:
@@ -126,9 +134,9 @@ def test_interval_of_a_result_holds_that_of_the_noise_and_its_cell(place: int) -
 @pytest.mark.parametrize(
     ("form", "ends"),
     [
-        (Plus(M1, Number(Fraction(5))), (1000, 1010)),
-        (Times(Number(Fraction(-2)), M1), (-2010, -1990)),
-        (Over(Number(Fraction(1)), M1), (1 / 1005, 1 / 995)),
+        (Plus(M1, NumberForm(Fraction(5))), (1000, 1010)),
+        (Times(NumberForm(Fraction(-2)), M1), (-2010, -1990)),
+        (Over(NumberForm(Fraction(1)), M1), (1 / 1005, 1 / 995)),
         (Root(M1), (995**0.5, 1005**0.5)),
         (AtLeast(M1, Fraction(1000)), (1000, 1005)),
     ],
@@ -138,7 +146,7 @@ def test_what_is_computed_from_one_result_is_between_what_its_range_gives(
 ) -> None:
     """1000 ± 5 in ranges of 10 is from 995 to 1005, as the noise of 1000 is not wider."""
     quiet = NoisyTable(((),), ((1000,), (7000,)), (DiscreteGaussian(Fraction(1)),) * 2)
-    [found] = Recoded(quiet, FORMULAS, (Fraction(10), None, None)).column(form)
+    [found] = RoundedColumn(quiet, FORMULAS, (Fraction(10), None, None)).column(form)
     assert found is not None
     assert all(isclose(one, other, rel_tol=1e-12) for one, other in zip(found, ends, strict=True))
 
@@ -149,7 +157,7 @@ def test_what_is_computed_from_several_results_tells_nothing_finer_than_their_ra
     found = []
     for count, total in ((1010, 20_050), (980, 19_900)):
         table = NoisyTable(((),), ((count,), (2 * total,)), (NOISE, NOISE))
-        [ends] = Recoded(table, FORMULAS, widths).column(Over(M2, M1))
+        [ends] = RoundedColumn(table, FORMULAS, widths).column(Over(M2, M1))
         [own] = Intervals(table, FORMULAS).column(Over(M2, M1))
         assert ends is not None
         assert own is not None
@@ -163,16 +171,16 @@ def test_what_is_computed_from_several_results_tells_nothing_finer_than_their_ra
 def test_cell_without_interval_keeps_none() -> None:
     """Below a line that may be 0 there is none, with ranges or without."""
     widths = (Fraction(10), None, None)
-    assert Recoded(TABLE, FORMULAS, widths).column(Over(M2, M1))[3] is None
-    assert Recoded(TABLE, FORMULAS, (None, None, Fraction(5))).column(M3)[3] is None
+    assert RoundedColumn(TABLE, FORMULAS, widths).column(Over(M2, M1))[3] is None
+    assert RoundedColumn(TABLE, FORMULAS, (None, None, Fraction(5))).column(M3)[3] is None
 
 
 def test_nothing_is_in_ranges_where_the_policy_says_so_of_nothing() -> None:
     """Intervals are those of the noise, to the last bit."""
     for form in (M1, M3, Over(M2, M1)):
         plain = Intervals(TABLE, FORMULAS).column(form)
-        assert Recoded(TABLE, FORMULAS, ()).column(form) == plain
-        assert Recoded(TABLE, FORMULAS, (None, None, None)).column(form) == plain
+        assert RoundedColumn(TABLE, FORMULAS, ()).column(form) == plain
+        assert RoundedColumn(TABLE, FORMULAS, (None, None, None)).column(form) == plain
 
 
 def test_expected_interval_holds_any_place_in_the_range() -> None:
@@ -180,5 +188,5 @@ def test_expected_interval_holds_any_place_in_the_range() -> None:
     [own] = Intervals(NoisyTable(((),), ((0,), (0,)), (NOISE, NOISE)), FORMULAS).column(M1)
     table = NoisyTable(((),), ((0,), (0,)), (NOISE, NOISE))
     assert own is not None
-    [wide] = Recoded(table, FORMULAS, (Fraction(10), None, None)).expected(M1)
+    [wide] = RoundedColumn(table, FORMULAS, (Fraction(10), None, None)).expected(M1)
     assert wide == (own[0] - 5, own[1] + 5)

@@ -16,26 +16,26 @@ from scipy.stats import binom
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, ResultColumn
-from gateway.columnar.intervals import EndsRows
+from gateway.columnar.intervals import IntervalRows
 from gateway.columnar.texts import Row
 from gateway.errors import SourceStopped
 from gateway.exact import ExactTable
 from gateway.noise.add_noise import NoisyTable, add_noise
-from gateway.noise.allocation import Noise, priced
-from gateway.results.constants import Constant, released, run_finishing
-from gateway.results.rollup import NoisyRelease, PricedRelease, rolled_up
+from gateway.noise.allocation import Noise, price_noise
+from gateway.results.constants import ConstantTable, release_constant, run_finishing
+from gateway.results.rollup import NoisyRelease, PricedRelease, roll_up
 from gateway.results.simulation import (
     TIMES,
-    Left,
     Rerun,
-    Simulated,
-    Simulating,
-    wanted,
-    with_simulated,
+    SimulatedIntervals,
+    SimulationBudget,
+    SimulationSettings,
+    add_simulated_intervals,
+    columns_to_simulate,
 )
-from gateway.sensitivity.analysis import Enumerated
-from gateway.sensitivity.analyze import analyse
-from gateway.sensitivity.grouping_sets import rolled
+from gateway.sensitivity.analysis import EnumeratedGroups
+from gateway.sensitivity.analyze import analyze_release
+from gateway.sensitivity.grouping_sets import analyze_grouping_sets
 from gateway.twin import Twin, TwinSession, visible_tables
 
 RUNS: Final = 3
@@ -73,16 +73,16 @@ class Known:
 
     def noisy(self, stream: Stream) -> NoisyRelease:
         pairs = zip(self.exact, self.priced.parts, strict=True)
-        return rolled_up(self.priced, [add_noise(one, part, stream) for one, part in pairs])
+        return roll_up(self.priced, [add_noise(one, part, stream) for one, part in pairs])
 
     def true(self) -> NoisyRelease:
         pairs = zip(self.exact, self.priced.parts, strict=True)
-        return rolled_up(
+        return roll_up(
             self.priced, [NoisyTable(one.keys, one.measured, part.noises) for one, part in pairs]
         )
 
     def rows(self, release: NoisyRelease, twin: TwinSession, *, clamp: bool) -> tuple[Row, ...]:
-        constant = released(self.cut.releases[0], release, clamp=clamp)
+        constant = release_constant(self.cut.releases[0], release, clamp=clamp)
         return tuple(self.run(twin)({self.cut.releases[0].name: constant}))
 
     def run(self, twin: TwinSession) -> Rerun:
@@ -90,10 +90,12 @@ class Known:
         sql = self.cut.finishing if traced is None else traced.finishing
         return lambda constants: tuple(run_finishing(sql, constants, twin, 10_000))
 
-    def left(self, release: NoisyRelease) -> Left:
+    def left(self, release: NoisyRelease) -> SimulationBudget:
         step = self.cut.releases[0]
-        return Left(
-            {step.name: released(step, release)}, {step.name: release}, {step.name: frozenset()}
+        return SimulationBudget(
+            {step.name: release_constant(step, release)},
+            {step.name: release},
+            {step.name: frozenset()},
         )
 
 
@@ -116,13 +118,15 @@ def _known(
 
     cut = bind(sql, CLINIC, describe=describe)
     assert isinstance(cut, Cut)
-    one_set = partial(analyse, pairs=noise is Noise.LAPLACE, enumerated_groups=10_000, min_units=10)
-    made = rolled(cut.releases[0].plan, one_set)
+    one_set = partial(
+        analyze_release, pairs=noise is Noise.LAPLACE, enumerated_groups=10_000, min_units=10
+    )
+    made = analyze_grouping_sets(cut.releases[0].plan, one_set)
     price = Fraction(1, 20) if noise is Noise.LAPLACE else Fraction(1, 3_000)
-    release = PricedRelease(made, priced(made.parts, noise, price, Fraction(1, 10**9)))
+    release = PricedRelease(made, price_noise(made.parts, noise, price, Fraction(1, 10**9)))
     tables = []
     for part in release.parts:
-        assert isinstance(part.analysis.groups, Enumerated)
+        assert isinstance(part.analysis.groups, EnumeratedGroups)
         keys = part.analysis.groups.keys
         tell = counts or (lambda row, at: 300 + 100 * (row % 5) + 60 * at)
         columns = tuple(
@@ -138,11 +142,11 @@ def _simulated(
     twin: TwinSession,
     stream: Stream,
     cancelled: threading.Event | None = None,
-) -> tuple[tuple[Row, ...], Simulated]:
+) -> tuple[tuple[Row, ...], SimulatedIntervals]:
     rows = known.rows(release, twin, clamp=True)
-    nothing = EndsRows((None,) * len(known.cut.result or ()), len(rows))
-    simulating = Simulating(known.run(twin), stream, cancelled or threading.Event(), 30.0)
-    return rows, with_simulated(known.cut, rows, nothing, known.left(release), simulating)
+    nothing = IntervalRows((None,) * len(known.cut.result or ()), len(rows))
+    simulating = SimulationSettings(known.run(twin), stream, cancelled or threading.Event(), 30.0)
+    return rows, add_simulated_intervals(known.cut, rows, nothing, known.left(release), simulating)
 
 
 def _missed(
@@ -233,14 +237,14 @@ def test_nothing_is_simulated_where_there_is_a_formula_no_number_or_a_choice(
         assert rows
         assert found.notices == ()
         assert all(one is None for one in found.intervals.columns)
-    assert wanted(known.cut, {known.cut.releases[0].name: release}) == []
+    assert columns_to_simulate(known.cut, {known.cut.releases[0].name: release}) == []
 
 
 def test_column_beside_a_choice_is_simulated(session: TwinSession) -> None:
     """What the choice does not touch moves as ever."""
     sql = "SELECT birth_year, MEDIAN(income) AS m, SUM(COUNT(*)) OVER () AS s FROM patients GROUP BY birth_year"
     known = _known(sql, session, Noise.LAPLACE)
-    assert wanted(known.cut, {known.cut.releases[0].name: known.true()}) == [2]
+    assert columns_to_simulate(known.cut, {known.cut.releases[0].name: known.true()}) == [2]
 
 
 def test_what_is_reported_in_ranges_is_not_simulated(session: TwinSession) -> None:
@@ -250,8 +254,8 @@ def test_what_is_reported_in_ranges_is_not_simulated(session: TwinSession) -> No
         known, priced=replace(known.priced, rolled=replace(known.priced.rolled, ranges=(None, Fraction(50))))
     )  # fmt: skip
     name = known.cut.releases[0].name
-    assert wanted(known.cut, {name: known.true()}) == [1, 2, 3, 4, 5, 6]
-    assert wanted(known.cut, {name: ranged.true()}) == [1, 3, 4, 6]
+    assert columns_to_simulate(known.cut, {name: known.true()}) == [1, 2, 3, 4, 5, 6]
+    assert columns_to_simulate(known.cut, {name: ranged.true()}) == [1, 3, 4, 6]
 
 
 @pytest.mark.parametrize(
@@ -302,17 +306,17 @@ def test_simulation_ends_when_the_question_is_taken_back(session: TwinSession) -
     release, cancelled, runs = known.noisy(Stream("cancel")), threading.Event(), []
     run = known.run(session)
 
-    def some(constants: Mapping[str, Constant]) -> Sequence[Row]:
+    def some(constants: Mapping[str, ConstantTable]) -> Sequence[Row]:
         runs.append(1)
         if len(runs) == 7:
             cancelled.set()
         return run(constants)
 
     rows = known.rows(release, session, clamp=True)
-    simulating = Simulating(some, Stream("cancel"), cancelled, 30.0)
-    nothing = EndsRows((None,) * 7, len(rows))
+    simulating = SimulationSettings(some, Stream("cancel"), cancelled, 30.0)
+    nothing = IntervalRows((None,) * 7, len(rows))
     with pytest.raises(SourceStopped):
-        with_simulated(known.cut, rows, nothing, known.left(release), simulating)
+        add_simulated_intervals(known.cut, rows, nothing, known.left(release), simulating)
     assert len(runs) == 7 < TIMES
 
 
@@ -326,11 +330,11 @@ def test_answer_comes_without_intervals_when_running_it_again_fails(
     known = _known(sql, session, Noise.LAPLACE)
     release, width = known.noisy(Stream("fails")), len(known.cut.result or ())
     rows: tuple[Row, ...] = ((None,) * width,)
-    simulating = Simulating(
+    simulating = SimulationSettings(
         known.run(session), Stream("fails"), threading.Event(), 0.0 if sql is GROUPS else 30.0
     )
-    nothing = EndsRows((None,) * width, len(rows))
-    found = with_simulated(known.cut, rows, nothing, known.left(release), simulating)
+    nothing = IntervalRows((None,) * width, len(rows))
+    found = add_simulated_intervals(known.cut, rows, nothing, known.left(release), simulating)
     assert all(one is None for row in found.intervals for one in row)
     assert [one.endswith("it takes too long to simulate them") for one in found.notices] == (
         [True] if sql is GROUPS else []

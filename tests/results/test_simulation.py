@@ -12,15 +12,15 @@ from sensitivity.analyses import plan_of
 
 import gateway.results.simulation
 from gateway.exact import ExactTable
-from gateway.noise.add_noise import Misplaced, NoisyTable, add_noise
-from gateway.noise.allocation import Noise, priced
-from gateway.noise.combined_noise import AnyNoise, combined
-from gateway.noise.sum_noise import Added
-from gateway.results.rollup import NoisyRelease, PricedRelease, rolled_up
-from gateway.results.simulation import parts_of, simulated
-from gateway.sensitivity.analysis import Enumerated
-from gateway.sensitivity.analyze import analyse
-from gateway.sensitivity.grouping_sets import rolled
+from gateway.noise.add_noise import MismatchedDraws, NoisyTable, add_noise
+from gateway.noise.allocation import Noise, price_noise
+from gateway.noise.combined_noise import AnyNoise, combine_draws
+from gateway.noise.sum_noise import SummedNoise
+from gateway.results.rollup import NoisyRelease, PricedRelease, roll_up
+from gateway.results.simulation import parts_of, simulate_release
+from gateway.sensitivity.analysis import EnumeratedGroups
+from gateway.sensitivity.analyze import analyze_release
+from gateway.sensitivity.grouping_sets import analyze_grouping_sets
 
 _MONTH = "extract(month FROM visit_date)"
 PLANS = [
@@ -34,16 +34,20 @@ PLANS = [
 def _released(
     sql: str, noise: Noise, stream: Stream
 ) -> tuple[NoisyRelease, tuple[NoisyTable, ...]]:
-    one_set = partial(analyse, pairs=noise is Noise.LAPLACE, enumerated_groups=10_000, min_units=10)
-    made = rolled(plan_of(sql), one_set)
-    release = PricedRelease(made, priced(made.parts, noise, Fraction(1, 50), Fraction(1, 10**9)))
+    one_set = partial(
+        analyze_release, pairs=noise is Noise.LAPLACE, enumerated_groups=10_000, min_units=10
+    )
+    made = analyze_grouping_sets(plan_of(sql), one_set)
+    release = PricedRelease(
+        made, price_noise(made.parts, noise, Fraction(1, 50), Fraction(1, 10**9))
+    )
     tables = []
     for part in release.parts:
-        assert isinstance(part.analysis.groups, Enumerated)
+        assert isinstance(part.analysis.groups, EnumeratedGroups)
         keys = part.analysis.groups.keys
         columns = tuple((500,) * len(keys) for _ in part.noises)
         tables.append(add_noise(ExactTable(keys, columns), part, stream))
-    return rolled_up(release, tables), tuple(tables)
+    return roll_up(release, tables), tuple(tables)
 
 
 @pytest.mark.parametrize("sql", PLANS)
@@ -57,7 +61,7 @@ def test_parts_are_those_of_which_the_release_was_put_together(sql: str, noise: 
 def test_part_that_no_set_has_as_it_is_is_a_bug() -> None:
     """Nothing is simulated from what is not there."""
     release, _ = _released(PLANS[2], Noise.LAPLACE, Stream("missing"))
-    with pytest.raises(Misplaced, match="none of its grouping sets"):
+    with pytest.raises(MismatchedDraws, match="none of its grouping sets"):
         parts_of(replace(release, levels=release.levels[1:]))
 
 
@@ -66,7 +70,7 @@ def test_totals_are_the_sums_of_their_rows_in_every_simulation(noise: Noise) -> 
     """What is added up from measured rows is added up from simulated ones, and not drawn anew."""
     release, _ = _released(PLANS[1], noise, Stream("sums"))
     seen = set()
-    for one in simulated(release, 5, Stream(f"sums {noise}")):
+    for one in simulate_release(release, 5, Stream(f"sums {noise}")):
         finest, total = one.levels[0].table, one.levels[-1].table
         assert [len(level.table.keys) for level in one.levels] == [
             len(level.table.keys) for level in release.levels
@@ -80,7 +84,7 @@ def test_totals_are_the_sums_of_their_rows_in_every_simulation(noise: Noise) -> 
 def test_simulations_are_as_far_off_as_the_noise_is_wide(noise: Noise) -> None:
     """The spread of 4,000 values around what was released is the noise's own, within 10 % (chance below 1e-8)."""
     release, (table,) = _released(PLANS[0], noise, Stream("spread"))
-    runs = [parts_of(one)[0] for one in simulated(release, 800, Stream(f"spread {noise}"))]
+    runs = [parts_of(one)[0] for one in simulate_release(release, 800, Stream(f"spread {noise}"))]
     for place, own in enumerate(table.noises):
         column = table.measured[place]
         moves = [
@@ -98,11 +102,11 @@ def test_simulations_of_what_was_topped_up_move_by_the_mixed_noise(noise: Noise)
     release, (table,) = _released(PLANS[0], noise, Stream("topped"))
     [part] = release.priced.parts
     first, *rest = part.drawn
-    mixed: AnyNoise = combined((), first, (), first)[1]
-    noises = (mixed, *(Added(one, 3) for one in rest))
+    mixed: AnyNoise = combine_draws((), first, (), first)[1]
+    noises = (mixed, *(SummedNoise(one, 3) for one in rest))
     topped = replace(release.priced, parts=(replace(part, noises=noises),))
-    release = rolled_up(topped, [replace(table, noises=noises)])
-    runs = [parts_of(one)[0] for one in simulated(release, 800, Stream(f"topped {noise}"))]
+    release = roll_up(topped, [replace(table, noises=noises)])
+    runs = [parts_of(one)[0] for one in simulate_release(release, 800, Stream(f"topped {noise}"))]
     for place, own in enumerate(noises):
         moves = [
             one - there

@@ -63,7 +63,7 @@ def test_integers_arrive_at_both_ends(sample_database: URL) -> None:
     assert _through(sample_database, "bigint", binary.bigint(large)) == large.tolist()
 
 
-def _through(url: URL, kind: str, field: binary.Field) -> list[object]:
+def _through(url: URL, kind: str, field: binary.CopyColumn) -> list[object]:
     """Send a column through a real server."""
     with psycopg.connect(plain(url)) as connection, connection.cursor() as cursor:
         cursor.execute(

@@ -15,7 +15,7 @@ from typing_extensions import override
 from gateway.errors import Code, OperatorError
 from gateway.sample.clinic import Clinic, Visits
 from gateway.sample.duckdb_loader import load_into_duckdb
-from gateway.sample.postgres_loader import Existing, Reader, load_into_postgres
+from gateway.sample.postgres_loader import Existing, ReaderLogin, load_into_postgres
 
 CLINIC = Clinic(patients=200, visits=1_200)
 TABLES = ("regions", "patients", "visits")
@@ -58,9 +58,9 @@ class Misdated(Clinic):
 
 
 @pytest.fixture
-def reader(sample_database: URL) -> Iterator[Reader]:
+def reader(sample_database: URL) -> Iterator[ReaderLogin]:
     """A login nobody else uses; logins belong to the whole server."""
-    made = Reader(SecretStr("p'ä ss\\"), f"reader_{secrets.token_hex(6)}")
+    made = ReaderLogin(SecretStr("p'ä ss\\"), f"reader_{secrets.token_hex(6)}")
     yield made
     with psycopg.connect(plain(sample_database), autocommit=True) as connection:
         name = sql.Identifier(made.name)
@@ -163,7 +163,7 @@ def test_postgres_stays_as_it_was_when_the_load_breaks_off(sample_database: URL)
     assert _counts(sample_database) == [4, 1, 1]
 
 
-def test_reader_can_read_and_nothing_else(sample_database: URL, reader: Reader) -> None:
+def test_reader_can_read_and_nothing_else(sample_database: URL, reader: ReaderLogin) -> None:
     """The gateway's source login sees the rows; its transactions are read-only and it owns nothing."""
     load_into_postgres(CLINIC, plain(sample_database), reader=reader)
     with _log_in(sample_database, reader) as connection:
@@ -182,25 +182,25 @@ def test_reader_can_read_and_nothing_else(sample_database: URL, reader: Reader) 
                 connection.execute(statement)
 
 
-def test_reader_is_made_when_the_tables_are_kept(sample_database: URL, reader: Reader) -> None:
+def test_reader_is_made_when_the_tables_are_kept(sample_database: URL, reader: ReaderLogin) -> None:
     """A second run gives an existing sample its reader, and a known reader a new password."""
     load_into_postgres(CLINIC, plain(sample_database))
     load_into_postgres(
         CLINIC,
         plain(sample_database),
         existing=Existing.KEEP,
-        reader=Reader(SecretStr("old"), reader.name),
+        reader=ReaderLogin(SecretStr("old"), reader.name),
     )
     load_into_postgres(CLINIC, plain(sample_database), existing=Existing.KEEP, reader=reader)
     with _log_in(sample_database, reader) as connection:
         assert connection.execute("SELECT count(*) FROM regions").fetchone() == (4,)
     with pytest.raises(psycopg.OperationalError):
-        _log_in(sample_database, Reader(SecretStr("old"), reader.name))
+        _log_in(sample_database, ReaderLogin(SecretStr("old"), reader.name))
 
 
 def test_reader_shows_no_password() -> None:
     """The password appears in no repr."""
-    assert "hidden" not in repr(Reader(SecretStr("hidden")))
+    assert "hidden" not in repr(ReaderLogin(SecretStr("hidden")))
 
 
 @pytest.mark.parametrize(
@@ -241,6 +241,6 @@ def _counts(url: URL) -> list[int]:
         ]
 
 
-def _log_in(url: URL, reader: Reader) -> psycopg.Connection:
+def _log_in(url: URL, reader: ReaderLogin) -> psycopg.Connection:
     password = reader.password.get_secret_value()
     return psycopg.connect(plain(url), user=reader.name, password=password, autocommit=True)

@@ -12,8 +12,8 @@ from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.plan.grouping import Aggregate
 from gateway.ranges.relations import Range
-from gateway.sensitivity.analysis import Analysis, Enumerated
-from gateway.sensitivity.analyze import analyse
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
+from gateway.sensitivity.analyze import analyze_release
 
 
 def plan_of(sql: str, dataset: Dataset = CLINIC) -> Aggregate:
@@ -25,13 +25,15 @@ def plan_of(sql: str, dataset: Dataset = CLINIC) -> Aggregate:
 def analysed(
     sql: str, *, pairs: bool = True, most: int = 10_000, min_units: int = 10, of: Dataset = CLINIC
 ) -> Analysis:
-    return analyse(plan_of(sql, of), pairs=pairs, enumerated_groups=most, min_units=min_units)
+    return analyze_release(
+        plan_of(sql, of), pairs=pairs, enumerated_groups=most, min_units=min_units
+    )
 
 
 def keys_of(sql: str) -> tuple[tuple[object, ...], ...] | None:
     """The groups that come back; None where they are found in the data."""
     groups = analysed(sql).groups
-    return groups.keys if isinstance(groups, Enumerated) else None
+    return groups.keys if isinstance(groups, EnumeratedGroups) else None
 
 
 def dataset(

@@ -14,8 +14,8 @@ from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.lattice import Lattice
 from gateway.sensitivity.measurement import (
     Different,
+    DistanceOrigin,
     Measurement,
-    Origin,
     Products,
     Quantity,
     Rows,
@@ -115,9 +115,9 @@ def _of_unit(quantity: Quantity, rows: list[Row], most: int, how: Cut) -> int:
         case Total(value, lattice, origin, where):
             whole = [_whole(x, lattice) for _, x in _there(value, rows, where)]
             away = {
-                Origin.MIDDLE: [i - lattice.middle for i in whole],
-                Origin.LOW: [i - lattice.low for i in whole],
-                Origin.HIGH: [lattice.high - i for i in whole],
+                DistanceOrigin.MIDDLE: [i - lattice.middle for i in whole],
+                DistanceOrigin.LOW: [i - lattice.low for i in whole],
+                DistanceOrigin.HIGH: [lattice.high - i for i in whole],
             }[origin]
             return how(len(away), sum(away), most)
         case _:

@@ -9,7 +9,7 @@ from gateway.catalog.domains import Interval
 from gateway.errors import Code, Refusal
 from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.formulas import Linear, Quotient
-from gateway.sensitivity.measurement import Different, Origin, Rows, Total, Units
+from gateway.sensitivity.measurement import Different, DistanceOrigin, Rows, Total, Units
 
 _CENTS = Interval(Fraction(0), Fraction(10), Fraction(1, 100))
 _T = dataset(
@@ -103,7 +103,7 @@ def test_column_without_a_domain_is_summed_in_the_range_of_its_type() -> None:
     found = _of("SELECT SUM(big) FROM t", pairs=True)
     [pair] = [slot.measurements[0].quantity for slot in found.slots]
     assert isinstance(pair, Total)
-    assert pair.origin is Origin.LOW
+    assert pair.origin is DistanceOrigin.LOW
     assert pair.lattice.step > 2**30
 
 

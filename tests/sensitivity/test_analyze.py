@@ -10,10 +10,10 @@ from sensitivity.analyses import analysed, dataset
 from gateway.binding.bound import Cut
 from gateway.errors import Code, Refusal
 from gateway.plan.grouping import Aggregate
-from gateway.sensitivity.analysis import Analysis, Enumerated
-from gateway.sensitivity.analyze import analyse
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
+from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.formulas import Chosen, Formula
-from gateway.sensitivity.grouping_sets import Level, Rolled, rolled
+from gateway.sensitivity.grouping_sets import AnalyzedRelease, GroupingSet, analyze_grouping_sets
 
 _ACCEPTED = accepted()
 _T = dataset(3, {"free": ("numeric", None), "other": ("numeric", None), "day": ("date", None)})
@@ -91,7 +91,7 @@ def _is_sound(part: Analysis) -> None:
     measured = len(part.measurements)
     _fits(part.formulas, len(part.plan.measures), measured, len(part.choices))
     assert all(slot.most > 0 for slot in part.slots)
-    if isinstance(part.groups, Enumerated):
+    if isinstance(part.groups, EnumeratedGroups):
         assert len(set(part.groups.keys)) == len(part.groups.keys) <= 500
         ordered = [tuple((v is None, v or 0) for v in key) for key in part.groups.keys]
         assert all(len(key) == len(part.plan.keys) for key in part.groups.keys)
@@ -109,12 +109,14 @@ def _fits(formulas: tuple[Formula, ...], measures: int, measured: int, chosen: i
             formula.value([0] * measured)  # every place it reads is there
 
 
-def _measured(found: Rolled, level: Level) -> int:
+def _measured(found: AnalyzedRelease, level: GroupingSet) -> int:
     return sum(len(found.parts[one.part].measurements) for one in level.drawn)
 
 
-def _found(plan: Aggregate, *, pairs: bool) -> Rolled | Code:
+def _found(plan: Aggregate, *, pairs: bool) -> AnalyzedRelease | Code:
     try:
-        return rolled(plan, partial(analyse, pairs=pairs, enumerated_groups=500, min_units=10))
+        return analyze_grouping_sets(
+            plan, partial(analyze_release, pairs=pairs, enumerated_groups=500, min_units=10)
+        )
     except Refusal as refusal:
         return refusal.code

@@ -7,11 +7,11 @@ from sensitivity.analyses import analysed, dataset, whole
 
 from gateway.catalog.domains import Values
 from gateway.errors import Code, Refusal
-from gateway.sensitivity.analysis import Enumerated, Thresholded
+from gateway.sensitivity.analysis import EnumeratedGroups, ThresholdGroups
 from gateway.sensitivity.choice_aggregates import MOST_CELLS
-from gateway.sensitivity.choices import Binned, Choice, End, Frequent, Listed, Sought
+from gateway.sensitivity.choices import BinnedRows, Choice, End, Frequent, ListedRows, Sought
 from gateway.sensitivity.formulas import Chosen, Linear
-from gateway.sensitivity.ranks import Level
+from gateway.sensitivity.ranks import QuantileLevel
 
 TABLE = dataset(
     4,
@@ -46,11 +46,11 @@ def _percentile(share: str, of: str = "x") -> str:
     [
         ("MIN(x)", End.LOWEST),
         ("MAX(DISTINCT x)", End.HIGHEST),
-        (_percentile("0.25"), Level(Fraction(1, 4))),
-        (_percentile("0.25", "x DESC"), Level(Fraction(3, 4))),
+        (_percentile("0.25"), QuantileLevel(Fraction(1, 4))),
+        (_percentile("0.25", "x DESC"), QuantileLevel(Fraction(3, 4))),
         (_percentile("0"), End.LOWEST),
         (_percentile("0", "x DESC"), End.HIGHEST),
-        (_percentile("0.333333333333333333333"), Level(Fraction(1, 3))),
+        (_percentile("0.333333333333333333333"), QuantileLevel(Fraction(1, 3))),
         ("MODE() WITHIN GROUP (ORDER BY word)", Frequent()),
     ],
 )
@@ -78,18 +78,18 @@ def test_buckets_are_as_many_as_the_groups_leave_room_for() -> None:
     assert _only("SELECT MIN(y) FROM t").histogram.candidates == 50
     assert 9_000 <= _only("SELECT MIN(x) FROM t").histogram.candidates <= 10_000
     analysis = analysed("SELECT k, MIN(x) FROM t GROUP BY k", of=TABLE)
-    assert isinstance(analysis.groups, Enumerated)
+    assert isinstance(analysis.groups, EnumeratedGroups)
     [one] = analysis.choices
     assert 100 <= one.histogram.candidates * 9_000 <= MOST_CELLS
     analysis = analysed("SELECT name, MIN(x) FROM t GROUP BY name", of=TABLE)
-    assert isinstance(analysis.groups, Thresholded)
+    assert isinstance(analysis.groups, ThresholdGroups)
     assert 1_000 < analysis.choices[0].histogram.candidates < 9_000
 
 
 def test_filters_narrow_the_candidates() -> None:
     """What a WHERE leaves of a domain is all that can come out."""
     found = _only("SELECT MIN(x) FROM t WHERE x BETWEEN 10 AND 19")
-    assert isinstance(found.histogram, Binned)
+    assert isinstance(found.histogram, BinnedRows)
     assert [found.histogram.answer(place) for place in range(found.histogram.candidates)] == [
         *range(10, 20)
     ]
@@ -98,10 +98,10 @@ def test_filters_narrow_the_candidates() -> None:
 def test_candidates_of_a_mode_are_the_declared_values() -> None:
     """In their order; NULL is none of them, for it is never the most frequent value."""
     found = _only("SELECT MODE() WITHIN GROUP (ORDER BY word) FROM t")
-    assert isinstance(found.histogram, Listed)
+    assert isinstance(found.histogram, ListedRows)
     assert found.histogram.values == ("a", "b", "c")
     truth = _only("SELECT MODE() WITHIN GROUP (ORDER BY y > 3) FROM t")
-    assert isinstance(truth.histogram, Listed)
+    assert isinstance(truth.histogram, ListedRows)
     assert truth.histogram.values == (False, True)
 
 

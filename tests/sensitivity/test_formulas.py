@@ -7,8 +7,15 @@ from random import Random
 
 from laws import for_each
 
-from gateway.plan.formulas import shown
-from gateway.sensitivity.formulas import SPREADS, Axis, Curved, Linear, curved, root
+from gateway.plan.formulas import form_text
+from gateway.sensitivity.formulas import (
+    SPREADS,
+    CurveFormula,
+    Linear,
+    SpreadAxis,
+    curve_formula,
+    square_root,
+)
 
 _ONE = Fraction(1)
 
@@ -22,7 +29,7 @@ def _of(function: str, ys: list[int], xs: list[int]) -> Fraction | None:
     rows = list(zip(ys, xs, strict=True))
     count = len(rows)
     y, x = (
-        Axis(
+        SpreadAxis(
             Fraction(-50),
             Fraction(50),
             Fraction(origin),
@@ -42,7 +49,7 @@ def _of(function: str, ys: list[int], xs: list[int]) -> Fraction | None:
         sum((y + 7) * (x - 5) for y, x in rows),
     ]
     axes = (x,) if len(SPREADS[function].squares) == 1 else (y, x)
-    return curved(function, _line(0), axes, _line(5)).value(measured)
+    return curve_formula(function, _line(0), axes, _line(5)).value(measured)
 
 
 @for_each("function", sorted(SPREADS))
@@ -89,8 +96,10 @@ def _defined(function: str, ys: list[int], xs: list[int]) -> float:
 @for_each("function", sorted(SPREADS))
 def test_a_spread_of_too_few_rows_is_null(function: str) -> None:
     """A variance over nobody, and one of a sample of one, have no value."""
-    axis = Axis(Fraction(0), Fraction(9), Fraction(4), _line(1), Fraction(4), Fraction(8), _line(2))
-    made = curved(function, _line(0), (axis,) * len(SPREADS[function].squares), _line(3))
+    axis = SpreadAxis(
+        Fraction(0), Fraction(9), Fraction(4), _line(1), Fraction(4), Fraction(8), _line(2)
+    )
+    made = curve_formula(function, _line(0), (axis,) * len(SPREADS[function].squares), _line(3))
     for count in range(-3, SPREADS[function].rows):
         assert made.value([count, 1, 1, 1]) is None
     assert made.clamped([-1, 1, 1, 1]) is None
@@ -100,8 +109,10 @@ def test_a_spread_of_too_few_rows_is_null(function: str) -> None:
 def test_a_spread_stays_in_its_natural_range(function: str) -> None:
     """Whatever the noise was: no variance is below 0 or wider than its domain, no correlation beyond 1."""
     random = Random(function)  # noqa: S311 - a seeded stream for a test
-    axis = Axis(Fraction(0), Fraction(9), Fraction(4), _line(1), Fraction(4), Fraction(8), _line(2))
-    made = curved(function, _line(0), (axis,) * len(SPREADS[function].squares), _line(3))
+    axis = SpreadAxis(
+        Fraction(0), Fraction(9), Fraction(4), _line(1), Fraction(4), Fraction(8), _line(2)
+    )
+    made = curve_formula(function, _line(0), (axis,) * len(SPREADS[function].squares), _line(3))
     beyond = 0
     for _ in range(300):
         found = made.clamped(
@@ -120,8 +131,10 @@ def test_a_spread_stays_in_its_natural_range(function: str) -> None:
 
 def test_a_correlation_without_any_spread_is_null() -> None:
     """As PostgreSQL says it: nothing varies, so nothing varies together."""
-    axis = Axis(Fraction(0), Fraction(9), Fraction(4), _line(1), Fraction(4), Fraction(8), _line(2))
-    made = curved("corr", _line(0), (axis, axis), _line(3))
+    axis = SpreadAxis(
+        Fraction(0), Fraction(9), Fraction(4), _line(1), Fraction(4), Fraction(8), _line(2)
+    )
+    made = curve_formula("corr", _line(0), (axis, axis), _line(3))
     assert made.value([10, 0, -80, 0]) is None
 
 
@@ -130,14 +143,16 @@ def test_a_root_is_exact_to_128_bits() -> None:
     random = Random(4)  # noqa: S311 - a seeded stream for a test
     for _ in range(500):
         value = Fraction(random.randint(1, 10 ** random.randint(1, 40)), random.randint(1, 10**30))
-        assert abs(root(value) ** 2 - value) < value / 2**120
-    assert root(Fraction(-1)) == 0
-    assert root(Fraction(0)) == 0
+        assert abs(square_root(value) ** 2 - value) < value / 2**120
+    assert square_root(Fraction(-1)) == 0
+    assert square_root(Fraction(0)) == 0
 
 
 def test_a_form_is_shown_as_people_write_it() -> None:
     """Golden files and explanations show what a cell is computed from."""
-    axis = Axis(Fraction(0), Fraction(9), Fraction(4), _line(1), Fraction(4), Fraction(8), _line(2))
-    made: Curved = curved("stddev_pop", _line(0), (axis,), None)
-    assert shown(made.form).startswith("sqrt(")
-    assert "greatest(m1, 1)" in shown(made.form)
+    axis = SpreadAxis(
+        Fraction(0), Fraction(9), Fraction(4), _line(1), Fraction(4), Fraction(8), _line(2)
+    )
+    made: CurveFormula = curve_formula("stddev_pop", _line(0), (axis,), None)
+    assert form_text(made.form).startswith("sqrt(")
+    assert "greatest(m1, 1)" in form_text(made.form)

@@ -9,7 +9,7 @@ from laws import for_each
 from sensitivity.analyses import analysed, keys_of
 
 from gateway.catalog.domains import Interval, Values
-from gateway.sensitivity.analysis import Enumerated, Thresholded
+from gateway.sensitivity.analysis import EnumeratedGroups, ThresholdGroups
 from gateway.sensitivity.measurement import Rows, Units
 
 
@@ -112,21 +112,21 @@ def test_groups_are_thresholded_when_one_key_is_not_listed_or_there_are_too_many
     """The limit is on all groups, and one key that is not known is enough."""
     assert keys_of("SELECT region, name, COUNT(*) FROM patients GROUP BY 1, 2") is None
     sql = "SELECT region, birth_year, COUNT(*) FROM patients GROUP BY 1, 2"
-    assert isinstance(analysed(sql, most=5 * 102).groups, Enumerated)
-    assert isinstance(analysed(sql, most=5 * 102 - 1).groups, Thresholded)
+    assert isinstance(analysed(sql, most=5 * 102).groups, EnumeratedGroups)
+    assert isinstance(analysed(sql, most=5 * 102 - 1).groups, ThresholdGroups)
 
 
 def test_threshold_uses_a_count_of_units_that_was_asked() -> None:
     """The hidden count is added only where nobody asked for one."""
     hidden = analysed("SELECT diagnosis, COUNT(*) FROM visits GROUP BY 1")
     assert [type(one.quantity) for one in hidden.measurements] == [Rows, Units]
-    assert hidden.groups == Thresholded(1, 10)
+    assert hidden.groups == ThresholdGroups(1, 10)
     asked = analysed("SELECT diagnosis, COUNT(DISTINCT patient_id) FROM visits GROUP BY 1")
     assert len(asked.slots) == 1
-    assert asked.groups == Thresholded(0, 10)
+    assert asked.groups == ThresholdGroups(0, 10)
     rows = analysed("SELECT name, COUNT(*) FROM patients GROUP BY 1", min_units=0)
     assert len(rows.slots) == 1
-    assert rows.groups == Thresholded(0, 2)
+    assert rows.groups == ThresholdGroups(0, 2)
     filtered = "SELECT name, COUNT(*) FILTER (WHERE smoker) FROM patients GROUP BY 1"
     assert len(analysed(filtered).slots) == 2
 

@@ -10,11 +10,11 @@ from sensitivity.analyses import analysed, dataset, whole
 from sensitivity.released import Person, released
 
 from gateway.catalog.domains import Values
-from gateway.noise.allocation import Noise, Overspent, priced
+from gateway.noise.allocation import Noise, PriceExceeded, price_noise
 from gateway.ranges.relations import Range
 from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.formulas import Linear, Quotient
-from gateway.sensitivity.group_weights import BITS, Weights
+from gateway.sensitivity.group_weights import BITS, GroupWeights
 from gateway.sensitivity.lattice import lattice_of
 
 _LETTERS = "abcdefghijk"
@@ -60,7 +60,7 @@ def _exceeds(analysis: Analysis) -> set[str]:
 
 def _with(analysis: Analysis, cap: int, *, squared: bool) -> Analysis:
     """The same, weighted as if these were declared."""
-    return replace(analysis, weights=Weights(cap, len(_LETTERS), squared=squared))
+    return replace(analysis, weights=GroupWeights(cap, len(_LETTERS), squared=squared))
 
 
 def _squared(analysis: Analysis) -> bool:
@@ -70,7 +70,7 @@ def _squared(analysis: Analysis) -> bool:
 @given(st.integers(1, 10_000), st.integers(1, 10_000))
 def test_weights_of_all_groups_come_to_no_more_than_those_of_the_cap(cap: int, groups: int) -> None:
     """In the sum for Laplace's noise, in the sum of squares for both."""
-    line, square = (Weights(cap, 10_000, squared=squared) for squared in (False, True))
+    line, square = (GroupWeights(cap, 10_000, squared=squared) for squared in (False, True))
     assert groups * line.of(groups) <= max(groups, cap) * 2**BITS
     if groups > cap:
         assert groups * line.of(groups) <= cap * 2**BITS
@@ -82,7 +82,7 @@ def test_weights_of_all_groups_come_to_no_more_than_those_of_the_cap(cap: int, g
 
 def test_list_of_weights_begins_above_the_cap_and_ends_with_what_is_listed() -> None:
     """The source finds the weight of k groups at place k - G."""
-    weights = Weights(2, 5, squared=True)
+    weights = GroupWeights(2, 5, squared=True)
     assert weights.lowered == (weights.of(3), weights.of(4), weights.of(5))
 
 
@@ -115,8 +115,8 @@ def test_unit_moves_too_far_when_its_weight_is_that_of_fewer_groups(analysis: An
 
 def test_weights_for_squares_are_not_priced_with_noise_for_sums() -> None:
     """An analysis for Gaussian noise cannot get Laplace's."""
-    with pytest.raises(Overspent):
-        priced([_GAUSSIAN], Noise.LAPLACE, Fraction(1), Fraction(0))
+    with pytest.raises(PriceExceeded):
+        price_noise([_GAUSSIAN], Noise.LAPLACE, Fraction(1), Fraction(0))
 
 
 @_both

@@ -7,23 +7,29 @@ import pytest
 from sensitivity.analyses import plan_of
 
 from gateway.plan.grouping import Aggregate
-from gateway.sensitivity.analysis import Analysis, Enumerated, Thresholded
-from gateway.sensitivity.analyze import analyse
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, ThresholdGroups
+from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.formulas import Chosen, Linear
-from gateway.sensitivity.grouping_sets import Drawn, Rolled, rolled
+from gateway.sensitivity.grouping_sets import (
+    AnalyzedRelease,
+    PartMeasurements,
+    analyze_grouping_sets,
+)
 from gateway.sensitivity.measurement import Different, Rows, Units
 
 _BOTH = "SELECT region, smoker, {} FROM patients GROUP BY {}"
 
 
-def _rolled(sql: str, *, pairs: bool = True, blank: bool = False, most: int = 10_000) -> Rolled:
+def _rolled(
+    sql: str, *, pairs: bool = True, blank: bool = False, most: int = 10_000
+) -> AnalyzedRelease:
     one_set = partial(
-        analyse, pairs=pairs, enumerated_groups=most, min_units=10, suppress_small=blank
+        analyze_release, pairs=pairs, enumerated_groups=most, min_units=10, suppress_small=blank
     )
-    return rolled(plan_of(sql), one_set)
+    return analyze_grouping_sets(plan_of(sql), one_set)
 
 
-def _slots(found: Rolled) -> list[int]:
+def _slots(found: AnalyzedRelease) -> list[int]:
     return [len(part.slots) for part in found.parts]
 
 
@@ -31,7 +37,7 @@ def test_release_of_one_set_has_one_part_and_one_level() -> None:
     """A plain GROUP BY is the release of its only grouping set."""
     found = _rolled(_BOTH.format("COUNT(*)", "1, 2"))
     [part], [level] = found.parts, found.levels
-    assert level.drawn == (Drawn(0, (0, 1)),)
+    assert level.drawn == (PartMeasurements(0, (0, 1)),)
     assert level.formulas == part.formulas
     assert level.units is None
 
@@ -51,10 +57,10 @@ def test_totals_are_added_up_when_keys_are_listed(
     assert _slots(found) == [slots if pairs else slots + 1 - (measures == "COUNT(*)")]
     drawn = [(level.keys, level.drawn) for level in found.levels]
     assert drawn == [
-        ((0, 1), (Drawn(0, (0, 1)),)),
-        ((0,), (Drawn(0, (0,), 3),)),
-        ((1,), (Drawn(0, (1,), 5),)),
-        ((), (Drawn(0, (), 15),)),
+        ((0, 1), (PartMeasurements(0, (0, 1)),)),
+        ((0,), (PartMeasurements(0, (0,), 3),)),
+        ((1,), (PartMeasurements(0, (1,), 5),)),
+        ((), (PartMeasurements(0, (), 15),)),
     ]
 
 
@@ -73,7 +79,7 @@ def test_persons_are_counted_in_every_set_when_they_are_in_several_groups() -> N
     assert _slots(found) == [2, 1]
     months, total = found.levels
     assert [one.part for one in months.drawn] == [0]
-    assert total.drawn == (Drawn(0, (), 13), Drawn(1, ()))
+    assert total.drawn == (PartMeasurements(0, (), 13), PartMeasurements(1, ()))
     rows, units = total.formulas
     assert isinstance(rows, Linear)
     assert isinstance(units, Linear)
@@ -111,8 +117,11 @@ def test_quantiles_are_chosen_in_every_set() -> None:
 def test_every_set_is_measured_when_groups_are_found_in_the_data() -> None:
     """Groups that are not shown would be missing in a total."""
     found = _rolled("SELECT diagnosis, COUNT(*) FROM visits GROUP BY ROLLUP (diagnosis)")
-    assert [type(part.groups) for part in found.parts] == [Thresholded, Enumerated]
-    assert [level.drawn for level in found.levels] == [(Drawn(0, (0,)),), (Drawn(1, ()),)]
+    assert [type(part.groups) for part in found.parts] == [ThresholdGroups, EnumeratedGroups]
+    assert [level.drawn for level in found.levels] == [
+        (PartMeasurements(0, (0,)),),
+        (PartMeasurements(1, ()),),
+    ]
 
 
 def test_totals_are_added_up_from_a_coarser_set_when_the_finest_is_found_in_the_data() -> None:
@@ -120,8 +129,8 @@ def test_totals_are_added_up_from_a_coarser_set_when_the_finest_is_found_in_the_
     found = _rolled(
         "SELECT birth_year, name, COUNT(*) FROM patients GROUP BY ROLLUP (birth_year, name)"
     )
-    assert [type(part.groups) for part in found.parts] == [Thresholded, Enumerated]
-    assert found.levels[2].drawn == (Drawn(1, (), 102),)
+    assert [type(part.groups) for part in found.parts] == [ThresholdGroups, EnumeratedGroups]
+    assert found.levels[2].drawn == (PartMeasurements(1, (), 102),)
 
 
 def test_total_is_added_up_from_the_fewest_groups() -> None:
@@ -131,7 +140,7 @@ def test_total_is_added_up_from_the_fewest_groups() -> None:
     )
     assert len(found.parts) == 2
     part = found.parts[found.levels[2].drawn[0].part]
-    assert isinstance(part.groups, Enumerated)
+    assert isinstance(part.groups, EnumeratedGroups)
     assert len(part.groups.keys) == found.levels[2].drawn[0].together == 5
 
 
@@ -148,11 +157,11 @@ def test_total_is_measured_when_no_group_is_listed() -> None:
     """The sum of nothing would be an exact 0."""
 
     def nothing_listed(plan: Aggregate) -> Analysis:
-        found = analyse(plan, pairs=True, enumerated_groups=10_000, min_units=10)
-        return replace(found, groups=Enumerated(())) if plan.keys else found
+        found = analyze_release(plan, pairs=True, enumerated_groups=10_000, min_units=10)
+        return replace(found, groups=EnumeratedGroups(())) if plan.keys else found
 
     sql = "SELECT region, COUNT(*) FROM patients GROUP BY ROLLUP (region)"
-    assert _slots(rolled(plan_of(sql), nothing_listed)) == [1, 1]
+    assert _slots(analyze_grouping_sets(plan_of(sql), nothing_listed)) == [1, 1]
     assert _slots(_rolled(sql)) == [1]
 
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 from sensitivity.analyses import analysed, plan_of
 
-from gateway.sensitivity.analysis import Analysis, Enumerated, Thresholded
-from gateway.sensitivity.analyze import analyse
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups, ThresholdGroups
+from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.measurement import Rows, Units
 
 
 def _blanking(sql: str, *, pairs: bool = True, most: int = 10_000) -> Analysis:
-    return analyse(
+    return analyze_release(
         plan_of(sql), pairs=pairs, enumerated_groups=most, min_units=10, suppress_small=True
     )
 
@@ -32,7 +32,7 @@ def _blanking(sql: str, *, pairs: bool = True, most: int = 10_000) -> Analysis:
 def test_persons_are_counted_when_nobody_asked_for_it(sql: str, place: int, added: int) -> None:
     """A count of persons that was asked serves; else one is measured besides, and pays its share."""
     shown, blank = analysed(sql), _blanking(sql)
-    assert isinstance(shown.groups, Enumerated)
+    assert isinstance(shown.groups, EnumeratedGroups)
     assert blank.groups == replace(shown.groups, units=place, least=10)
     assert len(blank.slots) == len(shown.slots) + added
     quantity = blank.measurements[place].quantity
@@ -53,7 +53,7 @@ def test_analysis_is_as_without_the_setting_when_nothing_is_blanked(sql: str, mo
     """Only aggregates of listed groups become blank."""
     blank = _blanking(sql, most=most)
     assert blank == analysed(sql, most=most)
-    if isinstance(blank.groups, Enumerated):
+    if isinstance(blank.groups, EnumeratedGroups):
         assert blank.groups.units is None
     else:
-        assert isinstance(blank.groups, Thresholded)
+        assert isinstance(blank.groups, ThresholdGroups)

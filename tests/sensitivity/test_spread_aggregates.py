@@ -13,11 +13,11 @@ from sensitivity.released import Person, released
 
 from gateway.catalog.domains import Interval
 from gateway.errors import Code, Unbounded
-from gateway.noise.allocation import Noise, cost_of, priced
+from gateway.noise.allocation import Noise, cost_of, price_noise
 from gateway.sensitivity.analysis import Analysis
-from gateway.sensitivity.formulas import SPREADS, Curved, Linear
+from gateway.sensitivity.formulas import SPREADS, CurveFormula, Linear
 from gateway.sensitivity.lattice import Lattice, unit_of
-from gateway.sensitivity.measurement import Products, Squares, nearest
+from gateway.sensitivity.measurement import Products, Squares, nearest_multiple
 
 _T = dataset(
     3,
@@ -118,7 +118,7 @@ def test_price_is_what_the_noise_costs(noise: Noise) -> None:
         arguments = "x" if len(needs.squares) == 1 else "x, y"
         analysis = _of(f"y, {function}({arguments})", pairs=pairs, rest="GROUP BY y")
         price = Fraction(1, 3)
-        cost = cost_of(priced([analysis], noise, price, Fraction(1, 10**9)))
+        cost = cost_of(price_noise([analysis], noise, price, Fraction(1, 10**9)))
         assert price * (1 - Fraction(1, 2**40)) <= cost <= price
 
 
@@ -144,8 +144,8 @@ def test_spread_of_what_nothing_bounds_is_refused(aggregate: str, *, pairs: bool
 def _moves(quantity: Squares | Products, one: int, other: int) -> int:
     """What a row of these distances from the middle adds."""
     if isinstance(quantity, Squares):
-        return nearest(one * one, quantity.unit) - quantity.less
-    return nearest(one * other, quantity.unit)
+        return nearest_multiple(one * one, quantity.unit) - quantity.less
+    return nearest_multiple(one * other, quantity.unit)
 
 
 @settings(max_examples=draws(300), deadline=None, derandomize=True)
@@ -173,8 +173,8 @@ def test_reach_is_the_most_that_any_row_adds(
 def test_sums_of_all_rows_fit_a_bigint(largest: int, rows: int) -> None:
     """With weights of up to 2^16, and each row's product an INTEGER; small products stay exact."""
     unit = unit_of(largest, rows)
-    assert nearest(largest, unit) < 2**30
-    assert rows * nearest(largest, unit) * 2**16 < 2**63
+    assert nearest_multiple(largest, unit) < 2**30
+    assert rows * nearest_multiple(largest, unit) * 2**16 < 2**63
     if largest * rows <= 2**46 and largest < 2**30 - 1:
         assert unit == 1
 
@@ -211,11 +211,11 @@ def test_formula_gives_the_exact_spread_when_nothing_is_cut_or_added(
     wides = [row["t.wide"] for row in rows if row["t.wide"] is not None]
     products = [(row["t.x"], row["t.wide"]) for row in rows]
     mixes = [(x, w) for x, w in products if x is not None and w is not None]
-    assert isinstance(variance, Curved)
-    assert isinstance(common, Curved)
+    assert isinstance(variance, CurveFormula)
+    assert isinstance(common, CurveFormula)
     assert isinstance(count, Linear)
-    assert isinstance(wide, Curved)
-    assert isinstance(mixed, Curved)
+    assert isinstance(wide, CurveFormula)
+    assert isinstance(mixed, CurveFormula)
     assert variance.value(measured) == _common([(x, x) for x in xs])
     assert common.value(measured) == _common(there)
     assert count.value(measured) == len(there)

@@ -6,12 +6,12 @@ import pytest
 
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut
-from gateway.bounding.fold_current_time import fold_moments, in_zone, reads_zone
+from gateway.bounding.fold_current_time import depends_on_zone, fold_moments, is_zone_dependent
 from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.errors import Code, UnsupportedSql
 from gateway.plan.fields import Field
-from gateway.plan.print import explain
+from gateway.plan.print import explain_plan
 from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, Shift
 from gateway.plan.types import BOOLEAN, DATE, TEXT, TIMESTAMP, TIMESTAMPTZ
 from gateway.stages.time_zone import moment_in, require_zone_does_not_matter
@@ -54,7 +54,7 @@ def _cut(where: str) -> Cut:
 def test_today_is_the_day_of_the_zone(zone: str, today: date) -> None:
     """`current_date` is the day on the calendar of whoever asks."""
     (release,) = _cut("day = current_date").releases
-    assert f"'{today}'" in explain(fold_moments(release.plan, moment_in(zone, _LATE)))
+    assert f"'{today}'" in explain_plan(fold_moments(release.plan, moment_in(zone, _LATE)))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_today_is_the_day_of_the_zone(zone: str, today: date) -> None:
 def test_zone_matters_where_a_text_is_read_as_a_moment(where: str, *, reads: bool) -> None:
     """What the zone would change is seen, and refused in another zone than UTC; all else is not."""
     cut = _cut(where)
-    assert any(reads_zone(one.plan) for one in cut.releases) is reads
+    assert any(depends_on_zone(one.plan) for one in cut.releases) is reads
     require_zone_does_not_matter(cut, "Etc/UTC")
     if not reads:
         require_zone_does_not_matter(cut, "Europe/Berlin")
@@ -103,4 +103,4 @@ def test_zone_matters_where_a_time_with_a_zone_is_taken_apart(
     scalar: Scalar, *, reads: bool
 ) -> None:
     """Comparing moments looks at no clock; whatever takes one apart, or makes one of a local time, does."""
-    assert in_zone(scalar) is reads
+    assert is_zone_dependent(scalar) is reads

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gateway.errors import Code, OperatorError
 from gateway.state import anchor as module
-from gateway.state.anchor import Anchor, Anchored, Fact, Position
+from gateway.state.anchor import Anchor, AnchorContent, Fact, Position
 
 KEY = b"a key of the tests"
 
@@ -39,7 +39,7 @@ def anchor(path: Path) -> Iterator[Anchor]:
     made.close()
 
 
-def read(path: Path, key: bytes = KEY) -> Anchored | None:
+def read(path: Path, key: bytes = KEY) -> AnchorContent | None:
     """What somebody who comes now reads."""
     fresh = Anchor(path, key)
     try:
@@ -48,7 +48,7 @@ def read(path: Path, key: bytes = KEY) -> Anchored | None:
         fresh.close()
 
 
-def known(path: Path) -> Anchored:
+def known(path: Path) -> AnchorContent:
     found = read(path)
     assert found is not None
     return found
@@ -66,7 +66,7 @@ def test_anchor_knows_the_last_position_and_every_fact(path: Path, anchor: Ancho
     anchor.advance(at(2), {"account:a": spent(2)})
     anchor.advance(at(5), {})
     for found in (anchor.read(), read(path)):
-        assert found == Anchored(
+        assert found == AnchorContent(
             at(5),
             {
                 "account:a": Fact(2, spent(2)),
@@ -326,7 +326,7 @@ def test_anchor_repeated_lines_tell_nothing_new(path: Path, anchor: Anchor) -> N
     data = bytearray(path.read_bytes())
     data[ends[2] : ends[2] + ends[0]] = data[: ends[0]]
     path.write_bytes(data)
-    assert known(path) == Anchored(at(3), {"account:a": Fact(3, spent(3))})
+    assert known(path) == AnchorContent(at(3), {"account:a": Fact(3, spent(3))})
 
 
 def test_anchor_follows_the_file_that_stands_under_its_name(path: Path, anchor: Anchor) -> None:
@@ -337,7 +337,7 @@ def test_anchor_follows_the_file_that_stands_under_its_name(path: Path, anchor: 
     writer.advance(at(8), {"account:z": spent(8)})
     writer.close()
     elsewhere.replace(path)
-    assert anchor.read() == Anchored(at(8), {"account:z": Fact(8, spent(8))})
+    assert anchor.read() == AnchorContent(at(8), {"account:z": Fact(8, spent(8))})
     anchor.advance(at(9), {})
     assert known(path).position == at(9)
 
@@ -346,8 +346,8 @@ def test_anchor_begun_anew_keeps_the_old_one_aside(path: Path, anchor: Anchor) -
     """A restore's last act: the new word counts, the old file is kept as it was."""
     three_lines(anchor)
     aside = path.with_name("aside")
-    anchor.begin(Anchored(at(2), {"account:a": Fact(2, spent(2))}), aside)
-    assert known(path) == Anchored(at(2), {"account:a": Fact(2, spent(2))})
+    anchor.begin(AnchorContent(at(2), {"account:a": Fact(2, spent(2))}), aside)
+    assert known(path) == AnchorContent(at(2), {"account:a": Fact(2, spent(2))})
     assert known(aside).position == at(3)
     anchor.advance(at(3), {})
     assert known(path).position == at(3)

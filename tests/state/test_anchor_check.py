@@ -10,7 +10,7 @@ from fix_ledger import ALICE, Bank, limits
 from fix_state import AUDIT_SECRET, StateServer, settings_on
 from psycopg import sql
 
-from gateway.admin.instance import open_ground
+from gateway.admin.instance import open_foundation
 from gateway.config import Settings
 from gateway.errors import Code, OperatorError
 from gateway.state.anchor import Anchor
@@ -196,7 +196,7 @@ def test_ledger_is_refused_when_it_says_less_than_its_anchor(
     with state_server.superuser(str(state_urls.application.database)) as connection:
         connection.execute("SET session_replication_role = replica")
         change(connection)
-    with open_ground(state_settings) as ground:
+    with open_foundation(state_settings) as ground:
         if change is nothing_changed:
             ground.require_ledger_kept()
             return

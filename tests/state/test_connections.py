@@ -10,7 +10,7 @@ from fix_state import StateServer
 from sqlalchemy import event, text
 from sqlalchemy.exc import OperationalError
 
-from gateway.auth.lookup import find_key, read_key, reading_state
+from gateway.auth.lookup import find_key, read_key, translate_state_errors
 from gateway.errors import BackendUnavailable, Code, Unauthenticated
 from gateway.state import connections as connect
 from gateway.state.connections import UNREACHABLE, engine_for
@@ -94,7 +94,7 @@ def test_state_that_breaks_under_a_read_is_unavailable(
     read_key(engine, "aaaaaaaaaaaa")
     event.remove(engine, "checkout", connect._require_alive)
     _end_connections(state_server, state_urls)
-    with pytest.raises(BackendUnavailable) as refused, reading_state():
+    with pytest.raises(BackendUnavailable) as refused, translate_state_errors():
         read_key(engine, "aaaaaaaaaaaa")
     assert refused.value.code is Code.STATE_UNAVAILABLE
     assert isinstance(refused.value.__cause__, psycopg.OperationalError)

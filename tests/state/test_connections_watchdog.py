@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from gateway.state.connections import Watchdog
+from gateway.state.connections import SocketWatchdog
 
 
 @pytest.fixture
-def watchdog() -> Iterator[Watchdog]:
-    made = Watchdog(0.05)
+def watchdog() -> Iterator[SocketWatchdog]:
+    made = SocketWatchdog(0.05)
     yield made
     made.close()
 
 
-def wait_is_ended(watchdog: Watchdog) -> bool:
+def wait_is_ended(watchdog: SocketWatchdog) -> bool:
     """Wait for bytes that never come."""
     here, there = socket.socketpair()
     with here, there, watchdog.watch() as watched:
@@ -25,13 +25,15 @@ def wait_is_ended(watchdog: Watchdog) -> bool:
         return here.recv(1) == b""
 
 
-def test_watchdog_ends_a_wait_when_the_limit_is_over(watchdog: Watchdog) -> None:
+def test_watchdog_ends_a_wait_when_the_limit_is_over(watchdog: SocketWatchdog) -> None:
     """Whoever waits sees the end of the connection; again and again."""
     assert wait_is_ended(watchdog)
     assert wait_is_ended(watchdog)
 
 
-def test_watchdog_goes_on_when_a_connection_is_gone_before_it_bites(watchdog: Watchdog) -> None:
+def test_watchdog_goes_on_when_a_connection_is_gone_before_it_bites(
+    watchdog: SocketWatchdog,
+) -> None:
     """A socket that cannot be shut down any more does not end the watch over the others."""
     with socket.socket() as unconnected:
         closed = socket.socket()
@@ -45,7 +47,7 @@ def test_watchdog_goes_on_when_a_connection_is_gone_before_it_bites(watchdog: Wa
     assert wait_is_ended(watchdog)
 
 
-def test_watchdog_leaves_alone_what_ended_in_time(watchdog: Watchdog) -> None:
+def test_watchdog_leaves_alone_what_ended_in_time(watchdog: SocketWatchdog) -> None:
     """After the watch the same socket may wait as long as it likes."""
     here, there = socket.socketpair()
     with here, there:

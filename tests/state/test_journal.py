@@ -26,7 +26,7 @@ from gateway.state.anchor import Anchor
 from gateway.state.draft import Cell, Draft
 from gateway.state.logins import StateUrls
 from gateway.state.tables import accounts, charges, ledger_entries, ledgers
-from gateway.trail.record import ActRecord, Kind
+from gateway.trail.record import ActRecord, RecordKind
 
 
 def test_journal_commits_all_who_wait_at_once(own: Bank, heard: Heard) -> None:
@@ -58,7 +58,7 @@ def test_step_that_raises_writes_nothing_and_hurts_nobody(own: Bank) -> None:
     """What a step raises is its caller's; its neighbours in the batch are committed."""
 
     def fail(draft: Draft) -> None:
-        own.trail.append(draft, ActRecord(Kind.POLICY_LOADED, "never"))
+        own.trail.append(draft, ActRecord(RecordKind.POLICY_LOADED, "never"))
         draft.remember(("balance", ALICE), "nonsense")
         draft.state_fact(f"account:{ALICE}", {"spent": "0/1"})
         raise LookupError("mine")
@@ -130,7 +130,7 @@ def test_row_that_the_database_refuses_fails_alone(own: Bank, heard: Heard, pois
     heard.clear()
 
     def write(draft: Draft) -> None:
-        own.trail.append(draft, ActRecord(Kind.POLICY_LOADED, "poisoned"))
+        own.trail.append(draft, ActRecord(RecordKind.POLICY_LOADED, "poisoned"))
         draft.insert(*_POISON[poison])
 
     calls: list[Callable[[], object]] = [

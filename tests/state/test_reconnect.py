@@ -10,11 +10,11 @@ from gateway.state.draft import Draft
 from gateway.state.logins import StateUrls
 from gateway.state.open import open_state
 from gateway.trail.append import Trail
-from gateway.trail.record import ActRecord, Kind
+from gateway.trail.record import ActRecord, RecordKind
 
 
 def _act(trail: Trail, draft: Draft) -> None:
-    trail.append(draft, ActRecord(Kind.POLICY_LOADED, "os:test"))
+    trail.append(draft, ActRecord(RecordKind.POLICY_LOADED, "os:test"))
 
 
 def _cut_connections(server: StateServer, database: str) -> None:

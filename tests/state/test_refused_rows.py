@@ -9,7 +9,7 @@ from gateway.state.draft import Draft
 from gateway.state.open import State
 from gateway.state.tables import ledgers
 from gateway.trail.append import Trail
-from gateway.trail.record import ActRecord, Kind
+from gateway.trail.record import ActRecord, RecordKind
 
 SECRET = "postgresql://reader@a-hospital/wards"
 
@@ -23,7 +23,7 @@ def test_refused_row_is_not_repeated_in_the_error(
     def step(draft: Draft) -> None:
         good = {"name": "dataset:x", "source": SECRET, "unit": "patient", "currency": "pure"}
         draft.insert(ledgers, {**good, "opened_at": "2026-01-01T00:00:00+00:00", **row})
-        trail.append(draft, ActRecord(Kind.LEDGER_OPENED, "os:test"))
+        trail.append(draft, ActRecord(RecordKind.LEDGER_OPENED, "os:test"))
 
     with pytest.raises(psycopg.Error, match="the state does not take this step") as refused:
         state.journal.commit(step)

@@ -13,7 +13,7 @@ from fix_ledger import Bank, audit, commit_together
 from gateway.errors import BackendUnavailable, Code
 from gateway.state.commit_queue import Ticket, Tickets
 from gateway.state.draft import Draft
-from gateway.trail.record import ActRecord, Kind
+from gateway.trail.record import ActRecord, RecordKind
 
 
 class OutOfTime(BaseException):
@@ -64,7 +64,7 @@ def test_leader_that_is_interrupted_takes_nobody_along(own: Bank) -> None:
     """
 
     def interrupted(draft: Draft) -> None:
-        own.trail.append(draft, ActRecord(Kind.POLICY_LOADED, "never"))
+        own.trail.append(draft, ActRecord(RecordKind.POLICY_LOADED, "never"))
         raise KeyboardInterrupt
 
     calls: list[Callable[[], object]] = [

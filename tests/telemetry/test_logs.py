@@ -15,7 +15,7 @@ import gateway
 from gateway import events
 from gateway.errors import Code
 from gateway.events import Event, Level, Outcome
-from gateway.telemetry.metrics import Metrics, both
+from gateway.telemetry.metrics import Metrics, log_and_count
 
 pytestmark = pytest.mark.gateway
 
@@ -147,7 +147,7 @@ def test_every_event_is_counted_under_its_name() -> None:
     """The metrics hear of every event, also of those that are too frequent for a log."""
     metrics = Metrics()
     heard: list[Event] = []
-    emit = both(heard.append, metrics.count)
+    emit = log_and_count(heard.append, metrics.count)
     for kind in kinds():
         emit(one_of(kind))
         emit(one_of(kind))

@@ -12,7 +12,7 @@ from laws import for_each
 
 from gateway.json_form import Json
 from gateway.policy.subjects import Subject
-from gateway.trail.chain import canonical
+from gateway.trail.chain import canonical_json
 from gateway.trail.search import json_line
 
 ANY_TEXT = st.text(st.characters(exclude_categories=[]))
@@ -51,7 +51,7 @@ def utf16(value: object) -> object:
 @given(value=ANY_JSON)
 def test_canonical_text_is_one_printable_line_whatever_was_written(value: Json) -> None:
     """No character of an analyst's can break a line, move a cursor or turn the text around."""
-    text = canonical(value)
+    text = canonical_json(value)
     assert text.isascii()
     assert text.isprintable()
 
@@ -59,13 +59,13 @@ def test_canonical_text_is_one_printable_line_whatever_was_written(value: Json) 
 @given(value=ANY_JSON)
 def test_canonical_text_says_the_value_when_it_is_read(value: Json) -> None:
     """Nothing is lost: the text reads as the value it was made from."""
-    assert utf16(json.loads(canonical(value))) == utf16(value)
+    assert utf16(json.loads(canonical_json(value))) == utf16(value)
 
 
 @given(one=ANY_JSON, other=ANY_JSON)
 def test_canonical_text_differs_when_the_values_do(one: Json, other: Json) -> None:
     """Two values never share a text, so a record cannot be exchanged for another."""
-    assert (canonical(one) == canonical(other)) == (utf16(one) == utf16(other))
+    assert (canonical_json(one) == canonical_json(other)) == (utf16(one) == utf16(other))
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_canonical_text_differs_when_the_values_do(one: Json, other: Json) -> No
 )
 def test_canonical_text_differs_when_values_only_look_alike(one: Json, other: Json) -> None:
     """A number is not its digits, nor truth a number."""
-    assert canonical(one) != canonical(other)
+    assert canonical_json(one) != canonical_json(other)
 
 
 @given(keys=st.lists(ANY_TEXT, unique=True, max_size=6), data=st.data())
@@ -82,14 +82,14 @@ def test_canonical_text_is_the_same_when_keys_come_in_another_order(
 ) -> None:
     """The order in which something was put together does not show."""
     shuffled = data.draw(st.permutations(keys))
-    assert canonical(dict.fromkeys(keys, 1)) == canonical(dict.fromkeys(shuffled, 1))
+    assert canonical_json(dict.fromkeys(keys, 1)) == canonical_json(dict.fromkeys(shuffled, 1))
 
 
 @for_each("text", NASTY)
 def test_canonical_text_is_one_printable_line_when_the_text_is_nasty(text: str) -> None:
     """The worst of them by name, as a value and as a key."""
     for value in (text, {text: text}, [text]):
-        written = canonical(value)
+        written = canonical_json(value)
         assert written.isascii()
         assert written.isprintable()
         assert json.loads(written) == value
@@ -104,7 +104,7 @@ def test_canonical_text_stays_as_it_is() -> None:
         "taken": ({"b": None, "a": True}, -7, 10**20, ()),
         "": {},
     }
-    assert canonical(value) == (
+    assert canonical_json(value) == (
         '{"":{},"at":"2026-01-31T12:00:00.000001+00:00",'
         "\"sql\":\"SELECT '\\u00e9', '\\u001b[31m' -- \\\"\\\\\\n\\u2028\\u0000\\u007f"
         '\\ud83d\\ude00\\ud800/",'
@@ -136,13 +136,13 @@ def test_canonical_text_stays_as_it_is() -> None:
 def test_canonical_text_is_refused_when_a_value_has_more_than_one(value: Json) -> None:
     """Floats, bytes and keys that are not text are bugs of ours, and never get into a record."""
     with pytest.raises(TypeError, match="has no canonical form"):
-        canonical(value)
+        canonical_json(value)
 
 
 def test_canonical_text_takes_the_attributes_of_a_subject() -> None:
     """What the policy hands over, read-only mappings and tuples, is what a question's record says."""
     subject = Subject("alice", MappingProxyType({"role": "researcher", "purposes": ("care", "x")}))
-    assert canonical({"attributes": subject.attributes}) == (
+    assert canonical_json({"attributes": subject.attributes}) == (
         '{"attributes":{"purposes":["care","x"],"role":"researcher"}}'
     )
 

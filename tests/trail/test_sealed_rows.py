@@ -11,8 +11,8 @@ from release_cache.log.sheets import ACCOUNTS, DATASET, Desk, sheet
 
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import Event, StateForged
-from gateway.release_cache.cache import Book
-from gateway.release_cache.events import Told
+from gateway.release_cache.cache import ReleaseCache
+from gateway.release_cache.events import ColumnsShared
 from gateway.state.logins import StateUrls
 from gateway.trail.chain import ChainKey
 from gateway.trail.verify import verify
@@ -53,7 +53,7 @@ def desk(state_urls: StateUrls, tmp_path: Path) -> Iterator[Desk]:
         desk.answer(sheet(1), 4896)
         assert desk.buy(2, sheet(2))
         desk.answer(sheet(2), 1234)
-        assert desk.tell(4, Told("q-2.r1.1", (0,), (), ACCOUNTS["bob"]), 3)
+        assert desk.tell(4, ColumnsShared("q-2.r1.1", (0,), (), ACCOUNTS["bob"]), 3)
         yield desk
 
 
@@ -63,7 +63,7 @@ def _problem(bank: Bank) -> str | None:
         return verify(snapshot, ChainKey(AUDIT_SECRET), None).problem
 
 
-def _read_all(book: Book) -> None:
+def _read_all(book: ReleaseCache) -> None:
     book.refresh()
     for number in (1, 2, 3):
         book.content(f"q-{number}.r1.1")
@@ -92,7 +92,7 @@ def test_change_is_found_and_never_served(desk: Desk, state_server: StateServer,
     _forge(desk, state_server, _CHANGES[what])
     assert _problem(desk.bank)
     heard: list[Event] = []
-    book = Book(desk.bank.engine, desk.bank.trail.seal, DATASET, heard.append)
+    book = ReleaseCache(desk.bank.engine, desk.bank.trail.seal, DATASET, heard.append)
     if what in _ONLY_VERIFIED:
         assert not book.sheets("patients", since=sheet(1).at)
         return

@@ -14,9 +14,9 @@ from sqlalchemy import Connection
 from gateway.state.anchor import GENESIS
 from gateway.state.open import State
 from gateway.trail.append import Trail
-from gateway.trail.chain import ChainKey, canonical
-from gateway.trail.record import ActRecord, Asked, Kind, QuestionRecord
-from gateway.trail.search import Wanted, every, json_line, latest
+from gateway.trail.chain import ChainKey, canonical_json
+from gateway.trail.record import ActRecord, AskedQuestion, QuestionRecord, RecordKind
+from gateway.trail.search import RecordFilter, all_records, json_line, latest_records
 from gateway.trail.verify import verify
 
 NOON = datetime(2026, 3, 18, 12, tzinfo=UTC)
@@ -38,24 +38,30 @@ def shelf(state: State) -> Iterator[Connection]:
     for number in range(24):
         subject, dataset = SUBJECTS[number % 3], DATASETS[number // 3 % 2]
         act = ActRecord(
-            Kind.POLICY_LOADED if number % 2 else Kind.POLICY_REJECTED, "x", {}, subject, dataset
+            RecordKind.POLICY_LOADED if number % 2 else RecordKind.POLICY_REJECTED,
+            "x",
+            {},
+            subject,
+            dataset,
         )
-        asked = Asked(f"q-{number}", subject or "nobody", dataset, "SELECT 1", "rest", "::1")
-        record = act if number % 4 else QuestionRecord(Kind.ANSWERED, asked)
+        asked = AskedQuestion(
+            f"q-{number}", subject or "nobody", dataset, "SELECT 1", "rest", "::1"
+        )
+        record = act if number % 4 else QuestionRecord(RecordKind.ANSWERED, asked)
         state.journal.commit(partial(trail.append, record=record))
         now[0] += timedelta(minutes=1)
     with state.engine.connect() as connection:
         yield connection
 
 
-def seqs(connection: Connection, wanted: Wanted, limit: int = 1000) -> list[int]:
-    return [record["seq"] for record in latest(connection, limit, wanted)]
+def seqs(connection: Connection, wanted: RecordFilter, limit: int = 1000) -> list[int]:
+    return [record["seq"] for record in latest_records(connection, limit, wanted)]
 
 
 def test_search_finds_everything_when_nothing_is_asked_for(shelf: Connection) -> None:
     """Without conditions all records come, oldest first, streamed or not."""
-    assert seqs(shelf, Wanted()) == list(range(1, 25))
-    assert [record["seq"] for record in every(shelf)] == list(range(1, 25))
+    assert seqs(shelf, RecordFilter()) == list(range(1, 25))
+    assert [record["seq"] for record in all_records(shelf)] == list(range(1, 25))
 
 
 @pytest.mark.parametrize(
@@ -75,31 +81,31 @@ def test_search_finds_everything_when_nothing_is_asked_for(shelf: Connection) ->
 )
 def test_search_finds_exactly_what_matches(shelf: Connection, conditions: dict[str, str]) -> None:
     """Every condition that is given must hold, exactly as it is written."""
-    everything = latest(shelf, 1000)
+    everything = latest_records(shelf, 1000)
     expected = [
         record["seq"]
         for record in everything
         if all(record[name] == value for name, value in conditions.items())
     ]
-    wanted = Wanted(**conditions)  # type: ignore[arg-type]  # names of text fields alone
+    wanted = RecordFilter(**conditions)  # type: ignore[arg-type]  # names of text fields alone
     assert seqs(shelf, wanted) == expected
-    assert [record["seq"] for record in every(shelf, wanted)] == expected
+    assert [record["seq"] for record in all_records(shelf, wanted)] == expected
 
 
 def test_search_includes_since_and_excludes_until(shelf: Connection) -> None:
     """Two searches that meet at a moment share no record and miss none."""
     at = NOON + timedelta(minutes=10)
-    assert seqs(shelf, Wanted(since=at)) == list(range(11, 25))
-    assert seqs(shelf, Wanted(until=at)) == list(range(1, 11))
-    assert seqs(shelf, Wanted(since=at, until=at)) == []
+    assert seqs(shelf, RecordFilter(since=at)) == list(range(11, 25))
+    assert seqs(shelf, RecordFilter(until=at)) == list(range(1, 11))
+    assert seqs(shelf, RecordFilter(since=at, until=at)) == []
     elsewhere = at.astimezone(timezone(timedelta(hours=-7)))
-    assert seqs(shelf, Wanted(since=elsewhere)) == list(range(11, 25))
+    assert seqs(shelf, RecordFilter(since=elsewhere)) == list(range(11, 25))
 
 
 def test_search_pages_backwards_when_before_is_given(shelf: Connection) -> None:
     """Page by page, newest first, each record comes once; within a page the oldest is first."""
     pages, before = [], None
-    while page := seqs(shelf, Wanted(before=before), limit=7):
+    while page := seqs(shelf, RecordFilter(before=before), limit=7):
         pages.append(page)
         before = page[0]
     assert pages[0] == list(range(18, 25))
@@ -109,7 +115,7 @@ def test_search_pages_backwards_when_before_is_given(shelf: Connection) -> None:
 @pytest.mark.parametrize("before", [1, 10**30])
 def test_search_takes_any_number_as_before(shelf: Connection, before: int) -> None:
     """A number that no record can have is no error."""
-    assert seqs(shelf, Wanted(before=before)) == ([] if before == 1 else list(range(1, 25)))
+    assert seqs(shelf, RecordFilter(before=before)) == ([] if before == 1 else list(range(1, 25)))
 
 
 @pytest.mark.parametrize(
@@ -117,7 +123,10 @@ def test_search_takes_any_number_as_before(shelf: Connection, before: int) -> No
 )
 def test_search_takes_any_moment(shelf: Connection, moment: datetime) -> None:
     """Neither does the first nor the last moment there is stop a search."""
-    assert len(seqs(shelf, Wanted(since=moment))) + len(seqs(shelf, Wanted(until=moment))) == 24
+    assert (
+        len(seqs(shelf, RecordFilter(since=moment))) + len(seqs(shelf, RecordFilter(until=moment)))
+        == 24
+    )
 
 
 @for_each("text", ["\0", "\ud800", "al\0ice", "'; DROP TABLE trail_records; --"])
@@ -126,19 +135,19 @@ def test_search_finds_nothing_when_the_text_cannot_be_there(
     library: Connection, name: str, text: str
 ) -> None:
     """Text that PostgreSQL cannot hold is no error: nothing matches it."""
-    wanted = Wanted(**{name: text})  # type: ignore[arg-type]  # see above
-    assert latest(library, 10, wanted) == []
-    assert list(every(library, wanted)) == []
+    wanted = RecordFilter(**{name: text})  # type: ignore[arg-type]  # see above
+    assert latest_records(library, 10, wanted) == []
+    assert list(all_records(library, wanted)) == []
 
 
 def test_record_is_found_when_its_names_are_nasty(state: State, trail: Trail) -> None:
     """What PostgreSQL cannot hold is filed under what stands in its place, and found by the original."""
     nasty = "ali\0ce\ud800\n\x1b[2J"
-    asked = Asked("q-1", nasty, nasty, NASTY, "rest", "::1", nasty, {nasty: nasty})
-    record = QuestionRecord(Kind.REFUSED, asked, because=(NASTY,))
+    asked = AskedQuestion("q-1", nasty, nasty, NASTY, "rest", "::1", nasty, {nasty: nasty})
+    record = QuestionRecord(RecordKind.REFUSED, asked, because=(NASTY,))
     state.journal.commit(lambda draft: trail.append(draft, record))
     with state.engine.connect() as connection:
-        (found,) = latest(connection, 10, Wanted(subject=nasty, dataset=nasty))
+        (found,) = latest_records(connection, 10, RecordFilter(subject=nasty, dataset=nasty))
         assert verify(connection, ChainKey(AUDIT_SECRET), None).intact
     assert found["sql"] == NASTY
     assert found["subject"] == nasty
@@ -149,14 +158,14 @@ def test_exported_lines_are_the_records_when_they_are_chained_again(past: Past) 
     """An export is evidence: whoever has the key computes every MAC from its lines alone."""
     key, position = ChainKey(AUDIT_SECRET), GENESIS
     with past.superuser.connect() as connection:
-        lines = [json_line(record) for record in every(connection)]
+        lines = [json_line(record) for record in all_records(connection)]
     assert len(lines) == past.last
     for line in lines:
         assert line.isprintable()
         assert line.isascii()
         said = json.loads(line)
         seq, mac = said.pop("seq"), said.pop("mac")
-        position = key.link(position, canonical(said))
+        position = key.link(position, canonical_json(said))
         assert (position.seq, position.mac) == (seq, mac)
     assert position == past.anchored.position
 
@@ -164,7 +173,7 @@ def test_exported_lines_are_the_records_when_they_are_chained_again(past: Past) 
 def test_stream_can_be_left_when_enough_was_read(past: Past) -> None:
     """A reader that stops early leaves the connection usable and nothing open on it."""
     with past.superuser.connect() as connection:
-        records = every(connection)
+        records = all_records(connection)
         assert next(records)["seq"] == 1
         records.close()
-        assert len(latest(connection, 5)) == 5
+        assert len(latest_records(connection, 5)) == 5

@@ -23,8 +23,8 @@ from gateway.state.open import State, open_state
 from gateway.trail import verify as verify_module
 from gateway.trail import verify_spending as spent
 from gateway.trail.append import Trail
-from gateway.trail.chain import ChainKey, canonical
-from gateway.trail.record import ActRecord, Kind
+from gateway.trail.chain import ChainKey, canonical_json
+from gateway.trail.record import ActRecord, RecordKind
 from gateway.trail.verify import Verdict, fits_head, verify
 
 OTHER_KEY = ChainKey(b"another audit key, also 32 bytes")
@@ -214,7 +214,7 @@ def test_doubled_record_is_named_when_it_gets_the_next_number(tamperer: Tamperer
 def test_forged_record_is_named_when_it_is_put_in(past: Past, tamperer: Tamperer, mac: str) -> None:
     """Nobody without the key writes a record that counts, not even at the end."""
     seq = past.last + 1
-    body = canonical({"v": 1, "kind": "login_refused"})
+    body = canonical_json({"v": 1, "kind": "login_refused"})
     head = past.anchored.position
     macs = {
         "the record's before": head.mac,
@@ -534,7 +534,7 @@ def test_verification_reads_one_snapshot_when_gateways_go_on(
         engine = superuser_engine(state_server, str(urls.application.database))
         with open_state(settings, AUDIT_SECRET) as state, engine.connect() as connection:
             trail = Trail(KEY)
-            record = ActRecord(Kind.POLICY_REJECTED, "gateway")
+            record = ActRecord(RecordKind.POLICY_REJECTED, "gateway")
             state.journal.commit(lambda draft: trail.append(draft, record))
             snapshot = connection.execution_options(isolation_level="REPEATABLE READ")
             assert verify(snapshot, KEY, None).records == 1

@@ -8,12 +8,12 @@ from fix_cells import A, B, C, charge_on, confined
 from fix_gateway import ALICE, BOB, CLINIC, KEY, TEAM, Past, Tamperer, clerk_on, superuser_engine
 from fix_state import AUDIT_SECRET, StateServer, settings_on
 
-from gateway.budget.charge import Owed
+from gateway.budget.charge import CachedMeasurement
 from gateway.state.open import open_state
 from gateway.trail import verify_spending as spent
 from gateway.trail.append import Trail
 
-OWED = Owed(Fraction(1, 10), Fraction(0), frozenset({ALICE, TEAM}))
+OWED = CachedMeasurement(Fraction(1, 10), Fraction(0), frozenset({ALICE, TEAM}))
 
 
 @pytest.fixture(scope="module")

@@ -16,13 +16,13 @@ from fix_twin import as_gateway, life_of, state
 from laws import for_each
 
 from gateway.binding.bind import bind
-from gateway.binding.bound import Passing, ResultColumn
-from gateway.binding.catalog_queries import is_chatter, without_database
-from gateway.binding.text.classify import Kind, classify
-from gateway.columnar.texts import Rows
+from gateway.binding.bound import PassThrough, ResultColumn
+from gateway.binding.catalog_queries import is_catalog_query, strip_database_name
+from gateway.binding.text.classify import StatementKind, classify
+from gateway.columnar.texts import TextRows
 from gateway.twin import Twin, TwinRefused, TwinSession, visible_tables
-from gateway.twin.login import enter
-from gateway.twin.shadow_functions import DATASET_UNNAMED, Names
+from gateway.twin.login import log_in
+from gateway.twin.shadow_functions import DATASET_UNNAMED, SessionNames
 
 ROOM: Final = Path(__file__).parents[1] / "cases" / "chatter"
 ENOUGH: Final = 150
@@ -61,12 +61,12 @@ def session(twin: Twin) -> Iterator[TwinSession]:
     with twin.session("alice", visible_tables(CLINIC)):  # so that there is a login
         life = life_of(twin)
         login = life.roles.login("alice", visible_tables(CLINIC))
-        entered = enter(life, login, Names("alice", "clinic", 4711).settings())
+        entered = log_in(life, login, SessionNames("alice", "clinic", 4711).settings())
     with TwinSession(entered, 20, {}) as session:
         yield session
 
 
-def _passing(sql: str, session: TwinSession) -> Passing:
+def _passing(sql: str, session: TwinSession) -> PassThrough:
     bound = bind(
         sql,
         CLINIC,
@@ -75,11 +75,11 @@ def _passing(sql: str, session: TwinSession) -> Passing:
             for one in session.describe(text).columns
         ],
     )
-    assert isinstance(bound, Passing)
+    assert isinstance(bound, PassThrough)
     return bound
 
 
-def _ask(sql: str, session: TwinSession) -> Rows:
+def _ask(sql: str, session: TwinSession) -> TextRows:
     return session.run(_passing(sql, session).statement.text)
 
 
@@ -92,8 +92,8 @@ def test_cases_are_many_and_have_names_of_their_own() -> None:
 @for_each("case", CASES, ids=lambda case: case.name)
 def test_statement_of_a_client_passes_and_runs(case: Case, session: TwinSession) -> None:
     """It is the twin's affair, is answered there, and has the columns of the original."""
-    statement = classify(without_database(case.sql, CLINIC))
-    assert statement.kind is Kind.PASS or is_chatter(statement.query, CLINIC)
+    statement = classify(strip_database_name(case.sql, CLINIC))
+    assert statement.kind is StatementKind.PASS or is_catalog_query(statement.query, CLINIC)
     passing = _passing(case.sql, session)
     try:
         if case.sql.lower().startswith(_IN_TRANSACTION):
@@ -105,7 +105,7 @@ def test_statement_of_a_client_passes_and_runs(case: Case, session: TwinSession)
                 session.run(passing.statement.text)
             return
         rows = session.run(passing.statement.text, case.values)
-        if statement.kind is not Kind.QUERY:
+        if statement.kind is not StatementKind.QUERY:
             return
         assert passing.result is not None
         assert all(len(row) == len(passing.result) for row in rows)

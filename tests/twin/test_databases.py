@@ -10,9 +10,9 @@ from fix_twin import CLINIC, OTHER, PATIENTS, VISITS, as_gateway, life_of, state
 
 from gateway.twin import (
     ForeignKey,
-    NotShowable,
     Twin,
     TwinRefused,
+    UnsupportedColumn,
     VisibleColumn,
     VisibleTable,
     VisibleTables,
@@ -157,7 +157,7 @@ def test_database_that_cannot_be_made_leaves_nothing(
 ) -> None:
     """A set that PostgreSQL cannot have is refused, and no half-made database stays."""
     before = _databases(twin)
-    with pytest.raises((NotShowable, psycopg.Error), match=problem):
+    with pytest.raises((UnsupportedColumn, psycopg.Error), match=problem):
         twin.session("alice", tables)
     assert _databases(twin) == before
 

@@ -8,8 +8,8 @@ from psycopg.pq import DiagnosticField
 from gateway.errors import HTTP, REASON, SQLSTATE, Code, Reason, Refusal
 from gateway.events import Crashed, Event
 from gateway.twin import Twin, TwinRefused, TwinSession
-from gateway.twin.errors import gone, not_running, refused_by
-from gateway.twin.login import enter
+from gateway.twin.errors import session_gone, twin_not_running, twin_refusal
+from gateway.twin.login import log_in
 
 _CODES = {
     "42P01": Code.TWIN_NOT_PERMITTED,
@@ -45,7 +45,7 @@ class _Said:
 
 
 def _refused(sqlstate: str) -> TwinRefused:
-    return refused_by(_Said(sqlstate))  # type: ignore[arg-type]  # of a result it has what is asked
+    return twin_refusal(_Said(sqlstate))  # type: ignore[arg-type]  # of a result it has what is asked
 
 
 @for_each(("sqlstate", "code"), _CODES.items())
@@ -97,7 +97,7 @@ def test_text_of_postgresql_is_told_when_it_depends_on_the_statement_alone(sqlst
 
 def test_lost_twin_is_unavailable_and_says_to_try_again() -> None:
     """A lost connection and a twin that does not run are the same outcome."""
-    for refusal in (gone(), not_running(), _refused("57P01"), _refused("")):
+    for refusal in (session_gone(), twin_not_running(), _refused("57P01"), _refused("")):
         assert refusal.code is Code.TWIN_UNAVAILABLE
         assert refusal.hint == "try again"
 
@@ -108,7 +108,7 @@ def test_incident_is_logged_without_text_when_the_twin_says_the_unexpected(
     """The log has the id that was told, with the SQLSTATE and nothing of the statement."""
     told: list[Event] = []
     life = life_of(twin)
-    entered = enter(life, life.roles.login("alice", CLINIC))
+    entered = log_in(life, life.roles.login("alice", CLINIC))
     monkeypatch.setattr("gateway.twin.errors._CLASSES", {})
     with TwinSession(entered, 10, {}, told.append) as session:
         with pytest.raises(TwinRefused, check=state("XX000")) as refused:

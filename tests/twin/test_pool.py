@@ -6,40 +6,40 @@ import pytest
 from fix_twin import CLINIC, OTHER, state
 
 from gateway.twin import Twin, TwinRefused
-from gateway.twin.pool import Held, Whose
+from gateway.twin.pool import HeldConnections, SessionKey
 from gateway.twin.settings import BORROWED, IDLE, LINES, LINES_OF_ROLE, SESSIONS, SESSIONS_OF_ROLE
 
-ALICE = Whose("alice", CLINIC)
+ALICE = SessionKey("alice", CLINIC)
 
 
-def _held(held: Held, whose: Whose, many: int) -> list[Callable[[], None]]:
+def _held(held: HeldConnections, whose: SessionKey, many: int) -> list[Callable[[], None]]:
     return [held.hold(whose) for _ in range(many)]
 
 
 def test_lines_of_one_subject_are_limited() -> None:
     """Who holds as many as one may is refused another one, by the words tools know, until one is closed."""
-    held = Held()
+    held = HeldConnections()
     first, *_ = _held(held, ALICE, LINES_OF_ROLE)
     with pytest.raises(TwinRefused, match='too many connections for role "alice"') as refused:
         held.hold(ALICE)
     assert refused.value.sqlstate == "53300"
-    held.hold(Whose("bob", CLINIC))
+    held.hold(SessionKey("bob", CLINIC))
     first()
     held.hold(ALICE)
 
 
 def test_lines_of_all_are_limited() -> None:
     """All together hold as many as there is room for, however many subjects there are."""
-    held = Held()
+    held = HeldConnections()
     for place in range(LINES):
-        held.hold(Whose(f"subject {place}", CLINIC))
+        held.hold(SessionKey(f"subject {place}", CLINIC))
     with pytest.raises(TwinRefused, match="sorry, too many clients already", check=state("53300")):
         held.hold(ALICE)
 
 
 def test_line_is_counted_off_once_when_it_is_closed_twice() -> None:
     """A line that is closed again makes no room that is not there."""
-    held = Held()
+    held = HeldConnections()
     first, *_ = _held(held, ALICE, LINES_OF_ROLE)
     first()
     first()

@@ -18,7 +18,7 @@ from fix_twin import CLINIC, ENDLESS, as_gateway, life_of, state
 from gateway.errors import OperatorError
 from gateway.events import Event, TwinLost, TwinNotStarted, TwinStarted
 from gateway.postgres_server import open_server
-from gateway.postgres_server.os_user import Account, account_apart, server_account
+from gateway.postgres_server.os_user import OsUser, separate_account, server_account
 from gateway.twin import Twin, TwinRefused, open_twin
 from gateway.twin.settings import MEMORY
 
@@ -82,11 +82,11 @@ def test_twin_cannot_read_the_state(twin_home: Path) -> None:
 
 def test_account_apart_is_never_that_of_the_others() -> None:
     """Whatever user the state has, the twin's is another, as far as the system lets us choose."""
-    first = account_apart(Account(1, 1, switch=True))
+    first = separate_account(OsUser(1, 1, switch=True))
     if os.geteuid() != 0:
-        assert first == Account.own()
+        assert first == OsUser.own()
         return
-    second = account_apart(first)
+    second = separate_account(first)
     assert len({0, first.uid, second.uid}) == 3
     assert first.gid != second.gid
 

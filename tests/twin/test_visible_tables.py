@@ -1,6 +1,6 @@
 """The tables of the twin, for what a subject may see of a dataset."""
 
-from gateway.catalog.tables import Column, ColumnRef, Dataset, Protection, Table, visible
+from gateway.catalog.tables import Column, ColumnRef, Dataset, Protection, Table, visible_part
 from gateway.catalog.types import parse_type
 from gateway.twin import ForeignKey, Twin, VisibleColumn, VisibleTable, visible_tables
 
@@ -36,7 +36,7 @@ _OWN = visible_tables(Dataset("nothing", "patient", ()))
 
 def test_tables_are_those_of_the_projection() -> None:
     """Types are PostgreSQL's names, keys follow from units with one row, hidden columns are gone."""
-    seen = visible(_CLINIC, {"patients": ["region"], "ward.visits": ["cost", "like_region"]})
+    seen = visible_part(_CLINIC, {"patients": ["region"], "ward.visits": ["cost", "like_region"]})
     assert {table.schema for table in _OWN} == {"gateway"}
     assert visible_tables(seen) - _OWN == {
         VisibleTable(
@@ -62,7 +62,7 @@ def test_tables_are_those_of_the_projection() -> None:
 
 def test_key_to_a_hidden_table_is_not_shown() -> None:
     """A foreign key would name the table that it leads to."""
-    (visits,) = visible_tables(visible(_CLINIC, {"ward.visits": ["cost"]})) - _OWN
+    (visits,) = visible_tables(visible_part(_CLINIC, {"ward.visits": ["cost"]})) - _OWN
     assert visits.foreign_keys == ()
 
 

@@ -22,11 +22,11 @@ import psycopg
 from endtoend.clinic_policy import PRICE, SUBJECTS, policy
 from frontends.certificates import write_pair
 
-from gateway.admin.instance import Ground, open_ground
+from gateway.admin.instance import Foundation, open_foundation
 from gateway.admin.key_actions import create_key
-from gateway.app import open_asking, open_policies, open_twin_of, serving_wire
+from gateway.app import open_policies, open_query_service, open_twin_of, serve_wire
 from gateway.auth.issue import KeyOrder
-from gateway.config import SettingsApart
+from gateway.config import SettingsConflict
 from gateway.events import Crashed, Emit, Event
 
 HOST = "127.0.0.1"
@@ -125,10 +125,10 @@ def a_wire_gateway(sources: Mapping[str, str]) -> Iterator[WireGateway]:
 @contextmanager
 def _served(home: Path, emit: Emit) -> Iterator[WireGateway]:
     pair = write_pair(home)
-    settings = SettingsApart(home=home / "state", policies=home / "policies")
+    settings = SettingsConflict(home=home / "state", policies=home / "policies")
     inside_tls = settings.model_copy(update={"tls_cert": pair.certificate, "tls_key": pair.key})
     with (
-        open_ground(settings, emit) as ground,
+        open_foundation(settings, emit) as ground,
         open_twin_of(settings, emit) as twin,
         socket.create_server((HOST, 0)) as clear,
         socket.create_server((HOST, 0)) as tls,
@@ -136,16 +136,16 @@ def _served(home: Path, emit: Emit) -> Iterator[WireGateway]:
         policies = open_policies(ground, emit)
         twin.wait_until_started()
         with (
-            closing(open_asking(ground, policies, twin, "rest", emit)) as asking,
-            serving_wire(ground, policies, asking, clear, emit),
-            serving_wire(replace(ground, settings=inside_tls), policies, asking, tls, emit),
+            closing(open_query_service(ground, policies, twin, "rest", emit)) as asking,
+            serve_wire(ground, policies, asking, clear, emit),
+            serve_wire(replace(ground, settings=inside_tls), policies, asking, tls, emit),
         ):
             keys = {name: _key(ground, name) for name in SUBJECTS_WITH_KEYS}
             port, tls_port = (listener.getsockname()[1] for listener in (clear, tls))
             yield WireGateway(port, tls_port, str(pair.certificate), keys)
 
 
-def _key(ground: Ground, subject: str) -> str:
+def _key(ground: Foundation, subject: str) -> str:
     order = KeyOrder(subject, "os:op", datetime.now(UTC), None)
     create_key(ground.journal, ground.trail, order, lambda _: True)
     return order.key.reveal()

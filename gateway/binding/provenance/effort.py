@@ -22,7 +22,7 @@ from gateway.binding.aggregates import AGGREGATES
 from gateway.binding.bound import Sql
 from gateway.binding.select_list import has_aggregate
 from gateway.binding.text.dialect import DIALECT
-from gateway.binding.text.identifiers import fold, name_of_function
+from gateway.binding.text.identifiers import fold_name, name_of_function
 from gateway.functions.table import CALLED
 
 Effort: TypeAlias = tuple[tuple[str, ...], ...]
@@ -55,7 +55,7 @@ class _Untold(Exception):
     """It cannot be told."""
 
 
-def effort(query: exp.Expression, constants: Iterable[str]) -> Effort | None:
+def query_effort(query: exp.Expression, constants: Iterable[str]) -> Effort | None:
     """What the query takes, in rows of constants; None where that cannot be told."""
     if any(name_of_function(one) not in KNOWN for one in query.find_all(exp.Anonymous)):
         return None
@@ -80,7 +80,7 @@ class _Counting:
         if with_ is not None and with_.args.get("recursive"):
             raise _Untold
         for cte in [] if with_ is None else with_.expressions:
-            inside[fold(cte.args["alias"].this)] = self.rows(cte.this, inside)
+            inside[fold_name(cte.args["alias"].this)] = self.rows(cte.this, inside)
         match node:
             case exp.Select():
                 return self._select(node, inside)
@@ -110,7 +110,7 @@ class _Counting:
     def _item(self, node: exp.Expression, around: Mapping[str, Effort]) -> Effort:
         rows: Effort | None = None
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            rows = None if node.args.get("db") is not None else around.get(fold(node.this))
+            rows = None if node.args.get("db") is not None else around.get(fold_name(node.this))
         elif isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
             rows = self._item(node.this, around)
         elif isinstance(node, exp.Subquery | exp.Values):
@@ -165,9 +165,9 @@ def _looks_out(query: exp.Expression) -> bool:
         alias = one.args.get("alias")
         named = one.this if alias is None or alias.this is None else alias.this
         if isinstance(named, exp.Identifier):
-            own.add(fold(named))
+            own.add(fold_name(named))
     tables = (one.args.get("table") for one in query.find_all(exp.Column))
-    return any(one is not None and fold(one) not in own for one in tables)
+    return any(one is not None and fold_name(one) not in own for one in tables)
 
 
 def _sum(left: Effort, right: Effort) -> Effort:
@@ -200,7 +200,7 @@ _STEADY: Final = KNOWN - {"now"}
 
 
 @lru_cache(maxsize=_MOST_REMEMBERED)
-def is_steady(sql: Sql) -> bool:
+def is_deterministic(sql: Sql) -> bool:
     """INVARIANT: functions that are not on the list are taken to give something else each time."""
     query = sqlglot.parse_one(sql.text(), dialect=DIALECT)
     if any(query.find_all(*_MOMENTS)):

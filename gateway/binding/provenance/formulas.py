@@ -8,8 +8,17 @@ from sqlglot import exp
 
 from gateway.binding import constants
 from gateway.binding.text.identifiers import name_of_function
-from gateway.catalog.values import ValueUnfit, read_number
-from gateway.plan.formulas import Arithmetic, Each, Form, Number, Over, Plus, Times, places_of
+from gateway.catalog.values import InvalidValue, read_number
+from gateway.plan.formulas import (
+    Arithmetic,
+    Each,
+    Form,
+    NumberForm,
+    Over,
+    Plus,
+    Times,
+    aggregate_places,
+)
 from gateway.plan.types import is_number
 
 # they hand on their first argument where it is not NULL, up to rounding
@@ -22,7 +31,7 @@ Lookup: TypeAlias = Callable[[exp.Column], Form | None]
 def form_of(node: exp.Expression, lookup: Lookup) -> Form | None:
     """The form of an expression; `lookup` has those of the columns in it."""
     form = _array(node, lookup) or _form(node, lookup)
-    return form if form is not None and any(True for _ in places_of(form)) else None
+    return form if form is not None and any(True for _ in aggregate_places(form)) else None
 
 
 def _array(node: exp.Expression, lookup: Lookup) -> Form | None:
@@ -56,7 +65,7 @@ def _form(  # noqa: PLR0911 - one answer for each kind of node
             return _number(node.this)
         case exp.Neg():
             inner = _form(node.this, lookup)
-            return None if inner is None else Times(Number(Fraction(-1)), inner)
+            return None if inner is None else Times(NumberForm(Fraction(-1)), inner)
         case exp.Cast():
             return _form(node.this, lookup) if _to_number(node) else None
         case exp.Anonymous() if name_of_function(node) in _HANDING_ON and node.expressions:
@@ -71,7 +80,7 @@ def _arithmetic(node: exp.Expression, lookup: Lookup) -> Arithmetic | None:
     if left is None or right is None:
         return None
     if isinstance(node, exp.Sub):
-        return Plus(left, Times(Number(Fraction(-1)), right))
+        return Plus(left, Times(NumberForm(Fraction(-1)), right))
     return _MAKING[type(node)](left, right)
 
 
@@ -84,8 +93,8 @@ _MAKING: Final[dict[type[exp.Expression], Callable[[Arithmetic, Arithmetic], Ari
 
 def _number(text: str) -> Arithmetic | None:
     try:
-        return Number(read_number(text))
-    except ValueUnfit:
+        return NumberForm(read_number(text))
+    except InvalidValue:
         return None
 
 

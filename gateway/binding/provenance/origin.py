@@ -10,9 +10,9 @@ from typing import Protocol
 
 from sqlglot import exp
 
-from gateway.binding.text.identifiers import quoted
+from gateway.binding.text.identifiers import identifier
 from gateway.catalog.types import Kind
-from gateway.plan.formulas import Form, Measured, Reading, Readings
+from gateway.plan.formulas import AggregateRef, Form, Reading, Readings
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import BrokenPlan
 
@@ -25,7 +25,7 @@ class Origin:
     plan: Aggregate
     sure: bool = True
 
-    def told_apart_by(self, shown: "tuple[Shown, ...]") -> bool:
+    def told_apart_by(self, shown: "tuple[Output, ...]") -> bool:
         """Whether rows that agree on these columns come from one row of the release."""
         keys = self.plan.keys
         if not self.sure or self.plan.sets != (tuple(range(len(keys))),):
@@ -37,7 +37,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class Output:
     """A column: the form in which it follows from a row of its origin, or the key of it that it is.
 
     `reads` are the aggregates it is computed from, `also` has the forms where rows come from one of several origins.
@@ -62,11 +62,11 @@ class Shown:
         return next((form for of, form in self.also if of is origin), None)
 
 
-class Rows(Protocol):
+class Rowset(Protocol):
     """A relation; `columns` is None where the twin alone knows them."""
 
     @property
-    def columns(self) -> tuple[Shown, ...] | None: ...
+    def columns(self) -> tuple[Output, ...] | None: ...
     @property
     def origins(self) -> tuple[Origin, ...]: ...
 
@@ -79,27 +79,29 @@ class Rows(Protocol):
 class Unknown:
     """Rows that come from anywhere."""
 
-    columns: tuple[Shown, ...] | None = None
+    columns: tuple[Output, ...] | None = None
     origins: tuple[Origin, ...] = ()
 
     def expose(self, origin: Origin, column: str) -> str:
         raise BrokenPlan(f"`{column}` of {origin.release} where it is not known")
 
 
-class Released:
+class ReleaseRows:
     """The constant of a release."""
 
     def __init__(self, name: str, plan: Aggregate, bounds: int) -> None:
         origin = Origin(name, plan)
-        keys = [Shown(key, of=origin, key=place) for place, (key, _) in enumerate(plan.keys)]
+        keys = [Output(key, of=origin, key=place) for place, (key, _) in enumerate(plan.keys)]
         measures = [
-            Shown(measure, Measured(place), origin, reads=frozenset({Reading(name, place)}))
+            Output(measure, AggregateRef(place), origin, reads=frozenset({Reading(name, place)}))
             for place, (measure, _) in enumerate(plan.measures)
         ]
         end_of = frozenset({Reading(name, None)})
-        ends = [Shown(f"{end}{place + 1}", reads=end_of) for place in range(bounds) for end in "lh"]
-        marks = map(Shown, plan.marks)
-        self.columns: tuple[Shown, ...] | None = (*keys, *marks, *measures, *ends)
+        ends = [
+            Output(f"{end}{place + 1}", reads=end_of) for place in range(bounds) for end in "lh"
+        ]
+        marks = map(Output, plan.marks)
+        self.columns: tuple[Output, ...] | None = (*keys, *marks, *measures, *ends)
         self.origins = (origin,)
 
     def expose(self, origin: Origin, column: str) -> str:
@@ -108,18 +110,18 @@ class Released:
 
 
 @dataclass(slots=True)
-class Source:
+class TracedSource:
     """A relation in a FROM: under the names that it has there."""
 
     alias: str
     node: exp.Expression
-    rows: Rows
-    columns: tuple[Shown, ...] | None
+    rows: Rowset
+    columns: tuple[Output, ...] | None
     sure: bool = True
 
 
 @dataclass(slots=True)
-class Named:
+class NamedCte:
     """A CTE; `alone` where it is read in one place.
 
     Else, when a column is made of it, the query gets another name, and the CTE reads that: whoever else reads the
@@ -127,8 +129,8 @@ class Named:
     """
 
     node: exp.CTE
-    rows: Rows
-    columns: tuple[Shown, ...] | None
+    rows: Rowset
+    columns: tuple[Output, ...] | None
     hidden: str
     alone: bool
     split: bool = field(default=False)
@@ -140,13 +142,13 @@ class Named:
 
     def _part(self) -> None:
         alias = self.node.args["alias"]
-        items = [exp.Column(this=quoted(one.name)) for one in self.columns or ()]
-        from_ = exp.From(this=exp.Table(this=quoted(self.hidden)))
+        items = [exp.Column(this=identifier(one.name)) for one in self.columns or ()]
+        from_ = exp.From(this=exp.Table(this=identifier(self.hidden)))
         plain = exp.CTE(
             this=exp.Select(expressions=items, from_=from_),
             alias=exp.TableAlias(this=alias.this.copy()),
         )
-        alias.set("this", quoted(self.hidden))
+        alias.set("this", identifier(self.hidden))
         with_ = self.node.parent
         if not isinstance(with_, exp.With):
             raise BrokenPlan("a CTE without a WITH")
@@ -157,10 +159,10 @@ class Named:
         self.split = True
 
 
-class Read:
+class CteReading:
     """A CTE where it is read: another reading than every other."""
 
-    def __init__(self, cte: Named, table: exp.Table, alias: str) -> None:
+    def __init__(self, cte: NamedCte, table: exp.Table, alias: str) -> None:
         self._cte = cte
         self._table = table
         self._alias = alias
@@ -169,25 +171,25 @@ class Read:
         self._below = {replace(one): one for one in cte.rows.origins} if told else {}
         above = {below: own for own, below in self._below.items()}
         self.origins = tuple(self._below)
-        self.columns: tuple[Shown, ...] | None = None
+        self.columns: tuple[Output, ...] | None = None
         if cte.columns is not None:
-            self.columns = tuple(moved(one, above) for one in cte.columns)
+            self.columns = tuple(move_column(one, above) for one in cte.columns)
 
     def expose(self, origin: Origin, column: str) -> str:
         name = self._cte.expose(self._below[origin], column)
         if self._cte.alone:
             return name
         if self._table.args.get("alias") is None:
-            self._table.set("alias", exp.TableAlias(this=quoted(self._alias)))
-        self._table.set("this", quoted(self._cte.hidden))
+            self._table.set("alias", exp.TableAlias(this=identifier(self._alias)))
+        self._table.set("this", identifier(self._cte.hidden))
         return name
 
 
-def moved(one: Shown, above: dict[Origin, Origin], name: str | None = None) -> Shown:
+def move_column(one: Output, above: dict[Origin, Origin], name: str | None = None) -> Output:
     """The column as it is seen from further out; what has no origin there follows from no row."""
     name = one.name if name is None else name
     own = None if one.of is None else above.get(one.of)
     also = tuple((above[of], form) for of, form in one.also if of in above)
     if own is None:
-        return Shown(name, reads=one.reads, also=also)
+        return Output(name, reads=one.reads, also=also)
     return replace(one, name=name, of=own, also=also)

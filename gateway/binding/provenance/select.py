@@ -11,14 +11,14 @@ from typing import Final, TypeAlias
 from sqlglot import exp
 
 from gateway.binding.provenance.formulas import form_of
-from gateway.binding.provenance.origin import Origin, Shown, Source, moved
-from gateway.binding.provenance.unions import merging_joins
+from gateway.binding.provenance.origin import Origin, Output, TracedSource, move_column
+from gateway.binding.provenance.unions import using_joins
 from gateway.binding.select_list import has_aggregate
-from gateway.binding.text.identifiers import fold, quoted, result_name
+from gateway.binding.text.identifiers import fold_name, identifier, result_name
 from gateway.plan.formulas import Form, Reading, Readings
 
 # a column of a source, or one that a join has made of two
-Starred: TypeAlias = tuple[Source | None, Shown]
+Starred: TypeAlias = tuple[TracedSource | None, Output]
 
 
 def is_star(node: exp.Expression) -> bool:
@@ -27,12 +27,12 @@ def is_star(node: exp.Expression) -> bool:
     )
 
 
-def all_columns(node: exp.Select, sources: list[Source]) -> list[Starred] | None:
+def expand_star(node: exp.Select, sources: list[TracedSource]) -> list[Starred] | None:
     """The columns of `*`, in PostgreSQL's order; None where they are not known."""
     if any(one.columns is None for one in sources):
         return None
     each: list[list[Starred]] = [[(one, shown) for shown in one.columns or ()] for one in sources]
-    if not merging_joins(node):
+    if not using_joins(node):
         return [one for columns in each for one in columns]
     joins = node.args.get("joins") or []
     natural = any(one.args.get("method") for one in joins)
@@ -40,7 +40,7 @@ def all_columns(node: exp.Select, sources: list[Source]) -> list[Starred] | None
         return None
     found = each[0]
     for join, right in zip(joins, each[1:], strict=True):
-        names = [fold(one) for one in join.args.get("using") or []]
+        names = [fold_name(one) for one in join.args.get("using") or []]
         found = [
             *(_merged(name, [*found, *right]) for name in names),
             *(one for one in [*found, *right] if one[1].name not in names),
@@ -48,7 +48,7 @@ def all_columns(node: exp.Select, sources: list[Source]) -> list[Starred] | None
     return found
 
 
-def told_apart(columns: list[Starred]) -> bool:
+def can_be_named(columns: list[Starred]) -> bool:
     """Whether each of the columns can be named."""
     whole = Counter(one.name for _, one in columns)
     own = Counter((source.alias, one.name) for source, one in columns if source is not None)
@@ -58,7 +58,7 @@ def told_apart(columns: list[Starred]) -> bool:
 
 def _merged(name: str, columns: list[Starred]) -> Starred:
     both = [one.reads for _, one in columns if one.name == name]
-    return None, Shown(name, reads=frozenset().union(*both))
+    return None, Output(name, reads=frozenset().union(*both))
 
 
 QUERIES = (exp.Select, exp.SetOperation, exp.Values)
@@ -66,13 +66,13 @@ QUERIES = (exp.Select, exp.SetOperation, exp.Values)
 _MOST_BEHIND: Final = 64
 
 
-class Selected:
+class TracedSelect:
     """Reads a SELECT; columns that are made of it are written into it."""
 
     def __init__(
         self,
         node: exp.Select,
-        sources: list[Source],
+        sources: list[TracedSource],
         hidden: Callable[[], str],
         read_by: Callable[[exp.Expression | None], Readings],
     ) -> None:
@@ -84,12 +84,12 @@ class Selected:
         self._steering: Readings = frozenset()
         self._made: dict[tuple[Origin, str], str] = {}
         self._written_out = False
-        self._below: dict[Origin, tuple[Source, Origin]] = {}
-        self._merging = merging_joins(node)
+        self._below: dict[Origin, tuple[TracedSource, Origin]] = {}
+        self._merging = using_joins(node)
         self.wide = self._can_be_wider()
         self.groups = self._groups()
         self.origins: tuple[Origin, ...] = ()
-        self.columns: tuple[Shown, ...] | None = None
+        self.columns: tuple[Output, ...] | None = None
 
     def read(self, steering: Readings = frozenset()) -> None:
         """Its columns and origins, when all that is special in it has been put into place.
@@ -112,7 +112,7 @@ class Selected:
         self.origins = kept
         if self.columns is not None:
             above = {one: one for one in kept}
-            self.columns = tuple(moved(one, above) for one in self.columns)
+            self.columns = tuple(move_column(one, above) for one in self.columns)
 
     def expose(self, origin: Origin, column: str) -> str:
         """The name under which a column of the origin's row is among those of this SELECT."""
@@ -122,20 +122,20 @@ class Selected:
         source, below = self._below[origin]
         name = self._hidden()
         self.node.append(
-            "expressions", exp.Alias(this=self.reach(source, below, column), alias=quoted(name))
+            "expressions", exp.Alias(this=self.reach(source, below, column), alias=identifier(name))
         )
         self._made[origin, column] = name
         return name
 
-    def reach(self, source: Source, origin: Origin, column: str) -> exp.Column:
+    def reach(self, source: TracedSource, origin: Origin, column: str) -> exp.Column:
         """A column of the row that a source comes from, to be read here."""
         self._write_out()
         name = source.rows.expose(origin, column)
-        return exp.Column(this=quoted(name), table=self._named(source))
+        return exp.Column(this=identifier(name), table=self._named(source))
 
-    def cell(self, node: exp.Expression) -> tuple[Form, Source, Origin] | None:
+    def cell(self, node: exp.Expression) -> tuple[Form, TracedSource, Origin] | None:
         """How an expression follows from one row of one source."""
-        used: dict[Origin, Source] = {}
+        used: dict[Origin, TracedSource] = {}
 
         def lookup(column: exp.Column) -> Form | None:
             source, shown = self.find(column)
@@ -150,12 +150,12 @@ class Selected:
         [(origin, source)] = used.items()
         return form, source, origin
 
-    def find(self, column: exp.Column) -> tuple[Source | None, Shown | None]:
+    def find(self, column: exp.Column) -> tuple[TracedSource | None, Output | None]:
         """The column of a source that a name means; none where that is not told."""
         if isinstance(column.this, exp.Star):
             return None, None
-        name, table = fold(column.this), column.args.get("table")
-        alias = None if table is None else fold(table)
+        name, table = fold_name(column.this), column.args.get("table")
+        alias = None if table is None else fold_name(table)
         found = [
             (source, one)
             for source in self.sources
@@ -173,7 +173,7 @@ class Selected:
                 for source in self.sources:
                     found |= self.read_in(source)
                 continue
-            name = fold(column.this)
+            name = fold_name(column.this)
             for source in self.sources:
                 for one in source.columns or ():
                     if name in {one.name, source.alias}:
@@ -182,7 +182,7 @@ class Selected:
             found |= self._read_by(query)
         return frozenset(found)
 
-    def read_in(self, source: Source) -> Readings:
+    def read_in(self, source: TracedSource) -> Readings:
         """Which aggregates are in a source; of what is not known, all."""
         if source.columns is None:
             return self._read_by(None)
@@ -200,9 +200,9 @@ class Selected:
                 elif isinstance(one, exp.Expression):
                     yield slot, one
 
-    def _columns(self) -> tuple[Shown, ...] | None:
+    def _columns(self) -> tuple[Output, ...] | None:
         above = {below: mine for mine, (_, below) in self._below.items()}
-        shown: list[Shown] = []
+        shown: list[Output] = []
         for item in self.node.expressions:
             inner = item.this if isinstance(item, exp.Alias) else item
             if not is_star(inner):
@@ -211,30 +211,30 @@ class Selected:
             starred = self._starred(inner)
             if starred is None:
                 return None
-            shown += [moved(one, above) for _, one in starred]
+            shown += [move_column(one, above) for _, one in starred]
         return tuple(shown)
 
     def _item(
         self, item: exp.Expression, inner: exp.Expression, above: dict[Origin, Origin]
-    ) -> Shown:
+    ) -> Output:
         name = result_name(item)
         if isinstance(inner, exp.Column):
             _, found = self.find(inner)
             if found is not None:
-                return moved(found, above, name)
+                return move_column(found, above, name)
         cell = self.cell(inner)
         reads = self.reads(inner)
         if has_aggregate(inner) or inner.find(exp.Window) is not None:
             reads |= self._steering  # a count of rows has no name in it
         if cell is None or cell[2] not in above:
-            return Shown(name, reads=reads)
-        return Shown(name, cell[0], above[cell[2]], reads=reads)
+            return Output(name, reads=reads)
+        return Output(name, cell[0], above[cell[2]], reads=reads)
 
     def _starred(self, star: exp.Expression) -> list[Starred] | None:
         """The columns that a star stands for, where all of them are known."""
         if isinstance(star, exp.Star):
-            return all_columns(self.node, self.sources)
-        found = [one for one in self.sources if one.alias == fold(star.args["table"])]
+            return expand_star(self.node, self.sources)
+        found = [one for one in self.sources if one.alias == fold_name(star.args["table"])]
         if any(one.columns is None for one in found):
             return None
         return [(source, one) for source in found for one in source.columns or ()]
@@ -251,18 +251,18 @@ class Selected:
                 items.append(item)
                 continue
             for source, one in starred:
-                column = exp.Column(this=quoted(one.name))
+                column = exp.Column(this=identifier(one.name))
                 if source is not None:
                     column.set("table", self._named(source))
                 items.append(column)
         self.node.set("expressions", items)
 
-    def _named(self, source: Source) -> exp.Identifier:
+    def _named(self, source: TracedSource) -> exp.Identifier:
         """The name of a source, made where it has none."""
         if not source.alias:
             source.alias = self._hidden()
-            source.node.set("alias", exp.TableAlias(this=quoted(source.alias)))
-        return quoted(source.alias)
+            source.node.set("alias", exp.TableAlias(this=identifier(source.alias)))
+        return identifier(source.alias)
 
     def _can_be_wider(self) -> bool:
         """Whether its sources can have more columns without anybody seeing them."""
@@ -272,7 +272,7 @@ class Selected:
             if not is_star(item):
                 continue
             starred = self._starred(item)
-            if starred is None or not told_apart(starred):
+            if starred is None or not can_be_named(starred):
                 return False
         return not any(self._is_whole_row(one) for one in self.node.find_all(exp.Column))
 
@@ -280,7 +280,7 @@ class Selected:
         """Whether it means all columns of a source at once, and so those that are made as well."""
         if isinstance(column.this, exp.Star):
             return not isinstance(column.parent, exp.Select)
-        name = fold(column.this)
+        name = fold_name(column.this)
         if column.args.get("table") is not None:
             return False
         if all(one.alias != name or not one.rows.origins for one in self.sources):

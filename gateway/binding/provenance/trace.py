@@ -15,21 +15,29 @@ from typing import Final, NamedTuple
 from sqlglot import exp
 
 from gateway.binding.aggregates import is_aggregate
-from gateway.binding.bound import Again, Empty, Fetch, Release
-from gateway.binding.cut import Cutting
-from gateway.binding.extensions import ENDS, has_end, is_end, output, own_ends, unknown_end
-from gateway.binding.provenance.effort import effort
-from gateway.binding.provenance.origin import Named, Read, Released, Rows, Shown, Source, Unknown
-from gateway.binding.provenance.select import QUERIES, Selected, own_queries
-from gateway.binding.provenance.unions import United, can_be_united, merging_joins
-from gateway.binding.scope import unknown_column
+from gateway.binding.bound import Empty, Fetch, Release, RerunSql
+from gateway.binding.cut import CutBuilder
+from gateway.binding.extensions import ENDS, end_calls, find_output, has_end, is_end, null_end
+from gateway.binding.provenance.effort import query_effort
+from gateway.binding.provenance.origin import (
+    CteReading,
+    NamedCte,
+    Output,
+    ReleaseRows,
+    Rowset,
+    TracedSource,
+    Unknown,
+)
+from gateway.binding.provenance.select import QUERIES, TracedSelect, own_queries
+from gateway.binding.provenance.unions import TracedUnion, can_trace_union, using_joins
+from gateway.binding.scope import unknown_column_refusal
 from gateway.binding.select_list import Item
-from gateway.binding.text.identifiers import fold, name_of_function, quoted, result_name
+from gateway.binding.text.identifiers import fold_name, identifier, name_of_function, result_name
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
-from gateway.plan.formulas import Cells, Each, Reading, Readings, places_of
+from gateway.plan.formulas import Cells, Each, Reading, Readings, aggregate_places
 from gateway.plan.grouping import can_be_bounded
 
-_Environment = Mapping[str, Named | None]
+_Environment = Mapping[str, NamedCte | None]
 # where a bare name is that of an output column first
 _MOST_READ: Final = 8  # releases whose rows are told apart behind one result
 _LISTS: Final = frozenset({"expressions", "order", "distinct", "windows"})
@@ -41,7 +49,7 @@ _ABOUT: Final = (
 _STEERING: Final = frozenset({"where", "on", "group", "having", "limit", "offset"})
 
 
-class Followed(NamedTuple):
+class RowTrace(NamedTuple):
     """A finishing with the numbers of the rows it comes from behind each row: of `others`, then of `cells`.
 
     Without `cells` its rows come from no rows of a release. `again` is there where its columns are known.
@@ -50,10 +58,10 @@ class Followed(NamedTuple):
     query: exp.Expression
     cells: Cells | None = None
     others: tuple[Cells, ...] = ()
-    again: Again | None = None
+    again: RerunSql | None = None
 
 
-def with_ends(query: exp.Expression, cutting: Cutting) -> exp.Expression:
+def add_interval_ends(query: exp.Expression, cutting: CutBuilder) -> exp.Expression:
     """The query with the ends of intervals as columns of the constants."""
     if not has_end(query):
         return query
@@ -67,21 +75,21 @@ def with_ends(query: exp.Expression, cutting: Cutting) -> exp.Expression:
     return made
 
 
-def followed(query: exp.Expression, cutting: Cutting) -> Followed:
+def trace_rows(query: exp.Expression, cutting: CutBuilder) -> RowTrace:
     """The query with the numbers of rows, where its rows come from rows of a release."""
     made = query.copy()
     tracing = _Tracing(made, cutting)
     rows = tracing.query(made, {})
     if rows.columns is None:
-        return Followed(query)
+        return RowTrace(query)
     shown = rows.columns
-    again = Again(
+    again = RerunSql(
         tuple(one.reads for one in shown),
         frozenset(tracing.steering),
-        effort(query, {one.name for one in cutting.steps}),
+        query_effort(query, {one.name for one in cutting.steps}),
     )
     if not rows.origins:
-        return Followed(query, again=again)
+        return RowTrace(query, again=again)
     counts = {one: sum(each.form_in(one) is not None for each in shown) for one in rows.origins}
     # numbers come behind the columns, that of the release with most cells last
     origins = sorted((one for one in counts if counts[one]), key=lambda one: counts[one])
@@ -91,16 +99,16 @@ def followed(query: exp.Expression, cutting: Cutting) -> Followed:
         forms = tuple(one.form_in(origin) for one in shown)
         read.append(Cells(origin.release, forms, tuple(one.noisy for one in shown)))
     *others, cells = read
-    return Followed(made, cells, tuple(others), again)
+    return RowTrace(made, cells, tuple(others), again)
 
 
 class _Tracing:
     """Reads the queries of one finishing."""
 
-    def __init__(self, whole: exp.Expression, cutting: Cutting) -> None:
+    def __init__(self, whole: exp.Expression, cutting: CutBuilder) -> None:
         self._cutting = cutting
         self._read = Counter(
-            fold(one.this)
+            fold_name(one.this)
             for one in whole.find_all(exp.Table)
             if isinstance(one.this, exp.Identifier)
         )
@@ -114,7 +122,7 @@ class _Tracing:
         self._all = frozenset[Reading]().union(*self._reads.values()) or nothing
         self.steering: set[Reading] = set()
 
-    def query(self, node: exp.Expression, around: _Environment) -> Rows:
+    def query(self, node: exp.Expression, around: _Environment) -> Rowset:
         inside = self._defined(node.args.get("with_"), around)
         match node:
             case exp.Select():
@@ -126,19 +134,19 @@ class _Tracing:
             case exp.Values() if node.expressions:
                 first = node.expressions[0]
                 width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
-                return Unknown(tuple(Shown(f"column{place + 1}") for place in range(width)))
+                return Unknown(tuple(Output(f"column{place + 1}") for place in range(width)))
         return Unknown()
 
     def _defined(self, with_: exp.With | None, around: _Environment) -> _Environment:
         inside = dict(around)
         for cte in [] if with_ is None else list(with_.expressions):
-            name = fold(cte.args["alias"].this)
+            name = fold_name(cte.args["alias"].this)
             if with_ is not None and with_.args.get("recursive") and _reads(cte.this, name):
                 self._reads[name] = self._all
                 inside[name] = None
                 continue
             rows = self.query(cte.this, inside)
-            named = Named(
+            named = NamedCte(
                 cte,
                 rows,
                 _renamed(cte, rows.columns),
@@ -149,23 +157,23 @@ class _Tracing:
             inside[name] = named
         return inside
 
-    def _set_operation(self, node: exp.SetOperation, around: _Environment) -> Rows:
+    def _set_operation(self, node: exp.SetOperation, around: _Environment) -> Rowset:
         left, right = self.query(node.this, around), self.query(node.expression, around)
         if not isinstance(node, exp.Union) or node.args.get("distinct"):
             self.steering |= self._read_in(left) | self._read_in(right)
         if left.columns is None or right.columns is None:
             return Unknown()
-        if isinstance(node, exp.Union) and can_be_united(node):
-            return United(node, left, right, self._cutting.hidden())
+        if isinstance(node, exp.Union) and can_trace_union(node):
+            return TracedUnion(node, left, right, self._cutting.hidden())
         return Unknown(
             tuple(
-                Shown(one.name, reads=one.reads | other.reads)
+                Output(one.name, reads=one.reads | other.reads)
                 for one, other in zip(left.columns, right.columns, strict=False)
             )
         )
 
-    def _select(self, node: exp.Select, around: _Environment) -> Rows:
-        selected = Selected(
+    def _select(self, node: exp.Select, around: _Environment) -> Rowset:
+        selected = TracedSelect(
             node, list(self._from(node, around)), self._cutting.hidden, self._read_by
         )
         parts = list(selected.own_parts())
@@ -175,21 +183,21 @@ class _Tracing:
                     self.query(query, around)
         for item in list(node.expressions):
             if not isinstance(item, exp.Alias) and has_end(item):
-                item.replace(exp.Alias(this=item.copy(), alias=quoted(result_name(item))))
+                item.replace(exp.Alias(this=item.copy(), alias=identifier(result_name(item))))
         outputs = [
             Item(result_name(one), one.this if isinstance(one, exp.Alias) else one)
             for one in node.expressions
             if not isinstance(one, exp.Star)
         ]
         for slot, part in list(selected.own_parts()):
-            for call in list(own_ends(part)):
+            for call in list(end_calls(part)):
                 call.replace(self._end(call, slot, selected, outputs))
         self.steering.update(self._steering(node, selected, outputs))
         selected.read(frozenset(self.steering))
         return selected
 
     def _steering(
-        self, node: exp.Select, selected: Selected, outputs: list[Item]
+        self, node: exp.Select, selected: TracedSelect, outputs: list[Item]
     ) -> Iterator[Reading]:
         """What its rows are chosen by."""
         cut_off = any(node.args.get(slot) is not None for slot in ("limit", "offset", "distinct"))
@@ -201,14 +209,14 @@ class _Tracing:
                     yield from () if meant is None else selected.reads(meant)
         if node.args.get("distinct") is not None:
             yield from (each for one in node.expressions for each in selected.reads(one))
-        for join in merging_joins(node):
+        for join in using_joins(node):
             names = [exp.Column(this=one.copy()) for one in join.args.get("using") or []]
             yield from (each for one in names for each in selected.reads(one))
             if not names:
                 yield from self._all
 
     def _end(
-        self, call: exp.Expression, slot: str, selected: Selected, outputs: list[Item]
+        self, call: exp.Expression, slot: str, selected: TracedSelect, outputs: list[Item]
     ) -> exp.Expression:
         name = name_of_function(call) if isinstance(call, exp.Anonymous) else ""
         if len(call.expressions) != 1:
@@ -225,12 +233,12 @@ class _Tracing:
             raise _no_cell(call)
         what = call.expressions[0]
         if slot in _LISTS:
-            what = output(what, outputs) or what
+            what = find_output(what, outputs) or what
         cell = selected.cell(what)
         if cell is None:
             raise _unknown(what, selected) or _no_cell(call)
         form, source, origin = cell
-        if isinstance(form, Each) or not can_be_bounded(origin.plan, set(places_of(form))):
+        if isinstance(form, Each) or not can_be_bounded(origin.plan, set(aggregate_places(form))):
             raise _no_cell(call)
         if not selected.wide:
             raise UnsupportedSql(
@@ -244,7 +252,7 @@ class _Tracing:
             f"{ENDS[name]}{self._cutting.bound(origin.release, form, ENDS[name])}",
         )
 
-    def _from(self, node: exp.Select, around: _Environment) -> Iterator[Source]:
+    def _from(self, node: exp.Select, around: _Environment) -> Iterator[TracedSource]:
         from_ = node.args.get("from_")
         if from_ is None:
             return
@@ -259,7 +267,7 @@ class _Tracing:
             found += other
         yield from found
 
-    def _item(self, node: exp.Expression, around: _Environment) -> Iterator[Source]:
+    def _item(self, node: exp.Expression, around: _Environment) -> Iterator[TracedSource]:
         """The relations of one item of FROM; of joins in brackets it is not told who is sure."""
         joins = [*(node.args.get("joins") or [])]
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Table):
@@ -270,32 +278,32 @@ class _Tracing:
             first += self._item(join.this, around)
         yield from (replace(one, sure=False) for one in first) if joins else first
 
-    def _source(self, node: exp.Expression, around: _Environment) -> Source:
+    def _source(self, node: exp.Expression, around: _Environment) -> TracedSource:
         alias = node.args.get("alias")
-        name = "" if alias is None or alias.this is None else fold(alias.this)
-        rows: Rows = Unknown()
+        name = "" if alias is None or alias.this is None else fold_name(alias.this)
+        rows: Rowset = Unknown()
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
-            name = name or fold(node.this)
+            name = name or fold_name(node.this)
             rows = self._table(node, name, around)
         elif isinstance(node, exp.Subquery | exp.Values):
             rows = self.query(node, around)
         elif isinstance(node, exp.Lateral) and isinstance(node.this, exp.Subquery):
             # what it reads of the relations beside it is not told
             rows = Unknown(_plainly(self.query(node.this, around).columns, self._all))
-        return Source(name, node, rows, _renamed(node, rows.columns))
+        return TracedSource(name, node, rows, _renamed(node, rows.columns))
 
-    def _table(self, node: exp.Table, alias: str, around: _Environment) -> Rows:
-        name = fold(node.this)
+    def _table(self, node: exp.Table, alias: str, around: _Environment) -> Rowset:
+        name = fold_name(node.this)
         if node.args.get("db") is not None:
             return Unknown()
         if name in around:
             cte = around[name]
-            return Unknown() if cte is None else Read(cte, node, alias)
+            return Unknown() if cte is None else CteReading(cte, node, alias)
         step = self._steps.get(name)
         if isinstance(step, Release):
-            return Released(name, step.plan, len(self._cutting.bounds(name)))
+            return ReleaseRows(name, step.plan, len(self._cutting.bounds(name)))
         if isinstance(step, Fetch | Empty) and step.table.columns:
-            return Unknown(tuple(Shown(one.name) for one in step.table.columns))
+            return Unknown(tuple(Output(one.name) for one in step.table.columns))
         return Unknown()
 
     def _read_by(self, query: exp.Expression | None) -> Readings:
@@ -304,32 +312,32 @@ class _Tracing:
             return self._all
         return frozenset[Reading]().union(
             *(
-                self._reads.get(fold(one.this), frozenset())
+                self._reads.get(fold_name(one.this), frozenset())
                 for one in query.find_all(exp.Table)
                 if isinstance(one.this, exp.Identifier)
             )
         )
 
-    def _read_in(self, rows: Rows) -> Readings:
+    def _read_in(self, rows: Rowset) -> Readings:
         if rows.columns is None:
             return self._all
         return frozenset[Reading]().union(*(one.reads for one in rows.columns))
 
 
-def _renamed(node: exp.Expression, columns: tuple[Shown, ...] | None) -> tuple[Shown, ...] | None:
+def _renamed(node: exp.Expression, columns: tuple[Output, ...] | None) -> tuple[Output, ...] | None:
     """The columns by the names that an alias gives them."""
     alias = node.args.get("alias")
-    given = [] if alias is None else [fold(one) for one in alias.args.get("columns") or []]
+    given = [] if alias is None else [fold_name(one) for one in alias.args.get("columns") or []]
     if columns is None or not given:
         return columns
     names = [*given, *(one.name for one in columns[len(given) :])]
     return tuple(replace(one, name=name) for one, name in zip(columns, names, strict=False))
 
 
-def _plainly(columns: tuple[Shown, ...] | None, more: Readings) -> tuple[Shown, ...] | None:
+def _plainly(columns: tuple[Output, ...] | None, more: Readings) -> tuple[Output, ...] | None:
     if columns is None:
         return None
-    return tuple(Shown(one.name, reads=one.reads | more) for one in columns)
+    return tuple(Output(one.name, reads=one.reads | more) for one in columns)
 
 
 def _meant(node: exp.Expression, outputs: list[Item]) -> exp.Expression | None:
@@ -339,13 +347,13 @@ def _meant(node: exp.Expression, outputs: list[Item]) -> exp.Expression | None:
         return outputs[at - 1].node if 0 < at <= len(outputs) else None
     if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
         return None
-    found = [one.node for one in outputs if one.name == fold(node.this)]
+    found = [one.node for one in outputs if one.name == fold_name(node.this)]
     return found[0] if found else None
 
 
 def _reads(query: exp.Expression, name: str) -> bool:
     return any(
-        isinstance(one.this, exp.Identifier) and fold(one.this) == name
+        isinstance(one.this, exp.Identifier) and fold_name(one.this) == name
         for one in query.find_all(exp.Table)
     )
 
@@ -362,13 +370,13 @@ def _is_of_rows(call: exp.Expression, slot: str) -> bool:
     return False
 
 
-def _unknown(what: exp.Expression, selected: Selected) -> Refusal | None:
+def _unknown(what: exp.Expression, selected: TracedSelect) -> Refusal | None:
     if not isinstance(what, exp.Column) or isinstance(what.this, exp.Star):
         return None
     if any(one.columns is None for one in selected.sources):
         return None
     names = {each.name for one in selected.sources for each in one.columns or ()}
-    return None if fold(what.this) in names else unknown_column(what)
+    return None if fold_name(what.this) in names else unknown_column_refusal(what)
 
 
 def _no_cell(call: exp.Expression) -> Refusal:
@@ -383,7 +391,7 @@ def _without_ends(query: exp.Expression) -> exp.Expression:
     for select in list(query.find_all(exp.Select)):
         for item in list(select.expressions):
             if not isinstance(item, exp.Alias) and has_end(item):
-                item.replace(exp.Alias(this=item.copy(), alias=quoted(result_name(item))))
+                item.replace(exp.Alias(this=item.copy(), alias=identifier(result_name(item))))
     for call in [one for one in query.find_all(exp.Anonymous) if is_end(one)]:
-        call.replace(unknown_end())
+        call.replace(null_end())
     return query

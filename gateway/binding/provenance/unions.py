@@ -13,18 +13,18 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from gateway.binding.provenance.origin import Origin, Rows, Shown
-from gateway.binding.scope import Source, Visible
-from gateway.binding.text.identifiers import fold, quoted
+from gateway.binding.provenance.origin import Origin, Output, Rowset
+from gateway.binding.scope import FromRelation, Visible
+from gateway.binding.text.identifiers import fold_name, identifier
 from gateway.catalog.types import ColumnType
 from gateway.plan.node import BrokenPlan
-from gateway.plan.types import BIGINT, common
+from gateway.plan.types import BIGINT, common_type
 
 
-class United:
+class TracedUnion:
     """The rows of both sides. Only the numbers of their rows can be made columns of it."""
 
-    def __init__(self, node: exp.Union, left: Rows, right: Rows, hidden: str) -> None:
+    def __init__(self, node: exp.Union, left: Rowset, right: Rowset, hidden: str) -> None:
         self._node = node
         self._sides = (left, right)
         self._hidden = hidden
@@ -35,7 +35,7 @@ class United:
         }
         self._made: dict[Origin, str] = {}
         self.origins = tuple(self._below)
-        self.columns: tuple[Shown, ...] | None = _columns(left, right, self._below)
+        self.columns: tuple[Output, ...] | None = _columns(left, right, self._below)
 
     def expose(self, origin: Origin, column: str) -> str:
         """The result has the names of the first query."""
@@ -50,7 +50,7 @@ class United:
         return self._made[origin]
 
 
-def can_be_united(node: exp.SetOperation) -> bool:
+def can_trace_union(node: exp.SetOperation) -> bool:
     """Whether both sides can have a column more."""
     if not isinstance(node, exp.Union) or node.args.get("distinct"):
         return False
@@ -61,7 +61,7 @@ def _can_be_wider(query: exp.Expression) -> bool:
     if isinstance(query, exp.Subquery):
         return _can_be_wider(query.this)
     if isinstance(query, exp.SetOperation):
-        return can_be_united(query)
+        return can_trace_union(query)
     return isinstance(query, exp.Select)
 
 
@@ -75,12 +75,12 @@ def _with_nothing(query: exp.Expression, name: str) -> None:
             _with_nothing(query.expression, name)
         case _:
             nothing = exp.Cast(this=exp.Null(), to=exp.DataType.build(str(BIGINT)))
-            query.append("expressions", exp.Alias(this=nothing, alias=quoted(name)))
+            query.append("expressions", exp.Alias(this=nothing, alias=identifier(name)))
 
 
 def _columns(
-    left: Rows, right: Rows, below: dict[Origin, tuple[int, Origin]]
-) -> tuple[Shown, ...] | None:
+    left: Rowset, right: Rowset, below: dict[Origin, tuple[int, Origin]]
+) -> tuple[Output, ...] | None:
     if left.columns is None or right.columns is None:
         return None
     above = {place: mine for mine, place in below.items()}
@@ -96,11 +96,11 @@ def _columns(
             for of, form in each.also
             if (side, of) in above
         ]
-        made.append(Shown(one.name, reads=one.reads | other.reads, also=tuple(cells)))
+        made.append(Output(one.name, reads=one.reads | other.reads, also=tuple(cells)))
     return tuple(made)
 
 
-def merged_columns(node: exp.Select, sources: Sequence[Source]) -> dict[str, Visible]:
+def using_columns(node: exp.Select, sources: Sequence[FromRelation]) -> dict[str, Visible]:
     """The columns of this FROM that are one, by name."""
     merged: dict[str, Visible] = {}
     for join in _joins(node):
@@ -111,15 +111,15 @@ def merged_columns(node: exp.Select, sources: Sequence[Source]) -> dict[str, Vis
     return merged
 
 
-def merging_joins(node: exp.Select) -> list[exp.Join]:
+def using_joins(node: exp.Select) -> list[exp.Join]:
     """The joins of this FROM that may make one column of two."""
     return [one for one in _joins(node) if one.args.get("method") or one.args.get("using")]
 
 
-def _names(join: exp.Join, sources: Sequence[Source]) -> list[str]:
+def _names(join: exp.Join, sources: Sequence[FromRelation]) -> list[str]:
     if str(join.args.get("method") or "").upper() == "NATURAL":
         return [column.name for source in sources for column in source.columns]
-    return [fold(name) for name in join.args.get("using") or []]
+    return [fold_name(name) for name in join.args.get("using") or []]
 
 
 def _joins(node: exp.Select) -> Iterator[exp.Join]:
@@ -137,5 +137,5 @@ def _joins(node: exp.Select) -> Iterator[exp.Join]:
 def _one_type(types: Sequence[ColumnType | None]) -> ColumnType | None:
     result = types[0]
     for one in types[1:]:
-        result = None if result is None or one is None else common(result, one)
+        result = None if result is None or one is None else common_type(result, one)
     return result

@@ -202,14 +202,14 @@ def check_shape(tree: exp.Expression) -> None:
             raise LimitExceeded(Code.SQL_TOO_LARGE, "the expression is too deeply nested")
 
 
-def acts(name: str) -> bool:
+def has_side_effects(name: str) -> bool:
     """Whether a function of this name does something, or shows what is not the analyst's."""
     return name in _ACTING or name.startswith(_ACTING_PREFIXES)
 
 
 def _check_function(node: exp.Anonymous) -> None:
     name = node.this.lower() if isinstance(node.this, str) else node.this.name.lower()
-    if acts(name):
+    if has_side_effects(name):
         raise UnsupportedSql(
             Code.FUNCTION_UNSUPPORTED,
             f"the function `{name[:40]}` is not on the list of supported functions",

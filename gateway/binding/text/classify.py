@@ -11,11 +11,11 @@ from typing import Final
 from sqlglot.tokenizer_core import Token, TokenType
 
 from gateway.binding.text.limits import tokens_of
-from gateway.binding.text.session_settings import IDLE_LIMITS, SETTINGS, may_be
+from gateway.binding.text.session_settings import IDLE_LIMITS, SETTINGS, is_allowed_setting
 from gateway.errors import Code, SyntaxRefused, UnsupportedSql
 
 
-class Kind(Enum):
+class StatementKind(Enum):
     """How a statement is answered."""
 
     QUERY = "query"
@@ -29,7 +29,7 @@ class Kind(Enum):
 class Statement:
     """One statement; `query` is the text of the query in it, `head` and `tail` what stands around."""
 
-    kind: Kind
+    kind: StatementKind
     text: str
     head: str = ""
     query: str = ""
@@ -64,7 +64,7 @@ _SCROLL: Final = frozenset({"binary", "insensitive", "asensitive", "no", "scroll
 _MOST_WORDS: Final = 16  # of a statement that passes
 
 
-def split(sql: str) -> list[str]:
+def split_statements(sql: str) -> list[str]:
     """The statements of a text that may hold several."""
     parts, start = [], 0
     for token in tokens_of(sql):
@@ -87,7 +87,7 @@ def classify(sql: str) -> Statement:
     sql = sql[: tokens[-1].end + 1]
     word = sql[tokens[0].start : tokens[0].end + 1].lower()
     if word in _QUERY:
-        return Statement(Kind.QUERY, sql, query=sql)
+        return Statement(StatementKind.QUERY, sql, query=sql)
     if word in {"declare", "explain", "copy"}:
         return _WRAPPERS[word](sql, _words(sql, tokens[0]))
     if word in _ALONE or word in _ON_NAMES:
@@ -129,14 +129,14 @@ def _plain(sql: str, first: Token) -> Statement:
         raise UnsupportedSql(
             Code.STATEMENT_UNSUPPORTED, "two-phase and exported transactions are not supported"
         )
-    return Statement(Kind.PASS, sql)
+    return Statement(StatementKind.PASS, sql)
 
 
 def _setting(sql: str, first: Token, command: str) -> Statement:
     written = [word for word, _, _ in _words(sql, first)]
     words = [word.lower() for word in written]
     if " ".join(words) in _ENDING[command]:
-        return Statement(Kind.PASS, sql)
+        return Statement(StatementKind.PASS, sql)
     if command in {"discard", "unlisten"}:
         raise UnsupportedSql(
             Code.STATEMENT_UNSUPPORTED, f"this form of `{command.upper()}` is not supported"
@@ -152,15 +152,15 @@ def _setting(sql: str, first: Token, command: str) -> Statement:
         raise UnsupportedSql(
             Code.STATEMENT_UNSUPPORTED, f"the setting `{name[:40]}` cannot be changed here"
         )
-    if command == "set" and not may_be(name, values):
+    if command == "set" and not is_allowed_setting(name, values):
         raise UnsupportedSql(
             Code.STATEMENT_UNSUPPORTED,
             f"this value of the setting `{name}` is not allowed",
             "docs/twin.md lists the allowed values",
         )
     if command == "set" and name in IDLE_LIMITS:
-        return Statement(Kind.PASS, f"SET {name} TO DEFAULT")
-    return Statement(Kind.PASS, sql)
+        return Statement(StatementKind.PASS, f"SET {name} TO DEFAULT")
+    return Statement(StatementKind.PASS, sql)
 
 
 def _assigned(written: list[str]) -> tuple[str, list[str]]:
@@ -193,17 +193,17 @@ def _cursor(sql: str, words: list[tuple[str, int, int]]) -> Statement:
     if lower[place : place + 1] != ["for"] or place + 1 >= len(words):
         raise SyntaxRefused(Code.SQL_SYNTAX, "`DECLARE … CURSOR` needs `FOR` and a query")
     start = words[place + 1][1]
-    return Statement(Kind.CURSOR, sql, head=sql[:start], query=sql[start:])
+    return Statement(StatementKind.CURSOR, sql, head=sql[:start], query=sql[start:])
 
 
-def cursor_of(statement: Statement) -> str:
+def cursor_name(statement: Statement) -> str:
     """The name of a cursor, as it was written."""
     return _words(statement.head, tokens_of(statement.head)[0])[0][0]
 
 
 def needs_transaction(statement: Statement) -> bool:
     """Whether it is a cursor that ends with its transaction."""
-    if statement.kind is not Kind.CURSOR:
+    if statement.kind is not StatementKind.CURSOR:
         return False
     return "with hold" not in " ".join(statement.head.lower().split())
 
@@ -216,7 +216,7 @@ def _explain(sql: str, words: list[tuple[str, int, int]]) -> Statement:
             "write EXPLAIN SELECT …; it shows the price and runs nothing",
         )
     start = words[0][1]
-    return Statement(Kind.EXPLAIN, sql, head=sql[:start], query=sql[start:])
+    return Statement(StatementKind.EXPLAIN, sql, head=sql[:start], query=sql[start:])
 
 
 _COPY_OPTIONS: Final = frozenset(
@@ -251,7 +251,9 @@ def _copy(sql: str, words: list[tuple[str, int, int]]) -> Statement:
                 Code.STATEMENT_UNSUPPORTED, f"the COPY option `{word[:20]}` is not supported"
             )
     start, end = words[0][2] + 1, words[close][1]
-    return Statement(Kind.COPY, sql, head=sql[:start], query=sql[start:end], tail=sql[end:])
+    return Statement(
+        StatementKind.COPY, sql, head=sql[:start], query=sql[start:end], tail=sql[end:]
+    )
 
 
 _WRAPPERS: Final = {"declare": _cursor, "explain": _explain, "copy": _copy}

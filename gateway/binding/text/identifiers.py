@@ -40,7 +40,7 @@ _OF_NODE: Final[dict[type[exp.Expression], str]] = {
 _TRIMS: Final = {"LEADING": "ltrim", "TRAILING": "rtrim"}
 
 
-def fold(identifier: exp.Expression | str) -> str:
+def fold_name(identifier: exp.Expression | str) -> str:
     """The name an identifier stands for; only ASCII letters fold, as in PostgreSQL with UTF-8."""
     if isinstance(identifier, str):
         return identifier.translate(_UPPER)
@@ -48,12 +48,12 @@ def fold(identifier: exp.Expression | str) -> str:
     return name if identifier.args.get("quoted") else name.translate(_UPPER)
 
 
-def quoted(name: str) -> exp.Identifier:
+def identifier(name: str) -> exp.Identifier:
     """An identifier that stands for exactly this name."""
     return exp.Identifier(this=name, quoted=True)
 
 
-def in_quotes(name: str) -> str:
+def quote_name(name: str) -> str:
     """The name as it is written so that it stands for itself."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -69,11 +69,11 @@ def _named(  # noqa: C901, PLR0911 - one answer for each kind of expression
     """The name found; `weak` allows those that a better one around would replace."""
     match item:
         case exp.Alias():
-            return fold(item.args["alias"])
+            return fold_name(item.args["alias"])
         case exp.Column() if not isinstance(item.this, exp.Star):
-            return fold(item.this)
+            return fold_name(item.this)
         case exp.Dot():
-            return fold(item.expression)
+            return fold_name(item.expression)
         case exp.Paren() | exp.Collate() | exp.Bracket() | exp.Filter() | exp.WithinGroup():
             return _named(item.this, weak=weak)
         case exp.Window():
@@ -95,7 +95,7 @@ def _named(  # noqa: C901, PLR0911 - one answer for each kind of expression
 
 def _function(call: exp.Anonymous) -> str:
     name = call.this
-    return name.translate(_UPPER) if isinstance(name, str) else fold(name)
+    return name.translate(_UPPER) if isinstance(name, str) else fold_name(name)
 
 
 def _of_query(query: exp.Expression) -> str | None:

@@ -18,7 +18,7 @@ from gateway.errors import Code, SyntaxRefused
 _NAME_BYTES: Final = 63  # PostgreSQL cuts longer names
 
 
-class Sort(Enum):
+class LexemeKind(Enum):
     """What a piece is."""
 
     WORD = auto()  # a keyword or a name without quotes
@@ -33,7 +33,7 @@ class Sort(Enum):
 class Lexeme:
     """A piece; `name` is what PostgreSQL takes a word or a quoted name for, or the sign itself."""
 
-    sort: Sort
+    sort: LexemeKind
     name: str
     start: int
     end: int
@@ -75,25 +75,25 @@ def _pieces(sql: str) -> Iterator[Lexeme]:
 def _piece(sql: str, place: int) -> Lexeme:
     sign = sql[place]
     if sign == "'":
-        return Lexeme(Sort.STRING, "", place, _string_end(sql, place + 1, _PLAIN))
+        return Lexeme(LexemeKind.STRING, "", place, _string_end(sql, place + 1, _PLAIN))
     if sign == '"':
         quoted = _QUOTED.match(sql, place)
         if quoted is None:
             raise _endless()
-        return Lexeme(Sort.QUOTED, _cut(quoted[1].replace('""', '"')), place, quoted.end())
+        return Lexeme(LexemeKind.QUOTED, _cut(quoted[1].replace('""', '"')), place, quoted.end())
     if sign == "$":
         return _after_dollar(sql, place)
     if (word := _WORD.match(sql, place)) is not None:
         return _word(sql, place, word[0])
     if (number := _NUMBER.match(sql, place)) is not None:
-        return Lexeme(Sort.NUMBER, "", place, number.end())
-    return Lexeme(Sort.SIGN, sign, place, place + 1)
+        return Lexeme(LexemeKind.NUMBER, "", place, number.end())
+    return Lexeme(LexemeKind.SIGN, sign, place, place + 1)
 
 
 def _word(sql: str, place: int, word: str) -> Lexeme:
     end = place + len(word)
     if word in {"e", "E"} and sql.startswith("'", end):
-        return Lexeme(Sort.STRING, "", place, _string_end(sql, end + 1, _ESCAPED))
+        return Lexeme(LexemeKind.STRING, "", place, _string_end(sql, end + 1, _ESCAPED))
     if word in {"u", "U"} and sql.startswith('&"', end):
         raise SyntaxRefused(
             Code.SQL_SYNTAX,
@@ -102,18 +102,18 @@ def _word(sql: str, place: int, word: str) -> Lexeme:
         )
     # PostgreSQL folds the letters of ASCII alone
     folded = "".join(one.lower() if one.isascii() else one for one in word)
-    return Lexeme(Sort.WORD, _cut(folded), place, end)
+    return Lexeme(LexemeKind.WORD, _cut(folded), place, end)
 
 
 def _after_dollar(sql: str, place: int) -> Lexeme:
     if (parameter := _PARAMETER.match(sql, place)) is not None:
-        return Lexeme(Sort.PARAMETER, parameter[0], place, parameter.end())
+        return Lexeme(LexemeKind.PARAMETER, parameter[0], place, parameter.end())
     if (opening := _DOLLARS.match(sql, place)) is None:
-        return Lexeme(Sort.SIGN, "$", place, place + 1)
+        return Lexeme(LexemeKind.SIGN, "$", place, place + 1)
     end = sql.find(opening[0], opening.end())
     if end < 0:
         raise _endless()
-    return Lexeme(Sort.STRING, "", place, end + len(opening[0]))
+    return Lexeme(LexemeKind.STRING, "", place, end + len(opening[0]))
 
 
 def _string_end(sql: str, place: int, inside: re.Pattern[str]) -> int:

@@ -15,7 +15,7 @@ from sqlglot.parsers.postgres import PostgresParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from gateway.binding.text.dialect import DIALECT, PARAMETER_MARK
-from gateway.binding.text.lexer import Sort, lexemes
+from gateway.binding.text.lexer import LexemeKind, lexemes
 from gateway.errors import Code, LimitExceeded, SyntaxRefused
 
 LENGTH: Final = 65_536
@@ -90,16 +90,16 @@ def _marked(sql: str) -> tuple[str, frozenset[int]]:
     if "$" not in sql and PARAMETER_MARK not in sql:
         return sql, frozenset()
     pieces = lexemes(sql)
-    if any(one.sort is Sort.SIGN and one.name == PARAMETER_MARK for one in pieces):
+    if any(one.sort is LexemeKind.SIGN and one.name == PARAMETER_MARK for one in pieces):
         raise SyntaxRefused(Code.SQL_SYNTAX, "the text contains a control character")
-    places = frozenset(one.start for one in pieces if one.sort is Sort.PARAMETER)
+    places = frozenset(one.start for one in pieces if one.sort is LexemeKind.PARAMETER)
     letters = list(sql)
     for place in places:
         letters[place] = PARAMETER_MARK
     return "".join(letters), places
 
 
-def check_kept(tokens: list[Token]) -> None:
+def check_lexing(tokens: list[Token]) -> None:
     """Refuse what would be read otherwise than PostgreSQL reads it."""
     previous: Token | None = None
     for token in tokens:

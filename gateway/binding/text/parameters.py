@@ -17,14 +17,14 @@ from gateway.plan.types import TEXT
 
 
 @dataclass(frozen=True)
-class Listed:
+class ArrayParameter:
     """An array as PostgreSQL writes it; it means what the same text does where it stands in a statement."""
 
     text: str
     type: ColumnType
 
 
-Given: TypeAlias = Literal | Listed
+Given: TypeAlias = Literal | ArrayParameter
 
 
 _ARRAY = "[]"
@@ -33,7 +33,7 @@ _LISTED = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT, Family.TEXT, Fami
 _TRUTH = {"t": "true", "f": "false"}
 
 
-def literals(texts: Sequence[str | None], types: Sequence[str]) -> tuple[Given, ...]:
+def parameter_literals(texts: Sequence[str | None], types: Sequence[str]) -> tuple[Given, ...]:
     """The values, one for each parameter of the statement; `types` are named as `format_type` does."""
     if len(texts) != len(types):
         raise SyntaxRefused(
@@ -60,10 +60,10 @@ def _literal(number: int, text: str | None, of: str) -> Given:
     if text is None:
         return Literal(None, kind)
     if listed:
-        return Listed(text, kind)
+        return ArrayParameter(text, kind)
     if kind.family is Family.BOOLEAN:
         text = _TRUTH.get(text.strip().lower(), text)
-    return constants.typed(text, kind)
+    return constants.literal(text, kind)
 
 
 def _type(name: str) -> ColumnType | None:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.binding.text.lexer import Lexeme, Sort, lexemes
+from gateway.binding.text.lexer import Lexeme, LexemeKind, lexemes
 from gateway.errors import Code, SyntaxRefused
 
-NAMES: Final = frozenset({Sort.WORD, Sort.QUOTED})
+NAMES: Final = frozenset({LexemeKind.WORD, LexemeKind.QUOTED})
 QUERIES: Final = frozenset({"select", "with", "values", "table", "("})
 _OPENING: Final = frozenset({"(", "["})
 _CLOSING: Final = frozenset({")", "]"})
@@ -34,14 +34,14 @@ class Execute:
     count: int
 
 
-def named(sql: str) -> Prepare | Execute | None:
+def parse_prepared(sql: str) -> Prepare | Execute | None:
     """The statement, if it is one of these."""
     start = sql.lstrip()[:8].lower()
     if not start.startswith(("prepare", "execute", "/*", "--")):
         return None
     pieces = lexemes(sql)
-    require_one(pieces)
-    first = pieces[0].name if pieces and pieces[0].sort is Sort.WORD else ""
+    require_single_statement(pieces)
+    first = pieces[0].name if pieces and pieces[0].sort is LexemeKind.WORD else ""
     if len(pieces) < 2 or pieces[1].sort not in NAMES:  # noqa: PLR2004 - the word and a name
         return None
     if first == "prepare":
@@ -49,17 +49,17 @@ def named(sql: str) -> Prepare | Execute | None:
     return _execute(sql, pieces) if first == "execute" else None
 
 
-def require_one(pieces: Sequence[Lexeme]) -> None:
+def require_single_statement(pieces: Sequence[Lexeme]) -> None:
     """Refuse what PostgreSQL would take for several statements."""
-    if any(piece.sort is Sort.SIGN and piece.name == ";" for piece in pieces):
+    if any(piece.sort is LexemeKind.SIGN and piece.name == ";" for piece in pieces):
         raise SyntaxRefused(Code.SEVERAL_STATEMENTS, "", "send the statements one by one")
 
 
-def closing(pieces: Sequence[Lexeme], place: int) -> int | None:
+def closing_bracket(pieces: Sequence[Lexeme], place: int) -> int | None:
     """Where the bracket closes that opens here."""
     depth = 0
     for at in range(place, len(pieces)):
-        if pieces[at].sort is Sort.SIGN:
+        if pieces[at].sort is LexemeKind.SIGN:
             depth += (pieces[at].name in _OPENING) - (pieces[at].name in _CLOSING)
         if depth == 0:
             return at
@@ -68,18 +68,20 @@ def closing(pieces: Sequence[Lexeme], place: int) -> int | None:
 
 def is_word(pieces: Sequence[Lexeme], place: int, *words: str) -> bool:
     """Whether these words stand here, without quotes."""
-    found = [one.name for one in pieces[place : place + len(words)] if one.sort is Sort.WORD]
+    found = [one.name for one in pieces[place : place + len(words)] if one.sort is LexemeKind.WORD]
     return found == list(words)
 
 
 def is_sign(pieces: Sequence[Lexeme], place: int, sign: str) -> bool:
-    return place < len(pieces) and pieces[place].sort is Sort.SIGN and pieces[place].name == sign
+    return (
+        place < len(pieces) and pieces[place].sort is LexemeKind.SIGN and pieces[place].name == sign
+    )
 
 
-def begins_query(pieces: Sequence[Lexeme], place: int) -> bool:
+def is_query_start(pieces: Sequence[Lexeme], place: int) -> bool:
     return (
         place < len(pieces)
-        and pieces[place].sort is not Sort.QUOTED
+        and pieces[place].sort is not LexemeKind.QUOTED
         and pieces[place].name in QUERIES
     )
 
@@ -87,9 +89,9 @@ def begins_query(pieces: Sequence[Lexeme], place: int) -> bool:
 def _prepare(sql: str, pieces: Sequence[Lexeme]) -> Prepare | None:
     place = 2
     if is_sign(pieces, place, "("):
-        end = closing(pieces, place)
+        end = closing_bracket(pieces, place)
         place = len(pieces) if end is None else end + 1
-    if not is_word(pieces, place, "as") or not begins_query(pieces, place + 1):
+    if not is_word(pieces, place, "as") or not is_query_start(pieces, place + 1):
         return None
     start = pieces[place + 1].start
     return Prepare(sql[:start], sql[start:])
@@ -98,11 +100,11 @@ def _prepare(sql: str, pieces: Sequence[Lexeme]) -> Prepare | None:
 def _execute(sql: str, pieces: Sequence[Lexeme]) -> Execute | None:
     if len(pieces) == 2:  # noqa: PLR2004 - the word and a name
         return Execute(pieces[1].name, "", 0)
-    if not is_sign(pieces, 2, "(") or closing(pieces, 2) != len(pieces) - 1:
+    if not is_sign(pieces, 2, "(") or closing_bracket(pieces, 2) != len(pieces) - 1:
         return None
     depth = count = 0
     for piece in pieces[2:]:
-        if piece.sort is Sort.SIGN:
+        if piece.sort is LexemeKind.SIGN:
             depth += (piece.name in _OPENING) - (piece.name in _CLOSING)
             count += depth == 1 and piece.name == ","
     empty = len(pieces) == 4  # noqa: PLR2004 - two brackets more

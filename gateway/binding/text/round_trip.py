@@ -13,16 +13,16 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from gateway.binding.text.dialect import DIALECT
-from gateway.binding.text.parameters import Given, Listed
+from gateway.binding.text.parameters import ArrayParameter, Given
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
-from gateway.plan.sql_text import literal
+from gateway.plan.sql_text import literal_sql
 from gateway.plan.types import TEXT
 
 _SPELLED: Final = frozenset({TokenType.STRING, TokenType.NUMBER})
 _UNITS: Final = frozenset({"year", "month", "week", "day", "hour", "minute", "second"})
 
 
-def without_intervals(sql: str, tokens: list[Token]) -> str:
+def intervals_as_casts(sql: str, tokens: list[Token]) -> str:
     """The text with `INTERVAL '…'` as a cast: the parser takes such strings apart and loses pieces."""
     parts, end = [], 0
     for place, token in enumerate(tokens[:-1]):
@@ -78,10 +78,10 @@ def with_parameters(tree: exp.Expression, parameters: Sequence[Given]) -> exp.Ex
 
 
 def _constant(value: Given) -> exp.Expression:
-    if isinstance(value, Listed):
-        text = f"SELECT CAST({literal(value.text, TEXT)} AS {value.type}[])"
+    if isinstance(value, ArrayParameter):
+        text = f"SELECT CAST({literal_sql(value.text, TEXT)} AS {value.type}[])"
     else:
-        text = f"SELECT CAST({literal(value.value, value.type)} AS {value.type})"
+        text = f"SELECT CAST({literal_sql(value.value, value.type)} AS {value.type})"
     made = DIALECT.parser().parse(DIALECT.tokenize(text), text)[0]
     if made is None:
         raise SyntaxRefused(Code.SQL_SYNTAX, "a parameter cannot be written as a constant")

@@ -66,7 +66,7 @@ _VALUES: Final[Mapping[str, Callable[[Sequence[str]], bool]]] = {
 }
 
 
-def may_be(name: str, values: Sequence[str]) -> bool:
+def is_allowed_setting(name: str, values: Sequence[str]) -> bool:
     """Whether a setting that a client may change may be this; its own default is `default` alone."""
     allowed = _VALUES.get(name)
     return allowed is None or values == ["default"] or allowed(values)

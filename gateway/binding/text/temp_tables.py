@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from gateway.binding.text.identifiers import in_quotes
-from gateway.binding.text.lexer import Lexeme, Sort, lexemes
+from gateway.binding.text.identifiers import quote_name
+from gateway.binding.text.lexer import Lexeme, LexemeKind, lexemes
 from gateway.binding.text.prepared import (
     NAMES,
-    begins_query,
-    closing,
+    closing_bracket,
+    is_query_start,
     is_sign,
     is_word,
-    require_one,
+    require_single_statement,
 )
 
 SETTING: Final = "gateway.kept"
@@ -30,7 +30,7 @@ _SCOPES: Final = frozenset({"local", "global"})
 
 
 @dataclass(frozen=True, slots=True)
-class Keep:
+class CreateTempTable:
     """`columns` are names that the columns get, if they do not keep their own."""
 
     name: str
@@ -41,7 +41,7 @@ class Keep:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUp:
+class DropTempTable:
     """Of names that nothing is kept under."""
 
     names: tuple[str, ...]
@@ -49,7 +49,7 @@ class GiveUp:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class TempTable:
     """An answer: its number, its columns with their types as `format_type` names them, and its size."""
 
     number: int
@@ -60,21 +60,21 @@ class Kept:
         return [f"{SETTING}_{self.number}_{place}" for place in range(len(self.columns))]
 
 
-def keeping(sql: str) -> Keep | GiveUp | None:
+def parse_temp_table(sql: str) -> CreateTempTable | DropTempTable | None:
     """The statement, if it is one of these."""
     lower = sql.lower()
     if "temp" not in lower and "drop" not in lower:
         return None
     pieces = lexemes(sql)
-    require_one(pieces)
+    require_single_statement(pieces)
     if is_word(pieces, 0, "create"):
         return _create(sql, pieces)
     if is_word(pieces, 0, "drop", "table"):
         return _drop(pieces)
-    return _into(sql, pieces) if begins_query(pieces, 0) else None
+    return _into(sql, pieces) if is_query_start(pieces, 0) else None
 
 
-def named_in(sql: str, kept: Mapping[str, Kept]) -> list[str]:
+def find_named_tables(sql: str, kept: Mapping[str, TempTable]) -> list[str]:
     """What is kept under names that stand in a text."""
     if not kept:
         return []
@@ -82,17 +82,17 @@ def named_in(sql: str, kept: Mapping[str, Kept]) -> list[str]:
     return [name for name in kept if name in there]
 
 
-def read_in(sql: str, kept: Mapping[str, Kept]) -> str | None:
+def find_read_table(sql: str, kept: Mapping[str, TempTable]) -> str | None:
     """What of it stands where a table does; elsewhere the name may be a column's."""
     pieces = lexemes(sql)
     for before, piece in pairwise(pieces):
-        of_table = before.sort is Sort.WORD and before.name in _BEFORE_TABLES
+        of_table = before.sort is LexemeKind.WORD and before.name in _BEFORE_TABLES
         if of_table and piece.sort in NAMES and piece.name in kept:
             return piece.name
     return None
 
 
-def with_kept(query: str, kept: Mapping[str, Kept]) -> str:
+def add_temp_tables(query: str, kept: Mapping[str, TempTable]) -> str:
     """A query with these relations in front of it."""
     pieces = lexemes(query)
     relations = ", ".join(_relation(name, one) for name, one in kept.items())
@@ -103,26 +103,30 @@ def with_kept(query: str, kept: Mapping[str, Kept]) -> str:
     return f"{query[:end]} {relations}, {query[end:]}"
 
 
-def _relation(name: str, one: Kept) -> str:
+def _relation(name: str, one: TempTable) -> str:
     arrays = ", ".join(
         f"pg_catalog.current_setting('{setting}')::text[]" for setting in one.settings()
     )
     names = ", ".join(f"c{place}" for place in range(len(one.columns)))
     items = ", ".join(
-        f"CAST(t.c{place} AS {of}) AS {in_quotes(column)}"
+        f"CAST(t.c{place} AS {of}) AS {quote_name(column)}"
         for place, (column, of) in enumerate(one.columns)
     )
     # of several arrays only the bare word is PostgreSQL's; nobody can make a function of that name
     rows = f"SELECT {items} FROM unnest({arrays}) AS t({names})"  # noqa: S608 - names in quotes, no value
-    return f"{in_quotes(name)} AS NOT MATERIALIZED ({rows})"
+    return f"{quote_name(name)} AS NOT MATERIALIZED ({rows})"
 
 
 def _temporary(pieces: Sequence[Lexeme], place: int) -> int | None:
     """Where the words end that say so."""
-    if place < len(pieces) and pieces[place].sort is Sort.WORD and pieces[place].name in _SCOPES:
+    if (
+        place < len(pieces)
+        and pieces[place].sort is LexemeKind.WORD
+        and pieces[place].name in _SCOPES
+    ):
         place += 1
     word = pieces[place] if place < len(pieces) else None
-    if word is None or word.sort is not Sort.WORD or word.name not in _TEMPORARY:
+    if word is None or word.sort is not LexemeKind.WORD or word.name not in _TEMPORARY:
         return None
     return place + 1
 
@@ -134,7 +138,7 @@ def _name(pieces: Sequence[Lexeme], place: int) -> str | None:
     return pieces[place].name
 
 
-def _create(sql: str, pieces: Sequence[Lexeme]) -> Keep | None:
+def _create(sql: str, pieces: Sequence[Lexeme]) -> CreateTempTable | None:
     place = _temporary(pieces, 1)
     if place is None or not is_word(pieces, place, "table"):
         return None
@@ -147,7 +151,7 @@ def _create(sql: str, pieces: Sequence[Lexeme]) -> Keep | None:
     place += 1
     columns: tuple[str, ...] = ()
     if is_sign(pieces, place, "("):
-        end = closing(pieces, place)
+        end = closing_bracket(pieces, place)
         inside = pieces[place + 1 : end or place]
         if end is None or not _is_list(inside):
             return None
@@ -155,14 +159,14 @@ def _create(sql: str, pieces: Sequence[Lexeme]) -> Keep | None:
         place = end + 1
     if is_word(pieces, place, "on", "commit", "preserve", "rows"):
         place += 4
-    if not is_word(pieces, place, "as") or not begins_query(pieces, place + 1):
+    if not is_word(pieces, place, "as") or not is_query_start(pieces, place + 1):
         return None
     start, end_of_query, with_data = pieces[place + 1].start, len(sql), True
     if is_word(pieces, len(pieces) - 3, "with", "no", "data"):
         end_of_query, with_data = pieces[-3].start, False
     elif is_word(pieces, len(pieces) - 2, "with", "data"):
         end_of_query = pieces[-2].start
-    return Keep(name, columns, sql[start:end_of_query], with_data, unless_there)
+    return CreateTempTable(name, columns, sql[start:end_of_query], with_data, unless_there)
 
 
 def _is_list(pieces: Sequence[Lexeme]) -> bool:
@@ -173,10 +177,10 @@ def _is_list(pieces: Sequence[Lexeme]) -> bool:
     )
 
 
-def _into(sql: str, pieces: Sequence[Lexeme]) -> Keep | None:
+def _into(sql: str, pieces: Sequence[Lexeme]) -> CreateTempTable | None:
     depth = 0
     for at, piece in enumerate(pieces):
-        if piece.sort is Sort.SIGN:
+        if piece.sort is LexemeKind.SIGN:
             depth += (piece.name == "(") - (piece.name == ")")
         if depth == 0 and at and is_word(pieces, at, "into"):
             place = _temporary(pieces, at + 1)
@@ -186,11 +190,11 @@ def _into(sql: str, pieces: Sequence[Lexeme]) -> Keep | None:
             name = _name(pieces, place)
             if name is None:
                 return None
-            return Keep(name, (), f"{sql[: piece.start]}{sql[pieces[place].end :]}")
+            return CreateTempTable(name, (), f"{sql[: piece.start]}{sql[pieces[place].end :]}")
     return None
 
 
-def _drop(pieces: Sequence[Lexeme]) -> GiveUp | None:
+def _drop(pieces: Sequence[Lexeme]) -> DropTempTable | None:
     place = 2
     if_there = is_word(pieces, place, "if", "exists")
     rest = list(pieces[place + 2 if if_there else place :])
@@ -200,4 +204,4 @@ def _drop(pieces: Sequence[Lexeme]) -> GiveUp | None:
         rest.pop()
     if not rest or not _is_list(rest):
         return None
-    return GiveUp(tuple(one.name for one in rest[::2]), if_there)
+    return DropTempTable(tuple(one.name for one in rest[::2]), if_there)

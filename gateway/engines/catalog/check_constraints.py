@@ -8,7 +8,7 @@ databases order NaN differently, and decimal texts are no floats. For a decimal 
 NaN and infinity, which are above all numbers, and no value is within an interval without one.
 
 INVARIANT: a text with any part that is not understood proves nothing; nothing is guessed. INVARIANT: a value
-that the source's constraints admit is within the `Enforced` made of them.
+that the source's constraints admit is within the `ConstraintLimits` made of them.
 """
 
 import re
@@ -23,11 +23,11 @@ from typing import Final
 from sqlglot import exp
 
 from gateway.binding.bind import parse
-from gateway.binding.text.identifiers import fold
-from gateway.binding.text.limits import check_kept, tokens_of
-from gateway.catalog.domains import Bound, Domain, Interval, Values, distance
+from gateway.binding.text.identifiers import fold_name
+from gateway.binding.text.limits import check_lexing, tokens_of
+from gateway.catalog.domains import Bound, Domain, Interval, Values, domain_width
 from gateway.catalog.types import ColumnType, Family, Kind
-from gateway.catalog.values import Value, ValueUnfit, read_value
+from gateway.catalog.values import InvalidValue, Value, read_value
 from gateway.errors import Refusal
 
 LENGTH: Final = 2_000
@@ -43,7 +43,7 @@ class Operator(StrEnum):
 
 
 @dataclass(frozen=True)
-class Constant:
+class ConstraintLiteral:
     """A literal as it is written, with the types it is cast to, the inner one first."""
 
     text: str
@@ -57,7 +57,7 @@ class Comparison:
 
     column: str
     operator: Operator
-    constants: tuple[Constant, ...]
+    constants: tuple[ConstraintLiteral, ...]
     cast: Kind | None = None
 
 
@@ -99,7 +99,7 @@ _TURNED: Final = MappingProxyType(
 )
 
 
-def comparisons(text: str) -> tuple[Comparison, ...]:
+def parse_comparisons(text: str) -> tuple[Comparison, ...]:
     """All that the text demands, or nothing."""
     # whether a backslash means itself depends on a setting of whoever asks
     if len(text) > LENGTH or "\\" in text:
@@ -107,7 +107,7 @@ def comparisons(text: str) -> tuple[Comparison, ...]:
     bracketed = f"({text})"
     try:
         tokens = tokens_of(bracketed)
-        check_kept(tokens)
+        check_lexing(tokens)
         tree = parse(bracketed, tokens)
         return tuple(one for part in _parts(tree) for one in _compared(part))
     except (Refusal, _UnclearError):
@@ -157,10 +157,10 @@ def _column(node: exp.Expression) -> tuple[str, Kind | None]:
         node, cast = _bare(node.this), _type(node.args["to"])
     if not _is(node, exp.Column, "this") or not _is(node.this, exp.Identifier, "this", "quoted"):
         raise _UnclearError
-    return fold(node.this), cast
+    return fold_name(node.this), cast
 
 
-def _array(node: exp.Expression) -> tuple[Constant, ...]:
+def _array(node: exp.Expression) -> tuple[ConstraintLiteral, ...]:
     node = _bare(node)
     casts: tuple[Kind, ...] = ()
     if _is(node, exp.Cast, "this", "to"):
@@ -172,10 +172,10 @@ def _array(node: exp.Expression) -> tuple[Constant, ...]:
     if not _is(node, exp.Array, "expressions"):
         raise _UnclearError
     inner = [_constant(one) for one in node.expressions]
-    return tuple(Constant(one.text, one.quoted, (*one.casts, *casts)) for one in inner)
+    return tuple(ConstraintLiteral(one.text, one.quoted, (*one.casts, *casts)) for one in inner)
 
 
-def _constant(node: exp.Expression) -> Constant:
+def _constant(node: exp.Expression) -> ConstraintLiteral:
     node = _bare(node)
     casts: tuple[Kind, ...] = ()
     while _is(node, exp.Cast, "this", "to"):
@@ -190,7 +190,7 @@ def _constant(node: exp.Expression) -> Constant:
         raise _UnclearError  # with an exponent it may be a float
     if sign and quoted:
         raise _UnclearError
-    return Constant(sign + text, quoted, casts)
+    return ConstraintLiteral(sign + text, quoted, casts)
 
 
 def _type(node: exp.Expression) -> Kind:
@@ -224,7 +224,7 @@ _DIGIT: Final = Fraction(1, 1000)
 
 
 @dataclass(frozen=True)
-class Enforced:
+class ConstraintLimits:
     """All values are from `low` to `high` and among `members`; what is None is not enforced."""
 
     low: Bound | None = None
@@ -232,9 +232,11 @@ class Enforced:
     members: frozenset[Value] | None = None
 
 
-def enforced(said: Iterable[Comparison], of: ColumnType, *, exact_text: bool) -> Enforced:
+def constraint_limits(
+    said: Iterable[Comparison], of: ColumnType, *, exact_text: bool
+) -> ConstraintLimits:
     """What is left of a column of this type, by what is said of it."""
-    found = Enforced()
+    found = ConstraintLimits()
     if of.family is Family.TEXT and not exact_text:
         return found
     for one in said:
@@ -247,7 +249,7 @@ def enforced(said: Iterable[Comparison], of: ColumnType, *, exact_text: bool) ->
     return found
 
 
-def is_within(found: Enforced, domain: Domain, of: ColumnType) -> bool:
+def is_within(found: ConstraintLimits, domain: Domain, of: ColumnType) -> bool:
     """Whether every value of a column of this type that is left is one of the domain."""
     match domain:
         case Values():
@@ -261,16 +263,16 @@ def is_within(found: Enforced, domain: Domain, of: ColumnType) -> bool:
             return False
 
 
-def _is_inside(found: Enforced, domain: Interval, of: ColumnType) -> bool:
+def _is_inside(found: ConstraintLimits, domain: Interval, of: ColumnType) -> bool:
     if found.low is None or found.high is None or of.resolution is None:
         return False
-    from_low, to_high = distance(domain.low, found.low), distance(found.high, domain.high)
+    from_low, to_high = domain_width(domain.low, found.low), domain_width(found.high, domain.high)
     # the source's values are one resolution apart: all are on the domain's grid when one is
     on_grid = not of.resolution % domain.step and not from_low % domain.step
     return from_low >= 0 and to_high >= 0 and on_grid
 
 
-def _listed(found: Enforced) -> frozenset[Value] | None:
+def _listed(found: ConstraintLimits) -> frozenset[Value] | None:
     low, high = found.low, found.high
     if not isinstance(low, int) or not isinstance(high, int) or high - low >= _MOST_LISTED:
         return None
@@ -278,8 +280,8 @@ def _listed(found: Enforced) -> frozenset[Value] | None:
 
 
 def _tightened(
-    found: Enforced, operator: Operator, values: frozenset[Value], of: ColumnType
-) -> Enforced:
+    found: ConstraintLimits, operator: Operator, values: frozenset[Value], of: ColumnType
+) -> ConstraintLimits:
     if operator is Operator.AMONG:
         members = values if found.members is None else found.members & values
         return replace(found, members=members)
@@ -289,11 +291,11 @@ def _tightened(
     match operator:
         case Operator.AT_LEAST | Operator.ABOVE:
             bound = _moved(value, of, 1) if operator is Operator.ABOVE else value
-            higher = found.low is None or distance(found.low, bound) > 0
+            higher = found.low is None or domain_width(found.low, bound) > 0
             return replace(found, low=bound) if higher else found
         case _:
             bound = _moved(value, of, -1) if operator is Operator.BELOW else value
-            lower = found.high is None or distance(bound, found.high) > 0
+            lower = found.high is None or domain_width(bound, found.high) > 0
             return replace(found, high=bound) if lower else found
 
 
@@ -311,7 +313,7 @@ def _moved(value: Bound, of: ColumnType, way: int) -> Bound:
     return value + way if isinstance(value, int) else value + way * of.resolution
 
 
-def _value(constant: Constant, of: ColumnType) -> Value | None:
+def _value(constant: ConstraintLiteral, of: ColumnType) -> Value | None:
     """The value of the column's own type that a constant is, if it surely is one."""
     if not _is_plain(constant, of):
         return None
@@ -320,7 +322,7 @@ def _value(constant: Constant, of: ColumnType) -> Value | None:
         text += "00"
     try:
         value = read_value(text, of)
-    except ValueUnfit:
+    except InvalidValue:
         return None
     if isinstance(value, Fraction) and constant.casts:
         whole = any(kind in _WHOLE for kind in constant.casts)
@@ -328,7 +330,7 @@ def _value(constant: Constant, of: ColumnType) -> Value | None:
     return value
 
 
-def _is_plain(constant: Constant, of: ColumnType) -> bool:
+def _is_plain(constant: ConstraintLiteral, of: ColumnType) -> bool:
     casts = constant.casts
     match of.family:
         case Family.WHOLE:

@@ -11,7 +11,7 @@ from gateway.engines.catalog.tables import SourceTable
 
 
 @dataclass(frozen=True)
-class Described:
+class SourceTables:
     """The tables a source has, by `schema.table`, and which schema a name without one means."""
 
     default_schema: str
@@ -30,9 +30,9 @@ class Described:
             yield table.name if own else f"{table.schema}.{table.name}"
 
 
-def describe(connection: Connection) -> Described:
+def describe_source(connection: Connection) -> SourceTables:
     """All tables and views that the login may read."""
     if connection.dialect.name == "duckdb":
-        return Described("main", read_duckdb(connection.exec_driver_sql))
+        return SourceTables("main", read_duckdb(connection.exec_driver_sql))
     schema = connection.exec_driver_sql("SELECT current_schema()").scalar_one()
-    return Described(schema or "public", read_postgresql(connection))
+    return SourceTables(schema or "public", read_postgresql(connection))

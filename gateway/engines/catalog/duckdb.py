@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from gateway.engines.catalog.tables import ForeignKey, SourceColumn, SourceTable
+from gateway.engines.catalog.tables import SourceColumn, SourceForeignKey, SourceTable
 
 _COLUMNS = """
 SELECT schema_name, table_name, column_name, data_type, NOT is_nullable
@@ -49,7 +49,7 @@ def read_duckdb(ask: Callable[[str], Iterable[Sequence[Any]]]) -> tuple[SourceTa
         columns[schema, table].append(SourceColumn(column, _type(kind), not_null=not_null))
     collated = {(schema, table) for schema, table in ask(_COLLATED)}
     unique: dict[_Name, list[frozenset[str]]] = defaultdict(list)
-    foreign: dict[_Name, list[ForeignKey]] = defaultdict(list)
+    foreign: dict[_Name, list[SourceForeignKey]] = defaultdict(list)
     checks: dict[_Name, list[str]] = defaultdict(list)
     for row in ask(_CONSTRAINTS):
         schema, table, kind, listed, to, referenced, condition = row
@@ -61,7 +61,7 @@ def read_duckdb(ask: Callable[[str], Iterable[Sequence[Any]]]) -> tuple[SourceTa
                 unique[name].append(frozenset(names))
         elif kind == "FOREIGN KEY" and len(names) == 1:
             # a foreign key of DuckDB stays within its schema
-            foreign[name].append(ForeignKey(names[0], to, targets[0], (schema, to)))
+            foreign[name].append(SourceForeignKey(names[0], to, targets[0], (schema, to)))
         elif kind == "CHECK" and condition is not None:
             checks[name].append(condition)
     return tuple(

@@ -15,7 +15,7 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from gateway.engines.catalog.tables import ForeignKey, SourceColumn, SourceTable
+from gateway.engines.catalog.tables import SourceColumn, SourceForeignKey, SourceTable
 
 _BOUND: Final = """
 SELECT n.nspname, c.relname
@@ -110,10 +110,10 @@ def read_postgresql(connection: Connection) -> tuple[SourceTable, ...]:
     unique: dict[_Name, list[frozenset[str]]] = defaultdict(list)
     for schema, table, key in connection.exec_driver_sql(_unique(connection)):
         unique[schema, table].append(frozenset(key))
-    foreign: dict[_Name, list[ForeignKey]] = defaultdict(list)
+    foreign: dict[_Name, list[SourceForeignKey]] = defaultdict(list)
     for schema, table, column, to_schema, to_table, to in connection.exec_driver_sql(_FOREIGN):
         target = to_table if to_schema == schema else f"{to_schema}.{to_table}"
-        foreign[schema, table].append(ForeignKey(column, target, to, (to_schema, to_table)))
+        foreign[schema, table].append(SourceForeignKey(column, target, to, (to_schema, to_table)))
     checks: dict[_Name, list[str]] = defaultdict(list)
     for schema, table, condition in connection.exec_driver_sql(_CHECKS):
         checks[schema, table].append(condition)

@@ -13,14 +13,18 @@ from types import MappingProxyType
 
 from gateway.catalog.tables import ColumnRef, Dataset, Table
 from gateway.catalog.types import parse_type
-from gateway.engines.catalog.check_constraints import comparisons, enforced, is_within
-from gateway.engines.catalog.describe import Described
-from gateway.engines.catalog.schema_check import fits
+from gateway.engines.catalog.check_constraints import (
+    constraint_limits,
+    is_within,
+    parse_comparisons,
+)
+from gateway.engines.catalog.describe import SourceTables
+from gateway.engines.catalog.schema_check import is_compatible
 from gateway.engines.catalog.tables import SourceColumn, SourceTable
 
 
 @dataclass(frozen=True)
-class Lead:
+class ReferenceProof:
     """A foreign key to a column that is unique: equality of the two meets one row at most."""
 
     column: str
@@ -28,20 +32,20 @@ class Lead:
 
 
 @dataclass(frozen=True)
-class Proven:
+class TableProof:
     """Of one table: the columns of each key, those that are never null, those that are in their domain or null."""
 
     unique: frozenset[frozenset[str]] = frozenset()
     not_null: frozenset[str] = frozenset()
     within: frozenset[str] = frozenset()
-    leads: frozenset[Lead] = frozenset()
+    leads: frozenset[ReferenceProof] = frozenset()
 
     def meets_one(self, columns: Collection[str]) -> bool:
         """Whether at most one row has given values in these columns."""
         return any(key <= frozenset(columns) for key in self.unique)
 
 
-class About(StrEnum):
+class ProofSubject(StrEnum):
     """What kind of step a proof makes unnecessary."""
 
     ROWS = "rows"
@@ -55,12 +59,12 @@ class Proof:
     """A step that a constraint makes unnecessary, as long as the constraint stands."""
 
     table: str
-    about: About
+    about: ProofSubject
     columns: tuple[str, ...]
     message: str
 
 
-def proven(dataset: Dataset, source: Described) -> Mapping[str, Proven]:
+def prove_tables(dataset: Dataset, source: SourceTables) -> Mapping[str, TableProof]:
     """What is proven of each table, by its name; of a column only when the source has it as declared."""
     found = {
         table.name: (there, _fitting(table, there))
@@ -74,7 +78,7 @@ def proven(dataset: Dataset, source: Described) -> Mapping[str, Proven]:
     names = {(there.schema, there.name): name for name, (there, _) in found.items()}
     return MappingProxyType(
         {
-            name: Proven(
+            name: TableProof(
                 keys[name],
                 frozenset(one.name for one in fitting.values() if one.not_null),
                 _within(dataset.table(name), there, fitting),
@@ -85,9 +89,9 @@ def proven(dataset: Dataset, source: Described) -> Mapping[str, Proven]:
     )
 
 
-def proofs(dataset: Dataset, source: Described) -> Iterator[Proof]:
+def list_proofs(dataset: Dataset, source: SourceTables) -> Iterator[Proof]:
     """What need not be done, and why."""
-    found = proven(dataset, source)
+    found = prove_tables(dataset, source)
     for table in dataset.tables:
         if table.name not in found:
             continue
@@ -97,47 +101,49 @@ def proofs(dataset: Dataset, source: Described) -> Iterator[Proof]:
             yield from _of_protected(table, table.protection.unit_key, found[table.name])
 
 
-def _of_public(table: Table, found: Proven) -> Iterator[Proof]:
+def _of_public(table: Table, found: TableProof) -> Iterator[Proof]:
     for key in sorted(tuple(sorted(key)) for key in found.unique):
         names = ", ".join(f"`{name}`" for name in key)
         message = f"a row of a person meets at most one row of `{table.name}` on {names}"
-        yield Proof(table.name, About.JOIN, key, message)
+        yield Proof(table.name, ProofSubject.JOIN, key, message)
 
 
-def _of_protected(table: Table, unit_key: str, found: Proven) -> Iterator[Proof]:
+def _of_protected(table: Table, unit_key: str, found: TableProof) -> Iterator[Proof]:
     if found.meets_one({unit_key}):
         message = f"`{unit_key}` is unique: no person has more than one row"
-        yield Proof(table.name, About.ROWS, (unit_key,), message)
+        yield Proof(table.name, ProofSubject.ROWS, (unit_key,), message)
     for column in (column.name for column in table.columns):
         if column in found.not_null:
-            yield Proof(table.name, About.NULLS, (column,), f"`{column}` is never null")
+            yield Proof(table.name, ProofSubject.NULLS, (column,), f"`{column}` is never null")
         if column in found.within:
             null = "" if column in found.not_null else ", or null"
             message = f"`{column}` is always within its domain{null}"
-            yield Proof(table.name, About.DOMAIN, (column,), message)
+            yield Proof(table.name, ProofSubject.DOMAIN, (column,), message)
     for lead in sorted(found.leads, key=lambda lead: (lead.column, lead.to)):
         message = f"`{lead.column}` leads to at most one row of `{lead.to.table}`, by `{lead.to}`"
-        yield Proof(table.name, About.JOIN, (lead.column,), message)
+        yield Proof(table.name, ProofSubject.JOIN, (lead.column,), message)
 
 
 def _fitting(table: Table, there: SourceTable) -> Mapping[str, SourceColumn]:
     return {
         column.name: found
         for column in table.columns
-        if (found := there.column(column.name)) is not None and fits(column.type, found)
+        if (found := there.column(column.name)) is not None and is_compatible(column.type, found)
     }
 
 
 def _within(
     table: Table | None, there: SourceTable, fitting: Mapping[str, SourceColumn]
 ) -> frozenset[str]:
-    said = [one for text in there.checks for one in comparisons(text)]
+    said = [one for text in there.checks for one in parse_comparisons(text)]
     within = set()
     for column in () if table is None or not said else table.columns:
         if (found := fitting.get(column.name)) is not None:
             of = parse_type(found.type)
             about = [one for one in said if one.column == column.name]
-            if is_within(enforced(about, of, exact_text=found.exact_text), column.domain, of):
+            if is_within(
+                constraint_limits(about, of, exact_text=found.exact_text), column.domain, of
+            ):
                 within.add(column.name)
     return frozenset(within)
 
@@ -147,9 +153,9 @@ def _leads(
     fitting: Mapping[str, SourceColumn],
     names: Mapping[tuple[str, str], str],
     keys: Mapping[str, frozenset[frozenset[str]]],
-) -> frozenset[Lead]:
+) -> frozenset[ReferenceProof]:
     return frozenset(
-        Lead(one.column, ColumnRef(to, one.target))
+        ReferenceProof(one.column, ColumnRef(to, one.target))
         for one in there.foreign_keys
         if one.column in fitting
         and (to := names.get(one.at)) is not None

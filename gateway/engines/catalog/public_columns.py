@@ -11,8 +11,8 @@ from typing import TypeAlias
 from gateway.catalog.domains import Anything, Domain, Values
 from gateway.catalog.tables import Column, Dataset, Table
 from gateway.catalog.types import ColumnType, Family, TypeUnknown, parse_type
-from gateway.engines.catalog.describe import Described
-from gateway.engines.catalog.proofs import Proven
+from gateway.engines.catalog.describe import SourceTables
+from gateway.engines.catalog.proofs import TableProof
 from gateway.engines.catalog.tables import SourceTable
 
 Nameable: TypeAlias = Callable[[str], bool]
@@ -23,7 +23,7 @@ def without_columns(dataset: Dataset) -> tuple[Table, ...]:
     return tuple(table for table in dataset.tables if table.public and not table.columns)
 
 
-def with_public_columns(dataset: Dataset, source: Described, nameable: Nameable) -> Dataset:
+def with_public_columns(dataset: Dataset, source: SourceTables, nameable: Nameable) -> Dataset:
     """The dataset with what the source knows of its public tables; names are those a policy could declare."""
     missing = {table.name for table in without_columns(dataset)}
     if not missing:
@@ -35,7 +35,7 @@ def with_public_columns(dataset: Dataset, source: Described, nameable: Nameable)
     return replace(dataset, tables=tables)
 
 
-def never_null(dataset: Dataset, proofs: Mapping[str, Proven]) -> Dataset:
+def apply_not_null(dataset: Dataset, proofs: Mapping[str, TableProof]) -> Dataset:
     """The dataset with the columns that the source keeps from being NULL.
 
     It decides which groups are listed and what the twin shows, and nothing about privacy: a NULL that came
@@ -52,7 +52,7 @@ def never_null(dataset: Dataset, proofs: Mapping[str, Proven]) -> Dataset:
     return replace(dataset, tables=tuple(told(table) for table in dataset.tables))
 
 
-def _filled(table: Table, source: Described, nameable: Nameable) -> Table:
+def _filled(table: Table, source: SourceTables, nameable: Nameable) -> Table:
     there = source.find(table.name)
     return table if there is None else replace(table, columns=tuple(_columns(there, nameable)))
 

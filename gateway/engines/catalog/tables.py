@@ -17,7 +17,7 @@ class SourceColumn:
 
 
 @dataclass(frozen=True)
-class ForeignKey:
+class SourceForeignKey:
     """One column that leads to one column of another table; `at` are that table's schema and name."""
 
     column: str
@@ -37,7 +37,7 @@ class SourceTable:
     name: str
     columns: tuple[SourceColumn, ...]
     unique: tuple[frozenset[str], ...] = ()
-    foreign_keys: tuple[ForeignKey, ...] = ()
+    foreign_keys: tuple[SourceForeignKey, ...] = ()
     checks: tuple[str, ...] = ()
 
     def column(self, name: str) -> SourceColumn | None:

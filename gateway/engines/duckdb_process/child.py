@@ -17,7 +17,7 @@ import duckdb
 
 from gateway.engines.duckdb_process.frames import (
     HEADER,
-    Kind,
+    FrameKind,
     decode,
     decode_parameters,
     encode,
@@ -46,24 +46,24 @@ def serve(line: socket.socket) -> None:
     try:
         connection, identity = _open(decode(received[1]))
     except (duckdb.Error, OSError, ValueError, KeyError) as error:
-        line.sendall(encode(Kind.FAILED, type(error).__name__))
+        line.sendall(encode(FrameKind.FAILED, type(error).__name__))
         return
-    line.sendall(encode(Kind.READY, identity))
+    line.sendall(encode(FrameKind.READY, identity))
     while (received := _receive(line)) is not None:
         _, payload = received
         try:
             _run(line, connection, decode(payload))
         except (duckdb.Error, MemoryError, TypeError, KeyError, OverflowError) as error:
-            line.sendall(encode(Kind.FAILED, type(error).__name__))
+            line.sendall(encode(FrameKind.FAILED, type(error).__name__))
         else:
-            line.sendall(encode(Kind.END, None))
+            line.sendall(encode(FrameKind.END, None))
 
 
 def _open(document: Any) -> tuple[duckdb.DuckDBPyConnection, list[int]]:  # noqa: ANN401
     path, config = document["path"], document["config"]
-    before = identity_of(path)
+    before = file_identity(path)
     connection = duckdb.connect(path, read_only=True, config={**config, **_CLOSED})
-    if identity_of(path) != before:
+    if file_identity(path) != before:
         raise OSError("the file was replaced while it was opened")
     most = _memory_limit(connection)
     if "memory_limit" not in config:  # else each process would take most of what there is
@@ -81,7 +81,7 @@ def _memory_limit(connection: duckdb.DuckDBPyConnection) -> int:
     return int(float(number) * _UNITS[unit])
 
 
-def identity_of(path: str) -> list[int]:
+def file_identity(path: str) -> list[int]:
     """What tells one file from the one that replaced it."""
     found = Path(path).stat()
     return [found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size]
@@ -101,7 +101,7 @@ def _run(line: socket.socket, connection: duckdb.DuckDBPyConnection, document: A
         many = _MANY_ROWS
 
 
-def _receive(line: socket.socket) -> tuple[Kind, bytes] | None:
+def _receive(line: socket.socket) -> tuple[FrameKind, bytes] | None:
     header = _exactly(line, HEADER.size)
     if header is None:
         return None

@@ -23,7 +23,7 @@ LONGEST: Final = 1 << 30
 Row: TypeAlias = tuple[Any, ...]
 
 
-class Kind(IntEnum):
+class FrameKind(IntEnum):
     """What a frame says."""
 
     OPEN = 1
@@ -38,7 +38,7 @@ class BrokenFrame(ValueError):
     """A frame that neither side writes."""
 
 
-def encode(kind: Kind, document: object) -> bytes:
+def encode(kind: FrameKind, document: object) -> bytes:
     """One frame, ready to be sent."""
     payload = json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode()
     if len(payload) > LONGEST:
@@ -46,13 +46,13 @@ def encode(kind: Kind, document: object) -> bytes:
     return HEADER.pack(len(payload), kind) + payload
 
 
-def read_header(header: bytes) -> tuple[int, Kind]:
+def read_header(header: bytes) -> tuple[int, FrameKind]:
     """How many bytes the document has, and what the frame says."""
     length, kind = HEADER.unpack(header)
     if length > LONGEST:
         raise BrokenFrame("a frame is too long")
     try:
-        return length, Kind(kind)
+        return length, FrameKind(kind)
     except ValueError:
         raise BrokenFrame("a frame of an unknown kind") from None
 
@@ -69,7 +69,7 @@ def encode_rows(rows: Sequence[Row]) -> bytes:
     """A frame of rows: column by column, each with the tag of its values."""
     columns = [_encode_column(one) for one in zip(*rows, strict=True)]
     tags, values = [tag for tag, _ in columns], [some for _, some in columns]
-    return encode(Kind.ROWS, {"count": len(rows), "tags": tags, "columns": values})
+    return encode(FrameKind.ROWS, {"count": len(rows), "tags": tags, "columns": values})
 
 
 def decode_rows(payload: bytes) -> list[Row]:

@@ -18,13 +18,13 @@ from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from gateway.cancellation import calling_back
+from gateway.cancellation import call_when_cancelled
 from gateway.engines.duckdb_process.launcher import Launcher, LauncherClosed
 from gateway.engines.duckdb_process.process import (
     DuckdbProcess,
     Identity,
     ProcessLost,
-    Settings,
+    ProcessSettings,
 )
 
 _OPEN_S: Final = 10.0
@@ -58,7 +58,7 @@ class _Ticket:
 
 
 @dataclass(frozen=True)
-class Leased:
+class LeasedProcess:
     """A process for one statement, and the file that it reads."""
 
     process: DuckdbProcess
@@ -68,7 +68,7 @@ class Leased:
 class Pool:
     """Nothing is started before the first statement."""
 
-    def __init__(self, settings: Settings, launcher: Launcher) -> None:
+    def __init__(self, settings: ProcessSettings, launcher: Launcher) -> None:
         self.settings = settings
         self.share = max(1, settings.places // 2)
         self._launcher = launcher
@@ -92,7 +92,7 @@ class Pool:
     @contextmanager
     def lease(
         self, subject: str, patience_s: float, cancelled: threading.Event | None = None
-    ) -> Iterator[Leased]:
+    ) -> Iterator[LeasedProcess]:
         """A process for the statements of one question of this subject, one after the other.
 
         While the block runs, `cancelled` ends the line of the process: whoever reads from it finds it lost.
@@ -100,7 +100,7 @@ class Pool:
         with self._place(subject, patience_s, cancelled):
             leased = self._take()
             try:
-                with calling_back(cancelled, leased.process.abandon):
+                with call_when_cancelled(cancelled, leased.process.abandon):
                     yield leased
             finally:
                 self._give_back(leased.process, is_kept=leased.process.is_usable)
@@ -148,7 +148,7 @@ class Pool:
                 self._call_next()
 
     def _wait(self, ticket: _Ticket, until: float, cancelled: threading.Event | None) -> None:
-        with calling_back(cancelled, ticket.is_called.set):
+        with call_when_cancelled(cancelled, ticket.is_called.set):
             while not ticket.has_place:
                 if self._stopped:
                     raise PoolStopped
@@ -171,14 +171,14 @@ class Pool:
             ticket.has_place = True
             ticket.is_called.set()
 
-    def _take(self) -> Leased:
+    def _take(self) -> LeasedProcess:
         """A process that has the file open which is there now."""
         for _ in range(_TRIES):
             process = self._next()
             try:
                 identity = process.identity(monotonic() + _OPEN_S)
                 if _is_current(self.settings.path, identity):
-                    return Leased(process, identity)
+                    return LeasedProcess(process, identity)
             except BaseException as error:
                 self._give_back(process, is_kept=False)
                 if isinstance(error, ProcessLost) and not self._stopped:

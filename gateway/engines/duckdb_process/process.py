@@ -16,7 +16,7 @@ from typing import Any, Final
 from gateway.engines.duckdb_process.frames import (
     HEADER,
     BrokenFrame,
-    Kind,
+    FrameKind,
     Row,
     decode,
     decode_rows,
@@ -49,7 +49,7 @@ class StatementFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Settings:
+class ProcessSettings:
     """What a process opens. `config` is DuckDB's own; without a `memory_limit` all `places` share the memory."""
 
     path: str
@@ -71,7 +71,7 @@ class Identity:
 class DuckdbProcess:
     """It is opened in the background; `identity` waits for that."""
 
-    def __init__(self, launcher: Launcher, settings: Settings) -> None:
+    def __init__(self, launcher: Launcher, settings: ProcessSettings) -> None:
         self.number, self._line = launcher.fork()
         self._is_at_rest = True
         self._is_slow = False
@@ -83,7 +83,7 @@ class DuckdbProcess:
             "places": settings.places,
         }
         with suppress(OSError):  # whoever waits for it is told
-            self._line.sendall(encode(Kind.OPEN, document))
+            self._line.sendall(encode(FrameKind.OPEN, document))
 
     @property
     def is_usable(self) -> bool:
@@ -95,9 +95,9 @@ class DuckdbProcess:
         if self._identity is None:
             kind, payload = self._receive(deadline)
             match kind, decode(payload):
-                case Kind.READY, [int(), int(), int(), int()] as numbers:
+                case FrameKind.READY, [int(), int(), int(), int()] as numbers:
                     self._identity = Identity(self.number, *numbers)
-                case Kind.FAILED, str(name):
+                case FrameKind.FAILED, str(name):
                     raise StatementFailed(_class_name(name))
                 case _:
                     raise BrokenFrame("a process that is not ready")
@@ -105,10 +105,12 @@ class DuckdbProcess:
 
     def run(self, sql: str, parameters: Sequence[object], deadline: float) -> Iterator[list[Row]]:
         """The rows, some at a time; whoever begins reads them to the end."""
-        self._send(Kind.RUN, {"sql": sql, "parameters": encode_parameters(parameters)}, deadline)
+        self._send(
+            FrameKind.RUN, {"sql": sql, "parameters": encode_parameters(parameters)}, deadline
+        )
         while True:
             kind, payload = self._receive(deadline)
-            if kind is not Kind.ROWS:
+            if kind is not FrameKind.ROWS:
                 self._require_end(kind, payload)
                 return
             yield decode_rows(payload)
@@ -146,7 +148,7 @@ class DuckdbProcess:
                     break
         self._line.close()
 
-    def _send(self, kind: Kind, document: object, deadline: float) -> None:
+    def _send(self, kind: FrameKind, document: object, deadline: float) -> None:
         frame = encode(kind, document)
         self._is_at_rest = False
         try:
@@ -157,18 +159,18 @@ class DuckdbProcess:
         except OSError:
             raise ProcessLost from None
 
-    def _require_end(self, kind: Kind, payload: bytes) -> None:
+    def _require_end(self, kind: FrameKind, payload: bytes) -> None:
         match kind, decode(payload):
-            case Kind.END, None:
+            case FrameKind.END, None:
                 self._is_at_rest = True
-            case Kind.FAILED, str(name):
+            case FrameKind.FAILED, str(name):
                 # what has no memory left may have no memory for the next statement either
                 self._is_at_rest = "Memory" not in name
                 raise StatementFailed(_class_name(name))
             case _:
                 raise BrokenFrame("an answer that is none")
 
-    def _receive(self, deadline: float) -> tuple[Kind, bytes]:
+    def _receive(self, deadline: float) -> tuple[FrameKind, bytes]:
         length, kind = read_header(self._exactly(HEADER.size, deadline))
         return kind, self._exactly(length, deadline)
 

@@ -12,7 +12,7 @@ from sqlalchemy.types import REAL, TIMESTAMP
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.engines.sql.constants import sql_type
 from gateway.engines.sql.interfaces import Dialect, Sql
-from gateway.engines.sql.number_types import as_double, as_number, common_number, digits
+from gateway.engines.sql.number_types import as_double, as_number, common_number, decimal_digits
 from gateway.engines.sql.pieces import (
     DOUBLE,
     EXACT,
@@ -21,12 +21,12 @@ from gateway.engines.sql.pieces import (
     WHOLE,
     Rendering,
     binary,
+    compare,
     constant,
     double,
     exact,
-    narrowed,
-    only,
-    test,
+    null_outside,
+    when,
 )
 from gateway.errors import Code, UnsupportedSql
 from gateway.plan.scalars import Cast, Literal, Scalar
@@ -41,7 +41,7 @@ _LARGEST_REAL: Final = 3.4e38
 _LEAST_REAL: Final = 1.2e-38
 
 
-def cast_of(rendering: Rendering, scalar: Cast) -> Sql:  # noqa: C901, PLR0911 - by pair
+def render_cast(rendering: Rendering, scalar: Cast) -> Sql:  # noqa: C901, PLR0911 - by pair
     what, of, to = scalar.what, scalar.what.type, scalar.type
     if isinstance(what, Literal) and what.value is None:
         return constant(rendering.dialect, None, to)
@@ -82,7 +82,7 @@ def _shown(rendering: Rendering, what: Scalar) -> Sql:
     if family in {Family.WHOLE, Family.BOOLEAN, Family.DATE, Family.UUID}:
         return cast(made, TEXT)
     if family is Family.EXACT and what.type.scale is not None:
-        form = digits(rendering, what)
+        form = decimal_digits(rendering, what)
         if postgresql:
             return cast(cast(made, Numeric(what.type.precision, what.type.scale)), TEXT)
         if form is not None and form.type is not None:
@@ -98,7 +98,7 @@ def _matches(dialect: Dialect, text: Sql, grammar: str) -> Sql:
     pattern = cast(literal(grammar, Text()), TEXT)
     if dialect == "duckdb":
         return func.regexp_matches(text, pattern)
-    return test(text, "~", pattern)
+    return compare(text, "~", pattern)
 
 
 def _date(rendering: Rendering, text: Sql) -> Sql:
@@ -106,7 +106,7 @@ def _date(rendering: Rendering, text: Sql) -> Sql:
     bare = func.trim(text, type_=TEXT)
     kind = sql_type(rendering.dialect, ColumnType(Kind.DATE))
     if rendering.dialect == "duckdb":
-        return only(fits, try_cast(bare, kind))
+        return when(fits, try_cast(bare, kind))
     # the grammar leaves no room for DateStyle; which days a month has is for PostgreSQL to say
     there = func.pg_input_is_valid(text, literal("date", Text()))
     return case((fits & there, cast(text, kind)), else_=None)
@@ -124,16 +124,16 @@ def _read(dialect: Dialect, text: Sql, to: ColumnType) -> Sql:
         )
     bare = func.trim(text, type_=TEXT)
     if whole:
-        return _narrowed(dialect, only(fits, try_cast(bare, HUGE)), to, HUGE)
+        return _narrowed(dialect, when(fits, try_cast(bare, HUGE)), to, HUGE)
     if to.family is Family.EXACT and to.precision is not None and to.precision <= _WIDEST:
-        return only(fits, try_cast(bare, Numeric(to.precision, to.scale)))
-    return _float(only(fits, try_cast(bare, DOUBLE)), to)
+        return when(fits, try_cast(bare, Numeric(to.precision, to.scale)))
+    return _float(when(fits, try_cast(bare, DOUBLE)), to)
 
 
 def _narrowed(dialect: Dialect, number: Sql, to: ColumnType, wide: object) -> Sql:
     bound = int(to.bound or 2**63)
     kind = HUGE if wide is HUGE else EXACT
-    return narrowed(dialect, number, -bound, bound - 1, wide=kind)
+    return null_outside(dialect, number, -bound, bound - 1, wide=kind)
 
 
 def _whole(rendering: Rendering, what: Scalar, to: ColumnType) -> Sql:
@@ -143,7 +143,7 @@ def _whole(rendering: Rendering, what: Scalar, to: ColumnType) -> Sql:
     if family is Family.WHOLE:
         inside = what.type.bound is not None and what.type.bound <= bound
         made = cast(rendering.sql(what), WHOLE)
-        return made if inside else narrowed(dialect, made, -bound, bound - 1, wide=WHOLE)
+        return made if inside else null_outside(dialect, made, -bound, bound - 1, wide=WHOLE)
     if dialect == "duckdb":
         if family is Family.FLOAT:
             rounded: Sql = func.round_even(as_double(rendering, what), cast(literal(0), Integer()))
@@ -152,7 +152,7 @@ def _whole(rendering: Rendering, what: Scalar, to: ColumnType) -> Sql:
         return try_cast(rounded, sql_type(dialect, to))
     if family is Family.EXACT:
         rounded = func.round(cast(rendering.sql(what), EXACT), type_=EXACT)
-        return narrowed(dialect, rounded, -bound, bound - 1, wide=EXACT)
+        return null_outside(dialect, rounded, -bound, bound - 1, wide=EXACT)
     return cast(_double_within(func.round(as_double(rendering, what)), bound), WHOLE)
 
 
@@ -190,7 +190,7 @@ def _float(value: Sql, to: ColumnType) -> Sql:
         return value
     size = func.abs(value, type_=DOUBLE)
     return case(
-        (test(size, "<", double(_LEAST_REAL)), cast(double(0.0), REAL())),
-        (test(size, "<=", double(_LARGEST_REAL)), cast(value, REAL())),
+        (compare(size, "<", double(_LEAST_REAL)), cast(double(0.0), REAL())),
+        (compare(size, "<=", double(_LARGEST_REAL)), cast(value, REAL())),
         else_=None,
     )

@@ -10,36 +10,36 @@ from sqlalchemy.types import TIMESTAMP
 from gateway.catalog.types import Family
 from gateway.engines.sql.interfaces import Sql
 from gateway.engines.sql.number_types import as_number, common_number
-from gateway.engines.sql.pieces import TEXT, Render, Rendering, binary, test
+from gateway.engines.sql.pieces import TEXT, Render, Rendering, binary, compare
 from gateway.plan.scalars import Call, Case, Literal, Scalar
 from gateway.plan.types import NUMBERS, TIMES
 
 
-def compared(operator: str) -> Render:
+def render_comparison(operator: str) -> Render:
     def render(rendering: Rendering, call: Call) -> Sql:
-        left, right = met(rendering, call.parts)
-        return test(left, operator, right)
+        left, right = comparable_values(rendering, call.parts)
+        return compare(left, operator, right)
 
     return render
 
 
 def _first_not_null(rendering: Rendering, call: Call) -> Sql:
-    given = met(rendering, call.parts)
+    given = comparable_values(rendering, call.parts)
     return func.coalesce(*given, type_=given[0].type)
 
 
 def _greatest(rendering: Rendering, call: Call) -> Sql:
-    given = met(rendering, call.parts)
+    given = comparable_values(rendering, call.parts)
     return func.greatest(*given, type_=given[0].type)
 
 
 def _least(rendering: Rendering, call: Call) -> Sql:
-    given = met(rendering, call.parts)
+    given = comparable_values(rendering, call.parts)
     return func.least(*given, type_=given[0].type)
 
 
 def _null_if(rendering: Rendering, call: Call) -> Sql:
-    left, right = met(rendering, call.parts)
+    left, right = comparable_values(rendering, call.parts)
     return func.nullif(left, right, type_=left.type)
 
 
@@ -50,19 +50,19 @@ def _of_several(render: Render) -> Render:
     )
 
 
-def case_of(rendering: Rendering, scalar: Case) -> Sql:
-    *results, otherwise = met(rendering, scalar.results)
+def render_case(rendering: Rendering, scalar: Case) -> Sql:
+    *results, otherwise = comparable_values(rendering, scalar.results)
     whens = [rendering.sql(when) for when, _ in scalar.branches]
     return case(*zip(whens, results, strict=True), else_=otherwise)
 
 
-def among(rendering: Rendering, call: Call) -> Sql:
+def render_membership(rendering: Rendering, call: Call) -> Sql:
     """`x IN (…)` of constants."""
-    what, *values = met(rendering, call.parts)
+    what, *values = comparable_values(rendering, call.parts)
     return what.in_(values)
 
 
-def met(rendering: Rendering, scalars: Sequence[Scalar]) -> list[Sql]:
+def comparable_values(rendering: Rendering, scalars: Sequence[Scalar]) -> list[Sql]:
     """The values in one type, in which equality and order are what PostgreSQL says of them."""
     families = {one.type.family for one in scalars}
     if families == {Family.TEXT}:
@@ -84,10 +84,10 @@ def _plain(rendering: Rendering, scalar: Scalar) -> Sql:
 
 RENDERINGS: Final[Mapping[str, Render]] = MappingProxyType(
     {
-        **{name: compared(name) for name in ("=", "<>", "<", "<=", ">", ">=")},
-        "is distinct from": compared("IS DISTINCT FROM"),
-        "is not distinct from": compared("IS NOT DISTINCT FROM"),
-        "in": among,
+        **{name: render_comparison(name) for name in ("=", "<>", "<", "<=", ">", ">=")},
+        "is distinct from": render_comparison("IS DISTINCT FROM"),
+        "is not distinct from": render_comparison("IS NOT DISTINCT FROM"),
+        "in": render_membership,
         "coalesce": _of_several(_first_not_null),
         "greatest": _of_several(_greatest),
         "least": _of_several(_least),

@@ -22,7 +22,7 @@ from gateway.catalog.domains import Anything, Bound, Interval, Values
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.engines.sql.interfaces import Dialect, Sql
-from gateway.engines.sql.number_types import Digits, as_double, as_number, digits
+from gateway.engines.sql.number_types import Digits, as_double, as_number, decimal_digits
 from gateway.engines.sql.pieces import (
     DOUBLE,
     EXACT,
@@ -32,17 +32,17 @@ from gateway.engines.sql.pieces import (
     Rendering,
     between,
     binary,
+    compare,
     constant,
     double,
     exact,
     infix,
+    integer,
     length_in_bytes,
     null_of,
-    only,
-    test,
-    whole,
+    when,
 )
-from gateway.engines.sql.times import day_number, in_calendar, microseconds
+from gateway.engines.sql.times import day_number, is_in_calendar, microseconds
 from gateway.plan.scalars import Ref, Scalar
 from gateway.sensitivity.lattice import Lattice
 from gateway.sensitivity.measurement import Total
@@ -50,7 +50,7 @@ from gateway.sensitivity.measurement import Total
 MOST_BEHIND: Final = 40
 
 
-def enforced(
+def clamp_column(
     dialect: Dialect, table: Table, column: Column, sql: Sql, *, proven: bool = False
 ) -> Sql:
     """`proven`: a constraint of the source keeps every value within the domain."""
@@ -65,7 +65,7 @@ def enforced(
         case Values(values):
             among = [constant(dialect, one, of) for one in values]
             what = binary(plain) if of.family is Family.TEXT else plain
-            return only(what.in_(among), plain)
+            return when(what.in_(among), plain)
         case _ if column.longest is not None:
             return _short(dialect, plain, column.longest, public=table.public)
         case Interval(low, high):
@@ -74,7 +74,7 @@ def enforced(
         case _:
             inside = _finite(dialect, plain, of)
             shown = _few_digits(dialect, plain, of, public=table.public)
-            return shown if inside is None else only(inside, shown)
+            return shown if inside is None else when(inside, shown)
 
 
 def has_short_unit(dialect: Dialect, column: Column, unit: Sql) -> Sql | None:
@@ -82,18 +82,18 @@ def has_short_unit(dialect: Dialect, column: Column, unit: Sql) -> Sql | None:
     if column.longest is None:
         return None
     many: Sql = func.length(unit, type_=WHOLE)
-    fits = test(many, "<=", whole(column.longest))
+    fits = compare(many, "<=", integer(column.longest))
     # counting bytes costs nothing, and there are no fewer of them than characters
-    few = test(length_in_bytes(dialect, unit), "<=", whole(column.longest))
+    few = compare(length_in_bytes(dialect, unit), "<=", integer(column.longest))
     return case((few, true()), else_=fits)
 
 
 def _short(dialect: Dialect, text: Sql, longest: int, *, public: bool) -> Sql:
     """The text as long as it may be. One of a public table may be a key: it is read as it is, or not at all."""
-    few = test(length_in_bytes(dialect, text), "<=", whole(longest))
+    few = compare(length_in_bytes(dialect, text), "<=", integer(longest))
     if not public:
         return case((few, text), else_=func.left(text, _count(longest), type_=TEXT))
-    fits = test(func.length(text, type_=WHOLE), "<=", whole(longest))
+    fits = compare(func.length(text, type_=WHOLE), "<=", integer(longest))
     return case((few, text), (fits, text), else_=null_of(TEXT))
 
 
@@ -101,9 +101,9 @@ def _few_digits(dialect: Dialect, value: Sql, of: ColumnType, *, public: bool) -
     """A decimal whose type says no scale, with at most so many digits behind the point; public ones may be keys."""
     if dialect == "duckdb" or of.family is not Family.EXACT or of.scale is not None:
         return value
-    few = test(func.coalesce(func.scale(value), _count(0)), "<=", _count(MOST_BEHIND))
+    few = compare(func.coalesce(func.scale(value), _count(0)), "<=", _count(MOST_BEHIND))
     if public:
-        return only(few, value)
+        return when(few, value)
     return case((few, value), else_=func.round(value, _count(MOST_BEHIND), type_=EXACT))
 
 
@@ -111,10 +111,10 @@ def _count(number: int) -> Sql:
     return cast(literal(number), Integer())
 
 
-def finite(dialect: Dialect, sql: Sql, of: ColumnType) -> Sql:
+def finite_value(dialect: Dialect, sql: Sql, of: ColumnType) -> Sql:
     """The value, where it is one that the catalog has."""
     inside = _finite(dialect, sql, of)
-    return sql if inside is None else only(inside, sql)
+    return sql if inside is None else when(inside, sql)
 
 
 def _clamped(
@@ -125,7 +125,7 @@ def _clamped(
     inside = _finite(dialect, sql, of)
     if inside is not None:
         whens.append((~inside.self_group(), null()))
-    whens += [(test(sql, "<", ends[0]), ends[0]), (test(sql, ">", ends[1]), ends[1])]
+    whens += [(compare(sql, "<", ends[0]), ends[0]), (compare(sql, ">", ends[1]), ends[1])]
     return case(*whens, else_=null())
 
 
@@ -137,11 +137,11 @@ def _finite(dialect: Dialect, sql: Sql, of: ColumnType) -> Sql | None:
             return between(sql, double(-LARGEST), double(LARGEST))
         case Family.EXACT if dialect == "postgresql":
             ends = [cast(literal(one), EXACT) for one in ("-Infinity", "Infinity")]
-            return test(sql, ">", ends[0]) & test(sql, "<", ends[1])
+            return compare(sql, ">", ends[0]) & compare(sql, "<", ends[1])
         case Family.DATE:
-            return in_calendar(sql, zoned=None)
+            return is_in_calendar(sql, zoned=None)
         case Family.TIMESTAMP:
-            return in_calendar(sql, zoned=of.kind is Kind.TIMESTAMPTZ)
+            return is_in_calendar(sql, zoned=of.kind is Kind.TIMESTAMPTZ)
         case _:
             return None
 
@@ -151,21 +151,21 @@ _SHORT: Final = 18
 _COMFORTABLE: Final = 2**62
 
 
-def lattice(rendering: Rendering, total: Total) -> Sql:
+def lattice_integer(rendering: Rendering, total: Total) -> Sql:
     scalar, on = total.value, total.lattice
     value = rendering.sql(scalar)
     if isinstance(scalar, Ref) and scalar.type.family is Family.WHOLE and on.step == 1:
         # the fastest form in both databases, where nothing has to be computed
-        low, high = whole(on.low), whole(on.high)
-        return case((test(value, "<", low), low), (test(value, ">", high), high), else_=value)
+        low, high = integer(on.low), integer(on.high)
+        return case((compare(value, "<", low), low), (compare(value, ">", high), high), else_=value)
     made = _clamped_lattice_integers(_nearest(rendering, scalar, on), on)
     # GREATEST passes NULL over, so NULL is kept apart; what is computed is named once
-    return only(value.is_not(None), made)
+    return when(value.is_not(None), made)
 
 
 def _clamped_lattice_integers(value: Sql, on: Lattice) -> Sql:
-    held = func.greatest(value, whole(on.low), type_=WHOLE)
-    return func.least(held, whole(on.high), type_=WHOLE)
+    held = func.greatest(value, integer(on.low), type_=WHOLE)
+    return func.least(held, integer(on.high), type_=WHOLE)
 
 
 def _nearest(rendering: Rendering, scalar: Scalar, on: Lattice) -> Sql:
@@ -194,10 +194,10 @@ def _of_whole(rendering: Rendering, value: Sql, on: Lattice) -> Sql:
     first, last = on.low * h, on.high * h
     if max(abs(first), abs(last)) + 2 * h >= _COMFORTABLE:
         return _of_double(cast(value, DOUBLE), on)
-    held = func.least(func.greatest(number, whole(first)), whole(last), type_=WHOLE)
-    away = infix(held, "-", whole(first - h // 2), WHOLE)
+    held = func.least(func.greatest(number, integer(first)), integer(last), type_=WHOLE)
+    away = infix(held, "-", integer(first - h // 2), WHOLE)
     divided = "//" if rendering.dialect == "duckdb" else "/"
-    return infix(infix(away, divided, whole(h), WHOLE), "+", whole(on.low), WHOLE)
+    return infix(infix(away, divided, integer(h), WHOLE), "+", integer(on.low), WHOLE)
 
 
 def _scaled(rendering: Rendering, number: Sql, on: Lattice) -> Sql:
@@ -216,25 +216,25 @@ def _of_exact(rendering: Rendering, scalar: Scalar, on: Lattice) -> Sql:
             grown = value if factor == 1 else infix(value, "*", exact(factor), EXACT)
             return cast(grown, WHOLE)
         return _of_decimal(value, on)
-    form = digits(rendering, scalar)
+    form = decimal_digits(rendering, scalar)
     if form is not None and form.type is not None and factor.denominator == 1:
         length = len(str(int(factor)))
         grown_form = Digits(form.before + length, form.behind)
         if grown_form.before + grown_form.behind <= _SHORT and grown_form.type is not None:
             short_value = as_number(rendering, scalar, form.type)
-            grown = infix(short_value, "*", whole_of(int(factor), length), grown_form.type)
+            grown = infix(short_value, "*", short_integer(int(factor), length), grown_form.type)
             return try_cast(grown, WHOLE)
     return _of_double(as_double(rendering, scalar), on)
 
 
-def whole_of(value: int, length: int) -> Sql:
+def short_integer(value: int, length: int) -> Sql:
     """A whole number of few digits: DuckDB multiplies short decimals faster than long ones."""
-    return cast(whole(value), Numeric(length, 0))
+    return cast(integer(value), Numeric(length, 0))
 
 
 def _of_decimal(value: Sql, on: Lattice) -> Sql:
     """PostgreSQL's decimals, cut before they are divided and cast."""
-    first, last = exact_end(on.low * on.step), exact_end(on.high * on.step)
+    first, last = exact_endpoint(on.low * on.step), exact_endpoint(on.high * on.step)
     held = func.least(func.greatest(value, first), last, type_=EXACT)
     p, q = on.step.numerator, on.step.denominator
     grown = held if q == 1 else infix(held, "*", exact(q), EXACT)
@@ -243,7 +243,7 @@ def _of_decimal(value: Sql, on: Lattice) -> Sql:
     return cast(divided, WHOLE)
 
 
-def exact_end(value: Fraction) -> Sql:
+def exact_endpoint(value: Fraction) -> Sql:
     """The end itself; one that is no decimal number as a quotient."""
     rest = value.denominator
     for prime in (2, 5):
@@ -260,8 +260,11 @@ def _of_double(value: Sql, on: Lattice) -> Sql:
     first, last = double(on.low * on.step), double(on.high * on.step)
     if max(p, q) >= _LARGEST_FACTOR:
         # steps that a double cannot scale by: the ends are told apart, and what is between them
-        ends = (test(value, "<=", first), whole(on.low)), (test(value, ">=", last), whole(on.high))
-        return case(*ends, else_=whole(0))
+        ends = (
+            (compare(value, "<=", first), integer(on.low)),
+            (compare(value, ">=", last), integer(on.high)),
+        )
+        return case(*ends, else_=integer(0))
     held = func.least(func.greatest(value, first), last, type_=DOUBLE)
     grown = held if q == 1 else infix(held, "*", double(q), DOUBLE)
     if p != 1:

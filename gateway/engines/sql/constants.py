@@ -40,10 +40,10 @@ from sqlalchemy.types import (
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.engines.sql.interfaces import Dialect, Sql
-from gateway.engines.sql.partial_select import Related, over
-from gateway.engines.staged_rows import StagedRows, within_length
+from gateway.engines.sql.partial_select import RelationSql, subquery_columns
+from gateway.engines.staged_rows import StagedRows, null_if_too_long
 from gateway.plan.relations import Constant
-from gateway.plan.sql_text import decimal
+from gateway.plan.sql_text import decimal_sql
 
 _TYPES: dict[Kind, TypeEngine[Any]] = {
     Kind.SMALLINT: SMALLINT(),
@@ -68,7 +68,9 @@ def sql_type(dialect: Dialect, of: ColumnType) -> TypeEngine[Any]:
     return _TYPES.get(of.kind, Text())
 
 
-def constant(dialect: Dialect, node: Constant, staged: StagedRows, name: str) -> Related:
+def constant_relation(
+    dialect: Dialect, node: Constant, staged: StagedRows, name: str
+) -> RelationSql:
     """The rows of a constant relation; one for each key, where the node asks for that.
 
     INVARIANT: which values are one is decided by the database that joins the rows, over the values that it joins.
@@ -80,9 +82,10 @@ def constant(dialect: Dialect, node: Constant, staged: StagedRows, name: str) ->
             cast(null(), kind).label(one) for one, kind in zip(names.values(), types, strict=True)
         ]
         many = select(*nothing or [null().label("nothing")]).where(false())
-        return over(many.subquery(name), names, owned=False)
+        return subquery_columns(many.subquery(name), names, owned=False)
     columns = [
-        [written(within_length(one)) for one in column] for column in zip(*staged.rows, strict=True)
+        [value_text(null_if_too_long(one)) for one in column]
+        for column in zip(*staged.rows, strict=True)
     ]
     opened = select(
         *(
@@ -96,11 +99,11 @@ def constant(dialect: Dialect, node: Constant, staged: StagedRows, name: str) ->
     ]
     rows = select(*items).subquery(name if node.one_for is None else f"{name}_rows")
     if node.one_for is None:
-        return over(rows, names, owned=False)
+        return subquery_columns(rows, names, owned=False)
     shown = {one.id: _comparable(rows.c[names[one.id]], one.type) for one in node.fields}
     keys = [shown[one] for one in node.one_for]
     if dialect == "duckdb":
-        return over(_least(rows, keys).subquery(name), names, owned=False)
+        return subquery_columns(_least(rows, keys).subquery(name), names, owned=False)
     place = func.row_number().over(
         partition_by=keys or None,
         order_by=[nulls_last(one.asc()) for one in shown.values()],
@@ -109,7 +112,7 @@ def constant(dialect: Dialect, node: Constant, staged: StagedRows, name: str) ->
     kept = select(*(numbered.c[one] for one in names.values())).where(
         numbered.c.place <= literal_column("1")
     )
-    return over(kept.subquery(name), names, owned=False)
+    return subquery_columns(kept.subquery(name), names, owned=False)
 
 
 def _least(rows: Subquery, keys: list[Sql]) -> Select[Any]:
@@ -133,14 +136,14 @@ def _comparable(sql: Sql, of: ColumnType) -> Sql:
     return sql.collate("C") if of.family is Family.TEXT else sql
 
 
-def written(value: Value | None) -> str | None:
+def value_text(value: Value | None) -> str | None:
     """A value as both databases read it."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | Fraction):
-        return decimal(Fraction(value))
+        return decimal_sql(Fraction(value))
     if isinstance(value, datetime):
         return value.isoformat(sep=" ")
     return str(value)

@@ -22,15 +22,15 @@ from sqlalchemy import BigInteger, Integer, Label, and_, case, cast, func, liter
 
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.engines.sql.interfaces import Dialect, Expressions, Sql
-from gateway.engines.sql.partial_select import Related
-from gateway.engines.sql.per_unit import integer
+from gateway.engines.sql.partial_select import RelationSql
+from gateway.engines.sql.per_unit import own_integer
 from gateway.engines.sql.pieces import WHOLE, infix
 from gateway.engines.sql.relations import Relations
 from gateway.plan.scalars import Scalar
 from gateway.sensitivity.lattice import Lattice
 from gateway.sensitivity.measurement import (
     Different,
-    Origin,
+    DistanceOrigin,
     Products,
     Quantity,
     Rows,
@@ -44,7 +44,7 @@ _ZERO: Final[Sql] = literal_column("0")
 _ONE: Final[Sql] = literal_column("1")
 
 
-def shortened(dialect: Dialect, s: Sql, n: Sql, most: Sql) -> Sql:
+def cap_sum(dialect: Dialect, s: Sql, n: Sql, most: Sql) -> Sql:
     """The sum `s` of `n` rows where `most` rows count; NULL is 0."""
     whole = "//" if dialect == "duckdb" else "/"
     size = func.abs(s, type_=BigInteger())
@@ -64,7 +64,7 @@ Whole: TypeAlias = Callable[[Total], Sql]
 """Gives the whole number of a row's value; NULL for NULL."""
 
 
-def term(dialect: Dialect, summed: Summed, whole: Whole) -> Sql:
+def summand(dialect: Dialect, summed: Summed, whole: Whole) -> Sql:
     """NULL where a value is NULL; `where` is not looked at."""
     match summed:
         case Total():
@@ -82,16 +82,16 @@ def _distance(total: Total, number: Sql) -> Sql:
     """How far a row's whole number is from the origin."""
     lattice = total.lattice
     match total.origin:
-        case Origin.MIDDLE:
-            return number - integer(lattice.middle)
-        case Origin.LOW:
-            return number - integer(lattice.low)
-        case Origin.HIGH:
-            return integer(lattice.high) - number
+        case DistanceOrigin.MIDDLE:
+            return number - own_integer(lattice.middle)
+        case DistanceOrigin.LOW:
+            return number - own_integer(lattice.low)
+        case DistanceOrigin.HIGH:
+            return own_integer(lattice.high) - number
 
 
 def _from_middle(value: Scalar, lattice: Lattice, whole: Whole) -> Sql:
-    total = Total(value, lattice, Origin.MIDDLE)
+    total = Total(value, lattice, DistanceOrigin.MIDDLE)
     return cast(_distance(total, whole(total)), Integer())
 
 
@@ -106,7 +106,7 @@ def _product(dialect: Dialect, one: Sql, other: Sql, products: Products) -> Sql:
         return times
     # so many units more that nothing is negative, until it is divided
     more = products.reach
-    moved = infix(times, "+", integer(more * unit), WHOLE)
+    moved = infix(times, "+", own_integer(more * unit), WHOLE)
     return _less(_nearest(dialect, moved, unit), more)
 
 
@@ -117,15 +117,17 @@ def _times(one: Sql, other: Sql, unit: int) -> Sql:
 
 
 def _nearest(dialect: Dialect, number: Sql, unit: int) -> Sql:
-    """How many units a number is, as `measurement.nearest` counts them."""
+    """How many units a number is, as `measurement.nearest_multiple` counts them."""
     if unit == 1:
         return number
     divided = "//" if dialect == "duckdb" else "/"
-    return infix(infix(number, "+", integer(unit // 2), WHOLE), divided, integer(unit), WHOLE)
+    return infix(
+        infix(number, "+", own_integer(unit // 2), WHOLE), divided, own_integer(unit), WHOLE
+    )
 
 
 def _less(number: Sql, by: int) -> Sql:
-    return cast(infix(number, "-", integer(by), WHOLE), Integer())
+    return cast(infix(number, "-", own_integer(by), WHOLE), Integer())
 
 
 ZERO: Sql = literal_column("0")
@@ -133,14 +135,14 @@ ONE: Sql = literal_column("1")
 _Summed = TypeVar("_Summed", bound=Quantity)
 
 
-class Measured:
+class ContributionSql:
     """The measurements of one release over its rows; `given` has what was computed of them below."""
 
     def __init__(
         self,
         release: BoundedRelease,
         relations: Relations,
-        rows: Related,
+        rows: RelationSql,
         expressions: Expressions,
         given: Mapping[Quantity, Sql] | None = None,
     ) -> None:
@@ -163,10 +165,10 @@ class Measured:
                 found[quantity] = of_row
         return found
 
-    def given(self, inputs: Mapping[Quantity, Sql]) -> "Measured":
+    def given(self, inputs: Mapping[Quantity, Sql]) -> "ContributionSql":
         """The same measurements over rows that have these inputs already."""
         there = self._release, self._relations, self._rows, self._expressions
-        return Measured(*there, inputs)
+        return ContributionSql(*there, inputs)
 
     def whole(self, quantity: Quantity) -> Sql:
         """Of all rows of a group, where nothing has to be cut."""
@@ -185,7 +187,7 @@ class Measured:
 
     def _cut(self, quantity: Quantity) -> Sql:
         """What the rows of one unit in one group come to, cut to R rows."""
-        most = integer(self._release.rows_per_unit)
+        most = own_integer(self._release.rows_per_unit)
         match quantity:
             case Units(where=None):
                 return ONE
@@ -203,20 +205,20 @@ class Measured:
                 )
                 n = func.count() if every else func.count(moved)
                 s = self._distances(quantity, n)
-                return shortened(self._dialect, s, n, most)
+                return cap_sum(self._dialect, s, n, most)
 
     def _distances(self, summed: Summed, n: Sql) -> Sql:
         """The sum of what n rows add. Distances from both ends of a domain come from one sum."""
         added: Sql = cast(func.sum(self._moved(_from_low(summed))), BigInteger())
-        if isinstance(summed, Total) and summed.origin is Origin.HIGH:
-            return n * integer(summed.lattice.width) - added
+        if isinstance(summed, Total) and summed.origin is DistanceOrigin.HIGH:
+            return n * own_integer(summed.lattice.width) - added
         return added
 
     def _moved(self, summed: Summed) -> Sql:
         """What a row adds, NULL where it does not count."""
         if summed in self._given:
             return self._given[summed]
-        added = term(self._dialect, summed, self._whole_number)
+        added = summand(self._dialect, summed, self._whole_number)
         return self.only(summed.where, added)
 
     def _whole_number(self, total: Total) -> Sql:
@@ -253,6 +255,6 @@ class Measured:
 
 def _from_low(quantity: _Summed) -> _Summed:
     """Where a sum from the upper end is asked, the one it is computed from."""
-    if isinstance(quantity, Total) and quantity.origin is Origin.HIGH:
-        return replace(quantity, origin=Origin.LOW)
+    if isinstance(quantity, Total) and quantity.origin is DistanceOrigin.HIGH:
+        return replace(quantity, origin=DistanceOrigin.LOW)
     return quantity

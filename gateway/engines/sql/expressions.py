@@ -24,13 +24,13 @@ from gateway.catalog.types import Family
 from gateway.engines.sql import casts as scalars_casts
 from gateway.engines.sql import choices as scalars_choices
 from gateway.engines.sql import times as scalars_times
-from gateway.engines.sql.clamp import enforced, finite, lattice
-from gateway.engines.sql.constants import sql_type, written
-from gateway.engines.sql.group_keys import key
+from gateway.engines.sql.clamp import clamp_column, finite_value, lattice_integer
+from gateway.engines.sql.constants import sql_type, value_text
+from gateway.engines.sql.group_keys import key_expression
 from gateway.engines.sql.interfaces import Dialect, Sql
 from gateway.engines.sql.pieces import TEXT, constant
 from gateway.engines.sql.renderings import render_call
-from gateway.engines.staged_rows import StagedRows, within_length
+from gateway.engines.staged_rows import StagedRows, null_if_too_long
 from gateway.errors import Code, LimitExceeded
 from gateway.plan.fields import Field, Tie
 from gateway.plan.node import BrokenPlan
@@ -53,10 +53,10 @@ from gateway.sensitivity.measurement import Total
 _MOST_PARTS: Final = 20_000
 _LONGEST_LIST: Final = 50
 
-__all__ = ["Scalars", "TotalScalars", "enforced"]
+__all__ = ["ScalarSql", "TotalScalarSql", "clamp_column"]
 
 
-class Scalars:
+class ScalarSql:
     """Expressions over the columns of one relation, whose ids and ranges are given."""
 
     def __init__(
@@ -86,13 +86,13 @@ class Scalars:
 
     def lattice(self, total: Total, /) -> Sql:
         """The whole number of the lattice nearest to the value, cut to the lattice; NULL for NULL."""
-        made = lattice(self, total)
+        made = lattice_integer(self, total)
         _need_short(made)
         return made
 
     def key(self, scalar: Scalar, /) -> Sql:
         """Equal values are one key, and it comes back as a value of the catalog."""
-        return key(self, scalar)
+        return key_expression(self, scalar)
 
     def range(self, scalar: Scalar) -> Range | None:
         """Between which numbers the expression is, if it is bounded."""
@@ -109,11 +109,11 @@ class Scalars:
             case Literal(value, kind):
                 return constant(self.dialect, value, kind)
             case Cast():
-                return scalars_casts.cast_of(self, scalar)
+                return scalars_casts.render_cast(self, scalar)
             case Case():
-                return scalars_choices.case_of(self, scalar)
+                return scalars_choices.render_case(self, scalar)
             case Shift():
-                return scalars_times.shifted(self, scalar)
+                return scalars_times.add_interval(self, scalar)
             case StagedValue():
                 return self._value(scalar)
             case StagedMember():
@@ -130,13 +130,13 @@ class Scalars:
         # the unit rides along as it is stored; as a value it is enforced like any other
         if ref.type.family is Family.TEXT:
             return cast(column, TEXT)
-        return finite(self.dialect, column, ref.type)
+        return finite_value(self.dialect, column, ref.type)
 
     def _value(self, scalar: StagedValue) -> Sql:
         rows = self._staged[scalar.constant].rows
         if len(rows) > 1 or any(len(row) != 1 for row in rows):
             raise BrokenPlan("a staged value that is not one value")
-        value = within_length(rows[0][0]) if rows else None
+        value = null_if_too_long(rows[0][0]) if rows else None
         if isinstance(value, bool | str) or value is None or scalar.type.family is Family.WHOLE:
             return constant(self.dialect, value, scalar.type)
         numbers = {Family.EXACT, Family.FLOAT}
@@ -146,23 +146,23 @@ class Scalars:
 
     def _member(self, scalar: StagedMember) -> Sql:
         staged = self._staged[scalar.constant]
-        values = [within_length(row[0]) for row in staged.rows]
+        values = [null_if_too_long(row[0]) for row in staged.rows]
         kind = staged.columns[0][1]
         if not values:
             return false()
         if len(values) <= _LONGEST_LIST:
             among = tuple(Literal(one, kind) for one in values)
             return self.sql(Call("in", (scalar.what, *among), BOOLEAN))
-        texts = bindparam(None, [written(one) for one in values], ARRAY(Text()))
+        texts = bindparam(None, [value_text(one) for one in values], ARRAY(Text()))
         opened = select(func.unnest(cast(texts, ARRAY(Text()))).label("v")).subquery()
         value = cast(opened.c.v, sql_type(self.dialect, kind))
         both = (scalar.what, Ref(Field("v", kind)))
-        inner = Scalars(self.dialect, {**self._columns, "v": value}, self._ranges, self._staged)
-        left, right = scalars_choices.met(inner, both)
+        inner = ScalarSql(self.dialect, {**self._columns, "v": value}, self._ranges, self._staged)
+        left, right = scalars_choices.comparable_values(inner, both)
         return left.in_(select(right))
 
 
-class TotalScalars:
+class TotalScalarSql:
     """What relations are rendered with."""
 
     def over(
@@ -172,11 +172,11 @@ class TotalScalars:
         ranges: Mapping[str, Range],
         staged: Mapping[str, StagedRows],
         /,
-    ) -> Scalars:
-        return Scalars(dialect, columns, ranges, staged)
+    ) -> ScalarSql:
+        return ScalarSql(dialect, columns, ranges, staged)
 
     def enforced(self, dialect: Dialect, table: Table, column: Column, sql: Sql, /) -> Sql:
-        return enforced(dialect, table, column, sql)
+        return clamp_column(dialect, table, column, sql)
 
 
 def _need_short(sql: Sql) -> None:

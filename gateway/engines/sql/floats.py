@@ -12,7 +12,7 @@ from sqlalchemy import case, func, null
 
 from gateway.catalog.types import Family
 from gateway.engines.sql.interfaces import Sql
-from gateway.engines.sql.number_types import as_double, as_number, need_range, reach
+from gateway.engines.sql.number_types import as_double, as_number, largest_magnitude, require_range
 from gateway.engines.sql.pieces import (
     DOUBLE,
     EXACT,
@@ -20,12 +20,12 @@ from gateway.engines.sql.pieces import (
     Rendering,
     Type,
     between,
+    compare,
     double,
     exact,
     infix,
     null_of,
-    only,
-    test,
+    when,
 )
 from gateway.errors import Code, Unbounded
 from gateway.plan.scalars import Call, Literal, Scalar
@@ -39,26 +39,32 @@ _LEAST_EXPONENT: Final = -745
 _MOST_POWER: Final = 690
 
 
-def arithmetic(rendering: Rendering, name: str, parts: tuple[Scalar, ...]) -> Sql:
+def float_arithmetic(rendering: Rendering, name: str, parts: tuple[Scalar, ...]) -> Sql:
     given = [as_double(rendering, one) for one in parts]
-    ranges = [need_range(rendering, one) for one in parts]
+    ranges = [require_range(rendering, one) for one in parts]
     if name == "negate":
         return infix(double(0.0), "-", given[0], DOUBLE)
     left, right = given
     match name:
         case "+" | "-":
-            _need_below(reach(ranges[0]) + reach(ranges[1]))
+            _need_below(largest_magnitude(ranges[0]) + largest_magnitude(ranges[1]))
             return infix(left, name, right, DOUBLE)
         case "*":
-            _need_below(reach(ranges[0]) * reach(ranges[1]))
-            if least(parts[0], ranges[0]) * least(parts[1], ranges[1]) >= _LEAST:
+            _need_below(largest_magnitude(ranges[0]) * largest_magnitude(ranges[1]))
+            if (
+                least_magnitude(parts[0], ranges[0]) * least_magnitude(parts[1], ranges[1])
+                >= _LEAST
+            ):
                 return infix(left, "*", right, DOUBLE)
-            return multiplied(left, right)
+            return multiply_floats(left, right)
         case _:
-            least_below = least(parts[1], ranges[1])
-            safe = least_below > 0 and reach(ranges[0]) / least_below <= LARGEST
+            least_below = least_magnitude(parts[1], ranges[1])
+            safe = least_below > 0 and largest_magnitude(ranges[0]) / least_below <= LARGEST
             safe = (
-                safe and least(parts[0], ranges[0]) / max(reach(ranges[1]), Fraction(1)) >= _LEAST
+                safe
+                and least_magnitude(parts[0], ranges[0])
+                / max(largest_magnitude(ranges[1]), Fraction(1))
+                >= _LEAST
             )
             below = func.nullif(right, double(0.0), type_=DOUBLE)
             return infix(left, "/", below, DOUBLE) if safe else _divided(left, right, below)
@@ -73,7 +79,7 @@ def _need_below(size: Fraction) -> None:
         )
 
 
-def least(scalar: Scalar, found: Range) -> Fraction:
+def least_magnitude(scalar: Scalar, found: Range) -> Fraction:
     """How near to zero the number can come without being zero; 0: as near as it likes."""
     if found.low > 0:
         return found.low
@@ -83,13 +89,13 @@ def least(scalar: Scalar, found: Range) -> Fraction:
     return Fraction(0) if grain is None else grain
 
 
-def multiplied(left: Sql, right: Sql) -> Sql:
+def multiply_floats(left: Sql, right: Sql) -> Sql:
     """Zero where the product would vanish; a factor below 1e-307 counts as zero."""
     sizes = func.abs(left, type_=DOUBLE), func.abs(right, type_=DOUBLE)
     larger = func.greatest(*sizes, type_=DOUBLE)
     smaller = func.least(*sizes, type_=DOUBLE)
     held = func.least(func.greatest(larger, double(1e-150)), double(1e7), type_=DOUBLE)
-    vanishes = test(smaller, "<", infix(double(1e-300), "/", held, DOUBLE))
+    vanishes = compare(smaller, "<", infix(double(1e-300), "/", held, DOUBLE))
     nothing = infix(infix(double(0.0), "*", left, DOUBLE), "*", right, DOUBLE)
     return case((vanishes, nothing), else_=infix(left, "*", right, DOUBLE))
 
@@ -101,12 +107,12 @@ def _divided(left: Sql, right: Sql, below: Sql) -> Sql:
     # neither product can vanish or overflow: a divisor is not below 5e-324
     low = func.least(by, one, type_=DOUBLE)
     high = func.greatest(by, one, type_=DOUBLE)
-    too_large = test(size, ">", infix(low, "*", double(1e300), DOUBLE))
-    vanishes = test(size, "<", infix(high, "*", double(1e-300), DOUBLE))
+    too_large = compare(size, ">", infix(low, "*", double(1e300), DOUBLE))
+    vanishes = compare(size, "<", infix(high, "*", double(1e-300), DOUBLE))
     zero = infix(
         double(0.0), "*", infix(left, "+", infix(right, "-", right, DOUBLE), DOUBLE), DOUBLE
     )
-    zero = only(test(right, "<>", double(0.0)), zero)
+    zero = when(compare(right, "<>", double(0.0)), zero)
     return case((too_large, null()), (vanishes, zero), else_=infix(left, "/", below, DOUBLE))
 
 
@@ -129,7 +135,7 @@ class _Real:
 
 def _real(rendering: Rendering, call: Call) -> _Real:
     exactly = call.type.family is Family.EXACT and rendering.dialect == "postgresql"
-    ranges = [need_range(rendering, one) for one in call.parts]
+    ranges = [require_range(rendering, one) for one in call.parts]
     kind = EXACT if exactly else DOUBLE
     return _Real([as_number(rendering, one, kind) for one in call.parts], ranges, exactly)
 
@@ -137,8 +143,8 @@ def _real(rendering: Rendering, call: Call) -> _Real:
 def square_root(rendering: Rendering, call: Call) -> Sql:
     real = _real(rendering, call)
     made = func.sqrt(real.operands[0], type_=real.kind)
-    there = test(real.operands[0], ">=", real.zero)
-    return made if real.ranges[0].low >= 0 else only(there, made)
+    there = compare(real.operands[0], ">=", real.zero)
+    return made if real.ranges[0].low >= 0 else when(there, made)
 
 
 def logarithm(*, ten: bool) -> Render:
@@ -147,8 +153,8 @@ def logarithm(*, ten: bool) -> Render:
         # log of a double is the natural logarithm in some dialects: of base ten is meant
         named = func.ln if not ten else func.log if real.exactly else func.log10
         made: Sql = named(real.operands[0], type_=real.kind)
-        there = test(real.operands[0], ">", real.zero)
-        return made if real.ranges[0].low > 0 else only(there, made)
+        there = compare(real.operands[0], ">", real.zero)
+        return made if real.ranges[0].low > 0 else when(there, made)
 
     return render
 
@@ -171,7 +177,7 @@ def _exponential(x: Sql, found: Range, *, exactly: bool) -> Sql:
         return made
     ends = number(Fraction(_LEAST_EXPONENT)), number(Fraction(_MOST_EXPONENT))
     return case(
-        (between(x, *ends), made), (test(x, "<", ends[0]), number(Fraction(0))), else_=null()
+        (between(x, *ends), made), (compare(x, "<", ends[0]), number(Fraction(0))), else_=null()
     )
 
 
@@ -184,17 +190,17 @@ def _power(call: Call, given: list[Sql], doubles: list[Sql], *, exactly: bool) -
     exponent = call.parts[1]
     fixed = exponent.value if isinstance(exponent, Literal) else None
     if isinstance(fixed, int | Fraction) and fixed == 0:
-        return only(base.is_not(None), one)
+        return when(base.is_not(None), one)
     sizes = func.ln(func.abs(func.nullif(doubles[0], double(0.0)), type_=DOUBLE), type_=DOUBLE)
-    grown = multiplied(sizes, doubles[1])
+    grown = multiply_floats(sizes, doubles[1])
     most = double(_MOST_POWER)
     made = func.power(base, by, type_=kind)
     whole_power = isinstance(fixed, int | Fraction) and Fraction(fixed).denominator == 1
-    of_zero = case((test(by, ">", zero), zero), (test(by, "=", zero), one), else_=null())
-    whens: list[tuple[Sql, Sql]] = [(test(doubles[0], "=", double(0.0)), of_zero)]
+    of_zero = case((compare(by, ">", zero), zero), (compare(by, "=", zero), one), else_=null())
+    whens: list[tuple[Sql, Sql]] = [(compare(doubles[0], "=", double(0.0)), of_zero)]
     if not whole_power:
-        broken = test(by, "<>", func.floor(by, type_=kind))
-        whens.append((test(base, "<", zero) & broken, null_of(kind)))
-    whens.append((test(grown, ">", most), null_of(kind)))
-    whens.append((test(grown, "<", double(-_MOST_POWER)), zero))
+        broken = compare(by, "<>", func.floor(by, type_=kind))
+        whens.append((compare(base, "<", zero) & broken, null_of(kind)))
+    whens.append((compare(grown, ">", most), null_of(kind)))
+    whens.append((compare(grown, "<", double(-_MOST_POWER)), zero))
     return case(*whens, else_=made)

@@ -35,7 +35,7 @@ from sqlalchemy.sql.selectable import NamedFromClause
 
 from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import Value
-from gateway.engines.sql.constants import sql_type, written
+from gateway.engines.sql.constants import sql_type, value_text
 from gateway.engines.sql.interfaces import Dialect, Sql
 from gateway.engines.sql.number_types import as_double, common_number
 from gateway.engines.sql.pieces import (
@@ -51,7 +51,7 @@ from gateway.engines.sql.pieces import (
 from gateway.plan.scalars import Scalar
 
 
-def key(rendering: Rendering, scalar: Scalar) -> Sql:
+def key_expression(rendering: Rendering, scalar: Scalar) -> Sql:
     """1.0 and 1.00 are one decimal, 0 and -0 one float; texts are told apart by their bytes."""
     match scalar.type.family:
         case Family.TEXT:
@@ -83,7 +83,7 @@ _STANDS_FOR_NULL: Final[Mapping[Family, Value]] = {
 }
 
 
-def same(dialect: Dialect, one: Sql, other: Sql, key: Scalar) -> Sql:
+def same_key(dialect: Dialect, one: Sql, other: Sql, key: Scalar) -> Sql:
     """Whether both are the same value of a key, or both are NULL."""
     if not key.nullable:
         return one == other
@@ -122,13 +122,15 @@ def is_shown(dialect: Dialect, found: NamedFromClause, keys: Sequence[Scalar]) -
         )
     ).subquery("shown")
     alike = [
-        same(dialect, _comparable(dialect, found.c[name], key.type), read.c[name], key)
+        same_key(dialect, _comparable(dialect, found.c[name], key.type), read.c[name], key)
         for name, key in zip(names, keys, strict=True)
     ]
     return exists().select_from(read).where(*alike).correlate(found)
 
 
-def bound(keys: Sequence[Scalar], shown: Sequence[Key]) -> Mapping[str, list[str | None]]:
+def shown_parameters(
+    keys: Sequence[Scalar], shown: Sequence[Key]
+) -> Mapping[str, list[str | None]]:
     """What a statement with `is_shown` is executed with."""
     return {
         _bound(f"k{place + 1}"): [_written(key[place], one.type) for key in shown]
@@ -143,7 +145,7 @@ def _bound(name: str) -> str:
 def _written(value: Value | None, of: ColumnType) -> str | None:
     if of.family is Family.FLOAT and isinstance(value, int | Fraction):
         return repr(float(value))
-    return written(value)
+    return value_text(value)
 
 
 def _read(dialect: Dialect, text: Sql, beside: Sql, of: ColumnType) -> Sql:

@@ -41,25 +41,25 @@ from sqlalchemy import (
 from sqlalchemy import Join as SqlJoin
 from sqlalchemy.sql.elements import KeyedColumnElement
 
-from gateway.engines.sql.group_keys import same
+from gateway.engines.sql.group_keys import same_key
 from gateway.engines.sql.interfaces import Dialect, Sql
-from gateway.engines.sql.partial_select import UNIT, Related
-from gateway.engines.sql.per_unit import integer
+from gateway.engines.sql.partial_select import UNIT, RelationSql
+from gateway.engines.sql.per_unit import own_integer
 from gateway.engines.sql.pieces import HUGE
 from gateway.plan.scalars import Scalar
-from gateway.sensitivity.group_weights import Weights
+from gateway.sensitivity.group_weights import GroupWeights
 
 RANK: Final = "r"
 _MOST_LISTED: Final = 1_000
 
 
-def can_be_ranked(rows: Related) -> bool:
+def can_be_ranked(rows: RelationSql) -> bool:
     """Whether rows come from one table, which is then read twice."""
     source = rows.source
     return isinstance(source, Alias) and isinstance(source.element, TableClause)
 
 
-def rank_keys(rows: Related, keys: Sequence[Any], order: Sequence[Sql]) -> CTE:
+def rank_keys(rows: RelationSql, keys: Sequence[Any], order: Sequence[Sql]) -> CTE:
     """`order` is over columns that are named like the keys, and leaves no two keys tied."""
     there = rows.select(*keys).distinct().subquery("keys")
     rank = func.row_number().over(order_by=order).label(RANK)
@@ -67,20 +67,22 @@ def rank_keys(rows: Related, keys: Sequence[Any], order: Sequence[Sql]) -> CTE:
 
 
 def with_ranks(
-    dialect: Dialect, rows: Related, ranks: CTE, keys: Sequence[tuple[Sql, str, Scalar]]
+    dialect: Dialect, rows: RelationSql, ranks: CTE, keys: Sequence[tuple[Sql, str, Scalar]]
 ) -> SqlJoin:
     """Where rows come from, each with the rank of its key."""
-    alike = [same(dialect, sql, ranks.c[name], key) for sql, name, key in keys]
+    alike = [same_key(dialect, sql, ranks.c[name], key) for sql, name, key in keys]
     return rows.source.join(ranks, and_(*alike))
 
 
-def capped(dialect: Dialect, units: Select[Any], names: Sequence[str], most: int) -> Select[Any]:
+def cap_groups(
+    dialect: Dialect, units: Select[Any], names: Sequence[str], most: int
+) -> Select[Any]:
     """The rank and these columns of the first `most` ranks of every unit."""
     if dialect == "duckdb" and most <= _MOST_LISTED:
         # the G-th rank by an aggregate: no unit is sorted
         made = units.cte("units").prefix_with("MATERIALIZED")
         # NULL where a unit has fewer
-        last = func.list_extract(func.min(made.c[RANK], integer(most)), integer(most))
+        last = func.list_extract(func.min(made.c[RANK], own_integer(most)), own_integer(most))
         lasts = select(made.c[UNIT], last.label("last"))
         found = lasts.group_by(made.c[UNIT]).subquery("lasts")
         joined = made.join(found, made.c[UNIT] == found.c[UNIT])
@@ -91,7 +93,7 @@ def capped(dialect: Dialect, units: Select[Any], names: Sequence[str], most: int
     ranked = select(*(there.c[name] for name in (RANK, *names)), place.label("place"))
     made_ranked = ranked.subquery("ranked")
     return select(*(made_ranked.c[name] for name in (RANK, *names))).where(
-        made_ranked.c.place <= integer(most)
+        made_ranked.c.place <= own_integer(most)
     )
 
 
@@ -99,7 +101,7 @@ _WEIGHT = "w"
 
 
 @dataclass(frozen=True)
-class Weighed:
+class WeightedUnits:
     """Integers of units in groups, by name, and the weight of each."""
 
     source: FromClause
@@ -107,9 +109,9 @@ class Weighed:
     weight: Sql
 
 
-def weighed(
-    dialect: Dialect, units: Select[Any], names: Sequence[str], weights: Weights
-) -> Weighed:
+def weight_groups(
+    dialect: Dialect, units: Select[Any], names: Sequence[str], weights: GroupWeights
+) -> WeightedUnits:
     """`names` are the columns of `units` that are handed on, beside its unit."""
     if dialect == "duckdb":
         # faster than a window, which would sort all units
@@ -118,27 +120,27 @@ def weighed(
         counted = select(made.c[UNIT], weight.label(_WEIGHT)).group_by(made.c[UNIT])
         counts = counted.subquery("counts")
         source = made.join(counts, made.c[UNIT] == counts.c[UNIT])
-        return Weighed(source, {name: made.c[name] for name in names}, counts.c[_WEIGHT])
+        return WeightedUnits(source, {name: made.c[name] for name in names}, counts.c[_WEIGHT])
     there = units.subquery("units")
     many = func.count().over(partition_by=there.c[UNIT])
     # here, where it is looked up once for a row, not once for each of its integers
     weight = _weight(dialect, many, weights).label(_WEIGHT)
     beside = select(*(there.c[name] for name in names), weight).subquery("beside")
-    return Weighed(beside, {name: beside.c[name] for name in names}, beside.c[_WEIGHT])
+    return WeightedUnits(beside, {name: beside.c[name] for name in names}, beside.c[_WEIGHT])
 
 
-def times_whole(dialect: Dialect, sum_: Sql, weights: Weights) -> Sql:
+def times_whole(dialect: Dialect, sum_: Sql, weights: GroupWeights) -> Sql:
     """A sum over all units, none of which is in too many groups, in a type that holds it whatever it is."""
-    return cast(sum_, HUGE if dialect == "duckdb" else Numeric()) * integer(weights.whole)
+    return cast(sum_, HUGE if dialect == "duckdb" else Numeric()) * own_integer(weights.whole)
 
 
-def _weight(dialect: Dialect, many: Sql, weights: Weights) -> Sql:
+def _weight(dialect: Dialect, many: Sql, weights: GroupWeights) -> Sql:
     """By the number of a unit's groups; more than are listed weigh like as many as are listed."""
-    place = func.least(many, integer(weights.listed)) - integer(weights.groups)
+    place = func.least(many, own_integer(weights.listed)) - own_integer(weights.groups)
     lowered = ", ".join(map(str, weights.lowered))
     found: Sql
     if dialect == "duckdb":
         found = func.list_extract(literal_column(f"[{lowered}]"), place)
     else:
         found = literal_column(f"(CAST('{{{lowered}}}' AS bigint[]))", ARRAY(BigInteger()))[place]
-    return case((many > integer(weights.groups), found), else_=integer(weights.whole))
+    return case((many > own_integer(weights.groups), found), else_=own_integer(weights.whole))

@@ -48,17 +48,17 @@ from sqlalchemy import (
 )
 
 from gateway.bounding.bounded_release import BoundedRelease
-from gateway.engines.sql.group_keys import is_shown, same
+from gateway.engines.sql.group_keys import is_shown, same_key
 from gateway.engines.sql.group_limits import RANK, can_be_ranked
 from gateway.engines.sql.interfaces import Sql
 from gateway.engines.sql.partial_select import UNIT
-from gateway.engines.sql.per_unit import hashed, integer
+from gateway.engines.sql.per_unit import hash_order, own_integer
 from gateway.engines.sql.relations import Relations
-from gateway.engines.sql.release import Dressed
+from gateway.engines.sql.release import ReleaseSql
 from gateway.engines.sql.shard_filter import Part
 from gateway.engines.staged_rows import StagedRows
-from gateway.sensitivity.choices import Binned, Histogram
-from gateway.sensitivity.measurement import Origin, Total
+from gateway.sensitivity.choices import BinnedRows, Histogram
+from gateway.sensitivity.measurement import DistanceOrigin, Total
 
 BUCKET = "b"
 ROWS = "n"
@@ -68,7 +68,7 @@ def select_histogram(
     release: BoundedRelease,
     histogram: Histogram,
     staged: Mapping[str, StagedRows],
-    dressed: Dressed,
+    dressed: ReleaseSql,
     part: Part | None = None,
     *,
     among: bool = True,
@@ -81,7 +81,7 @@ def select_histogram(
     persons = _persons(release, histogram, staged, dressed, part)
     found = _counted(release, persons, dressed).subquery("found")
     keys = [found.c[name] for name in _names(release)]
-    if isinstance(histogram, Binned):
+    if isinstance(histogram, BinnedRows):
         cell = func.concat_ws(" ", found.c[BUCKET], found.c[ROWS])
         made = select(*keys, func.string_agg(cell, " ").label(ROWS)).group_by(*keys)
     else:
@@ -97,7 +97,7 @@ def _persons(
     release: BoundedRelease,
     histogram: Histogram,
     staged: Mapping[str, StagedRows],
-    dressed: Dressed,
+    dressed: ReleaseSql,
     part: Part | None,
 ) -> CTE:
     relations = Relations(dressed.dialect, dressed.expressing, staged, part)
@@ -106,12 +106,12 @@ def _persons(
     named = zip(_names(release), release.keys, strict=True)
     keys = [expressions.key(key).label(name) for name, key in named]
     bucket: Sql
-    if isinstance(histogram, Binned):
+    if isinstance(histogram, BinnedRows):
         buckets = histogram.buckets
-        total = Total(histogram.value, buckets.lattice, Origin.LOW)
+        total = Total(histogram.value, buckets.lattice, DistanceOrigin.LOW)
         number = relations.lattice(rows, expressions, total)
-        away: Sql = cast(number, BigInteger()) - integer(buckets.lattice.low)
-        width = integer(buckets.width)
+        away: Sql = cast(number, BigInteger()) - own_integer(buckets.lattice.low)
+        width = own_integer(buckets.width)
         bucket = away if buckets.width == 1 else _divided(dressed, away.self_group(), width)
     else:
         bucket = expressions.key(histogram.value)
@@ -124,7 +124,7 @@ def _persons(
     return made.prefix_with("MATERIALIZED" if once else "NOT MATERIALIZED")
 
 
-def _counted(release: BoundedRelease, persons: CTE, dressed: Dressed) -> Select[Any]:
+def _counted(release: BoundedRelease, persons: CTE, dressed: ReleaseSql) -> Select[Any]:
     """For each group and bucket the rows that are kept of every unit."""
     there = persons.c[BUCKET].is_not(None)
     names, most = _names(release), release.groups_per_unit
@@ -139,7 +139,7 @@ def _counted(release: BoundedRelease, persons: CTE, dressed: Dressed) -> Select[
         return counted.where(_kept(release, ordered, dressed)).group_by(*shown)
     ranks = _ranks(release, persons, dressed)
     pairs = zip(names, release.keys, strict=True)
-    alike = [same(dressed.dialect, persons.c[name], ranks.c[name], key) for name, key in pairs]
+    alike = [same_key(dressed.dialect, persons.c[name], ranks.c[name], key) for name, key in pairs]
     ranked = ranks.c[RANK]
     group = func.dense_rank().over(partition_by=persons.c[UNIT], order_by=ranked).label("group")
     ordered = (
@@ -150,7 +150,7 @@ def _counted(release: BoundedRelease, persons: CTE, dressed: Dressed) -> Select[
     )
     shown = [ordered.c[RANK], ordered.c[BUCKET]]
     few = select(*shown, func.count().label(ROWS)).group_by(*shown)
-    few = few.where(ordered.c.group <= integer(most), _kept(release, ordered, dressed))
+    few = few.where(ordered.c.group <= own_integer(most), _kept(release, ordered, dressed))
     made = few.subquery("few")
     both = made.join(ranks, made.c[RANK] == ranked)
     return select(*(ranks.c[name] for name in names), made.c[BUCKET], made.c[ROWS]).select_from(
@@ -158,10 +158,10 @@ def _counted(release: BoundedRelease, persons: CTE, dressed: Dressed) -> Select[
     )
 
 
-def _ranks(release: BoundedRelease, persons: CTE, dressed: Dressed) -> CTE:
+def _ranks(release: BoundedRelease, persons: CTE, dressed: ReleaseSql) -> CTE:
     """Every key once, in an order in which no two tie: it is hashed once, not for each of its rows."""
     keys = select(*(persons.c[name] for name in _names(release))).distinct().subquery("keys")
-    order = [hashed(dressed.salt, list(keys.c)), *(nulls_last(one.asc()) for one in keys.c)]
+    order = [hash_order(dressed.salt, list(keys.c)), *(nulls_last(one.asc()) for one in keys.c)]
     rank = func.row_number().over(order_by=order).label(RANK)
     return select(*keys.c, rank).cte("ranks").prefix_with("MATERIALIZED")
 
@@ -175,15 +175,15 @@ def _ordered(persons: CTE, groups: Sequence[Sql], more: Sequence[Sql]) -> Select
     return select(*groups, bucket, all_, place, *more)
 
 
-def _kept(release: BoundedRelease, ordered: Subquery, dressed: Dressed) -> Sql:
+def _kept(release: BoundedRelease, ordered: Subquery, dressed: ReleaseSql) -> Sql:
     """Whether a row is one of R."""
-    most, place, all_ = integer(release.rows_per_unit), ordered.c.place, ordered.c["all"]
+    most, place, all_ = own_integer(release.rows_per_unit), ordered.c.place, ordered.c["all"]
     reached = _divided(dressed, (place * most).self_group(), all_)
-    passed = _divided(dressed, ((place - integer(1)).self_group() * most).self_group(), all_)
+    passed = _divided(dressed, ((place - own_integer(1)).self_group() * most).self_group(), all_)
     return or_(all_ <= most, reached > passed)
 
 
-def _divided(dressed: Dressed, above: Sql, below: Sql) -> Sql:
+def _divided(dressed: ReleaseSql, above: Sql, below: Sql) -> Sql:
     whole = "//" if dressed.dialect == "duckdb" else "/"
     made: Sql = above.op(whole, precedence=8, return_type=BigInteger())(below)
     return made.self_group()

@@ -18,8 +18,8 @@ from sqlalchemy import ARRAY, Boolean, Integer, Text, and_, bindparam, cast, fun
 from sqlalchemy.sql.expression import literal_column
 
 from gateway.engines.sql.interfaces import Dialect, Sql
-from gateway.engines.sql.pieces import TEXT, WHOLE, binary, infix, only, test, whole
-from gateway.plan.like_pattern import Pattern, Piece, read_pattern, word, words
+from gateway.engines.sql.pieces import TEXT, WHOLE, binary, compare, infix, integer, when
+from gateway.plan.like_pattern import Pattern, Piece, piece_text, piece_texts, read_pattern
 from gateway.plan.node import BrokenPlan
 
 # an empty text among the pieces stands for any one character
@@ -33,18 +33,18 @@ _SIGNS: Final = re.compile(r"([!-/:-@\[-`{-~])")
 def is_like(dialect: Dialect, text: Sql, pattern: str) -> Sql:
     """Whether the text is like the pattern; NULL for NULL."""
     if dialect == "postgresql":
-        return test(text, "LIKE", binary(_bound(pattern)))
+        return compare(text, "LIKE", binary(_bound(pattern)))
     return _duckdb(text, read_pattern(pattern))
 
 
 def _duckdb(text: Sql, found: Pattern) -> Sql:
     if not found.is_bounded:
         raise BrokenPlan("a pattern without a bounded form")
-    start = word(found.start)
+    start = piece_text(found.start)
     if found.end is None:
         if start is not None:
-            return test(text, "=", _bound(start))
-        length = test(func.length(text, type_=WHOLE), "=", whole(len(found.start)))
+            return compare(text, "=", _bound(start))
+        length = compare(func.length(text, type_=WHOLE), "=", integer(len(found.start)))
         return and_(length, *_from_start(text, found.start)).self_group()
     simple = _simple(text, found)
     if simple is not None:
@@ -52,7 +52,7 @@ def _duckdb(text: Sql, found: Pattern) -> Sql:
     parts = [*_from_start(text, found.start), *_from_end(text, found.end)]
     if found.end or start is None or found.gap or any(one.gap for one in found.floating):
         # else the pieces themselves say that the text is long enough
-        parts.insert(0, test(func.length(text, type_=WHOLE), ">=", whole(found.least)))
+        parts.insert(0, compare(func.length(text, type_=WHOLE), ">=", integer(found.least)))
     inside = _inside(text, found)
     if inside is not None:
         parts.append(inside)
@@ -61,13 +61,13 @@ def _duckdb(text: Sql, found: Pattern) -> Sql:
 
 def _simple(text: Sql, found: Pattern) -> Sql | None:
     """The usual patterns, which name the text once."""
-    start, end = word(found.start), word(found.end or ())
+    start, end = piece_text(found.start), piece_text(found.end or ())
     if start is None or end is None or found.gap or any(one.gap for one in found.floating):
         return None
     words_there = [one for one in (start, end) if one]
     if not found.floating:
         if not words_there:
-            return test(func.length(text, type_=WHOLE), ">=", whole(0))
+            return compare(func.length(text, type_=WHOLE), ">=", integer(0))
         if len(words_there) == 1:
             named = func.starts_with if start else func.suffix
             return named(text, _bound(words_there[0]), type_=Boolean())
@@ -80,19 +80,19 @@ def _simple(text: Sql, found: Pattern) -> Sql | None:
 
 
 def _from_start(text: Sql, piece: Piece) -> Iterator[Sql]:
-    for place, letters in words(piece):
+    for place, letters in piece_texts(piece):
         if place == 0:
             yield func.starts_with(text, _bound(letters), type_=Boolean())
         else:
-            yield test(_part(text, place + 1, len(letters)), "=", _bound(letters))
+            yield compare(_part(text, place + 1, len(letters)), "=", _bound(letters))
 
 
 def _from_end(text: Sql, piece: Piece) -> Iterator[Sql]:
-    for place, letters in words(piece):
+    for place, letters in piece_texts(piece):
         if place + len(letters) == len(piece):
             yield func.suffix(text, _bound(letters), type_=Boolean())
         else:
-            yield test(_part(text, place - len(piece), len(letters)), "=", _bound(letters))
+            yield compare(_part(text, place - len(piece), len(letters)), "=", _bound(letters))
 
 
 def _inside(text: Sql, found: Pattern) -> Sql | None:
@@ -112,7 +112,7 @@ def _inside(text: Sql, found: Pattern) -> Sql | None:
     middle = _middle(text, found, 0, 0)
     pieces = cast(bindparam(None, sought, ARRAY(Text())), ARRAY(Text()))
     rest: Sql = func.list_reduce(pieces, literal_column(_STEP), middle, type_=TEXT)
-    return only(text.is_not(None), rest.is_not(None))
+    return when(text.is_not(None), rest.is_not(None))
 
 
 def _middle(text: Sql, found: Pattern, before: int, after: int) -> Sql:
@@ -123,7 +123,7 @@ def _middle(text: Sql, found: Pattern, before: int, after: int) -> Sql:
         return text
     if not len(found.end or ()) + after:
         return func.substr(text, _count(first + 1), type_=TEXT)
-    many = infix(func.length(text, type_=WHOLE), "-", whole(away), WHOLE)
+    many = infix(func.length(text, type_=WHOLE), "-", integer(away), WHOLE)
     return func.substr(text, _count(first + 1), many, type_=TEXT)
 
 

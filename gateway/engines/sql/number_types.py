@@ -24,7 +24,7 @@ from gateway.engines.sql.pieces import (
     constant,
     digits_of,
     exact,
-    only,
+    when,
 )
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Cast, Literal, Ref, Scalar
@@ -64,7 +64,7 @@ class Digits:
         return self.before + self.behind <= _SHORT
 
 
-def need_range(rendering: Rendering, scalar: Scalar) -> Range:
+def require_range(rendering: Rendering, scalar: Scalar) -> Range:
     """The range of an arithmetic operand. Whole numbers were cut to their type when they were made."""
     found = rendering.range(scalar)
     bound = scalar.type.bound if scalar.type.family is Family.WHOLE else None
@@ -81,22 +81,22 @@ def need_range(rendering: Rendering, scalar: Scalar) -> Range:
     return Range(low, high, found.step)
 
 
-def reach(*ranges: Range) -> Fraction:
+def largest_magnitude(*ranges: Range) -> Fraction:
     """How large a number can be."""
     return max(max(abs(one.low), abs(one.high)) for one in ranges)
 
 
-def comfortable(*ranges: Range) -> bool:
+def fits_bigint(*ranges: Range) -> bool:
     """Whether BIGINT holds them with room to spare."""
-    return reach(*ranges) < _COMFORTABLE
+    return largest_magnitude(*ranges) < _COMFORTABLE
 
 
-def wide(dialect: Dialect) -> Type:
+def wide_integer(dialect: Dialect) -> Type:
     """What holds products of two BIGINTs."""
     return HUGE if dialect == "duckdb" else EXACT
 
 
-def digits(rendering: Rendering, scalar: Scalar) -> Digits | None:
+def decimal_digits(rendering: Rendering, scalar: Scalar) -> Digits | None:
     """As which decimal DuckDB can hold the number; None: as a double only."""
     match scalar:
         case Literal(value) if isinstance(value, int | Fraction) and not isinstance(value, bool):
@@ -116,11 +116,11 @@ def result_digits(rendering: Rendering, scalar: Scalar) -> Digits | None:
     Not by the step of its range: that is the domain's, and a scan does not move values onto it.
     """
     whole = scalar.type.family is Family.WHOLE
-    found = need_range(rendering, scalar) if whole else rendering.range(scalar)
+    found = require_range(rendering, scalar) if whole else rendering.range(scalar)
     behind = 0 if whole else _scale(grain_of(scalar))
     if behind is None or found is None:
         return None
-    made = Digits(len(str(int(reach(found)))), behind)
+    made = Digits(len(str(int(largest_magnitude(found)))), behind)
     return made if made.type is not None else None
 
 
@@ -144,7 +144,7 @@ def common_number(rendering: Rendering, scalars: Iterable[Scalar]) -> Type:
         return WHOLE
     if rendering.dialect == "postgresql":
         return EXACT
-    known = [digits(rendering, one) for one in given]
+    known = [decimal_digits(rendering, one) for one in given]
     sizes = [one for one in known if one is not None]
     if len(sizes) != len(known):
         return DOUBLE
@@ -171,8 +171,8 @@ def as_double(rendering: Rendering, scalar: Scalar) -> Sql:
     near = found is None or (found.low < _NEAREST and found.high > -_NEAREST)
     if near and grain_of(scalar) is None:
         made = func.round(made, _PLACES)
-    inside = scalar.type.bound if found is None else reach(found)
+    inside = scalar.type.bound if found is None else largest_magnitude(found)
     if inside is None or inside > LARGEST_DOUBLE:
         ends = exact(-LARGEST_DOUBLE), exact(LARGEST_DOUBLE)
-        return only(between(rendering.sql(scalar), *ends), cast(made, DOUBLE))
+        return when(between(rendering.sql(scalar), *ends), cast(made, DOUBLE))
     return cast(made, DOUBLE)

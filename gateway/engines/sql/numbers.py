@@ -17,11 +17,11 @@ from gateway.engines.sql.interfaces import Sql
 from gateway.engines.sql.number_types import (
     as_double,
     as_number,
-    comfortable,
-    digits,
-    need_range,
+    decimal_digits,
+    fits_bigint,
+    require_range,
     result_digits,
-    wide,
+    wide_integer,
 )
 from gateway.engines.sql.pieces import (
     DOUBLE,
@@ -30,15 +30,15 @@ from gateway.engines.sql.pieces import (
     Render,
     Rendering,
     Type,
+    compare,
     double,
     exact,
     infix,
-    narrowed,
-    only,
-    test,
-    whole,
+    integer,
+    null_outside,
+    when,
 )
-from gateway.engines.sql.rounding import rounded, width_bucket
+from gateway.engines.sql.rounding import render_rounding, width_bucket
 from gateway.plan.scalars import Call, Scalar
 from gateway.ranges.relations import Range
 
@@ -48,10 +48,10 @@ def arithmetic(name: str) -> Render:
 
     def render(rendering: Rendering, call: Call) -> Sql:
         for one in call.parts:
-            need_range(rendering, one)
+            require_range(rendering, one)
         family = call.type.family
         if family is Family.FLOAT:
-            return scalars_floats.arithmetic(rendering, name, call.parts)
+            return scalars_floats.float_arithmetic(rendering, name, call.parts)
         if family is Family.WHOLE:
             return _whole(rendering, name, call)
         return _exact(rendering, name, call)
@@ -61,23 +61,23 @@ def arithmetic(name: str) -> Render:
 
 def absolute(rendering: Rendering, call: Call) -> Sql:
     whole_number = call.type.family is Family.WHOLE
-    return (arithmetic("abs") if whole_number else rounded("abs"))(rendering, call)
+    return (arithmetic("abs") if whole_number else render_rounding("abs"))(rendering, call)
 
 
 def _whole(rendering: Rendering, name: str, call: Call) -> Sql:
-    operands = [need_range(rendering, one) for one in call.parts]
+    operands = [require_range(rendering, one) for one in call.parts]
     result = rendering.range(call)
     if result is None:
         square = Fraction(call.type.bound or 0) ** 2
         result = Range(-square, square, None)
-    fits = comfortable(*operands, result)
-    kind = WHOLE if fits else wide(rendering.dialect)
+    fits = fits_bigint(*operands, result)
+    kind = WHOLE if fits else wide_integer(rendering.dialect)
     given = [as_number(rendering, one, kind) for one in call.parts]
     made = _whole_operation(rendering, name, given, kind)
     bound = int(call.type.bound or 2**63)
     if fits and -bound <= result.low and result.high < bound:
         return made
-    return narrowed(rendering.dialect, made, -bound, bound - 1, wide=kind)
+    return null_outside(rendering.dialect, made, -bound, bound - 1, wide=kind)
 
 
 def _whole_operation(rendering: Rendering, name: str, given: list[Sql], kind: Type) -> Sql:
@@ -104,9 +104,9 @@ def _zero(kind: Type) -> Sql:
     return (
         double(0.0)
         if kind is DOUBLE
-        else try_cast(whole(0), kind)
+        else try_cast(integer(0), kind)
         if kind is not WHOLE
-        else whole(0)
+        else integer(0)
     )
 
 
@@ -123,7 +123,7 @@ def _exact(rendering: Rendering, name: str, call: Call) -> Sql:
             given[1] = _not_zero(given[1], EXACT)
         return infix(given[0], name, given[1], EXACT)
     form = result_digits(rendering, call)
-    sizes = [digits(rendering, one) for one in call.parts]
+    sizes = [decimal_digits(rendering, one) for one in call.parts]
     known = [one for one in sizes if one is not None and one.type is not None]
     behind = sum(one.behind for one in known)
     if form is None or len(known) != len(sizes) or name == "/" or behind > _MOST_BEHIND:
@@ -133,7 +133,7 @@ def _exact(rendering: Rendering, name: str, call: Call) -> Sql:
     given = [as_number(rendering, one, kind) for one, kind in zip(call.parts, kinds, strict=True)]
     kind = form.type or DOUBLE
     if name == "negate":
-        return try_cast(infix(whole(0), "-", given[0], kind), kind)
+        return try_cast(infix(integer(0), "-", given[0], kind), kind)
     return try_cast(infix(given[0], name, given[1], kind), kind)
 
 
@@ -143,8 +143,8 @@ _MOST_BEHIND: Final = 18
 def _inexact(rendering: Rendering, name: str, parts: tuple[Scalar, ...]) -> Sql:
     if name == "%":
         left, right = (as_double(rendering, one) for one in parts)
-        return only(test(right, "<>", double(0.0)), infix(left, "%", right, DOUBLE))
-    return scalars_floats.arithmetic(rendering, name, parts)
+        return when(compare(right, "<>", double(0.0)), infix(left, "%", right, DOUBLE))
+    return scalars_floats.float_arithmetic(rendering, name, parts)
 
 
 RENDERINGS: Final[Mapping[str, Render]] = MappingProxyType(
@@ -155,12 +155,12 @@ RENDERINGS: Final[Mapping[str, Render]] = MappingProxyType(
         "mod": arithmetic("%"),
         "negate": arithmetic("negate"),
         "abs": absolute,
-        "sign": rounded("sign"),
-        "floor": rounded("floor"),
-        "ceil": rounded("ceil"),
-        "ceiling": rounded("ceil"),
-        "round": rounded("round"),
-        "trunc": rounded("trunc"),
+        "sign": render_rounding("sign"),
+        "floor": render_rounding("floor"),
+        "ceil": render_rounding("ceil"),
+        "ceiling": render_rounding("ceil"),
+        "round": render_rounding("round"),
+        "trunc": render_rounding("trunc"),
         "sqrt": scalars_floats.square_root,
         "ln": scalars_floats.logarithm(ten=False),
         "log": scalars_floats.logarithm(ten=True),

@@ -16,7 +16,7 @@ UNIT: Final = "u"
 
 
 @dataclass(frozen=True)
-class Stored:
+class StoredColumns:
     """A whole number as it is stored, and from where to where its domain clamps it; NULL stays NULL."""
 
     sql: Sql
@@ -31,7 +31,7 @@ class Stored:
 
 
 @dataclass(frozen=True)
-class Related:
+class RelationSql:
     """`columns` by field id; `unit` is that of every row, None where the rows belong to nobody.
 
     `size` is how many parts the largest expression among the columns has. `stored` is what some columns are
@@ -43,9 +43,9 @@ class Related:
     unit: Sql | None
     where: tuple[Sql, ...] = ()
     size: int = 1
-    stored: Mapping[str, Stored] = field(default_factory=dict)
+    stored: Mapping[str, StoredColumns] = field(default_factory=dict)
 
-    def filtered(self, *conditions: Sql) -> "Related":
+    def filtered(self, *conditions: Sql) -> "RelationSql":
         return replace(self, where=(*self.where, *conditions))
 
     @property
@@ -60,7 +60,7 @@ class Related:
         shown = items or (literal_column("1"),)
         return select(*shown).select_from(self.source).where(*self.where)
 
-    def nested(self, name: str, *, fenced: bool = False) -> "Related":
+    def nested(self, name: str, *, fenced: bool = False) -> "RelationSql":
         """The same rows as a subquery. PostgreSQL opens one that is not fenced and repeats what is in it."""
         names = {one: f"c{place + 1}" for place, one in enumerate(self.columns)}
         items = [self.columns[one].label(names[one]) for one in self.columns]
@@ -68,12 +68,12 @@ class Related:
             items.append(self.unit.label(UNIT))
         made = self.select(*items)
         made = made.offset(literal_column("0")) if fenced else made
-        return over(made.subquery(name), names, owned=self.unit is not None)
+        return subquery_columns(made.subquery(name), names, owned=self.unit is not None)
 
 
-def over(source: FromClause, names: Mapping[str, str], *, owned: bool) -> Related:
+def subquery_columns(source: FromClause, names: Mapping[str, str], *, owned: bool) -> RelationSql:
     """The columns of a subquery, by the ids of fields."""
-    return Related(
+    return RelationSql(
         source,
         {one: source.c[name] for one, name in names.items()},
         source.c[UNIT] if owned else None,

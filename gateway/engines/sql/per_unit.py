@@ -30,30 +30,30 @@ from gateway.engines.sql.interfaces import Dialect, Expressions, Sql
 from gateway.errors import Code, Unbounded
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.scalars import Literal, Scalar
-from gateway.plan.sql_text import decimal
+from gateway.plan.sql_text import decimal_sql
 from gateway.plan.types import TEXT
 from gateway.ranges.relations import Range, range_of
-from gateway.sensitivity.measurement import Origin, Total
+from gateway.sensitivity.measurement import DistanceOrigin, Total
 from gateway.sensitivity.person_sums import person_lattice
 
 
-def binary(sql: Sql, of: ColumnType) -> Sql:
+def binary_key(sql: Sql, of: ColumnType) -> Sql:
     """Text whose equality and order are those of its bytes."""
     return sql.collate("C") if of.family is Family.TEXT else sql
 
 
-def integer(value: int) -> Sql:
+def own_integer(value: int) -> Sql:
     """A whole number of the gateway's own: never one of an analyst."""
     return literal_column(str(value), BigInteger())
 
 
-def hashed(salt: str, parts: list[Sql]) -> Sql:
+def hash_order(salt: str, parts: list[Sql]) -> Sql:
     """A fixed public order of keys that nobody can choose: the same in every database."""
     texts = [func.coalesce(cast(one, Text()), "~") for one in parts]
-    return binary(func.md5(func.concat_ws("|", salt, *texts)), TEXT)
+    return binary_key(func.md5(func.concat_ws("|", salt, *texts)), TEXT)
 
 
-def aggregate(
+def unit_aggregate(
     dialect: Dialect,
     expressions: Expressions,
     measure: Measure,
@@ -83,7 +83,7 @@ def aggregate(
             return _scaled(dialect, measure, total, added, many=many, rows=rows)
 
 
-def window(
+def unit_window(
     dialect: Dialect,
     expressions: Expressions,
     call: WindowCall,
@@ -97,7 +97,7 @@ def window(
     order = []
     keys = [(expressions.key(one), down) for one, down in call.order]
     if call.function == "sample_number":
-        order.append(hashed("", [one for one, _ in keys]))
+        order.append(hash_order("", [one for one, _ in keys]))
     order += [nulls_first(one.desc()) if down else nulls_last(one.asc()) for one, down in keys]
     if dialect == "duckdb":
         # where the key of a decimal is a double, decimals that tie need not be the same
@@ -122,7 +122,7 @@ def window(
             away = arguments[1] if len(arguments) > 1 else Literal(1, call.type)
             offset = away.value if isinstance(away, Literal) else None
             named = func.lag if call.function == "lag" else func.lead
-            number = integer(offset if type(offset) is int else 1)
+            number = own_integer(offset if type(offset) is int else 1)
             return over_unit(named(expressions.key(arguments[0]), number))
         case "count":
             counted = expressions.key(arguments[0]) if arguments else literal_column("1")
@@ -145,11 +145,11 @@ def _total(value: Scalar, ranges: Mapping[str, Range]) -> Total:
             "a sum for each person has values without declared bounds",
             "declare a domain for the column, or clamp it with LEAST and GREATEST",
         )
-    return Total(value, person_lattice(found), Origin.LOW)
+    return Total(value, person_lattice(found), DistanceOrigin.LOW)
 
 
 def _few(counted: Sql, rows: int | None) -> Sql:
-    return func.least(counted, integer(_need(rows)), type_=BigInteger())
+    return func.least(counted, own_integer(_need(rows)), type_=BigInteger())
 
 
 def _need(rows: int | None) -> int:
@@ -175,8 +175,8 @@ def _scaled(
     step = total.lattice.step
     if measure.function == "sum":
         most = _need(rows)
-        low = integer(most * min(total.lattice.low, 0))
-        high = integer(most * max(total.lattice.high, 0))
+        low = own_integer(most * min(total.lattice.low, 0))
+        high = own_integer(most * max(total.lattice.high, 0))
         # not LEAST and GREATEST, which make a number of NULL
         added = case((added < low, low), (added > high, high), else_=added)
         below = None
@@ -208,7 +208,7 @@ def _times(number: Sql, step: Fraction) -> Sql:
 
 
 def _number(value: Fraction) -> Sql:
-    return type_coerce(literal_column(decimal(value)), Numeric())
+    return type_coerce(literal_column(decimal_sql(value)), Numeric())
 
 
 def _place(bound: str) -> int | None:

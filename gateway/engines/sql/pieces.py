@@ -34,7 +34,7 @@ from gateway.catalog.values import Value
 from gateway.engines.sql.constants import sql_type
 from gateway.engines.sql.interfaces import Dialect, Sql
 from gateway.plan.scalars import Call, Scalar
-from gateway.plan.sql_text import decimal
+from gateway.plan.sql_text import decimal_sql
 from gateway.ranges.relations import Range
 
 Type = TypeEngine[Any]
@@ -62,7 +62,7 @@ Render: TypeAlias = Callable[[Rendering, Call], Sql]
 """The SQL of a call."""
 
 
-class Huge(UserDefinedType[int]):
+class HugeInteger(UserDefinedType[int]):
     """DuckDB's whole numbers of 128 bits."""
 
     cache_ok = True
@@ -71,7 +71,7 @@ class Huge(UserDefinedType[int]):
         return "HUGEINT"
 
 
-HUGE: Final[Type] = Huge()
+HUGE: Final[Type] = HugeInteger()
 
 
 def infix(left: Sql, operator: str, right: Sql, kind: Type) -> Sql:
@@ -79,7 +79,7 @@ def infix(left: Sql, operator: str, right: Sql, kind: Type) -> Sql:
     return made
 
 
-def test(left: Sql, operator: str, right: Sql) -> Sql:
+def compare(left: Sql, operator: str, right: Sql) -> Sql:
     """A comparison; an operand that is a constant is compared like any other."""
     return infix(left, operator, right, Boolean())
 
@@ -88,16 +88,16 @@ def null_of(kind: Type) -> Sql:
     return cast(null(), kind)
 
 
-def only(condition: Sql, value: Sql, otherwise: Sql | None = None) -> Sql:
+def when(condition: Sql, value: Sql, otherwise: Sql | None = None) -> Sql:
     """The value where the condition is true."""
     return case((condition, value), else_=null() if otherwise is None else otherwise)
 
 
 def between(value: Sql, low: Sql, high: Sql) -> Sql:
-    return test(value, ">=", low) & test(value, "<=", high)
+    return compare(value, ">=", low) & compare(value, "<=", high)
 
 
-def whole(value: int) -> Sql:
+def integer(value: int) -> Sql:
     return cast(literal(value), WHOLE)
 
 
@@ -112,7 +112,7 @@ def exact(value: Fraction | int) -> Sql:
 
 def _decimal(value: Fraction) -> Decimal:
     with localcontext(prec=2_000):
-        return Decimal(decimal(value))
+        return Decimal(decimal_sql(value))
 
 
 def constant(dialect: Dialect, value: Value | None, of: ColumnType) -> Sql:
@@ -149,16 +149,16 @@ def _number(dialect: Dialect, value: Fraction, of: ColumnType) -> Sql:
 
 def digits_of(value: Fraction) -> tuple[int, int] | None:
     """How many digits a decimal has, and how many of them behind the point; None: more than 38."""
-    written = decimal(abs(value))
+    written = decimal_sql(abs(value))
     before, _, behind = written.partition(".")
     digits = len(before.lstrip("0")) + len(behind)
     return (max(digits, 1), len(behind)) if digits <= _MOST_DIGITS else None
 
 
-def narrowed(dialect: Dialect, value: Sql, low: int, high: int, *, wide: Type) -> Sql:
+def null_outside(dialect: Dialect, value: Sql, low: int, high: int, *, wide: Type) -> Sql:
     """A whole number where it is from `low` to `high`, else NULL; `wide` is the type it has."""
     if dialect == "duckdb":
-        return try_cast(only(between(value, whole(low), whole(high)), value), WHOLE)
+        return try_cast(when(between(value, integer(low), integer(high)), value), WHOLE)
     # named once: what is written twice at every level grows beyond all measure
     ends = [cast(literal(Decimal(end)), EXACT) for end in (low - 1, high + 1)]
     below, above = (cast(end, wide) for end in ends)

@@ -25,11 +25,11 @@ from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column
 from gateway.catalog.types import Family
 from gateway.engines.sql.clamp import has_short_unit
-from gateway.engines.sql.constants import constant
+from gateway.engines.sql.constants import constant_relation
 from gateway.engines.sql.interfaces import Dialect, Expressing, Expressions, Sql
-from gateway.engines.sql.partial_select import UNIT, Related, Stored, over
-from gateway.engines.sql.per_unit import aggregate, binary, window
-from gateway.engines.sql.shard_filter import Part, in_part
+from gateway.engines.sql.partial_select import UNIT, RelationSql, StoredColumns, subquery_columns
+from gateway.engines.sql.per_unit import binary_key, unit_aggregate, unit_window
+from gateway.engines.sql.shard_filter import Part, is_in_shard
 from gateway.engines.staged_rows import StagedRows
 from gateway.plan.fields import Field
 from gateway.plan.grouping import PerUnit
@@ -37,7 +37,7 @@ from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.labels import Protected
 from gateway.plan.node import BrokenPlan, Node
 from gateway.plan.relations import Constant, Filter, Project, Scan, Window
-from gateway.plan.scalars import Cast, Ref, Scalar, walk
+from gateway.plan.scalars import Cast, Ref, Scalar, walk_scalar
 from gateway.ranges.relations import Range, ranges_of
 from gateway.sensitivity.measurement import Total
 
@@ -64,14 +64,14 @@ class Relations:
         """A name that nothing else in the statement has."""
         return f"t{next(self._numbers)}"
 
-    def expressions(self, related: Related, *nodes: Node) -> Expressions:
+    def expressions(self, related: RelationSql, *nodes: Node) -> Expressions:
         """Expressions over the columns of a relation; `nodes` are those whose columns they are."""
         ranges: dict[str, Range] = {}
         for one in nodes:
             ranges |= ranges_of(one)
         return self._expressing.over(self.dialect, related.columns, ranges, self._staged)
 
-    def lattice(self, related: Related, expressions: Expressions, total: Total) -> Sql:
+    def lattice(self, related: RelationSql, expressions: Expressions, total: Total) -> Sql:
         """The whole number of a total; a column that its lattice clamps is not clamped twice."""
         value, on = total.value, total.lattice
         if not isinstance(value, Ref) or value.field.id not in related.stored:
@@ -82,13 +82,13 @@ class Relations:
         there = {value.field.id: stored.sql}
         return self._expressing.over(self.dialect, there, {}, self._staged).lattice(total)
 
-    def of(self, node: Node) -> Related:  # noqa: PLR0911 - one answer for each kind of node
+    def of(self, node: Node) -> RelationSql:  # noqa: PLR0911 - one answer for each kind of node
         """The relation that a node means."""
         match node:
             case Scan():
                 return self._scan(node)
             case Constant():
-                return constant(self.dialect, node, self._staged[node.name], self.name())
+                return constant_relation(self.dialect, node, self._staged[node.name], self.name())
             case Filter():
                 below = self.of(node.child)
                 return below.filtered(self.expressions(below, node.child).sql(node.condition))
@@ -107,7 +107,7 @@ class Relations:
             case _:
                 raise BrokenPlan("a node that is no relation of the source")
 
-    def _scan(self, scan: Scan) -> Related:
+    def _scan(self, scan: Scan) -> RelationSql:
         schema, _, name = scan.table.name.rpartition(".")
         names: list[ColumnClause[Any]] = [
             column(quoted_name(one.name, quote=True)) for one in scan.table.columns
@@ -120,9 +120,9 @@ class Relations:
         key = scan.table.unit_column
         unit = None
         if key is not None:
-            unit = binary(there.c[key.name], key.type)
+            unit = binary_key(there.c[key.name], key.type)
         columns: dict[str, Sql] = {}
-        clamped: dict[str, Stored] = {}
+        clamped: dict[str, StoredColumns] = {}
         for one, made in zip(scan.table.columns, scan.fields, strict=True):
             stored = there.c[one.name]
             if unit is not None and one is key:
@@ -131,8 +131,8 @@ class Relations:
             columns[made.id] = self._expressing.enforced(self.dialect, scan.table, one, stored)
             ends = _whole_ends(one)
             if ends is not None:
-                clamped[made.id] = Stored(stored, *ends)
-        related = Related(there, columns, unit, stored=clamped)
+                clamped[made.id] = StoredColumns(stored, *ends)
+        related = RelationSql(there, columns, unit, stored=clamped)
         if unit is None or key is None:
             return related
         kept: list[Sql] = [unit.is_not(None)]
@@ -140,18 +140,18 @@ class Relations:
         if short is not None:
             kept.append(short)
         if self._part is not None:
-            kept.append(in_part(self.dialect, unit, key.type, self._part))
+            kept.append(is_in_shard(self.dialect, unit, key.type, self._part))
         return related.filtered(*kept)
 
-    def _project(self, node: Project) -> Related:
+    def _project(self, node: Project) -> RelationSql:
         below = self.of(node.child)
         expressions = self.expressions(below, node.child)
         items = [(made, one) for made, (_, one) in zip(node.fields, node.items, strict=True)]
         sizes = [
-            sum(below.size if isinstance(part, Ref) else 1 for part in walk(one))
+            sum(below.size if isinstance(part, Ref) else 1 for part in walk_scalar(one))
             for _, one in items
         ]
-        made = Related(
+        made = RelationSql(
             below.source,
             {field.id: expressions.sql(one) for field, one in items},
             below.unit,
@@ -167,7 +167,7 @@ class Relations:
             return made
         return made.nested(self.name(), fenced=self.dialect == "postgresql")
 
-    def _join(self, node: Join) -> Related:
+    def _join(self, node: Join) -> RelationSql:
         left, right = self.of(node.left), self.of(node.right)
         if node.outer:
             # what the far side computes must be NULL where it has no row
@@ -175,7 +175,7 @@ class Relations:
         columns = {**left.columns, **right.columns}
         unit = left.unit if left.unit is not None else right.unit
         size = max(left.size, right.size)
-        both = Related(left.source, columns, unit, left.where)
+        both = RelationSql(left.source, columns, unit, left.where)
         expressions = self.expressions(both, node.left, node.right)
         parts = [] if node.condition is None else [expressions.sql(node.condition)]
         if left.unit is not None and right.unit is not None:
@@ -185,12 +185,12 @@ class Relations:
             on = on & part
         source = SqlJoin(left.source, right.source, on, isouter=node.outer)
         stored = {**left.stored, **right.stored}
-        return Related(source, columns, unit, (*left.where, *right.where), size, stored)
+        return RelationSql(source, columns, unit, (*left.where, *right.where), size, stored)
 
-    def _mark(self, node: Mark) -> Related:
+    def _mark(self, node: Mark) -> RelationSql:
         child = self.of(node.child)
         inner = self.of(node.inner).nested(self.name())
-        both = Related(inner.source, {**child.columns, **inner.columns}, None)
+        both = RelationSql(inner.source, {**child.columns, **inner.columns}, None)
         parts = []
         if node.condition is not None:
             parts.append(self.expressions(both, node.child, node.inner).sql(node.condition))
@@ -205,9 +205,9 @@ class Relations:
         # a mark is not to be repeated wherever it is used: it counts as large
         size = max(child.size, _MOST_REPEATED // 4)
         columns = {**child.columns, node.id: found}
-        return Related(child.source, columns, child.unit, child.where, size, child.stored)
+        return RelationSql(child.source, columns, child.unit, child.where, size, child.stored)
 
-    def _union(self, node: UnionAll) -> Related:
+    def _union(self, node: UnionAll) -> RelationSql:
         names = {one.id: f"c{place + 1}" for place, one in enumerate(node.fields)}
         sides = []
         for side in node.below:
@@ -218,9 +218,9 @@ class Relations:
                 for one, made in zip(side.fields, node.fields, strict=True)
             ]
             sides.append(below.select(*items, below.owned.label(UNIT)))
-        return over(union_all(*sides).subquery(self.name()), names, owned=True)
+        return subquery_columns(union_all(*sides).subquery(self.name()), names, owned=True)
 
-    def _per_unit(self, node: PerUnit) -> Related:
+    def _per_unit(self, node: PerUnit) -> RelationSql:
         below = self.of(node.child)
         expressions = self.expressions(below, node.child)
         names = {one.id: f"c{place + 1}" for place, one in enumerate(node.fields)}
@@ -229,15 +229,15 @@ class Relations:
         keys = [expressions.key(key) for _, key in node.keys]
         ranges = ranges_of(node.child)
         measured = [
-            aggregate(self.dialect, expressions, one, ranges, rows) for _, one in node.measures
+            unit_aggregate(self.dialect, expressions, one, ranges, rows) for _, one in node.measures
         ]
         items = [
             one.label(name) for one, name in zip((*keys, *measured), names.values(), strict=True)
         ]
         grouped = below.select(*items, below.owned.label(UNIT)).group_by(below.owned, *keys)
-        return over(grouped.subquery(self.name()), names, owned=True)
+        return subquery_columns(grouped.subquery(self.name()), names, owned=True)
 
-    def _window(self, node: Window) -> Related:
+    def _window(self, node: Window) -> RelationSql:
         below = self.of(node.child).nested(self.name())
         expressions = self.expressions(below, node.child)
         label = node.child.label
@@ -245,8 +245,10 @@ class Relations:
         ranges = ranges_of(node.child)
         columns = dict(below.columns)
         for name, call in node.items:
-            columns[name] = window(self.dialect, expressions, call, ranges, rows, unit=below.owned)
-        return Related(below.source, columns, below.unit).nested(self.name())
+            columns[name] = unit_window(
+                self.dialect, expressions, call, ranges, rows, unit=below.owned
+            )
+        return RelationSql(below.source, columns, below.unit).nested(self.name())
 
 
 def _whole_ends(one: Column) -> tuple[int, int] | None:

@@ -26,25 +26,25 @@ from sqlalchemy import (
 )
 
 from gateway.bounding.bounded_release import BoundedRelease
-from gateway.engines.sql.contributions import ONE, ZERO, Measured
+from gateway.engines.sql.contributions import ONE, ZERO, ContributionSql
 from gateway.engines.sql.group_limits import (
     RANK,
     can_be_ranked,
-    capped,
+    cap_groups,
     rank_keys,
     times_whole,
-    weighed,
+    weight_groups,
     with_ranks,
 )
 from gateway.engines.sql.interfaces import Dialect, Expressing, Expressions, Sql
-from gateway.engines.sql.partial_select import UNIT, Stored
-from gateway.engines.sql.per_unit import hashed, integer
+from gateway.engines.sql.partial_select import UNIT, StoredColumns
+from gateway.engines.sql.per_unit import hash_order, own_integer
 from gateway.engines.sql.relations import Relations
 from gateway.engines.sql.shard_filter import Part
 from gateway.engines.staged_rows import StagedRows
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Ref, Scalar
-from gateway.sensitivity.group_weights import Weights
+from gateway.sensitivity.group_weights import GroupWeights
 from gateway.sensitivity.measurement import (
     Different,
 )
@@ -54,7 +54,7 @@ _FEW_ROWS: Final = 64
 
 
 @dataclass(frozen=True)
-class Dressed:
+class ReleaseSql:
     """What renders the release for one dataset; `salt` is the public key of its hashes."""
 
     dialect: Dialect
@@ -62,7 +62,7 @@ class Dressed:
     salt: str
 
 
-def can_be_parted(release: BoundedRelease) -> bool:
+def can_be_sharded(release: BoundedRelease) -> bool:
     """Whether the integers of parts add up: all of them but counts of different values do."""
     return not any(isinstance(one.quantity, Different) for one in release.measurements)
 
@@ -70,7 +70,7 @@ def can_be_parted(release: BoundedRelease) -> bool:
 def select_release(
     release: BoundedRelease,
     staged: Mapping[str, StagedRows],
-    dressed: Dressed,
+    dressed: ReleaseSql,
     part: Part | None = None,
 ) -> Select[Any]:
     """Columns `k1`, `k2`, … and `m1`, `m2`, …
@@ -79,7 +79,7 @@ def select_release(
     units are then not dropped here, where not all units are seen: a last column `u` counts those that are, and
     whoever adds drops groups whose `u` is below `least_units`. Releases that are not thresholded have no `u`.
     """
-    if part is not None and not can_be_parted(release):
+    if part is not None and not can_be_sharded(release):
         raise BrokenPlan("a part of what does not add up")
     return _Rendering(release, staged, dressed, part).select()
 
@@ -89,7 +89,7 @@ class _Rendering:
         self,
         release: BoundedRelease,
         staged: Mapping[str, StagedRows],
-        dressed: Dressed,
+        dressed: ReleaseSql,
         part: Part | None,
     ) -> None:
         self._release = release
@@ -99,7 +99,7 @@ class _Rendering:
         self._relations = Relations(dressed.dialect, dressed.expressing, staged, part)
         self._rows = self._relations.of(release.rows)
         self._expressions: Expressions = self._relations.expressions(self._rows, release.rows)
-        self._measured = Measured(release, self._relations, self._rows, self._expressions)
+        self._measured = ContributionSql(release, self._relations, self._rows, self._expressions)
         self._keys = [
             self._expressions.key(key).label(f"k{place + 1}")
             for place, key in enumerate(release.keys)
@@ -131,7 +131,7 @@ class _Rendering:
         many = parts[0] if len(parts) == 1 else union_all(*parts)
         return self._summed(many.subquery("few"))
 
-    def _whole_weight(self, weights: Weights) -> Select[Any]:
+    def _whole_weight(self, weights: GroupWeights) -> Select[Any]:
         """Where no unit is in too many groups all weigh the same: sums are multiplied, not what is summed."""
         made, dialect = self._plain().subquery("summed"), self._dressed.dialect
         keys = [made.c[name] for name in self._names]
@@ -140,12 +140,12 @@ class _Rendering:
         ]
         return select(*keys, *sums)
 
-    def _weighted(self, weights: Weights) -> Select[Any]:
+    def _weighted(self, weights: GroupWeights) -> Select[Any]:
         """All groups of a unit, each by the weight of their number."""
         names = [*self._names, *self._measured.names]
         dialect, few = self._dressed.dialect, self._release.rows_per_unit <= _FEW_ROWS
         units = self._units_in_order() if few and dialect == "postgresql" else self._units()
-        found = weighed(dialect, units, names, weights)
+        found = weight_groups(dialect, units, names, weights)
         keys = [found.columns[name] for name in self._names]
         sums = [
             func.sum(found.columns[name] * found.weight).label(name)
@@ -164,7 +164,7 @@ class _Rendering:
         rows = replace(self._rows, source=source)
         units = rows.select(ranks.c[RANK], unit.label(UNIT), *measured)
         units = units.group_by(unit, ranks.c[RANK])
-        few = capped(dialect, units, [one.name for one in measured], most).subquery("few")
+        few = cap_groups(dialect, units, [one.name for one in measured], most).subquery("few")
         rank = few.c[RANK]
         sums = [func.sum(few.c[one.name]).label(one.name) for one in measured]
         summed = self._with_enough(select(rank, *sums).group_by(rank), func.count())
@@ -181,7 +181,7 @@ class _Rendering:
             return summed
         if self._part is not None:
             return summed.add_columns(units.label(UNIT))
-        return summed.having(units >= integer(least))
+        return summed.having(units >= own_integer(least))
 
     def _summed(self, few: Subquery) -> Select[Any]:
         keys = [few.c[name] for name in self._names]
@@ -203,7 +203,7 @@ class _Rendering:
         )
         ranked = select(*(made.c[name] for name in names), place.label("place")).subquery("ranked")
         kept = select(*(ranked.c[name] for name in names), ONE.label(UNIT))
-        return kept.where(ranked.c.place <= integer(most))
+        return kept.where(ranked.c.place <= own_integer(most))
 
     def _units(self) -> Select[Any]:
         """The integers of each unit in each of its groups, cut to R rows."""
@@ -231,7 +231,10 @@ class _Rendering:
 
     def _order(self, keys: Sequence[Sql]) -> list[Sql]:
         """A hash of the key, then the key itself: no two keys tie."""
-        return [hashed(self._dressed.salt, list(keys)), *(nulls_last(one.asc()) for one in keys)]
+        return [
+            hash_order(self._dressed.salt, list(keys)),
+            *(nulls_last(one.asc()) for one in keys),
+        ]
 
     def _direct(self) -> Select[Any]:
         """Where a unit has one row at most there is nothing to cut."""
@@ -247,7 +250,7 @@ class _Rendering:
         summed = summed.group_by(*self._key_expressions)
         return self._with_enough(summed, func.count()) if alone else summed
 
-    def _stored(self, key: Scalar) -> Stored | None:
+    def _stored(self, key: Scalar) -> StoredColumns | None:
         return self._rows.stored.get(key.field.id) if isinstance(key, Ref) else None
 
     def _clamped_afterwards(self, measured: list[Label[Any]]) -> Select[Any]:
@@ -283,9 +286,9 @@ class _Rendering:
             group = func.dense_rank().over(partition_by=made.c[UNIT], order_by=self._order(keys))
             ranks.append(group.label("place"))
         ranked = select(*keys, made.c.v, *ranks).subquery(f"ranked{place + 1}")
-        kept = [ranked.c.nth <= integer(self._release.rows_per_unit), ranked.c.v.is_not(None)]
+        kept = [ranked.c.nth <= own_integer(self._release.rows_per_unit), ranked.c.v.is_not(None)]
         if most is not None:
-            kept.append(ranked.c.place <= integer(most))
+            kept.append(ranked.c.place <= own_integer(most))
         there = [ranked.c[name] for name in self._names]
         measured = [
             (func.count(ranked.c.v.distinct()) if at == place else ZERO).label(f"m{at + 1}")

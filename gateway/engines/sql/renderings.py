@@ -21,7 +21,7 @@ from gateway.plan.types import is_number
 
 def _added(name: str) -> Render:
     """Of numbers, or of dates and days."""
-    of_numbers, of_dates = numbers.arithmetic(name), times.moved(name)
+    of_numbers, of_dates = numbers.arithmetic(name), times.render_shift(name)
 
     def render(rendering: Rendering, call: Call) -> Sql:
         of = of_numbers if all(is_number(one.type) for one in call.parts) else of_dates

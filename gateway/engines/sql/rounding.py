@@ -8,7 +8,14 @@ from sqlalchemy import Integer, Numeric, case, cast, func, literal, null, try_ca
 
 from gateway.catalog.types import Family
 from gateway.engines.sql.interfaces import Sql
-from gateway.engines.sql.number_types import Digits, as_double, as_number, digits, need_range, reach
+from gateway.engines.sql.number_types import (
+    Digits,
+    as_double,
+    as_number,
+    decimal_digits,
+    largest_magnitude,
+    require_range,
+)
 from gateway.engines.sql.pieces import (
     DOUBLE,
     EXACT,
@@ -17,13 +24,13 @@ from gateway.engines.sql.pieces import (
     Render,
     Rendering,
     Type,
+    compare,
     double,
     exact,
     infix,
+    integer,
     null_of,
-    only,
-    test,
-    whole,
+    when,
 )
 from gateway.functions.range_arithmetic import MOST_BUCKETS
 from gateway.plan.scalars import Call, Literal, Scalar
@@ -34,11 +41,11 @@ _LARGEST_UNIT: Final = 300
 _MOST: Final = 10**37
 
 
-def rounded(name: str) -> Render:
+def render_rounding(name: str) -> Render:
     def render(rendering: Rendering, call: Call) -> Sql:
         what = call.parts[0]
         for one in call.parts:
-            need_range(rendering, one)
+            require_range(rendering, one)
         if len(call.parts) > 1:
             return _to_places(rendering, name, what, _places(call.parts[1]))
         if call.type.family is Family.FLOAT:
@@ -72,7 +79,7 @@ def _float(rendering: Rendering, name: str, value: Sql) -> Sql:
 
 def _decimal(rendering: Rendering, name: str, what: Scalar) -> Sql:
     """DuckDB's decimals; what is a double there is rounded as a decimal."""
-    form = digits(rendering, what)
+    form = decimal_digits(rendering, what)
     kind = DOUBLE if form is None or form.type is None else form.type
     value = as_number(rendering, what, kind)
     named = getattr(func, name)
@@ -86,7 +93,7 @@ def _to_places(rendering: Rendering, name: str, what: Scalar, places: int) -> Sq
         shift = cast(literal(places), Integer())
         made = named(_as_exact(rendering, what), shift, type_=EXACT)
         return made
-    form = digits(rendering, what)
+    form = decimal_digits(rendering, what)
     if what.type.family is Family.FLOAT or form is None or form.type is None:
         return _double_to_places(name, as_double(rendering, what), places)
     if places >= form.behind:
@@ -96,7 +103,7 @@ def _to_places(rendering: Rendering, name: str, what: Scalar, places: int) -> Sq
     if kind is None:
         return _double_to_places(name, as_double(rendering, what), places)
     if -places > form.before:
-        return only(rendering.sql(what).is_not(None), whole(0))
+        return when(rendering.sql(what).is_not(None), integer(0))
     value = try_cast(rendering.sql(what), kind)
     made = named(value, cast(literal(places), Integer()), type_=kind)
     return made
@@ -119,7 +126,7 @@ def width_bucket(rendering: Rendering, call: Call) -> Sql:
     """In which of `count` buckets of one width a number is; bounds and count are constants."""
     what, *rest = call.parts
     for one in call.parts:
-        need_range(rendering, one)
+        require_range(rendering, one)
     low, high, count = (one.value if isinstance(one, Literal) else None for one in rest)
     if not (_is_number(low) and _is_number(high) and isinstance(count, int)):
         return null_of(WHOLE)
@@ -143,10 +150,15 @@ def _is_number(value: object) -> bool:
 def _bucket(
     rendering: Rendering, what: Scalar, low: Fraction, high: Fraction, count: int, *, floats: bool
 ) -> Sql:
-    form = None if floats else digits(rendering, what)
+    form = None if floats else decimal_digits(rendering, what)
     if form is not None:
         scale = lcm(10**form.behind, low.denominator, high.denominator)
-        grown = max(reach(need_range(rendering, what)), abs(low), abs(high)) * scale * 2 * count
+        grown = (
+            max(largest_magnitude(require_range(rendering, what)), abs(low), abs(high))
+            * scale
+            * 2
+            * count
+        )
         if grown < _MOST and form.type is not None:
             return _exact_bucket(as_number(rendering, what, form.type), low, high, count, scale)
     x = as_double(rendering, what)
@@ -156,12 +168,12 @@ def _bucket(
     else:
         away, width, below, above = infix(first, "-", x, DOUBLE), low - high, ">", "<="
     place = infix(infix(double(count), "*", away, DOUBLE), "/", double(width), DOUBLE)
-    inside = func.least(try_cast(func.floor(place), WHOLE), whole(count - 1))
+    inside = func.least(try_cast(func.floor(place), WHOLE), integer(count - 1))
     return case(
-        (test(x, below, first), whole(0)),
-        (test(x, above, last), whole(count + 1)),
+        (compare(x, below, first), integer(0)),
+        (compare(x, above, last), integer(count + 1)),
         (x.is_(None), null()),
-        else_=infix(inside, "+", whole(1), WHOLE),
+        else_=infix(inside, "+", integer(1), WHOLE),
     )
 
 
@@ -175,8 +187,8 @@ def _exact_bucket(value: Sql, low: Fraction, high: Fraction, count: int, scale: 
     width = _huge(int(abs(high - low) * scale))
     place = infix(infix(away, "*", _huge(count), HUGE), "//", width, HUGE)
     return case(
-        (test(away, "<", _huge(0)), whole(0)),
-        (test(away, ">=", width), whole(count + 1)),
+        (compare(away, "<", _huge(0)), integer(0)),
+        (compare(away, ">=", width), integer(count + 1)),
         else_=try_cast(infix(place, "+", _huge(1), HUGE), WHOLE),
     )
 

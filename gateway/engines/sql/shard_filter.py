@@ -21,7 +21,7 @@ _WHOLE: Final = BigInteger()
 _HASHES: Final = {Family.WHOLE: "hashint8", Family.TEXT: "hashtext", Family.UUID: "uuid_hash"}
 
 
-def in_part(dialect: Dialect, unit: Sql, of: ColumnType, part: Part) -> Sql:
+def is_in_shard(dialect: Dialect, unit: Sql, of: ColumnType, part: Part) -> Sql:
     """Whether a row belongs to a person of this part."""
     number, many = part
     if not 0 <= number < many:

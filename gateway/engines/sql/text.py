@@ -20,7 +20,7 @@ from gateway.plan.scalars import Call, Literal, Scalar
 _UPPER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def folded(rendering: Rendering, text: Sql, *, upper: bool = False) -> Sql:
+def fold_case(rendering: Rendering, text: Sql, *, upper: bool = False) -> Sql:
     if rendering.dialect == "postgresql":
         named = func.upper if upper else func.lower
         made: Sql = named(text, type_=TEXT)
@@ -57,7 +57,7 @@ def like(*, negated: bool = False, folding: bool = False) -> Render:
     def render(rendering: Rendering, call: Call) -> Sql:
         text, pattern = _text(rendering, call.parts[0]), _word(call.parts[1])
         if folding:
-            text = folded(rendering, text)
+            text = fold_case(rendering, text)
             pattern = "".join(one.lower() if one in _UPPER else one for one in pattern)
         found = is_like(rendering.dialect, text, pattern)
         return ~found.self_group() if negated else found
@@ -128,7 +128,7 @@ def _of_texts(render: _Rendered) -> Render:
 
 
 def _folded(*, upper: bool) -> _Rendered:
-    return lambda rendering, texts, _: folded(rendering, texts[0], upper=upper)
+    return lambda rendering, texts, _: fold_case(rendering, texts[0], upper=upper)
 
 
 def _length(_: Rendering, texts: list[Sql], __: tuple[Scalar, ...]) -> Sql:

@@ -15,7 +15,7 @@ from sqlalchemy.types import TIMESTAMP
 
 from gateway.catalog.types import Family
 from gateway.engines.sql.interfaces import Dialect, Sql
-from gateway.engines.sql.number_types import as_number, need_range
+from gateway.engines.sql.number_types import as_number, require_range
 from gateway.engines.sql.pieces import (
     EXACT,
     WHOLE,
@@ -23,12 +23,12 @@ from gateway.engines.sql.pieces import (
     Rendering,
     Type,
     between,
+    compare,
     infix,
-    narrowed,
+    integer,
     null_of,
-    only,
-    test,
-    whole,
+    null_outside,
+    when,
 )
 from gateway.plan.node import BrokenPlan
 from gateway.plan.scalars import Call, Literal, Scalar, Shift
@@ -47,18 +47,18 @@ _FRACTIONS: Final = frozenset({"second", "epoch"})
 
 def _extract(rendering: Rendering, call: Call) -> Sql:
     field, moment = call.parts
-    return _extracted(rendering, _word(field), stamp(rendering, moment))
+    return _extracted(rendering, _word(field), as_timestamp(rendering, moment))
 
 
 def _age(rendering: Rendering, call: Call) -> Sql:
-    later, earlier = (stamp(rendering, one) for one in call.parts[1:])
+    later, earlier = (as_timestamp(rendering, one) for one in call.parts[1:])
     age = func.age(later, earlier, type_=Interval())
     return cast(sql_extract(_word(call.parts[0]), age), _number_type(rendering.dialect))
 
 
 def _truncated(rendering: Rendering, call: Call) -> Sql:
     field = cast(literal(_word(call.parts[0]), Text()), Text())
-    return func.date_trunc(field, stamp(rendering, call.parts[1]), type_=STAMP)
+    return func.date_trunc(field, as_timestamp(rendering, call.parts[1]), type_=STAMP)
 
 
 def _number_type(dialect: Dialect) -> Type:
@@ -71,7 +71,7 @@ def _word(scalar: Scalar) -> str:
     raise BrokenPlan("a computed field of a date")
 
 
-def stamp(rendering: Rendering, scalar: Scalar) -> Sql:
+def as_timestamp(rendering: Rendering, scalar: Scalar) -> Sql:
     """A date or timestamp as a timestamp."""
     return cast(rendering.sql(scalar), STAMP)
 
@@ -85,9 +85,9 @@ def day_number(rendering: Rendering, scalar: Scalar) -> Sql:
 def microseconds(rendering: Rendering, scalar: Scalar) -> Sql:
     """Microseconds since 1970-01-01 00:00."""
     if rendering.dialect == "duckdb":
-        return func.epoch_us(stamp(rendering, scalar), type_=WHOLE)
-    epoch = sql_extract("epoch", stamp(rendering, scalar))
-    return cast(infix(cast(epoch, EXACT), "*", whole(1_000_000), EXACT), WHOLE)
+        return func.epoch_us(as_timestamp(rendering, scalar), type_=WHOLE)
+    epoch = sql_extract("epoch", as_timestamp(rendering, scalar))
+    return cast(infix(cast(epoch, EXACT), "*", integer(1_000_000), EXACT), WHOLE)
 
 
 def _day(value: date) -> Sql:
@@ -109,7 +109,7 @@ def _extracted(rendering: Rendering, field: str, moment: Sql) -> Sql:
     return infix(many, "*", cast(literal("0.000001"), Numeric(7, 6)), Numeric(25, 6))
 
 
-def moved(name: str) -> Render:
+def render_shift(name: str) -> Render:
     """Dates and whole days."""
     return lambda rendering, call: _moved(rendering, name, call.parts)
 
@@ -122,22 +122,22 @@ def _moved(rendering: Rendering, name: str, parts: tuple[Scalar, ...]) -> Sql:
         day, days = left, right
     else:
         day, days = right, left
-    need_range(rendering, days)
+    require_range(rendering, days)
     many = as_number(rendering, days, WHOLE)
     # no more days than the calendar has, so that the sum cannot overflow
-    many = narrowed(rendering.dialect, many, _FIRST_DAY * 2, _LAST_DAY * 2, wide=WHOLE)
+    many = null_outside(rendering.dialect, many, _FIRST_DAY * 2, _LAST_DAY * 2, wide=WHOLE)
     moved = infix(day_number(rendering, day), name, many, WHOLE)
     return _of_number(rendering.dialect, moved)
 
 
 def _of_number(dialect: Dialect, days: Sql) -> Sql:
-    inside = narrowed(dialect, days, _FIRST_DAY, _LAST_DAY, wide=WHOLE)
+    inside = null_outside(dialect, days, _FIRST_DAY, _LAST_DAY, wide=WHOLE)
     return infix(_day(EPOCH), "+", cast(inside, Integer()), DAY)
 
 
-def shifted(rendering: Rendering, shift: Shift) -> Sql:
+def add_interval(rendering: Rendering, shift: Shift) -> Sql:
     """Months first, to the end of a shorter month, then days and the rest, as PostgreSQL adds intervals."""
-    moved = stamp(rendering, shift.moved)
+    moved = as_timestamp(rendering, shift.moved)
     duckdb = rendering.dialect == "duckdb"
     if shift.months:
         end = _before_months(shift.months)
@@ -162,7 +162,7 @@ def shifted(rendering: Rendering, shift: Shift) -> Sql:
     if duckdb:
         rest = away.seconds * 1_000_000 + away.microseconds
         moved = infix(moved, "+", func.to_days(_count(away.days)), STAMP)
-        return infix(moved, "+", func.to_microseconds(whole(rest)), STAMP)
+        return infix(moved, "+", func.to_microseconds(integer(rest)), STAMP)
     return infix(moved, "+", cast(literal(away, Interval()), Interval()), STAMP)
 
 
@@ -191,7 +191,7 @@ def _up_to(dialect: Dialect, moment: Sql, end: datetime, *, forward: bool) -> Sq
     """The moment where it is not beyond the end, else NULL."""
     tick = timedelta(microseconds=1)
     if dialect == "duckdb" or end in {FIRST_STAMP, LAST_STAMP}:
-        return only(test(moment, "<=" if forward else ">=", _stamp(end)), moment)
+        return when(compare(moment, "<=" if forward else ">=", _stamp(end)), moment)
     # named once, see `narrowed`
     beyond = _stamp(end + tick if forward else end - tick)
     kept = func.least(moment, beyond) if forward else func.greatest(moment, beyond)
@@ -201,16 +201,16 @@ def _up_to(dialect: Dialect, moment: Sql, end: datetime, *, forward: bool) -> Sq
 def _made(rendering: Rendering, call: Call) -> Sql:
     """A date that the calendar has, else NULL."""
     for one in call.parts:
-        need_range(rendering, one)
+        require_range(rendering, one)
     given = [rendering.sql(one) for one in call.parts]
     year = _part(given[0], 1, _LAST_YEAR)
     month = _part(given[1], 1, _MONTHS)
     first = func.make_date(year, month, _count(1), type_=DAY)
     after = infix(cast(first, STAMP), "+", _month_long(rendering.dialect), STAMP)
     days = infix(cast(after, DAY), "-", first, Integer())
-    there = between(given[2], whole(1), cast(days, WHOLE))
+    there = between(given[2], integer(1), cast(days, WHOLE))
     more = infix(cast(_part(given[2], 1, 31), Integer()), "-", _count(1), Integer())
-    return only(there, cast(infix(first, "+", more, DAY), DAY))
+    return when(there, cast(infix(first, "+", more, DAY), DAY))
 
 
 def _month_long(dialect: Dialect) -> Sql:
@@ -219,10 +219,10 @@ def _month_long(dialect: Dialect) -> Sql:
 
 
 def _part(value: Sql, low: int, high: int) -> Sql:
-    return cast(only(between(value, whole(low), whole(high)), value), Integer())
+    return cast(when(between(value, integer(low), integer(high)), value), Integer())
 
 
-def in_calendar(value: Sql, *, zoned: bool | None) -> Sql:
+def is_in_calendar(value: Sql, *, zoned: bool | None) -> Sql:
     """Whether it is within the calendar; `zoned` is None for a date."""
     if zoned is None:
         return between(value, _day(date.min), _day(date.max))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
-from gateway.frontends.pgwire.framing import framed
+from gateway.frontends.pgwire.framing import frame_message
 from gateway.frontends.pgwire.messages import BACKEND_KEY
 
 _LARGEST_PID: Final = 2**31 - 1  # drivers read it as a signed number
@@ -31,7 +31,7 @@ class CancelKey:
     @property
     def message(self) -> bytes:
         """The message that gives the key to the client."""
-        return framed(BACKEND_KEY, self.pid.to_bytes(4) + self.secret)
+        return frame_message(BACKEND_KEY, self.pid.to_bytes(4) + self.secret)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class _Held:
     cancel: Callable[[], object]
 
 
-class Cancelling:
+class CancelRegistry:
     """The keys of all connections; thread-safe."""
 
     def __init__(self, draw: Callable[[int], int] = secrets.randbelow) -> None:

@@ -9,26 +9,31 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final, TypeAlias
 
-from gateway.binding.catalog_queries import as_chatter, chatter, is_chatter, without_database
-from gateway.binding.extensions import askable
-from gateway.binding.text.classify import Kind, Statement, classify, split
-from gateway.binding.text.identifiers import in_quotes
+from gateway.binding.catalog_queries import (
+    as_catalog_query,
+    is_catalog_query,
+    replace_session_keywords,
+    strip_database_name,
+)
+from gateway.binding.extensions import postgresql_sql
+from gateway.binding.text.classify import Statement, StatementKind, classify, split_statements
+from gateway.binding.text.identifiers import quote_name
 from gateway.binding.text.lexer import lexemes
-from gateway.binding.text.prepared import Execute, Prepare, named, require_one
+from gateway.binding.text.prepared import Execute, Prepare, parse_prepared, require_single_statement
 from gateway.binding.text.temp_tables import (
-    GiveUp,
-    Keep,
-    Kept,
-    keeping,
-    named_in,
-    read_in,
-    with_kept,
+    CreateTempTable,
+    DropTempTable,
+    TempTable,
+    add_temp_tables,
+    find_named_tables,
+    find_read_table,
+    parse_temp_table,
 )
 from gateway.catalog.tables import Dataset
 from gateway.errors import Code, LimitExceeded, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.lru_cache import LruCache
 
-_NOTHING: Final[Mapping[str, Kept]] = MappingProxyType({})
+_NOTHING: Final[Mapping[str, TempTable]] = MappingProxyType({})
 _MOST: Final = 500
 _LONGEST: Final = 4_096  # longer texts are looked at each time
 _MOST_STATEMENTS: Final = 100
@@ -48,7 +53,7 @@ class Plain:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class AnalystQuery:
     """A query that the pipeline answers; the twin gets `described`, for names and types."""
 
     statement: Statement
@@ -56,15 +61,15 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Preparing:
+class PrepareQuery:
     """A PREPARE of a query; `text` is what the twin gets."""
 
-    asking: Asking
+    asking: AnalystQuery
     text: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Calling:
+class ExecuteQuery:
     """An EXECUTE of a prepared statement of any kind."""
 
     name: bytes
@@ -74,26 +79,26 @@ class Calling:
 
 
 @dataclass(frozen=True, slots=True)
-class KeepingOne:
+class TempTableQuery:
     """A CREATE TEMP TABLE AS; `plain` if the twin computes it. `text` stands for it where nothing is run."""
 
-    what: Keep
-    inner: Asking
+    what: CreateTempTable
+    inner: AnalystQuery
     plain: bool
     text_of_query: bytes
     text: bytes = _STANDS_FOR
 
 
 @dataclass(frozen=True, slots=True)
-class GivingUp:
+class TempTableDrop:
     """A DROP TABLE of temporary tables."""
 
-    what: GiveUp
+    what: DropTempTable
     text: bytes = _STANDS_FOR
 
 
-ByName: TypeAlias = Preparing | Calling | KeepingOne | GivingUp
-Part: TypeAlias = Plain | Asking | ByName
+ByName: TypeAlias = PrepareQuery | ExecuteQuery | TempTableQuery | TempTableDrop
+Part: TypeAlias = Plain | AnalystQuery | ByName
 Script: TypeAlias = tuple[Part, ...]
 
 
@@ -103,9 +108,9 @@ class Statements:
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
         self._known: LruCache[bytes, Script | Refusal] = LruCache(_MOST)
-        self._kept: Mapping[str, Kept] = {}
+        self._kept: Mapping[str, TempTable] = {}
 
-    def script(self, text: bytes, kept: Mapping[str, Kept] = _NOTHING) -> Script | Refusal:
+    def script(self, text: bytes, kept: Mapping[str, TempTable] = _NOTHING) -> Script | Refusal:
         """The statements of a text, each classified, or the refusal of the whole text. `kept` are temporary
         tables.
         """
@@ -118,7 +123,7 @@ class Statements:
 
     def _read(self, text: bytes) -> Script | Refusal:
         try:
-            parts = split(_decoded(text))
+            parts = split_statements(_decoded(text))
             if len(parts) > _MOST_STATEMENTS:
                 raise LimitExceeded(
                     Code.SQL_TOO_LARGE, f"the text has more than {_MOST_STATEMENTS} statements"
@@ -128,30 +133,30 @@ class Statements:
             return refusal.with_traceback(None)
 
     def _part(self, sql: str) -> Part:
-        sql = without_database(_shown(sql), self._dataset)
-        by_name = named(sql)
+        sql = strip_database_name(_shown(sql), self._dataset)
+        by_name = parse_prepared(sql)
         if isinstance(by_name, Prepare):
             return self._preparing(by_name)
         if by_name is not None:
             return self._calling(by_name)
-        to_keep = keeping(sql)
-        if isinstance(to_keep, Keep):
+        to_keep = parse_temp_table(sql)
+        if isinstance(to_keep, CreateTempTable):
             return self._keeping(to_keep)
         if to_keep is not None and self._may_give_up(to_keep):
-            return GivingUp(to_keep)
+            return TempTableDrop(to_keep)
         statement = self._with_kept(classify(sql))
-        if statement.kind is Kind.PASS or is_chatter(statement.query, self._dataset):
-            return Plain(as_chatter(statement).text.encode())
-        described = f"{statement.head}{askable(statement.query)}{statement.tail}"
-        return Asking(statement, described.encode())
+        if statement.kind is StatementKind.PASS or is_catalog_query(statement.query, self._dataset):
+            return Plain(as_catalog_query(statement).text.encode())
+        described = f"{statement.head}{postgresql_sql(statement.query)}{statement.tail}"
+        return AnalystQuery(statement, described.encode())
 
     def _with_kept(self, statement: Statement) -> Statement:
         """The statement with the temporary tables that it names."""
-        names = named_in(statement.query, self._kept)
+        names = find_named_tables(statement.query, self._kept)
         if not names:
             return statement
-        if not is_chatter(statement.query, self._dataset):
-            read = read_in(statement.query, self._kept)
+        if not is_catalog_query(statement.query, self._dataset):
+            read = find_read_table(statement.query, self._kept)
             if read is None:
                 return statement
             raise UnsupportedSql(
@@ -159,18 +164,18 @@ class Statements:
                 f"the temporary table `{read}` cannot be combined with tables of the dataset",
                 "save the other result as a temporary table too, and join both",
             )
-        query = with_kept(statement.query, {name: self._kept[name] for name in names})
+        query = add_temp_tables(statement.query, {name: self._kept[name] for name in names})
         text = f"{statement.head}{query}{statement.tail}"
         return replace(statement, text=text, query=query)
 
-    def _may_give_up(self, one: GiveUp) -> bool:
+    def _may_give_up(self, one: DropTempTable) -> bool:
         names = set(one.names)
         return bool(names & set(self._kept)) or (one.if_there and not names & self._tables())
 
     def _tables(self) -> set[str]:
         return {table.name.rpartition(".")[2] for table in self._dataset.tables}
 
-    def _keeping(self, one: Keep) -> KeepingOne:
+    def _keeping(self, one: CreateTempTable) -> TempTableQuery:
         if one.name in self._tables():
             raise UnsupportedSql(
                 Code.STATEMENT_UNSUPPORTED,
@@ -180,30 +185,30 @@ class Statements:
         if not one.with_data:
             raise UnsupportedSql(Code.STATEMENT_UNSUPPORTED, "`WITH NO DATA` is not supported")
         statement = self._with_kept(classify(one.query))
-        plain = is_chatter(statement.query, self._dataset)
-        text = as_chatter(statement).text if plain else askable(statement.query)
-        return KeepingOne(one, Asking(statement, text.encode()), plain, text.encode())
+        plain = is_catalog_query(statement.query, self._dataset)
+        text = as_catalog_query(statement).text if plain else postgresql_sql(statement.query)
+        return TempTableQuery(one, AnalystQuery(statement, text.encode()), plain, text.encode())
 
-    def _preparing(self, one: Prepare) -> Plain | Preparing:
+    def _preparing(self, one: Prepare) -> Plain | PrepareQuery:
         statement = self._with_kept(classify(one.query))
-        if is_chatter(statement.query, self._dataset):
-            return Plain(f"{one.head}{as_chatter(statement).text}".encode())
-        described = askable(one.query)
+        if is_catalog_query(statement.query, self._dataset):
+            return Plain(f"{one.head}{as_catalog_query(statement).text}".encode())
+        described = postgresql_sql(one.query)
         text = f"{one.head}{described}"
-        require_one(lexemes(text))
-        return Preparing(Asking(statement, described.encode()), text.encode())
+        require_single_statement(lexemes(text))
+        return PrepareQuery(AnalystQuery(statement, described.encode()), text.encode())
 
-    def _calling(self, one: Execute) -> Calling:
+    def _calling(self, one: Execute) -> ExecuteQuery:
         # PostgreSQL takes no subquery here, so no table either; what acts by being called is refused
         arguments = f"SELECT {one.arguments}"
-        if one.count and not is_chatter(arguments, self._dataset):
+        if one.count and not is_catalog_query(arguments, self._dataset):
             raise UnsupportedSql(
                 Code.STATEMENT_UNSUPPORTED,
                 "the arguments of EXECUTE must be constants",
             )
-        with_calls = chatter(arguments).removeprefix("SELECT ")
-        text = f"EXECUTE {in_quotes(one.name)}{with_calls}"
-        return Calling(one.name.encode(), with_calls.encode(), one.count, text.encode())
+        with_calls = replace_session_keywords(arguments).removeprefix("SELECT ")
+        text = f"EXECUTE {quote_name(one.name)}{with_calls}"
+        return ExecuteQuery(one.name.encode(), with_calls.encode(), one.count, text.encode())
 
 
 def _shown(sql: str) -> str:

@@ -11,33 +11,33 @@ from functools import partial
 from typing import Final, Protocol, cast
 
 from gateway.auth.scram_login import Logins
-from gateway.binding.text.classify import Kind
-from gateway.datasets.wire_session import Room
+from gateway.binding.text.classify import StatementKind
+from gateway.datasets.wire_session import WireSession
 from gateway.errors import Code, LimitExceeded, Refusal, SourceStopped, Unauthenticated
 from gateway.frontends.pgwire import messages
-from gateway.frontends.pgwire.cancel_keys import CancelKey, Cancelling
+from gateway.frontends.pgwire.cancel_keys import CancelKey, CancelRegistry
 from gateway.frontends.pgwire.classify import Statements
-from gateway.frontends.pgwire.connection import Connection, Threads, now
+from gateway.frontends.pgwire.connection import Connection, ThreadRunner, loop_time
 from gateway.frontends.pgwire.error_response import (
     Severity,
     error_message,
     no_such_database,
     refusal_of,
 )
-from gateway.frontends.pgwire.gateway_api import WireDoor
+from gateway.frontends.pgwire.gateway_api import WireApi
 from gateway.frontends.pgwire.handshake import (
     Conversation,
-    Entered,
+    LoggedInClient,
     Look,
     Read,
     Send,
     StartTls,
-    entering,
+    log_in,
 )
 from gateway.frontends.pgwire.question_flow import IDLE, Ask, Outcome
 from gateway.frontends.pgwire.request import request_of
 from gateway.frontends.pgwire.session import Session
-from gateway.frontends.pgwire.startup_packets import Cancel
+from gateway.frontends.pgwire.startup_packets import CancelRequest
 from gateway.policy.subjects import Subject
 
 _ENTERING_S: Final = 10.0
@@ -46,17 +46,17 @@ _STOPPING: Final = "57P01"
 _TOO_MANY: Final = "53300"
 
 
-class House(Protocol):
+class ServerContext(Protocol):
     """The parts of the server that a client needs."""
 
-    door: WireDoor
+    door: WireApi
     logins: Logins[Subject]
     tls: ssl.SSLContext | None
-    cancelling: Cancelling
+    cancelling: CancelRegistry
     loop: asyncio.AbstractEventLoop
 
     @property
-    def threads(self) -> Threads: ...
+    def threads(self) -> ThreadRunner: ...
     def came(self, client: "Client") -> bool:
         """True if there is room for one more connection."""
         ...
@@ -72,17 +72,17 @@ class House(Protocol):
 class Client(asyncio.Protocol):
     """One socket, from the first byte to the last."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: ServerContext) -> None:
         self._house = house
         self._transport: asyncio.Transport | None = None
-        self._conversation: Conversation[Entered | Cancel | None] | None = None
+        self._conversation: Conversation[LoggedInClient | CancelRequest | None] | None = None
         self._connection: Connection | None = None
         self._key: CancelKey | None = None
         self._early = b""
         self._reads = False
         self._gone = False
         self._address = "unknown"
-        self._until = now() + _ENTERING_S
+        self._until = loop_time() + _ENTERING_S
         self._enters = False
 
     # asyncio
@@ -103,7 +103,7 @@ class Client(asyncio.Protocol):
             )
             return
         tls = self._house.tls is not None
-        self._conversation = entering(self._house.logins, address=self._address, tls=tls)
+        self._conversation = log_in(self._house.logins, address=self._address, tls=tls)
         self._go_on(None)
 
     def data_received(self, data: bytes) -> None:
@@ -210,10 +210,10 @@ class Client(asyncio.Protocol):
             self._enters = False
             self._house.has_entered(self._address)
 
-    def _came_in(self, who: Entered | Cancel | None) -> None:
+    def _came_in(self, who: LoggedInClient | CancelRequest | None) -> None:
         self._conversation = None
         self._has_entered()
-        if isinstance(who, Entered):
+        if isinstance(who, LoggedInClient):
             self._key = self._house.cancelling.register(who.minor, self._cancel)
             pid = self._key.pid
             self._house.threads.aside(
@@ -221,21 +221,21 @@ class Client(asyncio.Protocol):
                 partial(self._entered, who),
             )
             return
-        if isinstance(who, Cancel):
+        if isinstance(who, CancelRequest):
             self._house.cancelling.cancel(who.pid, who.secret)
         self._close()
 
-    def _entered(self, who: Entered, room: object, error: BaseException | None) -> None:
+    def _entered(self, who: LoggedInClient, room: object, error: BaseException | None) -> None:
         if isinstance(error, Exception):
             refusal = refusal_of(error, self._house.door.emit)
             if refusal.code is Code.DATASET_NOT_PERMITTED:
                 self._say_last(no_such_database(refusal, who.database))
             else:
                 self._refuse(refusal)
-        elif isinstance(room, Room):
+        elif isinstance(room, WireSession):
             self._house.loop.create_task(self._begin(who, room))
 
-    async def _begin(self, who: Entered, room: Room) -> None:
+    async def _begin(self, who: LoggedInClient, room: WireSession) -> None:
         transport, key = self._transport, self._key
         if self._has_gone() or transport is None or key is None:
             room.line.close()
@@ -269,7 +269,9 @@ class Client(asyncio.Protocol):
 
     # questions, in a thread
 
-    def _answer(self, who: Entered, room: Room, ask: Ask, cancelled: threading.Event) -> Outcome:
+    def _answer(
+        self, who: LoggedInClient, room: WireSession, ask: Ask, cancelled: threading.Event
+    ) -> Outcome:
         door = self._house.door
         try:
             if cancelled.is_set():  # while it waited for a thread: nobody is charged
@@ -277,13 +279,13 @@ class Client(asyncio.Protocol):
             subject = self._still(who)
             request = request_of(ask, room.dataset, self._address)
             door.require_same(room, request.purpose)
-            if ask.asking.statement.kind is Kind.EXPLAIN:
+            if ask.asking.statement.kind is StatementKind.EXPLAIN:
                 return door.estimate(subject, request)
             return door.release(subject, request, cancelled)
         except Exception as error:  # noqa: BLE001 - the last line of defence; a bug is told by an id alone
             return refusal_of(error, door.emit)
 
-    def _still(self, who: Entered) -> Subject:
+    def _still(self, who: LoggedInClient) -> Subject:
         """The subject as it is now: keys are revoked, and subjects change, while connections last."""
         subject = self._house.logins.still_valid(who.name, who.key_id)
         if subject is None:

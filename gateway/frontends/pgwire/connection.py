@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final, Protocol
 
-from gateway.cancellation import Cancel
-from gateway.datasets.wire_session import Room
+from gateway.cancellation import CancelEvent
+from gateway.datasets.wire_session import WireSession
 from gateway.errors import BackendUnavailable, Code, Reason, Refusal, SourceStopped
 from gateway.frontends.pgwire.error_response import (
     Severity,
@@ -20,7 +20,7 @@ from gateway.frontends.pgwire.error_response import (
     refusal_of,
 )
 from gateway.frontends.pgwire.framing import Frames, Malformed, Runs
-from gateway.frontends.pgwire.gateway_api import WireDoor
+from gateway.frontends.pgwire.gateway_api import WireApi
 from gateway.frontends.pgwire.question_flow import Ask, Outcome
 from gateway.frontends.pgwire.session import Session
 
@@ -29,10 +29,10 @@ _LONGEST_OF_TWIN: Final = 512 * 1024 * 1024
 _MOST_BEHIND: Final = 256
 _GRACE_S: Final = 2.0
 
-Answering = Callable[[Ask, Cancel], Outcome]
+Answering = Callable[[Ask, CancelEvent], Outcome]
 
 
-class Threads(Protocol):
+class ThreadRunner(Protocol):
     """Runs blocking work: queries, and short requests to the twin on other connections."""
 
     def ask(
@@ -51,11 +51,11 @@ class Connection:
     def __init__(  # noqa: PLR0917 - both sides and what is between them
         self,
         client: asyncio.Transport,
-        room: Room,
+        room: WireSession,
         session: Session,
         answering: Answering,
-        threads: Threads,
-        door: WireDoor,
+        threads: ThreadRunner,
+        door: WireApi,
     ) -> None:
         self._client = client
         self._room = room
@@ -67,13 +67,13 @@ class Connection:
         self._frames = Frames(LONGEST)
         self._runs = Runs(_LONGEST_OF_TWIN)
         self._twin: asyncio.Transport | None = None
-        self._job: Cancel | None = None
+        self._job: CancelEvent | None = None
         self._since: float | None = None
         self._cancelled_at: float | None = None
         self._completed = 0
         self._client_full = self._twin_full = False
         self._ended = False
-        self.last_heard = now()
+        self.last_heard = loop_time()
 
     @property
     def idle(self) -> bool:
@@ -83,7 +83,7 @@ class Connection:
     # both sides
 
     def from_client(self, data: bytes) -> None:
-        self.last_heard = now()
+        self.last_heard = loop_time()
         with self._faults():
             try:
                 for frame in self._frames.feed(data):
@@ -129,7 +129,7 @@ class Connection:
         if not self._session.at_work:
             self._since = self._cancelled_at = None
         elif self._since is None or self._session.completed != self._completed:
-            self._since, self._cancelled_at = now(), None  # each statement has its own time
+            self._since, self._cancelled_at = loop_time(), None  # each statement has its own time
             self._completed = self._session.completed
         self._throttle()
 
@@ -144,7 +144,9 @@ class Connection:
         if self._twin is not None and not self._ended:
             (self._twin.pause_reading if full else self._twin.resume_reading)()
         if not full and self._since is not None:
-            self._since = now()  # how long a client takes to read is no time of the statement's
+            self._since = (
+                loop_time()
+            )  # how long a client takes to read is no time of the statement's
 
     def twin_is_full(self, full: bool) -> None:  # noqa: FBT001 - as asyncio says it
         self._twin_full = full
@@ -154,7 +156,7 @@ class Connection:
     # questions
 
     def _ask(self, ask: Ask) -> None:
-        self._job = cancelled = Cancel()
+        self._job = cancelled = CancelEvent()
 
         def then(outcome: Outcome) -> None:
             self._job = None
@@ -240,6 +242,6 @@ class TwinSide(asyncio.Protocol):
         self._connection.twin_is_full(False)
 
 
-def now() -> float:
+def loop_time() -> float:
     """The time of the loop's clock."""
     return asyncio.get_running_loop().time()

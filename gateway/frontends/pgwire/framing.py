@@ -35,7 +35,7 @@ class Frame(NamedTuple):
     @property
     def raw(self) -> bytes:
         """The message as it arrived."""
-        return framed(self.kind, self.body)
+        return frame_message(self.kind, self.body)
 
 
 class Malformed(Exception):
@@ -128,6 +128,6 @@ class Runs:
         self._rest = whole[place:]
 
 
-def framed(kind: int, body: bytes) -> bytes:
+def frame_message(kind: int, body: bytes) -> bytes:
     """A message as bytes."""
     return bytes((kind,)) + (len(body) + _LENGTH_BYTES).to_bytes(_LENGTH_BYTES) + body

@@ -1,8 +1,8 @@
 """Handshake of a wire client, without I/O: TLS, start-up packet, SASL, up to an authenticated subject.
 
-`entering` is a conversation that ends with `Entered`, with the `Cancel` of a client that only wanted to cancel,
+`log_in` is a conversation that ends with `LoggedInClient`, with the `Cancel` of a client that only wanted to cancel,
 or with None if the client was refused or is gone. After `Cancel` and None the connection is closed. After
-`Entered` the client knows that it is authenticated; the caller sends the rest of the start-up: parameters, the
+`LoggedInClient` the client knows that it is authenticated; the caller sends the rest of the start-up: parameters, the
 cancel key, and that the server is ready, or that there is no such database. An exception that leaves the
 conversation is an internal error.
 
@@ -20,7 +20,7 @@ The driver sets the time limit for all of it, and ends a conversation by `close(
 SCRAM is the offered method, with and without TLS: a listener cannot log in with what it sees. A password in
 plain text, a token or a key, is asked for when the start-up says `gateway.login=token`, and inside TLS alone.
 
-INVARIANT: nothing that came before a TLS handshake is read after it. INVARIANT: `Entered` is made from the
+INVARIANT: nothing that came before a TLS handshake is read after it. INVARIANT: `LoggedInClient` is made from the
 result of a log-in and nowhere else; messages are awaited in their order. INVARIANT: a length is checked before
 its body is awaited, so that never more is buffered than the longest packet or message and what came with its
 end.
@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias, TypeVar
 
 from gateway.auth import scram
-from gateway.auth.authenticator import Admitted
+from gateway.auth.authenticator import KeyHolder
 from gateway.auth.issue import Claim
 from gateway.auth.scram_login import Logins
 from gateway.errors import Code, Refusal, SyntaxRefused, Unauthenticated
@@ -44,14 +44,14 @@ from gateway.frontends.pgwire.error_response import (
 )
 from gateway.frontends.pgwire.framing import HEADER, Malformed
 from gateway.frontends.pgwire.messages import PASSWORD
-from gateway.frontends.pgwire.startup_options import Wanted, read_settings
+from gateway.frontends.pgwire.startup_options import StartupSettings, read_settings
 from gateway.frontends.pgwire.startup_packets import (
     MAJOR,
     NEWEST_MINOR,
-    Cancel,
+    CancelRequest,
+    EncryptionRequest,
     Startup,
-    Unspoken,
-    Wish,
+    UnsupportedVersion,
     read_packet,
 )
 from gateway.frontends.tls import POSTGRESQL
@@ -85,7 +85,7 @@ Step: TypeAlias = Send | Read | StartTls | Look
 Conversation: TypeAlias = Generator[Step, object, Found]
 
 
-def look(call: Callable[[], Found]) -> Conversation[Found]:
+def run_lookup(call: Callable[[], Found]) -> Conversation[Found]:
     """The result of the call; it keeps its type, whatever the driver sends back."""
     found: list[Found] = []
     yield Look(lambda: found.append(call()))
@@ -98,7 +98,7 @@ _LENGTH_BYTES: Final = 4
 _SHORTEST_PACKET: Final = 8
 
 
-class Dropped(Exception):
+class ClientGone(Exception):
     """The connection ends without an answer: the client is gone, or speaks another protocol."""
 
 
@@ -118,7 +118,7 @@ class Incoming:
         yield from self._until(_LENGTH_BYTES)
         length = int.from_bytes(self.rest[:_LENGTH_BYTES])
         if not _SHORTEST_PACKET <= length <= LONGEST_PACKET:
-            raise Dropped
+            raise ClientGone
         yield from self._until(length)
         return self._take(length)[_LENGTH_BYTES:]
 
@@ -138,7 +138,7 @@ class Incoming:
         while len(self.rest) < many:
             came = yield Read()
             if not isinstance(came, bytes) or not came:
-                raise Dropped
+                raise ClientGone
             self.rest += came
 
     def _take(self, many: int) -> bytes:
@@ -153,7 +153,7 @@ _LONGEST_PASSWORD: Final = 65_535
 
 
 @dataclass(frozen=True)
-class Entered:
+class LoggedInClient:
     """An authenticated client; `database` is the requested name, `rest` the bytes after the last message."""
 
     name: str
@@ -173,7 +173,7 @@ class _Asked:
     startup: Startup
     name: str
     database: str
-    wanted: Wanted
+    wanted: StartupSettings
 
 
 class _Told(Exception):
@@ -184,14 +184,14 @@ class _Told(Exception):
         self.message = message
 
 
-def entering(
+def log_in(
     logins: Logins[Subject], *, address: str, tls: bool, secure: bool = False
-) -> Conversation[Entered | Cancel | None]:
+) -> Conversation[LoggedInClient | CancelRequest | None]:
     """Authenticate a client. `tls` says that there is a certificate, `secure` that TLS is on already."""
     incoming = Incoming()
     try:
         return (yield from _entering(incoming, logins, address, tls=tls, secure=secure))
-    except Dropped:
+    except ClientGone:
         return None
     except Malformed as malformed:
         yield Send(malformed_message(malformed))
@@ -204,9 +204,9 @@ def entering(
 
 def _entering(
     incoming: Incoming, logins: Logins[Subject], address: str, *, tls: bool, secure: bool
-) -> Conversation[Entered | Cancel | None]:
+) -> Conversation[LoggedInClient | CancelRequest | None]:
     first, secure = yield from _first_packet(incoming, tls=tls, secure=secure)
-    if isinstance(first, Cancel):
+    if isinstance(first, CancelRequest):
         return first
     asked = _asked(first)
     if first.negotiate:
@@ -219,7 +219,7 @@ def _entering(
             admitted = yield from _with_proof(incoming, logins, claim)
     except Refusal as refusal:
         raise _Told(_failed(refusal, claim)) from None
-    return Entered(
+    return LoggedInClient(
         asked.name,
         admitted.who,
         admitted.key_id,
@@ -233,19 +233,19 @@ def _entering(
 
 def _first_packet(
     incoming: Incoming, *, tls: bool, secure: bool
-) -> Conversation[tuple[Startup | Cancel, bool]]:
+) -> Conversation[tuple[Startup | CancelRequest, bool]]:
     """The first packet that does not ask for encryption, and whether the connection is inside TLS."""
     if not secure and (yield from incoming.begins_with_tls()):
         yield from _shake_hands_at_once(incoming, tls=tls)
         secure = True
-    wishes = frozenset[Wish]() if secure else frozenset(Wish)
+    wishes = frozenset[EncryptionRequest]() if secure else frozenset(EncryptionRequest)
     while True:
         packet = read_packet((yield from incoming.packet()), may_wish=wishes)
-        if isinstance(packet, Unspoken):
+        if isinstance(packet, UnsupportedVersion):
             raise _Told(_unspoken(packet))
-        if not isinstance(packet, Wish):
+        if not isinstance(packet, EncryptionRequest):
             return packet, secure
-        if packet is Wish.TLS and tls:
+        if packet is EncryptionRequest.TLS and tls:
             if incoming.rest:
                 raise Malformed("unencrypted bytes follow the request for TLS")
             yield StartTls(_YES)
@@ -258,10 +258,10 @@ def _first_packet(
 def _shake_hands_at_once(incoming: Incoming, *, tls: bool) -> Conversation[None]:
     """Direct TLS, as in PostgreSQL 17: only with the ALPN name of PostgreSQL."""
     if not tls:
-        raise Dropped
+        raise ClientGone
     came, incoming.rest = incoming.rest, b""
     if (yield StartTls(b"", came)) != POSTGRESQL:
-        raise Dropped
+        raise ClientGone
 
 
 def _asked(startup: Startup) -> _Asked:
@@ -280,21 +280,21 @@ def _asked(startup: Startup) -> _Asked:
 
 def _with_proof(
     incoming: Incoming, logins: Logins[Subject], claim: Claim
-) -> Conversation[Admitted[Subject]]:
+) -> Conversation[KeyHolder[Subject]]:
     yield Send(sasl.OFFER)
     first = sasl.read_first((yield from incoming.message(PASSWORD, _LONGEST_SASL)))
-    verifiers = yield from look(lambda: logins.scram.begin(claim.name))
+    verifiers = yield from run_lookup(lambda: logins.scram.begin(claim.name))
     challenge = scram.challenge(first, verifiers)
-    yield Send(sasl.continued(challenge.message))
+    yield Send(sasl.continue_message(challenge.message))
     last = yield from incoming.message(PASSWORD, _LONGEST_SASL)
-    logged_in = yield from look(lambda: logins.scram.finish(claim, challenge, last))
-    yield Send(sasl.final(logged_in.message) + sasl.OK)
+    logged_in = yield from run_lookup(lambda: logins.scram.finish(claim, challenge, last))
+    yield Send(sasl.final_message(logged_in.message) + sasl.OK)
     return logged_in.admitted
 
 
 def _with_password(
     incoming: Incoming, logins: Logins[Subject], claim: Claim, *, secure: bool
-) -> Conversation[Admitted[Subject]]:
+) -> Conversation[KeyHolder[Subject]]:
     if not secure:
         refusal = Unauthenticated(
             Code.NO_CREDENTIALS,
@@ -305,7 +305,7 @@ def _with_password(
         raise _Told(error_message(refusal, Severity.FATAL, message=line))
     yield Send(sasl.ASK_FOR_PASSWORD)
     shown = sasl.read_password((yield from incoming.message(PASSWORD, _LONGEST_PASSWORD)))
-    admitted = yield from look(lambda: logins.password.log_in(claim, shown))
+    admitted = yield from run_lookup(lambda: logins.password.log_in(claim, shown))
     yield Send(sasl.OK)
     return admitted
 
@@ -320,7 +320,7 @@ def _failed(refusal: Refusal, claim: Claim) -> bytes:
     return error_message(refusal, Severity.FATAL)
 
 
-def _unspoken(version: Unspoken) -> bytes:
+def _unspoken(version: UnsupportedVersion) -> bytes:
     said = f"unsupported frontend protocol {version.major}.{version.minor}"
     refusal = SyntaxRefused(Code.BAD_REQUEST, said, "use a client of PostgreSQL 7.4 or newer")
     line = f"{said}: server supports {MAJOR}.0 to {MAJOR}.{NEWEST_MINOR}"

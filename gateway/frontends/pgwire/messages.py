@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.frontends.pgwire.framing import HEADER, Malformed, framed
+from gateway.frontends.pgwire.framing import HEADER, Malformed, frame_message
 
 NULL: Final = -1
 TEXT, BINARY = 0, 1
@@ -22,14 +22,14 @@ COPY_OUT, DATA_ROW, EMPTY_QUERY, ERROR, NO_DATA, NOTICE, NOTIFICATION = b"HDIEnN
 PARAMETER_DESCRIPTION, PARAMETER_STATUS, PARSE_COMPLETE, PORTAL_SUSPENDED = b"tS1s"
 NEGOTIATE, READY, ROW_DESCRIPTION = b"vZT"
 
-BOUND: Final = framed(BIND_COMPLETE, b"")
-FLUSHING: Final = framed(FLUSH, b"")
-SYNCING: Final = framed(SYNC, b"")
+BOUND: Final = frame_message(BIND_COMPLETE, b"")
+FLUSHING: Final = frame_message(FLUSH, b"")
+SYNCING: Final = frame_message(SYNC, b"")
 
 _MOST_VALUES: Final = 65_535
 
 
-class Reader:
+class BodyReader:
     """Reads the parts of one body in order."""
 
     def __init__(self, body: bytes) -> None:
@@ -80,7 +80,7 @@ class Parse:
 
     @classmethod
     def read(cls, body: bytes) -> "Parse":
-        reader = Reader(body)
+        reader = BodyReader(body)
         name, text = reader.string(), reader.string()
         types = tuple(reader.int32() & 0xFFFFFFFF for _ in range(reader.int16()))
         reader.end()
@@ -88,7 +88,7 @@ class Parse:
 
     def write(self) -> bytes:
         types = struct.pack(f"!H{len(self.types)}I", len(self.types), *self.types)
-        return framed(PARSE, self.name + b"\0" + self.text + b"\0" + types)
+        return frame_message(PARSE, self.name + b"\0" + self.text + b"\0" + types)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Bind:
 
     @classmethod
     def read(cls, body: bytes) -> "Bind":
-        reader = Reader(body)
+        reader = BodyReader(body)
         portal, statement = reader.string(), reader.string()
         formats = tuple(reader.int16() for _ in range(reader.int16()))
         values = tuple(reader.value() for _ in range(reader.int16()))
@@ -122,19 +122,19 @@ class Bind:
             else:
                 parts += [len(one).to_bytes(4), one]
         parts.append(_int16s(self.results))
-        return framed(BIND, b"".join(parts))
+        return frame_message(BIND, b"".join(parts))
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedObject:
     """The subject of a Describe or a Close: a statement (`S`) or a portal (`P`)."""
 
     what: bytes
     name: bytes
 
     @classmethod
-    def read(cls, body: bytes) -> "Named":
-        reader = Reader(body)
+    def read(cls, body: bytes) -> "NamedObject":
+        reader = BodyReader(body)
         what, name = reader.take(1), reader.string()
         reader.end()
         if what not in {b"S", b"P"}:
@@ -142,44 +142,44 @@ class Named:
         return cls(what, name)
 
     def write(self, kind: int) -> bytes:
-        return framed(kind, self.what + self.name + b"\0")
+        return frame_message(kind, self.what + self.name + b"\0")
 
 
 @dataclass(frozen=True, slots=True)
-class Execute:
+class ExecutePortal:
     """A limited number of rows of a portal; 0 is all."""
 
     portal: bytes
     most: int = 0
 
     @classmethod
-    def read(cls, body: bytes) -> "Execute":
-        reader = Reader(body)
+    def read(cls, body: bytes) -> "ExecutePortal":
+        reader = BodyReader(body)
         portal, most = reader.string(), reader.int32()
         reader.end()
         return cls(portal, most)
 
     def write(self) -> bytes:
-        return framed(EXECUTE, self.portal + b"\0" + struct.pack("!i", self.most))
+        return frame_message(EXECUTE, self.portal + b"\0" + struct.pack("!i", self.most))
 
 
 def query(text: bytes) -> bytes:
-    return framed(QUERY, text + b"\0")
+    return frame_message(QUERY, text + b"\0")
 
 
 def read_query(body: bytes) -> bytes:
-    reader = Reader(body)
+    reader = BodyReader(body)
     text = reader.string()
     reader.end()
     return text
 
 
 def ready(status: int) -> bytes:
-    return framed(READY, bytes((status,)))
+    return frame_message(READY, bytes((status,)))
 
 
 def parameter_status(name: bytes, value: bytes) -> bytes:
-    return framed(PARAMETER_STATUS, name + b"\0" + value + b"\0")
+    return frame_message(PARAMETER_STATUS, name + b"\0" + value + b"\0")
 
 
 def fields_message(kind: int, fields: Mapping[str, str]) -> bytes:
@@ -190,12 +190,12 @@ def fields_message(kind: int, fields: Mapping[str, str]) -> bytes:
         for name, value in told.items()
         if value
     ]
-    return framed(kind, b"".join(parts) + b"\0")
+    return frame_message(kind, b"".join(parts) + b"\0")
 
 
 def read_fields(body: bytes) -> dict[str, str]:
     """The fields of an error or a notice, by their letters."""
-    reader, found = Reader(body), dict[str, str]()
+    reader, found = BodyReader(body), dict[str, str]()
     while (letter := reader.take(1)) != b"\0":
         found[letter.decode("latin-1")] = reader.string().decode("utf-8", "replace")
     reader.end()
@@ -204,7 +204,7 @@ def read_fields(body: bytes) -> dict[str, str]:
 
 def read_types(body: bytes) -> tuple[int, ...]:
     """The types in a ParameterDescription."""
-    reader = Reader(body)
+    reader = BodyReader(body)
     types = tuple(reader.int32() & 0xFFFFFFFF for _ in range(reader.int16()))
     reader.end()
     return types
@@ -212,7 +212,7 @@ def read_types(body: bytes) -> tuple[int, ...]:
 
 def read_row(body: bytes) -> tuple[bytes | None, ...]:
     """The values of a DataRow."""
-    reader = Reader(body)
+    reader = BodyReader(body)
     values = tuple(reader.value() for _ in range(reader.int16()))
     reader.end()
     return values
@@ -229,7 +229,7 @@ def read_rows(raw: bytes) -> Iterator[tuple[bytes | None, ...]]:
 
 def with_formats(body: bytes, formats: Sequence[int]) -> bytes:
     """The RowDescription of a portal, from a statement's, which has no formats yet."""
-    reader = Reader(body)
+    reader = BodyReader(body)
     many = reader.int16()
     parts = [many.to_bytes(2)]
     for place in range(many):
@@ -237,7 +237,7 @@ def with_formats(body: bytes, formats: Sequence[int]) -> bytes:
         reader.take(2)
         parts.append((_format(formats, place)).to_bytes(2))
     reader.end()
-    return framed(ROW_DESCRIPTION, b"".join(parts))
+    return frame_message(ROW_DESCRIPTION, b"".join(parts))
 
 
 def _format(formats: Sequence[int], place: int) -> int:

@@ -13,7 +13,7 @@ from typing import Final
 from gateway.frontends.pgwire import messages
 
 
-class Due(Enum):
+class DueReply(Enum):
     """The message kinds that end an answer."""
 
     PARSED = messages.PARSE_COMPLETE
@@ -24,55 +24,55 @@ class Due(Enum):
     READY = messages.READY
 
 
-_ENDS: Final[dict[Due, frozenset[int]]] = {
-    Due.PARSED: frozenset({messages.PARSE_COMPLETE}),
-    Due.BOUND: frozenset({messages.BIND_COMPLETE}),
-    Due.CLOSED: frozenset({messages.CLOSE_COMPLETE}),
-    Due.DESCRIBED: frozenset({messages.ROW_DESCRIPTION, messages.NO_DATA}),
-    Due.DONE: frozenset(
+_ENDS: Final[dict[DueReply, frozenset[int]]] = {
+    DueReply.PARSED: frozenset({messages.PARSE_COMPLETE}),
+    DueReply.BOUND: frozenset({messages.BIND_COMPLETE}),
+    DueReply.CLOSED: frozenset({messages.CLOSE_COMPLETE}),
+    DueReply.DESCRIBED: frozenset({messages.ROW_DESCRIPTION, messages.NO_DATA}),
+    DueReply.DONE: frozenset(
         {messages.COMMAND_COMPLETE, messages.PORTAL_SUSPENDED, messages.EMPTY_QUERY}
     ),
-    Due.READY: frozenset({messages.READY}),
+    DueReply.READY: frozenset({messages.READY}),
 }
 
 
-def nothing() -> None:
+def undo_nothing() -> None:
     """Undo nothing."""
 
 
 @dataclass(frozen=True, slots=True)
-class Debt:
+class PendingReply:
     """The pending answer to one message. `simple`: to a query, whose errors end it; `undo` is called when an
     error removes it.
     """
 
-    due: Due
+    due: DueReply
     simple: bool = False
-    undo: Callable[[], object] = nothing
+    undo: Callable[[], object] = undo_nothing
 
 
-SYNC: Final = Debt(Due.READY)
-QUERY: Final = Debt(Due.READY, simple=True)
-BOUND: Final = Debt(Due.BOUND)
-CLOSED: Final = Debt(Due.CLOSED)
-DESCRIBED: Final = Debt(Due.DESCRIBED)
-DONE: Final = Debt(Due.DONE)
+SYNC: Final = PendingReply(DueReply.READY)
+QUERY: Final = PendingReply(DueReply.READY, simple=True)
+BOUND: Final = PendingReply(DueReply.BOUND)
+CLOSED: Final = PendingReply(DueReply.CLOSED)
+DESCRIBED: Final = PendingReply(DueReply.DESCRIBED)
+DONE: Final = PendingReply(DueReply.DONE)
 
 
-class Owed:
+class PendingReplies:
     """The pending answers, the oldest first."""
 
     def __init__(self) -> None:
-        self._row: deque[Debt] = deque()
+        self._row: deque[PendingReply] = deque()
 
     def __bool__(self) -> bool:
         return bool(self._row)
 
-    def add(self, debt: Debt) -> None:
+    def add(self, debt: PendingReply) -> None:
         self._row.append(debt)
 
     @property
-    def first(self) -> Debt:
+    def first(self) -> PendingReply:
         return self._row[0]
 
     def ended(self, kind: int) -> bool:
@@ -86,6 +86,6 @@ class Owed:
         """Remove the answers that an error skips; true if the Sync that ends it has not been sent yet."""
         if self._row and self._row[0].simple:
             return False
-        while self._row and (self._row[0].simple or self._row[0].due is not Due.READY):
+        while self._row and (self._row[0].simple or self._row[0].due is not DueReply.READY):
             self._row.popleft().undo()  # after a query too, only a Sync ends it
         return not self._row

@@ -11,9 +11,9 @@ from collections.abc import Generator, Mapping
 from typing import Final
 
 from gateway.frontends.pgwire import messages
-from gateway.frontends.pgwire.classify import Asking
+from gateway.frontends.pgwire.classify import AnalystQuery
 from gateway.frontends.pgwire.framing import HEADER
-from gateway.frontends.pgwire.messages import Bind, Execute, Named, Parse
+from gateway.frontends.pgwire.messages import Bind, ExecutePortal, NamedObject, Parse
 from gateway.frontends.pgwire.portals import Portal
 from gateway.frontends.pgwire.question_flow import (
     FAILED,
@@ -22,15 +22,15 @@ from gateway.frontends.pgwire.question_flow import (
     Given,
     Talk,
     Work,
-    aborted,
-    failed,
-    first_rows,
-    next_message,
-    one_row,
-    reading_settings,
-    settings_read,
-    showing,
-    without_places,
+    fail_transaction,
+    read_message,
+    read_one_row,
+    read_settings,
+    send_aborted,
+    send_first_rows,
+    settings_query,
+    strip_positions,
+    text_query,
 )
 
 _VIOLATION: Final = "08P01"
@@ -42,10 +42,10 @@ Described = tuple[tuple[int, ...], bytes]
 Opened = tuple[Mapping[str, str], tuple[str | None, ...]]
 
 
-def bound(talk: Talk, one: Portal) -> Work:
+def bind_portal(talk: Talk, one: Portal) -> Work:
     """Handle Bind of a query."""
     bind = one.bind
-    talk.to_twin += Named(b"S", bind.statement).write(messages.DESCRIBE) + messages.FLUSHING
+    talk.to_twin += NamedObject(b"S", bind.statement).write(messages.DESCRIBE) + messages.FLUSHING
     described = yield from _described(talk)
     if described is None:
         return True
@@ -53,15 +53,15 @@ def bound(talk: Talk, one: Portal) -> Work:
     wrong = _wrong_values(bind, len(one.types))
     if wrong:
         return (yield from _refused(talk, wrong))
-    leftover = Named(b"S", OWN).write(messages.CLOSE)
-    talk.to_twin += leftover + Parse(OWN, showing(one.types), one.types).write()
+    leftover = NamedObject(b"S", OWN).write(messages.CLOSE)
+    talk.to_twin += leftover + Parse(OWN, text_query(one.types), one.types).write()
     talk.to_twin += Bind(bind.portal, OWN, bind.formats, bind.values, ()).write()
     talk.to_twin += leftover + messages.FLUSHING
     closed = 0
     while closed < 2:  # noqa: PLR2004 - before and after
-        kind, raw = yield from next_message()
+        kind, raw = yield from read_message()
         if kind == messages.ERROR:
-            talk.to_client += without_places(raw)
+            talk.to_client += strip_positions(raw)
             return True
         closed += kind == messages.CLOSE_COMPLETE
     wrong = _wrong_formats(bind, one.columns)
@@ -71,11 +71,11 @@ def bound(talk: Talk, one: Portal) -> Work:
     return False
 
 
-def described(talk: Talk, one: Portal) -> Work:
+def describe_portal(talk: Talk, one: Portal) -> Work:
     """Handle Describe of a portal."""
-    name = Named(b"P", one.bind.portal)
+    name = NamedObject(b"P", one.bind.portal)
     talk.to_twin += name.write(messages.DESCRIBE) + messages.FLUSHING
-    kind, raw = yield from next_message()
+    kind, raw = yield from read_message()
     if kind == messages.ERROR:
         talk.to_client += raw
         return True
@@ -86,35 +86,37 @@ def described(talk: Talk, one: Portal) -> Work:
     return False
 
 
-def portal(talk: Talk, one: Portal, asking: Asking, execute: Execute) -> Work:
+def execute_portal(talk: Talk, one: Portal, asking: AnalystQuery, execute: ExecutePortal) -> Work:
     """The first rows of a portal."""
-    opening = yield from opened(talk, one)
+    opening = yield from open_portal(talk, one)
     if opening is None:
         return True
     settings, values = opening
-    return (yield from first_rows(talk, one, execute, Ask(asking, settings, values, one.types)))
+    return (
+        yield from send_first_rows(talk, one, execute, Ask(asking, settings, values, one.types))
+    )
 
 
-def opened(talk: Talk, one: Portal) -> Generator[Ask | None, Given | None, Opened | None]:
+def open_portal(talk: Talk, one: Portal) -> Generator[Ask | None, Given | None, Opened | None]:
     """Close the placeholder of the portal and return its values; None after an error, which the client was
     told.
     """
     if talk.status == FAILED:
-        yield from aborted(talk)
+        yield from send_aborted(talk)
         return None
     name = one.bind.portal
-    talk.to_twin += reading_settings() + Execute(name).write()
-    talk.to_twin += Named(b"P", name).write(messages.CLOSE) + messages.FLUSHING
-    settings = yield from settings_read(talk)
+    talk.to_twin += settings_query() + ExecutePortal(name).write()
+    talk.to_twin += NamedObject(b"P", name).write(messages.CLOSE) + messages.FLUSHING
+    settings = yield from read_settings(talk)
     if settings is None:
         return None
-    row = yield from one_row(talk, 1)
+    row = yield from read_one_row(talk, 1)
     if row is None:
         return None
     return settings, tuple(value if value is None else value.decode() for value in row)
 
 
-def settled(talk: Talk) -> Work:
+def await_replies(talk: Talk) -> Work:
     """Wait until everything before has been answered."""
     del talk
     yield from ()
@@ -124,7 +126,7 @@ def settled(talk: Talk) -> Work:
 def _described(talk: Talk) -> Generator[Ask | None, Given | None, Described | None]:
     types: tuple[int, ...] = ()
     while True:
-        kind, raw = yield from next_message()
+        kind, raw = yield from read_message()
         if kind == messages.ERROR:
             talk.to_client += raw
             return None
@@ -157,4 +159,8 @@ def _wrong_formats(bind: Bind, columns: bytes) -> str:
 
 def _refused(talk: Talk, line: str) -> Work:
     said = {"S": "ERROR", "V": "ERROR", "C": _VIOLATION, "M": line}
-    return (yield from failed(talk, messages.fields_message(messages.ERROR, said), simple=False))
+    return (
+        yield from fail_transaction(
+            talk, messages.fields_message(messages.ERROR, said), simple=False
+        )
+    )

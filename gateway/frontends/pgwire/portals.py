@@ -5,22 +5,27 @@ INVARIANT: Bind and Describe run and charge nothing; the first Execute of a port
 
 from dataclasses import dataclass
 
-from gateway.frontends.pgwire.classify import Asking, Calling, GivingUp, KeepingOne
+from gateway.frontends.pgwire.classify import (
+    AnalystQuery,
+    ExecuteQuery,
+    TempTableDrop,
+    TempTableQuery,
+)
 from gateway.frontends.pgwire.messages import Bind
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedQuery:
     """A parsed query, or an EXECUTE that may run one."""
 
-    asking: Asking | Calling | KeepingOne | GivingUp
+    asking: AnalystQuery | ExecuteQuery | TempTableQuery | TempTableDrop
 
 
 @dataclass(slots=True)
 class Portal:
     """A query with its values; once started, it is a portal of the twin's."""
 
-    prepared: Prepared
+    prepared: PreparedQuery
     bind: Bind
     types: tuple[int, ...] = ()
     columns: bytes = b""  # as the twin describes them

@@ -12,12 +12,12 @@ from collections.abc import Generator
 from typing import Final, TypeAlias
 
 from gateway.frontends.pgwire import messages
-from gateway.frontends.pgwire.classify import Asking, Calling, Preparing
+from gateway.frontends.pgwire.classify import AnalystQuery, ExecuteQuery, PrepareQuery
 from gateway.frontends.pgwire.framing import Malformed
-from gateway.frontends.pgwire.messages import Bind, Execute, Named, Parse
-from gateway.frontends.pgwire.portal_flow import opened
+from gateway.frontends.pgwire.messages import Bind, ExecutePortal, NamedObject, Parse
+from gateway.frontends.pgwire.portal_flow import open_portal
 from gateway.frontends.pgwire.portals import Portal
-from gateway.frontends.pgwire.prepared_names import Recalled
+from gateway.frontends.pgwire.prepared_names import PreparedNames
 from gateway.frontends.pgwire.question_flow import (
     FAILED,
     OWN,
@@ -25,16 +25,16 @@ from gateway.frontends.pgwire.question_flow import (
     Given,
     Talk,
     Work,
-    all_rows,
-    first_rows,
-    next_message,
-    one_row,
-    plain,
-    reading_settings,
-    settings_read,
-    showing,
-    until_ready,
-    without_places,
+    read_message,
+    read_one_row,
+    read_settings,
+    relay_text,
+    send_all_rows,
+    send_first_rows,
+    settings_query,
+    skip_to_ready,
+    strip_positions,
+    text_query,
 )
 
 _CALL: Final = b"gateway: its own call"
@@ -45,39 +45,43 @@ _CLOSED: Final = 5  # sent by the gateway: two before, three after
 Found: TypeAlias = Ask | bool
 
 
-def in_query(talk: Talk, recalled: Recalled, part: Preparing | Calling) -> Work:
+def run_simple(talk: Talk, recalled: PreparedNames, part: PrepareQuery | ExecuteQuery) -> Work:
     """Run a PREPARE or EXECUTE in a simple query."""
-    if isinstance(part, Preparing):
-        return (yield from plain(talk, recalled.told(part)))
+    if isinstance(part, PrepareQuery):
+        return (yield from relay_text(talk, recalled.told(part)))
     if talk.status == FAILED:
-        return (yield from plain(talk, part.text))
+        return (yield from relay_text(talk, part.text))
     found = yield from _found(talk, recalled, part, messages.SYNCING)
     if isinstance(found, Ask):
-        return (yield from all_rows(talk, found, part.text))
-    return found or (yield from plain(talk, part.text))
+        return (yield from send_all_rows(talk, found, part.text))
+    return found or (yield from relay_text(talk, part.text))
 
 
-def portal(talk: Talk, recalled: Recalled, one: Portal, called: Calling, execute: Execute) -> Work:
+def execute_named(
+    talk: Talk, recalled: PreparedNames, one: Portal, called: ExecuteQuery, execute: ExecutePortal
+) -> Work:
     """The first rows of a portal over an EXECUTE."""
-    if (yield from opened(talk, one)) is None:
+    if (yield from open_portal(talk, one)) is None:
         return True
     found = yield from _found(talk, recalled, called, messages.FLUSHING)
     if found is True:
         return True
-    return (yield from first_rows(talk, one, execute, found or None))
+    return (yield from send_first_rows(talk, one, execute, found or None))
 
 
-def refreshed(talk: Talk, recalled: Recalled, end: bytes = messages.FLUSHING) -> Work:
+def refresh_names(talk: Talk, recalled: PreparedNames, end: bytes = messages.FLUSHING) -> Work:
     """Ask the twin for its prepared statements."""
-    leftover = Named(b"S", OWN).write(messages.CLOSE)
+    leftover = NamedObject(b"S", OWN).write(messages.CLOSE)
     talk.to_twin += leftover + Parse(OWN, _NAMES).write() + Bind(OWN, OWN, (), (), ()).write()
     # a portal outlives its statement, up to the end of the transaction
-    talk.to_twin += Execute(OWN).write() + Named(b"P", OWN).write(messages.CLOSE) + leftover + end
+    talk.to_twin += (
+        ExecutePortal(OWN).write() + NamedObject(b"P", OWN).write(messages.CLOSE) + leftover + end
+    )
     came, closed = bytearray(), 0  # a long row arrives in parts
     while closed < 3:  # noqa: PLR2004 - one before, two after
-        kind, raw = yield from next_message()
+        kind, raw = yield from read_message()
         if kind == messages.ERROR:
-            talk.to_client += without_places(raw)
+            talk.to_client += strip_positions(raw)
             yield from _ended(talk, end)
             return True
         if kind == messages.DATA_ROW:
@@ -90,15 +94,15 @@ def refreshed(talk: Talk, recalled: Recalled, end: bytes = messages.FLUSHING) ->
 
 
 def _found(
-    talk: Talk, recalled: Recalled, called: Calling, end: bytes
+    talk: Talk, recalled: PreparedNames, called: ExecuteQuery, end: bytes
 ) -> Generator[Ask | None, Given | None, Found]:
-    if recalled.stale and (yield from refreshed(talk, recalled, end)):
+    if recalled.stale and (yield from refresh_names(talk, recalled, end)):
         return True
     prepared = recalled.get(called.name)
-    if prepared is None or not isinstance(prepared.asking, Asking):
+    if prepared is None or not isinstance(prepared.asking, AnalystQuery):
         return False
-    talk.to_twin += reading_settings() + Named(b"S", called.name).write(messages.DESCRIBE) + end
-    settings = yield from settings_read(talk)
+    talk.to_twin += settings_query() + NamedObject(b"S", called.name).write(messages.DESCRIBE) + end
+    settings = yield from read_settings(talk)
     types = None if settings is None else (yield from _types(talk))
     yield from _ended(talk, end)
     if settings is None or types is None:
@@ -108,7 +112,7 @@ def _found(
     values: tuple[str | None, ...] = ()
     if called.arguments:
         talk.to_twin += _evaluating(called, types) + end
-        row = yield from one_row(talk, _CLOSED)
+        row = yield from read_one_row(talk, _CLOSED)
         yield from _ended(talk, end)
         if row is None:
             return True
@@ -116,17 +120,17 @@ def _found(
     return Ask(prepared.asking, settings, values, types)
 
 
-def _evaluating(called: Calling, types: tuple[int, ...]) -> bytes:
+def _evaluating(called: ExecuteQuery, types: tuple[int, ...]) -> bytes:
     """A statement that returns the arguments as PostgreSQL passes them to parameters of these types."""
-    closing = [Named(b"S", name).write(messages.CLOSE) for name in (_CALL, OWN)]
+    closing = [NamedObject(b"S", name).write(messages.CLOSE) for name in (_CALL, OWN)]
     return b"".join(
         [
             *closing,
-            Parse(OWN, showing(types), types).write(),
+            Parse(OWN, text_query(types), types).write(),
             Parse(_CALL, b'EXECUTE "' + OWN + b'"' + called.arguments).write(),
             Bind(OWN, _CALL, (), (), ()).write(),
-            Execute(OWN).write(),
-            Named(b"P", OWN).write(messages.CLOSE),
+            ExecutePortal(OWN).write(),
+            NamedObject(b"P", OWN).write(messages.CLOSE),
             *closing,
         ]
     )
@@ -136,9 +140,9 @@ def _types(talk: Talk) -> Generator[Ask | None, Given | None, tuple[int, ...] | 
     """The parameter types of a prepared statement; None after an error, which the client was told."""
     types: tuple[int, ...] = ()
     while True:
-        kind, raw = yield from next_message()
+        kind, raw = yield from read_message()
         if kind == messages.ERROR:
-            talk.to_client += without_places(raw)
+            talk.to_client += strip_positions(raw)
             return None
         if kind == messages.PARAMETER_DESCRIPTION:
             types = messages.read_types(raw[5:])
@@ -150,4 +154,4 @@ def _types(talk: Talk) -> Generator[Ask | None, Given | None, tuple[int, ...] | 
 
 def _ended(talk: Talk, end: bytes) -> Generator[Ask | None, Given | None, None]:
     if end == messages.SYNCING:
-        yield from until_ready(talk)
+        yield from skip_to_ready(talk)

@@ -10,8 +10,8 @@ is used again.
 from collections.abc import Iterable
 from typing import Final
 
-from gateway.frontends.pgwire.classify import Asking, Preparing
-from gateway.frontends.pgwire.portals import Prepared
+from gateway.frontends.pgwire.classify import AnalystQuery, PrepareQuery
+from gateway.frontends.pgwire.portals import PreparedQuery
 from gateway.lru_cache import LruCache
 
 _MOST: Final = 500  # texts of PREPARE; beyond that, the oldest can no longer be executed
@@ -19,24 +19,24 @@ _ALL_GONE: Final = frozenset({b"DEALLOCATE ALL", b"DISCARD ALL"})
 _SOME_CHANGED: Final = frozenset({b"PREPARE", b"DEALLOCATE"})
 
 
-class Recalled:
+class PreparedNames:
     """The prepared queries of one connection; `stale` says that the twin has to be asked for its names."""
 
     def __init__(self) -> None:
         self.stale = False
-        self._by_name: dict[bytes, Prepared] = {}
-        self._by_text: LruCache[bytes, Asking] = LruCache(_MOST)
+        self._by_name: dict[bytes, PreparedQuery] = {}
+        self._by_text: LruCache[bytes, AnalystQuery] = LruCache(_MOST)
 
-    def get(self, name: bytes) -> Prepared | None:
+    def get(self, name: bytes) -> PreparedQuery | None:
         return self._by_name.get(name)
 
-    def put(self, name: bytes, prepared: Prepared) -> None:
+    def put(self, name: bytes, prepared: PreparedQuery) -> None:
         self._by_name[name] = prepared
 
-    def drop(self, name: bytes) -> Prepared | None:
+    def drop(self, name: bytes) -> PreparedQuery | None:
         return self._by_name.pop(name, None)
 
-    def told(self, one: Preparing) -> bytes:
+    def told(self, one: PrepareQuery) -> bytes:
         """The text of a PREPARE for the twin: no two queries have the same text."""
         text = one.text
         while (known := self._by_text.peek(text)) is not None and known != one.asking:
@@ -58,7 +58,7 @@ class Recalled:
 
         A PREPARE that was parsed under a name has the same text as the statement it prepares.
         """
-        found: dict[bytes, Prepared] = {
+        found: dict[bytes, PreparedQuery] = {
             name: one for name, one in self._by_name.items() if not name
         }
         for name, text, by_sql in there:
@@ -66,9 +66,9 @@ class Recalled:
             if before is not None and text == _text_of(before):
                 found[name] = before
             elif by_sql and (asking := self._by_text.peek(text)) is not None:
-                found[name] = Prepared(asking)
+                found[name] = PreparedQuery(asking)
         self._by_name, self.stale = found, False
 
 
-def _text_of(one: Prepared) -> bytes:
-    return one.asking.described if isinstance(one.asking, Asking) else one.asking.text
+def _text_of(one: PreparedQuery) -> bytes:
+    return one.asking.described if isinstance(one.asking, AnalystQuery) else one.asking.text

@@ -12,23 +12,23 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, TypeAlias
 
-from gateway.binding.text.classify import Kind, Statement, cursor_of, needs_transaction
+from gateway.binding.text.classify import Statement, StatementKind, cursor_name, needs_transaction
 from gateway.columnar.texts import array_text
 from gateway.errors import Refusal
 from gateway.frontends.pgwire import messages
-from gateway.frontends.pgwire.classify import Asking, ByName, Plain, Script
+from gateway.frontends.pgwire.classify import AnalystQuery, ByName, Plain, Script
 from gateway.frontends.pgwire.error_response import error_message, notice_message
 from gateway.frontends.pgwire.framing import Malformed
-from gateway.frontends.pgwire.messages import Bind, Execute, Named, Parse
+from gateway.frontends.pgwire.messages import Bind, ExecutePortal, NamedObject, Parse
 from gateway.frontends.pgwire.portals import Portal
-from gateway.requests.request import Estimate, ExpectedColumn, Reused
-from gateway.results.constants import Filled
-from gateway.stages.deferred import Handed
+from gateway.requests.request import CacheUse, Estimate, ExpectedColumn
+from gateway.results.constants import FilledSql
+from gateway.stages.deferred import DeferredStatement
 
-_REUSED: Final[Mapping[Reused, str]] = {
-    Reused.SAME: "the same was answered before",
-    Reused.FILTER: "groups that were answered before",
-    Reused.ROLLUP: "groups that were answered before, added up",
+_REUSED: Final[Mapping[CacheUse, str]] = {
+    CacheUse.SAME: "the same was answered before",
+    CacheUse.FILTER: "groups that were answered before",
+    CacheUse.ROLLUP: "groups that were answered before, added up",
 }
 
 
@@ -90,13 +90,13 @@ _OURS: Final = "PpqWFLRsctdn"
 class Ask:
     """A query for the pipeline: values as texts, and the types that PostgreSQL has for them."""
 
-    asking: Asking
+    asking: AnalystQuery
     settings: Mapping[str, str]
     values: tuple[str | None, ...] = ()
     types: tuple[int, ...] = ()
 
 
-Outcome: TypeAlias = Handed | Estimate | Refusal
+Outcome: TypeAlias = DeferredStatement | Estimate | Refusal
 Given: TypeAlias = tuple[int, bytes] | Outcome
 Work: TypeAlias = Generator[Ask | None, Given | None, bool]
 
@@ -110,49 +110,49 @@ class Talk:
     status: int = IDLE
 
 
-def refused(talk: Talk, refusal: Refusal, *, simple: bool) -> Work:
+def send_refusal(talk: Talk, refusal: Refusal, *, simple: bool) -> Work:
     """Send a refusal, and fail the transaction as an error of PostgreSQL would."""
-    return (yield from failed(talk, error_message(refusal), simple=simple))
+    return (yield from fail_transaction(talk, error_message(refusal), simple=simple))
 
 
-def aborted(talk: Talk) -> Work:
+def send_aborted(talk: Talk) -> Work:
     """Send PostgreSQL's error for a statement in a failed transaction."""
     error = messages.fields_message(messages.ERROR, {"S": "ERROR", "V": "ERROR", **_ABORTED})
-    return (yield from failed(talk, error, simple=False))
+    return (yield from fail_transaction(talk, error, simple=False))
 
 
-def first_rows(talk: Talk, one: Portal, execute: Execute, ask: Ask | None) -> Work:
+def send_first_rows(talk: Talk, one: Portal, execute: ExecutePortal, ask: Ask | None) -> Work:
     """Send the first rows of a portal with this query; with None, the twin answers."""
     ready = None
     if ask is not None:
         if talk.status == IDLE and needs_transaction(ask.asking.statement):
             error = messages.fields_message(messages.ERROR, {"S": "ERROR", "V": "ERROR", **_ALONE})
-            return (yield from failed(talk, error, simple=False))
-        outcome = yield from answered(ask)
+            return (yield from fail_transaction(talk, error, simple=False))
+        outcome = yield from await_outcome(ask)
         if isinstance(outcome, Refusal):
-            return (yield from refused(talk, outcome, simple=False))
+            return (yield from send_refusal(talk, outcome, simple=False))
         ready = ready_to_run(talk, ask, outcome)
     if ready is None:
         talk.to_twin += one.bind.write() + execute.write() + messages.FLUSHING
-        lost = yield from relayed(talk, LAST_OF_ROWS)
+        lost = yield from relay_replies(talk, LAST_OF_ROWS)
     else:
-        talk.to_twin += running(ready, one.bind.portal, one.bind.results)
-        talk.to_twin += execute.write() + Named(b"S", OWN).write(messages.CLOSE)
+        talk.to_twin += portal_messages(ready, one.bind.portal, one.bind.results)
+        talk.to_twin += execute.write() + NamedObject(b"S", OWN).write(messages.CLOSE)
         talk.to_twin += messages.FLUSHING
-        lost = yield from relayed(talk, frozenset({messages.CLOSE_COMPLETE}))
+        lost = yield from relay_replies(talk, frozenset({messages.CLOSE_COMPLETE}))
     one.started = not lost
     return lost
 
 
-def script(talk: Talk, parts: Script, named: Callable[[ByName], Work]) -> Work:
+def run_script(talk: Talk, parts: Script, named: Callable[[ByName], Work]) -> Work:
     """Run the statements of one message, until one fails; `named` runs PREPARE and EXECUTE."""
     for part in parts:
         if isinstance(part, Plain):
-            failed = yield from plain(talk, part.text)
+            failed = yield from relay_text(talk, part.text)
         elif isinstance(part, ByName):
             failed = yield from named(part)
         elif talk.status == FAILED:  # PostgreSQL reports this before it looks at the statement
-            failed = yield from plain(talk, part.statement.text.encode())
+            failed = yield from relay_text(talk, part.statement.text.encode())
         else:
             failed = yield from _question(talk, part)
         if failed:
@@ -160,7 +160,7 @@ def script(talk: Talk, parts: Script, named: Callable[[ByName], Work]) -> Work:
     return False
 
 
-def let_through(kind: int, raw: bytes, shown: Mapping[bytes, bytes]) -> bytes:
+def filter_reply(kind: int, raw: bytes, shown: Mapping[bytes, bytes]) -> bytes:
     """A notice or parameter status as the client may see it; it gets none that another connection caused."""
     if kind == messages.NOTIFICATION:
         return b""
@@ -171,43 +171,43 @@ def let_through(kind: int, raw: bytes, shown: Mapping[bytes, bytes]) -> bytes:
     return raw
 
 
-def _question(talk: Talk, asked: Asking) -> Work:
+def _question(talk: Talk, asked: AnalystQuery) -> Work:
     # a simple query ends the statement without a name, and leaves no portal without one
-    unnamed = Named(b"S", b"").write(messages.CLOSE)
-    talk.to_twin += reading_settings() + unnamed + messages.SYNCING
-    settings = yield from settings_read(talk)
-    yield from until_ready(talk)
+    unnamed = NamedObject(b"S", b"").write(messages.CLOSE)
+    talk.to_twin += settings_query() + unnamed + messages.SYNCING
+    settings = yield from read_settings(talk)
+    yield from skip_to_ready(talk)
     if settings is None or (yield from _tried(talk, asked.statement)):
         return True
-    return (yield from all_rows(talk, Ask(asked, settings), asked.statement.text.encode()))
+    return (yield from send_all_rows(talk, Ask(asked, settings), asked.statement.text.encode()))
 
 
 def _tried(talk: Talk, statement: Statement) -> Work:
     """Try a cursor or a COPY over no row: what PostgreSQL refuses in any case is refused before the query is
     asked.
     """
-    if statement.kind not in {Kind.CURSOR, Kind.COPY}:
+    if statement.kind not in {StatementKind.CURSOR, StatementKind.COPY}:
         return False
     empty = f"{statement.head} {_NO_ROW} {statement.tail}"
-    failed = yield from plain(talk, empty.encode(), quiet=True)
-    if statement.kind is Kind.CURSOR and not failed:
-        yield from plain(talk, f"CLOSE {cursor_of(statement)}".encode(), quiet=True)
+    failed = yield from relay_text(talk, empty.encode(), quiet=True)
+    if statement.kind is StatementKind.CURSOR and not failed:
+        yield from relay_text(talk, f"CLOSE {cursor_name(statement)}".encode(), quiet=True)
     return failed
 
 
-def all_rows(talk: Talk, ask: Ask, text: bytes) -> Work:
+def send_all_rows(talk: Talk, ask: Ask, text: bytes) -> Work:
     """Send all rows of a query in a simple query; `text` is what the client sent."""
-    outcome = yield from answered(ask)
+    outcome = yield from await_outcome(ask)
     if isinstance(outcome, Refusal):
-        return (yield from refused(talk, outcome, simple=True))
+        return (yield from send_refusal(talk, outcome, simple=True))
     ready = ready_to_run(talk, ask, outcome)
     if ready is None:
-        return (yield from plain(talk, text))
-    talk.to_twin += running(ready, b"", ())
-    talk.to_twin += Named(b"P", b"").write(messages.DESCRIBE) + Execute(b"").write()
-    talk.to_twin += Named(b"P", b"").write(messages.CLOSE)
-    talk.to_twin += Named(b"S", OWN).write(messages.CLOSE) + messages.SYNCING
-    return (yield from relayed(talk, READY_AGAIN, quiet=_QUIET | {messages.NO_DATA}))
+        return (yield from relay_text(talk, text))
+    talk.to_twin += portal_messages(ready, b"", ())
+    talk.to_twin += NamedObject(b"P", b"").write(messages.DESCRIBE) + ExecutePortal(b"").write()
+    talk.to_twin += NamedObject(b"P", b"").write(messages.CLOSE)
+    talk.to_twin += NamedObject(b"S", OWN).write(messages.CLOSE) + messages.SYNCING
+    return (yield from relay_replies(talk, READY_AGAIN, quiet=_QUIET | {messages.NO_DATA}))
 
 
 READY_AGAIN: Final = frozenset({messages.READY})
@@ -216,12 +216,12 @@ LAST_OF_ROWS: Final = frozenset(
 )
 
 
-def plain(talk: Talk, text: bytes, *, quiet: bool = False) -> Work:
+def relay_text(talk: Talk, text: bytes, *, quiet: bool = False) -> Work:
     """Relay the twin's answer to a text; with `quiet`, for texts of the gateway's, the error alone."""
     talk.to_twin += messages.query(text)
     failed = False
     while True:
-        kind, raw = yield from next_message()
+        kind, raw = yield from read_message()
         if kind == messages.READY:
             talk.status = raw[5]
             return failed
@@ -229,38 +229,38 @@ def plain(talk: Talk, text: bytes, *, quiet: bool = False) -> Work:
         if not quiet:
             talk.to_client += raw
         elif kind == messages.ERROR:
-            talk.to_client += without_places(raw)
+            talk.to_client += strip_positions(raw)
 
 
-def until_ready(talk: Talk) -> Generator[Ask | None, Given | None, None]:
+def skip_to_ready(talk: Talk) -> Generator[Ask | None, Given | None, None]:
     """Skip the twin's messages up to ReadyForQuery."""
     while True:
-        kind, raw = yield from next_message()
+        kind, raw = yield from read_message()
         if kind == messages.READY:
             talk.status = raw[5]
             return
 
 
-def failed(talk: Talk, error: bytes, *, simple: bool) -> Work:
+def fail_transaction(talk: Talk, error: bytes, *, simple: bool) -> Work:
     """Fail the transaction on the twin, and send this error in the place of the twin's."""
     if not simple:
         talk.to_twin += Parse(OWN, _NO_STATEMENT).write() + messages.FLUSHING
-        while (yield from next_message())[0] != messages.ERROR:
+        while (yield from read_message())[0] != messages.ERROR:
             pass
     elif talk.status == IN_TRANSACTION:
         talk.to_twin += messages.query(_NO_STATEMENT)
-        yield from until_ready(talk)
+        yield from skip_to_ready(talk)
     talk.to_client += error
     return True
 
 
-def relayed(talk: Talk, last: frozenset[int], quiet: frozenset[int] = _QUIET) -> Work:
+def relay_replies(talk: Talk, last: frozenset[int], quiet: frozenset[int] = _QUIET) -> Work:
     """Relay the twin's messages up to the last one, without answers to the gateway's own statements."""
     failed = False
     while True:
-        kind, raw = yield from next_message()
+        kind, raw = yield from read_message()
         if kind == messages.ERROR:
-            talk.to_client += without_places(raw)
+            talk.to_client += strip_positions(raw)
             failed = True
             if last is not READY_AGAIN:  # nothing more comes before the client's Sync
                 return True
@@ -272,7 +272,7 @@ def relayed(talk: Talk, last: frozenset[int], quiet: frozenset[int] = _QUIET) ->
             return failed
 
 
-def without_places(raw: bytes) -> bytes:
+def strip_positions(raw: bytes) -> bytes:
     """An error without positions in a text that the analyst did not write."""
     fields = messages.read_fields(raw[5:])
     for letter in _OURS:
@@ -280,51 +280,51 @@ def without_places(raw: bytes) -> bytes:
     return messages.fields_message(messages.ERROR, fields)
 
 
-def ready_to_run(talk: Talk, ask: Ask, outcome: Handed | Estimate) -> Filled | None:
+def ready_to_run(talk: Talk, ask: Ask, outcome: DeferredStatement | Estimate) -> FilledSql | None:
     """The statement for the twin; None means the client's text."""
     statement = ask.asking.statement
     if isinstance(outcome, Estimate):
-        return Filled(_PLAN, (array_text(plan_lines(outcome)),))
+        return FilledSql(_PLAN, (array_text(plan_lines(outcome)),))
     if ask.settings.get("client_min_messages") not in _ABOVE_NOTICES:
         for line in outcome.notices:
             talk.to_client += notice_message(line)
     if outcome.finishing is None:
         return None
-    if statement.kind is Kind.COPY:
+    if statement.kind is StatementKind.COPY:
         query = outcome.finishing.with_literals()
-        return Filled(f"{statement.head}{query}{statement.tail}", ())
+        return FilledSql(f"{statement.head}{query}{statement.tail}", ())
     filled = outcome.finishing.with_parameters()
     return replace(filled, text=f"{statement.head}{filled.text}{statement.tail}")
 
 
-def running(ready: Filled, name: bytes, results: Sequence[int]) -> bytes:
+def portal_messages(ready: FilledSql, name: bytes, results: Sequence[int]) -> bytes:
     """Parse and Bind under the name of a portal."""
     values = tuple(None if one is None else one.encode() for one in ready.parameters)
     parse = Parse(OWN, ready.text.encode(), (_TEXTS,) * len(values))
     return parse.write() + Bind(name, OWN, (), values, tuple(results)).write()
 
 
-def reading_settings() -> bytes:
+def settings_query() -> bytes:
     # after an error the twin skips what was to be closed: what an earlier question left goes first
-    leftover = Named(b"S", OWN).write(messages.CLOSE)
-    return leftover + asked_once(Parse(OWN, _READ_SETTINGS.encode()), Bind(OWN, OWN, (), (), ()))
+    leftover = NamedObject(b"S", OWN).write(messages.CLOSE)
+    return leftover + run_once(Parse(OWN, _READ_SETTINGS.encode()), Bind(OWN, OWN, (), (), ()))
 
 
-def asked_once(parse: Parse, bind: Bind) -> bytes:
+def run_once(parse: Parse, bind: Bind) -> bytes:
     """The messages that run a statement of the gateway's own and leave nothing behind."""
-    closing = [Named(what, OWN).write(messages.CLOSE) for what in (b"P", b"S")]
-    return b"".join([parse.write(), bind.write(), Execute(OWN).write(), *closing])
+    closing = [NamedObject(what, OWN).write(messages.CLOSE) for what in (b"P", b"S")]
+    return b"".join([parse.write(), bind.write(), ExecutePortal(OWN).write(), *closing])
 
 
-def settings_read(talk: Talk) -> Generator[Ask | None, Given | None, Mapping[str, str] | None]:
-    row = yield from one_row(talk, closed=3)
+def read_settings(talk: Talk) -> Generator[Ask | None, Given | None, Mapping[str, str] | None]:
+    row = yield from read_one_row(talk, closed=3)
     if row is None:
         return None
     named = zip(SETTINGS, row, strict=True)
     return {name: value.decode() for name, value in named if value}
 
 
-def showing(types: Sequence[int]) -> bytes:
+def text_query(types: Sequence[int]) -> bytes:
     """A query of parameters as texts."""
     shown = ", ".join(
         f"pg_catalog.to_json(${place + 1}) #>> '{{}}'" if of in _MOMENTS else f"${place + 1}::text"
@@ -333,7 +333,7 @@ def showing(types: Sequence[int]) -> bytes:
     return f"SELECT {shown}".encode()
 
 
-def one_row(
+def read_one_row(
     talk: Talk, closed: int = 2
 ) -> Generator[Ask | None, Given | None, tuple[bytes | None, ...] | None]:
     """The one row of a statement of the gateway's own; None after an error, which the client was told.
@@ -342,9 +342,9 @@ def one_row(
     """
     came = bytearray()  # a long row arrives in parts
     while closed:
-        kind, raw = yield from next_message()
+        kind, raw = yield from read_message()
         if kind == messages.ERROR:
-            talk.to_client += without_places(raw)
+            talk.to_client += strip_positions(raw)
             return None
         if kind == messages.DATA_ROW:
             came += raw
@@ -352,14 +352,14 @@ def one_row(
     return next(messages.read_rows(bytes(came)), ())
 
 
-def answered(ask: Ask) -> Generator[Ask | None, Given | None, Outcome]:
+def await_outcome(ask: Ask) -> Generator[Ask | None, Given | None, Outcome]:
     given = yield ask
     if given is None or isinstance(given, tuple):
         raise Malformed("a message where an answer was expected")
     return given
 
 
-def next_message() -> Generator[Ask | None, Given | None, tuple[int, bytes]]:
+def read_message() -> Generator[Ask | None, Given | None, tuple[int, bytes]]:
     given = yield None
     if not isinstance(given, tuple):
         raise Malformed("an answer where a message was expected")

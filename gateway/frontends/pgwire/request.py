@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
 
-from gateway.binding.text.classify import Kind
+from gateway.binding.text.classify import StatementKind
 from gateway.errors import Code, SyntaxRefused
 from gateway.frontends.pgwire.question_flow import Ask
 from gateway.requests.request import Accuracy, Request
@@ -37,7 +37,7 @@ def request_of(ask: Ask, dataset: str, address: str) -> Request:
             _HINT,
         ) from None
     return Request(
-        statement.query if statement.kind is Kind.EXPLAIN else statement.text,
+        statement.query if statement.kind is StatementKind.EXPLAIN else statement.text,
         dataset,
         settings.get("gateway.purpose"),
         epsilon,

@@ -3,14 +3,14 @@
 from typing import Final
 
 from gateway.auth.scram import MECHANISM
-from gateway.frontends.pgwire.framing import Malformed, framed
-from gateway.frontends.pgwire.messages import AUTHENTICATION, Reader
+from gateway.frontends.pgwire.framing import Malformed, frame_message
+from gateway.frontends.pgwire.messages import AUTHENTICATION, BodyReader
 
 _OK, _CLEARTEXT, _SASL, _SASL_CONTINUE, _SASL_FINAL = 0, 3, 10, 11, 12
 
 
 def _request(which: int, data: bytes = b"") -> bytes:
-    return framed(AUTHENTICATION, which.to_bytes(4) + data)
+    return frame_message(AUTHENTICATION, which.to_bytes(4) + data)
 
 
 OK: Final = _request(_OK)
@@ -18,17 +18,17 @@ ASK_FOR_PASSWORD: Final = _request(_CLEARTEXT)
 OFFER: Final = _request(_SASL, MECHANISM.encode() + b"\0\0")
 
 
-def continued(data: bytes) -> bytes:
+def continue_message(data: bytes) -> bytes:
     return _request(_SASL_CONTINUE, data)
 
 
-def final(data: bytes) -> bytes:
+def final_message(data: bytes) -> bytes:
     return _request(_SASL_FINAL, data)
 
 
 def read_first(body: bytes) -> bytes:
     """The first message of the offered mechanism; a message without data belongs to no mechanism here."""
-    reader = Reader(body)
+    reader = BodyReader(body)
     mechanism, data = reader.string(), reader.value()
     reader.end()
     if mechanism != MECHANISM.encode():
@@ -40,7 +40,7 @@ def read_first(body: bytes) -> bytes:
 
 def read_password(body: bytes) -> str:
     """The password of a PasswordMessage."""
-    reader = Reader(body)
+    reader = BodyReader(body)
     password = reader.string()
     reader.end()
     try:

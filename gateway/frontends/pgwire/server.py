@@ -19,9 +19,9 @@ from typing import Final, TypeVar
 from gateway.auth.scram_login import Logins
 from gateway.errors import Refusal
 from gateway.frontends.connection_limits import Admission
-from gateway.frontends.pgwire.cancel_keys import Cancelling
+from gateway.frontends.pgwire.cancel_keys import CancelRegistry
 from gateway.frontends.pgwire.client import Client
-from gateway.frontends.pgwire.gateway_api import WireDoor
+from gateway.frontends.pgwire.gateway_api import WireApi
 from gateway.frontends.pgwire.question_flow import Outcome
 from gateway.frontends.workers import Workers
 from gateway.policy.subjects import Subject
@@ -90,7 +90,7 @@ class WireServer:
 
     def __init__(
         self,
-        door: WireDoor,
+        door: WireApi,
         logins: Logins[Subject],
         tls: ssl.SSLContext | None,
         workers: Workers,
@@ -98,7 +98,7 @@ class WireServer:
         self.door = door
         self.logins = logins
         self.tls = tls
-        self.cancelling = Cancelling()
+        self.cancelling = CancelRegistry()
         self.loop: asyncio.AbstractEventLoop = asyncio.new_event_loop()
         self.threads = Threads(self.loop, workers)
         self._clients: set[Client] = set()

@@ -24,23 +24,23 @@ from gateway.frontends.pgwire import prepared_flow as executing
 from gateway.frontends.pgwire import question_flow as asking
 from gateway.frontends.pgwire import temp_table_flow as keeping
 from gateway.frontends.pgwire.classify import (
-    Asking,
+    AnalystQuery,
     ByName,
-    Calling,
-    GivingUp,
-    KeepingOne,
+    ExecuteQuery,
     Part,
     Plain,
-    Preparing,
+    PrepareQuery,
     Statements,
+    TempTableDrop,
+    TempTableQuery,
 )
 from gateway.frontends.pgwire.error_response import NO_FUNCTION_CALLS, is_fatal
 from gateway.frontends.pgwire.framing import Frame, Malformed
-from gateway.frontends.pgwire.pending_replies import Debt, Due, Owed
-from gateway.frontends.pgwire.portals import Portal, Prepared
-from gateway.frontends.pgwire.prepared_names import Recalled
+from gateway.frontends.pgwire.pending_replies import DueReply, PendingReplies, PendingReply
+from gateway.frontends.pgwire.portals import Portal, PreparedQuery
+from gateway.frontends.pgwire.prepared_names import PreparedNames
 from gateway.frontends.pgwire.question_flow import FAILED, IDLE, Ask, Given, Outcome, Talk, Work
-from gateway.frontends.pgwire.temp_table_flow import Keeping
+from gateway.frontends.pgwire.temp_table_flow import TempTables
 
 # messages that a server may send at any time
 _ANY_TIME: Final = frozenset({messages.NOTICE, messages.PARAMETER_STATUS, messages.NOTIFICATION})
@@ -57,14 +57,14 @@ class Session:
         self.completed = 0  # statements so far
         self._read = statements
         self._own_parameters = own
-        self._owed = Owed()
+        self._owed = PendingReplies()
         self._skipping = False
         self._work: Work | None = None
         self._begun = False
         self._simple = False
         self._waiting: deque[Frame] = deque()
-        self._prepared = Recalled()
-        self._kept = Keeping()
+        self._prepared = PreparedNames()
+        self._kept = TempTables()
         self._portals: dict[bytes, Portal] = {}
         self._takes = {
             messages.QUERY: self._query,
@@ -113,12 +113,12 @@ class Session:
         self._prepared.drop(b"")
         self._portals.pop(b"", None)
         if isinstance(script, Refusal):
-            self._begin(asking.refused(self.talk, script, simple=True), simple=True)
+            self._begin(asking.send_refusal(self.talk, script, simple=True), simple=True)
         elif all(isinstance(one, Plain) for one in script):
             text = b";".join(one.text for one in script if isinstance(one, Plain))
             self._send(messages.query(text), owed.QUERY)
         else:
-            self._begin(asking.script(self.talk, script, self._by_name), simple=True)
+            self._begin(asking.run_script(self.talk, script, self._by_name), simple=True)
 
     def _parse(self, frame: Frame) -> None:
         parse = messages.Parse.read(frame.body)
@@ -130,8 +130,8 @@ class Session:
         if (not plain or self._prepared.get(parse.name) is not None) and self._later(frame):
             return
         before = self._prepared.drop(parse.name)
-        if len(script) == 1 and not isinstance(script[0], Plain | Preparing):
-            self._prepared.put(parse.name, Prepared(script[0]))
+        if len(script) == 1 and not isinstance(script[0], Plain | PrepareQuery):
+            self._prepared.put(parse.name, PreparedQuery(script[0]))
         texts = [self._told(one) for one in script]
 
         def undo() -> None:
@@ -141,32 +141,32 @@ class Session:
 
         # several statements in one Parse: the twin reports PostgreSQL's error
         sent = messages.Parse(parse.name, b";".join(texts), parse.types)
-        self._send(sent.write(), Debt(Due.PARSED, undo=undo))
+        self._send(sent.write(), PendingReply(DueReply.PARSED, undo=undo))
         if before is not None or not plain:  # the answer to this says what the name stands for
-            self._begin(standing.settled(self.talk))
+            self._begin(standing.await_replies(self.talk))
 
     def _unparsed(self, name: bytes, refusal: Refusal) -> Work:
         if not name:  # PostgreSQL forgets the unnamed one before it reads the next
             self._prepared.drop(name)
-            self.talk.to_twin += messages.Named(b"S", name).write(messages.CLOSE)
-        return (yield from asking.refused(self.talk, refusal, simple=False))
+            self.talk.to_twin += messages.NamedObject(b"S", name).write(messages.CLOSE)
+        return (yield from asking.send_refusal(self.talk, refusal, simple=False))
 
     def _by_name(self, part: ByName) -> Work:
-        if isinstance(part, KeepingOne | GivingUp):
-            return keeping.in_query(self.talk, self._kept, part)
-        return executing.in_query(self.talk, self._prepared, part)
+        if isinstance(part, TempTableQuery | TempTableDrop):
+            return keeping.run_simple(self.talk, self._kept, part)
+        return executing.run_simple(self.talk, self._prepared, part)
 
     def _told(self, one: Part) -> bytes:
         """The text that the twin gets for a statement that is only parsed."""
-        if isinstance(one, Preparing):
+        if isinstance(one, PrepareQuery):
             return self._prepared.told(one)
-        return one.described if isinstance(one, Asking) else one.text
+        return one.described if isinstance(one, AnalystQuery) else one.text
 
     def _bind(self, frame: Frame) -> None:
         bind = messages.Bind.read(frame.body)
         if bind.statement and self._prepared.stale and self.talk.status != FAILED:
             self._waiting.appendleft(frame)
-            self._begin(executing.refreshed(self.talk, self._prepared))
+            self._begin(executing.refresh_names(self.talk, self._prepared))
             return
         if self._touches(bind.statement, bind.portal) and self._later(frame):
             return
@@ -178,35 +178,35 @@ class Session:
         self._begin(self._bound(Portal(prepared, bind)))
 
     def _bound(self, one: Portal) -> Work:
-        failed = yield from standing.bound(self.talk, one)
+        failed = yield from standing.bind_portal(self.talk, one)
         if not failed:
             self._portals[one.bind.portal] = one
         return failed
 
     def _describe(self, frame: Frame) -> None:
-        named = messages.Named.read(frame.body)
+        named = messages.NamedObject.read(frame.body)
         portal = self._portals.get(named.name) if named.what == b"P" else None
         if portal is None or portal.started:
             self._send(frame.raw, owed.DESCRIBED)
         elif not self._later(frame):
-            self._begin(standing.described(self.talk, portal))
+            self._begin(standing.describe_portal(self.talk, portal))
 
     def _execute(self, frame: Frame) -> None:
-        execute = messages.Execute.read(frame.body)
+        execute = messages.ExecutePortal.read(frame.body)
         portal = self._portals.get(execute.portal)
         if portal is None or portal.started:
             self._send(frame.raw, owed.DONE)
         elif self._later(frame):
             pass
-        elif isinstance(called := portal.prepared.asking, Calling):
-            self._begin(executing.portal(self.talk, self._prepared, portal, called, execute))
-        elif isinstance(called, KeepingOne | GivingUp):
-            self._begin(keeping.portal(self.talk, self._kept, portal, called))
+        elif isinstance(called := portal.prepared.asking, ExecuteQuery):
+            self._begin(executing.execute_named(self.talk, self._prepared, portal, called, execute))
+        elif isinstance(called, TempTableQuery | TempTableDrop):
+            self._begin(keeping.execute_temp_table(self.talk, self._kept, portal, called))
         else:
-            self._begin(standing.portal(self.talk, portal, called, execute))
+            self._begin(standing.execute_portal(self.talk, portal, called, execute))
 
     def _close(self, frame: Frame) -> None:
-        named = messages.Named.read(frame.body)
+        named = messages.NamedObject.read(frame.body)
         statement = named.what == b"S"
         known = self._prepared.get(named.name) if statement else self._portals.get(named.name)
         if known is not None:
@@ -224,7 +224,7 @@ class Session:
 
     def _function_call(self, frame: Frame) -> None:
         del frame
-        self._begin(asking.refused(self.talk, NO_FUNCTION_CALLS, simple=True), simple=True)
+        self._begin(asking.send_refusal(self.talk, NO_FUNCTION_CALLS, simple=True), simple=True)
 
     def _touches(self, statement: bytes, portal: bytes) -> bool:
         """True if one of the names belongs to a query."""
@@ -237,10 +237,10 @@ class Session:
         if not self._owed:
             return False
         self._waiting.appendleft(frame)
-        self._begin(standing.settled(self.talk))
+        self._begin(standing.await_replies(self.talk))
         return True
 
-    def _send(self, message: bytes, debt: Debt) -> None:
+    def _send(self, message: bytes, debt: PendingReply) -> None:
         self.talk.to_twin += message
         self._owed.add(debt)
 
@@ -257,7 +257,7 @@ class Session:
             self.talk.to_client += raw
             self.over = True
         elif kind in _ANY_TIME:
-            self.talk.to_client += asking.let_through(kind, raw, self._own_parameters)
+            self.talk.to_client += asking.filter_reply(kind, raw, self._own_parameters)
         elif self._owed:
             self._paid(kind, raw)
         elif self._begun:

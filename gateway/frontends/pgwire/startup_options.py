@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from gateway.binding.text.session_settings import ENCODINGS, IDLE_LIMITS, SETTINGS, may_be
+from gateway.binding.text.session_settings import (
+    ENCODINGS,
+    IDLE_LIMITS,
+    SETTINGS,
+    is_allowed_setting,
+)
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
 
 LOGIN: Final = "gateway.login"
@@ -28,14 +33,14 @@ _SPACES: Final = frozenset(" \t\n\v\f\r")
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class StartupSettings:
     """The wanted settings, by lower-case names; `token` says that the client shows a token instead of a proof."""
 
     settings: Mapping[str, str]
     token: bool
 
 
-def read_settings(parameters: Mapping[str, str]) -> Wanted:
+def read_settings(parameters: Mapping[str, str]) -> StartupSettings:
     """The settings of the start-up parameters; a parameter overrides the same one in `options`, as in
     PostgreSQL.
     """
@@ -54,7 +59,7 @@ def read_settings(parameters: Mapping[str, str]) -> Wanted:
                 f"the parameter `{_told(name)}` cannot be set here", "connect without it"
             )
     token = settings.pop(LOGIN, None) is not None
-    return Wanted(MappingProxyType(settings), token)
+    return StartupSettings(MappingProxyType(settings), token)
 
 
 def split_options(text: str) -> list[str]:
@@ -121,7 +126,7 @@ def _require_no_replication(value: str) -> None:
 
 def _settable(name: str, value: str) -> str:
     values = [_unquoted(one) for one in value.split(",")] if name in _LISTS else [value]
-    if not (value == TOKEN if name == LOGIN else may_be(name, values)):
+    if not (value == TOKEN if name == LOGIN else is_allowed_setting(name, values)):
         raise _refused(f"`{name}` cannot be `{_told(value)}` here", "connect without it")
     return value
 

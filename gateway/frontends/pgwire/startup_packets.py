@@ -6,8 +6,8 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Final
 
-from gateway.frontends.pgwire.framing import Malformed, framed
-from gateway.frontends.pgwire.messages import NEGOTIATE, Reader
+from gateway.frontends.pgwire.framing import Malformed, frame_message
+from gateway.frontends.pgwire.messages import NEGOTIATE, BodyReader
 
 MAJOR: Final = 3
 NEWEST_MINOR: Final = 2
@@ -18,7 +18,7 @@ _SHORTEST_SECRET, _LONGEST_SECRET = 4, 256
 _PROTOCOL_OPTION: Final = "_pq_."
 
 
-class Wish(Enum):
+class EncryptionRequest(Enum):
     """A client's request for an encrypted connection."""
 
     TLS = "TLS"
@@ -26,7 +26,7 @@ class Wish(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Cancel:
+class CancelRequest:
     """A request to cancel the statement of a connection."""
 
     pid: int
@@ -34,7 +34,7 @@ class Cancel:
 
 
 @dataclass(frozen=True, slots=True)
-class Unspoken:
+class UnsupportedVersion:
     """A protocol version that the server does not speak."""
 
     major: int
@@ -52,32 +52,34 @@ class Startup:
     negotiate: bytes = b""
 
 
-def read_packet(body: bytes, *, may_wish: frozenset[Wish]) -> Wish | Cancel | Startup | Unspoken:
+def read_packet(
+    body: bytes, *, may_wish: frozenset[EncryptionRequest]
+) -> EncryptionRequest | CancelRequest | Startup | UnsupportedVersion:
     """The meaning of a packet. A request for encryption that is not allowed any more is an unknown version, as
     in PostgreSQL.
     """
-    reader = Reader(body)
+    reader = BodyReader(body)
     major, minor = reader.int16(), reader.int16()
     if major == _NOT_A_VERSION:
         if minor == _CANCEL:
             return _cancel(reader, len(body))
-        wish = {_TLS: Wish.TLS, _GSS: Wish.GSS}.get(minor)
+        wish = {_TLS: EncryptionRequest.TLS, _GSS: EncryptionRequest.GSS}.get(minor)
         if wish in may_wish:
             reader.end()
             return wish
     if major != MAJOR:
-        return Unspoken(major, minor)
+        return UnsupportedVersion(major, minor)
     return _startup(reader, minor)
 
 
-def _cancel(reader: Reader, length: int) -> Cancel:
+def _cancel(reader: BodyReader, length: int) -> CancelRequest:
     pid, rest = reader.int32(), length - 8
     if not _SHORTEST_SECRET <= rest <= _LONGEST_SECRET:
         raise Malformed("a cancel request with a key of an impossible length")
-    return Cancel(pid, reader.take(rest))
+    return CancelRequest(pid, reader.take(rest))
 
 
-def _startup(reader: Reader, minor: int) -> Startup:
+def _startup(reader: BodyReader, minor: int) -> Startup:
     parameters: dict[str, str] = {}
     unknown: list[str] = []
     for _ in range(MOST_PARAMETERS + 1):
@@ -100,10 +102,10 @@ def _startup(reader: Reader, minor: int) -> Startup:
 def _negotiate(minor: int, unknown: Sequence[str]) -> bytes:
     """NegotiateProtocolVersion: the spoken version, complete as in PostgreSQL, and the unknown options."""
     body = (MAJOR << 16 | minor).to_bytes(4) + len(unknown).to_bytes(4)
-    return framed(NEGOTIATE, body + b"".join(name.encode() + b"\0" for name in unknown))
+    return frame_message(NEGOTIATE, body + b"".join(name.encode() + b"\0" for name in unknown))
 
 
-def _text(reader: Reader) -> str:
+def _text(reader: BodyReader) -> str:
     try:
         return reader.string().decode()
     except UnicodeDecodeError:

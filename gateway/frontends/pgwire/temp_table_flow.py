@@ -13,14 +13,14 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Final
 
-from gateway.binding.text.temp_tables import GiveUp, Keep, Kept
+from gateway.binding.text.temp_tables import CreateTempTable, DropTempTable, TempTable
 from gateway.columnar.texts import array_bytes
 from gateway.errors import Code, LimitExceeded, Refusal, SyntaxRefused, UnsupportedSql
 from gateway.frontends.pgwire import messages
-from gateway.frontends.pgwire.classify import GivingUp, KeepingOne
-from gateway.frontends.pgwire.framing import HEADER, framed
-from gateway.frontends.pgwire.messages import Bind, Execute, Named, Parse
-from gateway.frontends.pgwire.portal_flow import opened
+from gateway.frontends.pgwire.classify import TempTableDrop, TempTableQuery
+from gateway.frontends.pgwire.framing import HEADER, frame_message
+from gateway.frontends.pgwire.messages import Bind, ExecutePortal, NamedObject, Parse
+from gateway.frontends.pgwire.portal_flow import open_portal
 from gateway.frontends.pgwire.portals import Portal
 from gateway.frontends.pgwire.question_flow import (
     FAILED,
@@ -29,19 +29,19 @@ from gateway.frontends.pgwire.question_flow import (
     Given,
     Talk,
     Work,
-    answered,
-    asked_once,
-    failed,
-    next_message,
-    one_row,
-    plain,
-    reading_settings,
+    await_outcome,
+    fail_transaction,
+    portal_messages,
+    read_message,
+    read_one_row,
+    read_settings,
     ready_to_run,
-    refused,
-    running,
-    settings_read,
-    until_ready,
-    without_places,
+    relay_text,
+    run_once,
+    send_refusal,
+    settings_query,
+    skip_to_ready,
+    strip_positions,
 )
 
 MOST_BYTES: Final = 16 * 1024 * 1024
@@ -51,12 +51,12 @@ _ENDING: Final = frozenset({b"DISCARD ALL", b"DISCARD TEMP"})
 _IDLE: Final = ord("I")
 
 
-class Keeping:
+class TempTables:
     """The temporary tables of a connection, by name; a dictionary is replaced, never changed."""
 
     def __init__(self) -> None:
-        self.answers: dict[str, Kept] = {}
-        self._settled: dict[str, Kept] = {}
+        self.answers: dict[str, TempTable] = {}
+        self._settled: dict[str, TempTable] = {}
         self._undone = False
         self._number = 0
 
@@ -68,7 +68,7 @@ class Keeping:
         """The number of bytes still allowed; tables count until their rollback."""
         return MOST_BYTES - sum(one.size for one in self.answers.values())
 
-    def keep(self, name: str, one: Kept) -> None:
+    def keep(self, name: str, one: TempTable) -> None:
         self.answers = {**self.answers, name: one}
 
     def give_up(self, names: tuple[str, ...]) -> None:
@@ -90,7 +90,7 @@ class Keeping:
             self._settled, self._undone = self.answers, False
 
 
-_LEFTOVER: Final = Named(b"S", OWN).write(messages.CLOSE)
+_LEFTOVER: Final = NamedObject(b"S", OWN).write(messages.CLOSE)
 _BIND: Final = Bind(OWN, OWN, (), (), ())
 _FIELD: Final = 18  # bytes of a column's description after its name
 
@@ -105,33 +105,35 @@ class _Came:
     size: int
 
 
-def in_query(talk: Talk, keeping: Keeping, part: KeepingOne | GivingUp) -> Work:
+def run_simple(talk: Talk, keeping: TempTables, part: TempTableQuery | TempTableDrop) -> Work:
     """In a simple query."""
     if talk.status == FAILED:
-        return (yield from plain(talk, part.text))
-    if isinstance(part, GivingUp):
+        return (yield from relay_text(talk, part.text))
+    if isinstance(part, TempTableDrop):
         return (yield from _given_up(talk, keeping, part.what, messages.SYNCING))
-    talk.to_twin += reading_settings() + messages.SYNCING
-    settings = yield from settings_read(talk)
-    yield from until_ready(talk)
+    talk.to_twin += settings_query() + messages.SYNCING
+    settings = yield from read_settings(talk)
+    yield from skip_to_ready(talk)
     if settings is None:
         return True
     return (yield from _kept(talk, keeping, part, Ask(part.inner, settings), messages.SYNCING))
 
 
-def portal(talk: Talk, keeping: Keeping, one: Portal, part: KeepingOne | GivingUp) -> Work:
+def execute_temp_table(
+    talk: Talk, keeping: TempTables, one: Portal, part: TempTableQuery | TempTableDrop
+) -> Work:
     """Over the extended protocol."""
-    opening = yield from opened(talk, one)
+    opening = yield from open_portal(talk, one)
     if opening is None:
         return True
     one.started = True
-    if isinstance(part, GivingUp):
+    if isinstance(part, TempTableDrop):
         return (yield from _given_up(talk, keeping, part.what, messages.FLUSHING))
     ask = Ask(part.inner, opening[0])
     return (yield from _kept(talk, keeping, part, ask, messages.FLUSHING))
 
 
-def _kept(talk: Talk, keeping: Keeping, part: KeepingOne, ask: Ask, end: bytes) -> Work:
+def _kept(talk: Talk, keeping: TempTables, part: TempTableQuery, ask: Ask, end: bytes) -> Work:
     keep = part.what
     if keep.name in keeping.answers:
         return (yield from _there_already(talk, keep, end))
@@ -141,14 +143,14 @@ def _kept(talk: Talk, keeping: Keeping, part: KeepingOne, ask: Ask, end: bytes) 
             f"the session already has {MOST_ANSWERS} temporary tables",
             "drop one with DROP TABLE",
         )
-        return (yield from refused(talk, full, simple=end == messages.SYNCING))
+        return (yield from send_refusal(talk, full, simple=end == messages.SYNCING))
     sent = Parse(OWN, part.text_of_query).write() + _BIND.write()
     if not part.plain:
-        outcome = yield from answered(ask)
+        outcome = yield from await_outcome(ask)
         if isinstance(outcome, Refusal):
-            return (yield from refused(talk, outcome, simple=end == messages.SYNCING))
+            return (yield from send_refusal(talk, outcome, simple=end == messages.SYNCING))
         ready = ready_to_run(talk, ask, outcome)
-        sent = sent if ready is None else running(ready, OWN, ())
+        sent = sent if ready is None else portal_messages(ready, OWN, ())
     came = yield from _rows(talk, sent, keeping.room(), end)
     if came is None:
         return True
@@ -157,10 +159,10 @@ def _kept(talk: Talk, keeping: Keeping, part: KeepingOne, ask: Ask, end: bytes) 
         if fault is None:
             return (yield from _stored(talk, keeping, keep, came, end))
         came = fault
-    return (yield from refused(talk, came, simple=end == messages.SYNCING))
+    return (yield from send_refusal(talk, came, simple=end == messages.SYNCING))
 
 
-def _there_already(talk: Talk, keep: Keep, end: bytes) -> Work:
+def _there_already(talk: Talk, keep: CreateTempTable, end: bytes) -> Work:
     if keep.unless_there:
         talk.to_client += _complete("CREATE TABLE AS")
         return False
@@ -171,14 +173,14 @@ def _rows(
     talk: Talk, sent: bytes, room: int, end: bytes
 ) -> Generator[Ask | None, Given | None, _Came | Refusal | None]:
     """The rows of a statement with their description; None after an error, which the client was told."""
-    closing = b"".join(Named(what, OWN).write(messages.CLOSE) for what in (b"P", b"S"))
-    talk.to_twin += _LEFTOVER + sent + Named(b"P", OWN).write(messages.DESCRIBE)
-    talk.to_twin += Execute(OWN, MOST_ROWS + 1).write() + closing + end
+    closing = b"".join(NamedObject(what, OWN).write(messages.CLOSE) for what in (b"P", b"S"))
+    talk.to_twin += _LEFTOVER + sent + NamedObject(b"P", OWN).write(messages.DESCRIBE)
+    talk.to_twin += ExecutePortal(OWN, MOST_ROWS + 1).write() + closing + end
     described, came, closed, size = b"", bytearray(), 0, 0
     while closed < 3:  # noqa: PLR2004 - the leftover, a portal and a statement
-        kind, raw = yield from next_message()
+        kind, raw = yield from read_message()
         if kind == messages.ERROR:
-            talk.to_client += without_places(raw)
+            talk.to_client += strip_positions(raw)
             yield from _ended(talk, end)
             return None
         if kind == messages.ROW_DESCRIPTION:
@@ -201,7 +203,7 @@ def _rows(
 
 
 def _columns(described: bytes) -> tuple[tuple[str, ...], tuple[tuple[int, int], ...]]:
-    reader = messages.Reader(described)
+    reader = messages.BodyReader(described)
     names, types = list[str](), list[tuple[int, int]]()
     for _ in range(reader.int16() if described else 0):
         names.append(reader.string().decode())
@@ -210,7 +212,7 @@ def _columns(described: bytes) -> tuple[tuple[str, ...], tuple[tuple[int, int], 
     return tuple(names), tuple(types)
 
 
-def _fault(keep: Keep, came: _Came) -> Refusal | None:
+def _fault(keep: CreateTempTable, came: _Came) -> Refusal | None:
     names = _names(keep, came)
     if len(keep.columns) > len(came.names):
         return SyntaxRefused(Code.SQL_SYNTAX, "the statement has more column names than columns")
@@ -225,29 +227,29 @@ def _fault(keep: Keep, came: _Came) -> Refusal | None:
     return None
 
 
-def _names(keep: Keep, came: _Came) -> tuple[str, ...]:
+def _names(keep: CreateTempTable, came: _Came) -> tuple[str, ...]:
     return keep.columns + came.names[len(keep.columns) :]
 
 
-def _stored(talk: Talk, keeping: Keeping, keep: Keep, came: _Came, end: bytes) -> Work:
+def _stored(
+    talk: Talk, keeping: TempTables, keep: CreateTempTable, came: _Came, end: bytes
+) -> Work:
     """Store the rows as settings, and give them the name."""
     types = ", ".join(f"pg_catalog.format_type({of}, {modifier})" for of, modifier in came.types)
-    talk.to_twin += asked_once(Parse(OWN, f"SELECT {types}".encode()), _BIND) + end
-    named = yield from one_row(talk)
+    talk.to_twin += run_once(Parse(OWN, f"SELECT {types}".encode()), _BIND) + end
+    named = yield from read_one_row(talk)
     yield from _ended(talk, end)
     if named is None:
         return True
     columns = tuple(
         (name, (of or b"").decode()) for name, of in zip(_names(keep, came), named, strict=True)
     )
-    one = Kept(keeping.next_number(), columns, came.size)
+    one = TempTable(keeping.next_number(), columns, came.size)
     for place, setting in enumerate(one.settings()):
         literal = array_bytes(row[place] for row in came.rows).replace(b"'", b"''")
-        talk.to_twin += asked_once(
-            Parse(OWN, b"SET %s = '%s'" % (setting.encode(), literal)), _BIND
-        )
+        talk.to_twin += run_once(Parse(OWN, b"SET %s = '%s'" % (setting.encode(), literal)), _BIND)
     talk.to_twin += end
-    if (yield from one_row(talk, 2 * len(columns))) is None:
+    if (yield from read_one_row(talk, 2 * len(columns))) is None:
         yield from _ended(talk, end)
         return True
     keeping.keep(keep.name, one)
@@ -256,17 +258,17 @@ def _stored(talk: Talk, keeping: Keeping, keep: Keep, came: _Came, end: bytes) -
     return False
 
 
-def _given_up(talk: Talk, keeping: Keeping, what: GiveUp, end: bytes) -> Work:
+def _given_up(talk: Talk, keeping: TempTables, what: DropTempTable, end: bytes) -> Work:
     there = [keeping.answers[name] for name in what.names if name in keeping.answers]
     missing = [name for name in what.names if name not in keeping.answers]
     if missing and not what.if_there:
         return (yield from _error(talk, "42P01", f'table "{missing[0]}" does not exist', end))
     settings = [setting for one in there for setting in one.settings()]
     for setting in settings:
-        talk.to_twin += asked_once(Parse(OWN, f"SET {setting} = ''".encode()), _BIND)
+        talk.to_twin += run_once(Parse(OWN, f"SET {setting} = ''".encode()), _BIND)
     if settings:
         talk.to_twin += end
-        if (yield from one_row(talk, 2 * len(settings))) is None:
+        if (yield from read_one_row(talk, 2 * len(settings))) is None:
             yield from _ended(talk, end)
             return True
         keeping.give_up(what.names)
@@ -278,13 +280,13 @@ def _given_up(talk: Talk, keeping: Keeping, what: GiveUp, end: bytes) -> Work:
 def _error(talk: Talk, sqlstate: str, line: str, end: bytes) -> Work:
     fields = {"S": "ERROR", "V": "ERROR", "C": sqlstate, "M": line}
     error = messages.fields_message(messages.ERROR, fields)
-    return (yield from failed(talk, error, simple=end == messages.SYNCING))
+    return (yield from fail_transaction(talk, error, simple=end == messages.SYNCING))
 
 
 def _complete(tag: str) -> bytes:
-    return framed(messages.COMMAND_COMPLETE, tag.encode() + b"\0")
+    return frame_message(messages.COMMAND_COMPLETE, tag.encode() + b"\0")
 
 
 def _ended(talk: Talk, end: bytes) -> Generator[Ask | None, Given | None, None]:
     if end == messages.SYNCING:
-        yield from until_ready(talk)
+        yield from skip_to_ready(talk)

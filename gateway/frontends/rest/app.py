@@ -11,19 +11,19 @@ from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway import __version__
-from gateway.budget.report import Standing
+from gateway.budget.report import AccountBalance
 from gateway.budget.shared_accounts import SEES_ALL
-from gateway.frontends.rest.auth import caller, require_role
+from gateway.frontends.rest.auth import caller_dependency, require_role
 from gateway.frontends.rest.docs_page import DocumentedApp, add_documentation
-from gateway.frontends.rest.gateway_api import Doors
+from gateway.frontends.rest.gateway_api import GatewayApi
 from gateway.frontends.rest.json_response import AsciiJson
 from gateway.frontends.rest.policy_routes import add_policies
-from gateway.frontends.rest.problem_details import PROBLEM, Incidents, tell_problems
+from gateway.frontends.rest.problem_details import PROBLEM, Incidents, add_problem_handlers
 from gateway.frontends.rest.query_routes import add_questions
 from gateway.frontends.rest.subject_routes import add_subjects
 from gateway.policy.subjects import Subject
-from gateway.requests.json_accounts import account_json
-from gateway.trail.search import Wanted
+from gateway.requests.json_accounts import balance_json
+from gateway.trail.search import RecordFilter
 
 
 class AuditQuery(BaseModel):
@@ -40,8 +40,8 @@ class AuditQuery(BaseModel):
     before: Annotated[int | None, Field(ge=1)] = None
     limit: Annotated[int, Field(ge=1, le=10_000)] = 100
 
-    def wanted(self) -> Wanted:
-        return Wanted(
+    def wanted(self) -> RecordFilter:
+        return RecordFilter(
             subject=self.subject,
             kind=self.kind,
             dataset=self.dataset,
@@ -52,7 +52,7 @@ class AuditQuery(BaseModel):
         )
 
 
-def create_app(doors: Doors) -> FastAPI:
+def create_app(doors: GatewayApi) -> FastAPI:
     app = DocumentedApp(
         title="Gateway",
         version=__version__,
@@ -63,7 +63,7 @@ def create_app(doors: Doors) -> FastAPI:
         redoc_url=None,
     )
     app.add_middleware(Incidents, emit=doors.emit)
-    tell_problems(app)
+    add_problem_handlers(app)
     add_documentation(app)
     add_questions(app, doors)
     _add_probes(app, doors)
@@ -74,7 +74,7 @@ def create_app(doors: Doors) -> FastAPI:
     return app
 
 
-def _add_probes(app: FastAPI, doors: Doors) -> None:
+def _add_probes(app: FastAPI, doors: GatewayApi) -> None:
     @app.get("/healthz", tags=["operation"])
     def healthz() -> dict[str, str]:
         """The process answers."""
@@ -92,19 +92,21 @@ def _add_probes(app: FastAPI, doors: Doors) -> None:
         return Response(doors.metrics(), media_type=doors.metrics_type)
 
 
-def _add_budget(app: FastAPI, doors: Doors) -> None:
+def _add_budget(app: FastAPI, doors: GatewayApi) -> None:
     @app.get("/v1/budget", tags=["budget"])
-    def budget(subject: Annotated[Subject, Depends(caller(doors.authenticator))]) -> dict[str, Any]:
+    def budget(
+        subject: Annotated[Subject, Depends(caller_dependency(doors.authenticator))],
+    ) -> dict[str, Any]:
         """The accounts your questions are charged to; everybody's for admins and auditors."""
         sees_all = subject.role in SEES_ALL
         found = doors.accounts() if sees_all else doors.accounts_of(subject)
         return {"accounts": _accounts(found)}
 
 
-def _add_audit(app: FastAPI, doors: Doors) -> None:
+def _add_audit(app: FastAPI, doors: GatewayApi) -> None:
     @app.get("/v1/audit", tags=["audit"])
     def audit(
-        subject: Annotated[Subject, Depends(caller(doors.authenticator))],
+        subject: Annotated[Subject, Depends(caller_dependency(doors.authenticator))],
         asked: Annotated[AuditQuery, Query()],
     ) -> dict[str, Sequence[Mapping[str, Any]]]:
         """The newest trail records that match, oldest of them first."""
@@ -113,7 +115,7 @@ def _add_audit(app: FastAPI, doors: Doors) -> None:
 
     @app.get("/v1/audit/verify", tags=["audit"])
     def verify(
-        subject: Annotated[Subject, Depends(caller(doors.authenticator))],
+        subject: Annotated[Subject, Depends(caller_dependency(doors.authenticator))],
     ) -> dict[str, Any]:
         """Read the whole trail and say whether it is the one that was written."""
         require_role(subject, "auditor")
@@ -121,8 +123,8 @@ def _add_audit(app: FastAPI, doors: Doors) -> None:
         return {"intact": verdict.intact, **vars(verdict)}
 
 
-def _accounts(found: Sequence[Standing]) -> list[dict[str, Any]]:
-    return [account_json(standing) for standing in found]
+def _accounts(found: Sequence[AccountBalance]) -> list[dict[str, Any]]:
+    return [balance_json(standing) for standing in found]
 
 
 def _utc(moment: datetime | None) -> datetime | None:

@@ -17,7 +17,7 @@ import nanoarrow as na
 import numpy as np
 from nanoarrow.ipc import StreamWriter
 
-from gateway.columnar.texts import Rows
+from gateway.columnar.texts import TextRows
 from gateway.requests.request import Answer
 
 MEDIA_TYPE: Final = "application/vnd.apache.arrow.stream"
@@ -120,7 +120,7 @@ _KINDS: Final[dict[str, _Kind]] = {
 
 def arrow_chunks(answer: Answer) -> Iterator[bytes]:
     """The schema with the first rows, then some thousand rows at a time, then the end of the stream."""
-    rows = Rows.of(answer.rows)
+    rows = TextRows.of(answer.rows)
     kinds = [_kind(column.type, place, rows) for place, column in enumerate(answer.columns)]
     fields = [
         na.c_schema(kind.schema).modify(name=column.name)
@@ -138,7 +138,7 @@ def arrow_chunks(answer: Answer) -> Iterator[bytes]:
     yield _taken(out)
 
 
-def _kind(type_name: str, place: int, rows: Rows) -> _Kind:
+def _kind(type_name: str, place: int, rows: TextRows) -> _Kind:
     kind = _KINDS.get(_MODIFIER.sub("", type_name).strip().replace("  ", " "), _TEXT)
     if isinstance(kind, _Text) or not rows:
         return kind

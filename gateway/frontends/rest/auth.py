@@ -14,7 +14,7 @@ from gateway.policy.subjects import Subject
 _bearer = HTTPBearer(auto_error=False, description="an API key: `gateway key create`")
 
 
-def caller(authenticator: Authenticator[Subject]) -> Callable[..., Subject]:
+def caller_dependency(authenticator: Authenticator[Subject]) -> Callable[..., Subject]:
     """The FastAPI dependency that returns an endpoint's subject."""
 
     def authenticated(

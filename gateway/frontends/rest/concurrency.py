@@ -13,7 +13,7 @@ import anyio.to_thread
 from anyio import CapacityLimiter
 from fastapi import Request
 
-from gateway.cancellation import Cancel
+from gateway.cancellation import CancelEvent
 from gateway.errors import Code, Refusal
 from gateway.frontends.workers import Workers
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 Work = Callable[[threading.Event], T]
 
 
-class UnderWay:
+class RunningQueries:
     """The running queries of one application."""
 
     def __init__(self, workers: Workers) -> None:
@@ -43,7 +43,7 @@ class UnderWay:
 
     async def work(self, subject: str, request: Request, work: Work[T]) -> T:
         """Run the work in a thread; its event is set as soon as the client has disconnected."""
-        gone = Cancel()
+        gone = CancelEvent()
 
         def unless_gone() -> T:
             if gone.is_set():  # while it waited for a thread

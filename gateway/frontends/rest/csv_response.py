@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from gateway.columnar.texts import Rows
+from gateway.columnar.texts import TextRows
 from gateway.requests.request import Answer
 
 MEDIA_TYPE: Final = "text/csv; charset=utf-8; header=present"
@@ -17,7 +17,7 @@ _QUOTED: Final = re.compile(r'[",\r\n]|^$|^\s|\s$|^\\\.$')
 def csv_chunks(answer: Answer) -> Iterator[bytes]:
     """The header line, then some thousand rows at a time."""
     yield _lines([[column.name for column in answer.columns]])
-    for many, columns in Rows.of(answer.rows).parts():
+    for many, columns in TextRows.of(answer.rows).parts():
         yield _lines(zip(*columns, strict=True) if columns else [()] * many)
 
 

@@ -7,19 +7,19 @@ from functools import partial
 from typing import Any, Final
 
 from gateway.auth.authenticator import Authenticator
-from gateway.budget.report import Standing
+from gateway.budget.report import AccountBalance
 from gateway.events import Emit
 from gateway.frontends.workers import Workers
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Answer, Estimate, PastQuestion, Request
-from gateway.trail.search import Wanted
+from gateway.trail.search import RecordFilter
 from gateway.trail.verify import Verdict
 
 _WORKERS: Final = 8
 
 
 @dataclass(frozen=True)
-class PolicyDoor:
+class PolicyApi:
     """Check the policy files, or put them in force; both return JSON."""
 
     check: Callable[[], Mapping[str, Any]]
@@ -27,7 +27,7 @@ class PolicyDoor:
 
 
 @dataclass(frozen=True)
-class SubjectDoor:
+class SubjectApi:
     """List subjects; suspend and resume them: a name, a dataset or None for all, and the acting subject."""
 
     subjects: Callable[[], Sequence[Mapping[str, Any]]]
@@ -36,7 +36,7 @@ class SubjectDoor:
 
 
 @dataclass(frozen=True)
-class QuestionDoor:
+class QueryApi:
     """Answer queries, and list what can be queried. All of it waits for databases: call it from a thread that
     may wait.
 
@@ -46,24 +46,24 @@ class QuestionDoor:
 
     answer: Callable[[Subject, Request, threading.Event], Answer]
     estimate: Callable[[Subject, Request], Estimate]
-    accounts: Callable[[Subject, str | None], Sequence[Standing]]
+    accounts: Callable[[Subject, str | None], Sequence[AccountBalance]]
     datasets: Callable[[Subject], Mapping[str, Any]]
     queries: Callable[[Subject, int, str | None], Sequence[PastQuestion]]
     require_ready: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True)
-class Doors:
+class GatewayApi:
     authenticator: Authenticator[Subject]
-    accounts: Callable[[], Sequence[Standing]]
-    accounts_of: Callable[[Subject], Sequence[Standing]]
-    records: Callable[[int, Wanted], Sequence[Mapping[str, Any]]]
+    accounts: Callable[[], Sequence[AccountBalance]]
+    accounts_of: Callable[[Subject], Sequence[AccountBalance]]
+    records: Callable[[int, RecordFilter], Sequence[Mapping[str, Any]]]
     verify_trail: Callable[[], Verdict]
     require_ready: Callable[[], None]
     metrics: Callable[[], bytes]
     metrics_type: str
     emit: Emit
-    policies: PolicyDoor | None = None
-    questions: QuestionDoor | None = None
-    subjects: SubjectDoor | None = None
+    policies: PolicyApi | None = None
+    questions: QueryApi | None = None
+    subjects: SubjectApi | None = None
     workers: Workers = field(default_factory=partial(Workers, _WORKERS))

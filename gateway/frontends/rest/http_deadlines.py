@@ -16,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from gateway.errors import HTTP, Code, LimitExceeded, Refusal
 from gateway.frontends.connection_limits import Admission
-from gateway.frontends.rest.problem_details import problem
+from gateway.frontends.rest.problem_details import problem_response
 
 MOST_CONNECTIONS: Final = 1024
 MOST_OF_ADDRESS: Final = 512
@@ -126,7 +126,7 @@ class TimedProtocol(H11Protocol):
 
 def _response(refusal: Refusal) -> bytes:
     """The problem document as HTTP bytes, for refusals without an application."""
-    told = problem(refusal)
+    told = problem_response(refusal)
     phrases = {408: b"Request Timeout", 429: b"Too Many Requests"}
     status = HTTP[refusal.code]
     lines = [b"HTTP/1.1 %d %s" % (status, phrases.get(status, b""))]

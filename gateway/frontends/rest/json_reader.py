@@ -21,13 +21,13 @@ _HINT = "send one JSON object, see /docs"
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class JsonNumber:
     """A JSON number, as it was written."""
 
     text: str
 
 
-Json: TypeAlias = "bool | str | Number | list[Json] | dict[str, Json] | None"
+Json: TypeAlias = "bool | str | JsonNumber | list[Json] | dict[str, Json] | None"
 
 
 class _Odd(ValueError):
@@ -39,24 +39,24 @@ def parse_body(body: bytes) -> dict[str, Json]:
     try:
         read = _read(body.decode())
     except UnicodeDecodeError:
-        raise malformed("the body is not UTF-8 text") from None
+        raise malformed_body("the body is not UTF-8 text") from None
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
-        raise malformed(f"the body is not JSON: {where}: {error.msg[:_MOST_SHOWN]}") from None
+        raise malformed_body(f"the body is not JSON: {where}: {error.msg[:_MOST_SHOWN]}") from None
     except _Odd as odd:
-        raise malformed(str(odd)) from None
+        raise malformed_body(str(odd)) from None
     except RecursionError:
-        raise malformed("the body is too deeply nested") from None
+        raise malformed_body("the body is too deeply nested") from None
     if not isinstance(read, dict):
-        raise malformed("the body is not a JSON object")
+        raise malformed_body("the body is not a JSON object")
     return read
 
 
-def malformed(detail: str, hint: str = _HINT) -> SyntaxRefused:
+def malformed_body(detail: str, hint: str = _HINT) -> SyntaxRefused:
     return SyntaxRefused(Code.BAD_REQUEST, detail, hint)
 
 
-def shown(text: str) -> str:
+def excerpt(text: str) -> str:
     """The client's text, short enough for a message."""
     return f"`{text[:_MOST_SHOWN]}…`" if len(text) > _MOST_SHOWN else f"`{text}`"
 
@@ -74,10 +74,10 @@ def _read(text: str) -> Json:
     return read
 
 
-def _number(text: str) -> Number:
+def _number(text: str) -> JsonNumber:
     if len(text) > _LONGEST_NUMBER:
         raise _Odd(f"a number has more than {_LONGEST_NUMBER} digits")
-    return Number(text)
+    return JsonNumber(text)
 
 
 def _no_number(text: str) -> NoReturn:
@@ -88,7 +88,7 @@ def _object(pairs: Sequence[tuple[str, Json]]) -> dict[str, Json]:
     found: dict[str, Json] = {}
     for key, value in pairs:
         if key in found:
-            raise _Odd(f"the key {shown(key)} is given twice")
+            raise _Odd(f"the key {excerpt(key)} is given twice")
         found[key] = value
     return found
 
@@ -131,7 +131,7 @@ async def receive_body(request: Request) -> bytes:
             if len(received) > LARGEST:
                 raise _too_large()
     except ClientDisconnect:
-        raise malformed("the body is incomplete") from None
+        raise malformed_body("the body is incomplete") from None
     return bytes(received)
 
 

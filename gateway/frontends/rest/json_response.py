@@ -18,7 +18,7 @@ class AsciiJson(JSONResponse):
         return ascii_json(content)
 
 
-class Streamed(StreamingResponse):
+class StreamedResponse(StreamingResponse):
     """A body in parts. If it breaks off, the connection is closed without the mark of an end.
 
     INVARIANT: when this has ended, for whatever reason, the generator of the parts has ended too.

@@ -71,7 +71,7 @@ def _aside(work: Callable[[], object]) -> None:
     threading.Thread(target=work, name="stopping", daemon=True).start()
 
 
-class Stop:
+class StopSignal:
     """Turns SIGTERM and SIGINT into a request to stop, from the first moment to the last.
 
     uvicorn raises the signal again when it has finished; the default handler would then end the process before
@@ -95,7 +95,7 @@ class Stop:
         self.ask()
 
 
-def bind(host: str, port: int, setting: str) -> socket.socket:
+def bind_socket(host: str, port: int, setting: str) -> socket.socket:
     """A listening socket, or an error that names the setting to change."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
@@ -122,7 +122,7 @@ def wire_address(listener: socket.socket) -> str:
 
 
 def serve_until(
-    stop: Stop,
+    stop: StopSignal,
     app: FastAPI,
     listener: socket.socket,
     settings: Settings,

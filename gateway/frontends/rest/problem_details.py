@@ -64,7 +64,7 @@ class ProblemResponse(AsciiJson):
     media_type = MEDIA_TYPE
 
 
-def problem(refusal: Refusal) -> ProblemResponse:
+def problem_response(refusal: Refusal) -> ProblemResponse:
     status = HTTP[refusal.code]
     return ProblemResponse(
         {
@@ -82,33 +82,35 @@ def problem(refusal: Refusal) -> ProblemResponse:
     )
 
 
-def tell_problems(app: FastAPI) -> None:
+def add_problem_handlers(app: FastAPI) -> None:
     """Give every refusal, and every error that the framework finds, the same shape."""
 
     @app.exception_handler(Refusal)
     def refused(request: Request, refusal: Refusal) -> ProblemResponse:
         del request
-        return problem(refusal)
+        return problem_response(refusal)
 
     @app.exception_handler(RequestValidationError)
     def malformed(request: Request, error: RequestValidationError) -> ProblemResponse:
         del request
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        return problem(SyntaxRefused(Code.BAD_REQUEST, f"{where}: {first['msg']}", "see /docs"))
+        return problem_response(
+            SyntaxRefused(Code.BAD_REQUEST, f"{where}: {first['msg']}", "see /docs")
+        )
 
     @app.exception_handler(HTTPException)
     def not_served(request: Request, error: HTTPException) -> ProblemResponse:
         code = _HTTP_CODES.get(error.status_code, Code.BAD_REQUEST)
         detail = f"{error.detail}: {request.method} {request.url.path}"
-        told = problem(SyntaxRefused(code, detail, "see /docs"))
+        told = problem_response(SyntaxRefused(code, detail, "see /docs"))
         told.headers.update(error.headers or {})
         return told
 
     @app.exception_handler(OperatorError)
     def unavailable(request: Request, error: OperatorError) -> ProblemResponse:
         del request, error
-        return problem(
+        return problem_response(
             BackendUnavailable(Code.STATE_UNAVAILABLE, hint="the operator's log says why")
         )
 
@@ -135,13 +137,15 @@ class Incidents:
             await self._app(scope, receive, watched)
         except asyncio.CancelledError:
             if scope["type"] == "http" and not began:
-                await problem(_stopping())(scope, receive, send)  # uvicorn would call it a bug: 500
+                await problem_response(_stopping())(
+                    scope, receive, send
+                )  # uvicorn would call it a bug: 500
             raise
         except Exception:  # noqa: BLE001  # the last line of defence
             incident = secrets.token_hex(8)
             self._emit(Crashed(incident, traceback.format_exc()))
             if scope["type"] == "http" and not began:
-                await problem(InternalError(incident))(scope, receive, send)
+                await problem_response(InternalError(incident))(scope, receive, send)
 
 
 def _headers(refusal: Refusal) -> Mapping[str, str]:

@@ -14,14 +14,14 @@ from fastapi.responses import Response
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.errors import BackendUnavailable, Code
-from gateway.frontends.rest.auth import caller
-from gateway.frontends.rest.concurrency import UnderWay
+from gateway.frontends.rest.auth import caller_dependency
+from gateway.frontends.rest.concurrency import RunningQueries
 from gateway.frontends.rest.content_type import Format, format_of
-from gateway.frontends.rest.gateway_api import Doors, QuestionDoor
+from gateway.frontends.rest.gateway_api import GatewayApi, QueryApi
 from gateway.frontends.rest.json_reader import parse_body, receive_body
 from gateway.frontends.rest.json_response import AsciiJson
-from gateway.frontends.rest.request_body import QueryBody, body_of, request_of
-from gateway.frontends.rest.response import Sending, told_answer
+from gateway.frontends.rest.request_body import QueryBody, parse_query_body, request_of
+from gateway.frontends.rest.response import Sending, answer_response
 from gateway.frontends.rest.schemas import (
     QUESTION,
     AnswerShape,
@@ -62,9 +62,9 @@ class HistoryQuery(BaseModel):
     )
 
 
-def add_questions(app: FastAPI, doors: Doors) -> None:
-    authenticated = caller(doors.authenticator)
-    under_way = UnderWay(doors.workers)
+def add_questions(app: FastAPI, doors: GatewayApi) -> None:
+    authenticated = caller_dependency(doors.authenticator)
+    under_way = RunningQueries(doors.workers)
 
     async def received(
         http: HttpRequest, subject: Annotated[Subject, Depends(authenticated)]
@@ -78,8 +78,8 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
     async def asked(body: Annotated[bytes, Depends(received)]) -> QueryBody:
         """Parse a large body in a thread; for most bodies the switch would take longer than parsing."""
         if len(body) <= _SMALL:
-            return body_of(parse_body(body))
-        return await run_in_threadpool(lambda: body_of(parse_body(body)))
+            return parse_query_body(parse_body(body))
+        return await run_in_threadpool(lambda: parse_query_body(parse_body(body)))
 
     caller_of = Annotated[Subject, Depends(authenticated)]
     body_of_caller = Annotated[QueryBody, Depends(asked)]
@@ -125,7 +125,7 @@ def add_questions(app: FastAPI, doors: Doors) -> None:
 
 
 def _answering(
-    door: QuestionDoor,
+    door: QueryApi,
     subject: Subject,
     request: Request,
     wanted: Format,
@@ -133,13 +133,13 @@ def _answering(
 ) -> Callable[[threading.Event], Response]:
     def work(gone: threading.Event) -> Response:
         answer = door.answer(subject, request, gone)
-        return told_answer(door, subject, request.dataset, answer, wanted, sending)
+        return answer_response(door, subject, request.dataset, answer, wanted, sending)
 
     return work
 
 
 def _estimating(
-    door: QuestionDoor, subject: Subject, request: Request
+    door: QueryApi, subject: Subject, request: Request
 ) -> Callable[[threading.Event], Response]:
     def work(gone: threading.Event) -> Response:
         del gone  # no source is asked
@@ -176,7 +176,7 @@ def _answers(shape: type[BaseModel] | UnionType) -> dict[int | str, dict[str, An
     return {200: {"model": shape}}
 
 
-def _door(doors: Doors) -> QuestionDoor:
+def _door(doors: GatewayApi) -> QueryApi:
     if doors.questions is None:
         raise BackendUnavailable(Code.STATE_UNAVAILABLE, "no dataset is loaded")
     return doors.questions

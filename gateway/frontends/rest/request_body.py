@@ -13,7 +13,7 @@ from fastapi import Request as HttpRequest
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from gateway.digest import digest
-from gateway.frontends.rest.json_reader import Json, Number, malformed, shown
+from gateway.frontends.rest.json_reader import Json, JsonNumber, excerpt, malformed_body
 from gateway.requests.request import Accuracy, Request
 from gateway.units import Epsilon, UnitError
 
@@ -48,7 +48,9 @@ def _accuracy(value: Any) -> Accuracy | None:  # noqa: ANN401  # whatever was se
     said: dict[str, str] = {}
     for name, one in value.items():
         if name not in _ABOUT:
-            raise ValueError(f"{shown(name)} is not a key of it; the keys are {', '.join(_ABOUT)}")
+            raise ValueError(
+                f"{excerpt(name)} is not a key of it; the keys are {', '.join(_ABOUT)}"
+            )
         if one is not None:
             said[name] = _text(name, one)
     try:
@@ -58,7 +60,7 @@ def _accuracy(value: Any) -> Accuracy | None:  # noqa: ANN401  # whatever was se
 
 
 def _text(name: str, value: Any) -> str:  # noqa: ANN401  # see above
-    if isinstance(value, Number):
+    if isinstance(value, JsonNumber):
         return value.text
     if isinstance(value, str):
         return value
@@ -76,10 +78,10 @@ _LONGEST_KEY: Final = 255
 def _price(value: Any) -> Epsilon | None:  # noqa: ANN401  # whatever was sent
     if value is None:
         return None
-    if isinstance(value, bool) or not isinstance(value, str | Number):
+    if isinstance(value, bool) or not isinstance(value, str | JsonNumber):
         raise ValueError("must be a number such as 0.1, or the same as a string")  # noqa: TRY004  # pydantic tells it
     try:
-        price = Epsilon.parse(value.text if isinstance(value, Number) else value)
+        price = Epsilon.parse(value.text if isinstance(value, JsonNumber) else value)
     except UnitError as error:
         raise ValueError(str(error)) from None
     if not price:
@@ -93,7 +95,7 @@ def _parameter(value: Any) -> str | None:  # noqa: ANN401  # see above
         return None
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, Number):
+    if isinstance(value, JsonNumber):
         return value.text
     if not isinstance(value, str):
         raise ValueError("must be null, true, false, a number or a string")  # noqa: TRY004  # pydantic tells it
@@ -140,14 +142,14 @@ class QueryBody(BaseModel):
     dry_run: Annotated[bool, Field(description="return the estimate instead of the answer")] = False
 
 
-def body_of(read: dict[str, Json]) -> QueryBody:
+def parse_query_body(read: dict[str, Json]) -> QueryBody:
     """The query, or one refusal that names the wrong field."""
     try:
         body = QueryBody.model_validate(read)
     except ValidationError as error:
-        raise malformed(_first_problem(error)) from None
+        raise malformed_body(_first_problem(error)) from None
     if body.accuracy is not None and body.epsilon is not None:
-        raise malformed("`epsilon` and `accuracy` are both given", "give only one of them")
+        raise malformed_body("`epsilon` and `accuracy` are both given", "give only one of them")
     return body
 
 
@@ -173,10 +175,10 @@ def idempotency_key(http: HttpRequest) -> str | None:
     if not keys:
         return None
     if len(keys) > 1:
-        raise malformed("the header `Idempotency-Key` is given twice", "send one header")
+        raise malformed_body("the header `Idempotency-Key` is given twice", "send one header")
     (key,) = keys
     if not 1 <= len(key) <= _LONGEST_KEY or not all("!" <= sign <= "~" for sign in key):
-        raise malformed(
+        raise malformed_body(
             f"the header `Idempotency-Key` must have 1 to {_LONGEST_KEY} visible ASCII characters",
             "send a UUID, a new one for each query",
         )
@@ -202,4 +204,4 @@ def _first_problem(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     said = first["msg"].removeprefix("Value error, ")
-    return f"{shown(where)}: {said[:1].lower()}{said[1:]}"
+    return f"{excerpt(where)}: {said[:1].lower()}{said[1:]}"

@@ -15,14 +15,14 @@ from typing import Any, Final, TypeAlias
 
 from fastapi.responses import Response
 
-from gateway.budget.report import Standing
+from gateway.budget.report import AccountBalance
 from gateway.columnar.texts import BLOCK
 from gateway.errors import GatewayError
 from gateway.frontends.rest import arrow_response as arrow_stream
 from gateway.frontends.rest import csv_response as csv_text
 from gateway.frontends.rest.content_type import Format
-from gateway.frontends.rest.gateway_api import QuestionDoor
-from gateway.frontends.rest.json_response import AsciiJson, Streamed
+from gateway.frontends.rest.gateway_api import QueryApi
+from gateway.frontends.rest.json_response import AsciiJson, StreamedResponse
 from gateway.policy.subjects import Subject
 from gateway.requests.answer_json import about_json, answer_json, json_chunks
 from gateway.requests.json_text import ascii_json
@@ -39,8 +39,8 @@ Sending: TypeAlias = Callable[[Iterator[bytes]], AsyncGenerator[bytes, None]]
 """How parts are sent while they are made."""
 
 
-def told_answer(  # noqa: PLR0917 - an answer, who asked, and how it is to be told
-    door: QuestionDoor,
+def answer_response(  # noqa: PLR0917 - an answer, who asked, and how it is to be told
+    door: QueryApi,
     subject: Subject,
     dataset: str | None,
     answer: Answer,
@@ -61,19 +61,19 @@ def told_answer(  # noqa: PLR0917 - an answer, who asked, and how it is to be to
         headers["X-Gateway-Reused"] = "none" if answer.reused is None else answer.reused.value
     if sending is None or len(answer.rows) <= BLOCK:
         return Response(b"".join(parts), headers=headers, media_type=media_type)
-    return Streamed(sending(parts), headers, media_type)
+    return StreamedResponse(sending(parts), headers, media_type)
 
 
-def told_json(
-    door: QuestionDoor, subject: Subject, dataset: str | None, answer: Answer
+def answer_body(
+    door: QueryApi, subject: Subject, dataset: str | None, answer: Answer
 ) -> dict[str, Any]:
     """The body of an answer."""
     return answer_json(answer, *_accounts(door, subject, dataset))
 
 
 def _accounts(
-    door: QuestionDoor, subject: Subject, dataset: str | None
-) -> tuple[Sequence[Standing], tuple[str, ...]]:
+    door: QueryApi, subject: Subject, dataset: str | None
+) -> tuple[Sequence[AccountBalance], tuple[str, ...]]:
     """The accounts; the answer is charged, so it is returned even if they cannot be read."""
     try:
         return door.accounts(subject, dataset), ()

@@ -7,14 +7,14 @@ from fastapi import Depends, FastAPI, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from gateway.errors import BackendUnavailable, Code, OperatorError, SyntaxRefused
-from gateway.frontends.rest.auth import caller, require_role
-from gateway.frontends.rest.gateway_api import Doors, SubjectDoor
+from gateway.frontends.rest.auth import caller_dependency, require_role
+from gateway.frontends.rest.gateway_api import GatewayApi, SubjectApi
 from gateway.policy.subjects import Subject
 
 _TAGS: list[Any] = ["subjects"]  # FastAPI's own type
 
 
-class Scope(BaseModel):
+class DatasetScope(BaseModel):
     """The dataset; without one, all of them."""
 
     model_config = ConfigDict(extra="forbid")
@@ -22,8 +22,8 @@ class Scope(BaseModel):
     dataset: Annotated[str | None, Field(min_length=1, max_length=63)] = None
 
 
-def add_subjects(app: FastAPI, doors: Doors) -> None:
-    authenticated = caller(doors.authenticator)
+def add_subjects(app: FastAPI, doors: GatewayApi) -> None:
+    authenticated = caller_dependency(doors.authenticator)
     caller_of = Annotated[Subject, Depends(authenticated)]
 
     @app.get("/v1/subjects", tags=_TAGS)
@@ -34,7 +34,7 @@ def add_subjects(app: FastAPI, doors: Doors) -> None:
 
     @app.post("/v1/subjects/{name}/suspend", tags=_TAGS)
     def suspend(
-        name: str, subject: caller_of, scope: Annotated[Scope, Query()]
+        name: str, subject: caller_of, scope: Annotated[DatasetScope, Query()]
     ) -> Mapping[str, Any]:
         """Refuse somebody's questions, up to a resumption; earlier answers are still given again to them."""
         require_role(subject, "admin")
@@ -42,7 +42,7 @@ def add_subjects(app: FastAPI, doors: Doors) -> None:
 
     @app.post("/v1/subjects/{name}/resume", tags=_TAGS)
     def resume(
-        name: str, subject: caller_of, scope: Annotated[Scope, Query()]
+        name: str, subject: caller_of, scope: Annotated[DatasetScope, Query()]
     ) -> Mapping[str, Any]:
         """Answer somebody's questions again; stopped questions are counted from zero."""
         require_role(subject, "admin")
@@ -67,7 +67,7 @@ def _changed(
     return {"subject": name, "changed": bool(datasets), "datasets": list(datasets)}
 
 
-def _door(doors: Doors) -> SubjectDoor:
+def _door(doors: GatewayApi) -> SubjectApi:
     if doors.subjects is None:
         raise BackendUnavailable(Code.STATE_UNAVAILABLE, "no policies are loaded")
     return doors.subjects

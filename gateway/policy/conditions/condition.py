@@ -11,14 +11,14 @@ from typing import Any, TypeAlias
 
 import cel
 
-from gateway.policy.conditions.lexer import ConditionUnfit
-from gateway.policy.conditions.parser import Path, parse_condition, paths
-from gateway.policy.conditions.satisfiable import never
+from gateway.policy.conditions.lexer import InvalidCondition
+from gateway.policy.conditions.parser import Path, attribute_paths, parse_condition
+from gateway.policy.conditions.satisfiable import is_unsatisfiable
 
 Facts: TypeAlias = dict[str, Any]
 
 
-class Outcome(Enum):
+class Truth(Enum):
     TRUE = "true"
     FALSE = "false"
     NEITHER = "neither"
@@ -32,28 +32,28 @@ class Condition:
     reads: frozenset[Path] = field(compare=False)
     _program: cel.Program = field(repr=False, compare=False)
 
-    def outcome(self, facts: Facts) -> Outcome:
+    def outcome(self, facts: Facts) -> Truth:
         """The result of the condition for these facts: `{"subject": {...}, "request": {...}}`."""
         try:
             result = self._program.execute(facts)
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException:  # noqa: BLE001  # a panic of the library is no Exception
-            return Outcome.NEITHER
+            return Truth.NEITHER
         if result is True:
-            return Outcome.TRUE
-        return Outcome.FALSE if result is False else Outcome.NEITHER
+            return Truth.TRUE
+        return Truth.FALSE if result is False else Truth.NEITHER
 
 
 def compile_condition(text: str) -> Condition:
     """The condition written as `text`; refused if it is invalid, or can never be true."""
     tree = parse_condition(text)
-    if never(tree):
-        raise ConditionUnfit("this condition can never hold", 0, "remove the rule, or correct it")
+    if is_unsatisfiable(tree):
+        raise InvalidCondition("this condition can never hold", 0, "remove the rule, or correct it")
     try:
         program = cel.compile(text)
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException:  # noqa: BLE001  # see above
-        raise ConditionUnfit("this is not a condition in CEL") from None
-    return Condition(text, paths(tree), program)
+        raise InvalidCondition("this is not a condition in CEL") from None
+    return Condition(text, attribute_paths(tree), program)

@@ -26,7 +26,7 @@ _OPENING = frozenset("([")
 _CLOSING = frozenset(")]")
 
 
-class ConditionUnfit(ValueError):
+class InvalidCondition(ValueError):
     """A text that is no condition; `column` counts its characters from 0."""
 
     def __init__(self, message: str, column: int = 0, hint: str = "") -> None:
@@ -35,7 +35,7 @@ class ConditionUnfit(ValueError):
         self.hint = hint
 
 
-class Sort(Enum):
+class TokenKind(Enum):
     NUMBER = "number"
     TEXT = "text"
     NAME = "name"
@@ -45,38 +45,38 @@ class Sort(Enum):
 
 @dataclass(frozen=True)
 class Token:
-    sort: Sort
+    sort: TokenKind
     text: str
     column: int
 
     @property
     def shown(self) -> str:
-        return "the end" if self.sort is Sort.END else f"`{self.text}`"
+        return "the end" if self.sort is TokenKind.END else f"`{self.text}`"
 
 
-def words(text: str) -> Sequence[Token]:
+def tokenize(text: str) -> Sequence[Token]:
     """The tokens of `text`, with an end token after the last."""
     if len(text.encode()) > LONGEST:
-        raise ConditionUnfit(f"a condition is at most {LONGEST} bytes long")
+        raise InvalidCondition(f"a condition is at most {LONGEST} bytes long")
     found: list[Token] = []
     depth = column = 0
     while column < len(text):
         match = _WORD.match(text, column)
         if match is None or match.lastgroup is None:
-            raise ConditionUnfit(*_unknown(text, column))
+            raise InvalidCondition(*_unknown(text, column))
         sort, word = match.lastgroup, match.group()
         if sort != "space":
-            found.append(Token(Sort(sort), word, column))
+            found.append(Token(TokenKind(sort), word, column))
             depth += (word in _OPENING) - (word in _CLOSING)
         if len(found) > MOST_WORDS:
-            raise ConditionUnfit(f"a condition has at most {MOST_WORDS} words", column)
+            raise InvalidCondition(f"a condition has at most {MOST_WORDS} words", column)
         if depth > DEEPEST:
-            raise ConditionUnfit(f"a condition is nested at most {DEEPEST} deep", column)
+            raise InvalidCondition(f"a condition is nested at most {DEEPEST} deep", column)
         column = match.end()
-    return [*found, Token(Sort.END, "", len(text))]
+    return [*found, Token(TokenKind.END, "", len(text))]
 
 
-def unquoted(token: Token) -> str:
+def unquote(token: Token) -> str:
     """The content of a quoted text."""
     return _ESCAPE.sub(r"\1", token.text[1:-1])
 

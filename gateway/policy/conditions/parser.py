@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, NoReturn, TypeAlias
 
-from gateway.policy.conditions.lexer import ConditionUnfit, Sort, Token, unquoted, words
+from gateway.policy.conditions.lexer import InvalidCondition, Token, TokenKind, tokenize, unquote
 from gateway.policy.problems import suggestion
 
 # The facts of a request that a condition may read, and their types. Hours and weekdays are UTC.
@@ -27,7 +27,7 @@ _MOST_NEGATIONS: Final = 16
 
 
 @dataclass(frozen=True)
-class Literal:
+class ConditionLiteral:
     """A text, a number or a boolean; `kind` distinguishes 1 and true, which are equal in Python."""
 
     value: str | int | bool
@@ -58,7 +58,7 @@ class Variable:
 
 
 @dataclass(frozen=True)
-class Call:
+class ConditionCall:
     name: str
     arguments: tuple["Tree", ...]
 
@@ -93,22 +93,24 @@ class Compare:
     right: "Tree"
 
 
-Tree: TypeAlias = Literal | ListOf | Path | Variable | Call | Macro | Not | And | Or | Compare
+Tree: TypeAlias = (
+    ConditionLiteral | ListOf | Path | Variable | ConditionCall | Macro | Not | And | Or | Compare
+)
 
 
 def parse_condition(text: str) -> Tree:
     """The tree of a condition."""
-    tokens = words(text)
+    tokens = tokenize(text)
     if len(tokens) == 1:
-        raise ConditionUnfit(
+        raise InvalidCondition(
             "the condition is empty", 0, "write `true` for a condition that always holds"
         )
     return _Parser(tokens).whole()
 
 
-def children(tree: Tree) -> tuple[Tree, ...]:
+def tree_children(tree: Tree) -> tuple[Tree, ...]:
     match tree:
-        case ListOf(parts) | Call(_, parts) | And(parts) | Or(parts):
+        case ListOf(parts) | ConditionCall(_, parts) | And(parts) | Or(parts):
             return parts
         case Not(inner):
             return (inner,)
@@ -120,10 +122,10 @@ def children(tree: Tree) -> tuple[Tree, ...]:
             return ()
 
 
-def paths(tree: Tree) -> frozenset[Path]:
+def attribute_paths(tree: Tree) -> frozenset[Path]:
     """Every attribute the condition reads."""
     own = frozenset({tree}) if isinstance(tree, Path) else frozenset()
-    return own.union(*(paths(child) for child in children(tree)))
+    return own.union(*(attribute_paths(child) for child in tree_children(tree)))
 
 
 class _Parser:
@@ -134,7 +136,7 @@ class _Parser:
 
     def whole(self) -> Tree:
         tree = self._or()
-        if self._next.sort is not Sort.END:
+        if self._next.sort is not TokenKind.END:
             self._fail(f"{self._next.shown} is not expected here")
         return tree
 
@@ -145,7 +147,7 @@ class _Parser:
     def _take(self, *texts: str) -> str | None:
         """The next token if it is one of these."""
         token = self._next
-        if token.sort in {Sort.SIGN, Sort.NAME} and token.text in texts:
+        if token.sort in {TokenKind.SIGN, TokenKind.NAME} and token.text in texts:
             self._at += 1
             return token.text
         return None
@@ -155,7 +157,7 @@ class _Parser:
             self._fail(f"`{text}` is expected before {self._next.shown}")
 
     def _fail(self, message: str, hint: str = "", *, at: Token | None = None) -> NoReturn:
-        raise ConditionUnfit(message, (at or self._next).column, hint)
+        raise InvalidCondition(message, (at or self._next).column, hint)
 
     def _or(self) -> Tree:
         parts = [self._and()]
@@ -175,7 +177,7 @@ class _Parser:
         if sign is None:
             return left
         right = self._negation()
-        if self._next.text in _COMPARING and self._next.sort is not Sort.TEXT:
+        if self._next.text in _COMPARING and self._next.sort is not TokenKind.TEXT:
             self._fail("comparisons cannot be chained", "join them with `&&`")
         return Compare(sign, left, right)
 
@@ -192,23 +194,23 @@ class _Parser:
 
     def _value(self) -> Tree:
         token = self._next
-        self._at += token.sort is not Sort.END
+        self._at += token.sort is not TokenKind.END
         match token.sort, token.text:
-            case Sort.TEXT, _:
-                return self._methods(Literal(unquoted(token)))
-            case Sort.NUMBER, text:
-                tree: Tree = Literal(int(text))
-            case Sort.SIGN, "-" if self._next.sort is Sort.NUMBER:
+            case TokenKind.TEXT, _:
+                return self._methods(ConditionLiteral(unquote(token)))
+            case TokenKind.NUMBER, text:
+                tree: Tree = ConditionLiteral(int(text))
+            case TokenKind.SIGN, "-" if self._next.sort is TokenKind.NUMBER:
                 self._at += 1
-                tree = Literal(-int(self._tokens[self._at - 1].text))
-            case Sort.SIGN, "(":
+                tree = ConditionLiteral(-int(self._tokens[self._at - 1].text))
+            case TokenKind.SIGN, "(":
                 tree = self._or()
                 self._expect(")")
-            case Sort.SIGN, "[":
+            case TokenKind.SIGN, "[":
                 tree = ListOf(self._list("]"))
-            case Sort.NAME, "true" | "false":
-                tree = Literal(token.text == "true")
-            case Sort.NAME, _:
+            case TokenKind.NAME, "true" | "false":
+                tree = ConditionLiteral(token.text == "true")
+            case TokenKind.NAME, _:
                 tree = self._name(token)
             case _:
                 self._fail(f"a value is expected before {token.shown}", at=token)
@@ -237,7 +239,7 @@ class _Parser:
     def _path(self, root: Token) -> Path:
         self._expect(".")
         name = self._next
-        if name.sort is not Sort.NAME:
+        if name.sort is not TokenKind.NAME:
             self._fail(f"an attribute's name is expected before {name.shown}")
         if root.text == "request" and name.text not in REQUEST:
             self._fail(f"a request has no `{name.text}`", suggestion(name.text, REQUEST))
@@ -253,13 +255,13 @@ class _Parser:
             self._fail(f"`{token.text}` takes one argument", at=token)
         if token.text == "has" and not isinstance(arguments[0], Path):
             self._fail("`has` takes an attribute, such as `has(subject.team)`", at=token)
-        return Call(token.text, arguments)
+        return ConditionCall(token.text, arguments)
 
     def _methods(self, tree: Tree) -> Tree:
         if not self._take("."):
             return tree
         token = self._next
-        self._at += token.sort is Sort.NAME
+        self._at += token.sort is TokenKind.NAME
         if token.text in MACROS and self._take("("):
             return self._macro(token, tree)
         if token.text not in METHODS or not self._take("("):
@@ -270,14 +272,14 @@ class _Parser:
         arguments = self._list(")")
         if len(arguments) != 1:
             self._fail(f"`{token.text}` takes one argument", at=token)
-        return Call(token.text, (tree, *arguments))
+        return ConditionCall(token.text, (tree, *arguments))
 
     def _macro(self, token: Token, over: Tree) -> Tree:
         if self._variable is not None:
             self._fail(f"`{token.text}` is not allowed inside another", at=token)
         name = self._next
         taken = {"subject", "request", "true", "false", "in", *FUNCTIONS}
-        if name.sort is not Sort.NAME or name.text in taken:
+        if name.sort is not TokenKind.NAME or name.text in taken:
             self._fail(f"a name is expected before {name.shown}", f"`.{token.text}(each, …)`")
         self._at += 1
         self._expect(",")

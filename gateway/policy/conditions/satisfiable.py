@@ -3,7 +3,7 @@
 The condition is split into worlds: sets of claims that would have to be true together. A world in which an
 attribute would have to be two texts at once is impossible; if all worlds are, so is the condition.
 
-INVARIANT: `never` means never; nothing is claimed of a condition that is too large to split.
+INVARIANT: `is_unsatisfiable` means never; nothing is claimed of a condition that is too large to split.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,10 +14,10 @@ from typing import Final
 from gateway.policy.conditions.parser import (
     REQUEST,
     And,
-    Call,
     Compare,
+    ConditionCall,
+    ConditionLiteral,
     ListOf,
-    Literal,
     Macro,
     Not,
     Or,
@@ -57,7 +57,7 @@ class _World:
         return _World(one_of, none_of, self.claims | other.claims)
 
 
-def never(tree: Tree) -> bool:
+def is_unsatisfiable(tree: Tree) -> bool:
     """True if the condition is true for no subject and no request."""
     try:
         return not _worlds(tree, truth=True)
@@ -67,7 +67,7 @@ def never(tree: Tree) -> bool:
 
 def _worlds(tree: Tree, *, truth: bool) -> list[_World]:
     match tree:
-        case Literal(value) if value is truth:
+        case ConditionLiteral(value) if value is truth:
             return [_World()]
         case Not(inner):
             return _worlds(inner, truth=not truth)
@@ -76,7 +76,7 @@ def _worlds(tree: Tree, *, truth: bool) -> list[_World]:
             return _all_of(parts, truth=truth) if together else _any_of(parts, truth=truth)
         case Compare():
             return _compared(tree, truth=truth)
-        case Call("has" | "startsWith" | "endsWith" | "contains") | Macro():
+        case ConditionCall("has" | "startsWith" | "endsWith" | "contains") | Macro():
             return [_World(claims=frozenset({(tree, truth)}))]
         case _:
             return []  # a text, a number or a list is neither true nor false
@@ -109,24 +109,24 @@ def _limited(worlds: Iterable[_World]) -> list[_World]:
 def _compared(tree: Compare, *, truth: bool) -> list[_World]:
     sign, left, right = tree.sign, tree.left, tree.right
     if sign in {"==", "!="}:
-        if isinstance(left, Literal):
+        if isinstance(left, ConditionLiteral):
             left, right = right, left
-        if isinstance(left, Literal) and isinstance(right, Literal):
+        if isinstance(left, ConditionLiteral) and isinstance(right, ConditionLiteral):
             return [_World()] if (left == right) is ((sign == "==") is truth) else []
-        if isinstance(left, Path) and isinstance(right, Literal):
+        if isinstance(left, Path) and isinstance(right, ConditionLiteral):
             return _one_of(left, [right], truth=(sign == "==") is truth)
     if sign == "in" and isinstance(right, ListOf):
-        literals = [item for item in right.items if isinstance(item, Literal)]
+        literals = [item for item in right.items if isinstance(item, ConditionLiteral)]
         if isinstance(left, Path) and len(literals) == len(right.items):
             return _one_of(left, literals, truth=truth)
-        if isinstance(left, Literal) and len(literals) == len(right.items):
+        if isinstance(left, ConditionLiteral) and len(literals) == len(right.items):
             return [_World()] if (left in literals) is truth else []
     if left == right and not isinstance(left, Variable):
         return [_World()] if (sign in {"==", "<=", ">="}) is truth else []
     return [_World(claims=frozenset({(tree, truth)}))]
 
 
-def _one_of(path: Path, literals: list[Literal], *, truth: bool) -> list[_World]:
+def _one_of(path: Path, literals: list[ConditionLiteral], *, truth: bool) -> list[_World]:
     """A path is, or is not, one of these; values of another type it can never be."""
     kind = REQUEST.get(path.name, str) if path.root == "request" else str
     fitting = frozenset(one.value for one in literals if type(one.value) is kind)

@@ -4,15 +4,15 @@ from collections.abc import Mapping
 
 from gateway.catalog.tables import ColumnClass, ColumnRef, Dataset
 from gateway.policy.conditions.condition import Condition, compile_condition
-from gateway.policy.conditions.lexer import ConditionUnfit
+from gateway.policy.conditions.lexer import InvalidCondition
 from gateway.policy.model import BudgetModel, RuleModel, UseModel
 from gateway.policy.policy import Budget, Effect, Operation, Rate, Rule
 from gateway.policy.problems import Complaints, Path, suggestion
 from gateway.policy.row_rules import RowRule, parse_row_rule
-from gateway.policy.yaml import quote
+from gateway.policy.yaml import quote_word
 
 
-def granted(
+def parse_rules(
     models: list[RuleModel], dataset: Dataset, ledger: Budget, complaints: Complaints
 ) -> tuple[Rule, ...]:
     """The rules; one with a problem is left out, and then the file is refused."""
@@ -21,7 +21,7 @@ def granted(
     for place, model in enumerate(models):
         path: Path = ("access", place)
         if model.id in seen:
-            complaints.add((*path, "id"), f"rule {quote(model.id)} is declared twice")
+            complaints.add((*path, "id"), f"rule {quote_word(model.id)} is declared twice")
         seen.add(model.id)
         rule = _rule(model, dataset, ledger, path, complaints)
         if rule is not None:
@@ -71,7 +71,7 @@ def analyst_budget(
 def _condition(text: str, path: Path, complaints: Complaints) -> Condition | None:
     try:
         return compile_condition(text)
-    except ConditionUnfit as error:
+    except InvalidCondition as error:
         complaints.add(path, str(error), error.hint, inside=error.column)
         return None
 
@@ -88,9 +88,11 @@ def _tables(
     for place, name in enumerate(model.tables):
         here = (*path, "tables", place)
         if name not in known:
-            complaints.add(here, f"table {quote(name)} does not exist", suggestion(name, known))
+            complaints.add(
+                here, f"table {quote_word(name)} does not exist", suggestion(name, known)
+            )
         elif name in model.tables[:place]:
-            complaints.add(here, f"{quote(name)} is given twice")
+            complaints.add(here, f"{quote_word(name)} is given twice")
     return frozenset(model.tables) & frozenset(known)
 
 
@@ -139,7 +141,7 @@ def _selected(
         wanted = word.removeprefix("class:")
         if wanted not in tuple(ColumnClass):
             complaints.add(
-                path, f"class {quote(wanted)} does not exist", suggestion(wanted, ColumnClass)
+                path, f"class {quote_word(wanted)} does not exist", suggestion(wanted, ColumnClass)
             )
         return {ref for ref, column in there.items() if column.column_class == wanted}
     table, _, column_name = word.rpartition(".")
@@ -147,18 +149,18 @@ def _selected(
     if reference in there:
         return {reference}
     if dataset.find(reference) is not None:
-        hint = f"add {quote(table)} to the `tables` of the rule"
-        complaints.add(path, f"{quote(word)} is not in a table of this rule", hint)
+        hint = f"add {quote_word(table)} to the `tables` of the rule"
+        complaints.add(path, f"{quote_word(word)} is not in a table of this rule", hint)
     elif table and dataset.table(table) is None:
         known = (one.name for one in dataset.tables)
-        complaints.add(path, f"table {quote(table)} does not exist", suggestion(table, known))
+        complaints.add(path, f"table {quote_word(table)} does not exist", suggestion(table, known))
     elif table:
         known = (str(one) for one in there)
-        complaints.add(path, f"column {quote(word)} does not exist", suggestion(word, known))
+        complaints.add(path, f"column {quote_word(word)} does not exist", suggestion(word, known))
     else:
         meant = [str(one) for one in there if one.column == word]
-        hint = f"write {quote(meant[0])}" if meant else "`table.column`, `class:quasi` or `*`"
-        complaints.add(path, f"{quote(word)} does not name its table", hint)
+        hint = f"write {quote_word(meant[0])}" if meant else "`table.column`, `class:quasi` or `*`"
+        complaints.add(path, f"{quote_word(word)} does not name its table", hint)
     return set()
 
 
@@ -170,18 +172,18 @@ def _rows(
         here = (*path, "rows", name)
         table = dataset.table(name)
         if table is None or name not in tables:
-            message = f"{quote(name)} is not a table of this rule"
+            message = f"{quote_word(name)} is not a table of this rule"
             complaints.add(here, message, suggestion(name, sorted(tables)), at_key=True)
             continue
         if table.public:
             complaints.add(
                 here,
-                f"{quote(name)} is a public table, so all of its rows are readable",
+                f"{quote_word(name)} is a public table, so all of its rows are readable",
                 at_key=True,
             )
             continue
         try:
             found[name] = parse_row_rule(text, table)
-        except ConditionUnfit as error:
+        except InvalidCondition as error:
             complaints.add(here, str(error), error.hint, inside=error.column)
     return found

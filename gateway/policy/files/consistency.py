@@ -11,10 +11,10 @@ from gateway.errors import OperatorError
 from gateway.policy.policy import Policy
 from gateway.policy.problems import Complaints, PolicyError, suggestion
 from gateway.policy.subjects import Subject
-from gateway.policy.yaml import quote
+from gateway.policy.yaml import quote_word
 
 
-def tables_apart(
+def check_shared_tables(
     policies: Mapping[str, Policy], complaints: Mapping[str, Complaints]
 ) -> list[OperatorError]:
     """The conflicts between the files, each reported at the later one."""
@@ -31,7 +31,7 @@ def tables_apart(
     return found
 
 
-def may_be_one(one: str, other: str) -> bool:
+def may_be_same_table(one: str, other: str) -> bool:
     """True if two names may mean one table; a name without a schema may be in any."""
     schema, _, name = one.lower().rpartition(".")
     other_schema, _, other_name = other.lower().rpartition(".")
@@ -45,29 +45,31 @@ def _between(
     there = earlier.place(("dataset",)).file
     if first.name == second.name:
         return [
-            PolicyError(where, f"the dataset {quote(second.name)} is also declared in `{there}`")
+            PolicyError(
+                where, f"the dataset {quote_word(second.name)} is also declared in `{there}`"
+            )
         ]
     if first.source.identity != second.source.identity:
         return []
     if first.dataset.unit == second.dataset.unit:
-        message = f"dataset {quote(first.name)} already has the ledger of this source and unit"
+        message = f"dataset {quote_word(first.name)} already has the ledger of this source and unit"
         hint = "put the tables of one unit into one policy"
         return [PolicyError(where, message, hint)]
     return [
         PolicyError(
             later.place(("tables", table.name), at_key=True),
-            f"{quote(table.name)} belongs to dataset {quote(first.name)}, where it is protected"
+            f"{quote_word(table.name)} belongs to dataset {quote_word(first.name)}, where it is protected"
             if not other.public
-            else f"{quote(table.name)} is protected here but public in dataset {quote(first.name)}",
+            else f"{quote_word(table.name)} is protected here but public in dataset {quote_word(first.name)}",
             "a protected table belongs to one ledger",
         )
         for table in second.dataset.tables
         for other in first.dataset.tables
-        if may_be_one(table.name, other.name) and not (table.public and other.public)
+        if may_be_same_table(table.name, other.name) and not (table.public and other.public)
     ]
 
 
-def unfamiliar_names(
+def warn_unfamiliar_names(
     policy: Policy, subjects: Mapping[str, Subject], complaints: Complaints
 ) -> None:
     """Warn of attributes and members that no subject has."""
@@ -78,17 +80,17 @@ def unfamiliar_names(
     for place, rule in enumerate(policy.rules):
         read = {path.name for path in rule.when.reads if path.root == "subject"}
         for name in sorted(read - attributes):
-            message = f"no subject has an attribute {quote(name)}"
+            message = f"no subject has an attribute {quote_word(name)}"
             complaints.warn(("access", place, "when"), message, suggestion(name, attributes))
         for table, rows in rule.rows.items():
             for name in sorted(rows.attributes - attributes):
-                message = f"no subject has an attribute {quote(name)}"
+                message = f"no subject has an attribute {quote_word(name)}"
                 hint = suggestion(name, attributes)
                 complaints.warn(("access", place, "rows", table), message, hint)
     for name in policy.privacy.teams:
         if name not in teams:
             complaints.warn(
-                ("privacy", "teams", name), f"no subject is in team {quote(name)}", at_key=True
+                ("privacy", "teams", name), f"no subject is in team {quote_word(name)}", at_key=True
             )
     _strangers(subjects, complaints)
 
@@ -101,5 +103,5 @@ def _strangers(subjects: Mapping[str, Subject], complaints: Complaints) -> None:
             if isinstance(name, str) and name not in subjects:
                 path = ("audit", "trust_groups", group, place)
                 complaints.warn(
-                    path, f"subject {quote(name)} does not exist", suggestion(name, subjects)
+                    path, f"subject {quote_word(name)} does not exist", suggestion(name, subjects)
                 )

@@ -14,12 +14,12 @@ from types import MappingProxyType
 
 from gateway.digest import digest
 from gateway.errors import Code, OperatorError
-from gateway.policy.files.consistency import tables_apart, unfamiliar_names
-from gateway.policy.files.parse import in_order, read_policy
+from gateway.policy.files.consistency import check_shared_tables, warn_unfamiliar_names
+from gateway.policy.files.parse import read_policy, sort_problems
 from gateway.policy.policy import Policy
 from gateway.policy.problems import Complaints, PolicyError
 from gateway.policy.subjects import FILE_NAME, Subject, require_subjects, subjects_from
-from gateway.policy.yaml import Fields, Plain, problem, read_yaml
+from gateway.policy.yaml import Fields, Plain, file_problem, read_yaml
 
 _SUFFIXES = frozenset({".yaml", ".yml"})
 _MOST_FILES = 1000
@@ -43,7 +43,7 @@ class LoadedPolicies:
 
 
 @dataclass(frozen=True)
-class Reading:
+class PolicyReading:
     """The result of an attempt to load: `loaded` is None if there are problems."""
 
     loaded: LoadedPolicies | None
@@ -62,12 +62,14 @@ class _Files:
     problems: list[OperatorError] = field(default_factory=list)
 
 
-def read_policies(directory: Path, environment: Mapping[str, str] | None = os.environ) -> Reading:
+def read_policies(
+    directory: Path, environment: Mapping[str, str] | None = os.environ
+) -> PolicyReading:
     """Everything in the directory, or all of the problems."""
     try:
         paths = policy_files(directory)
     except OperatorError as error:
-        return Reading(None, (error,), ())
+        return PolicyReading(None, (error,), ())
     return read_files(paths, directory, directory / FILE_NAME, environment)
 
 
@@ -80,14 +82,14 @@ def policy_files(directory: Path) -> list[Path]:
     except OSError as error:
         hint = "set GATEWAY_POLICIES to the directory with your policies"
         why = error.strerror or "not a directory"
-        raise problem(Code.POLICY_INVALID, directory, f"cannot be read: {why}", hint) from None
+        raise file_problem(Code.POLICY_INVALID, directory, f"cannot be read: {why}", hint) from None
     found = [
         directory / name
         for name in names
         if Path(name).suffix in _SUFFIXES and not name.startswith(".") and name != FILE_NAME
     ]
     if len(found) > _MOST_FILES:
-        raise problem(
+        raise file_problem(
             Code.POLICY_INVALID, directory, f"the directory has more than {_MOST_FILES} files"
         )
     return found
@@ -98,20 +100,20 @@ def read_files(
     inside: Path,
     subjects: Path | None,
     environment: Mapping[str, str] | None,
-) -> Reading:
+) -> PolicyReading:
     """These policy files together, with the subjects of that file."""
     files = _Files()
     for path in paths:
         _read(path, inside, environment, files)
     known, tree = _subjects(subjects, inside, files)
-    files.problems += tables_apart(files.policies, files.complaints)
+    files.problems += check_shared_tables(files.policies, files.complaints)
     for name, policy in files.policies.items():
-        unfamiliar_names(policy, known, files.complaints[name])
+        warn_unfamiliar_names(policy, known, files.complaints[name])
     warnings = tuple(
         warning for complaints in files.complaints.values() for warning in complaints.warnings
     )
     if files.problems:
-        return Reading(None, tuple(files.problems), warnings)
+        return PolicyReading(None, tuple(files.problems), warnings)
     policies = {policy.name: policy for policy in files.policies.values()}
     loaded = LoadedPolicies(
         MappingProxyType(policies),
@@ -121,13 +123,13 @@ def read_files(
         warnings,
     )
     places = {policy.name: files.complaints[name] for name, policy in files.policies.items()}
-    return Reading(loaded, (), warnings, places)
+    return PolicyReading(loaded, (), warnings, places)
 
 
 def _read(path: Path, inside: Path, environment: Mapping[str, str] | None, files: _Files) -> None:
     if path.stem == Path(FILE_NAME).stem:
         files.problems.append(
-            problem(Code.POLICY_INVALID, path, f"must have the name `{FILE_NAME}`")
+            file_problem(Code.POLICY_INVALID, path, f"must have the name `{FILE_NAME}`")
         )
         return
     try:
@@ -139,7 +141,7 @@ def _read(path: Path, inside: Path, environment: Mapping[str, str] | None, files
     files.trees[str(path)] = tree
     files.complaints[str(path)] = complaints
     policy = read_policy(complaints, environment)
-    files.problems += in_order(complaints.problems)
+    files.problems += sort_problems(complaints.problems)
     if policy is not None:
         files.policies[str(path)] = policy
 
@@ -175,9 +177,9 @@ def _digest(files: _Files, subjects: Fields | None) -> str:
 
 def read_paths(
     paths: Iterable[Path], environment: Mapping[str, str] | None = os.environ
-) -> list[Reading]:
+) -> list[PolicyReading]:
     """A reading for each directory, and one for the files of each directory that were named alone."""
-    readings: list[Reading] = []
+    readings: list[PolicyReading] = []
     alone: dict[Path, list[Path]] = {}
     for path in paths:
         if path.is_dir():

@@ -5,25 +5,31 @@ from datetime import timedelta
 from typing import Final
 
 from gateway.errors import OperatorError
-from gateway.policy.files.access import analyst_budget, granted
-from gateway.policy.files.tables import declared
+from gateway.policy.files.access import analyst_budget, parse_rules
+from gateway.policy.files.tables import parse_dataset
 from gateway.policy.model import PolicyModel, PrivacyModel
 from gateway.policy.policy import (
+    AnswerSettings,
     Auditing,
     Budget,
     Mechanism,
     Policy,
     Privacy,
+    ResultLimits,
     Results,
-    Sizes,
-    Tell,
-    Unread,
+    UnreadableConditions,
 )
 from gateway.policy.problems import Complaints, Path, PolicyError
 from gateway.policy.rounding import read_reported
-from gateway.policy.source_url import Source, SourceUnfit, resolve, source_from, unresolved
-from gateway.policy.validate import shaped
-from gateway.policy.yaml import quote
+from gateway.policy.source_url import (
+    InvalidSource,
+    SourceUrl,
+    placeholder_source,
+    resolve_variables,
+    source_from,
+)
+from gateway.policy.validate import parse_model
+from gateway.policy.yaml import quote_word
 from gateway.units import Epsilon
 
 DEFAULT_MAX_AGE: Final = timedelta(days=7)
@@ -35,17 +41,17 @@ def read_policy(complaints: Complaints, environment: Mapping[str, str] | None) -
 
     Without an environment the source is left open: enough to compare policies, not to use them.
     """
-    model = shaped(complaints)
+    model = parse_model(complaints)
     if model is None:
         return None
     source = _source(model.source, environment, complaints)
-    dataset = declared(model, complaints)
+    dataset = parse_dataset(model, complaints)
     privacy = _privacy(model.privacy, complaints)
     auditing = _auditing(model, complaints)
     if dataset is None:
         return None
     reported = read_reported(model, dataset, complaints)
-    rules = granted(model.access, dataset, privacy.budget, complaints)
+    rules = parse_rules(model.access, dataset, privacy.budget, complaints)
     if source is None or complaints.problems:
         return None
     reuse = model.reuse
@@ -56,7 +62,7 @@ def read_policy(complaints: Complaints, environment: Mapping[str, str] | None) -
         rules,
         auditing,
         DEFAULT_MAX_AGE if reuse.max_age is None else reuse.max_age,
-        Sizes(model.limits.enumerated_groups, model.limits.result_rows),
+        ResultLimits(model.limits.enumerated_groups, model.limits.result_rows),
         Results(
             model.answers.clamp_results,
             model.answers.suppress_small,
@@ -64,11 +70,11 @@ def read_policy(complaints: Complaints, environment: Mapping[str, str] | None) -
             reported,
         ),
         model.limits.timeouts_per_day,
-        Tell(reuse.tell),
+        AnswerSettings(reuse.tell),
     )
 
 
-def in_order(problems: list[OperatorError]) -> list[OperatorError]:
+def sort_problems(problems: list[OperatorError]) -> list[OperatorError]:
     """The problems in the order of the file."""
 
     def place(problem: OperatorError) -> tuple[int, int]:
@@ -81,12 +87,12 @@ def in_order(problems: list[OperatorError]) -> list[OperatorError]:
 
 def _source(
     text: str, environment: Mapping[str, str] | None, complaints: Complaints
-) -> Source | None:
+) -> SourceUrl | None:
     if environment is None:
-        return unresolved(str(complaints.tree.plain().get("dataset")))
+        return placeholder_source(str(complaints.tree.plain().get("dataset")))
     try:
-        source = source_from(resolve(text, environment))
-    except SourceUnfit as error:
+        source = source_from(resolve_variables(text, environment))
+    except InvalidSource as error:
         complaints.add(("source",), str(error), error.hint)
         return None
     if source.url.password and "${" not in text:
@@ -134,12 +140,12 @@ def _auditing(model: PolicyModel, complaints: Complaints) -> Auditing:
         for place, name in enumerate(members):
             if name in seen:
                 hint = "a subject can be in one trust group at most; merge the groups"
-                message = f"{quote(name)} is already in a trust group"
+                message = f"{quote_word(name)} is already in a trust group"
                 complaints.add(("audit", "trust_groups", group, place), message, hint)
             seen.add(name)
     return Auditing(
         audit.min_units,
         audit.narrow_cells,
         tuple(frozenset(members) for members in audit.trust_groups),
-        Unread(audit.opaque_predicates),
+        UnreadableConditions(audit.opaque_predicates),
     )

@@ -7,21 +7,21 @@ from collections.abc import Iterable, Mapping
 from datetime import date
 from fractions import Fraction
 
-from gateway.catalog.domains import Anything, Bound, Domain, Interval, Values, distance
+from gateway.catalog.domains import Anything, Bound, Domain, Interval, Values, domain_width
 from gateway.catalog.system_tables import SCHEMA
 from gateway.catalog.tables import Column, ColumnRef, Dataset, Protection, Table
 from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
-from gateway.catalog.values import Value, ValueUnfit, read_number, read_value
+from gateway.catalog.values import InvalidValue, Value, read_number, read_value
 from gateway.policy.field_types import seconds_of
-from gateway.policy.files.consistency import may_be_one
+from gateway.policy.files.consistency import may_be_same_table
 from gateway.policy.model import ColumnModel, PolicyModel, TableModel
 from gateway.policy.problems import Complaints, Path, suggestion
-from gateway.policy.yaml import quote
+from gateway.policy.yaml import quote_word
 
 _MEASURED = frozenset({Family.WHOLE, Family.EXACT, Family.FLOAT, Family.DATE, Family.TIMESTAMP})
 
 
-def declared_domain(
+def parse_domain(
     model: ColumnModel, of: ColumnType, path: Path, complaints: Complaints
 ) -> Domain | None:
     """The domain, or None with a complaint."""
@@ -56,7 +56,7 @@ def _values(
         if value is None:
             return None
         if value in values:
-            complaints.add((*path, place), f"{quote(text)} is given twice")
+            complaints.add((*path, place), f"{quote_word(text)} is given twice")
             return None
         values[value] = None
     return Values(tuple(values))
@@ -74,7 +74,7 @@ def _interval(
     low, high = (_bound(value) for value in bounds)
     if low is None or high is None:
         return None
-    width = distance(low, high)
+    width = domain_width(low, high)
     if width < 0:
         complaints.add(here, "the bounds are reversed", f"write `[{written[1]}, {written[0]}]`")
         return None
@@ -82,7 +82,7 @@ def _interval(
     if step is None:
         return None
     if width % step:
-        message = f"a step of {quote(model.step or str(step))} does not divide the distance between the bounds"
+        message = f"a step of {quote_word(model.step or str(step))} does not divide the distance between the bounds"
         complaints.add((*path, "step") if model.step else here, message)
         return None
     return Interval(low, high, step)
@@ -100,14 +100,14 @@ def _step(
     here = (*path, "step")
     try:
         step = seconds_of(written) if of.family is Family.TIMESTAMP else read_number(written)
-    except ValueUnfit as error:
+    except InvalidValue as error:
         complaints.add(here, str(error))
         return None
     if step <= 0:
         complaints.add(here, "a `step` must be above zero")
         return None
     if natural is not None and step % natural:
-        complaints.add(here, f"a step of {quote(written)} is finer than `{of}`")
+        complaints.add(here, f"a step of {quote_word(written)} is finer than `{of}`")
         return None
     return step
 
@@ -115,7 +115,7 @@ def _step(
 def _read(text: str, of: ColumnType, path: Path, complaints: Complaints) -> Value | None:
     try:
         return read_value(text, of)
-    except ValueUnfit as error:
+    except InvalidValue as error:
         complaints.add(path, str(error))
         return None
 
@@ -130,7 +130,7 @@ _KEY_KINDS = frozenset(
 )
 
 
-def declared(model: PolicyModel, complaints: Complaints) -> Dataset | None:
+def parse_dataset(model: PolicyModel, complaints: Complaints) -> Dataset | None:
     """The dataset, or None with complaints."""
     before = len(complaints.problems)
     _same_table_twice(list(model.tables), complaints)
@@ -175,13 +175,15 @@ def _protection(model: TableModel, path: Path, complaints: Complaints) -> Protec
     key, rows, groups = model.unit_key, model.rows_per_unit, model.groups_per_unit
     if key is None:
         hint = "write `unit_key: patient_id`, or `public: true` if the table is not about persons"
-        complaints.add(path, f"{quote(str(path[1]))} has no `unit_key`", hint, at_key=True)
+        complaints.add(path, f"{quote_word(str(path[1]))} has no `unit_key`", hint, at_key=True)
     elif key not in model.columns:
         hint = suggestion(key, model.columns)
-        complaints.add((*path, "unit_key"), f"the table has no column {quote(key)}", hint)
+        complaints.add((*path, "unit_key"), f"the table has no column {quote_word(key)}", hint)
     if rows is None:
         hint = "write `rows_per_unit: 1`, or the most rows of one unit that may count in a group"
-        complaints.add(path, f"{quote(str(path[1]))} has no `rows_per_unit`", hint, at_key=True)
+        complaints.add(
+            path, f"{quote_word(str(path[1]))} has no `rows_per_unit`", hint, at_key=True
+        )
     if key is None or rows is None:
         return None
     if groups is None and rows > 1:
@@ -195,16 +197,17 @@ def _fit_for_protection(model: TableModel, path: Path, complaints: Complaints) -
         here = (*path, "columns", name)
         if column.class_ is None:
             hint = "write `class: identifier`, `class: quasi` or `class: sensitive`"
-            complaints.add(here, f"{quote(name)} has no `class`", hint, at_key=True)
+            complaints.add(here, f"{quote_word(name)} has no `class`", hint, at_key=True)
         elif name == model.unit_key and column.class_ != "identifier":
             complaints.warn(
-                (*here, "class"), f"the unit key {quote(name)} must have the class `identifier`"
+                (*here, "class"),
+                f"the unit key {quote_word(name)} must have the class `identifier`",
             )
         if column.immutable and model.rows_per_unit != 1:
             message = "only a table with `rows_per_unit: 1` can have `immutable` columns"
             complaints.add((*here, "immutable"), message)
         if column.immutable and column.domain is None and column.type.lower() not in _BOOLEANS:
-            message = f"{quote(name)} is `immutable` without a `domain`"
+            message = f"{quote_word(name)} is `immutable` without a `domain`"
             complaints.add(
                 (*here, "immutable"), message, "the budget is counted for each of its values"
             )
@@ -226,7 +229,7 @@ def _column(name: str, model: ColumnModel, path: Path, complaints: Complaints) -
         hint = suggestion(model.type, (kind.value for kind in Kind))
         complaints.add((*path, "type"), str(error), hint)
         return None
-    domain = declared_domain(model, kind, path, complaints)
+    domain = parse_domain(model, kind, path, complaints)
     _length_of_texts(model, kind, domain, path, complaints)
     joins = None
     if model.joins is not None:
@@ -234,7 +237,9 @@ def _column(name: str, model: ColumnModel, path: Path, complaints: Complaints) -
         if not table or not column:
             hint = "write `joins: patients.patient_id`"
             complaints.add(
-                (*path, "joins"), f"{quote(model.joins)} is not of the form `table.column`", hint
+                (*path, "joins"),
+                f"{quote_word(model.joins)} is not of the form `table.column`",
+                hint,
             )
             return None
         joins = ColumnRef(table, column)
@@ -267,7 +272,7 @@ def _length_of_texts(
         if isinstance(value, str) and len(value) > longest:
             complaints.add(
                 (*path, "domain", "in", place),
-                f"{quote(value[:40])} has {len(value)} characters, more than the limit of {longest}",
+                f"{quote_word(value[:40])} has {len(value)} characters, more than the limit of {longest}",
                 "write a larger `max_length`",
             )
 
@@ -287,7 +292,7 @@ def _one_key_type(tables: tuple[Table, ...], complaints: Complaints) -> None:
             first = table, key.type
         elif first[1].family is not key.type.family:
             message = (
-                f"the unit key is `{key.type}` here but `{first[1]}` in {quote(first[0].name)}"
+                f"the unit key is `{key.type}` here but `{first[1]}` in {quote_word(first[0].name)}"
             )
             complaints.add(path, message)
 
@@ -302,12 +307,12 @@ def _joins_lead_somewhere(tables: tuple[Table, ...], complaints: Complaints) -> 
             target = by_name.get(column.joins.table)
             if target is None:
                 hint = suggestion(column.joins.table, by_name)
-                complaints.add(path, f"table {quote(column.joins.table)} does not exist", hint)
+                complaints.add(path, f"table {quote_word(column.joins.table)} does not exist", hint)
             elif (other := target.column(column.joins.column)) is None:
                 hint = suggestion(column.joins.column, (one.name for one in target.columns))
-                complaints.add(path, f"column {quote(str(column.joins))} does not exist", hint)
+                complaints.add(path, f"column {quote_word(str(column.joins))} does not exist", hint)
             elif not _comparable(column.type.family, other.type.family):
-                message = f"`{column.type}` cannot be equal to `{other.type}` of {quote(str(column.joins))}"
+                message = f"`{column.type}` cannot be equal to `{other.type}` of {quote_word(str(column.joins))}"
                 complaints.add(path, message)
 
 
@@ -320,8 +325,10 @@ def _same_table_twice(names: list[str], complaints: Complaints) -> None:
     """A table that is protected under one name must not be public under another."""
     for place, name in enumerate(names):
         for earlier in names[:place]:
-            if may_be_one(earlier, name):
-                message = f"{quote(name)} may be the table {quote(earlier)} under another name"
+            if may_be_same_table(earlier, name):
+                message = (
+                    f"{quote_word(name)} may be the table {quote_word(earlier)} under another name"
+                )
                 complaints.add(
                     ("tables", name), message, "write both names with their schemas", at_key=True
                 )
@@ -330,7 +337,7 @@ def _same_table_twice(names: list[str], complaints: Complaints) -> None:
 def _same_but_for_case(names: Mapping[str, object], path: Path, complaints: Complaints) -> None:
     """Sources differ in whether case counts; names that differ by case alone would be mixed up."""
     for doubled in _doubles(names):
-        message = f"{quote(doubled)} differs from another name only in upper and lower case"
+        message = f"{quote_word(doubled)} differs from another name only in upper and lower case"
         complaints.add((*path, doubled), message, at_key=True)
 
 

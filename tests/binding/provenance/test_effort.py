@@ -5,13 +5,13 @@ from binding.clinic import CLINIC
 from laws import for_each
 
 from gateway.binding.bind import bind
-from gateway.binding.bound import Again, Cut
+from gateway.binding.bound import Cut, RerunSql
 
 _N = "SELECT region, COUNT(*) AS n, SUM(income) AS s FROM patients GROUP BY region"
 _VISITS = "SELECT diagnosis, COUNT(*) AS n FROM visits GROUP BY diagnosis"
 
 
-def _again(sql: str) -> Again:
+def _again(sql: str) -> RerunSql:
     bound = bind(sql, CLINIC)
     assert isinstance(bound, Cut)
     assert bound.again is not None

@@ -4,7 +4,7 @@ import pytest
 from laws import for_each
 
 from gateway.binding.bound import Sql
-from gateway.binding.provenance.effort import is_steady
+from gateway.binding.provenance.effort import is_deterministic
 
 STEADY = [
     "SELECT AVG(m1) AS value FROM _r1",
@@ -31,11 +31,11 @@ UNSTEADY = [
 @pytest.mark.parametrize("text", STEADY)
 def test_sql_is_steady_when_its_functions_are_known(text: str) -> None:
     """What is computed from constants alone has a name by which it is found again."""
-    assert is_steady(Sql("", text))
+    assert is_deterministic(Sql("", text))
 
 
 @for_each("text", UNSTEADY)
 def test_sql_is_not_steady_when_it_may_give_something_else_next_time(text: str) -> None:
     """Chance, clocks, who asks, and what is not on the list, in the body or in a CTE before it."""
-    assert not is_steady(Sql("", text))
-    assert not is_steady(Sql(f"q AS ({text})", "SELECT 1 AS value FROM q"))
+    assert not is_deterministic(Sql("", text))
+    assert not is_deterministic(Sql(f"q AS ({text})", "SELECT 1 AS value FROM q"))

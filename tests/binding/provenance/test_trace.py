@@ -14,7 +14,7 @@ from laws import for_each
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, ResultColumn
 from gateway.binding.provenance.origin import Origin
-from gateway.plan.formulas import Form, Measured, Number, Over, Plus, Times
+from gateway.plan.formulas import AggregateRef, Form, NumberForm, Over, Plus, Times
 from gateway.twin import Twin, TwinSession, visible_tables
 
 _N = "SELECT region, COUNT(*) AS n FROM patients GROUP BY region"
@@ -116,9 +116,9 @@ def _cut(sql: str, session: TwinSession) -> Cut:
 
 def _value(form: Form, measures: Row) -> Fraction | None:
     """The form, of the aggregates of one row."""
-    if isinstance(form, Number):
+    if isinstance(form, NumberForm):
         return form.value
-    if isinstance(form, Measured):
+    if isinstance(form, AggregateRef):
         text = measures[form.place]
         return None if text is None else Fraction(text)
     assert isinstance(form, Plus | Times | Over)  # binding makes no others

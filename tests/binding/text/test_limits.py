@@ -8,7 +8,7 @@ from laws import for_each
 from sqlglot.tokenizer_core import TokenType
 
 from gateway.binding.bind import bind
-from gateway.binding.text.limits import DEPTH, LENGTH, check_kept, tokens_of
+from gateway.binding.text.limits import DEPTH, LENGTH, check_lexing, tokens_of
 from gateway.errors import Code, Refusal
 
 _LONG = 20.0  # seconds; the texts take milliseconds, and machines are busy
@@ -75,7 +75,7 @@ def test_tokens_takes_parameters_that_stand_close(text: str) -> None:
 def test_tokens_refuses_what_only_looks_like_a_parameter(text: str) -> None:
     """The sign that stands for `$` inside is no way to write a parameter, and a string that is read otherwise is none."""
     with pytest.raises(Refusal) as caught:
-        check_kept(tokens_of(text))
+        check_lexing(tokens_of(text))
     assert caught.value.code is Code.SQL_SYNTAX
 
 

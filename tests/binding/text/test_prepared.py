@@ -3,8 +3,8 @@
 import pytest
 from laws import for_each
 
-from gateway.binding.text.classify import classify, split
-from gateway.binding.text.prepared import Execute, Prepare, named
+from gateway.binding.text.classify import classify, split_statements
+from gateway.binding.text.prepared import Execute, Prepare, parse_prepared
 from gateway.errors import SyntaxRefused
 
 
@@ -20,7 +20,7 @@ from gateway.errors import SyntaxRefused
 )
 def test_a_prepare_is_a_head_and_a_query(head: str, query: str) -> None:
     """Both are kept as they were written."""
-    assert named(head + query) == Prepare(head, query)
+    assert parse_prepared(head + query) == Prepare(head, query)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_an_execute_has_a_name_and_arguments(
     sql: str, name: str, arguments: str, count: int
 ) -> None:
     """Only commas between arguments count."""
-    assert named(sql) == Execute(name, arguments, count)
+    assert parse_prepared(sql) == Execute(name, arguments, count)
 
 
 @for_each(
@@ -69,18 +69,18 @@ def test_an_execute_has_a_name_and_arguments(
 )
 def test_another_form_is_neither(sql: str) -> None:
     """It goes the way of all statements, where it is refused."""
-    assert named(sql) is None
+    assert parse_prepared(sql) is None
 
 
 @pytest.mark.parametrize("sql", ["PREPARE q AS SELECT 1; SELECT 2", "EXECUTE q(1); SELECT 2"])
 def test_several_statements_are_not_one(sql: str) -> None:
     """A sign that ends a statement for PostgreSQL ends it here."""
     with pytest.raises(SyntaxRefused):
-        named(sql)
+        parse_prepared(sql)
 
 
 def test_texts_with_commands_and_parameters_are_split() -> None:
     """A parameter in a command is one, and in a string it is none."""
     texts = ["PREPARE q AS SELECT ';', $1 ", " EXECUTE q('$1;')", " EXPLAIN SELECT $1"]
-    assert split(";".join(texts)) == texts
+    assert split_statements(";".join(texts)) == texts
     assert classify("DECLARE c CURSOR FOR SELECT $1").query == "SELECT $1"

@@ -16,15 +16,15 @@ from endtoend.reuse.clinics import AUDIT, SUBJECTS, Said, policy
 from fix_servers import SharedServers, ground_and_twin
 from sqlalchemy import URL
 
-from gateway.admin.instance import Ground
-from gateway.app import open_asking, open_policies
-from gateway.budget.report import Standing
+from gateway.admin.instance import Foundation
+from gateway.app import open_policies, open_query_service
+from gateway.budget.report import AccountBalance
 from gateway.errors import Refusal
 from gateway.events import Crashed, Event
 from gateway.policy.in_force import Cause, CurrentPolicies
 from gateway.policy.subjects import Subject
 from gateway.postgres_server import Lease
-from gateway.query_service import Asking
+from gateway.query_service import QueryService
 from gateway.requests.request import Answer, Estimate, Request
 from gateway.units import Epsilon
 
@@ -48,8 +48,8 @@ _SAID: Final[dict[str, Said]] = {
 class Opened:
     """The gateway, and the names of datasets that nobody has asked yet."""
 
-    ground: Ground
-    asking: Asking
+    ground: Foundation
+    asking: QueryService
     policies: CurrentPolicies
     home: Path
     environment: Environment = field(repr=False)
@@ -72,7 +72,7 @@ class Place:
     clock: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
-    def asking(self) -> Asking:
+    def asking(self) -> QueryService:
         house = replace(self.opened.asking.services, now=lambda: self.clock)
         return replace(self.opened.asking, services=house)
 
@@ -113,7 +113,7 @@ class Place:
     def spent_by_all(self) -> Fraction:
         return self._standing(f"dataset:{self.dataset}", "alice").epsilon_spent.value
 
-    def _standing(self, account: str, who: str) -> Standing:
+    def _standing(self, account: str, who: str) -> AccountBalance:
         found = self.asking.accounts(self.subject(who), self.dataset)
         return next(one for one in found if one.account == account)
 
@@ -164,7 +164,7 @@ def _opened(
     with ground_and_twin(servers, home / "state", folder, events.append) as (ground, twin):
         current = open_policies(ground, environment=environment)
         twin.wait_until_started()
-        with closing(open_asking(ground, current, twin, "rest", events.append)) as asking:
+        with closing(open_query_service(ground, current, twin, "rest", events.append)) as asking:
             unused = {kind: iter(datasets) for kind, datasets in names.items()}
             yield Opened(ground, asking, current, home, environment, urls, unused, events)
 

@@ -10,18 +10,18 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
-from gateway.admin.instance import open_ground
-from gateway.app import open_asking, open_policies, open_twin_of
-from gateway.config import SettingsApart
+from gateway.admin.instance import open_foundation
+from gateway.app import open_policies, open_query_service, open_twin_of
+from gateway.config import SettingsConflict
 from gateway.requests.request import Request
 
 
 def _serve(home: Path, dataset: str) -> None:
-    settings = SettingsApart(home=home / "state", policies=home / "policies")
-    with open_ground(settings) as ground, open_twin_of(settings) as twin:
+    settings = SettingsConflict(home=home / "state", policies=home / "policies")
+    with open_foundation(settings) as ground, open_twin_of(settings) as twin:
         policies = open_policies(ground, environment=os.environ)
         twin.wait_until_started()
-        with closing(open_asking(ground, policies, twin, "rest")) as asking:
+        with closing(open_query_service(ground, policies, twin, "rest")) as asking:
             alice = policies.value.subjects["alice"]
             _say("ready")
             for line in sys.stdin:

@@ -7,7 +7,7 @@ from endtoend.reuse.clinics import PRICE
 from endtoend.reuse.datasets import MODEST, Opened, Place
 
 from gateway.errors import Code, Refusal
-from gateway.requests.request import Answer, Reused
+from gateway.requests.request import Answer, CacheUse
 
 _PRICE = Fraction(PRICE)
 _SUM = "SELECT SUM(income) AS s FROM patients"
@@ -26,7 +26,7 @@ def test_another_analyst_gets_the_same_numbers_and_pays_once(place: Place, anoth
     first = place.ask(_SUM)
     for _ in range(3):
         told = place.ask(_SUM, another)
-        assert told.reused is Reused.SAME
+        assert told.reused is CacheUse.SAME
         assert told.rows == first.rows
         assert place.spent(another) == _PRICE
     assert place.spent("alice") == _PRICE
@@ -50,7 +50,7 @@ def test_analyst_who_cannot_pay_is_not_told_what_is_there(houses: Opened) -> Non
     place.ask(_SUM)
     other = "SELECT SUM(birth_year) FROM patients"
     place.ask(other, "carol")
-    assert place.ask(_SUM, "dave").reused is Reused.SAME
+    assert place.ask(_SUM, "dave").reused is CacheUse.SAME
     with pytest.raises(Refusal) as caught:
         place.ask(other, "dave")
     assert caught.value.code is Code.BUDGET_EXHAUSTED
@@ -85,7 +85,7 @@ def test_subject_with_a_row_rule_is_told_the_group_that_the_rule_leaves(place: P
     """The same rows by whatever way are the same answer: the rule here is a filter of somebody else's there."""
     groups = place.ask(_REGIONS)
     own = place.ask(_SUM, "bob")
-    assert own.reused is Reused.FILTER
+    assert own.reused is CacheUse.FILTER
     assert own.rows == ((_cell(groups, "s", "north"),),)
     mine = place.ask(_REGIONS, "bob")
     assert _cell(mine, "n", "north") == _cell(groups, "n", "north")
@@ -115,7 +115,7 @@ def test_key_that_comes_again_is_the_answer_of_its_question(place: Place) -> Non
     assert (kept.query_id, kept.rows) == (first.query_id, first.rows)
     assert not kept.charged
     again = place.ask(_SUM)
-    assert (again.reused, again.rows) == (Reused.SAME, first.rows)
+    assert (again.reused, again.rows) == (CacheUse.SAME, first.rows)
     assert again.query_id != first.query_id
     assert place.spent() == place.spent_by_all() == _PRICE
 

@@ -13,7 +13,7 @@ from psycopg import sql
 
 from gateway.budget.charge import Receipt
 from gateway.errors import Refusal
-from gateway.requests.request import Reused
+from gateway.requests.request import CacheUse
 from gateway.stages.charge import charge_query
 
 _PRICE = Fraction(PRICE)
@@ -38,7 +38,7 @@ def test_roll_up_is_as_old_as_what_it_is_made_of(pure: Place) -> None:
     pure.ask("SELECT region, SUM(income) FROM patients GROUP BY region")
     for _ in range(3):
         pure.later(2.3)
-        assert pure.ask(_SUM).reused is Reused.ROLLUP
+        assert pure.ask(_SUM).reused is CacheUse.ROLLUP
     pure.later(2.3)
     assert pure.ask(_SUM).reused is None
 
@@ -102,7 +102,7 @@ def test_answers_stay_when_reuse_is_cut_to_nothing_and_back(few: Opened) -> None
     assert second.reused is None
     assert second.rows != first.rows
     pure.change_policy("max_age: 0d", "max_age: 7d")
-    assert pure.ask(_SUM).reused is Reused.SAME
+    assert pure.ask(_SUM).reused is CacheUse.SAME
     assert pure.spent_by_all() == 2 * _PRICE
 
 
@@ -125,7 +125,7 @@ def test_answer_that_was_lost_is_bought_anew(few: Opened, monkeypatch: pytest.Mo
     assert first.reused is None
     assert place.spent_by_all() == 2 * _PRICE
     again = place.ask(_SUM)
-    assert (again.reused, again.rows) == (Reused.SAME, first.rows)
+    assert (again.reused, again.rows) == (CacheUse.SAME, first.rows)
     assert place.spent_by_all() == 2 * _PRICE
 
 

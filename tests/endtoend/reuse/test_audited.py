@@ -10,9 +10,9 @@ import pytest
 from endtoend.reuse.datasets import AUDITED, Opened, Place
 
 from gateway.errors import Code, OverlapRefused
-from gateway.requests.request import Reused
-from gateway.trail.record import Kind
-from gateway.trail.search import Wanted, latest
+from gateway.requests.request import CacheUse
+from gateway.trail.record import RecordKind
+from gateway.trail.search import RecordFilter, latest_records
 
 _ALL = "SELECT COUNT(*) FROM patients"
 _BUT_ONE_YEAR = "SELECT COUNT(*) FROM patients WHERE birth_year <> 1962"
@@ -59,7 +59,7 @@ def test_difference_of_few_people_is_refused_to_those_who_compare_notes(
     assert refusal.hint
     assert place.spent_by_all() == spent
     (record,) = _records(place, refusal.query_id)
-    assert (record["kind"], record["code"]) == (Kind.REFUSED, Code.DIFFERENCING.value)
+    assert (record["kind"], record["code"]) == (RecordKind.REFUSED, Code.DIFFERENCING.value)
 
 
 def test_difference_is_nothing_to_an_analyst_who_was_not_told_the_other_answer(
@@ -78,7 +78,7 @@ def test_difference_is_nothing_to_an_analyst_who_was_not_told_the_other_answer(
 def test_answer_that_was_told_from_memory_counts_as_told(place: Place) -> None:
     """Whoever was given somebody else's answer for nothing knows it as well as who bought it."""
     place.ask(_ALL)
-    assert place.ask(_ALL, "dave").reused is Reused.SAME
+    assert place.ask(_ALL, "dave").reused is CacheUse.SAME
     assert _refused(lambda: place.ask(_BUT_ONE_YEAR, "dave")).code is Code.DIFFERENCING
 
 
@@ -153,4 +153,4 @@ def test_answers_of_before_are_held_against_questions_when_they_are_too_old_to_b
 def _records(place: Place, query_id: str | None) -> list[Mapping[str, Any]]:
     assert query_id
     with place.opened.ground.engine.connect() as connection:
-        return latest(connection, 10, Wanted(query_id=query_id))
+        return latest_records(connection, 10, RecordFilter(query_id=query_id))

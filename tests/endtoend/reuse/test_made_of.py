@@ -3,7 +3,7 @@
 import pytest
 from endtoend.reuse.datasets import PURE, ZCDP, Opened, Place
 
-from gateway.requests.request import Answer, Reused
+from gateway.requests.request import Answer, CacheUse
 
 _BOTH = (
     "SELECT region, smoker, COUNT(*) AS n, SUM(income) AS s FROM patients GROUP BY region, smoker"
@@ -34,7 +34,7 @@ def test_filter_on_a_key_is_the_group_of_before(place: Place, sql: str, where: s
     first = place.ask(_REGIONS)
     spent = place.spent_by_all()
     found = place.ask(sql)
-    assert found.reused in {Reused.FILTER, Reused.SAME}
+    assert found.reused in {CacheUse.FILTER, CacheUse.SAME}
     assert _numbers(found) == _numbers(first, region=where)
     assert place.spent_by_all() == spent
 
@@ -46,7 +46,7 @@ def test_filter_on_one_of_two_keys_leaves_the_other(place: Place) -> None:
     found = place.ask(
         "SELECT smoker, COUNT(*) AS n, SUM(income) AS s FROM patients WHERE region = 'east' GROUP BY smoker"
     )
-    assert found.reused is Reused.FILTER
+    assert found.reused is CacheUse.FILTER
     for smoker in ("t", "f", None):
         assert _numbers(found, smoker=smoker) == _numbers(first, region="east", smoker=smoker)
     assert place.spent_by_all() == spent
@@ -57,7 +57,7 @@ def test_filter_by_several_keys_is_those_groups(place: Place) -> None:
     first = place.ask(_REGIONS)
     spent = place.spent_by_all()
     found = place.ask(_REGIONS.replace("GROUP", "WHERE region IN ('north', 'south') GROUP"))
-    assert found.reused is Reused.FILTER
+    assert found.reused is CacheUse.FILTER
     for region in ("north", "south"):
         assert _numbers(found, region=region) == _numbers(first, region=region)
     assert place.spent_by_all() == spent
@@ -68,7 +68,7 @@ def test_roll_up_adds_the_groups_of_before(place: Place) -> None:
     first = place.ask(_BOTH)
     spent = place.spent_by_all()
     rolled = place.ask(_REGIONS)
-    assert rolled.reused is Reused.ROLLUP
+    assert rolled.reused is CacheUse.ROLLUP
     for region in ("north", "east", "south", "west", None):
         assert _numbers(rolled, region=region) == _numbers(first, region=region)
     for wide, narrow in zip(rolled.intervals, first.intervals, strict=False):
@@ -76,7 +76,7 @@ def test_roll_up_adds_the_groups_of_before(place: Place) -> None:
         assert narrow[2] is not None
         assert wide[1][1] - wide[1][0] > narrow[2][1] - narrow[2][0]
     total = place.ask("SELECT COUNT(*) AS n, SUM(income) AS s FROM patients")
-    assert total.reused is Reused.ROLLUP
+    assert total.reused is CacheUse.ROLLUP
     assert _numbers(total) == _numbers(first)
     assert place.spent_by_all() == spent
 
@@ -89,7 +89,7 @@ def test_roll_up_by_coarser_steps_adds_the_groups_of_before(place: Place) -> Non
     halves = place.ask(
         "SELECT birth_year / 5 AS y, COUNT(*) AS n, SUM(income) AS s FROM patients WHERE birth_year BETWEEN 1950 AND 1959 GROUP BY 1"
     )
-    assert halves.reused is Reused.ROLLUP
+    assert halves.reused is CacheUse.ROLLUP
     assert _numbers(halves, y="390") == tuple(
         sum(_numbers(first, y=str(year))[at] for year in range(1950, 1955)) for at in (0, 1)
     )

@@ -7,7 +7,7 @@ import pytest
 from endtoend.reuse.clinics import PRICE
 from endtoend.reuse.datasets import FOUND, PURE, Opened, Place
 
-from gateway.requests.request import Accuracy, Answer, Reused
+from gateway.requests.request import Accuracy, Answer, CacheUse
 
 _PRICE = Fraction(PRICE)
 _SUM = "SELECT SUM(income) FROM patients"
@@ -43,7 +43,7 @@ def _cells(answer: Answer, *names: str) -> Sequence[tuple[str | None, ...]]:
 def test_answer_is_the_same_and_free_when_the_question_is(place: Place) -> None:
     """To the last digit, with its intervals; the answer and its notices say where it comes from."""
     first, again = place.ask(_REGIONS), place.ask(_REGIONS)
-    assert (first.reused, again.reused) == (None, Reused.SAME)
+    assert (first.reused, again.reused) == (None, CacheUse.SAME)
     assert (again.rows, again.intervals) == (first.rows, first.intervals)
     assert again.columns == first.columns
     assert first.charged.value == _PRICE
@@ -60,7 +60,7 @@ def test_answer_is_the_same_and_free_when_the_question_is_in_other_words(
 ) -> None:
     """What is asked decides, not how it is written."""
     first, again = pure.ask(_REGIONS), pure.ask(text)
-    assert again.reused is Reused.SAME
+    assert again.reused is CacheUse.SAME
     assert again.rows == first.rows
     assert pure.spent_by_all() == _PRICE
 
@@ -95,12 +95,12 @@ def test_measures_come_free_when_they_are_among_those_of_before(place: Place) ->
         ("SELECT region, AVG(income) AS y FROM patients GROUP BY region", "y"),
     ):
         found = place.ask(sql)
-        assert found.reused is Reused.SAME
+        assert found.reused is CacheUse.SAME
         assert _cells(found, "region", column) == _cells(first, "region", column)
     others = place.ask(
         "SELECT region, COUNT(income) AS c, SUM(income) / COUNT(*) FROM patients GROUP BY 1"
     )
-    assert others.reused is Reused.SAME
+    assert others.reused is CacheUse.SAME
     assert place.spent_by_all() == _PRICE
 
 
@@ -165,7 +165,7 @@ def test_noise_is_drawn_anew_when_fresh_is_asked_for(place: Place) -> None:
     assert fresh.rows != first.rows
     assert place.spent_by_all() == 2 * _PRICE
     again = place.ask(_SUM)
-    assert again.reused is Reused.SAME
+    assert again.reused is CacheUse.SAME
     assert place.spent_by_all() == 2 * _PRICE
 
 
@@ -175,7 +175,7 @@ def test_estimate_tells_that_an_answer_is_there(place: Place) -> None:
     assert (before.reused, before.price.value) == (None, _PRICE)
     place.ask(_SUM)
     after = place.estimate(_SUM)
-    assert after.reused is Reused.SAME
+    assert after.reused is CacheUse.SAME
     assert not after.price
     assert place.spent_by_all() == _PRICE
 
@@ -184,7 +184,7 @@ def test_quantiles_come_free_when_they_are_the_same(place: Place) -> None:
     """What was chosen is shown again; another quantile of the same values is chosen anew."""
     median = "SELECT region, percentile_disc(0.5) WITHIN GROUP (ORDER BY income) AS m FROM patients GROUP BY region"
     first, again = place.ask(median), place.ask(median)
-    assert again.reused is Reused.SAME
+    assert again.reused is CacheUse.SAME
     assert (again.rows, again.intervals) == (first.rows, first.intervals)
     assert place.spent_by_all() == _PRICE
     other = place.ask(median.replace("0.5", "0.9"))
@@ -199,7 +199,7 @@ def test_groups_that_were_found_come_free_when_the_question_is_the_same(houses: 
     assert len(first.rows) > 1
     price = place.spent_by_all()
     again = place.ask(grouped)
-    assert again.reused is Reused.SAME
+    assert again.reused is CacheUse.SAME
     assert _cells(again, "diagnosis", "n", "s") == _cells(first, "diagnosis", "n", "s")
     assert place.spent_by_all() == price
     for other in (
@@ -216,7 +216,7 @@ def test_question_in_stages_is_free_when_all_of_its_stages_are_there(place: Plac
     """The same inner answer makes the same question of what is outside."""
     first = place.ask(_STAGED.format("SUM(cost)"))
     again = place.ask(_STAGED.format("SUM(cost)"))
-    assert again.reused is Reused.SAME
+    assert again.reused is CacheUse.SAME
     assert again.rows == first.rows
     assert place.spent_by_all() == _PRICE
 
@@ -234,7 +234,7 @@ def test_question_in_stages_is_another_when_its_inner_answer_is(pure: Place) -> 
     first = pure.ask(_STAGED.format("SUM(cost)"))
     pure.ask("SELECT AVG(cost) FROM visits", fresh=True)
     again = pure.ask(_STAGED.format("SUM(cost)"))
-    assert (again.rows == first.rows) is (again.reused is Reused.SAME)
+    assert (again.rows == first.rows) is (again.reused is CacheUse.SAME)
     assert (again.charged.value > 0) is (again.reused is None)
 
 
@@ -247,5 +247,5 @@ def test_reuse_survives_what_is_done_with_the_answer(houses: Opened) -> None:
         "SELECT region, SUM(income) / 1000 AS s FROM patients GROUP BY region HAVING SUM(income) > 0",
         "SELECT region, SUM(SUM(income)) OVER (ORDER BY region) AS s FROM patients GROUP BY region",
     ):
-        assert place.ask(sql).reused is Reused.SAME, sql
+        assert place.ask(sql).reused is CacheUse.SAME, sql
     assert place.spent_by_all() == _PRICE

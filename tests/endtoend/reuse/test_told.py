@@ -13,7 +13,7 @@ from endtoend.reuse.datasets import AUDITED, PURE, Opened, Place
 from fix_gateway import Client
 
 from gateway.admin.key_actions import create_key
-from gateway.app import question_door, rest_doors, serving_wire
+from gateway.app import gateway_api, query_api, serve_wire
 from gateway.auth.issue import KeyOrder
 from gateway.frontends.rest.app import create_app
 from gateway.telemetry.metrics import Metrics
@@ -34,11 +34,11 @@ def key(houses: Opened) -> str:
 
 @pytest.fixture(scope="module")
 def rest(houses: Opened) -> Iterator[Client]:
-    doors = rest_doors(
+    doors = gateway_api(
         houses.ground,
         Metrics(),
         policies=houses.policies,
-        questions=question_door(houses.asking),
+        questions=query_api(houses.asking),
     )
     with closing(Client(create_app(doors))) as client:
         yield client
@@ -48,7 +48,7 @@ def rest(houses: Opened) -> Iterator[Client]:
 def port(houses: Opened) -> Iterator[int]:
     with (
         socket.create_server((_HOST, 0)) as listener,
-        serving_wire(houses.ground, houses.policies, houses.asking, listener),
+        serve_wire(houses.ground, houses.policies, houses.asking, listener),
     ):
         yield int(listener.getsockname()[1])
 

@@ -31,8 +31,8 @@ from gateway.budget.account import Limits
 from gateway.budget.report import standings
 from gateway.errors import Refusal
 from gateway.postgres_server import Lease
-from gateway.requests.request import Reused
-from gateway.trail.search import Wanted, latest
+from gateway.requests.request import CacheUse
+from gateway.trail.search import RecordFilter, latest_records
 from gateway.units import Delta, Epsilon
 
 _PRICE = Fraction(PRICE)
@@ -125,9 +125,9 @@ def _transcripts(kind: str, alone: Opened, crowd: Opened) -> tuple[list[str], li
 
 def _copied(place: Place) -> int:
     """How many of alice's answers were draws of somebody else."""
-    wanted = Wanted(subject="alice", dataset=place.dataset, kind="charged")
+    wanted = RecordFilter(subject="alice", dataset=place.dataset, kind="charged")
     with place.opened.ground.engine.connect() as connection:
-        return sum("copied" in one for one in latest(connection, 1_000, wanted))
+        return sum("copied" in one for one in latest_records(connection, 1_000, wanted))
 
 
 def _later(there: World) -> None:
@@ -179,12 +179,14 @@ def test_ledger_gives_nothing_for_what_was_drawn_before(crowd: Opened, kind: str
     assert (mine.reused, mine.notices, mine.charged.value) == (None, (), _PRICE)
     assert (mine.rho, mine.delta, mine.price) == (theirs.rho, theirs.delta, theirs.price)
     assert _gave(place, "dataset") == _PRICE
-    assert place.ask(_REGIONS).reused is Reused.SAME
+    assert place.ask(_REGIONS).reused is CacheUse.SAME
     # what follows from it is free, as if it had been bought
-    assert place.ask(_NORTH).reused is Reused.FILTER
+    assert place.ask(_NORTH).reused is CacheUse.FILTER
     assert _gave(place, "analyst:alice") == _gave(place, "dataset") == _PRICE
     with crowd.ground.engine.connect() as connection:
-        (record,) = latest(connection, 9, Wanted(query_id=mine.query_id, kind="charged"))
+        (record,) = latest_records(
+            connection, 9, RecordFilter(query_id=mine.query_id, kind="charged")
+        )
     assert record["copied"] == [f"{theirs.query_id}.r1.1"]
     assert [one["account"] for one in record["taken"]] == [f"analyst:alice@{place.dataset}"]
     assert crowd.ground.verify_trail().intact

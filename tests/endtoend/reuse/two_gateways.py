@@ -19,10 +19,10 @@ from endtoend.reuse.datasets import Opened, Place
 from fix_gateway import Client
 
 from gateway.admin.key_actions import create_key
-from gateway.app import question_door, rest_doors, serving_wire
+from gateway.app import gateway_api, query_api, serve_wire
 from gateway.auth.issue import KeyOrder
 from gateway.frontends.rest.app import create_app
-from gateway.query_service import Asking
+from gateway.query_service import QueryService
 from gateway.telemetry.metrics import Metrics
 from gateway.trail.append import Trail
 
@@ -54,7 +54,7 @@ class World:
     rest: Client
     keys: dict[str, str]
     chance: Chance
-    asking: Asking
+    asking: QueryService
     said: list[str] = field(default_factory=list)
     numbers: dict[str, str] = field(default_factory=dict)
 
@@ -85,9 +85,7 @@ class World:
         said: list[str] = []
         with (
             socket.create_server(("127.0.0.1", 0)) as listener,
-            serving_wire(
-                self.place.opened.ground, self.place.opened.policies, self.asking, listener
-            ),
+            serve_wire(self.place.opened.ground, self.place.opened.policies, self.asking, listener),
             psycopg.connect(
                 host="127.0.0.1",
                 port=int(listener.getsockname()[1]),
@@ -146,7 +144,7 @@ def world(opened: Opened, kind: str) -> Iterator[World]:
     asking = replace(opened.asking, services=house)
     order = KeyOrder("alice", "os:op", datetime.now(UTC))
     create_key(ground.journal, ground.trail, order, lambda _: True)
-    doors = rest_doors(ground, Metrics(), policies=opened.policies, questions=question_door(asking))
+    doors = gateway_api(ground, Metrics(), policies=opened.policies, questions=query_api(asking))
     with closing(Client(create_app(doors))) as rest:
         yield World(place, rest, {"alice": order.key.reveal()}, chance, asking)
 

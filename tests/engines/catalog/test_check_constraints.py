@@ -2,7 +2,7 @@
 
 from laws import for_each
 
-from gateway.engines.catalog.check_constraints import comparisons
+from gateway.engines.catalog.check_constraints import parse_comparisons
 
 
 @for_each(
@@ -34,10 +34,10 @@ from gateway.engines.catalog.check_constraints import comparisons
 )
 def test_text_that_is_not_understood_says_nothing(text: str) -> None:
     """However long, deep or odd it is."""
-    assert comparisons(text) == ()
+    assert parse_comparisons(text) == ()
 
 
 def test_text_with_one_part_that_is_not_understood_says_nothing() -> None:
     """Not even what the other parts say."""
-    assert len(comparisons("((c >= 1) AND (c <= 10))")) == 2
-    assert comparisons("((c >= 1) AND f(c))") == ()
+    assert len(parse_comparisons("((c >= 1) AND (c <= 10))")) == 2
+    assert parse_comparisons("((c >= 1) AND f(c))") == ()

@@ -15,10 +15,10 @@ from fix_sample import plain
 from sqlalchemy import URL, Connection
 
 from gateway.catalog.tables import ColumnRef
-from gateway.engines.catalog.describe import Described, describe
-from gateway.engines.catalog.proofs import Lead, Proven, proofs, proven
+from gateway.engines.catalog.describe import SourceTables, describe_source
+from gateway.engines.catalog.proofs import ReferenceProof, TableProof, list_proofs, prove_tables
 from gateway.engines.catalog.public_columns import with_public_columns
-from gateway.engines.connections import reading_source
+from gateway.engines.connections import open_source
 
 SCHEMA = """
 CREATE TABLE regions (region varchar(20) PRIMARY KEY, country text, lead text, UNIQUE (country, lead));
@@ -43,24 +43,26 @@ def made(request: pytest.FixtureRequest, tmp_path: Path) -> Made:
 
 @pytest.fixture
 def source(made: Made) -> Iterator[Connection]:
-    with reading_source(made(SCHEMA)) as reading:
+    with open_source(made(SCHEMA)) as reading:
         yield reading
 
 
 def test_constraints_prove_what_need_not_be_done(source: Connection) -> None:
     """The same in both databases, as values and as sentences."""
-    there = describe(source)
+    there = describe_source(source)
     whole = with_public_columns(DATASET, there, lambda _: True)
-    found = proven(whole, there)
-    assert found["patients"] == Proven(
+    found = prove_tables(whole, there)
+    assert found["patients"] == TableProof(
         unique=frozenset({frozenset({"patient_id"})}),
         not_null=frozenset({"patient_id", "region"}),
         within=frozenset({"birth_year"}),
     )
-    assert found["visits"].leads == {Lead("patient_id", ColumnRef("patients", "patient_id"))}
+    assert found["visits"].leads == {
+        ReferenceProof("patient_id", ColumnRef("patients", "patient_id"))
+    }
     assert found["visits"].meets_one({"visit_date", "patient_id", "cost"})
     assert not found["visits"].meets_one({"patient_id"})
-    assert [(proof.table, proof.message) for proof in proofs(whole, there)] == [
+    assert [(proof.table, proof.message) for proof in list_proofs(whole, there)] == [
         ("patients", "`patient_id` is unique: no person has more than one row"),
         ("patients", "`patient_id` is never null"),
         ("patients", "`region` is never null"),
@@ -77,12 +79,12 @@ def test_constraints_prove_what_need_not_be_done(source: Connection) -> None:
 def test_nothing_is_proven_of_a_column_that_does_not_fit(source: Connection) -> None:
     """A key of another type than declared is a misfit, and no key."""
     dataset = changed("birth_year: {type: integer", "birth_year: {type: smallint").dataset
-    assert proven(dataset, describe(source))["patients"].within == frozenset()
+    assert prove_tables(dataset, describe_source(source))["patients"].within == frozenset()
     dataset = changed(
         "patient_id: {type: bigint, class: identifier}",
         "patient_id: {type: integer, class: identifier}",
     ).dataset
-    found = proven(dataset, describe(source))
+    found = prove_tables(dataset, describe_source(source))
     assert found["patients"].unique == frozenset()
     assert found["visits"].leads == frozenset()
 
@@ -145,17 +147,17 @@ def test_check_proves_a_domain_that_it_implies(
 ) -> None:
     """By plain comparisons with constants; what is not understood or not enough proves nothing."""
     there = made(f"CREATE TABLE visits (patient_id bigint, c {kind}, d integer, CHECK ({check}))")
-    with reading_source(there) as connection:
-        proven_here = within(declared, describe(connection))
+    with open_source(there) as connection:
+        proven_here = within(declared, describe_source(connection))
     assert proven_here is (proves in {"both", there.get_backend_name()})
 
 
-def within(declared: str, source: Described) -> bool:
+def within(declared: str, source: SourceTables) -> bool:
     dataset = changed(
         '      cost: {type: "numeric(8,2)", class: sensitive, domain: {between: [0, 5000]}}',
         f"      c: {{type: {declared}, class: sensitive}}",
     ).dataset
-    return "c" in proven(dataset, source)["visits"].within
+    return "c" in prove_tables(dataset, source)["visits"].within
 
 
 BETWEEN = "integer, domain: {between: [1, 10]}"
@@ -297,7 +299,7 @@ def test_foreign_key_leads_to_one_row_at_most(
         "CREATE TABLE visits (patient_id bigint);"
         + (f"{adding} {statements};" if statements else ""),
     )
-    found = proven(DATASET, described(sample_database))["visits"].leads
+    found = prove_tables(DATASET, described(sample_database))["visits"].leads
     assert bool(found) is leads
 
 
@@ -310,7 +312,7 @@ def test_foreign_key_leads_nowhere_when_heirs_double_its_target(sample_database:
         "CREATE TABLE heirs () INHERITS (patients);"
         "INSERT INTO patients VALUES (1); INSERT INTO heirs VALUES (1);",
     )
-    assert proven(DATASET, described(sample_database))["visits"].leads == frozenset()
+    assert prove_tables(DATASET, described(sample_database))["visits"].leads == frozenset()
 
 
 def test_foreign_key_into_another_schema_is_not_taken_for_this_one(sample_database: URL) -> None:
@@ -321,7 +323,7 @@ def test_foreign_key_into_another_schema_is_not_taken_for_this_one(sample_databa
         "CREATE TABLE patients (patient_id bigint PRIMARY KEY);"
         "CREATE TABLE visits (patient_id bigint REFERENCES old.patients);",
     )
-    assert proven(DATASET, described(sample_database))["visits"].leads == frozenset()
+    assert prove_tables(DATASET, described(sample_database))["visits"].leads == frozenset()
 
 
 def test_cases_of_domains_cover_both_outcomes() -> None:

@@ -11,9 +11,9 @@ from fix_sample import plain
 from sqlalchemy import URL, Connection, text
 from sqlalchemy.exc import DBAPIError
 
-from gateway.engines.catalog.describe import describe
-from gateway.engines.catalog.schema_check import misfits
-from gateway.engines.connections import reading_source
+from gateway.engines.catalog.describe import describe_source
+from gateway.engines.catalog.schema_check import find_mismatches
+from gateway.engines.connections import open_source
 from gateway.errors import Code, OperatorError
 from gateway.policy.policy import Policy
 
@@ -36,7 +36,7 @@ def duck(tmp_path: Path) -> Iterator[Connection]:
     file = tmp_path / "clinic.duckdb"
     with duckdb.connect(str(file)) as connection:
         connection.execute(SCHEMA)
-    with reading_source(URL.create("duckdb", database=str(file))) as reading:
+    with open_source(URL.create("duckdb", database=str(file))) as reading:
         yield reading
 
 
@@ -44,7 +44,7 @@ def duck(tmp_path: Path) -> Iterator[Connection]:
 def postgres(sample_database: URL) -> Iterator[Connection]:
     with psycopg.connect(plain(sample_database), autocommit=True) as connection:
         connection.execute(SCHEMA)
-    with reading_source(sample_database) as reading:
+    with open_source(sample_database) as reading:
         yield reading
 
 
@@ -56,7 +56,7 @@ def source(request: pytest.FixtureRequest) -> Connection:
 
 def test_policy_that_fits_has_no_misfits(policy: Policy, source: Connection) -> None:
     """Tables, columns and types are there, in both databases."""
-    assert list(misfits(policy.dataset, describe(source))) == []
+    assert list(find_mismatches(policy.dataset, describe_source(source))) == []
 
 
 @pytest.mark.parametrize(
@@ -97,15 +97,15 @@ def test_policy_that_fits_has_no_misfits(policy: Policy, source: Connection) -> 
 def test_misfit_is_told(source: Connection, old: str, new: str, message: str, hint: str) -> None:
     """What is not there, with what is meant; a type that does not hold the source's values."""
     dataset = changed(old, new).dataset
-    assert [(one.message, one.hint) for one in misfits(dataset, describe(source))] == [
-        (message, hint)
-    ]
+    assert [
+        (one.message, one.hint) for one in find_mismatches(dataset, describe_source(source))
+    ] == [(message, hint)]
 
 
 def test_wider_type_than_the_source_fits(source: Connection) -> None:
     """Every integer is a bigint."""
     dataset = changed("birth_year: {type: integer", "birth_year: {type: bigint").dataset
-    assert list(misfits(dataset, describe(source))) == []
+    assert list(find_mismatches(dataset, describe_source(source))) == []
 
 
 def test_source_is_read_only(source: Connection) -> None:
@@ -122,15 +122,15 @@ def test_table_that_is_being_altered_is_not_waited_for(sample_database: URL) -> 
         altering.execute("LOCK TABLE t IN ACCESS EXCLUSIVE MODE")
         with (
             pytest.raises(OperatorError, match="LockNotAvailable"),
-            reading_source(sample_database) as reading,
+            open_source(sample_database) as reading,
         ):
-            describe(reading)
+            describe_source(reading)
 
 
 def test_source_that_is_away_is_named_without_its_login() -> None:
     """One line, no password."""
     url = URL.create("postgresql+psycopg", "reader", "hunter2", "127.0.0.1", 1, "clinic")
-    with pytest.raises(OperatorError) as refused, reading_source(url):
+    with pytest.raises(OperatorError) as refused, open_source(url):
         pass
     assert refused.value.code is Code.SOURCE_UNUSABLE
     assert "postgresql://127.0.0.1:1/clinic" in refused.value.detail

@@ -11,7 +11,7 @@ from gateway.engines.duckdb_process.frames import (
     HEADER,
     LONGEST,
     BrokenFrame,
-    Kind,
+    FrameKind,
     Row,
     decode,
     decode_parameters,
@@ -29,7 +29,7 @@ INDIA = timezone(timedelta(hours=5, minutes=30))
 def through(rows: list[Row]) -> list[Row]:
     frame = encode_rows(rows)
     length, kind = read_header(frame[: HEADER.size])
-    assert (length, kind) == (len(frame) - HEADER.size, Kind.ROWS)
+    assert (length, kind) == (len(frame) - HEADER.size, FrameKind.ROWS)
     return decode_rows(frame[HEADER.size :])
 
 
@@ -117,7 +117,7 @@ def test_frame_that_is_broken_raises_when_it_is_read(payload: bytes) -> None:
 
 def test_header_that_is_broken_raises_when_it_is_read() -> None:
     """Too long, or of no kind: nothing is read after it."""
-    for header in (HEADER.pack(LONGEST + 1, Kind.ROWS), HEADER.pack(1, 99)):
+    for header in (HEADER.pack(LONGEST + 1, FrameKind.ROWS), HEADER.pack(1, 99)):
         with pytest.raises(BrokenFrame):
             read_header(header)
-    assert decode(encode(Kind.END, None)[HEADER.size :]) is None
+    assert decode(encode(FrameKind.END, None)[HEADER.size :]) is None

@@ -15,11 +15,11 @@ from typing import Any
 import duckdb
 import pytest
 
-from gateway.cancellation import Cancel
+from gateway.cancellation import CancelEvent
 from gateway.engines.duckdb_process.frames import Row
 from gateway.engines.duckdb_process.launcher import Launcher
 from gateway.engines.duckdb_process.pool import (
-    Leased,
+    LeasedProcess,
     Pool,
     PoolBusy,
     PoolStopped,
@@ -29,7 +29,7 @@ from gateway.engines.duckdb_process.pool import (
 from gateway.engines.duckdb_process.process import (
     ProcessLate,
     ProcessLost,
-    Settings,
+    ProcessSettings,
     StatementFailed,
 )
 
@@ -66,7 +66,7 @@ def made(path: Path, rows: int) -> Path:
 
 
 def pool_of(file: Path, places: int = 4, **config: str) -> Pool:
-    return Pool(Settings(str(file), {"threads": "2", **config}, places), Launcher())
+    return Pool(ProcessSettings(str(file), {"threads": "2", **config}, places), Launcher())
 
 
 def ask(
@@ -82,7 +82,9 @@ def ask(
         return rows(leased, sql, *parameters, limit_s=limit_s)
 
 
-def rows(leased: Leased, sql: str, *parameters: object, limit_s: float = PATIENCE_S) -> list[Row]:
+def rows(
+    leased: LeasedProcess, sql: str, *parameters: object, limit_s: float = PATIENCE_S
+) -> list[Row]:
     answer = leased.process.run(sql, parameters, monotonic() + limit_s)
     return [row for some in answer for row in some]
 
@@ -146,7 +148,7 @@ def test_late_statement_is_killed_and_ends_no_other(pool: Pool) -> None:
     assert ask(pool, "SELECT count(*) FROM visits") == [(1000,)]
 
 
-@pytest.mark.parametrize("make", [Cancel, threading.Event])
+@pytest.mark.parametrize("make", [CancelEvent, threading.Event])
 def test_cancelled_statement_ends_at_once(pool: Pool, make: Callable[[], threading.Event]) -> None:
     """Whoever waits for it is free long before its limit."""
     cancelled = make()
@@ -166,7 +168,7 @@ def test_other_subject_is_answered_within_a_second_under_eight_hostile_statement
     pool: Pool,
 ) -> None:
     """One subject has half of the processes at most, and what takes long gives way."""
-    stop = Cancel()
+    stop = CancelEvent()
 
     def hostile() -> None:
         with suppress(ProcessLost, ProcessLate, PoolBusy, WaitCancelled):
@@ -194,7 +196,7 @@ def test_wait_for_a_process_is_not_computing(pool: Pool) -> None:
         with pytest.raises(PoolBusy):
             ask(pool, "SELECT 1", patience_s=0.3)
         assert monotonic() - began >= 0.3
-        cancelled = Cancel()
+        cancelled = CancelEvent()
         cancelled.set()
         with pytest.raises(WaitCancelled):
             ask(pool, "SELECT 1", cancelled=cancelled)

@@ -22,14 +22,14 @@ from engines.scalar_trees import Trees
 from sqlalchemy.exc import DBAPIError
 
 from gateway.catalog.types import Family
-from gateway.engines.sql.expressions import Scalars
+from gateway.engines.sql.expressions import ScalarSql
 from gateway.engines.sql.interfaces import Dialect, Sql
 from gateway.errors import LimitExceeded, Refusal, UnsupportedSql
 from gateway.functions.table import SIGNATURES
 from gateway.functions.times import AGED, EXTRACTED, TRUNCATED
 from gateway.plan.node import BrokenPlan
-from gateway.plan.scalars import Call, Scalar, walk
-from gateway.plan.sql_text import text as text_of
+from gateway.plan.scalars import Call, Scalar, walk_scalar
+from gateway.plan.sql_text import scalar_sql as text_of
 
 SEED: Final = 20_260_101
 TREES: Final = 300
@@ -127,7 +127,7 @@ def test_cases_cover_every_function_of_the_allow_list() -> None:
         one
         for given in ALL.values()
         for sql in given
-        for one in walk(bound(sql))
+        for one in walk_scalar(bound(sql))
         if isinstance(one, Call)
     ]
     named = {one.function for one in calls}
@@ -153,7 +153,7 @@ def _trees() -> Iterator[tuple[str, Scalar]]:
             continue
 
 
-def _rendered(rendering: Scalars, scalar: Scalar) -> Sql | None:
+def _rendered(rendering: ScalarSql, scalar: Scalar) -> Sql | None:
     try:
         return rendering.sql(scalar)
     except (BrokenPlan, Refusal):
@@ -162,7 +162,7 @@ def _rendered(rendering: Scalars, scalar: Scalar) -> Sql | None:
 
 def test_random_expressions_never_raise_when_values_are_extreme(databases: Databases) -> None:
     """Whatever an analyst puts together, no row of a person can make the statement fail."""
-    renderings: dict[Dialect, Scalars] = {
+    renderings: dict[Dialect, ScalarSql] = {
         "postgresql": scalars("postgresql"),
         "duckdb": scalars("duckdb"),
     }

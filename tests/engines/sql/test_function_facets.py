@@ -20,7 +20,7 @@ from gateway.functions.function import Function, Gaps, Nulls
 from gateway.functions.range import NOTHING
 from gateway.functions.table import FUNCTIONS
 from gateway.plan.node import BrokenPlan
-from gateway.plan.scalars import Call, Literal, walk
+from gateway.plan.scalars import Call, Literal, walk_scalar
 from gateway.ranges.expressions import bounds_of
 
 _UNREADABLE: Final = object()
@@ -31,7 +31,7 @@ _LIMITED: Final = frozenset({Family.WHOLE, Family.DATE})
 
 def calls(subject: str) -> list[Call]:
     """All calls in the expressions of a subject, each once."""
-    made = (one for sql in ALL[subject] for one in walk(bound(sql)) if isinstance(one, Call))
+    made = (one for sql in ALL[subject] for one in walk_scalar(bound(sql)) if isinstance(one, Call))
     return list(dict.fromkeys(made))
 
 

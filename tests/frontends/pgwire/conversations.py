@@ -26,12 +26,12 @@ from gateway.binding.bound import Sql
 from gateway.frontends.pgwire import messages
 from gateway.frontends.pgwire.classify import Statements
 from gateway.frontends.pgwire.framing import Frame, Frames, Runs
-from gateway.frontends.pgwire.messages import Bind, Execute, Named, Parse
+from gateway.frontends.pgwire.messages import Bind, ExecutePortal, NamedObject, Parse
 from gateway.frontends.pgwire.question_flow import Ask
 from gateway.frontends.pgwire.session import Session
-from gateway.stages.deferred import Finishing, Handed
+from gateway.stages.deferred import DeferredSql, DeferredStatement
 from gateway.twin import Twin, open_twin, visible_tables
-from gateway.twin.line import Line
+from gateway.twin.line import TwinLine
 
 TABLES: Final = visible_tables(CLINIC)
 ROWS: Final = {"east": 1, "north": 3, "south": 2}
@@ -71,7 +71,7 @@ _QUERIES: Final = (
 )
 
 
-def answer(ask: Ask) -> Handed:
+def answer(ask: Ask) -> DeferredStatement:
     """What the pipeline would hand on."""
     match ask.asking.statement.query.strip():
         case text if text == COUNT:
@@ -84,7 +84,7 @@ def answer(ask: Ask) -> Handed:
             finishing = f"SELECT * FROM (VALUES {rows}) v(region, n) ORDER BY region"
         case text:
             raise AssertionError(text)
-    return Handed(Finishing(Sql("", finishing), {}))
+    return DeferredStatement(DeferredSql(Sql("", finishing), {}))
 
 
 def conversation(draw: random.Random) -> list[bytes]:
@@ -109,12 +109,12 @@ def _any_message(draw: random.Random) -> bytes:  # noqa: PLR0911 - one for each 
             return _any_bind(draw, portal, statement)
         case "D":
             what = draw.choice(((b"S", statement), (b"P", portal)))
-            return Named(*what).write(messages.DESCRIBE)
+            return NamedObject(*what).write(messages.DESCRIBE)
         case "E":
-            return Execute(portal, most).write()
+            return ExecutePortal(portal, most).write()
         case "C":
             what = draw.choice(((b"S", statement), (b"P", portal)))
-            return Named(*what).write(messages.CLOSE)
+            return NamedObject(*what).write(messages.CLOSE)
         case "S":
             return messages.SYNCING
         case "H":
@@ -126,7 +126,10 @@ def _any_message(draw: random.Random) -> bytes:  # noqa: PLR0911 - one for each 
     values = (b"north",) if "$1" in text else ()
     bind = Bind(portal, statement, (), values, draw.choice(((), (0,), (1,), (0, 1))))
     parts = [Parse(statement, text.encode()).write(), bind.write()]
-    parts += [Named(b"P", portal).write(messages.DESCRIBE), Execute(portal, most).write()]
+    parts += [
+        NamedObject(b"P", portal).write(messages.DESCRIBE),
+        ExecutePortal(portal, most).write(),
+    ]
     return b"".join([*parts, *([messages.SYNCING] if draw.random() < 0.7 else [])])
 
 
@@ -144,7 +147,7 @@ class Gatewayed:
     """A session over a line to the twin, without a client's socket: what it hears and says goes by hand."""
 
     session: Session
-    line: Line
+    line: TwinLine
     draw: random.Random
     asked: int = 0
     said: bytearray = field(default_factory=bytearray)
@@ -254,7 +257,7 @@ def _told(said: bytes) -> Iterator[tuple[str, bytes]]:
 
 def _columns(body: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Name, and type with format; where a column comes from is another thing on each side."""
-    reader = messages.Reader(body)
+    reader = messages.BodyReader(body)
     for _ in range(reader.int16()):
         name = reader.string()
         reader.take(6)

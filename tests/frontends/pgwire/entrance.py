@@ -8,40 +8,40 @@ from fix_auth import Door
 from fix_state import AUDIT_SECRET
 from sqlalchemy import Engine, create_engine
 
-from gateway.admin.key_actions import recording_failures
-from gateway.auth.login_throttle import FailureLimits, TurningAway
-from gateway.auth.scram_login import Logins, logins_on
+from gateway.admin.key_actions import login_failure_recorder
+from gateway.auth.login_throttle import FailureLimits, LoginThrottle
+from gateway.auth.scram_login import Logins, scram_logins
 from gateway.auth.verifiers import mock_secret
 from gateway.frontends.pgwire.handshake import (
     Conversation,
-    Entered,
+    LoggedInClient,
     Look,
     Read,
     Send,
     StartTls,
     Step,
-    entering,
+    log_in,
 )
-from gateway.frontends.pgwire.startup_packets import Cancel
+from gateway.frontends.pgwire.startup_packets import CancelRequest
 from gateway.policy.subjects import Subject
 
 HERE = "192.0.2.7"
 
 
-def turning_away_of(door: Door, limits: FailureLimits = FailureLimits()) -> TurningAway:  # noqa: B008
-    record = recording_failures(door.state.journal, door.trail)
-    return TurningAway(record, door.told.append, limits, door.clock.steady)
+def turning_away_of(door: Door, limits: FailureLimits = FailureLimits()) -> LoginThrottle:  # noqa: B008
+    record = login_failure_recorder(door.state.journal, door.trail)
+    return LoginThrottle(record, door.told.append, limits, door.clock.steady)
 
 
 def logins_of(
-    door: Door, turning_away: TurningAway | None = None, engine: Engine | None = None
+    door: Door, turning_away: LoginThrottle | None = None, engine: Engine | None = None
 ) -> Logins[Subject]:
     """Log-ins for the door's subjects, whoever they are at the moment."""
 
     def find(name: str) -> Subject | None:
         return Subject(name) if name in door.subjects else None
 
-    return logins_on(
+    return scram_logins(
         engine or door.state.engine,
         find,
         turning_away or turning_away_of(door),
@@ -57,10 +57,10 @@ def unasked_logins() -> Logins[Subject]:
     def record(_: object) -> None:
         raise AssertionError("a login was refused")
 
-    return logins_on(
+    return scram_logins(
         create_engine("postgresql+psycopg://nobody@127.0.0.1:9/nothing"),
         lambda _: None,
-        TurningAway(record, lambda _: None, FailureLimits(), lambda: 0.0),
+        LoginThrottle(record, lambda _: None, FailureLimits(), lambda: 0.0),
         mock_secret(AUDIT_SECRET),
         emit=lambda _: None,
         now=lambda: datetime(2026, 3, 2, tzinfo=UTC),
@@ -71,10 +71,10 @@ def unasked_logins() -> Logins[Subject]:
 class Wire:
     """A conversation, driven step by step with bytes that a client is said to have sent."""
 
-    conversation: Conversation[Entered | Cancel | None]
+    conversation: Conversation[LoggedInClient | CancelRequest | None]
     alpn: str | None = None
     over: bool = False
-    outcome: Entered | Cancel | None = None
+    outcome: LoggedInClient | CancelRequest | None = None
     handshakes: list[StartTls] = field(default_factory=list)
     looked: int = 0
     _out: bytearray = field(default_factory=bytearray)
@@ -128,4 +128,4 @@ class Wire:
 def wire(
     logins: Logins[Subject], *, tls: bool = False, secure: bool = False, alpn: str | None = None
 ) -> Wire:
-    return Wire(entering(logins, address=HERE, tls=tls, secure=secure), alpn)
+    return Wire(log_in(logins, address=HERE, tls=tls, secure=secure), alpn)

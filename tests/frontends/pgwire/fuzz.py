@@ -17,9 +17,9 @@ from gateway.auth.scram_login import Logins
 from gateway.frontends.pgwire import messages
 from gateway.frontends.pgwire import sasl_messages as sasl
 from gateway.frontends.pgwire.framing import Frames, Malformed
-from gateway.frontends.pgwire.handshake import Entered, Look, Read, Step, entering
-from gateway.frontends.pgwire.messages import Bind, Execute, Named, Parse
-from gateway.frontends.pgwire.startup_packets import Cancel
+from gateway.frontends.pgwire.handshake import LoggedInClient, Look, Read, Step, log_in
+from gateway.frontends.pgwire.messages import Bind, ExecutePortal, NamedObject, Parse
+from gateway.frontends.pgwire.startup_packets import CancelRequest
 from gateway.policy.subjects import Subject
 
 _LONGEST = 4096
@@ -27,9 +27,9 @@ _CHUNK = 700
 _MESSAGES = (
     Parse(b"s", b"SELECT $1", (23, 0)).write(),
     Bind(b"p", b"s", (1, 0), (b"12", None), (1,)).write(),
-    Named(b"S", b"s").write(messages.DESCRIBE),
-    Named(b"P", b"p").write(messages.CLOSE),
-    Execute(b"p", 100).write(),
+    NamedObject(b"S", b"s").write(messages.DESCRIBE),
+    NamedObject(b"P", b"p").write(messages.CLOSE),
+    ExecutePortal(b"p", 100).write(),
     messages.SYNCING,
     messages.query(b"SELECT count(*) FROM visits"),
     messages.fields_message(messages.ERROR, {"S": "ERROR", "C": "42501", "M": "no"}),
@@ -82,7 +82,7 @@ def _decode(stream: bytes, kinds: Kinds, chance: random.Random) -> None:
 def _read(body: bytes) -> int:
     """Read a body as every kind of message, whatever its letter; how many understood it."""
     readers: tuple[Callable[[bytes], object], ...] = (
-        *(Parse.read, Bind.read, Named.read, Execute.read, messages.read_query),
+        *(Parse.read, Bind.read, NamedObject.read, ExecutePortal.read, messages.read_query),
         *(messages.read_fields, messages.read_types, messages.read_row),
         *(sasl.read_first, sasl.read_password),
     )
@@ -97,8 +97,8 @@ def _read(body: bytes) -> int:
 def _come(stream: bytes, chance: random.Random) -> None:
     """Knock with these bytes; nothing that was broken lets in, and nothing but the end comes of it."""
     logins: Logins[Subject] = None  # type: ignore[assignment]  # whoever gets as far as a look is sent away
-    conversation = entering(logins, address="192.0.2.1", tls=chance.random() < 0.5)
-    outcome: Entered | Cancel | None = None
+    conversation = log_in(logins, address="192.0.2.1", tls=chance.random() < 0.5)
+    outcome: LoggedInClient | CancelRequest | None = None
     try:
         step: Step = next(conversation)
         while not isinstance(step, Look):
@@ -110,7 +110,7 @@ def _come(stream: bytes, chance: random.Random) -> None:
         conversation.close()
     except StopIteration as stop:
         outcome = stop.value
-    assert not isinstance(outcome, Entered), "somebody came in"
+    assert not isinstance(outcome, LoggedInClient), "somebody came in"
 
 
 def _broken(chance: random.Random, parts: tuple[bytes, ...]) -> bytes:

@@ -15,10 +15,18 @@ from frontends.pgwire.packets import message
 
 from gateway.auth.scram_login import Logins
 from gateway.errors import Refusal
-from gateway.frontends.pgwire.cancel_keys import Cancelling
+from gateway.frontends.pgwire.cancel_keys import CancelRegistry
 from gateway.frontends.pgwire.framing import Frames
-from gateway.frontends.pgwire.handshake import Entered, Look, Read, Send, StartTls, Step, entering
-from gateway.frontends.pgwire.startup_packets import Cancel
+from gateway.frontends.pgwire.handshake import (
+    LoggedInClient,
+    Look,
+    Read,
+    Send,
+    StartTls,
+    Step,
+    log_in,
+)
+from gateway.frontends.pgwire.startup_packets import CancelRequest
 from gateway.policy.subjects import Subject
 
 _PATIENCE_S = 20
@@ -87,8 +95,8 @@ class Host:
     logins: Logins[Subject]
     context: ssl.SSLContext | None
     listener: socket.socket
-    cancelling: Cancelling = field(default_factory=Cancelling)
-    entered: list[Entered] = field(default_factory=list)
+    cancelling: CancelRegistry = field(default_factory=CancelRegistry)
+    entered: list[LoggedInClient] = field(default_factory=list)
     threads: list[threading.Thread] = field(default_factory=list)
 
     @property
@@ -109,16 +117,16 @@ class Host:
             raw.settimeout(_PATIENCE_S)
             line = Line(raw, self.context)
             outcome = self._come_in(line, raw.getpeername()[0])
-            if isinstance(outcome, Cancel):
+            if isinstance(outcome, CancelRequest):
                 self.cancelling.cancel(outcome.pid, outcome.secret)
             elif outcome is not None:
                 self.entered.append(outcome)
                 self._talk(line, outcome)
             line.close()
 
-    def _come_in(self, line: Line, address: str) -> Entered | Cancel | None:
+    def _come_in(self, line: Line, address: str) -> LoggedInClient | CancelRequest | None:
         tls = self.context is not None
-        conversation = entering(self.logins, address=address, tls=tls)
+        conversation = log_in(self.logins, address=address, tls=tls)
         try:
             step = next(conversation)
             while True:
@@ -129,7 +137,7 @@ class Host:
                 else:
                     step = conversation.send(given)
         except StopIteration as stop:
-            outcome: Entered | Cancel | None = stop.value
+            outcome: LoggedInClient | CancelRequest | None = stop.value
             return outcome
 
     def _do(self, line: Line, step: Step) -> bytes | str | None:
@@ -146,7 +154,7 @@ class Host:
                 call()
         return None
 
-    def _talk(self, line: Line, one: Entered) -> None:
+    def _talk(self, line: Line, one: LoggedInClient) -> None:
         stopped = threading.Event()
         key = self.cancelling.register(one.minor, stopped.set)
         status = message("S", b"client_encoding\0UTF8\0") + message(
@@ -166,7 +174,7 @@ class Host:
                 return
 
 
-def _row(one: Entered) -> bytes:
+def _row(one: LoggedInClient) -> bytes:
     """Who it is, as one row of one column of text."""
     told = f"{one.name}|{one.database}|3.{one.minor}|{one.secure}".encode()
     described = (

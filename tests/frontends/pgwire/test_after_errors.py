@@ -6,7 +6,7 @@ import pytest
 from frontends.pgwire.conversations import COUNT, OF_REGION, Shown, gatewayed, shown
 
 from gateway.frontends.pgwire import messages
-from gateway.frontends.pgwire.messages import Bind, Execute, Parse
+from gateway.frontends.pgwire.messages import Bind, ExecutePortal, Parse
 from gateway.twin import Twin
 
 _END = messages.query(b"SELECT 'this was all'")
@@ -18,7 +18,7 @@ def _asked(value: bytes, name: bytes = b"", *, formats: tuple[int, ...] = (1,)) 
     parts = (
         Parse(name, OF_REGION.encode()).write(),
         Bind(b"", name, formats, (value,), ()).write(),
-        Execute(b"").write(),
+        ExecutePortal(b"").write(),
         messages.SYNCING,
     )
     return b"".join(parts)

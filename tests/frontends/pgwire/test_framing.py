@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from samples import draws
 
 from gateway.frontends.pgwire import messages
-from gateway.frontends.pgwire.framing import Frame, Frames, Malformed, framed
-from gateway.frontends.pgwire.messages import Bind, Execute, Named, Parse
+from gateway.frontends.pgwire.framing import Frame, Frames, Malformed, frame_message
+from gateway.frontends.pgwire.messages import Bind, ExecutePortal, NamedObject, Parse
 
 LONGEST = 10_000
 FRAMES = st.lists(st.builds(Frame, st.integers(0, 255), st.binary(max_size=40)), max_size=8)
@@ -46,7 +46,7 @@ def test_impossible_length_is_refused_before_its_body_comes(length: int) -> None
 def test_half_a_message_is_kept_and_no_more() -> None:
     """What is not whole waits, byte for byte."""
     frames = Frames(LONGEST)
-    half = framed(messages.QUERY, b"SELECT 1\0")[:-1]
+    half = frame_message(messages.QUERY, b"SELECT 1\0")[:-1]
     assert list(frames.feed(half)) == []
     assert frames.waiting == len(half)
     assert list(frames.feed(b"\0")) == [Frame(messages.QUERY, b"SELECT 1\0")]
@@ -75,8 +75,10 @@ def test_bind_is_read_as_it_was_written(
 @given(st.sampled_from([b"S", b"P"]), NAMES, st.integers(-(2**31), 2**31 - 1))
 def test_small_messages_are_read_as_they_were_written(what: bytes, name: bytes, most: int) -> None:
     """Describe, Close, Execute and Query."""
-    assert Named.read(Named(what, name).write(messages.DESCRIBE)[5:]) == Named(what, name)
-    assert Execute.read(Execute(name, most).write()[5:]) == Execute(name, most)
+    assert NamedObject.read(NamedObject(what, name).write(messages.DESCRIBE)[5:]) == NamedObject(
+        what, name
+    )
+    assert ExecutePortal.read(ExecutePortal(name, most).write()[5:]) == ExecutePortal(name, most)
     assert messages.read_query(messages.query(name)[5:]) == name
 
 

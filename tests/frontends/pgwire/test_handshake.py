@@ -24,11 +24,11 @@ from sqlalchemy import event, select
 from gateway.auth.authenticator import KeyAuthenticator
 from gateway.auth.keys import new_key
 from gateway.auth.login_throttle import FailureLimits
-from gateway.auth.scram import Challenge, Proved
+from gateway.auth.scram import Challenge, ClientProof
 from gateway.auth.scram_login import Logins
 from gateway.auth.verifiers import Verifiers
 from gateway.errors import BackendUnavailable, Code
-from gateway.frontends.pgwire.handshake import Entered, entering
+from gateway.frontends.pgwire.handshake import LoggedInClient, log_in
 from gateway.policy.subjects import Subject
 from gateway.state.connections import engine_for
 from gateway.state.tables import key_uses
@@ -56,7 +56,7 @@ def test_proof_of_a_key_lets_its_subject_in(door: Door) -> None:
         asked = {"user": "alice", "database": "clinic", "options": "-c gateway.purpose=care"}
         client.give(startup(V32, **asked))
         client.give(scram.final(client.give(scram.first())))
-        assert client.outcome == Entered(
+        assert client.outcome == LoggedInClient(
             "alice", Subject("alice"), key.id, "clinic", {"gateway.purpose": "care"}, 2, False
         )
     assert door.recorded("login_refused") == []
@@ -76,7 +76,7 @@ def test_server_proves_itself_too(door: Door) -> None:
 def test_client_that_knows_channel_binding_comes_in_too(door: Door, gs2: str) -> None:
     """`y` says that the client could bind channels if we could; we said that we cannot."""
     client, _ = come(logins_of(door), "alice", door.create().key.reveal(), gs2)
-    assert isinstance(client.outcome, Entered)
+    assert isinstance(client.outcome, LoggedInClient)
 
 
 def test_database_is_the_user_when_it_is_not_named(door: Door) -> None:
@@ -86,7 +86,7 @@ def test_database_is_the_user_when_it_is_not_named(door: Door) -> None:
         client, scram = wire(logins_of(door)), Scram(key)
         client.give(startup(user="alice", **more))
         client.give(scram.final(client.give(scram.first())))
-        assert isinstance(client.outcome, Entered)
+        assert isinstance(client.outcome, LoggedInClient)
         assert client.outcome.database == "alice"
 
 
@@ -95,7 +95,7 @@ def test_what_came_early_is_handed_over_unread(door: Door) -> None:
     client, scram = wire(logins_of(door)), Scram(door.create().key.reveal())
     client.give(startup(user="alice"))
     client.give(scram.final(client.give(scram.first())) + message("X"))
-    assert isinstance(client.outcome, Entered)
+    assert isinstance(client.outcome, LoggedInClient)
     assert client.outcome.rest == message("X")
     assert client.outcome.secure is False
 
@@ -241,7 +241,7 @@ def test_names_cost_the_same_reads_and_the_same_work(
     event.listen(door.state.engine, "before_cursor_execute", lambda *all_: asked.append(all_[2]))
     verify = Challenge.verify
 
-    def counted(challenge: Challenge, last: bytes) -> Proved:
+    def counted(challenge: Challenge, last: bytes) -> ClientProof:
         asked.append("verify")
         return verify(challenge, last)
 
@@ -271,7 +271,7 @@ def test_failures_of_all_doors_count_together(door: Door) -> None:
     assert codes == ["GW702"] * 4 + ["GW703"] * 2
     last = error_of(come(logins, "alice", "guess")[1])
     assert (last["C"], last["M"]) == ("53300", "too many failed log-ins")
-    assert isinstance(come(logins, "alice", good)[0].outcome, Entered)
+    assert isinstance(come(logins, "alice", good)[0].outcome, LoggedInClient)
     assert [one["about"]["front_end"] for one in door.recorded("login_refused")] == [
         *("rest", "pgwire") * 2,
         "rest",
@@ -394,7 +394,7 @@ def test_proof_of_an_earlier_log_in_proves_nothing(door: Door) -> None:
     overheard.give(startup(user="alice"))
     last = scram.final(overheard.give(scram.first()))
     overheard.give(last)
-    assert isinstance(overheard.outcome, Entered)
+    assert isinstance(overheard.outcome, LoggedInClient)
     again = wire(logins_of(door))
     again.give(startup(user="alice"))
     again.give(scram.first())
@@ -450,7 +450,7 @@ def test_key_as_it_is_lets_in_inside_tls(door: Door, *, begun: bool) -> None:
         assert client.give(SSL_REQUEST) == b"S"
     assert told(client.give(startup(**TOKEN))) == [("R", b"\0\0\0\x03")]
     assert told(client.give(message("p", key.reveal().encode() + b"\0"))) == [("R", b"\0\0\0\0")]
-    assert client.outcome == Entered("alice", Subject("alice"), key.id, "alice", {}, 0, True)
+    assert client.outcome == LoggedInClient("alice", Subject("alice"), key.id, "alice", {}, 0, True)
 
 
 @pytest.mark.parametrize("which", REFUSED)
@@ -479,7 +479,7 @@ def test_password_of_another_form_is_refused(door: Door, body: bytes) -> None:
 def test_refusals_of_the_state_reach_the_client(door: Door) -> None:
     """What a look-up raises is thrown into the conversation, and said."""
     logins = logins_of(door)
-    steps = entering(logins, address=HERE, tls=False)
+    steps = log_in(logins, address=HERE, tls=False)
     assert next(steps) is not None
     steps.send(startup(user="alice"))
     next(steps)

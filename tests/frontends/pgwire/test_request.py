@@ -7,10 +7,10 @@ import pytest
 
 from gateway.binding.text.classify import classify
 from gateway.errors import Code, SyntaxRefused
-from gateway.frontends.pgwire.classify import Asking
+from gateway.frontends.pgwire.classify import AnalystQuery
 from gateway.frontends.pgwire.question_flow import SETTINGS, Ask, plan_lines
 from gateway.frontends.pgwire.request import request_of
-from gateway.requests.request import Accuracy, Estimate, ExpectedColumn, Request, Reused
+from gateway.requests.request import Accuracy, CacheUse, Estimate, ExpectedColumn, Request
 from gateway.units import Delta, Epsilon
 
 COUNT = "SELECT count(*) FROM patients"
@@ -19,7 +19,7 @@ ESTIMATE = Estimate(Epsilon.parse("0.05"), Delta.zero(), (ExpectedColumn("count"
 
 def _request(text: str = COUNT, **settings: str) -> Request:
     said = {f"gateway.{name}": value for name, value in settings.items()}
-    ask = Ask(Asking(classify(text), b""), {"timezone": "UTC", **said})
+    ask = Ask(AnalystQuery(classify(text), b""), {"timezone": "UTC", **said})
     return request_of(ask, "clinic", "192.0.2.7")
 
 
@@ -64,13 +64,13 @@ def test_request_is_refused_when_the_setting_is_neither(written: str) -> None:
     assert "SET gateway.fresh = on" in caught.value.hint
 
 
-@pytest.mark.parametrize("way", list(Reused))
-def test_plan_says_when_the_answer_would_be_reused(way: Reused) -> None:
+@pytest.mark.parametrize("way", list(CacheUse))
+def test_plan_says_when_the_answer_would_be_reused(way: CacheUse) -> None:
     """A line below the price, which is then what is charged now."""
     lines = plan_lines(replace(ESTIMATE, price=Epsilon.zero(), reused=way))
     assert lines[0].endswith("(price: epsilon 0; nothing was run or charged)")
     assert lines[1].startswith("Reused: ")
-    assert len({plan_lines(replace(ESTIMATE, reused=one))[1] for one in Reused}) == len(Reused)
+    assert len({plan_lines(replace(ESTIMATE, reused=one))[1] for one in CacheUse}) == len(CacheUse)
 
 
 def test_plan_says_nothing_of_reuse_when_it_would_be_measured() -> None:

@@ -19,7 +19,7 @@ from frontends.pgwire.packets import (
 )
 
 from gateway.frontends.pgwire.handshake import StartTls
-from gateway.frontends.pgwire.startup_packets import MOST_PARAMETERS, Cancel
+from gateway.frontends.pgwire.startup_packets import MOST_PARAMETERS, CancelRequest
 
 OFFER = ("R", b"\0\0\0\x0aSCRAM-SHA-256\0\0")
 WISHES = {"ssl": SSL_REQUEST, "gss": GSS_REQUEST}
@@ -120,10 +120,10 @@ def test_cancel_request_is_handed_over(locked: Wire) -> None:
     """Keys of 4 and of 32 bytes come through, with and without encryption, and nothing is answered."""
     assert locked.give(SSL_REQUEST) == b"S"
     assert locked.give(cancel(17, bytes(range(32)))) == b""
-    assert locked.outcome == Cancel(17, bytes(range(32)))
+    assert locked.outcome == CancelRequest(17, bytes(range(32)))
     short = wire(unasked_logins())
     assert short.give(cancel(2**31 - 1, b"abcd")) == b""
-    assert short.outcome == Cancel(2**31 - 1, b"abcd")
+    assert short.outcome == CancelRequest(2**31 - 1, b"abcd")
     assert "abcd" not in repr(short.outcome)
 
 

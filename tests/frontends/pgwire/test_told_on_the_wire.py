@@ -9,7 +9,7 @@ from frontends.pgwire.wire_server import QUESTION, Wired, wired
 from psycopg import errors, sql
 
 from gateway.errors import Code, OverlapRefused
-from gateway.requests.request import Estimate, ExpectedColumn, Reused
+from gateway.requests.request import CacheUse, Estimate, ExpectedColumn
 from gateway.twin import Twin
 from gateway.units import Delta, Epsilon
 
@@ -130,7 +130,7 @@ def test_explain_says_that_an_answer_would_be_reused(
     """At which price, and from what."""
     connection, _ = heard
     wire.pipeline.estimated = Estimate(
-        Epsilon.zero(), Delta.zero(), (ExpectedColumn("n", 60.0),), reused=Reused.ROLLUP
+        Epsilon.zero(), Delta.zero(), (ExpectedColumn("n", 60.0),), reused=CacheUse.ROLLUP
     )
     lines = [line for (line,) in connection.execute(f"EXPLAIN {QUESTION}")]
     assert lines == [

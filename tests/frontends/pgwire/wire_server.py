@@ -19,14 +19,14 @@ from frontends.pgwire.entrance import logins_of
 from frontends.pgwire.packets import message
 
 from gateway.binding.bound import Sql
-from gateway.datasets.wire_session import Room
+from gateway.datasets.wire_session import WireSession
 from gateway.errors import Code, Refusal, SourceStopped
-from gateway.frontends.pgwire.gateway_api import WireDoor
+from gateway.frontends.pgwire.gateway_api import WireApi
 from gateway.frontends.pgwire.server import WireServer
 from gateway.frontends.workers import Workers
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Estimate, Request
-from gateway.stages.deferred import Finishing, Handed
+from gateway.stages.deferred import DeferredSql, DeferredStatement
 from gateway.twin import Twin
 
 HOST: Final = "127.0.0.1"
@@ -47,7 +47,9 @@ class Pipeline:
     begun: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
     cancelled: threading.Semaphore = field(default_factory=lambda: threading.Semaphore(0))
 
-    def release(self, subject: Subject, request: Request, cancelled: threading.Event) -> Handed:
+    def release(
+        self, subject: Subject, request: Request, cancelled: threading.Event
+    ) -> DeferredStatement:
         del subject
         self.asked.append(request)
         if self.refusal is not None:
@@ -58,7 +60,7 @@ class Pipeline:
             if cancelled.is_set():
                 self.cancelled.release()
                 raise SourceStopped(Code.SOURCE_CANCELLED)
-        return Handed(Finishing(Sql("", "SELECT bigint '7' AS n"), {}), self.notices)
+        return DeferredStatement(DeferredSql(Sql("", "SELECT bigint '7' AS n"), {}), self.notices)
 
     def estimate(self, subject: Subject, request: Request) -> Estimate:
         self.asked.append(request)
@@ -161,11 +163,15 @@ def eventually(so: Callable[[], bool]) -> None:
 def wired(twin: Twin, door: Door, limit_s: float = 20.0) -> Iterator[Wired]:
     pipeline = Pipeline()
 
-    def enter(subject: Subject, dataset: str, settings: Mapping[str, str], process: int) -> Room:
+    def enter(
+        subject: Subject, dataset: str, settings: Mapping[str, str], process: int
+    ) -> WireSession:
         del process
-        return Room(subject, dataset, TABLES, CLINIC, twin.line(subject.name, TABLES, settings))
+        return WireSession(
+            subject, dataset, TABLES, CLINIC, twin.line(subject.name, TABLES, settings)
+        )
 
-    doors = WireDoor(
+    doors = WireApi(
         enter, lambda *_: None, pipeline.release, pipeline.estimate, door.told.append, limit_s
     )  # fmt: skip
     before = _sessions(twin)

@@ -11,11 +11,11 @@ import httpx
 from fastapi import FastAPI
 from fix_gateway import Client
 
-from gateway.budget.report import Standing
+from gateway.budget.report import AccountBalance
 from gateway.errors import Code, Unauthenticated
 from gateway.events import Event
 from gateway.frontends.rest.app import create_app
-from gateway.frontends.rest.gateway_api import Doors, QuestionDoor
+from gateway.frontends.rest.gateway_api import GatewayApi, QueryApi
 from gateway.frontends.workers import MOST_OF_ONE, Workers
 from gateway.policy.subjects import Subject
 from gateway.requests.request import (
@@ -74,10 +74,10 @@ def one_cell(type_name: str, text: str | None) -> Answer:
     )
 
 
-def standing(account: str = "dataset:clinic", spent: str = "0.05") -> Standing:
+def standing(account: str = "dataset:clinic", spent: str = "0.05") -> AccountBalance:
     limit = Epsilon.parse("10")
     gone = Epsilon.parse(spent)
-    return Standing(account, "clinic", limit, gone, limit - gone, Delta.parse("1e-6"), None)
+    return AccountBalance(account, "clinic", limit, gone, limit - gone, Delta.parse("1e-6"), None)
 
 
 class Names:
@@ -119,7 +119,7 @@ class Behind:
             raise self.refusal
         return self.estimate
 
-    def accounts(self, subject: Subject, dataset: str | None) -> Sequence[Standing]:
+    def accounts(self, subject: Subject, dataset: str | None) -> Sequence[AccountBalance]:
         self.of_accounts.append((subject.name, dataset))
         if self.lost_accounts is not None:
             raise self.lost_accounts
@@ -133,16 +133,14 @@ class Behind:
         self.looked.append((subject.name, limit, before))
         return self.past
 
-    def door(self) -> QuestionDoor:
-        return QuestionDoor(
-            self.answers, self.estimates, self.accounts, self.datasets, self.queries
-        )
+    def door(self) -> QueryApi:
+        return QueryApi(self.answers, self.estimates, self.accounts, self.datasets, self.queries)
 
     def app(self) -> FastAPI:
         return create_app(self.doors(self.door()))
 
-    def doors(self, questions: QuestionDoor | None) -> Doors:
-        return Doors(
+    def doors(self, questions: QueryApi | None) -> GatewayApi:
+        return GatewayApi(
             authenticator=Names(),
             accounts=list,
             accounts_of=lambda _: [],

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.errors import SyntaxRefused
-from gateway.frontends.rest.json_reader import LARGEST, Number, parse_body
+from gateway.frontends.rest.json_reader import LARGEST, JsonNumber, parse_body
 from gateway.frontends.workers import MOST_OF_ONE
 
 PATHS = pytest.mark.parametrize("path", ["/v1/query", "/v1/estimate"])
@@ -199,7 +199,7 @@ def test_body_is_read_as_it_was_written(value: dict[str, Any], ascii_alone: bool
     """Numbers are the texts they were, and all else is what any reader of JSON makes of it."""
 
     def plain(read: object) -> object:
-        if isinstance(read, Number):
+        if isinstance(read, JsonNumber):
             return int(read.text)
         if isinstance(read, list):
             return [plain(one) for one in read]

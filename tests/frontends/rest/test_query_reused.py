@@ -12,7 +12,7 @@ from frontends.rest.stub_questions import COUNT, ESTIMATE, Asking, Behind, answe
 from gateway.errors import HTTP, BackendUnavailable, Code, OverlapRefused
 from gateway.frontends.rest.content_type import Format
 from gateway.frontends.rest.schemas import QUERIES, AnswerShape, EstimateShape
-from gateway.requests.request import Reused
+from gateway.requests.request import CacheUse
 from gateway.units import Epsilon
 
 OVERLAP = (Code.DIFFERENCING, Code.UNREADABLE_CONDITION, Code.SMALL_GROUP)
@@ -25,8 +25,8 @@ def asking() -> Iterator[Asking]:
         yield Asking(behind, client)
 
 
-@pytest.mark.parametrize("way", [None, *Reused])
-def test_query_tells_how_the_answer_was_reused(asking: Asking, way: Reused | None) -> None:
+@pytest.mark.parametrize("way", [None, *CacheUse])
+def test_query_tells_how_the_answer_was_reused(asking: Asking, way: CacheUse | None) -> None:
     """In words of the contract, or null; what was taken stands beside it."""
     asking.behind.answer = answering(reused=way, charged=Epsilon.zero())
     told = asking.query().json()
@@ -38,10 +38,10 @@ def test_query_tells_how_the_answer_was_reused(asking: Asking, way: Reused | Non
 @pytest.mark.parametrize("accept", [Format.CSV.value, Format.ARROW.value])
 @pytest.mark.parametrize(
     ("way", "header"),
-    [(None, "none"), *((one, one.value) for one in Reused)],
+    [(None, "none"), *((one, one.value) for one in CacheUse)],
 )
 def test_query_tells_reuse_in_a_header_beside_rows_alone(
-    asking: Asking, way: Reused | None, header: str, accept: str
+    asking: Asking, way: CacheUse | None, header: str, accept: str
 ) -> None:
     """A word of its own, always there, and the same as in the header of the privacy."""
     asking.behind.answer = answering(reused=way)
@@ -52,7 +52,7 @@ def test_query_tells_reuse_in_a_header_beside_rows_alone(
 
 def test_query_says_nothing_in_headers_when_the_body_does(asking: Asking) -> None:
     """JSON has it in one place."""
-    asking.behind.answer = answering(reused=Reused.SAME)
+    asking.behind.answer = answering(reused=CacheUse.SAME)
     assert "x-gateway-reused" not in asking.query().headers
 
 
@@ -65,8 +65,10 @@ def test_fresh_reaches_the_pipeline(asking: Asking, path: str) -> None:
     assert [request.fresh for _, request in seen] == [True, False, False]
 
 
-@pytest.mark.parametrize("way", [None, *Reused])
-def test_estimate_tells_reuse_and_what_would_be_charged(asking: Asking, way: Reused | None) -> None:
+@pytest.mark.parametrize("way", [None, *CacheUse])
+def test_estimate_tells_reuse_and_what_would_be_charged(
+    asking: Asking, way: CacheUse | None
+) -> None:
     """Before anything is asked: from earlier answers, and at which price now."""
     price = Epsilon.parse("0.05") if way is None else Epsilon.zero()
     asking.behind.estimate = replace(ESTIMATE, reused=way, price=price)

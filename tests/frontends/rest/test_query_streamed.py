@@ -21,8 +21,8 @@ from fix_gateway import Client
 from frontends.rest.stub_questions import COUNT, Asking, Behind, answering
 from laws import for_each
 
-from gateway.columnar.intervals import EndsRows
-from gateway.columnar.texts import BLOCK, Rows, Text, Texts
+from gateway.columnar.intervals import IntervalRows
+from gateway.columnar.texts import BLOCK, Text, TextRows, Texts
 from gateway.events import Crashed
 from gateway.frontends.rest.arrow_response import arrow_chunks
 from gateway.frontends.rest.content_type import Format
@@ -67,19 +67,19 @@ def _mixed(count: int) -> Answer:
 
 
 @cache
-def _numbers() -> Rows:
+def _numbers() -> TextRows:
     """More than what a connection has room for."""
-    return Rows.of([(str(row), str(row * row)) for row in range(40 * BLOCK)])
+    return TextRows.of([(str(row), str(row * row)) for row in range(40 * BLOCK)])
 
 
-def _large(there: Rows) -> Answer:
+def _large(there: TextRows) -> Answer:
     return answering(
         columns=(
             AnswerColumn("key", "bigint", noisy=False),
             AnswerColumn("n", "bigint", noisy=True),
         ),
         rows=there,
-        intervals=EndsRows([None, None], len(there)),
+        intervals=IntervalRows([None, None], len(there)),
     )
 
 
@@ -117,7 +117,7 @@ def test_answer_takes_no_more_memory_on_its_way_when_it_has_more_rows(accept: Fo
     """Beside the table itself; of three times as many rows as of some."""
 
     def peak(blocks: int) -> int:
-        there = Rows(
+        there = TextRows(
             [Texts(one.blocks[:blocks], blocks * BLOCK) for one in _numbers().columns],
             blocks * BLOCK,
         )
@@ -167,7 +167,7 @@ def test_query_takes_parameters_whatever_the_format(accept: str, value: object) 
 # ---- over a real socket, with the server that the gateway uses ----
 
 
-class Watched(Rows):
+class Watched(TextRows):
     """A table that says how many of its blocks were read, and fails where it is told to."""
 
     __slots__ = ("__weakref__", "fails_at", "read")

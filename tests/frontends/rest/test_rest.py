@@ -34,11 +34,11 @@ from hypothesis import strategies as st
 from laws import for_each
 from starlette.responses import StreamingResponse
 
-from gateway.app import rest_doors
+from gateway.app import gateway_api
 from gateway.errors import HTTP, TITLE, Code, Reason
 from gateway.events import Crashed, LoginRefused
 from gateway.frontends.rest.app import create_app
-from gateway.requests.json_accounts import number, remaining
+from gateway.requests.json_accounts import display_number, display_remaining
 from gateway.telemetry.metrics import Metrics
 from gateway.units import Epsilon
 
@@ -252,7 +252,7 @@ def test_caller_is_refused_when_the_subject_was_removed(front: Front) -> None:
     """A key outlives its subject and opens nothing."""
     subjects = front.house.home / "policies" / "subjects.yaml"
     subjects.write_text("bob: {}\n")
-    app = create_app(rest_doors(front.ground, Metrics()))
+    app = create_app(gateway_api(front.ground, Metrics()))
     with closing(Client(app)) as client:
         headers = {"Authorization": f"Bearer {front.keys['alice'].reveal()}"}
         problem(client.get("/v1/budget", headers=headers), 401, "GW702")
@@ -328,7 +328,7 @@ def test_budget_shows_nobody_elses_account_when_a_name_is_the_beginning_of_anoth
 ) -> None:
     """`al` is not `alice`, and what is in a name is no pattern."""
     (front.house.home / "policies" / "subjects.yaml").write_text("al: {}\nali_e: {}\nalice.b: {}\n")
-    app = create_app(rest_doors(front.ground, Metrics()))
+    app = create_app(gateway_api(front.ground, Metrics()))
     with closing(Client(app)) as client:
         for name in ("al", "ali_e", "alice.b"):
             key = front.clerk.key(name).key.reveal()
@@ -374,9 +374,11 @@ def test_budget_numbers_have_at_most_15_digits_when_the_amounts_have_more(front:
 )
 def test_remaining_is_never_more_than_there_is(value: Fraction) -> None:
     """What is shown as left can be had: it is rounded down, by less than a part in 10^13."""
-    shown = Fraction(repr(remaining(Epsilon(value))))
+    shown = Fraction(repr(display_remaining(Epsilon(value))))
     assert value * (1 - Fraction(1, 10**13)) <= shown <= value
-    assert abs(Fraction(repr(number(Epsilon(value)))) - value) <= value * Fraction(1, 10**14)
+    assert abs(Fraction(repr(display_number(Epsilon(value)))) - value) <= value * Fraction(
+        1, 10**14
+    )
 
 
 # ---- the trail ----

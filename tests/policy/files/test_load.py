@@ -7,7 +7,7 @@ import pytest
 from fix_policy import BASE, ENVIRONMENT, loaded_policies
 
 from gateway.errors import Code, OperatorError
-from gateway.policy.files.load import LoadedPolicies, Reading, read_policies
+from gateway.policy.files.load import LoadedPolicies, PolicyReading, read_policies
 
 SUBJECTS = "alice: {role: researcher, region: north}\nbob: {}\n"
 LABS = BASE.replace("dataset: clinic", "dataset: labs").replace("unit: patient", "unit: sample")
@@ -26,7 +26,7 @@ def load(place: Path, environment: Mapping[str, str] = ELSEWHERE) -> LoadedPolic
     return loaded_policies(place, environment)
 
 
-def reading(place: Path) -> Reading:
+def reading(place: Path) -> PolicyReading:
     return read_policies(place, ELSEWHERE)
 
 

@@ -9,7 +9,13 @@ from laws import for_each
 
 from gateway.catalog.domains import Anything, Interval, Values
 from gateway.catalog.tables import ColumnRef
-from gateway.policy.policy import Mechanism, Operation, Reported, Results, Unread
+from gateway.policy.policy import (
+    Mechanism,
+    Operation,
+    ReportedRanges,
+    Results,
+    UnreadableConditions,
+)
 from gateway.units import Delta, Epsilon
 
 REFUSED = cases("refused.txt")
@@ -69,7 +75,7 @@ def test_policy_has_everything_the_file_says() -> None:
     assert policy.max_age == timedelta(days=7)
     assert (policy.auditing.min_units, policy.auditing.narrow_cells) == (10, 1)
     assert policy.auditing.trust_groups == (frozenset({"alice", "bob"}),)
-    assert policy.auditing.opaque is Unread.REFUSE
+    assert policy.auditing.opaque is UnreadableConditions.REFUSE
     assert (policy.sizes.enumerated_groups, policy.sizes.result_rows) == (10_000, 100_000)
     permit, forbid = policy.rules
     assert permit.budget is not None
@@ -80,8 +86,10 @@ def test_policy_has_everything_the_file_says() -> None:
     assert forbid.tables == {"patients", "visits", "regions"}
 
 
-@pytest.mark.parametrize("opaque", list(Unread))
-def test_policy_says_what_becomes_of_conditions_that_cannot_be_compared(opaque: Unread) -> None:
+@pytest.mark.parametrize("opaque", list(UnreadableConditions))
+def test_policy_says_what_becomes_of_conditions_that_cannot_be_compared(
+    opaque: UnreadableConditions,
+) -> None:
     """Each of the three ways can be written, by its name."""
     text = BASE.replace("{min_units: 10, ", f"{{min_units: 10, opaque_predicates: {opaque}, ")
     assert read(text).accepted.auditing.opaque is opaque
@@ -120,8 +128,8 @@ def test_policy_says_which_results_are_in_ranges_when_the_file_does() -> None:
         ColumnRef("visits", "at"): Fraction(900),
         ColumnRef("visits", "visit_date"): Fraction(7),
     }
-    assert policy.results.reported == Reported(Fraction(10), columns)
-    assert read(BASE).accepted.results.reported == Reported()
+    assert policy.results.reported == ReportedRanges(Fraction(10), columns)
+    assert read(BASE).accepted.results.reported == ReportedRanges()
 
 
 def test_domains_are_read_by_the_type_of_their_column() -> None:

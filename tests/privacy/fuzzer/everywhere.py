@@ -16,14 +16,14 @@ from property.moves import Groups, excesses, groups_of
 from property.neighbour_check import is_comparable
 
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
-from gateway.datasets.dataset import placeholders
+from gateway.datasets.dataset import stage_placeholders
 from gateway.engines.sql.group_keys import Key
 from gateway.engines.staged_rows import StagedRows
 from gateway.errors import UnsupportedSql
 from gateway.exact import ExactHistogram, ExactTable
-from gateway.noise.allocation import Priced
-from gateway.release_cache.matching import Wanted
-from gateway.sensitivity.analysis import Analysis, Thresholded
+from gateway.noise.allocation import ReleaseNoise
+from gateway.release_cache.matching import MeasurementRequest
+from gateway.sensitivity.analysis import Analysis, ThresholdGroups
 from gateway.sensitivity.choices import Histogram
 from gateway.stages.source_access import SourceAccess, asks
 
@@ -58,12 +58,12 @@ class Everywhere(SourceAccess):
     able: list[Worlds] = field(default_factory=list)
     nobody: bool = True
     sql: str = ""
-    wanted: Mapping[int, Wanted] = field(default_factory=dict)
+    wanted: Mapping[int, MeasurementRequest] = field(default_factory=dict)
     identities: Identities = field(default_factory=Identities)
 
-    def prepare(self, bought: Iterable[Priced]) -> None:
+    def prepare(self, bought: Iterable[ReleaseNoise]) -> None:
         """Which databases can compute it; a refusal where none can."""
-        nothing, refusals = placeholders(self.cut), []
+        nothing, refusals = stage_placeholders(self.cut), []
         for worlds in self.every:
             try:
                 for one in bought:
@@ -168,7 +168,7 @@ def _wrong(
     if len(groups) > len(units) + 1 and without_nobody != everybody:
         yield f"rows of nobody count: {_difference(without_nobody, everybody)}"
     of = analysis.groups
-    if isinstance(of, Thresholded):
+    if isinstance(of, ThresholdGroups):
         kept = {key: one for key, one in everybody.items() if one[of.units] >= of.least}
         if kept != dropped:
             yield f"other groups are dropped than those of fewer than {of.least} units"
@@ -179,7 +179,7 @@ def _wrong(
 def _presence(before: Groups, after: Groups, analysis: Analysis) -> Iterator[str]:
     """A group that one unit brings has one unit, and the unit takes none away."""
     of = analysis.groups
-    if not isinstance(of, Thresholded):
+    if not isinstance(of, ThresholdGroups):
         return
     for key in after.keys() - before.keys():
         if after[key][of.units] != 1:

@@ -15,13 +15,13 @@ from privacy.fuzzer.statements import Sentence
 from property.moves import Groups
 
 from gateway.binding.bound import Cut
-from gateway.datasets.dataset import Serving
+from gateway.datasets.dataset import ServedDataset
 from gateway.pricing.price import AnalyzedStatement
 from gateway.regions.declarations import declarations
-from gateway.regions.scope import ground_of
+from gateway.regions.scope import scope_of
 from gateway.release_cache.input_ids import Constants
-from gateway.release_cache.matching import Wanted, wanted_of
-from gateway.sensitivity.analysis import Analysis, Enumerated
+from gateway.release_cache.matching import MeasurementRequest, measurement_request
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 
 _CONSTANT: Final = re.compile(r"(?<![\w.$])\d+(?:\.\d+)?(?![\w.])|'[^']*'")
 
@@ -34,7 +34,9 @@ class Identities:
         default_factory=dict
     )
 
-    def note(self, engine: str, sql: str, wanted: Wanted, groups: Groups) -> Iterator[str]:
+    def note(
+        self, engine: str, sql: str, wanted: MeasurementRequest, groups: Groups
+    ) -> Iterator[str]:
         """Remember the answer of each slot; what is wrong where another one is known."""
         place = 0
         for slot, digest in zip(wanted.analysis.slots, wanted.slots, strict=True):
@@ -48,8 +50,8 @@ class Identities:
 
 
 def wanted_by(
-    serving: Serving, cut: Cut, spending: AnalyzedStatement, query_id: str
-) -> Mapping[int, Wanted]:
+    serving: ServedDataset, cut: Cut, spending: AnalyzedStatement, query_id: str
+) -> Mapping[int, MeasurementRequest]:
     """What tells the parts of a statement apart from those of others, by the ids of their analyses."""
     constants = Constants(cut, query_id)
     found = {}
@@ -61,12 +63,14 @@ def wanted_by(
     return found
 
 
-def _wanted(serving: Serving, analysis: Analysis, content: Mapping[str, str]) -> Wanted:
+def _wanted(
+    serving: ServedDataset, analysis: Analysis, content: Mapping[str, str]
+) -> MeasurementRequest:
     groups = analysis.groups
-    listed = groups if isinstance(groups, Enumerated) else None
-    return wanted_of(
+    listed = groups if isinstance(groups, EnumeratedGroups) else None
+    return measurement_request(
         analysis,
-        ground_of(analysis.plan, listed, content),
+        scope_of(analysis.plan, listed, content),
         currency=serving.currency,
         declarations=declarations(analysis.plan, serving.policy.dataset),
         constants=content,

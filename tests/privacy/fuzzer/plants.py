@@ -25,7 +25,7 @@ from gateway.engines import postgresql_preparation
 from gateway.engines.preparation import Chunks
 from gateway.plan import narrowing
 from gateway.plan.joins import Join
-from gateway.plan.relations import Constant, lowest
+from gateway.plan.relations import Constant, below_filters
 from gateway.stages.services import Services
 
 
@@ -51,7 +51,7 @@ def _meets_one(self: licences.Licences, node: Join) -> bool:
     """As it was: what the statement says of its own rows is believed."""
     for other, mine in ((node.left, node.right), (node.right, node.left)):
         equal = licences.equal_columns(node.condition, other, mine)
-        if isinstance(lowest(other), Constant) and any(one <= equal for one in other.claims):
+        if isinstance(below_filters(other), Constant) and any(one <= equal for one in other.claims):
             return True
     return _MEETS_ONE(self, node)
 

@@ -16,12 +16,12 @@ from property.moves import Groups, excesses, groups_of
 from queries import analyzed
 
 from gateway.binding.bound import Cut, Release, Stage
-from gateway.datasets.dataset import Serving
+from gateway.datasets.dataset import ServedDataset
 from gateway.errors import Code, Refusal
-from gateway.noise.allocation import Priced
-from gateway.pricing.price import bought
+from gateway.noise.allocation import ReleaseNoise
+from gateway.pricing.price import noise_for_price
 from gateway.requests.request import Request
-from gateway.sensitivity.analysis import Enumerated
+from gateway.sensitivity.analysis import EnumeratedGroups
 from gateway.stages.source_access import SourceAccess
 
 _PROTECTED = ("people", "events")
@@ -81,7 +81,9 @@ def _without(writer: psycopg.Connection, unit: str) -> Iterator[None]:
 class _Asked:
     """A statement without stages, whose groups are listed: what the gateway asks of its source for it."""
 
-    def __init__(self, serving: Serving, cut: Cut, parts: Sequence[Priced], limit_s: float) -> None:
+    def __init__(
+        self, serving: ServedDataset, cut: Cut, parts: Sequence[ReleaseNoise], limit_s: float
+    ) -> None:
         self.parts = parts
         self._access: tuple[Any, ...] = (serving, "alice", cut, NOON, limit_s, threading.Event())
 
@@ -93,8 +95,10 @@ class _Asked:
         cut = query.cut
         if any(isinstance(one, Stage) for one in cut.steps) or not query.statement.measures:
             return None
-        parts = [part for one in bought(serving, query.statement, PRICE) for part in one.parts]
-        alike = all(isinstance(one.analysis.groups, Enumerated) for one in parts)
+        parts = [
+            part for one in noise_for_price(serving, query.statement, PRICE) for part in one.parts
+        ]
+        alike = all(isinstance(one.analysis.groups, EnumeratedGroups) for one in parts)
         measured = all(one.analysis.measurements for one in parts)
         if not (alike and measured and any(isinstance(one, Release) for one in cut.steps)):
             return None

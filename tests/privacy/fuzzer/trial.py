@@ -19,17 +19,17 @@ from privacy.fuzzer.worlds import Server, Worlds, worlds_in
 from queries import analyzed, executed
 
 from gateway.budget.account import Currency
-from gateway.datasets.dataset import Proofs, Serving
+from gateway.datasets.dataset import Proofs, ServedDataset
 from gateway.datasets.view import Views
 from gateway.errors import Code, Refusal
-from gateway.noise.allocation import Shares
+from gateway.noise.allocation import CostShares
 from gateway.noise.mechanism import DiscreteLaplace
 from gateway.policy.policy import Mechanism
 from gateway.policy.subjects import Subject
-from gateway.pricing.price import bought
-from gateway.release_cache.assemble import Errand, ErrandRelease
+from gateway.pricing.price import noise_for_price
+from gateway.release_cache.assemble import PlannedMeasurement, PlannedRelease
 from gateway.requests.request import Request
-from gateway.results.constants import finish
+from gateway.results.constants import run_with_guards
 from gateway.results.rollup import PricedRelease
 from gateway.stages.finish import finish_query
 from gateway.stages.services import Services
@@ -73,11 +73,11 @@ class Bench:
     subjects: Mapping[str, Subject]
     identities: Identities = field(default_factory=Identities)
 
-    def serving(self) -> Serving:
+    def serving(self) -> ServedDataset:
         """The dataset; its source is one of what is public."""
         pure = self.catalog.policy.privacy.mechanism is Mechanism.LAPLACE
         worlds, dataset = self.every[-1], self.catalog.policy.dataset
-        return Serving(
+        return ServedDataset(
             self.catalog.policy,
             self.views,
             worlds.source,
@@ -110,7 +110,7 @@ class Bench:
         query = analyzed(self.services, subject, request, NOON, lambda *_: serving)
         cut, statement = query.cut, query.statement
         price = PRICE if statement.measures else None
-        releases = tuple(map(_silent, bought(serving, statement, price)))
+        releases = tuple(map(_silent, noise_for_price(serving, statement, price)))
         never = threading.Event()
         with Everywhere(
             serving,
@@ -139,10 +139,10 @@ class Bench:
             )
             return
         with query.session() as twin:
-            finish(cut.finishing, done.constants, twin, query.most_rows)
+            run_with_guards(cut.finishing, done.constants, twin, query.most_rows)
 
 
-def _silent(release: PricedRelease) -> ErrandRelease:
+def _silent(release: PricedRelease) -> PlannedRelease:
     """Nothing of it is there yet, and what is drawn has no noise: groups are shown that the source shows."""
     errands = []
     for one in release.parts:
@@ -150,9 +150,11 @@ def _silent(release: PricedRelease) -> ErrandRelease:
         if part.shown_from is not None:
             part = replace(part, shown_from=0)
         slots, choices = len(part.analysis.slots), len(part.analysis.choices)
-        costs = Shares((Fraction(1),) * slots, (Fraction(1),) * choices)
-        errands.append(Errand("r", part, part, costs, (None,) * slots, (None,) * choices, None))
-    return ErrandRelease(
+        costs = CostShares((Fraction(1),) * slots, (Fraction(1),) * choices)
+        errands.append(
+            PlannedMeasurement("r", part, part, costs, (None,) * slots, (None,) * choices, None)
+        )
+    return PlannedRelease(
         replace(release, parts=tuple(one.whole for one in errands)), tuple(errands)
     )
 

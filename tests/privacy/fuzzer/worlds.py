@@ -24,14 +24,14 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql.expression import Select
 
 from gateway.bounding.bounded_release import BoundedRelease
-from gateway.engines.catalog.describe import Described, describe
+from gateway.engines.catalog.describe import SourceTables, describe_source
 from gateway.engines.catalog.duckdb import read_duckdb
-from gateway.engines.catalog.proofs import Proven, proven
+from gateway.engines.catalog.proofs import TableProof, prove_tables
 from gateway.engines.duckdb_sql import DuckdbStatements
-from gateway.engines.exact_rows import histogram_of, whole
-from gateway.engines.source import Source
-from gateway.engines.sql.expressions import TotalScalars
-from gateway.engines.sql.group_keys import Key, bound
+from gateway.engines.exact_rows import read_histogram, read_table
+from gateway.engines.source import SourceDatabase
+from gateway.engines.sql.expressions import TotalScalarSql
+from gateway.engines.sql.group_keys import Key, shown_parameters
 from gateway.engines.staged_rows import StagedRows
 from gateway.exact import ExactHistogram, ExactTable
 
@@ -87,13 +87,13 @@ class Worlds:
     """
 
     name: str
-    source: Source
+    source: SourceDatabase
     enter: Callable[[str], object]
     execute: Callable[[Select[Any], Given], Sequence[Any]]
     stop: Callable[[], object]
     alarm: Alarm
     places: tuple[str, ...]
-    proven: Mapping[str, Proven]
+    proven: Mapping[str, TableProof]
     longest_s: float = 0.0
 
     def run(
@@ -104,7 +104,7 @@ class Worlds:
 
         def work() -> ExactTable:
             rows = self.execute(made, {})
-            return whole(release, iter([rows] if rows else []))
+            return read_table(release, iter([rows] if rows else []))
 
         return [self._asked(place, work, made) for place in places]
 
@@ -112,12 +112,12 @@ class Worlds:
         self, release: BoundedRelease, staged: Mapping[str, StagedRows], shown: Sequence[Key]
     ) -> list[tuple[ExactHistogram, ...]]:
         """The exact histograms of these groups in each world."""
-        keys = bound(release.keys, shown)
+        keys = shown_parameters(release.keys, shown)
         made = [self.source.counting(release, one, staged) for one in release.histograms]
 
         def work() -> tuple[ExactHistogram, ...]:
             return tuple(
-                histogram_of(release, one, [self.execute(each, keys)])
+                read_histogram(release, one, [self.execute(each, keys)])
                 for one, each in zip(release.histograms, made, strict=True)
             )
 
@@ -157,9 +157,9 @@ def worlds_in(server: Server, catalog: Catalog) -> Iterator[tuple[Worlds, Worlds
         _fill_duckdb(server, catalog, places, every)
         for worlds in pair:
             worlds.enter(places[0])
-        mine = Described("main", read_duckdb(lambda sql: server.duckdb.execute(sql).fetchall()))
-        pair[0].proven = proven(catalog.policy.dataset, mine)
-        pair[1].proven = proven(catalog.policy.dataset, describe(server.postgresql))
+        mine = SourceTables("main", read_duckdb(lambda sql: server.duckdb.execute(sql).fetchall()))
+        pair[0].proven = prove_tables(catalog.policy.dataset, mine)
+        pair[1].proven = prove_tables(catalog.policy.dataset, describe_source(server.postgresql))
         yield pair
     finally:
         for worlds in pair:
@@ -179,7 +179,7 @@ def _in_postgresql(server: Server, catalog: Catalog, places: tuple[str, ...]) ->
     connection = server.postgresql
     return Worlds(
         "postgresql",
-        Source.open(there, TotalScalars(), salt=SALT),
+        SourceDatabase.open(there, TotalScalarSql(), salt=SALT),
         lambda place: connection.exec_driver_sql(f"SET search_path = {place}"),
         lambda made, given: connection.execute(made, given).all(),
         lambda: None,  # it has a limit of its own
@@ -199,7 +199,7 @@ def _in_duckdb(server: Server, catalog: Catalog, places: tuple[str, ...]) -> Wor
 
     return Worlds(
         "duckdb",
-        Source.open(URL.create("duckdb", database=":memory:"), TotalScalars(), salt=SALT),
+        SourceDatabase.open(URL.create("duckdb", database=":memory:"), TotalScalarSql(), salt=SALT),
         lambda place: connection.execute(f"USE {place}"),
         execute,
         connection.interrupt,

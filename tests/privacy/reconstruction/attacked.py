@@ -17,12 +17,12 @@ from privacy.reconstruction.people import SUBJECTS, Bools, People, in_duckdb, po
 from privacy.reconstruction.subsets import Subset, subsets
 from pydantic import SecretStr
 
-from gateway.admin.instance import Ground, open_ground
+from gateway.admin.instance import Foundation, open_foundation
 from gateway.admin.key_actions import create_key
-from gateway.app import open_policies, open_questions, rest_doors
+from gateway.app import gateway_api, open_policies, open_query_api
 from gateway.auth.issue import KeyOrder
 from gateway.frontends.rest.app import create_app
-from gateway.frontends.rest.listen import Stop, bind, serve_until
+from gateway.frontends.rest.listen import StopSignal, bind_socket, serve_until
 from gateway.telemetry.metrics import Metrics
 from gateway.twin import Twin
 
@@ -65,15 +65,15 @@ def attacked(
     secret = SecretStr(AUDIT_SECRET.decode())
     with (
         server.database() as state,
-        open_ground(
+        open_foundation(
             settings_on(state, home / "home", policies=policies, audit_key=secret)
         ) as ground,
-        bind("127.0.0.1", 0, "GATEWAY_REST_PORT") as listener,
+        bind_socket("127.0.0.1", 0, "GATEWAY_REST_PORT") as listener,
     ):
         current = open_policies(ground, environment=environment)
-        with open_questions(ground, current, twin, "rest") as questions:
-            doors = rest_doors(ground, Metrics(), policies=current, twin=twin, questions=questions)
-            stop, app = Stop(), create_app(doors)
+        with open_query_api(ground, current, twin, "rest") as questions:
+            doors = gateway_api(ground, Metrics(), policies=current, twin=twin, questions=questions)
+            stop, app = StopSignal(), create_app(doors)
             given = (stop, app, listener, ground.settings, ground.lines.cut)
             thread = threading.Thread(target=serve_until, args=given)
             thread.start()
@@ -84,7 +84,7 @@ def attacked(
                 thread.join()
 
 
-def _key(ground: Ground) -> str:
+def _key(ground: Foundation) -> str:
     order = KeyOrder("alice", "os:op", datetime.now(UTC))
     create_key(ground.journal, ground.trail, order, lambda _: True)
     return order.key.reveal()

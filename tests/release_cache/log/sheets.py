@@ -13,27 +13,33 @@ from gateway.admin.actions import refresh_data
 from gateway.budget.charge import Receipt
 from gateway.catalog.tables import ColumnRef
 from gateway.noise.mechanism import DiscreteLaplace
-from gateway.regions.axis import Axis, Kind
-from gateway.regions.cells import Steps
+from gateway.regions.axis import AxisKind, RegionAxis
+from gateway.regions.cells import StepCells
 from gateway.regions.region import Box, Region
-from gateway.regions.scope import Ground
-from gateway.release_cache.cache import Book
-from gateway.release_cache.entry import Content, KeptSlot, Sheet
+from gateway.regions.scope import ReleaseScope
+from gateway.release_cache.cache import ReleaseCache
+from gateway.release_cache.entry import CachedSlot, CacheEntry, Content
 from gateway.release_cache.event_log import append, append_always, keep_content
-from gateway.release_cache.events import Answered, Bought, Event, Lost, Told
+from gateway.release_cache.events import (
+    ColumnsShared,
+    ContentLost,
+    ContentStored,
+    EntryCharged,
+    Event,
+)
 from gateway.release_cache.serialization import content_text
 from gateway.stages.quote import Moved
 from gateway.state.draft import Draft
-from gateway.trail.record import Kind as Fate
 from gateway.trail.record import QuestionRecord
+from gateway.trail.record import RecordKind as Fate
 from gateway.units import Epsilon
 
 DATASET = "clinic"
 ALWAYS = datetime.min.replace(tzinfo=NOON.tzinfo)
 ACCOUNTS = {"alice": frozenset({ALICE, CLINIC}), "bob": frozenset({BOB, CLINIC})}
-YEARS = Axis(
+YEARS = RegionAxis(
     "patients.birth_year",
-    Kind.STEPS,
+    AxisKind.STEPS,
     low=1920,
     high=2020,
     size=101,
@@ -44,25 +50,25 @@ YEARS = Axis(
 )
 
 
-def ground(first: int = 1950, last: int = 1959, shape: str = "patients") -> Ground:
+def ground(first: int = 1950, last: int = 1959, shape: str = "patients") -> ReleaseScope:
     """Patients who were born in these years."""
-    box = Box(((YEARS.name, Steps(((first, last),))),))
-    return Ground(shape, frozenset({"patients"}), Region((YEARS,), (box,)), (), ())
+    box = Box(((YEARS.name, StepCells(((first, last),))),))
+    return ReleaseScope(shape, frozenset({"patients"}), Region((YEARS,), (box,)), (), ())
 
 
-def slot(scale: int = 20, name: str = "units") -> KeptSlot:
-    return KeptSlot(name, (DiscreteLaplace(Fraction(scale)),), Fraction(1, scale), 1)
+def slot(scale: int = 20, name: str = "units") -> CachedSlot:
+    return CachedSlot(name, (DiscreteLaplace(Fraction(scale)),), Fraction(1, scale), 1)
 
 
 def sheet(
     number: int,
-    about: Ground | None = None,
+    about: ReleaseScope | None = None,
     *,
     at: datetime = NOON,
     epoch: int = 0,
-    slots: Sequence[KeptSlot] = (slot(),),
-) -> Sheet:
-    return Sheet(
+    slots: Sequence[CachedSlot] = (slot(),),
+) -> CacheEntry:
+    return CacheEntry(
         release=f"q-{number}.r1.1",
         query_id=f"q-{number}",
         at=at,
@@ -92,8 +98,8 @@ class Desk:
     minutes: int = 0
     price: Fraction = field(default_factory=lambda: Fraction(1, 1000))
 
-    def book(self) -> Book:
-        return Book(self.bank.engine, self.bank.trail.seal, self.dataset)
+    def book(self) -> ReleaseCache:
+        return ReleaseCache(self.bank.engine, self.bank.trail.seal, self.dataset)
 
     def write(
         self, seen: int, events: Sequence[Event], number: int, subject: str = "alice"
@@ -122,14 +128,14 @@ class Desk:
             return False
         return True
 
-    def buy(self, seen: int, bought: Sheet, subject: str = "alice") -> bool:
+    def buy(self, seen: int, bought: CacheEntry, subject: str = "alice") -> bool:
         number = int(bought.query_id.removeprefix("q-"))
-        return self.write(seen, [Bought(bought, ACCOUNTS[subject])], number, subject)
+        return self.write(seen, [EntryCharged(bought, ACCOUNTS[subject])], number, subject)
 
-    def tell(self, seen: int, told: Told, number: int, subject: str = "bob") -> bool:
+    def tell(self, seen: int, told: ColumnsShared, number: int, subject: str = "bob") -> bool:
         return self.write(seen, [told], number, subject)
 
-    def answer(self, answered: Sheet, *numbers: int, slot: int | None = None) -> None:
+    def answer(self, answered: CacheEntry, *numbers: int, slot: int | None = None) -> None:
         """Noisy integers come, with the trail's record of the answer."""
         release, now = answered.release, self.bank.now
         kept = [
@@ -137,16 +143,19 @@ class Desk:
             partial(
                 append_always,
                 dataset=self.dataset,
-                events=[Answered(release, numbers, slot, Fraction(2), whole=True)],
+                events=[ContentStored(release, numbers, slot, Fraction(2), whole=True)],
                 now=now,
             ),
         ]
         self._end(answered, Fate.ANSWERED, kept)
 
-    def lose(self, lost: Sheet) -> None:
+    def lose(self, lost: CacheEntry) -> None:
         """The source fails."""
         event = partial(
-            append_always, dataset=self.dataset, events=[Lost(lost.release)], now=self.bank.now
+            append_always,
+            dataset=self.dataset,
+            events=[ContentLost(lost.release)],
+            now=self.bank.now,
         )
         self._end(lost, Fate.FAILED, [event])
 
@@ -158,7 +167,7 @@ class Desk:
         self.bank.now += timedelta(minutes=minutes)
         return self.bank.now
 
-    def _end(self, ended: Sheet, fate: Fate, kept: Sequence[partial[None]]) -> None:
+    def _end(self, ended: CacheEntry, fate: Fate, kept: Sequence[partial[None]]) -> None:
         request = question(self.price, query_id=ended.query_id)
         record = QuestionRecord(fate, asked(request))
         record_fate(self.bank.journal, self.bank.trail, record, kept)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from release_cache.log.sheets import ground, sheet, slot
 
 from gateway.regions.scope import GroupKey
-from gateway.release_cache.cache import Alike
+from gateway.release_cache.cache import Interned
 
 
 def key(*values: bool | int) -> GroupKey:
@@ -14,7 +14,7 @@ def key(*values: bool | int) -> GroupKey:
 
 def test_sheets_share_the_parts_that_are_equal() -> None:
     """They are equal to what came in; slots, keys, axes and cells are there once."""
-    alike = Alike()
+    alike = Interned()
     first = [sheet(1, replace(ground(), keys=(key(1, 2),)), slots=(slot(7), slot(9)))]
     again = [sheet(2, replace(ground(), keys=(key(1, 2),)), slots=(slot(7), slot(9)))]
     one, two = alike.sheet(first[0]), alike.sheet(again[0])
@@ -27,7 +27,7 @@ def test_sheets_share_the_parts_that_are_equal() -> None:
 
 def test_keys_keep_their_types_when_they_are_equal_all_the_same() -> None:
     """1 is no true: a key of numbers does not become one of truths because such a one was there before."""
-    alike = Alike()
+    alike = Interned()
     truths, numbers = (replace(ground(), keys=(key(*values),)) for values in ((True,), (1,)))
     assert truths.keys == numbers.keys
     for about, kind in ((truths, bool), (numbers, int)):

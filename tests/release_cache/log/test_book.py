@@ -7,8 +7,8 @@ import pytest
 from fix_ledger import ALICE, BOB, CLINIC, NOON, Bank, limits
 from release_cache.log.sheets import ACCOUNTS, ALWAYS, Desk, content, ground, sheet, slot
 
-from gateway.release_cache.cache import Book, Books, Seen
-from gateway.release_cache.events import Told
+from gateway.release_cache.cache import CachePosition, ReleaseCache, ReleaseCaches
+from gateway.release_cache.events import ColumnsShared
 
 
 @pytest.fixture
@@ -20,25 +20,25 @@ def desk(bank: Bank) -> Desk:
 
 
 @pytest.fixture
-def book(desk: Desk) -> Book:
+def book(desk: Desk) -> ReleaseCache:
     return desk.book()
 
 
-def found(book: Book, minutes: int = 0, shape: str = "patients") -> list[str]:
+def found(book: ReleaseCache, minutes: int = 0, shape: str = "patients") -> list[str]:
     """The questions whose sheets may be given again that were bought so many minutes after noon, or later."""
     since = NOON + timedelta(minutes=minutes)
     return [one.query_id for one in book.sheets(shape, since=since)]
 
 
 def test_book_has_the_newest_sheets_first_when_they_are_young_enough(
-    desk: Desk, book: Book
+    desk: Desk, book: ReleaseCache
 ) -> None:
     """Of one shape, not older than was asked for; one that was bought at that moment is young enough."""
     for number in range(4):
         assert desk.buy(book.refresh().ordinal, sheet(number, at=desk.bank.now))
         desk.pass_minutes(10)
     assert desk.buy(4, sheet(9, ground(shape="visits"), at=desk.bank.now))
-    assert book.refresh() == Seen(5, 0)
+    assert book.refresh() == CachePosition(5, 0)
     assert found(book) == ["q-3", "q-2", "q-1", "q-0"]
     assert found(book, 20) == ["q-3", "q-2"]
     assert found(book, 21) == ["q-3"]
@@ -47,7 +47,7 @@ def test_book_has_the_newest_sheets_first_when_they_are_young_enough(
     assert found(book, shape="nothing") == []
 
 
-def test_book_keeps_sheets_by_age_when_clocks_differ(desk: Desk, book: Book) -> None:
+def test_book_keeps_sheets_by_age_when_clocks_differ(desk: Desk, book: ReleaseCache) -> None:
     """What a gateway with a slow clock bought stands where it belongs, and is too old when it is."""
     for number, minutes in enumerate((10, 5, 20, 1)):
         bought = sheet(number, at=NOON + timedelta(minutes=minutes))
@@ -57,12 +57,12 @@ def test_book_keeps_sheets_by_age_when_clocks_differ(desk: Desk, book: Book) -> 
     assert found(book, 5) == ["q-2", "q-0", "q-1"]
 
 
-def test_book_gives_nothing_again_from_before_a_refresh(desk: Desk, book: Book) -> None:
+def test_book_gives_nothing_again_from_before_a_refresh(desk: Desk, book: ReleaseCache) -> None:
     """A new epoch begins empty; who was told what, and the history, stay."""
     assert desk.buy(0, sheet(1))
     desk.answer(sheet(1), 41)
     assert desk.refresh() == 1
-    assert book.refresh() == Seen(3, 1)
+    assert book.refresh() == CachePosition(3, 1)
     assert found(book) == []
     assert desk.buy(3, sheet(2, epoch=1))
     book.refresh()
@@ -70,7 +70,7 @@ def test_book_gives_nothing_again_from_before_a_refresh(desk: Desk, book: Book) 
     assert book.knows(frozenset({"alice"}), "q-1.r1.1", (0,))
 
 
-def test_book_drops_what_was_lost(desk: Desk, book: Book) -> None:
+def test_book_drops_what_was_lost(desk: Desk, book: ReleaseCache) -> None:
     """A sheet without content is not offered; a view that was made before stays as it was."""
     assert desk.buy(0, sheet(1))
     assert desk.buy(1, sheet(2))
@@ -86,7 +86,7 @@ def test_book_drops_what_was_lost(desk: Desk, book: Book) -> None:
     assert [one.query_id for one in before[:1]] == ["q-2"]
 
 
-def test_book_gives_a_sheet_up_when_it_was_awaited_too_long(desk: Desk, book: Book) -> None:
+def test_book_gives_a_sheet_up_when_it_was_awaited_too_long(desk: Desk, book: ReleaseCache) -> None:
     """Nobody says when a process was killed between charge and answer: after a time the caller stops waiting, and what
     came of it all the same is found again.
     """
@@ -112,7 +112,7 @@ def test_book_gives_a_sheet_up_when_it_was_awaited_too_long(desk: Desk, book: Bo
     assert awaited(1) == ["q-3", "q-2"]
 
 
-def test_book_has_the_content_when_it_is_there(desk: Desk, book: Book) -> None:
+def test_book_has_the_content_when_it_is_there(desk: Desk, book: ReleaseCache) -> None:
     """Nothing before the answer; then the noisy integers, from memory and from the state alike."""
     one = sheet(1)
     assert desk.buy(0, one)
@@ -124,17 +124,19 @@ def test_book_has_the_content_when_it_is_there(desk: Desk, book: Book) -> None:
     assert book.content(one.release) is book.content(one.release)
     assert desk.book().content(one.release) == expected
     assert (
-        Book(desk.bank.engine, desk.bank.trail.seal, "clinic", most_cells=1).content(one.release)
+        ReleaseCache(desk.bank.engine, desk.bank.trail.seal, "clinic", most_cells=1).content(
+            one.release
+        )
         == expected
     )
 
 
-def test_group_knows_what_its_members_bought_and_were_told(desk: Desk, book: Book) -> None:
+def test_group_knows_what_its_members_bought_and_were_told(desk: Desk, book: ReleaseCache) -> None:
     """The buyer knows all of a sheet; others the parts they were told; a group what its members know together."""
     one = sheet(1, slots=(slot(20), slot(7, "cost"), slot(9, "age")))
     assert desk.buy(0, one)
-    assert desk.tell(1, Told(one.release, (0,), (), ACCOUNTS["bob"]), 2)
-    assert desk.tell(2, Told(one.release, (2,), (1,), ACCOUNTS["bob"]), 3, "alice")
+    assert desk.tell(1, ColumnsShared(one.release, (0,), (), ACCOUNTS["bob"]), 2)
+    assert desk.tell(2, ColumnsShared(one.release, (2,), (1,), ACCOUNTS["bob"]), 3, "alice")
     book.refresh()
     alice, bob, both = frozenset({"alice"}), frozenset({"bob"}), frozenset({"alice", "bob"})
     assert book.knows(alice, one.release, (0, 1, 2), (0,))
@@ -147,11 +149,11 @@ def test_group_knows_what_its_members_bought_and_were_told(desk: Desk, book: Boo
     assert not book.knows(alice, "q-9.r1.1")
 
 
-def test_accounts_stand_for_what_they_gave_for(desk: Desk, book: Book) -> None:
+def test_accounts_stand_for_what_they_gave_for(desk: Desk, book: ReleaseCache) -> None:
     """The buyer's accounts for every part, those that were charged later for the parts that were told then."""
     one = sheet(1, slots=(slot(20), slot(7, "cost")))
     assert desk.buy(0, one)
-    assert desk.tell(1, Told(one.release, (1,), (0,), frozenset({BOB})), 2)
+    assert desk.tell(1, ColumnsShared(one.release, (1,), (0,), frozenset({BOB})), 2)
     book.refresh()
     assert book.paid_slot(one.release, 0) == {ALICE, CLINIC}
     assert book.paid_slot(one.release, 1) == {ALICE, CLINIC, BOB}
@@ -160,7 +162,9 @@ def test_accounts_stand_for_what_they_gave_for(desk: Desk, book: Book) -> None:
     assert book.paid_slot("q-9.r1.1", 0) == frozenset()
 
 
-def test_book_stands_still_while_a_history_is_looked_through(desk: Desk, book: Book) -> None:
+def test_book_stands_still_while_a_history_is_looked_through(
+    desk: Desk, book: ReleaseCache
+) -> None:
     """Whoever holds it may ask the book everything; what others read waits until it is let go of."""
     assert desk.buy(0, sheet(1))
     book.refresh()
@@ -178,8 +182,8 @@ def test_book_stands_still_while_a_history_is_looked_through(desk: Desk, book: B
 
 def test_books_are_one_for_each_dataset(desk: Desk) -> None:
     """Threads that ask for a dataset at once get the same book."""
-    books = Books(desk.bank.engine, desk.bank.trail.seal)
-    made: list[Book] = []
+    books = ReleaseCaches(desk.bank.engine, desk.bank.trail.seal)
+    made: list[ReleaseCache] = []
     threads = [
         threading.Thread(target=lambda: made.append(books["clinic"]), args=()) for _ in range(8)
     ]
@@ -192,7 +196,7 @@ def test_books_are_one_for_each_dataset(desk: Desk) -> None:
     assert books["labs"] is not books["clinic"]
 
 
-def test_book_is_whole_when_threads_read_while_others_write(desk: Desk, book: Book) -> None:
+def test_book_is_whole_when_threads_read_while_others_write(desk: Desk, book: ReleaseCache) -> None:
     """Readers see every sheet up to what `refresh` said, in order, however many write meanwhile."""
     problems: list[object] = []
     done = threading.Event()
@@ -214,4 +218,4 @@ def test_book_is_whole_when_threads_read_while_others_write(desk: Desk, book: Bo
     for reader in readers:
         reader.join()
     assert problems == []
-    assert book.refresh() == Seen(60, 0)
+    assert book.refresh() == CachePosition(60, 0)

@@ -9,11 +9,11 @@ from fix_ledger import ALICE, BOB, Bank, limits
 from release_cache.log.sheets import ACCOUNTS, Desk, ground, sheet, slot
 
 from gateway.overlap.history import History
-from gateway.regions.scope import Ground
+from gateway.regions.scope import ReleaseScope
 from gateway.release_cache.audit_history import FARTHEST, Histories
-from gateway.release_cache.cache import Book
-from gateway.release_cache.entry import Sheet, spread_of
-from gateway.release_cache.events import Answered, Told
+from gateway.release_cache.cache import ReleaseCache
+from gateway.release_cache.entry import CacheEntry, spread_of
+from gateway.release_cache.events import ColumnsShared, ContentStored
 
 A, B, BOTH = frozenset({"alice"}), frozenset({"bob"}), frozenset({"alice", "bob"})
 
@@ -27,7 +27,7 @@ def desk(bank: Bank) -> Desk:
 
 
 @pytest.fixture
-def book(desk: Desk) -> Book:
+def book(desk: Desk) -> ReleaseCache:
     return desk.book()
 
 
@@ -39,17 +39,17 @@ def said(history: History) -> list[tuple[str, object, Fraction]]:
     ]
 
 
-def narrow(number: int) -> Ground:
+def narrow(number: int) -> ReleaseScope:
     return ground(1920 + number, 1930 + number)
 
 
-def test_history_of_a_group_is_what_its_members_were_given(desk: Desk, book: Book) -> None:
+def test_history_of_a_group_is_what_its_members_were_given(desk: Desk, book: ReleaseCache) -> None:
     """Bought by one, told to another: each knows their own, both together all of it."""
     one, two, three = sheet(1, narrow(1)), sheet(2, narrow(2)), sheet(3, narrow(3))
     assert desk.buy(0, one)
     assert desk.buy(1, two, "bob")
     assert desk.buy(2, three)
-    assert desk.tell(3, Told(one.release, (0,), (), ACCOUNTS["bob"]), 4)
+    assert desk.tell(3, ColumnsShared(one.release, (0,), (), ACCOUNTS["bob"]), 4)
     book.refresh()
     questions = {
         members: {each[0] for each in said(book.history(members))} for members in (A, B, BOTH)
@@ -58,38 +58,38 @@ def test_history_of_a_group_is_what_its_members_were_given(desk: Desk, book: Boo
     assert said(book.history(frozenset({"carol"}))) == []
 
 
-def test_history_has_the_counts_when_they_were_released(desk: Desk, book: Book) -> None:
+def test_history_has_the_counts_when_they_were_released(desk: Desk, book: ReleaseCache) -> None:
     """Not before the answer, and for no group that was not told the slot that they are of."""
     one = sheet(1, slots=(slot(20, "cost"), slot(5, "units")))
     assert desk.buy(0, one)
-    assert desk.tell(1, Told(one.release, (0,), (), ACCOUNTS["bob"]), 2)
+    assert desk.tell(1, ColumnsShared(one.release, (0,), (), ACCOUNTS["bob"]), 2)
     book.refresh()
     assert [each[1] for each in said(book.history(A))] == [None]
     desk.answer(one, 41, slot=1)
     book.refresh()
     assert [each[1] for each in said(book.history(A))] == [41]
     assert [each[1] for each in said(book.history(B))] == [None]
-    assert desk.tell(3, Told(one.release, (1,), (), ACCOUNTS["bob"]), 3)
+    assert desk.tell(3, ColumnsShared(one.release, (1,), (), ACCOUNTS["bob"]), 3)
     book.refresh()
     assert [each[1] for each in said(book.history(B))] == [41]
 
 
-def test_history_has_the_spread_of_what_was_told(desk: Desk, book: Book) -> None:
+def test_history_has_the_spread_of_what_was_told(desk: Desk, book: ReleaseCache) -> None:
     """The buyer sees a person as exactly as the best slot; others as exactly as the best that they were told."""
     coarse, fine = slot(20, "cost"), slot(5, "units")
     assert spread_of(fine) < spread_of(coarse)
     one = sheet(1, slots=(coarse, fine))
     assert desk.buy(0, one)
-    assert desk.tell(1, Told(one.release, (), (0,), ACCOUNTS["bob"]), 2)
+    assert desk.tell(1, ColumnsShared(one.release, (), (0,), ACCOUNTS["bob"]), 2)
     book.refresh()
     assert [each[2] for each in said(book.history(A))] == [spread_of(fine)]
     assert [each[2] for each in said(book.history(B))] == [FARTHEST]
-    assert desk.tell(2, Told(one.release, (0,), (), ACCOUNTS["bob"]), 3)
+    assert desk.tell(2, ColumnsShared(one.release, (0,), (), ACCOUNTS["bob"]), 3)
     book.refresh()
     assert [each[2] for each in said(book.history(B))] == [spread_of(coarse)]
 
 
-def test_history_forgets_nothing(desk: Desk, book: Book) -> None:
+def test_history_forgets_nothing(desk: Desk, book: ReleaseCache) -> None:
     """Neither age nor a refresh nor a failed source takes anything out of it."""
     assert desk.buy(0, sheet(1, narrow(1)))
     desk.answer(sheet(1), 41)
@@ -104,7 +104,7 @@ def test_history_forgets_nothing(desk: Desk, book: Book) -> None:
 def play(histories: Histories, seed: int, groups: Sequence[frozenset[str]]) -> None:
     """Four hundred things that happen, the same for one seed; these groups are asked about now and then."""
     chance = random.Random(seed)  # noqa: S311  # no secret
-    bought: list[Sheet] = []
+    bought: list[CacheEntry] = []
     for number in range(400):
         kind = chance.choice(("bought", "told", "answered"))
         who = chance.choice(("alice", "bob", "carol"))
@@ -120,7 +120,7 @@ def play(histories: Histories, seed: int, groups: Sequence[frozenset[str]]) -> N
             one = chance.choice(bought)
             counts = (chance.randint(-5, 500),)
             at = chance.choice((None, 0))
-            histories.answered(Answered(one.release, counts, at, Fraction(2), whole=True))
+            histories.answered(ContentStored(one.release, counts, at, Fraction(2), whole=True))
         if chance.random() < 0.2:
             histories.of(chance.choice(groups))
 

@@ -13,10 +13,17 @@ from psycopg import errors
 from release_cache.log.sheets import ACCOUNTS, DATASET, Desk, ground, sheet, slot
 
 from gateway.release_cache.event_log import append_always, load_after, load_content, load_last
-from gateway.release_cache.events import Answered, Bought, Event, Lost, Refreshed, Told
+from gateway.release_cache.events import (
+    ColumnsShared,
+    ContentLost,
+    ContentStored,
+    DataRefreshed,
+    EntryCharged,
+    Event,
+)
 from gateway.state.draft import Draft
 from gateway.state.logins import StateUrls
-from gateway.trail.record import ActRecord, Kind
+from gateway.trail.record import ActRecord, RecordKind
 from gateway.trail.seal import EventChain
 
 
@@ -31,7 +38,7 @@ def desk(bank: Bank) -> Desk:
 def test_event_is_read_as_it_was_written(desk: Desk) -> None:
     """Every kind of event comes back equal, with its number, its moment and whose question it was."""
     one = sheet(1, slots=(slot(20), slot(7, "cost")))
-    told = Told(one.release, (0,), (), ACCOUNTS["bob"])
+    told = ColumnsShared(one.release, (0,), (), ACCOUNTS["bob"])
     assert desk.buy(0, one)
     desk.answer(one, 41, slot=0)
     assert desk.tell(2, told, 2)
@@ -39,11 +46,11 @@ def test_event_is_read_as_it_was_written(desk: Desk) -> None:
     desk.refresh()
     read = list(load_after(desk.bank.engine, DATASET, EventChain(desk.bank.trail.seal)))
     assert [each.event for each in read] == [
-        Bought(one, ACCOUNTS["alice"]),
-        Answered(one.release, (41,), 0, Fraction(2), whole=True),
+        EntryCharged(one, ACCOUNTS["alice"]),
+        ContentStored(one.release, (41,), 0, Fraction(2), whole=True),
         told,
-        Lost(one.release),
-        Refreshed("dave"),
+        ContentLost(one.release),
+        DataRefreshed("dave"),
     ]
     assert [each.ordinal for each in read] == [1, 2, 3, 4, 5]
     assert {(each.dataset, each.at) for each in read} == {(DATASET, NOON)}
@@ -104,8 +111,8 @@ def test_content_is_found_when_it_is_there(desk: Desk) -> None:
 
 def test_events_are_all_read_when_they_are_many(desk: Desk) -> None:
     """More than are read at once come in order, each once."""
-    record = ActRecord(Kind.POLICY_LOADED, "dave")
-    events: list[Event] = [Refreshed(f"dave-{number}") for number in range(2_500)]
+    record = ActRecord(RecordKind.POLICY_LOADED, "dave")
+    events: list[Event] = [DataRefreshed(f"dave-{number}") for number in range(2_500)]
 
     def step(draft: Draft) -> None:
         append_always(draft, DATASET, events, NOON)
