@@ -41,8 +41,8 @@ _STAGES = {
     "source": (source_access.SourceAccess, "run"),
     "noise": (executing, "add_noise"),
     "histograms": (source_access.SourceAccess, "count"),
-    "choices": (executing, "with_choices"),
-    "release as text": (executing, "released"),
+    "choices": (executing, "add_choices"),
+    "release as text": (executing, "release_constant"),
     "finish": (pipeline, "finish_query"),
 }
 

@@ -101,7 +101,7 @@ SPOILED: Final = [
     ("DELETE FROM patients;", "SELECT * FROM patients;", "GW110"),
     ("SELECT count(name) FROM patients;", "SELECT name FROM patients;", "GW110"),
     ("SELECT version();", "SELECT count(*) FROM patients;", "Cut"),
-    ("EXPLAIN SELECT count(*) FROM patients;\n```", "SELECT 1;\n```", "Passing"),
+    ("EXPLAIN SELECT count(*) FROM patients;\n```", "SELECT 1;\n```", "PassThrough"),
 ]
 
 

@@ -117,7 +117,7 @@ def test_quotient_is_paid_for_and_lost_when_guards_and_rehearsal_are_missing(
     def unguarded(sql: Any, *others: Any) -> Any:  # noqa: ANN401 - as the function takes them
         return right(type(sql)(sql.ctes, sql.body, sql.recursive), *others)
 
-    monkeypatch.setattr(answering, "finish", unguarded)
+    monkeypatch.setattr(answering, "run_with_guards", unguarded)
     monkeypatch.setattr(prepare, "rehearse", lambda *_: None)
     before = _last(gateway)
     with pytest.raises(Refusal, match="division by zero"):

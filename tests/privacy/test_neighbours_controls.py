@@ -222,5 +222,5 @@ def test_sum_of_floats_is_noticed(worlds: Worlds, monkeypatch: pytest.MonkeyPatc
         made: Sql = func.sum(expressions.sql(measure.arguments[0]))
         return made
 
-    monkeypatch.setattr(relations, "aggregate", added)
+    monkeypatch.setattr(relations, "unit_aggregate", added)
     assert all(_problems(worlds, FLOATS))

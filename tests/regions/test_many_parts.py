@@ -20,7 +20,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[object]:
         seen.append(given[0])
         return tabulate_condition(*given)  # type: ignore[arg-type]  # handed on as they are
 
-    monkeypatch.setattr(reading, "compared", counted)
+    monkeypatch.setattr(reading, "tabulate_condition", counted)
     return seen
 
 

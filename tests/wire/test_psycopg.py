@@ -288,7 +288,7 @@ def test_hint_of_a_preview_of_rows_can_be_asked(alice: psycopg.Connection) -> No
         with pytest.raises(errors.InsufficientPrivilege) as refused:
             alice.execute(text)
         hint = refused.value.diag.message_hint or ""
-        asked = hint.removeprefix("ask for an aggregate, such as ")
+        asked = hint.removeprefix("use an aggregate, such as ")
         assert asked == f"SELECT COUNT(*) FROM {table}"
         assert alice.execute(asked).fetchall()
 

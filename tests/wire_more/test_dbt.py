@@ -70,4 +70,4 @@ def test_refusal_is_shown(dbt: Dbt) -> None:
     """Why, and what to do instead."""
     told = dbt("show", "--inline", "select * from patients", fails=True)
     assert "individual rows are never returned" in told
-    assert "HINT:  ask for an aggregate" in told
+    assert "HINT:  use an aggregate" in told

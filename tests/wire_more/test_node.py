@@ -95,7 +95,7 @@ def test_refusal_has_its_fields(refusals: Any, about: str) -> None:  # noqa: ANN
     assert (told["name"], told["severity"], told["code"]) == ("error", "ERROR", "42501")
     assert told["message"] == "individual rows are never returned"
     assert told["detail"] == "GW110: the query would return one row for each protected row"
-    assert told["hint"].startswith("ask for an aggregate")
+    assert told["hint"].startswith("use an aggregate")
 
 
 def test_errors_of_postgresql_are_its_own(refusals: Any) -> None:  # noqa: ANN401  # see above
