@@ -1,1 +1,1 @@
-"""Datasets that are being served."""
+"""The datasets that the gateway serves."""

@@ -1,10 +1,10 @@
-"""From a question to what it means and whether it is permitted: the first two steps of every answer.
+"""Binding and authorization of a query on one dataset, from its text and the policy.
 
-No protected data is touched here: binding reads the text and the catalog, the twin describes, and the
-decision reads the policy.
+No protected data is read here: binding reads the text and the catalog, the twin describes the statement, and the decision
+reads the policy.
 
-INVARIANT: a statement is bound against what the subject may see and nothing else, and decided by the very
-rules that made that view.
+INVARIANT: a statement is bound against what the subject may see and nothing else. The rules that made this view are the
+ones that decide.
 """
 
 from collections.abc import Callable, Sequence

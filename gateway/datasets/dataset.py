@@ -1,7 +1,8 @@
-"""One dataset as it is served now: its policy, what may be seen of it, its source, and what that proves.
+"""One served dataset: its policy, its views, its source, and what the source's constraints prove.
 
-What a question rests on is what the catalog said when it was prepared, and it is held while the question runs: see
-`source_access`. What was said last is remembered here, for what asks nothing of the source: quotes and estimates.
+A query rests on what the catalog said when the query was prepared; the source holds it while the query runs (see
+`gateway.stages.source_access`). The last catalog is remembered here for quotes and estimates, which ask nothing of the
+source.
 """
 
 import threading

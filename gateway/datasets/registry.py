@@ -1,4 +1,4 @@
-"""The datasets of a running gateway, as the policies in force have them.
+"""The registry of served datasets, by the policies in force.
 
 A reload makes all of them anew: nothing that an old policy showed, proved or remembered outlives it.
 """

@@ -1,4 +1,4 @@
-"""The gateway's own tables as a subject sees them: budget, datasets, and the questions asked so far."""
+"""The gateway's own tables as a subject sees them: budget, datasets, and past queries."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

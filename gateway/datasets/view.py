@@ -1,9 +1,9 @@
-"""What the rules that apply to somebody show of a dataset: its catalog, its twin, what was bound there.
+"""A view of a dataset: the catalog, the twin database and the bound statements that a set of rules shows.
 
-Subjects to whom the same rules apply see the same, so they share a view, however many they are.
+Subjects under the same rules see the same, so they share a view.
 
-INVARIANT: a view depends on the dataset and on which rules apply alone, never on a subject's attributes:
-what these decide besides is in the terms of each decision.
+INVARIANT: a view depends only on the dataset and on which rules apply, never on a subject's attributes. Their effect is in
+the terms of each decision.
 """
 
 from dataclasses import dataclass, field

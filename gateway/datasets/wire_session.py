@@ -1,7 +1,7 @@
-"""Where somebody asks who has a connection of their own: what they may see, and a line to the twin that shows it.
+"""A wire session: what one subject may see on a connection, and its line to the twin.
 
-INVARIANT: a line is to the database of the twin that shows what its subject may see. When that changes, what is asked
-on the line is refused before it is charged: the connection has to begin anew.
+INVARIANT: a line leads to the twin database that shows what its subject may see. If that changes, queries on the line are
+refused before they are charged, and the client has to connect again.
 """
 
 from collections.abc import Callable, Mapping

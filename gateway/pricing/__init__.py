@@ -1,1 +1,1 @@
-"""From a price to noise, and back."""
+"""From a price to noise, and from an accuracy to a price."""

@@ -1,11 +1,11 @@
-"""Accuracy in, epsilon out: the smallest price that promises every noisy cell what was asked for.
+"""Accuracy in, epsilon out: the smallest price that keeps the promised accuracy in every noisy cell.
 
-Error formulas that no data is in say how far each column is off at a price. The price is looked for among decimals of
-three digits, where it holds and at the next smaller one does not; where to look is known from margins that are near
-the exact ones and told at once.
+Error formulas, which contain no data, give the error of each column at a price. The search runs over decimals of three
+digits: the promise holds at the price that is found and fails at the next smaller one. Approximate margins, which are
+cheap, tell where the search starts; exact margins decide.
 
-INVARIANT: the price depends on the question, the policy and the caps of accounts alone. It is charged like one that
-was named: whoever asks for more than the policy takes is refused.
+INVARIANT: the price depends only on the query, the policy and the caps of accounts. It is charged like a named price:
+an accuracy that needs more than the policy allows is refused.
 """
 
 from bisect import bisect_left

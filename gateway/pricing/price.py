@@ -1,4 +1,4 @@
-"""What a statement costs: the request to the ledger, and the noise that the charge pays for."""
+"""The price of a statement: its request to the ledger, and the noise that the charge buys."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

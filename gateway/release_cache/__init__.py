@@ -1,1 +1,1 @@
-"""Earlier answers, and when they are given again."""
+"""Earlier measurements, and how they answer later queries."""

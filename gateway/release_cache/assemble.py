@@ -1,6 +1,6 @@
-"""The parts of a release on their way: what is measured of each, what is there already, and the two put together.
+"""The parts of a release: what is measured of each, what the cache gives, and both put together.
 
-INVARIANT: what is put together was released: integers with their noise, chosen values, and keys. Post-processing.
+INVARIANT: the inputs were released: noisy integers, chosen values and keys. Putting them together is post-processing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

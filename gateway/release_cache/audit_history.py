@@ -1,8 +1,8 @@
-"""What each trust group was given, as the auditor reads it: of every age, and of every epoch.
+"""The history of each trust group, as the auditor reads it: every release of any age and epoch.
 
-INVARIANT: the history of a group is a function of the events up to some event, in their order: whether it was built with
-each of them or long afterwards, in this process or in another, it holds the same. Counts that were known only later are
-added once more when they are known, and `History` keeps what came last.
+INVARIANT: the history of a group is a function of the events up to one event, in their order. It is the same whether it
+grew with each event or was built long afterwards, in this process or in another. Counts that became known later are added
+again when they are known, and `History` keeps the last one.
 """
 
 from collections.abc import Iterable, Iterator

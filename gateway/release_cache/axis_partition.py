@@ -1,6 +1,6 @@
-"""The pieces into which the keys of a ground cut an axis, ready to be looked up.
+"""The partition of an axis by the keys of a scope, indexed for lookup.
 
-INVARIANT: pieces of one axis are disjoint, for a key is a function of the axis; none is empty.
+INVARIANT: pieces of one axis are disjoint, because a key is a function of the axis. No piece is empty.
 """
 
 from bisect import bisect_right

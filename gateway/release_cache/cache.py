@@ -1,14 +1,13 @@
-"""What one process knows of the releases of one dataset, kept in step with the state.
+"""The release cache of one dataset: the entries, contents and history that one process knows, in step with the state.
 
-The state is asked for the number of the last event alone when nothing is new. What is read is never older than what
-`refresh` said: a question that was planned on it is charged only if that is still the last event.
+If nothing is new, the state is asked only for the number of the last event. What is read is never older than what
+`refresh` returned. A query that was planned on it is charged only if that is still the last event.
 
-INVARIANT: everything here is public: regions that were asked about, noisy integers that were released, names of accounts.
+INVARIANT: everything here is public: regions of queries, released noisy integers, names of accounts.
 
-Noisy integers of sheets in memory: those that were asked for last, up to a size.
-
-Parts that many sheets have alike are kept once: the same tables, keys and prices come again and again. 10,000 releases
-with two keys and three measures take 21 MB so, and 112 MB without it; they are read in two thirds of the time.
+The contents of entries are kept up to a total size; the least recently used go first. Equal parts of entries are stored
+once, because the same tables, keys and prices come again and again. 10,000 releases with two keys and three measures take
+21 MB so, and 112 MB without it; they are read in two thirds of the time.
 """
 
 from collections.abc import Collection, Iterator, Sequence

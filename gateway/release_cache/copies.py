@@ -1,12 +1,12 @@
-"""Copies: what somebody outside of the asker's trust group bought, given as if it were drawn for the asker.
+"""Copies: a draw that another trust group bought, given to an analyst as if it were drawn anew.
 
-A question is planned as if nobody but its trust group had ever asked. What it would buy then may have been drawn before:
-the same measures of the same rows and groups, with the same noise, in the same epoch. Then that draw is handed on instead
-of a new one. The asker gets a sheet of their own, at their own time and price, with the same integers in it.
+A query is planned as if only the analyst's trust group had ever asked. A measurement that it would buy may exist already:
+the same measures of the same rows and groups, with the same noise, in the same epoch. Then that draw is given instead of
+a new one. The analyst gets a cache entry of their own, at their own time and price, with the same integers in it.
 
-INVARIANT: a copy is only made of a draw that a new one could not be told from: every noise, threshold and charge is equal.
-INVARIANT: no group is given a draw twice, under whatever names: a fresh answer would differ from the first.
-The argument is in docs/proofs/reuse.md.
+INVARIANT: a copy is made only of a draw that cannot be told from a new one: every noise, threshold and charge is equal.
+INVARIANT: no trust group gets one draw twice under any names, because a fresh answer would differ from the first.
+See docs/proofs/reuse.md.
 """
 
 from collections.abc import Collection, Iterable

@@ -1,8 +1,10 @@
-"""What is owed for answers that were there: everybody pays once for what they are given, the dataset's ledger only once
-for all.
+"""Cost sharing for cached measurements: what each account still owes for measurements that others bought.
 
-INVARIANT: whoever is told something that their own account has not given for gives for it now, and so does every
-account above it but the ledger's own, which gave when it was bought.
+Given a reuse plan, it lists the charges of the accounts on the analyst's path. Each account pays once for each measurement
+that it receives, and the dataset's ledger paid once, when the measurement was made.
+
+INVARIANT: an account that has not paid for a value pays when the analyst receives it, and so does every account above it
+except the dataset's ledger.
 """
 
 from collections.abc import Iterator

@@ -1,15 +1,15 @@
-"""Whether what is there is good enough, can be made good enough, or is bought anew.
+"""The decision of the cache for one slot: use an entry, top it up, or measure anew.
 
-Good enough is, for a price or an accuracy that was asked for, noise that is no wider than what the price would buy. At
-the default price nobody said how exact it should be: there a sheet will do that was bought at no less than the default
-price, and where it is cut or added up, with at most 16 times the variance (4 times the margin).
+An entry is good enough for a named price or accuracy if its noise is no wider than what that price would buy. At the
+default price the analyst named no accuracy. Then an entry is good enough if it was bought at the default price or more;
+if it is filtered or rolled up, its variance may be at most 16 times as large (4 times the margin).
 
-What is not exact enough is topped up, where a price was asked for and the very same groups were measured before: a
-second measurement beside the first, the two combined by the inverse of their variances. In zCDP it costs what the new
-price has more than the old. In the pure currency variances are 2·(Δ1/ε)², so squares of epsilons add up: it costs the
-least e with e² ≥ ε_new² - ε_old², rounded up to a short fraction. Choices are no numbers, and are never topped up.
+An entry that is not exact enough is topped up if a price was named and the same groups were measured before: a second
+measurement is made, and the two are combined by the inverse of their variances. In zCDP this costs the difference of the
+prices. In the pure currency variances are 2·(Δ1/ε)², so squares of epsilons add up: it costs the least e with
+e² ≥ ε_new² - ε_old², rounded up to a short fraction. Choices are no numbers and are never topped up.
 
-INVARIANT: nothing but questions, policies, prices and noises decides; values that were released do not.
+INVARIANT: only queries, policies, prices and noises decide; released values do not.
 """
 
 from collections.abc import Iterable, Sequence

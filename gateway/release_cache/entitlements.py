@@ -1,7 +1,7 @@
-"""Who was given what of the releases, and which accounts gave for it.
+"""Entitlements: which subject received which part of a release, and which accounts paid for it.
 
-INVARIANT: an account stands for a column only when it gave its whole price: somebody whose accounts all stand for it
-gets it for nothing.
+INVARIANT: an account counts for a column only if it paid the whole price of that column. A subject whose accounts all
+count gets the column for nothing.
 """
 
 from collections.abc import Iterable

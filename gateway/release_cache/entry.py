@@ -1,6 +1,6 @@
-"""What is kept of a part of a release: what it measured and how exactly, and the noisy integers themselves.
+"""Cache entries: what a part of a release measured and how exactly, and its noisy integers.
 
-INVARIANT: all of it is public. A sheet follows from questions, policies and prices; a content was released.
+INVARIANT: all of it is public. An entry follows from queries, policies and prices; its content was released.
 """
 
 from dataclasses import dataclass, field

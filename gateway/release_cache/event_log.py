@@ -1,11 +1,11 @@
-"""Write and read what happened to the releases of a dataset. The one file of this room that knows the state.
+"""The event log of a dataset's releases in the state. This is the only file of the package that reads or writes the state.
 
-INVARIANT: what is bought was planned on everything that happened before it: an event that was planned on less is
-not written. So two questions never buy the same thing at the same moment, and the auditor has no blind moment.
-INVARIANT: every step that writes events writes a record of the trail, too: its number is what two processes can
-not both take, and by it the journal knows whether a step landed.
+INVARIANT: a purchase was planned on all events before it: an event that was planned on fewer events is not written. So no
+two queries buy the same measurement at one moment, and the auditor misses none.
+INVARIANT: every step that writes events also writes a trail record. Two processes cannot both take its number, and the
+journal recognises by it whether a step has landed.
 
-Epochs as the anchor keeps them, so that an older state does not give out what was measured before a refresh.
+The anchor keeps the epochs, so an older state cannot give measurements from before a refresh.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""What happens to the releases of a dataset, one after another: the auditor's history and the stock of what is given again.
+"""Events of a dataset's releases, in order: the auditor's history and the contents of the cache follow from them.
 
-INVARIANT: nothing here is computed from protected rows but by mechanisms that were charged: regions are what was
-asked, counts are noisy integers that were released.
+INVARIANT: nothing here is computed from protected rows except by mechanisms that were charged. Regions are those of
+queries; counts are released noisy integers.
 """
 
 import json

@@ -1,18 +1,18 @@
-"""What of two questions has to be the same, so that one is answered by what the other measured; as digests.
+"""Fingerprints: digests of everything that two queries must have in common for one to be answered by the other's measurement.
 
-Of a slot: what is measured, in words without the names that a statement gives to things; not in which rows and groups,
-which is the ground's to say. Of the bounding: all that is done to a unit's rows before anything is counted.
+The digest of a slot says what is measured, without the names that a statement gives. Rows and groups belong to the scope.
+The digest of the bounding says everything that is done to a unit's rows before they are counted.
 
-A unit in several groups is cut to R rows in each of them by itself, and to G groups or to a weight over all of them. So
+A unit in several groups is cut to R rows in each of them separately, and to G groups, or to a weight, over all of them:
 
-    plain      where G cuts nothing, a group of an answer is what a question about that group alone would measure:
-               another question may have some of the groups
-    additive   where a unit is in one group besides, its R rows are the same in groups put together: another question
-               may have them added up
+    plain      G cuts nothing, so a group of an answer is what a query about that group alone would measure. Another
+               query may take some of the groups.
+    additive   each unit is also in one group only, so its R rows are the same in groups put together. Another query
+               may take sums of groups.
 
-INVARIANT: equal digests of a slot and of the bounding, over one ground, are equal random variables but for the noise:
-the same exact integers in every group, whatever the tables hold. What depends on more than a ground says, such as
-which rows of a unit are kept where a join is cut, is in the digest of the bounding as it was written.
+INVARIANT: equal digests of a slot and of the bounding, over one scope, mean random variables that are equal except for the
+noise: the same exact integers in every group, whatever the tables hold. What depends on more than a scope, such as which
+rows of a unit a bounded join keeps, is in the digest of the bounding as it was written.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""The noisy integers of a question from those of a sheet: picked, or added up, as the match says.
+"""The noisy integers of a query from those of a cache entry: picked or added up, as the match says.
 
-INVARIANT: post-processing of what was released; groups that are put together are added as whole numbers, exactly.
+INVARIANT: this is post-processing of released values. Groups that are put together are added exactly, as whole numbers.
 """
 
 from collections.abc import Sequence

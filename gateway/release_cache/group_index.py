@@ -1,7 +1,7 @@
-"""The shelf of each trust group: the sheets of this epoch that its members bought, or were given all of.
+"""The cache entries of each trust group: those of this epoch that its members bought or received in full.
 
-INVARIANT: what is on the shelf of a group follows from what its members did: sheets of others take no place on it, so
-whether something is found again does not hang on how much others asked.
+INVARIANT: the entries of a group follow from what its members did. Entries of others take no place in its index, so a
+cache hit does not depend on how much others asked.
 """
 
 from collections.abc import Callable

@@ -1,12 +1,12 @@
-"""Which groups of a sheet make up which groups of a question: found axis by axis, never group by group.
+"""The mapping of an entry's groups to a query's groups, found axis by axis and never group by group.
 
-The groups of a sheet are its region cut along axes: all combinations of the pieces into which its keys cut each axis.
-So are those of a question. When the region of the question is that of the sheet, cut to some pieces of each axis, and
-no piece lies in two of the question's own, then every group of the question is all combinations of some pieces: sums
-of places in rows of numbers tell which. A region of several boxes may be such a cut box by box.
+The groups of an entry are its region cut along axes: all combinations of the pieces into which its keys cut each axis. So
+are the groups of a query. Let the region of the query be that of the entry, restricted to some pieces of each axis, with
+no piece in two of the query's own. Then every group of the query is all combinations of some pieces, and sums of positions
+in rows of numbers tell which. A region of several boxes may be such a restriction box by box.
 
-INVARIANT: what is found is exact. Every group of the question is the disjoint union of the groups that are named for
-it, row by row, as far as rows keep to what is declared; where that cannot be shown, nothing is found.
+INVARIANT: the mapping is exact. Every group of the query is the disjoint union of the groups that are named for it, row by
+row, as far as rows keep to what is declared. If that cannot be shown, there is no mapping.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

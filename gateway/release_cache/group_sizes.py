@@ -1,12 +1,12 @@
-"""How many units are in each group of what was bought, as far as one of its slots tells: what the auditor knows of sizes.
+"""Group sizes for the auditor: how many units one slot of a measurement shows in each group.
 
-A slot is a size only where it counts whole regions: all units, all rows, or the values of a column that is there in
-every row. What a condition in an aggregate counts, `COUNT(CASE …)`, COUNT of a column that may be NULL or with FILTER, is
-about fewer rows than the region, and is no size of it.
+A slot is a size only if it counts whole regions: all units, all rows, or the values of a column that no row lacks. A
+condition in an aggregate, `COUNT(CASE …)`, COUNT with FILTER or of a nullable column count fewer rows than the region has,
+and are no sizes.
 
-INVARIANT: a size is noisy by the deviation that comes with it, and not more than the region has but for that noise.
-`whole` is said only where every unit counts as exactly 1: without keys, or where its keys are the same in all of its
-rows, and where rows are counted, of a unit with one at most.
+INVARIANT: a size is noisy by the deviation that comes with it, and without that noise it is not above the region's size.
+`whole` is set only if every unit counts as exactly 1: without keys, or if its keys are the same in all of its rows; and,
+if rows were counted, for units with at most one row.
 """
 
 from dataclasses import dataclass

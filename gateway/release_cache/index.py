@@ -1,6 +1,6 @@
-"""The sheets that may be given again, by what they are about, newest first.
+"""The index of cache entries by what they are about, newest first.
 
-Views are handed out while others put sheets onto the shelf: a view keeps what was there when it was made.
+Views are handed out while other threads add entries: a view keeps the entries that existed when it was made.
 """
 
 from bisect import bisect_left, insort

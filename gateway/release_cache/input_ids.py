@@ -1,8 +1,8 @@
-"""What tells the content of the constants that plans read, before they are there.
+"""Identities of staged inputs, known before the inputs are computed.
 
-A plan may read what a release before it gave: over other content it is about other rows. What a release gives is on
-sheets that have names, or will have; where what is made of it on the twin is the same each time, that has a name, too,
-and else one that nothing else has.
+A plan may read what an earlier release gave: over other content it selects other rows. The content of a release is in
+entries that have names, or will have them. If the twin makes the same of it each time, the result has a name too; if not,
+it gets a name that nothing else has.
 
 INVARIANT: equal names, equal content.
 """

@@ -1,13 +1,13 @@
-"""What of a question is in sheets that are there already: slot by slot, choice by choice.
+"""Matches between a query and cache entries, slot by slot and choice by choice.
 
     same       the same rows in the same groups
-    filter     every group of the question is one group of a sheet, which has others besides
-    roll-up    some group of the question is several groups of a sheet put together
+    filter     every group of the query is one group of an entry that has other groups too
+    roll-up    some group of the query is several groups of an entry put together
 
-INVARIANT: what a match gives estimates exactly what a new measurement would: the same integer of the tables in every
-group of the question, with other noise. So a filter takes plain sheets alone, a roll-up additive ones, and neither
-takes what is measured otherwise, or with a unit bounded otherwise. Groups that were found in the data are given again
-as they were shown, all together, and never for another question.
+INVARIANT: a match estimates exactly what a new measurement would: the same integer of the tables in every group of the
+query, with other noise. So a filter takes only plain entries and a roll-up only additive ones. Neither takes what is
+measured otherwise, or with a unit bounded otherwise. Groups that were found in the data are reused as they were shown, all
+together, and never for another query.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
-"""From a plan and what it costs to the errands: with the noise of what is bought, and of what it becomes with the rest.
+"""The noise of every part of a query: measured, cached, or both combined.
 
-INVARIANT: the noise of what is bought costs what is charged, and nothing is drawn here.
+INVARIANT: the noise of what is measured costs what is charged. Nothing is drawn here.
 """
 
 from collections.abc import Iterator

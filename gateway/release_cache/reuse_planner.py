@@ -1,10 +1,10 @@
-"""What of a question is bought, and what is there already: before anything is audited or charged.
+"""The reuse plan of a query: what the cache gives, what is topped up, and what has to be measured.
 
-Each slot and each choice of each part of its releases is looked up among the sheets of earlier releases. What is found
-and good enough is taken from there; what is found and too noisy is topped up; the rest is bought.
+Each slot and each choice of each part is looked up among earlier cache entries. The plan comes before the audit and the
+charge.
 
-INVARIANT: a plan depends on the question, the policy and the log of what was asked and answered. The position of the
-log is part of it, and it is charged only while that is still the last one.
+INVARIANT: a plan depends only on the query, the policy and the event log. The position of the log is part of it, and it is
+charged only while that position is the last one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
-"""Sheets and contents as the state keeps them: JSON, exact, nothing in it that could be run.
+"""Cache entries and contents as JSON in the state: exact, and without anything that could be executed.
 
-INVARIANT: what is read is equal to what was written, in every type; anything else is refused, and nothing is guessed.
+INVARIANT: what is read equals what was written, in every type. Everything else is refused; nothing is guessed.
 """
 
 import json

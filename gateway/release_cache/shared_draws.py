@@ -1,8 +1,8 @@
-"""Which parts of a planned question are drawn anew, and which are copies of what somebody else bought.
+"""Draws that are shared between trust groups: which parts of a plan are drawn anew, and which are copies.
 
-Takes the errands of a question as its trust group would buy them, and marks those whose draw is there already.
-INVARIANT: nothing that the asker is told depends on these marks: price, noise, notices, what fits and what is recorded as
-their own are decided before. See `releases.copies`.
+Takes the parts of a query as its trust group would buy them, and marks those whose draw exists already.
+INVARIANT: nothing that the analyst sees depends on these marks: price, noise, notices, refusals and the analyst's own
+records are decided before. See `gateway.release_cache.copies`.
 """
 
 from collections.abc import Sequence

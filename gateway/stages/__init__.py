@@ -1,1 +1,1 @@
-"""The steps of an answer, one file for each, in the order of `pipeline`."""
+"""The stages of a query, one file for each, in the order of `pipeline`."""

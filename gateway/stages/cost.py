@@ -1,4 +1,4 @@
-"""What a question took, and how much of it was there already."""
+"""The cost of a query, and the notices about cached answers."""
 
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime

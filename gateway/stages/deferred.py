@@ -1,6 +1,6 @@
-"""A release handed on: what a connection to the twin runs to get the answer.
+"""A deferred result: SQL and constants that a wire connection runs on the twin to get the answer itself.
 
-INVARIANT: what is handed on was released: SQL over constants, and the constants. Running it again shows nothing more.
+INVARIANT: the SQL reads released constants alone. Running it again shows nothing more.
 """
 
 from collections.abc import Mapping

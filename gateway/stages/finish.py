@@ -1,4 +1,4 @@
-"""The answer: what PostgreSQL makes of the released tables, with an interval for every cell that has one."""
+"""The finishing: PostgreSQL computes the answer from released tables, and every noisy cell gets its interval."""
 
 import threading
 

@@ -1,11 +1,11 @@
-"""A rehearsal of stages and finishing on the twin, before a question is charged: over rows as a release may have them.
+"""A rehearsal of stages and finishing on the twin before the charge, over invented rows of a release.
 
-What cannot be computed whatever is released, such as `1 / 0`, a format that PostgreSQL does not take, or a cast of a listed
-key that is no number, is refused here and costs nothing. Every other row of a release has 0 for its numbers, as an
-empty listed group and noise may have, and the others have numbers apart from each other.
+It refuses, for nothing, what cannot be computed whatever is released: `1 / 0`, a format that PostgreSQL does not take,
+or a cast of a listed key that is no number. Every other invented row has 0 for its numbers, as an empty listed group or
+noise may have. The numbers of the other rows are far from each other.
 
-INVARIANT: what is tried depends on the statement, the policy and the types of columns: on nothing of the source, and on
-nothing that was released.
+INVARIANT: the rehearsal depends on the statement, the policy and the types of columns. It depends on nothing in the
+source, and on nothing that was released.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,12 +1,12 @@
-"""The grid of time on which replies leave: how long a question took tells something of the rows it read.
+"""The reply grid: replies leave at fixed points in time, because the duration of a query depends on the rows it reads.
 
-INVARIANT: a reply leaves at a multiple of the grid after its question came in, answer or refusal alike. Only a
+INVARIANT: a reply leaves at a multiple of the grid after its query came in, whether it is an answer or a refusal. Only a
 gateway that stops lets it go earlier.
-INVARIANT: whoever cancelled is told so, also when the answer was ready: else the moment of cancelling would tell
-when it was.
+INVARIANT: a client that cancelled is told so, even if the answer was ready. Otherwise the moment of cancelling would tell
+when it was ready.
 
-Whatever others see of a question - its record, its answer to a repeated key - is written when it is replied to,
-so that asking for these again and again tells no more. And nothing here waits for `cancelled`: somebody who cancels and is replied to at once would have the time.
+The record of a query and its answer to a repeated key are written when the query is replied to. So asking for these again
+and again tells no more. Nothing here waits for `cancelled`: a client that is replied to at once would learn the time.
 """
 
 import threading

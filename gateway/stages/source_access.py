@@ -1,12 +1,12 @@
-"""What one question has of its source: at most one preparation, from before its charge until its last statement ran.
+"""The source as one query has it: at most one preparation, from before the charge until the last statement ran.
 
-    prepare   connect, read the catalog, hold the dataset against it, bound and parse what will be run
-    run       what was prepared, after the charge
+    prepare   connect, read the catalog, compare it with the dataset, bound and parse the statements
+    run       run what was prepared, after the charge
 
-INVARIANT: nothing here is charged for before `prepare` returned, and whatever `prepare` refuses was not charged for.
-INVARIANT: a question is bounded by what the catalog of its preparation proves, and the source holds that for the rows it
-computes on. So the cells of an immutable partition that were charged, which rest on the same proofs, are the right ones.
-INVARIANT: whoever waits, for other questions or for its turn, holds no connection; and every way out gives it back.
+INVARIANT: nothing here is charged before `prepare` has returned, and what `prepare` refuses is not charged.
+INVARIANT: a query is bounded by what the catalog of its preparation proves, and the source holds these constraints for the
+rows that it computes on. So the charged cells of an immutable partition, which rest on the same proofs, are the right ones.
+INVARIANT: a query that waits, for others or for its turn, holds no connection. Every way out gives it back.
 """
 
 import threading

@@ -1,19 +1,19 @@
-"""Stops of a source that count, and the suspension of a subject whose questions were stopped too often.
+"""Stops of a source that count, and the suspension of a subject whose queries were stopped too often.
 
-Whether a question ends in time depends on the data that it reads. The subject sees that outcome, and no noise is on it.
-So stops are charged, recorded and counted, and after `limits.timeouts_per_day` of a calendar day (UTC) the subject's
-questions to that dataset are refused until an administrator lifts it.
+Whether a query ends in time depends on the data that it reads. The subject sees that outcome, and no noise is on it. So
+stops are charged, recorded and counted. After `limits.timeouts_per_day` stops in a calendar day (UTC) the subject's
+queries on that dataset are refused until an administrator lifts the suspension.
 
 The suspension opens no channel of its own: it is a function of outcomes that the subject has seen, of the policy and of
-the acts of administrators. Of n questions with at most t stops, the outcomes are one of Σ_{i≤t} C(n, i) sequences; they
-tell at most log₂ of that many bits outside of (ε, δ). What a stop shows beyond this is bounded by the work of a plan.
+the acts of administrators. Of n queries with at most t stops, the outcomes are one of Σ_{i≤t} C(n, i) sequences. They
+tell at most log₂ of that many bits outside of (ε, δ). The work bound of a plan limits what one stop can show.
 
-INVARIANT: what is counted is durable in one transaction with the record of the question's fate, and nothing is charged
-to, or told anew to, a suspended subject: that is looked at in the transaction of the charge, on the one order of the
-trail, so it holds across restarts and across gateways with one state.
-INVARIANT: each line of the table has its trail record, and the other way round; see `gateway.trail.verify_suspensions`.
-INVARIANT: only computing counts. What waited for a lock or a connection, and what was cancelled before half of the time
-it might take, tells how busy the source was, or how patient the client.
+INVARIANT: a counted stop is durable in one transaction with the record of its query. Nothing is charged to a suspended
+subject, and nothing new is released to it: the transaction of the charge checks that, in the one order of the trail. So
+it holds across restarts and across gateways with one state.
+INVARIANT: each line of the table has its trail record, and each record its line; see `gateway.trail.verify_suspensions`.
+INVARIANT: only computing counts. A wait for a lock or a connection shows how busy the source was. A cancellation before
+half of the time limit shows how patient the client was.
 """
 
 from dataclasses import dataclass, replace

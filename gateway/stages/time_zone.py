@@ -1,4 +1,4 @@
-"""The time zone of whoever asks: what `current_date` is there, and what is refused where the zone would matter more."""
+"""The time zone of a client: the value of `current_date`, and the refusal of statements that depend on more of the zone."""
 
 from datetime import UTC, datetime
 from typing import Final
