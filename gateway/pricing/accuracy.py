@@ -39,7 +39,7 @@ Margin = Callable[[AnyNoise, Fraction], int]
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """A column in the rows of one grouping set, and how it errs."""
+    """A column in the rows of one grouping set, and its error formula."""
 
     column: int
     level: GroupingSet
@@ -47,7 +47,7 @@ class Promise:
 
 
 class Trial:
-    """What is promised, held against the noise that a price buys."""
+    """The promises, compared with the noise that a price buys."""
 
     def __init__(
         self,
@@ -60,7 +60,7 @@ class Trial:
         self._promises = list({_alike(one): one for one in promises}.values())
 
     def broken(self, price: Epsilon, margin: Margin) -> Promise | None:
-        """One of the promises that the price does not keep."""
+        """A promise that the price does not keep; None if it keeps all."""
         release = self._noise(price)
         levels: dict[int, ExpectedDual] = {}
         for one in self._promises:
@@ -86,7 +86,7 @@ class Trial:
 def price_for_accuracy(
     journal: Journal, serving: PricedDataset, subject: str, statement: AnalyzedStatement
 ) -> AnalyzedStatement:
-    """The statement at the price that its accuracy takes; as it is, where none was asked for or nothing is measured."""
+    """The statement at the price that its accuracy needs; unchanged, if none was asked for or nothing is measured."""
     accuracy = statement.request.accuracy
     if accuracy is None:
         return statement
@@ -121,7 +121,7 @@ def price_for_accuracy(
 def add_margins(
     estimate: Estimate, statement: AnalyzedStatement, releases: Sequence[PricedRelease]
 ) -> Estimate:
-    """The estimate, with the margin of each column at the confidence that was asked for."""
+    """The estimate with the margin of each column at the requested confidence."""
     accuracy = statement.request.accuracy
     if accuracy is None or not statement.measures:
         return estimate

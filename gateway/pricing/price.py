@@ -52,7 +52,7 @@ _NOISE: Final = {Currency.PURE: Noise.LAPLACE, Currency.ZCDP: Noise.GAUSSIAN}
 
 
 class PricedDataset(Protocol):
-    """A dataset, as far as prices go."""
+    """A dataset as prices see it."""
 
     @property
     def policy(self) -> Policy: ...
@@ -76,7 +76,7 @@ class AnalyzedStatement:
 
     @property
     def measures(self) -> bool:
-        """Whether anything is measured: keys that are listed by the policy alone cost nothing."""
+        """True if anything is measured: keys that the policy lists cost nothing."""
         return slots_of(self.analyses) > 0
 
     @property
@@ -85,7 +85,7 @@ class AnalyzedStatement:
 
 
 def price_of(serving: PricedDataset, request: Request) -> Epsilon:
-    """What the analyst offers for the whole statement, within what the policy takes."""
+    """The price that the analyst offers for the whole statement, within the limits of the policy."""
     privacy = serving.policy.privacy
     price = privacy.default_price if request.epsilon is None else request.epsilon
     if not price:
@@ -104,7 +104,7 @@ def price_of(serving: PricedDataset, request: Request) -> Epsilon:
 
 
 def require_worth(serving: PricedDataset, price: Epsilon, part: Fraction) -> None:
-    """Refuse to top an earlier answer up by next to nothing: that part of the price is a price as well."""
+    """Refuse a top-up below the lowest price: that part of the price is a price as well."""
     lowest = serving.policy.privacy.lowest_price
     if part and price * part < lowest:
         raise SyntaxRefused(
@@ -115,7 +115,7 @@ def require_worth(serving: PricedDataset, price: Epsilon, part: Fraction) -> Non
 
 
 def purchased_fraction(shares: Iterable[CostShares]) -> Fraction:
-    """How much of the price of the statement is bought."""
+    """The fraction of the statement's price that is measured."""
     return sum((one.cost for one in shares), Fraction(0))
 
 
@@ -165,7 +165,7 @@ def charge_request(  # noqa: PLR0913 - what is bought, and what of it was there
 def noise_for_price(
     serving: PricedDataset, statement: AnalyzedStatement, cost: Fraction | None
 ) -> tuple[PricedRelease, ...]:
-    """The noise that a price would pay for, where nothing is there yet."""
+    """The noise that a price buys if nothing is cached."""
     if cost is None:
         return by_release(statement, [ReleaseNoise(one, ()) for one in statement.analyses])
     delta = _delta(serving, statement)
@@ -180,7 +180,7 @@ def purchases(
     shares: Sequence[CostShares],
     cost: Fraction,
 ) -> tuple[ReleaseNoise | None, ...]:
-    """The noise of what is bought for `cost`; None of the parts of which nothing is bought."""
+    """The noise of the parts that are measured for `cost`; None for the other parts."""
     whole = purchased_fraction(shares)
     if not whole:
         return (None,) * len(shares)
@@ -196,7 +196,7 @@ def purchases(
 def noise_at(
     serving: PricedDataset, statement: AnalyzedStatement, cost: Fraction
 ) -> tuple[PricedRelease, ...]:
-    """The noise that so much would buy, without the thresholds, which do not change it: to try a price."""
+    """The noise that a cost buys, without the thresholds, which do not change it: to try a price."""
     return by_release(
         statement, noise_without_thresholds(statement.analyses, _NOISE[serving.currency], cost)
     )
@@ -208,7 +208,7 @@ def accounts_on_path(journal: Journal, serving: PricedDataset, subject: str) -> 
 
 
 def limits_on_path(journal: Journal, serving: PricedDataset, subject: str) -> list[Limits]:
-    """The caps that it has to fit."""
+    """The limits that a charge has to fit."""
     return [one.limits for one in accounts_on_path(journal, serving, subject)]
 
 
@@ -218,7 +218,7 @@ def estimate_price(
     releases: Sequence[PricedRelease],
     price: Epsilon | None = None,
 ) -> Estimate:
-    """The price and the margins that can be told beforehand; `price` where it is less than that of the whole."""
+    """The price and the margins that are known before the query runs; `price` if it is below that of the whole."""
     if statement is None:
         return Estimate(Epsilon.zero(), Delta.zero(), ())
     bound = statement.understood.bound
@@ -243,7 +243,7 @@ def estimate_price(
 
 
 def spread_of_part(part: ReleaseNoise) -> Fraction:
-    """How exactly one unit is seen in it: the least variance, where one unit moves what is measured by 1.
+    """The least variance of a part when one unit moves a measurement by 1.
 
     What is chosen tells no number.
     """
@@ -290,7 +290,7 @@ def _wider(one: N | None, other: N | None) -> N | None:
 
 
 def delta_of_each(serving: PricedDataset, statement: AnalyzedStatement) -> Fraction:
-    """What each release with a threshold takes of delta.
+    """The delta that each release with a threshold takes.
 
     INVARIANT: of the delta for thresholds a release takes no larger part than its price is of the dataset's epsilon.
     So delta is not used up before epsilon is, and nobody uses up more of it than their epsilon is of everybody's.
@@ -315,5 +315,5 @@ def delta_of_each(serving: PricedDataset, statement: AnalyzedStatement) -> Fract
 
 
 def _delta(serving: PricedDataset, statement: AnalyzedStatement) -> Fraction:
-    """What the statement takes of the delta that is kept for thresholds."""
+    """The delta that the statement takes of the part reserved for thresholds."""
     return delta_of_each(serving, statement) * statement.thresholded

@@ -19,7 +19,7 @@ from gateway.sensitivity.analysis import EnumeratedGroups
 
 @dataclass(frozen=True)
 class PlannedMeasurement:
-    """A part of a release. `whole` is how it is handed on, `purchase` what is measured for it.
+    """A part of a release: `whole` is what the answer shows, `purchase` is what is measured for it.
 
     `slots` and `choices` say where each of them is taken from, `costs` what is paid for each: a slot with both is
     topped up. `sheet` is what is written down of the purchase; `copied` is a draw that is handed on instead of a new one.
@@ -41,14 +41,14 @@ class PlannedMeasurement:
 
 @dataclass(frozen=True)
 class PlannedRelease:
-    """A release, and the errands of its parts."""
+    """A release and its planned parts."""
 
     priced: PricedRelease
     errands: tuple[PlannedMeasurement, ...]
 
 
 def unmeasured(releases: Iterable[PricedRelease]) -> tuple[PlannedRelease, ...]:
-    """Releases of which nothing is measured and nothing is there: their groups are listed, and that is all."""
+    """Releases that measure nothing and take nothing from the cache: they only list their groups."""
     return tuple(
         PlannedRelease(
             one,
@@ -64,7 +64,7 @@ def unmeasured(releases: Iterable[PricedRelease]) -> tuple[PlannedRelease, ...]:
 def assemble_table(
     errand: PlannedMeasurement, drawn: NoisyTable | None, contents: Mapping[str, Content]
 ) -> tuple[NoisyTable, Content | None]:
-    """The table that is handed on; and what was bought of it, as it is kept."""
+    """The complete noisy table, and the measured part of it, as the cache stores it."""
     analysis = errand.whole.analysis
     keys = _keys(errand, drawn, contents)
     groups = len(keys)

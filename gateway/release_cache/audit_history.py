@@ -21,7 +21,7 @@ FARTHEST = Fraction(2**62)
 
 @dataclass(slots=True)
 class _Release:
-    """What a history says of a release."""
+    """A release as the history describes it."""
 
     query_id: str
     ground: ReleaseScope
@@ -70,7 +70,7 @@ class _Group:
 
 
 class Histories:
-    """Not safe among threads by itself."""
+    """The histories of all trust groups. The caller keeps threads apart."""
 
     def __init__(self) -> None:
         self._releases: dict[str, _Release] = {}
@@ -110,7 +110,7 @@ class Histories:
         self._moves.append(_Move(None, answered.release, 0))
 
     def of(self, members: frozenset[str]) -> History:
-        """What was given to anybody of the group, up to the last event."""
+        """Everything that any member of the group received, up to the last event."""
         group = self._groups.setdefault(members, _Group())
         for move in self._moves[group.read :]:
             if move.unread is not None:

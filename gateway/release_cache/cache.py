@@ -48,13 +48,13 @@ Part = TypeVar("Part")
 
 
 class Interned:
-    """Not safe among threads by itself. What is handed out is equal to what came in."""
+    """Equal parts of cache entries, stored once. The caller keeps threads apart."""
 
     def __init__(self) -> None:
         self._parts: dict[object, object] = {}
 
     def sheet(self, sheet: CacheEntry) -> CacheEntry:
-        """The same sheet, made of parts that others have, too."""
+        """The same entry, made of parts that other entries share."""
         return replace(
             sheet,
             ground=self.ground(sheet.ground),
@@ -100,14 +100,14 @@ def _cells(content: Content) -> int:
 
 @dataclass(frozen=True, slots=True)
 class CachePosition:
-    """Up to which event the book was read, and in which epoch of the data that is."""
+    """The last event that the cache has read, and the epoch of the data."""
 
     ordinal: int = 0
     epoch: int = 0
 
 
 class ReleaseCache:
-    """One dataset. Safe among threads.
+    """The release cache of one dataset. Safe among threads.
 
     `turn` is for whoever wants to plan and charge alone in this process.
     """
@@ -142,7 +142,7 @@ class ReleaseCache:
         )
 
     def refresh(self) -> CachePosition:
-        """Read what is new. What the book says afterwards is as of the event that is returned, or newer."""
+        """Read new events. Later answers of the cache are as of the returned event, or newer."""
         self.require_as_written()
         last = load_last(self._engine, self._dataset)
         if self._chain is None or last != self._seen.ordinal:
@@ -163,7 +163,7 @@ class ReleaseCache:
         self._chain.require_end()
 
     def require_as_written(self) -> None:
-        """INVARIANT: of a dataset whose events were ever found changed nothing more is answered by this process."""
+        """INVARIANT: if an event of a dataset was ever found changed, this process answers nothing more of it."""
         if self._forged is not None:
             raise BackendUnavailable(Code.EARLIER_FORGED, hint=_SEE_LOG)
 
@@ -180,13 +180,13 @@ class ReleaseCache:
 
     @property
     def still(self) -> AbstractContextManager[object]:
-        """While it is held, nothing is read into the book: whoever looks through a history holds it."""
+        """A lock: while it is held, no event is read. A reader of the history holds it."""
         return self._lock
 
     def sheets(
         self, shape: str, *, since: datetime, awaited_since: datetime | None = None
     ) -> Sequence[CacheEntry]:
-        """The sheets of this shape and epoch that were bought at `since` or later, newest first.
+        """The entries of this shape and epoch that were bought at `since` or later, newest first.
 
         Also those that are still awaited: all of them, or those that were bought at `awaited_since` or later.
         """
@@ -201,7 +201,7 @@ class ReleaseCache:
         awaited_since: datetime | None = None,
         members: frozenset[str] | None = None,
     ) -> Sequence[CacheEntry]:
-        """The same of those that may answer a question about this; of `members` alone, where they are named."""
+        """Those entries that may answer a query with this scope; only entries of `members`, if they are given."""
         with self._lock:
             given_up = self._given_up(ground.shape, since, awaited_since)
             shelf = self._shelf if members is None else self._group_shelves.of(members)
@@ -215,7 +215,7 @@ class ReleaseCache:
         members: frozenset[str],
         without: Collection[str] = (),
     ) -> Copy | None:
-        """A draw of somebody else that nothing tells from the wanted one, and of which no member was given anything.
+        """A draw of another trust group that cannot be told from a new one, and of which no member received anything.
 
         `without` are releases whose draws are taken already.
         """
@@ -233,14 +233,14 @@ class ReleaseCache:
             )
 
     def holders(self, release: str) -> frozenset[str]:
-        """The accounts that gave the whole price of the draw of a release, as which release ever."""
+        """The accounts that paid the whole price of the draw of a release, under any name of it."""
         with self._lock:
             return self._known.holders(release)
 
     def _given_up(
         self, shape: str, since: datetime, awaited_since: datetime | None
     ) -> Collection[str]:
-        """The releases that nobody waits for any more."""
+        """The releases that no query waits for any more."""
         return {
             release
             for release, sheet in self._pending.items()
@@ -250,7 +250,7 @@ class ReleaseCache:
         }
 
     def content(self, release: str) -> Content | None:
-        """The noisy integers of a sheet; None when they are not there yet, or never will be."""
+        """The noisy integers of an entry; None if they are not stored yet, or never will be."""
         found = self._contents.find(release)
         if found is None:
             with self._refusing(all_of_it=False):
@@ -261,12 +261,12 @@ class ReleaseCache:
         return found
 
     def pending(self, release: str) -> bool:
-        """Whether it was bought, and neither its content nor its loss is known."""
+        """True if the release was bought and neither its content nor its loss is known."""
         with self._lock:
             return release in self._pending
 
     def history(self, members: frozenset[str]) -> History:
-        """Every release that anybody of the group bought or was told, whatever its age."""
+        """Every release that a member of the group bought or received, of any age."""
         with self._lock:
             return self._histories.of(members)
 
@@ -277,17 +277,17 @@ class ReleaseCache:
         slots: Sequence[int] = (),
         choices: Sequence[int] = (),
     ) -> bool:
-        """Whether the group was given all of these parts of a release."""
+        """True if the group received all of these parts of a release."""
         with self._lock:
             return self._known.knows(members, release, slots, choices)
 
     def paid_slot(self, release: str, slot: int) -> frozenset[str]:
-        """The accounts that gave for a slot."""
+        """The accounts that paid for a slot."""
         with self._lock:
             return self._known.paid_slot(release, slot)
 
     def paid_choice(self, release: str, choice: int) -> frozenset[str]:
-        """The accounts that gave for a choice."""
+        """The accounts that paid for a choice."""
         with self._lock:
             return self._known.paid_choice(release, choice)
 
@@ -332,7 +332,7 @@ _SEE_LOG: Final = "the operator's log has the details; `gateway audit verify` fi
 
 
 class ReleaseCaches:
-    """The book of each dataset, opened when it is first asked for."""
+    """The release cache of each dataset, opened at its first use."""
 
     def __init__(self, engine: Engine, seal: Seal, emit: Emit = ignore_event) -> None:
         self._engine = engine

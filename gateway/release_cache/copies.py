@@ -20,14 +20,14 @@ from gateway.release_cache.matching import has_same_groups
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Copy:
-    """A sheet of somebody else, and where the slots and choices of the wanted one are in it."""
+    """An entry of another trust group, and the places of the wanted slots and choices in it."""
 
     sheet: CacheEntry
     slots: tuple[int, ...]
     choices: tuple[int, ...]
 
     def drawn(self, content: Content, purchase: ReleaseNoise) -> NoisyTable:
-        """The draw that was made for the sheet, as the one that the purchase would have made."""
+        """The draw of the entry, as the purchase would have made it."""
         bought = self.sheet.first_column(len(self.sheet.slots))
         if len(content.columns) != bought or len(content.chosen) != len(self.sheet.choices):
             raise MismatchedDraws("a content that does not go with its sheet")
@@ -50,7 +50,7 @@ class Copy:
 
 
 def find_copy(wanted: CacheEntry, sheets: Iterable[CacheEntry]) -> Copy | None:
-    """The first of the sheets that nothing but its name, time and buyer tells from the wanted one."""
+    """The first entry that differs from the wanted one only by name, time and buyer."""
     for sheet in sheets:
         if not _is_alike(wanted, sheet) or not has_same_groups(sheet.ground, wanted.ground):
             continue

@@ -33,14 +33,14 @@ class Debts:
 
 @dataclass(frozen=True)
 class Debtor:
-    """Who asks: `accounts` are those that a question is charged to, without the ledger's own."""
+    """The analyst: `accounts` are those on the path without the dataset's ledger."""
 
     subject: str
     accounts: frozenset[str]
 
 
 def debts_of(plan: ReusePlan, book: ReleaseCache, debtor: Debtor) -> Debts:
-    """What is owed for what the plan takes."""
+    """What the accounts owe for the cached parts of the plan."""
     owed: list[CachedMeasurement] = []
     owing: list[CacheEntry] = []
     told: dict[str, tuple[set[int], set[int]]] = {}
@@ -72,7 +72,7 @@ def debts_of(plan: ReusePlan, book: ReleaseCache, debtor: Debtor) -> Debts:
 
 
 def reveals_new_values(part: PlannedPart, book: ReleaseCache, members: frozenset[str]) -> bool:
-    """Whether anybody of the group is told by it what none of them was told."""
+    """True if the part releases a value that no member of the trust group has received."""
     if part.shares.cost:
         return True
     return not all(
@@ -87,12 +87,12 @@ def reveals_new_values(part: PlannedPart, book: ReleaseCache, members: frozenset
 
 
 def plan_entries(plan: ReusePlan) -> Iterator[CacheEntry]:
-    """The sheets that something is taken from."""
+    """The cache entries that the plan uses."""
     return (match.sheet for match, _ in _taken(plan))
 
 
 def _taken(plan: ReusePlan) -> Iterator[tuple[Match, bool]]:
-    """Each slot and each choice once, with whether it is a choice."""
+    """Each used slot and choice once, with whether it is a choice."""
     seen: set[tuple[str, int, bool]] = set()
     for part in plan.parts:
         for is_choice, several in ((False, part.slots), (True, part.choices)):

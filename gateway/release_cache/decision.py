@@ -38,7 +38,7 @@ _BITS: Final = 40
 
 @dataclass(frozen=True, slots=True)
 class OfferedPrice:
-    """What the question would pay: `share` for each slot and choice, in the ledger's currency.
+    """The price that the query offers: `share` for each slot and choice, in the ledger's currency.
 
     `default` is the default price of a statement where none was asked for; None where a price or an accuracy was.
     """
@@ -49,14 +49,14 @@ class OfferedPrice:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class UseCached:
-    """Taken as it is."""
+    """Use the cached value as it is."""
 
     match: Match
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TopUp:
-    """Measured once more at this cost, and combined with what is there."""
+    """Measure once more at this cost, and combine the result with the cached value."""
 
     match: Match
     cost: Fraction
@@ -64,7 +64,7 @@ class TopUp:
 
 @dataclass(frozen=True, slots=True)
 class Buy:
-    """Measured anew for its whole share."""
+    """Measure anew for the whole share."""
 
 
 Verdict: TypeAlias = UseCached | TopUp | Buy
@@ -73,7 +73,7 @@ BUY: Final = Buy()
 
 @dataclass(frozen=True, slots=True)
 class ReuseDecision:
-    """One verdict for each slot and each choice of a part of a question."""
+    """The decision for each slot and each choice of a part."""
 
     slots: tuple[Verdict, ...]
     choices: tuple[Verdict, ...]
@@ -90,7 +90,7 @@ class ReuseDecision:
 def decide_reuse(
     wanted: MeasurementRequest, sheets: Iterable[CacheEntry], asked: OfferedPrice
 ) -> ReuseDecision:
-    """What becomes of each slot and each choice. `sheets`: see `matches`."""
+    """Decide for each slot and each choice. For `sheets` see `matches`."""
     found = matches(wanted, sheets)
     slots = tuple(
         decide_slot(wanted, slot, there, asked)
@@ -108,7 +108,7 @@ def decide_reuse(
 def decide_slot(
     wanted: MeasurementRequest, slot: Slot, found: Sequence[Match], asked: OfferedPrice
 ) -> Verdict:
-    """`found` are the matches of the slot, the best first."""
+    """Decide for one slot; `found` are its matches, the best first."""
     fresh = _fresh_variance(wanted, slot, asked.share)
     for one in found:
         if _good_enough(one, fresh / slot.most**2, asked):
@@ -146,7 +146,7 @@ def _fresh_variance(wanted: MeasurementRequest, slot: Slot, share: Fraction) -> 
 
 
 def _top_up(wanted: MeasurementRequest, slot: Slot, match: Match, share: Fraction) -> Fraction:
-    """What it takes to come from the noise that is there to that of a new measurement."""
+    """The cost of a second measurement that brings the cached noise down to that of a new one."""
     if wanted.currency is not Currency.PURE:
         return share - match.sheet.slots[match.place].cost
     delta1 = slot.delta1(wanted.analysis.groups_per_unit)

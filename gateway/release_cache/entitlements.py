@@ -13,7 +13,7 @@ _NOBODY: Accounts = frozenset()
 
 @dataclass(slots=True)
 class ReceivedColumns:
-    """What one subject was told of a release, as bits."""
+    """The columns of a release that one subject received, as bits."""
 
     slots: int = 0
     choices: int = 0
@@ -29,7 +29,7 @@ class _Told:
 
 
 class Entitlements:
-    """Not safe among threads by itself."""
+    """What each subject received and each account paid. The caller keeps threads apart."""
 
     def __init__(self) -> None:
         self._bought: dict[str, tuple[str, Accounts]] = {}
@@ -47,15 +47,15 @@ class Entitlements:
             self._copies.setdefault(origin, []).append(release)
 
     def origin(self, release: str) -> str:
-        """The release whose draw this is: itself, where it is no copy."""
+        """The release whose draw this is; itself, if it is no copy."""
         return self._origins.get(release, release)
 
     def holders(self, release: str) -> Accounts:
-        """The accounts that gave the whole price of this draw, as which release ever."""
+        """The accounts that paid the whole price of this draw, under any name of it."""
         return frozenset(account for one in self._same(release) for account in self._buyers(one))
 
     def is_given(self, members: frozenset[str], release: str) -> bool:
-        """Whether any of the members was given anything of this draw, as which release ever."""
+        """True if any member received anything of this draw, under any name of it."""
         return any(
             self._bought[one][0] in members
             or (one in self._told and not members.isdisjoint(self._told[one].parts))
@@ -82,7 +82,7 @@ class Entitlements:
     def knows(
         self, members: frozenset[str], release: str, slots: Iterable[int], choices: Iterable[int]
     ) -> bool:
-        """Whether the members together were given all of these; whoever bought a release was given all of it."""
+        """True if the members together received all of these parts. The buyer of a release received all of it."""
         if release not in self._bought:
             return False
         if self._bought[release][0] in members:
@@ -98,18 +98,18 @@ class Entitlements:
         )
 
     def paid_slot(self, release: str, slot: int) -> Accounts:
-        """The accounts that gave for a slot."""
+        """The accounts that paid for a slot."""
         told = self._told.get(release)
         return self._buyers(release) | (_NOBODY if told is None else told.slots.get(slot, _NOBODY))
 
     def paid_choice(self, release: str, choice: int) -> Accounts:
-        """The accounts that gave for a choice."""
+        """The accounts that paid for a choice."""
         told = self._told.get(release)
         more = _NOBODY if told is None else told.choices.get(choice, _NOBODY)
         return self._buyers(release) | more
 
     def _same(self, release: str) -> list[str]:
-        """All releases of the same draw."""
+        """All releases with the same draw."""
         origin = self.origin(release)
         return [origin, *self._copies.get(origin, ())]
 

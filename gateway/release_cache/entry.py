@@ -20,7 +20,7 @@ Key: TypeAlias = tuple[Value | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class CachedSlot:
-    """One slot that was bought: one noise for each of its measurements, over all groups.
+    """A measured slot: one noise for each of its measurements, over all groups.
 
     `cost` is all that was given for it, in the ledger's currency; `most` is how far one unit moves it in a group.
     """
@@ -33,7 +33,7 @@ class CachedSlot:
 
 @dataclass(frozen=True, slots=True)
 class CachedChoice:
-    """One choice that was bought. With the choice of the question that has its digest it is the bought one again."""
+    """A measured choice. A choice of a query with the same digest is the same choice."""
 
     digest: str
     selection: Selecting
@@ -42,7 +42,7 @@ class CachedChoice:
 
 @dataclass(frozen=True, slots=True)
 class CacheEntry:
-    """A part of a release that was bought: what it is about, and what is in it.
+    """A measured part of a release: its scope, its slots and its choices.
 
     `bounding` is the digest of how a unit is bounded in it. `plain`: a group of it is what a question about that group
     alone would measure; `additive`: and groups put together are what a question about all of them would. `listed`:
@@ -74,13 +74,13 @@ class CacheEntry:
         object.__setattr__(self, "cost", sum(costs, Fraction(0)))
 
     def first_column(self, slot: int) -> int:
-        """Where the measurements of a slot begin among the columns of the content."""
+        """The position of a slot's first measurement among the columns of the content."""
         return sum(len(one.noises) for one in self.slots[:slot])
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """The released values of a sheet: one row of `keys` for each group.
+    """The released values of an entry: one row of `keys` for each group.
 
     `columns` has a column for each measurement of the sheet's slots, in order; `chosen` and `spans` one for each
     choice. A column of spans is empty where its choice tells none.
@@ -93,5 +93,5 @@ class Content:
 
 
 def spread_of(slot: CachedSlot) -> Fraction:
-    """How exactly one unit is seen in it."""
+    """The variance of the slot's noise when one unit moves it by 1."""
     return unit_variance(slot.noises, slot.most)

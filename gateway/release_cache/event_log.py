@@ -57,7 +57,7 @@ def append(  # noqa: PLR0913 - an event and everything it stands with
     subject: str,
     query_id: str,
 ) -> bool:
-    """Write `events`, which were planned on the event `seen`; False, and nothing is written, when it is not the last.
+    """Write `events`, which were planned on the event `seen`. Return False and write nothing if it is not the last one.
 
     The journal may remember less than the caller saw, when another process wrote since: what is written then takes
     a number of the trail that is taken, so the step is run again on what there is now.
@@ -78,12 +78,12 @@ def append_always(
     subject: str | None = None,
     query_id: str | None = None,
 ) -> None:
-    """Write events that were not planned on anything: what came of a release."""
+    """Write events that rest on no plan: the outcome of a release."""
     _write(draft, dataset, _last(draft, dataset), events, now, subject, query_id)
 
 
 def refresh(draft: Draft, dataset: str, *, actor: str, now: datetime) -> int:
-    """Begin a new epoch, which the anchor knows of, too; its number."""
+    """Begin a new epoch, which the anchor stores too; its number."""
     epoch = 1 + draft.recall(
         ("epoch", dataset), lambda connection: load_epochs(connection).get(dataset, 0)
     )
@@ -94,13 +94,13 @@ def refresh(draft: Draft, dataset: str, *, actor: str, now: datetime) -> int:
 
 
 def keep_content(draft: Draft, release: str, text: str, now: datetime) -> None:
-    """Write the noisy integers of a release; `Answered`, in the same step, says that they are there."""
+    """Write the noisy integers of a release; an event in the same step says that they are stored."""
     row = {"release": release, "at": _moment(now), "content": text}
     draft.insert(released_contents, row)
 
 
 def load_content(engine: Engine, seal: Seal, release: str) -> str | None:
-    """What was kept of a release; None when it is not there, or not yet. `Forged` where it is not as it was written."""
+    """The stored content of a release; None if it is not there, or not yet. Raises `Forged` if it was changed."""
     with translate_state_errors():
         row = _CONTENT.one_or_none(engine, {"release": release})
     if row is None:
@@ -112,7 +112,7 @@ def load_content(engine: Engine, seal: Seal, release: str) -> str | None:
 
 
 def load_last(engine: Engine, dataset: str) -> int:
-    """The number of the last event, read fresh and fast."""
+    """The number of the last event, by one fast read."""
     with translate_state_errors():
         row = _LAST_NOW.one_or_none(engine, {"dataset": dataset})
     return 0 if row is None else int(row[0] or 0)
@@ -135,7 +135,7 @@ def load_end(engine: Engine, dataset: str) -> Position:
 
 
 def load_after(engine: Engine, dataset: str, chain: EventChain) -> Iterator[LoggedEvent]:
-    """The events behind those that the chain followed, in their order; `Forged` at the first that is not as written.
+    """The events after those that the chain followed, in order. Raises `Forged` at the first that was changed.
 
     They are read piece by piece, each in a moment of its own: a long read would keep a transaction open meanwhile.
     """

@@ -19,7 +19,7 @@ _ENCODE = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), sort_keys=T
 
 
 class CacheEventKind(StrEnum):
-    """As the state calls them."""
+    """The kinds of events, as the state stores them."""
 
     BOUGHT = "bought"
     TOLD = "told"
@@ -30,7 +30,7 @@ class CacheEventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EntryCharged:
-    """A sheet was charged to these accounts; its content comes later, or never.
+    """An entry was charged to these accounts; its content comes later, or never.
 
     `copied` names the release whose draw it is, where that was bought by somebody else: see `releases.copies`.
     """
@@ -42,7 +42,7 @@ class EntryCharged:
 
 @dataclass(frozen=True, slots=True)
 class ColumnsShared:
-    """Somebody was given columns of a sheet without buying it; these accounts gave for them now."""
+    """A subject received columns of an entry without buying it; these accounts paid for them now."""
 
     release: str
     slots: tuple[int, ...]
@@ -52,7 +52,7 @@ class ColumnsShared:
 
 @dataclass(frozen=True, slots=True)
 class ContentStored:
-    """The content is there. `counts`: the noisy units of each group, as the auditor reads them.
+    """The content is stored. `counts`: the noisy units of each group, for the auditor.
 
     They are told to whoever is told the slot that they are of; to everybody who was told anything, where none is named.
     `variance` is that of the noise of each, `whole`: every unit counts as 1. What was written before there were these
@@ -75,7 +75,7 @@ class ContentLost:
 
 @dataclass(frozen=True, slots=True)
 class DataRefreshed:
-    """An administrator says that the data is new: nothing that was measured before is given again."""
+    """An administrator says that the data is new: no earlier measurement is reused."""
 
     actor: str
 
@@ -94,7 +94,7 @@ Event: TypeAlias = EntryCharged | ColumnsShared | ContentStored | ContentLost | 
 
 @dataclass(frozen=True, slots=True)
 class LoggedEvent:
-    """An event as it is in the log: the how manieth of its dataset, when, and by whose question.
+    """An event in the log: its number in its dataset, its time, and its query.
 
     `sealed` is whether it has a seal: what was written before there were any is not given again.
     """
@@ -123,7 +123,7 @@ def kind_of(event: Event) -> CacheEventKind:
 
 
 def release_of(event: Event) -> str | None:
-    """The release that it is about."""
+    """The release of an event."""
     match event:
         case EntryCharged(sheet):
             return sheet.release
@@ -134,7 +134,7 @@ def release_of(event: Event) -> str | None:
 
 
 def body_of(event: Event) -> str:
-    """What the log says of it besides its kind and its release."""
+    """What the log stores of an event besides its kind and its release."""
     return _ENCODE(_said(event))
 
 
@@ -155,7 +155,7 @@ def _said(event: Event) -> Mapping[str, object]:
 
 
 def read_event(kind: str, release: str | None, body: str) -> Event | UnreadableEvent:
-    """The event that was written so; or what can be told of one that cannot be read.
+    """The event that was stored; or what is known of one that this version cannot read.
 
     INVARIANT: no event is passed over, and none makes others unreadable.
     """
@@ -187,7 +187,7 @@ def _tables(body: str) -> frozenset[str] | None:
 
 
 def event_of(kind: str, release: str | None, body: str) -> Event:
-    """The event that was written so."""
+    """The event that was stored."""
     said: dict[str, Any] = json.loads(body)
     about = str(release)
     match CacheEventKind(kind):

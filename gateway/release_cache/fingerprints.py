@@ -53,21 +53,21 @@ _VERSION: Final = (
 
 
 def slot_digest(analysis: Analysis, slot: Slot, constants: Mapping[str, str]) -> str:
-    """What is measured; `constants` says of each staged constant what tells its content."""
+    """The digest of what a slot measures; `constants` gives the identity of each staged constant."""
     read = _reader(analysis, constants)
     each: list[Json] = [[one.most, *read.quantity(one.quantity)] for one in slot.measurements]
     return _digest("slot", slot.most, *each)
 
 
 def choice_digest(analysis: Analysis, choice: Choice, constants: Mapping[str, str]) -> str:
-    """From which counts what is chosen."""
+    """The digest of the counts that a choice is made from."""
     read = _reader(analysis, constants)
     histogram = read.histogram(choice.histogram)
     return _digest("choice", choice.rows, histogram, _sought(choice))
 
 
 def bounding_of(analysis: Analysis, currency: Currency, declarations: str) -> str:
-    """How a unit is bounded; `declarations` tells those of the tables that are read."""
+    """The digest of a unit's bounds; `declarations` is the digest of the tables that are read."""
     return _digest(
         "bounding",
         currency.value,
@@ -80,7 +80,7 @@ def bounding_of(analysis: Analysis, currency: Currency, declarations: str) -> st
 
 
 def is_plain(analysis: Analysis) -> bool:
-    """Whether a group is what a question about it alone would measure."""
+    """True if each group is what a query about that group alone would measure."""
     plan = analysis.plan
     if analysis.weights is not None or any(_is_cut(one) for one in walk_nodes(plan.child)):
         return False
@@ -91,14 +91,14 @@ def is_plain(analysis: Analysis) -> bool:
 
 
 def is_additive(analysis: Analysis) -> bool:
-    """Whether groups put together are what a question about all of them would measure."""
+    """True if groups put together are what a query about all of them would measure."""
     listed = isinstance(analysis.groups, EnumeratedGroups)
     alone = not analysis.plan.keys or constant_per_unit(analysis.plan)
     return listed and alone and is_plain(analysis)
 
 
 def adds_up(slot: Slot) -> bool:
-    """Whether groups that a unit is in one of can be added up: different values may be in several."""
+    """True if groups that share no unit can be added up; distinct values may be in several groups."""
     return not any(isinstance(one.quantity, Different) for one in slot.measurements)
 
 

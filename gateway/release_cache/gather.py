@@ -20,19 +20,19 @@ _WORD: Final = 2**62
 
 
 class Mismatch(Exception):
-    """A bug of ours, or a state that somebody changed: a content that does not go with its sheet."""
+    """A content that does not fit its entry: a bug, or a state that was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class CachedPicks:
-    """What was chosen in each group of the question, and the spans, where the choice tells them."""
+    """The chosen value in each group of the query, and its span, if the choice shows it."""
 
     values: tuple[Value, ...]
     spans: tuple[Span, ...]
 
 
 def gather_slot(content: Content, match: Match, groups: int) -> tuple[tuple[int, ...], ...]:
-    """A column for each measurement of the slot, of one number for each of the question's `groups`."""
+    """A column for each measurement of the slot, with one number for each of the query's `groups`."""
     first = match.sheet.first_column(match.place)
     last = first + len(match.sheet.slots[match.place].noises)
     columns = content.columns[first:last]
@@ -46,7 +46,7 @@ def gather_slot(content: Content, match: Match, groups: int) -> tuple[tuple[int,
 
 
 def gather_choice(content: Content, match: Match, groups: int) -> CachedPicks:
-    """The same of a choice: every group of the question is one of the sheet."""
+    """The values of a choice: every group of the query is one group of the entry."""
     _check(content, match, groups)
     if len(content.chosen) != len(match.sheet.choices) or len(content.spans) != len(content.chosen):
         raise Mismatch("another number of choices than was bought")

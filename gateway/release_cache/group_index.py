@@ -19,7 +19,7 @@ class _Read:
 
 
 class GroupIndex:
-    """Not safe among threads by itself. `gives_all` says whether a group was given all of a sheet."""
+    """The entries of each trust group. The caller keeps threads apart. `gives_all`: whether a group received all of an entry."""
 
     def __init__(self, gives_all: Callable[[frozenset[str], CacheEntry], bool]) -> None:
         self._gives_all = gives_all
@@ -32,12 +32,12 @@ class GroupIndex:
         self._moves.append((subject, sheet.release))
 
     def told(self, release: str, subject: str) -> None:
-        """Some of it was given to the subject, and perhaps all of it is with the group now."""
+        """The subject received a part of the release; now the group may have all of it."""
         if release in self._sheets:
             self._moves.append((subject, release))
 
     def lost(self, sheet: CacheEntry) -> None:
-        """There is no content of it, and never will be."""
+        """The release has no content and never will."""
         if self._sheets.pop(sheet.release, None) is not None:
             for group in self._groups.values():
                 group.shelf.take(sheet)
@@ -47,7 +47,7 @@ class GroupIndex:
         self._sheets, self._moves, self._groups = {}, [], {}
 
     def of(self, members: frozenset[str]) -> EntryIndex:
-        """Up to the last event."""
+        """The entries of the group, up to the last event."""
         group = self._groups.setdefault(members, _Read())
         for subject, release in self._moves[group.upto :]:
             sheet = self._sheets.get(release)

@@ -39,7 +39,7 @@ _FEW_VALUES: Final = 2_000  # more of them take longer to compare than to map
 
 @dataclass(frozen=True, eq=False, slots=True)
 class GroupMapping:
-    """`taken` are places in the columns of a sheet, `into` the group of the question that each is a part of.
+    """`taken` are positions in the columns of an entry, `into` is the query's group of each.
 
     `groups` is how many groups the question has; of them the largest is put together of `together`, the smallest
     of `least`: 0 where a group has no rows, whatever the tables hold.
@@ -53,12 +53,12 @@ class GroupMapping:
 
     @property
     def one_by_one(self) -> bool:
-        """Whether every group of the question is one of the sheet."""
+        """True if every group of the query is one group of the entry."""
         return self.together == self.least == 1
 
 
 def map_groups(there: ReleaseScope, wanted: ReleaseScope) -> GroupMapping | None:
-    """The groups of a sheet's ground that each group of a question's ground is put together of; None where none are.
+    """The groups of an entry that make up each group of a query; None if they do not.
 
     Both have listed keys, and equal shapes.
     """
@@ -69,7 +69,7 @@ def map_groups(there: ReleaseScope, wanted: ReleaseScope) -> GroupMapping | None
 
 
 def may_have(there: ReleaseScope, wanted: ReleaseScope) -> bool:
-    """Whether it is worth a closer look: most sheets of a shape are about other rows, which is seen at once."""
+    """A fast check: most entries of a shape are about other rows."""
     keyed = {key.axis.name for key in there.keys if key.axis is not None}
     narrowed = {axis.name for axis in there.region.axes}
     if not {axis.name for axis in wanted.region.axes} <= keyed | narrowed:

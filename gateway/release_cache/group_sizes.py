@@ -30,7 +30,7 @@ _ALWAYS_THERE: Final = frozenset({Family.WHOLE, Family.DATE, Family.BOOLEAN})
 
 @dataclass(frozen=True)
 class Counts:
-    """Noisy sizes of groups, by a slot of a sheet; `variance` is that of the noise of each."""
+    """Noisy group sizes from one slot; `variance` is that of the noise of each."""
 
     slot: int
     units: tuple[int, ...]
@@ -40,7 +40,7 @@ class Counts:
 
 @dataclass(frozen=True, order=True)
 class Counting:
-    """Which slot counts, and by how much one unit moves it at most; the best is the least."""
+    """The slot that counts, and how far one unit moves it at most; the smallest is the best."""
 
     from_below: bool
     slot: int
@@ -48,7 +48,7 @@ class Counting:
 
 
 def counting_of(analysis: Analysis) -> Counting | None:
-    """The slot by which the units of each group are counted; None where none does."""
+    """The slot that counts the units of each group; None if there is none."""
     once = analysis.weights is None and (not analysis.plan.keys or constant_per_unit(analysis.plan))
     found = (_counting(place, slot, analysis, once) for place, slot in enumerate(analysis.slots))
     return min((one for one in found if one is not None), default=None)
@@ -75,7 +75,7 @@ def _counting(place: int, slot: Slot, analysis: Analysis, once: bool) -> Countin
 
 
 def sizes(errand: PlannedMeasurement, content: Content) -> Counts | None:
-    """How many units are in each group, as far as a slot of what was bought tells.
+    """The number of units in each group, as far as a slot of the measurement shows it.
 
     None where nothing was counted, the groups are too many or were found in the data, or all that there is is noise.
     """

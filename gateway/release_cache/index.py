@@ -67,17 +67,17 @@ class _Row:
 
 
 class EntryIndex:
-    """Not safe among threads by itself; its views are."""
+    """The index of entries. The caller keeps threads apart; its views are safe."""
 
     def __init__(self) -> None:
         self._by_shape: dict[str, _Row] = {}
 
     def put(self, sheet: CacheEntry) -> None:
-        """A sheet in its place by age. Clocks of several gateways differ: the newest may come before an older one."""
+        """Insert an entry by its age. Clocks of gateways differ, so a new entry may belong before an older one."""
         self._by_shape.setdefault(sheet.ground.shape, _Row()).put(sheet)
 
     def take(self, sheet: CacheEntry) -> None:
-        """Away with a sheet that has no content and never will."""
+        """Remove an entry that has no content and never will."""
         row = self._by_shape.get(sheet.ground.shape)
         if row is not None:
             row.take(sheet)

@@ -58,7 +58,7 @@ class ReuseContext:
     members: frozenset[str] | None = None
 
     def may_take(self, sheet: CacheEntry) -> bool:
-        """Whether it is the subject's own already, or costs no more than was offered: everybody pays what it took."""
+        """True if the subject has the entry already, or if it costs no more than the query offers."""
         if not self.own and sheet.cost <= self.cost:
             return True
         slots, choices = range(len(sheet.slots)), range(len(sheet.choices))
@@ -92,7 +92,7 @@ class PlannedPart:
     def with_constants(
         self, names: Mapping[str, str], there: Mapping[str, StagedRows]
     ) -> tuple[ReleaseScope, ...]:
-        """What the auditor holds against earlier questions now that these constants are there; nothing new: none."""
+        """The scopes to audit now that these constants are known; none, if nothing is new."""
         analysis = self.analysis
         listed = analysis.groups if isinstance(analysis.groups, EnumeratedGroups) else None
         ground = scope_of(analysis.plan, listed, names, there)
@@ -106,7 +106,7 @@ class PlannedPart:
 
     @property
     def tells(self) -> str:
-        """What tells its content: where each slot and choice is found, or will be found when it was bought."""
+        """The identity of the part's content: where each slot and choice is found, or will be found."""
         return repr(
             [
                 *self._found(self.slots, self.shares.slots),
@@ -138,12 +138,12 @@ class ReusePlan:
 
     @property
     def bought(self) -> Fraction:
-        """How much of the price of the statement."""
+        """The fraction of the statement's price that is measured."""
         return sum((one.cost for one in self.shares), Fraction(0))
 
     @property
     def topped_up(self) -> Fraction:
-        """How much of the price goes into what is there already."""
+        """The fraction of the price that tops up cached values."""
         return sum(
             (
                 share
@@ -156,7 +156,7 @@ class ReusePlan:
 
     @property
     def reused(self) -> CacheUse | None:
-        """How all of it was there; None where some of it was not, or nothing is measured."""
+        """How the whole answer came from the cache; None if a part of it did not, or if nothing is measured."""
         ways = {match.how for part in self.parts for match in part.taken}
         if self.bought or not ways:
             return None
@@ -164,12 +164,12 @@ class ReusePlan:
 
     @property
     def partly(self) -> bool:
-        """Whether some of it was there, and some not."""
+        """True if a part of the answer came from the cache and a part did not."""
         return bool(self.bought) and any(True for part in self.parts for _ in part.taken)
 
 
 def plan_reuse(statement: AnalyzedStatement, around: ReuseContext) -> ReusePlan:
-    """What of the statement is bought; everything, where nothing may be taken."""
+    """The plan: which parts of the statement are measured; all of them, if nothing may be reused."""
     return _Planning(around, Fraction(1, max(slots_of(statement.analyses), 1))).all(statement)
 
 
@@ -190,7 +190,7 @@ _SCOPES: Final[LruCache[tuple[int, Currency], tuple[Analysis, _Scope]]] = LruCac
 
 @dataclass
 class _Planning:
-    """Goes through the parts in the order in which they run, for what a part is about may hang on those before it.
+    """Plans the parts in the order in which they run, because the scope of a part may depend on earlier ones.
 
     `share` is that of each slot and choice.
     """
@@ -297,7 +297,7 @@ class _Planning:
         )
 
     def _way(self, verdict: Verdict) -> tuple[Match | None, Fraction | None]:
-        """What is taken, and which share of the price is bought."""
+        """The match that is used, and the share of the price that is measured."""
         match verdict:
             case UseCached(found):
                 return found, None

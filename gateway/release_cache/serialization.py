@@ -34,11 +34,11 @@ _CONTENT: Final = frozenset({"v", "groups", "keys", "columns", "chosen", "spans"
 
 
 class InvalidEntry(ValueError):
-    """Something else than was written: of another version, or none of ours at all."""
+    """A text that is no entry of this version."""
 
 
 def entry_json(sheet: CacheEntry) -> Json:
-    """What `entry_of_json` reads."""
+    """The JSON that `entry_of_json` reads."""
     return {
         "v": _VERSION,
         "release": sheet.release,
@@ -81,7 +81,7 @@ def entry_of_json(said: Json) -> CacheEntry:
 
 
 def content_text(content: Content) -> str:
-    """What `content_of_text` reads: keys column by column, all of it packed."""
+    """The text that `content_of_text` reads: keys column by column, packed."""
     columns: list[Json] = [list(one) for one in content.columns]
     said: Json = {
         "v": _VERSION,

@@ -18,7 +18,7 @@ from gateway.release_cache.copies import Copy
 def mark_copies(
     releases: Sequence[PlannedRelease], book: ReleaseCache, members: frozenset[str], since: datetime
 ) -> tuple[PlannedRelease, ...]:
-    """The same errands; those that are copied say of what. No draw is taken twice in one statement."""
+    """The same parts, each with its copy if it has one. No draw is used twice in one statement."""
     taken: list[str] = []
     found = []
     for release in releases:
@@ -35,14 +35,14 @@ def mark_copies(
 
 
 def copies_of(releases: Sequence[PlannedRelease]) -> list[Copy]:
-    """What is copied, in order."""
+    """The copies, in order."""
     return [one.copied for one in _errands(releases) if one.copied is not None]
 
 
 def draws_of_others(
     releases: Sequence[PlannedRelease], book: ReleaseCache
 ) -> tuple[CopiedDraw, ...]:
-    """What accounts on the way to the ledger gave for the copies before."""
+    """What accounts on the path paid for the copied draws before."""
     return tuple(
         CopiedDraw(one.costs.cost, one.sheet.delta, book.holders(one.copied.sheet.release))
         for one in _errands(releases)

@@ -11,7 +11,7 @@ from gateway.units import Delta, Epsilon
 
 @dataclass(frozen=True)
 class QueryCost:
-    """`price` is what it was asked at, `charged` what the analyst's own account gave.
+    """`price` is the offered price, `charged` is what the analyst's own account paid.
 
     `reused` says how an answer came from earlier ones, where nothing of it was measured anew.
     """
@@ -31,7 +31,7 @@ NO_COST: Final = QueryCost()
 
 
 def reuse_notices(paid: QueryCost, since: datetime | None, *, partly: bool) -> tuple[str, ...]:
-    """What is said of an answer that was there, or of which some was; `since`: the oldest of what was taken."""
+    """The notices of an answer that came from the cache, wholly or in part; `since`: its oldest entry."""
     if since is None:
         return ()
     when = f"{since.astimezone(UTC):%Y-%m-%d %H:%M} UTC"

@@ -22,7 +22,7 @@ from gateway.twin.errors import TwinRefused
 
 @dataclass(frozen=True)
 class DeferredSql:
-    """SQL over the constants that were released."""
+    """SQL over released constants."""
 
     sql: Sql
     constants: Mapping[str, ConstantTable]
@@ -36,14 +36,14 @@ class DeferredSql:
 
 @dataclass(frozen=True)
 class DeferredStatement:
-    """`finishing` is None for a statement that touches nothing of the source: it runs as it is."""
+    """`finishing` is None for a statement that touches no table of the source: it runs as it is."""
 
     finishing: DeferredSql | None
     notices: tuple[str, ...] = ()
 
 
 def defer_query(done: Released) -> DeferredStatement:
-    """What there is to run: with guards if the finishing has no value without them."""
+    """The SQL to run, with guards if the finishing has no value without them."""
     query, undefined = done.query, _is_undefined(done)
     sql = query.cut.finishing.guarded if undefined else None
     notices = (

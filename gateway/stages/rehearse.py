@@ -52,7 +52,7 @@ _PASSED: Final[LruCache[bytes, bool]] = LruCache(_MOST_REMEMBERED, lambda key, _
 
 
 def rehearse(cut: Cut, analyses: Sequence[AnalyzedRelease], borrow: Borrow, most_rows: int) -> None:
-    """Refuse what PostgreSQL cannot compute. Where no group is listed, numbers that are 0 refuse nothing by themselves."""
+    """Refuse what PostgreSQL cannot compute. If no group is listed, zeros alone refuse nothing."""
     tried = [one for one in sqls_of(cut) if one.can_raise]
     if not tried:
         return
@@ -83,7 +83,7 @@ def rehearse(cut: Cut, analyses: Sequence[AnalyzedRelease], borrow: Borrow, most
 def _try(
     sql: Sql, made_up: Sequence[Mapping[str, ConstantTable]], twin: Runner, most_rows: int
 ) -> None:
-    """Run it over one after the other until one passes; the first refusal counts where none does."""
+    """Run it over each set of constants until one passes; if none does, raise the first refusal."""
     first: TwinRefused | None = None
     for constants in made_up:
         try:
@@ -99,13 +99,13 @@ def _try(
 
 
 def sqls_of(cut: Cut) -> list[Sql]:
-    """What runs on the twin, in order."""
+    """The SQL that runs on the twin, in order."""
     staged = [one.sql for one in cut.steps if isinstance(one, Stage)]
     return [*staged, cut.finishing if cut.traced is None else cut.traced.finishing]
 
 
 def _are_listed(analyses: Iterable[AnalyzedRelease]) -> bool:
-    """Whether a release has groups that come back empty."""
+    """True if a release has groups that come back empty."""
     return any(
         one.plan.keys and all(isinstance(part.groups, EnumeratedGroups) for part in one.parts)
         for one in analyses
@@ -115,7 +115,7 @@ def _are_listed(analyses: Iterable[AnalyzedRelease]) -> bool:
 def _constants(
     cut: Cut, analyses: Sequence[AnalyzedRelease], *, zeros: bool, keys: bool = False
 ) -> Mapping[str, ConstantTable]:
-    """Rows for the twin; those of groups that are found in the data have NULL as `keys`, or examples."""
+    """Invented rows for the twin; in found groups the keys are NULL, or examples."""
     made: dict[str, ConstantTable] = {}
     waiting = iter(analyses)
     for step in cut.steps:
@@ -160,7 +160,7 @@ _Row: TypeAlias = tuple[tuple[str | None, ...] | None, frozenset[int]]
 
 
 def _rows_of(level: GroupingSet, release: AnalyzedRelease, many: int) -> list[_Row]:
-    """The keys of some rows of a grouping set; None where they are found in the data."""
+    """The keys of some rows of a grouping set; None if they are found in the data."""
     there = frozenset(level.keys)
     drawn = level.drawn[0] if level.drawn else None
     groups = None if drawn is None else release.parts[drawn.part].groups

@@ -23,13 +23,13 @@ _NS_IN_S: Final = 1_000_000_000
 
 
 def wait_for(event: threading.Event, seconds: float) -> bool:
-    """Whether it was set in that time."""
+    """True if the event was set in that time."""
     return event.wait(seconds)
 
 
 @dataclass(frozen=True)
 class Pace:
-    """A clock that nobody sets, and how to wait; a test brings its own. `stopping`: nobody waits any more."""
+    """A monotonic clock and a way to wait; tests bring their own. `stopping`: no wait continues."""
 
     clock: Callable[[], int] = monotonic_ns
     wait: Callable[[threading.Event, float], bool] = wait_for
@@ -38,14 +38,14 @@ class Pace:
 
 @dataclass
 class Grid:
-    """In milliseconds; None where replies leave when they are ready."""
+    """The step in milliseconds; None if replies leave when they are ready."""
 
     step_ms: int | None
 
 
 @contextmanager
 def on_grid(pace: Pace, step_ms: int | None, cancelled: threading.Event) -> Iterator[Grid]:
-    """What happens inside is over on the grid; the grid may become another meanwhile."""
+    """The block ends on the grid; the step of the grid may change meanwhile."""
     began = pace.clock()
     grid = Grid(step_ms)
     try:
@@ -58,7 +58,7 @@ def on_grid(pace: Pace, step_ms: int | None, cancelled: threading.Event) -> Iter
 
 
 def _wait(pace: Pace, began: int, grid: Grid) -> bool:
-    """Until the next point; False where there is no grid."""
+    """Wait until the next point of the grid; False if there is no grid."""
     if grid.step_ms is None:
         return False
     step = grid.step_ms * _NS_IN_MS

@@ -34,7 +34,7 @@ from gateway.sensitivity.choices import Histogram
 
 @dataclass
 class SourceAccess:
-    """It is made for each question, used by one thread, and left as a context."""
+    """One for each query, used by one thread, and left as a context."""
 
     serving: ServedDataset
     subject: str
@@ -57,20 +57,20 @@ class SourceAccess:
         self.let_go()
 
     def let_go(self) -> None:
-        """Give the connection back; what is asked for afterwards is prepared anew."""
+        """Give the connection back; later statements are prepared anew."""
         preparation, self._preparation, self._parsed = self._preparation, None, None
         if preparation is not None:
             preparation.close()
 
     @property
     def proven(self) -> Mapping[str, TableProof]:
-        """What the question rests on; before it is prepared, what the catalog said last."""
+        """The proofs that the query rests on; before the preparation, those of the last catalog."""
         if self._preparation is None:
             return self.serving.proofs.now()
         return self.serving.proofs.of(self._preparation.catalog.described).proven
 
     def prepare(self, bought: Iterable[ReleaseNoise]) -> None:
-        """Reach the source for what is bought, or refuse; nothing is done where nothing of it is asked for."""
+        """Reach the source for these measurements, or refuse; do nothing if nothing of it is needed."""
         wanted = tuple(one.analysis for one in bought if asks(one))
         fetched = [
             one.table
@@ -155,6 +155,6 @@ class SourceAccess:
 
 
 def asks(release: ReleaseNoise) -> bool:
-    """Whether the source is asked for it: not for listed groups, and nothing about them."""
+    """True if the source is asked for it; listed groups without measurements ask nothing."""
     listed = isinstance(release.analysis.groups, EnumeratedGroups)
     return bool(release.noises or release.choices) or not listed

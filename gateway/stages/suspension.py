@@ -34,7 +34,7 @@ GATEWAY: Final = "gateway"
 
 
 class SuspensionLine(StrEnum):
-    """What a line of the table says."""
+    """The kinds of lines in the table."""
 
     COUNTED = "counted"
     SUSPENDED = "suspended"
@@ -60,7 +60,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class SourceStop:
-    """A question that was stopped, and how many of them a subject may have in a day."""
+    """A stopped query, and the number of stops that a subject may have in a day."""
 
     subject: str
     dataset: str
@@ -69,7 +69,7 @@ class SourceStop:
 
 
 def is_counted(refusal: Refusal | None) -> bool:
-    """Whether a question ended because its source computed for long."""
+    """True if a query ended because its source computed for long."""
     if not isinstance(refusal, SourceStopped) or refusal.computation is None:
         return False
     return refusal.computation.is_counted
@@ -95,7 +95,7 @@ def require_active(draft: Draft, subject: str, dataset: str) -> None:
 
 
 def count(draft: Draft, trail: Trail, stop: SourceStop, now: datetime) -> bool:
-    """Count a stop; whether the subject is suspended by it."""
+    """Count a stop; True if it suspends the subject."""
     before = tally(draft, stop.subject, stop.dataset)
     at = _clock(before, now)
     after = _write(
@@ -111,7 +111,7 @@ def count(draft: Draft, trail: Trail, stop: SourceStop, now: datetime) -> bool:
 def suspend(
     draft: Draft, trail: Trail, subject: str, dataset: str, *, actor: str, now: datetime
 ) -> bool:
-    """An administrator's act; whether the subject was not suspended before."""
+    """Suspend a subject; False if it was suspended already."""
     if tally(draft, subject, dataset).suspended:
         return False
     _act(draft, trail, subject, dataset, SuspensionLine.SUSPENDED, actor, now)
@@ -121,7 +121,7 @@ def suspend(
 def resume(
     draft: Draft, trail: Trail, subject: str, dataset: str, *, actor: str, now: datetime
 ) -> tuple[str, ...]:
-    """Lift what stands against a subject, and count from zero again; the datasets it was lifted for."""
+    """Lift a subject's suspensions and count from zero again; the datasets that were lifted."""
     scopes = draft.recall(("suspensions", subject), lambda connection: _scopes(connection, subject))
     wanted = [one for one in (*scopes, EVERYWHERE) if dataset in {one, EVERYWHERE}]
     lifted = tuple(one for one in dict.fromkeys(wanted) if tally(draft, subject, one).suspended)
@@ -131,7 +131,7 @@ def resume(
 
 
 def load(connection: Connection, subject: str, dataset: str) -> Tally:
-    """How a subject stands, from the table."""
+    """The standing of a subject, from the table."""
     mine = (suspensions.c.subject == subject) & (suspensions.c.dataset == dataset)
     newest = select(suspensions).where(mine).order_by(suspensions.c.ordinal.desc()).limit(1)
     last = connection.execute(newest).one_or_none()

@@ -15,7 +15,7 @@ _AS_UTC: Final = frozenset(
 
 
 def moment_in(zone: str, now: datetime) -> datetime:
-    """The same moment by the clocks of a zone; of one that is not known by its name, by those of UTC."""
+    """The same moment on the clock of a time zone; UTC, if the zone is unknown."""
     if zone.lower() in _AS_UTC:
         return now.astimezone(UTC)
     try:
@@ -25,7 +25,7 @@ def moment_in(zone: str, now: datetime) -> datetime:
 
 
 def require_zone_does_not_matter(cut: Cut, zone: str) -> None:
-    """Refuse what would mean something else in this zone than in UTC, in which the source computes."""
+    """Refuse a statement whose meaning in this zone differs from its meaning in UTC, in which the source computes."""
     if zone.lower() in _AS_UTC or not any(depends_on_zone(one.plan) for one in cut.releases):
         return
     raise UnsupportedSql(
