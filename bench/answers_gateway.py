@@ -26,7 +26,7 @@ from gateway.config import SettingsConflict
 from gateway.policy.subjects import Subject
 from gateway.query_service import QueryService
 from gateway.requests.request import Answer, Request
-from gateway.stages import charge, prepare, source_access
+from gateway.stages import charge, quote, source_access
 from gateway.stages import execute as executing
 
 _LIMIT_S = 600.0
@@ -35,7 +35,7 @@ _STAGES = {
     "bind": (pipeline, "bind_query"),
     "analyze": (pipeline, "analyze_query"),
     "quote": (pipeline, "quote_query"),
-    "rehearse": (prepare, "rehearse"),
+    "rehearse": (quote, "rehearse"),
     "charge": (charge, "charge_query"),
     "prepare": (source_access.SourceAccess, "prepare"),
     "source": (source_access.SourceAccess, "run"),

@@ -86,8 +86,10 @@ def release_query(
                     now=services.now(),
                     limit_s=services.limit_s,
                 )
-                prepare_query(query, quote, source)
-                attempts.bill = charge_quote(query, quote, record, book, services.journal)
+                prepare_query(quote, source)
+                attempts.bill = charge_quote(
+                    query, quote, record, book, services.journal, services.now()
+                )
         return execute_query(
             query,
             attempts.bill,

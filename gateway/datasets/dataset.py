@@ -27,11 +27,11 @@ from gateway.events import SourceFailed
 from gateway.lru_cache import LruCache
 from gateway.plan.grouping import Aggregate
 from gateway.policy.policy import Policy
-from gateway.sensitivity.analysis import Analysis
+from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.grouping_sets import AnalyzedRelease
 
 _MOST_BOUNDED: Final = 128
-_MOST_ANALYSES: Final = 512
+_MOST_GROUPS: Final = 200_000  # of all remembered analyses together
 
 
 @dataclass(frozen=True)
@@ -94,8 +94,14 @@ class BoundedReleases:
         return found[2]
 
 
+def _weigh(_: int, found: tuple[Aggregate, AnalyzedRelease]) -> int:
+    """Listed groups are what an analysis is large by: each holds its values."""
+    groups = (part.groups for part in found[1].parts)
+    return 1 + sum(len(one.keys) for one in groups if isinstance(one, EnumeratedGroups))
+
+
 def _remember() -> LruCache[int, tuple[Aggregate, AnalyzedRelease]]:
-    return LruCache(_MOST_ANALYSES, lambda _, __: 1)
+    return LruCache(_MOST_GROUPS, _weigh)
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from gateway.policy.policy import Policy
 from gateway.twin import VisibleTables, visible_tables
 
 _MOST: Final = 256
-_MOST_PERMITTED: Final = 512
+_MOST_PERMITTED: Final = 128
 
 PermittedKey: TypeAlias = tuple[int, tuple[tuple[str, Rows], ...]]
 

@@ -157,6 +157,8 @@ def key_axis(
 def values_at(listed: EnumeratedGroups, place: int) -> Values:
     """The values of one key. Listed groups are all combinations, the last key going through its values fastest."""
     keys = listed.keys
+    if not keys:  # the conditions of the statement leave no value
+        return ()
     before = step = len(keys)
     for at in range(place + 1):
         first = keys[0][at]

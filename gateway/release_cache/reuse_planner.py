@@ -183,8 +183,18 @@ class _Scope:
 
 
 # An analysis is of one dataset under one policy. It is kept beside its scope, so no other analysis has its identity.
+_MOST_GROUPS: Final = (
+    200_000  # of all remembered scopes together: each holds the cells of its groups
+)
+
+
+def _weigh(_: tuple[int, Currency], found: tuple[Analysis, _Scope]) -> int:
+    groups = found[0].groups
+    return 1 + (len(groups.keys) if isinstance(groups, EnumeratedGroups) else 0)
+
+
 _SCOPES: Final[LruCache[tuple[int, Currency], tuple[Analysis, _Scope]]] = LruCache(
-    1_024, lambda _, __: 1
+    _MOST_GROUPS, _weigh
 )
 
 

@@ -60,10 +60,18 @@ def require_new_key(query: AnalyzedQuery, journal: Journal) -> None:
         raise AlreadyCharged(earlier)
 
 
-def charge_quote(
-    query: AnalyzedQuery, quote: Quote, record: QueryRecord, book: ReleaseCache, journal: Journal
+def charge_quote(  # noqa: PLR0917 - a quote, and where it is charged
+    query: AnalyzedQuery,
+    quote: Quote,
+    record: QueryRecord,
+    book: ReleaseCache,
+    journal: Journal,
+    now: datetime,
 ) -> Bill:
-    """Charge a quote and note what it buys; `Moved` if the log does not end any more where the quote was made."""
+    """Charge a quote and note what it buys; `Moved` if the log does not end any more where the quote was made.
+
+    `now` is the time of the charge, and not of the quote: others wait for what is charged for as long as it may take.
+    """
     plan = quote.plan
     if plan is None:
         return Bill(quote, NO_COST, {})
@@ -76,7 +84,7 @@ def charge_quote(
             dataset,
             plan.seen.ordinal,
             quote.events,
-            plan.now,
+            now,
             subject=asked.subject,
             query_id=asked.query_id,
         )
@@ -102,7 +110,7 @@ def charge_quote(
             held=draws_of_others(quote.releases, book),
         )
         copied = tuple(one.sheet.release for one in copies_of(quote.releases))
-        receipt = charge_query(journal, record, request, plan.now, note_charge, copied=copied)
+        receipt = charge_query(journal, record, request, now, note_charge, copied=copied)
         if receipt.repeated:
             raise AlreadyCharged(receipt)
     elif quote.events:

@@ -11,7 +11,7 @@ something else when the query is prepared there, the quote is made again (`gatew
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from fractions import Fraction
 from functools import partial
@@ -51,6 +51,7 @@ from gateway.release_cache.reuse_planner import ReuseContext, ReusePlan, plan_re
 from gateway.release_cache.shared_draws import copies_of, mark_copies
 from gateway.requests.request import CacheUse
 from gateway.stages.analyze import AnalyzedQuery
+from gateway.stages.rehearse import rehearse
 from gateway.stages.suspension import require_active
 from gateway.state.journal import Journal
 from gateway.units import Epsilon
@@ -97,12 +98,14 @@ class QueryPlan:
 class Quote:
     """A query that is planned, audited and priced: what `charge_quote` charges and `execute_query` runs.
 
-    `plan` is None if the query measures nothing. `touched` are the cells of an immutable partition that it is confined to.
+    `plan` is None if the query measures nothing. `touched` are the cells of an immutable partition that it is confined to,
+    by what was `proven` of the source's tables when the quote was made.
     """
 
     releases: tuple[PlannedRelease, ...]
     plan: QueryPlan | None = None
     touched: tuple[str, ...] | None = None
+    proven: Mapping[str, TableProof] = field(default_factory=dict, repr=False)
 
     @property
     def purchases(self) -> Iterator[ReleaseNoise]:
@@ -258,6 +261,9 @@ def audit_plan(
 ) -> Quote:
     """Choose the noise and audit what is new, or refuse."""
     policy, subject, parts = query.policy, query.subject.name, plan.parts
+    if parts.bought or plan.debts.owed:
+        # before the audit and the ledger refuse: what PostgreSQL cannot compute is an error of the statement
+        rehearse_query(query)
     if parts.bought or plan.debts.owed or plan.debts.told:
         # an answer that costs nothing and was given before is given to a suspended subject too
         journal.read(partial(require_active, subject=subject, dataset=policy.name))
@@ -279,7 +285,12 @@ def audit_plan(
         ]
         if news:
             audit(news, book.history(members), policy.auditing)
-    return Quote(releases, plan, cells)
+    return Quote(releases, plan, cells, proven)
+
+
+def rehearse_query(query: AnalyzedQuery) -> None:
+    """Run the stages and the finishing over invented rows, and refuse what PostgreSQL cannot compute."""
+    rehearse(query.cut, query.statement.releases, query.session, query.most_rows)
 
 
 def quote_nothing(query: AnalyzedQuery) -> Quote:

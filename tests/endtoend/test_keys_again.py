@@ -6,7 +6,8 @@ Noise is large here, so that two draws that are equal by chance are as rare as 1
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from endtoend.clinic_gateway import AskedGateway, a_gateway, clinic_in_duckdb, shown
@@ -14,11 +15,13 @@ from endtoend.clinic_policy import policy
 from fix_servers import SharedServers
 from sqlalchemy import func, select
 
+from gateway.budget.charge import Receipt
 from gateway.errors import Code, Refusal
 from gateway.noise.entropy import SYSTEM_ENTROPY, Entropy
 from gateway.query_service import QueryService
 from gateway.requests.idempotency import StoredAnswers
 from gateway.requests.request import Answer, Request
+from gateway.stages.charge import charge_query
 from gateway.stages.reply_grid import Pace
 from gateway.state.tables import charges
 from gateway.trail.append import utc_now
@@ -182,3 +185,25 @@ def test_waiting_for_the_first_answer_ends_when_nobody_waits_any_more(
     with pytest.raises(Refusal) as caught:
         _elsewhere(gateway).answer(gateway.subjects["alice"], request, gone)
     assert caught.value.code is Code.SOURCE_CANCELLED
+
+
+def test_charge_has_the_time_of_the_charge_when_preparing_took_long(
+    gateway: AskedGateway, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A repeated key waits from the charge on, as long as a statement may take; the quote may be much older."""
+    moments: list[datetime] = []
+    charged: list[datetime] = []
+
+    def now() -> datetime:
+        moments.append(utc_now() + timedelta(minutes=len(moments)))
+        return moments[-1]
+
+    def charge(*given: Any, **named: Any) -> Receipt:  # noqa: ANN401 - whatever the stage takes
+        charged.extend(one for one in given if isinstance(one, datetime))
+        return charge_query(*given, **named)
+
+    monkeypatch.setattr("gateway.stages.charge.charge_query", charge)
+    services = replace(gateway.asking.services, now=now)
+    _ask(gateway, replace(gateway.asking, services=services), "took long")
+    bound, quoted = moments[:2]
+    assert bound < quoted < charged[0]

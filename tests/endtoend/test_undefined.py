@@ -10,7 +10,7 @@ from gateway.errors import Refusal
 from gateway.requests.request import Request
 from gateway.results.constants import UNDEFINED, run_with_guards
 from gateway.stages import finish as answering
-from gateway.stages import prepare
+from gateway.stages import quote
 from gateway.trail.record import RecordKind
 from gateway.trail.search import RecordFilter, latest_records
 
@@ -118,7 +118,7 @@ def test_quotient_is_paid_for_and_lost_when_guards_and_rehearsal_are_missing(
         return right(type(sql)(sql.ctes, sql.body, sql.recursive), *others)
 
     monkeypatch.setattr(answering, "run_with_guards", unguarded)
-    monkeypatch.setattr(prepare, "rehearse", lambda *_: None)
+    monkeypatch.setattr(quote, "rehearse", lambda *_: None)
     before = _last(gateway)
     with pytest.raises(Refusal, match="division by zero"):
         gateway.answer(_by_group("SUM(income) / COUNT(*)"), "listed")
