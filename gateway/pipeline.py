@@ -2,7 +2,7 @@
 
     record ⟨ bind and authorize → analyze → quote (reuse · audit · price) → prepare → charge → execute → finish ⟩
 
-A statement goes the same way over REST and over the wire up to its end: `answer` finishes it here, `defer` hands the
+A statement goes the same way over REST and over the wire up to its end: `answer` finishes it here, `release` hands the
 finishing to a connection that runs it itself, and `estimate` stops before anything is charged.
 
 INVARIANT: the charge is durable before the source computes, and is never given back. What leaves the gateway has the
