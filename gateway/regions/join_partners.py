@@ -4,7 +4,7 @@ INVARIANT: a query that reveals whether rows have a partner, or a value of the p
 the rows of an inner join.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gateway.plan.narrowing import conjuncts
@@ -23,13 +23,16 @@ class Partners:
     """`met` has for each outer join, and each EXISTS, the rows that have a partner.
 
     `near` is what a column of the far side is in these, `there` are the names of whether a row has one, `outer_joins` the
-    links of outer joins with conditions.
+    links of outer joins with conditions. `apart` says of those names what is asked of the person's only row apart.
     """
 
     met: list[Relation] = field(default_factory=list)
     near: dict[str, Scalar] = field(default_factory=dict)
     there: set[str] = field(default_factory=set)
     outer_joins: set[str] = field(default_factory=set)
+    apart: dict[str, Scalar] = field(default_factory=dict)
+    few: dict[str, tuple[Ref, frozenset[str]]] = field(default_factory=dict)
+    """Of the links of outer joins with few grouped rows: whether a row has one, and the columns of the far side."""
 
     def meet(
         self,
@@ -70,22 +73,48 @@ class Partners:
 
     def without_partner(
         self, whole: Relation, bases: Mapping[str, Base]
-    ) -> tuple[Relation, Region] | None:
-        """The rows themselves, where some are left since they have no partner, or may be; None where none are.
+    ) -> Iterator[tuple[Relation, Region]]:
+        """The rows themselves, if some are left since they have no partner, or may be.
 
         What is asked of the partner in the same breath as whether there is one, nobody reads.
         """
         outer = whole.links & self.outer_joins
         region = region_of(whole.conditions, bases)
-        without = [box for box in region.boxes if any(map(self._is_without, box.parts))]
-        if not outer or not without:
-            return None
-        asked = {one.name for one in region.axes} & self.near.keys() - self.there
-        if asked:
-            far = tuple(Ref(bases[name].field) for name in sorted(asked))
-            region = opaque_region(Call("of a partner or none", far, BOOLEAN), bases)
-        return replace(whole, links=whole.links - outer), region
+        if outer and any(self._is_without(part) for box in region.boxes for part in box.parts):
+            asked = {one.name for one in region.axes} & self.near.keys() - self.there
+            if asked:
+                far = tuple(Ref(bases[name].field) for name in sorted(asked))
+                region = opaque_region(Call("of a partner or none", far, BOOLEAN), bases)
+            else:
+                region = region_of(
+                    (
+                        part
+                        for one in whole.conditions
+                        for part in conjuncts(normal(self._apart(one)))
+                    ),
+                    bases,
+                )
+            yield replace(whole, links=whole.links - outer), region
+        yield from self._without_few(whole, region, bases)
+
+    def _apart(self, scalar: Scalar) -> Scalar:
+        """The expression with the conditions on the person's only row beside whether there is a partner."""
+        if isinstance(scalar, Ref):
+            return self.apart.get(scalar.field.id, scalar)
+        return map_parts(scalar, self._apart)
 
     def _is_without(self, part: tuple[str, Cells]) -> bool:
         name, cells = part
         return name in self.there and cells != NameCells(frozenset({"true"}))
+
+    def _without_few(
+        self, whole: Relation, region: Region, bases: Mapping[str, Base]
+    ) -> Iterator[tuple[Relation, Region]]:
+        """The rows with NULL in the place of a partner that few have: all rows, except for those of the few."""
+        for said in sorted(whole.links & self.few.keys()):
+            there, far = self.few[said]
+            if any(name in far and cells.null for box in region.boxes for name, cells in box.parts):
+                own = [one for one in whole.conditions if not column_ids(one) & far]
+                alone = Call("not", (there,), BOOLEAN, nullable=False)
+                found = replace(whole, links=whole.links - {said}, conditions=(*own, alone))
+                yield found, region_of(found.conditions, bases)

@@ -7,9 +7,12 @@ from typing import Final
 
 from gateway.functions.range import Bounds
 from gateway.plan.aggregates import Measure, WindowCall
+from gateway.plan.fields import Field
 from gateway.plan.node import is_unit
-from gateway.plan.scalars import Call, Change, Ref, Scalar
-from gateway.regions.cells import cell_count
+from gateway.plan.scalars import Call, Case, Change, Literal, Ref, Scalar
+from gateway.plan.types import BOOLEAN
+from gateway.regions.axis import AxisKind, RegionAxis
+from gateway.regions.cells import Cells, cell_count, is_only_null, without_null
 from gateway.regions.region import Region
 
 OUTER: Final = "left join"
@@ -56,14 +59,22 @@ def links_of_both(left: frozenset[str], right: frozenset[str]) -> frozenset[str]
 
 
 def is_small(region: Region) -> bool:
-    """Whether few values of quasi-identifiers are asked for."""
-    for box in region.boxes:
-        for name, cells in box.parts:
-            axis = region.axis(name)
-            found = cell_count(cells, axis)
-            if axis.quasi and found is not None and found <= _FINE:
-                return True
-    return False
+    """Whether few values are asked for: of a quasi-identifier, or among the many values of another column."""
+    return any(
+        _is_few(cells, region.axis(name)) for box in region.boxes for name, cells in box.parts
+    )
+
+
+def _is_few(cells: Cells, axis: RegionAxis) -> bool:
+    if axis.quasi:
+        found = cell_count(cells, axis)
+        return found is not None and found <= _FINE
+    if axis.column is None or axis.kind is not AxisKind.STEPS or is_only_null(cells):
+        return False
+    found = cell_count(without_null(cells), axis)
+    if found is None or found > _FINE:
+        return False
+    return axis.size is None or found * _FINE <= axis.size
 
 
 def is_equality(part: Scalar) -> bool:
@@ -121,3 +132,12 @@ def over_bases(call: WindowCall, resolved: Change) -> WindowCall:
     """A window function over bases; that it looks at one person goes without saying."""
     partition = tuple(one for one in call.partition if not is_unit(one))
     return replace(call, partition=partition).map_scalars(resolved)
+
+
+def value_where(condition: Scalar, value: Scalar) -> Scalar:
+    """The value where the condition is true, and NULL elsewhere."""
+    return Case(((condition, value),), Literal(None, value.type), value.type)
+
+
+def is_there(one: Field) -> Scalar:
+    return Call("is not null", (Ref(one),), BOOLEAN, nullable=False)

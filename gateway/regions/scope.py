@@ -4,7 +4,8 @@ INVARIANT: grounds follow from plans and policies alone; nothing of the data is 
 about the same rows, cut in the same groups.
 """
 
-from collections.abc import Iterable, Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gateway.catalog.values import Value, value_json, value_of_json
@@ -16,13 +17,15 @@ from gateway.plan.node import Node
 from gateway.plan.scalars import Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
 from gateway.regions.axis import RegionAxis, axis_json, axis_of_json
-from gateway.regions.cells import Cells, cells_json, cells_of_json
+from gateway.regions.cells import Cells, NameCells, cells_json, cells_of_json
 from gateway.regions.conditional_aggregates import regions_of
 from gateway.regions.declarations import declarations
 from gateway.regions.joined_tables import joined_tables
 from gateway.regions.key_cells import key_axis, values_at
-from gateway.regions.region import Region, region_json, region_of_json
+from gateway.regions.predicate import opaque_axis
+from gateway.regions.region import Region, region_along, region_json, region_of_json
 from gateway.regions.resolved_plan import ResolvedPlan, resolve_plan
+from gateway.regions.union_sides import MOST_SIDES
 from gateway.sensitivity.analysis import EnumeratedGroups
 
 __all__ = [
@@ -78,20 +81,32 @@ def scope_of(
     `constants` says of each staged constant what tells its content, `known` has the values of those that are there.
     """
     followed = resolve_plan(plan.child, constants, known)
-    keys = []
-    for place, (_, one) in enumerate(plan.keys):
-        made = followed.resolved(one)
-        values = None if listed is None else values_at(listed, place)
-        axis, cells = key_axis(made, values, followed.bases)
-        keys.append(GroupKey(scalar_sql(made), axis, values, cells))
+    values = [
+        None if listed is None else values_at(listed, place) for place in range(len(plan.keys))
+    ]
     return ReleaseScope(
         followed.shape,
         followed.tables,
         followed.region,
-        tuple(keys),
+        _keys(plan, values, followed, followed),
         _unreadable(followed.region),
         joined_tables(plan),
     )
+
+
+def _keys(
+    plan: Aggregate,
+    values: Sequence[tuple[Value | None, ...] | None],
+    whole: ResolvedPlan,
+    part: ResolvedPlan,
+) -> tuple[GroupKey, ...]:
+    """The grouping keys of the plan in this part of it."""
+    keys = []
+    for (_, one), listed in zip(plan.keys, values, strict=True):
+        made = part.inside(whole.resolved(one))
+        axis, cells = key_axis(made, listed, part.bases)
+        keys.append(GroupKey(scalar_sql(made), axis, listed, cells))
+    return tuple(keys)
 
 
 def aggregate_scopes(
@@ -102,7 +117,7 @@ def aggregate_scopes(
 ) -> tuple[ReleaseScope, ...]:
     """What those of its aggregates are about that look at other rows; each region once.
 
-    And the rows of persons, and those that an outer join meets.
+    And the rows of persons, those that an outer join meets, and each side of a union.
     """
     followed = resolve_plan(plan.child, constants, known)
     measures = [measure for _, measure in plan.measures]
@@ -114,19 +129,37 @@ def aggregate_scopes(
     )
     made = followed.lineage.measures
     by_person = [made[one] for one in made.keys() & read if one not in followed.lineage.window_rows]
-    about: list[tuple[ResolvedPlan, list[Measure]]] = [(followed, measures)]
-    about += ((one, measures) for one in followed.met)
-    about += ((one, [total]) for one, total in followed.windows(read))
+    values = [one.values for one in ground.keys]
     found: list[ReleaseScope] = []
-    for place, (one, told) in enumerate(about):
-        own = ground if not place else _of_relation(ground, one)
-        found += [own, *_beside(own, told, one)] if place else _beside(own, told, one)
-        rows = one.rows
-        if rows is not None:
+    left = deque([(followed, measures)])
+    left += ((one, measures) for one in followed.met)
+    left += ((one, [total]) for one, total in followed.windows(read))
+    sides = 0
+    while left:
+        one, told = left.popleft()
+        parts = one.sides
+        sides += len(parts)
+        if sides > 2 * MOST_SIDES:
+            return (*dict.fromkeys(found), _too_many_sides(ground))
+        left += ((part, told) for part in parts)
+        if parts and one.within:
+            continue  # its sides are next
+        keys = _keys(plan, values, followed, one) if one.within else ground.keys
+        own = ground if one is followed else replace(_of_relation(ground, one), keys=keys)
+        found += [*([] if one is followed else [own]), *_beside(own, told, one)]
+        if one.within:
+            left += ((each, told) for each in one.met)
+        if (rows := one.rows) is not None:
             # who has sums of what was computed for each person has learned of their rows
-            whole = _of_relation(ground, rows)
-            found += [whole, *_beside(whole, by_person, rows)]
+            left.append((rows, by_person))
     return tuple(dict.fromkeys(found))
+
+
+def _too_many_sides(ground: ReleaseScope) -> ReleaseScope:
+    region = region_along(
+        opaque_axis(f"a side of {ground.shape}", ()), NameCells(frozenset({"true"}))
+    )
+    return replace(ground, region=region, unreadable=_unreadable(region))
 
 
 def _of_relation(ground: ReleaseScope, rows: ResolvedPlan) -> ReleaseScope:
