@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from gateway.binding.bound import Empty, Fetch, Release, Stage
 from gateway.catalog.system_tables import is_system_table
-from gateway.engines.staged_rows import StagedRows
 from gateway.noise.add_noise import NOT_ASKED, NoisyTable, add_choices, add_noise
 from gateway.noise.allocation import ReleaseNoise
 from gateway.noise.entropy import Entropy
+from gateway.plan.relations import StagedRows
 from gateway.release_cache.assemble import PlannedMeasurement, assemble_table
 from gateway.release_cache.cache import ReleaseCache
 from gateway.release_cache.group_sizes import sizes

@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from gateway.datasets.bind_question import Question
 from gateway.datasets.dataset import ServedDataset
-from gateway.engines.staged_rows import StagedRows
 from gateway.events import Emit
 from gateway.noise.entropy import SYSTEM_ENTROPY, Entropy
+from gateway.plan.relations import StagedRows
 from gateway.policy.subjects import Subject
 from gateway.release_cache.cache import ReleaseCaches
 from gateway.requests.idempotency import StoredAnswers
