@@ -9,12 +9,12 @@ from typing import Final
 
 from gateway.catalog.domains import Anything
 from gateway.digest import digest
-from gateway.engines.staged_rows import StagedRows
 from gateway.functions.range import Bounds
 from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Field
 from gateway.plan.node import BrokenPlan
+from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import (
     Moment,
     Ref,

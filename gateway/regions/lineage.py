@@ -17,7 +17,6 @@ from typing import Final
 from gateway.catalog.domains import Anything
 from gateway.catalog.tables import ColumnRef
 from gateway.digest import digest
-from gateway.engines.staged_rows import StagedRows
 from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Field, Tie
@@ -26,7 +25,7 @@ from gateway.plan.joins import Join, Mark, UnionAll, unit_equalities
 from gateway.plan.labels import Protected
 from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import BrokenPlan, Node, is_unit
-from gateway.plan.relations import Constant, Filter, Project, Scan, Window
+from gateway.plan.relations import Constant, Filter, Project, Scan, StagedRows, Window
 from gateway.plan.scalars import Call, Literal, Ref, Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
 from gateway.plan.types import BOOLEAN

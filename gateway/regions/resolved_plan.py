@@ -4,12 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
-from gateway.engines.staged_rows import StagedRows
 from gateway.lru_cache import LruCache
 from gateway.plan.aggregates import Measure
 from gateway.plan.narrowing import conjuncts
 from gateway.plan.node import Node, walk_nodes
-from gateway.plan.relations import Scan
+from gateway.plan.relations import Scan, StagedRows
 from gateway.plan.scalars import Scalar
 from gateway.regions.base_columns import Bases
 from gateway.regions.lineage import Lineage

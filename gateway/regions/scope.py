@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gateway.catalog.values import Value, value_json, value_of_json
-from gateway.engines.staged_rows import StagedRows
 from gateway.json_form import Json, read_mapping, read_sequence, read_string
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import Node
+from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import Scalar, column_ids
 from gateway.plan.sql_text import scalar_sql
 from gateway.regions.axis import RegionAxis, axis_json, axis_of_json

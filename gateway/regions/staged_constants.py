@@ -10,9 +10,8 @@ from typing import Final, TypeAlias
 
 from gateway.catalog.types import ColumnType
 from gateway.catalog.values import Value
-from gateway.engines.staged_rows import StagedRows
 from gateway.plan.joins import Join, Mark
-from gateway.plan.relations import Constant
+from gateway.plan.relations import Constant, StagedRows
 from gateway.plan.scalars import (
     Call,
     Case,
