@@ -61,7 +61,7 @@ _UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
 
 @dataclass
 class Lineage(Derivation):
-    """Goes down one plan."""
+    """Reads one plan from its root to its tables."""
 
     _scans: dict[str, int] = field(default_factory=dict)
     _singles: set[str] = field(default_factory=set)
@@ -76,7 +76,7 @@ class Lineage(Derivation):
     def over(
         cls, plan: Node, constants: Mapping[str, str], known: Mapping[str, StagedRows]
     ) -> "Lineage":
-        """For one plan."""
+        """The lineage of one plan, before it is read."""
         return cls(constants, known, affinity=Affinity.of(plan))
 
     def of(self, node: Node) -> Relation:  # noqa: PLR0911 - one answer for each kind of node
@@ -157,10 +157,10 @@ class Lineage(Derivation):
     def _linked(
         self, node: Join | Mark, condition: Scalar | None, columns: Mapping[str, Scalar]
     ) -> tuple[frozenset[str], tuple[Scalar, ...]]:
-        """Columns of both sides that are equal, as texts, and the other conditions.
+        """Equalities between columns of both sides, as texts, and the other conditions.
 
-        That the person is the same goes without saying: rows of persons meet in no other way. That there is a person is a
-        condition, where a column of the unit comes from the far side of an outer join.
+        The equality of the unit is left out: rows of persons are joined in no other way. If a unit column comes from the
+        far side of an outer join, the condition that it is not NULL remains.
         """
         if condition is None:
             return frozenset(), ()
@@ -182,7 +182,7 @@ class Lineage(Derivation):
                 )
                 continue
             made = self.resolved(part, columns)
-            # what is chosen by values that were released, or given, is a condition
+            # an equality with released or given values is a condition, not a link
             told = all(self.bases[one].axis is not None for one in column_ids(made))
             if told and is_equality(part) and all(read & side for side in sides):
                 links.add(scalar_sql(made))
@@ -198,7 +198,7 @@ class Lineage(Derivation):
         links, conditions = self._linked(node, node.condition, {**left.columns, **right.columns})
         asked = (*right.conditions, *conditions)
         if not links and not right.links and is_always_met(left, right):
-            # every row has its person there, once: what is asked of it is asked of the row itself
+            # every row has exactly one partner: conditions on the partner are conditions on the row
             columns = dict(left.columns)
             for name, one in right.columns.items():
                 columns[name] = normal(value_where(conjunction(asked), one)) if asked else one
@@ -224,13 +224,13 @@ class Lineage(Derivation):
         return replace(left, columns=columns, links=every)
 
     def _few(self, right: Relation) -> Ref | None:
-        """Whether a row has a partner, if few have one: by conditions on the rows that were grouped, or in a union."""
+        """Whether a row has a partner, if conditions below a grouping or a union leave few rows; else None."""
         met = self._exists(right, frozenset(), ())
         axis = self.bases[met.field.id].axis
         return met if axis is not None and axis.size is None else None
 
     def _far(self, scalar: Scalar, said: str, *, missing: bool) -> Ref:
-        """A column of the side that may be missing; `missing`: then it is NULL."""
+        """A column of the side that may be missing. With `missing`, it may be NULL for that reason."""
         name = f"{scalar_sql(scalar)} of {said}"
         self.partners.near[shorten(name)] = scalar
         self.made_from[shorten(name)] = column_ids(scalar)
@@ -244,9 +244,10 @@ class Lineage(Derivation):
         )
 
     def _parted(self, relation: Relation) -> tuple[Relation, tuple[Scalar, ...]]:
-        """The relation without the conditions that are true of all rows of a person or of none, and these.
+        """The relation without the conditions that are about the person, and these conditions.
 
-        What is computed of the rows of one person does not depend on such: persons are left out as a whole.
+        They are true for all rows of a person or for none, so values computed from the rows of one person do not depend on
+        them.
         """
         whole = [one for one in relation.conditions if column_ids(one) <= self._singles]
         rest = tuple(one for one in relation.conditions if one not in whole)
@@ -257,7 +258,7 @@ class Lineage(Derivation):
         bounds = columns_of(node, narrowed=False)
         over = self.text(self._parted(below)[0])
         columns = dict(below.columns)
-        # the order of a window is completed by all columns
+        # ties in the order of a window are broken by all other columns
         every = {one for each in below.columns.values() for one in column_ids(each)}
         for name, call in node.items:
             ordered = call.order or call.frame or call.function not in _UNORDERED
@@ -307,9 +308,9 @@ class Lineage(Derivation):
         return Relation(columns, (Atom(f"({grouped})", None, reaches),), conditions=persons)
 
     def rows_of(self, relation: Relation) -> Relation | None:
-        """The rows that were grouped by person, and what is joined to them; None where nothing was.
+        """The rows that were grouped by person, with the tables that are joined to them; None if nothing was grouped.
 
-        Every column of it is a base. Conditions on what was computed for each person stay.
+        Every column of it is a base. Conditions on values that were computed for each person stay.
         """
         found = ungroup(relation, self._rows)
         if found is relation:
@@ -323,7 +324,7 @@ class Lineage(Derivation):
         links, conditions = self._linked(node, node.condition, columns)
         alone = inner.atoms[0].single if len(inner.atoms) == 1 else None
         if alone in reached and not links and not inner.links:
-            # the only row of the person in that table: what is asked of it is asked of the row itself
+            # the person has one row in that table: conditions on it are conditions on the row
             asked = conjunction((*inner.conditions, *conditions))
             held = normal(Call("is true", (asked,), BOOLEAN, nullable=False))
             return replace(below, columns={**below.columns, node.id: held})
@@ -339,9 +340,9 @@ class Lineage(Derivation):
     def _exists_apart(
         self, inner: Relation, links: frozenset[str], conditions: tuple[Scalar, ...]
     ) -> tuple[Ref, Scalar]:
-        """Whether a row exists, without the conditions on the only row of the person, and the same with them.
+        """Whether a row exists, without the conditions on the person's only row in a table, and the same with them.
 
-        Those conditions do not depend on the row that is found, so they are asked of the person itself.
+        These conditions do not depend on the row that is found, so they are conditions on the person.
         """
         parted, whole = self._parted(inner)
         whole += tuple(one for one in conditions if column_ids(one) <= self._singles)

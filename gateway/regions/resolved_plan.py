@@ -23,7 +23,7 @@ _MOST_KEPT: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class ResolvedPlan:
-    """`region` is which rows of what the `shape` says, `tables` are the protected ones that are read.
+    """`region` are the selected rows of the tables in `shape`; `tables` are the protected tables that are read.
 
     `partners` are the rows with join partners that concern it. `within` are the sides of unions that it is about.
     """
@@ -37,7 +37,7 @@ class ResolvedPlan:
 
     @property
     def rows(self) -> "ResolvedPlan | None":
-        """Its rows, where they were grouped by person."""
+        """The rows that were grouped by person; None if nothing was grouped."""
         found = self.lineage.rows_of(self.relation)
         if found is None:
             return None
@@ -63,7 +63,7 @@ class ResolvedPlan:
 
     @property
     def met(self) -> "Iterator[ResolvedPlan]":
-        """For each outer join the rows that have a partner, and those that were asked to have none."""
+        """For each outer join the rows that have a partner, and those that were selected because they have none."""
         for one in self.partners:
             found = self._over(self.lineage.partners.with_partner(one, self.relation, self.bases))
             if not found.region.is_nothing:
@@ -72,7 +72,7 @@ class ResolvedPlan:
             yield replace(self, relation=relation, region=region, partners=())
 
     def windows(self, names: Iterable[str]) -> "Iterator[tuple[ResolvedPlan, Measure]]":
-        """Totals that windows made, of these names, and the rows that they were made of."""
+        """Totals of windows with these names, and the rows that they were computed from."""
         for name in sorted(self.lineage.window_rows.keys() & frozenset(names)):
             below = self.lineage.window_rows[name]
             found = replace(self._over(self.lineage.with_bases(below)), partners=())
@@ -94,16 +94,16 @@ class ResolvedPlan:
         return self.lineage.resolved(scalar, self.relation.columns)
 
     def choice_of(self, measure: Measure) -> Scalar | None:
-        """What of the aggregate was chosen by a condition, where anything was."""
+        """The part of the aggregate's input that a condition chose; None if there is none."""
         return self.lineage.choice_of(measure, self.relation.columns)
 
     def narrowed(self, conditions: Iterable[Scalar]) -> Region:
-        """The region, as far as these are true, too."""
+        """The rows of the region for which these are true as well."""
         added = (part for one in conditions for part in conjuncts(self.resolved(one)))
         return region_of((*self.relation.conditions, *added), self.bases)
 
     def where(self, conditions: Iterable[Scalar]) -> Region:
-        """The rows of which these are true, which are over bases already."""
+        """The rows for which these are true. The conditions are over bases already."""
         return region_of(
             (part for one in conditions for part in conjuncts(normal(one))), self.bases
         )
@@ -112,7 +112,7 @@ class ResolvedPlan:
 def resolve_plan(
     plan: Node, constants: Mapping[str, str], known: Mapping[str, StagedRows] | None = None
 ) -> ResolvedPlan:
-    """What the relation is. A plan is asked about several times in a row: for its ground and for its aggregates."""
+    """The plan with its lineage and region. It is remembered, because scopes of several kinds are made of one plan."""
     there = dict(known or {})
     ids = frozenset((name, id(rows)) for name, rows in there.items())
     key = (id(plan), frozenset(constants.items()), ids)
@@ -135,5 +135,5 @@ _KEPT: Final[LruCache[_Key, _Resolved]] = LruCache(_MOST_KEPT)
 
 
 def clear_resolved() -> None:
-    """As if nothing had been asked yet."""
+    """Forget all plans."""
     _KEPT.clear()

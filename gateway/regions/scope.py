@@ -56,10 +56,10 @@ class GroupKey:
 
 @dataclass(frozen=True, slots=True)
 class ReleaseScope:
-    """`shape` is the normal text of what is read besides the region: only grounds of equal shape are compared.
+    """`shape` is the normal text of the joined tables: only scopes of equal shape are compared.
 
-    `tables` are the protected ones, `unreadable` the conditions that nobody understands, for messages. `through` are the
-    tables that all rows have passed, as `passing.passed` says: only what has just been read has them.
+    `tables` are the protected ones, `unreadable` the opaque conditions, for messages. `through` are the tables that all rows
+    were joined with (`joined_tables`); scopes that come from the state do not have them.
     """
 
     shape: str
@@ -76,9 +76,9 @@ def scope_of(
     constants: Mapping[str, str],
     known: Mapping[str, StagedRows] | None = None,
 ) -> ReleaseScope:
-    """What the release is about. `plan` has one grouping set, row rules are filters in it, moments are folded.
+    """The scope of a release. `plan` has one grouping set, its row rules are filters, its moments are folded.
 
-    `constants` says of each staged constant what tells its content, `known` has the values of those that are there.
+    `constants` has the digest of each staged constant's content, `known` the values of those that are known.
     """
     followed = resolve_plan(plan.child, constants, known)
     values = [
@@ -115,9 +115,10 @@ def aggregate_scopes(
     constants: Mapping[str, str],
     known: Mapping[str, StagedRows] | None = None,
 ) -> tuple[ReleaseScope, ...]:
-    """What those of its aggregates are about that look at other rows; each region once.
+    """The other scopes that the answer reveals, each once.
 
-    And the rows of persons, those that an outer join meets, and each side of a union.
+    They are the rows that single aggregates select, the rows that were grouped by person, rows with and without a partner
+    in an outer join or EXISTS, the rows of windows, and each side of a union.
     """
     followed = resolve_plan(plan.child, constants, known)
     measures = [measure for _, measure in plan.measures]
@@ -150,7 +151,7 @@ def aggregate_scopes(
         if one.within:
             left += ((each, told) for each in one.met)
         if (rows := one.rows) is not None:
-            # who has sums of what was computed for each person has learned of their rows
+            # sums of values that were computed for each person reveal the rows behind them
             left.append((rows, by_person))
     return tuple(dict.fromkeys(found))
 
@@ -183,12 +184,12 @@ def _unreadable(region: Region) -> tuple[str, ...]:
 
 
 def normal_text(plan: Node, scalar: Scalar, constants: Mapping[str, str]) -> str:
-    """An expression over the fields of a relation, without aliases: equal for equal meaning as far as is easy."""
+    """The normal text of an expression over the fields of a relation, without aliases."""
     return scalar_sql(resolve_plan(plan, constants).resolved(scalar))
 
 
 def scope_json(ground: ReleaseScope) -> Json:
-    """For the state."""
+    """The scope as JSON, for the state."""
     keys = [
         {
             "text": one.text,
@@ -208,7 +209,7 @@ def scope_json(ground: ReleaseScope) -> Json:
 
 
 def scope_of_json(said: Json) -> ReleaseScope:
-    """What was written by `scope_json`."""
+    """The scope that `scope_json` wrote."""
     given = read_mapping(said)
     keys = [
         GroupKey(

@@ -34,7 +34,7 @@ class SideRows:
 
     @property
     def order(self) -> tuple[str, ...]:
-        """Of two sides that read alike the columns say which is which."""
+        """Sort key: the text, then the columns if both sides have one text."""
         return (self.text, *map(scalar_sql, self.columns))
 
 
