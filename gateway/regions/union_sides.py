@@ -13,14 +13,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from gateway.plan.narrowing import conjuncts
-from gateway.plan.scalars import Ref, Scalar, column_ids, map_parts
+from gateway.plan.scalars import Ref, Scalar, column_ids, map_parts, walk_scalar
 from gateway.plan.sql_text import scalar_sql
 from gateway.regions.normal_form import normal
+from gateway.regions.region import TooLarge
 from gateway.regions.relation import Atom, Relation, links_of_both, ungroup, without_repeated
 
 MOST_SIDES: Final = 32
 """More sides of one statement are not compared one by one."""
 _MOST_INSIDE: Final = 4 * MOST_SIDES
+_MOST_PARTS: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +59,20 @@ class UnionSide:
         )
 
     def inside(self, scalar: Scalar) -> Scalar:
-        """The expression in rows of this side."""
+        """The expression in rows of this side; `TooLarge` if it is very long.
+
+        INVARIANT: its parts are counted before they are put together. Each union of a union may double them.
+        """
         if self.columns.keys().isdisjoint(column_ids(scalar)):
             return scalar
+        if sum(map(self._parts, walk_scalar(scalar))) > _MOST_PARTS:
+            raise TooLarge
         return normal(self._replaced(scalar))
+
+    def _parts(self, one: Scalar) -> int:
+        if not isinstance(one, Ref) or one.field.id not in self.columns:
+            return 1
+        return sum(1 for _ in walk_scalar(self.columns[one.field.id]))
 
     def _replaced(self, scalar: Scalar) -> Scalar:
         if isinstance(scalar, Ref):
@@ -93,20 +105,26 @@ def relations_inside(
     relation: Relation,
     rows: Mapping[str, Relation],
     unions: Mapping[str, tuple[UnionSide, ...]],
-) -> tuple[Relation, ...]:
-    """The relation, the rows that it groups, and the sides of the unions in it, at any depth.
+) -> tuple[Relation, ...] | None:
+    """The relation, the rows that it groups, and the sides of the unions in it, at any depth; None if they are too many.
 
     `rows` are what groups were made of and `unions` the sides of unions, by the texts of their atoms.
     """
     found, left = list[Relation](), [relation]
-    while left and len(found) < _MOST_INSIDE:
+    while left:
         one = left.pop()
         found.append(one)
+        if len(found) > _MOST_INSIDE:
+            return None
         if (grouped := ungroup(one, rows)) is not one:
             left.append(grouped)
         union = union_of(one, unions)
-        if union is not None:
+        if union is None:
+            continue
+        try:
             left += (rows_of_side(one, union, side) for side in unions[union.text])
+        except TooLarge:
+            return None
     return tuple(found)
 
 
