@@ -60,16 +60,16 @@ _UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
 
 @dataclass
 class Lineage(Derivation):
-    """Reads one plan from its root to its tables."""
+    """Reads one plan from its root to its tables. `window_rows` are the rows behind each value of a window, `unions` the
+    sides of unions of protected rows, `equalities` the links between columns, both by their texts.
+    """
 
-    _scans: dict[str, int] = field(default_factory=dict)
     _singles: set[str] = field(default_factory=set)
     _rows: dict[str, Relation] = field(default_factory=dict)
     partners: Partners = field(default_factory=Partners)
     window_rows: dict[str, Relation] = field(default_factory=dict)
-    """Of what a window made: the rows that it was made of."""
     unions: dict[str, tuple[UnionSide, ...]] = field(default_factory=dict)
-    """The sides of unions of protected rows, by the texts of their atoms."""
+    equalities: dict[str, Scalar] = field(default_factory=dict)
 
     @classmethod
     def over(
@@ -117,7 +117,7 @@ class Lineage(Derivation):
         name = table.name
         if not has_one_row(table):
             # the only row of a person in a table is the same wherever it is joined
-            name = self._numbered(name)
+            name = self.numbered(name)
         found = bases_of(table, name)
         columns = {one.id: self.base(base) for one, base in zip(node.fields, found, strict=True)}
         if has_one_row(table):
@@ -130,13 +130,8 @@ class Lineage(Derivation):
             return Relation(columns, (Atom(name, own, reaches | {own}),))
         return Relation(columns, (Atom(name, None, reaches),))
 
-    def _numbered(self, name: str) -> str:
-        """The name, with a number from the second time on: two rows of a person may meet there."""
-        count = self._scans[name] = self._scans.get(name, 0) + 1
-        return name if count == 1 else f"{name}#{count}"
-
     def _constant(self, node: Constant) -> Relation:
-        told = self._numbered(self.constants[node.name])
+        told = self.numbered(self.constants[node.name])
         columns = {}
         for place, one in enumerate(node.fields, 1):
             kept = Field(f"{told}.{place}", one.type, nullable=True)
@@ -170,8 +165,7 @@ class Lineage(Derivation):
         same = {frozenset({one.id, other.id}) for one, other in pairs}
         missing = {each.id: each for pair in pairs for each in pair if each.tie is not Tie.ALWAYS}
         sides = [{one.id for one in each.fields} for each in (left, right)]
-        links: set[str] = set()
-        conditions: list[Scalar] = []
+        links, conditions = set[str](), list[Scalar]()
         for part in conjuncts(condition):
             read = column_ids(part)
             if read in same and is_equality(part):
@@ -182,10 +176,11 @@ class Lineage(Derivation):
                 )
                 continue
             made = self.resolved(part, columns)
-            # an equality with released or given values is a condition, not a link
+            # an equality with an expression, or with released or given values, is a condition
             told = all(self.bases[one].axis is not None for one in column_ids(made))
-            if told and is_equality(part) and all(read & side for side in sides):
-                links.add(scalar_sql(made))
+            if told and is_equality(made) and all(read & side for side in sides):
+                links.add(said := scalar_sql(made))
+                self.equalities[said] = made
             else:
                 conditions.extend(conjuncts(made))
         return frozenset(links), tuple(conditions)
@@ -322,8 +317,8 @@ class Lineage(Derivation):
         alone = inner.atoms[0].single if len(inner.atoms) == 1 else None
         if alone in reached and not links and not inner.links:
             # the person has one row in that table: conditions on it are conditions on the row
-            asked = conjunction((*inner.conditions, *conditions))
-            held = normal(Call("is true", (asked,), BOOLEAN, nullable=False))
+            asked = (conjunction((*inner.conditions, *conditions)),)
+            held = normal(Call("is true", asked, BOOLEAN, nullable=False))
             return replace(below, columns={**below.columns, node.id: held})
         held_by = match_staged(node, inner, columns, self.known, self.resolved)
         if held_by is not None:
@@ -344,8 +339,10 @@ class Lineage(Derivation):
         parted, whole = self._parted(inner)
         whole += tuple(one for one in conditions if column_ids(one) <= self._singles)
         made = self._exists(parted, links, tuple(one for one in conditions if one not in whole))
+        if not whole:
+            return made, made
         asked = Call("is true", (conjunction(whole),), BOOLEAN, nullable=False)
-        return made, normal(conjunction((made, asked))) if whole else made
+        return made, normal(conjunction((made, asked)))
 
     def _exists(
         self, inner: Relation, links: frozenset[str], conditions: tuple[Scalar, ...]
@@ -353,7 +350,7 @@ class Lineage(Derivation):
         on = sorted([*links, *(scalar_sql(one) for one in conditions)])
         beside = f" and {' and '.join(on)}" if on else ""
         name = shorten(f"exists ({self.text(inner)}{beside})")
-        inside = relations_inside(inner, self._rows, self.unions)
+        inside = relations_inside(inner, self._rows, self.unions, self.equalities)
         every = inside or (inner,)
         regions = [self.region(one) for one in every]
         asked = [*conditions, *(part for one in every for part in one.conditions)]
@@ -378,7 +375,7 @@ class Lineage(Derivation):
         # rows of the sides never meet: both count the scans of a table from the same number
         self._scans |= {one: max(self._scans.get(one, 0), many) for one, many in after.items()}
         sides = sorted((left, right), key=lambda one: one.order)
-        said = self._numbered(f"({' union all '.join(one.text for one in sides)})")
+        said = self.numbered(f"({' union all '.join(one.text for one in sides)})")
         made = []
         for one, *pair in zip(node.fields, *(each.columns for each in sides), strict=True):
             name = f"{' else '.join(map(scalar_sql, pair))} of {said}"

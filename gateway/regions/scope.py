@@ -25,7 +25,7 @@ from gateway.regions.key_cells import key_axis, values_at
 from gateway.regions.predicate import opaque_axis
 from gateway.regions.region import Region, TooLarge, region_along, region_json, region_of_json
 from gateway.regions.resolved_plan import ResolvedPlan, resolve_plan
-from gateway.regions.union_sides import MOST_SIDES
+from gateway.regions.union_sides import MOST_RELATIONS, MOST_SIDES
 from gateway.sensitivity.analysis import EnumeratedGroups
 
 __all__ = [
@@ -149,14 +149,13 @@ def _revealed(
     given, by_person = measures
     values = [one.values for one in ground.keys]
     left = deque([(followed, given)])
-    left += ((one, given) for one in followed.met)
     left += ((one, [total]) for one, total in followed.windows(read))
-    sides = 0
+    sides, relations = 0, 0
     while left:
         one, told = left.popleft()
         parts = one.sides
-        sides += len(parts)
-        if sides > 2 * MOST_SIDES:
+        sides, relations = sides + len(parts), relations + 1
+        if sides > 2 * MOST_SIDES or relations > MOST_RELATIONS:
             raise TooLarge
         left += ((part, told) for part in parts)
         if parts and one.within:
@@ -167,8 +166,7 @@ def _revealed(
             own = replace(_of_relation(ground, one), keys=keys)
             yield own
         yield from _beside(own, told, one)
-        if one.within:
-            left += ((each, told) for each in one.met)
+        left += ((each, told) for each in one.met)
         if (rows := one.rows) is not None:
             # sums of values that were computed for each person reveal the rows behind them
             left.append((rows, by_person))

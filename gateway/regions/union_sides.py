@@ -10,18 +10,27 @@ many sides is opaque. `tests/regions/test_union_sides.py` holds both.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from gateway.plan.narrowing import conjuncts
 from gateway.plan.scalars import Ref, Scalar, column_ids, map_parts, walk_scalar
 from gateway.plan.sql_text import scalar_sql
 from gateway.regions.normal_form import normal
 from gateway.regions.region import TooLarge
-from gateway.regions.relation import Atom, Relation, links_of_both, ungroup, without_repeated
+from gateway.regions.relation import (
+    Atom,
+    Relation,
+    is_equality,
+    links_of_both,
+    ungroup,
+    without_repeated,
+)
 
 MOST_SIDES: Final = 32
 """More sides of one statement are not compared one by one."""
-_MOST_INSIDE: Final = 4 * MOST_SIDES
+Links: TypeAlias = Mapping[str, Scalar]
+MOST_RELATIONS: Final = 4 * MOST_SIDES
+"""More relations of one statement, at any depth, are not compared one by one."""
 _MOST_PARTS: Final = 4_000
 
 
@@ -80,22 +89,36 @@ class UnionSide:
         return map_parts(scalar, self._replaced)
 
 
-def rows_of_side(relation: Relation, union: Atom, side: UnionSide) -> Relation:
-    """The relation with the rows of this side in the place of the union."""
+def rows_of_side(relation: Relation, union: Atom, side: UnionSide, equalities: Links) -> Relation:
+    """The relation with the rows of this side in the place of the union.
+
+    `equalities` are the links between columns by their texts. A link to a column of the union is a condition, unless it
+    is a column of a table in this side.
+    """
     others = tuple(one for one in relation.atoms if one is not union)
     below = side.relation
-    asked = (part for one in relation.conditions for part in conjuncts(side.inside(one)))
-    links = frozenset(_link_inside(one, side) for one in relation.links)
+    asked = [part for one in relation.conditions for part in conjuncts(side.inside(one))]
+    links = set[str]()
+    for link in relation.links:
+        equality = equalities.get(link)
+        made = None if equality is None else side.inside(equality)
+        if made is None:
+            links.add(_outer_inside(link, side))
+        elif is_equality(made):
+            links.add(scalar_sql(made))
+        else:
+            asked += conjuncts(made)
     return replace(
         relation,
         columns={name: side.inside(one) for name, one in relation.columns.items()},
         atoms=without_repeated((*others, *below.atoms)),
-        links=links_of_both(links, below.links),
+        links=links_of_both(frozenset(links), below.links),
         conditions=(*asked, *below.conditions),
     )
 
 
-def _link_inside(link: str, side: UnionSide) -> str:
+def _outer_inside(link: str, side: UnionSide) -> str:
+    """The link of an outer join, which names columns in its text; what it asks is in the rows with a partner."""
     for name, scalar in side.columns.items():
         link = link.replace(name, scalar_sql(scalar))
     return link
@@ -105,6 +128,7 @@ def relations_inside(
     relation: Relation,
     rows: Mapping[str, Relation],
     unions: Mapping[str, tuple[UnionSide, ...]],
+    equalities: Links,
 ) -> tuple[Relation, ...] | None:
     """The relation, the rows that it groups, and the sides of the unions in it, at any depth; None if they are too many.
 
@@ -114,7 +138,7 @@ def relations_inside(
     while left:
         one = left.pop()
         found.append(one)
-        if len(found) > _MOST_INSIDE:
+        if len(found) > MOST_RELATIONS:
             return None
         if (grouped := ungroup(one, rows)) is not one:
             left.append(grouped)
@@ -122,7 +146,7 @@ def relations_inside(
         if union is None:
             continue
         try:
-            left += (rows_of_side(one, union, side) for side in unions[union.text])
+            left += (rows_of_side(one, union, side, equalities) for side in unions[union.text])
         except TooLarge:
             return None
     return tuple(found)
