@@ -20,18 +20,21 @@ from gateway.requests.request import Answer, Estimate, Request
 from gateway.stages.analyze import analyze_query
 from gateway.stages.attempts import Attempts
 from gateway.stages.bind import BoundQuery, bind_query
-from gateway.stages.charge import AlreadyCharged, charge_quote, require_new_key
-from gateway.stages.deferred import DeferredStatement, defer_query
-from gateway.stages.estimate import estimate_quote
+from gateway.stages.charge import AlreadyCharged, charge_quote, find_first_answer, require_new_key
 from gateway.stages.execute import Released, execute_query
-from gateway.stages.finish import finish_query, pass_through, require_query
-from gateway.stages.prepare import check_query, prepare_query
+from gateway.stages.finish import (
+    DeferredStatement,
+    defer_query,
+    estimate_quote,
+    finish_query,
+    pass_through,
+    require_query,
+)
+from gateway.stages.prepare import SourceAccess, check_query, prepare_query
 from gateway.stages.quote import forecast_query, price_query, quote_query
 from gateway.stages.record import EstimateRecord, QueryRecord, identify_query, record_outcome
-from gateway.stages.repeated_key import find_first_answer
 from gateway.stages.reply_grid import Grid, on_grid
 from gateway.stages.services import Services
-from gateway.stages.source_access import SourceAccess
 from gateway.units import Delta, Epsilon
 
 
@@ -184,10 +187,10 @@ def _bind(
 def _find_first_answer(
     services: Services, bound: BoundQuery, earlier: Receipt, cancelled: threading.Event
 ) -> Answer:
-    grid_s = (bound.policy.results.reply_grid_ms or 0) / 1_000
+    grid_s = (bound.dataset.policy.results.reply_grid_ms or 0) / 1_000
     return find_first_answer(
         earlier,
-        bound.subject.name,
+        bound.question.subject.name,
         services.kept,
         limit_s=services.limit_s + grid_s,
         now=services.now,

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
+from functools import cached_property
 from itertools import count
 from typing import Final
 
@@ -132,16 +133,16 @@ class ReusePlan:
     parts: tuple[PlannedPart, ...]
     awaited: bool = False
 
-    @property
+    @cached_property
     def shares(self) -> tuple[CostShares, ...]:
         return tuple(one.shares for one in self.parts)
 
-    @property
+    @cached_property
     def bought(self) -> Fraction:
         """The fraction of the statement's price that is measured."""
         return sum((one.cost for one in self.shares), Fraction(0))
 
-    @property
+    @cached_property
     def topped_up(self) -> Fraction:
         """The fraction of the price that tops up cached values."""
         return sum(
@@ -154,7 +155,7 @@ class ReusePlan:
             Fraction(0),
         )
 
-    @property
+    @cached_property
     def reused(self) -> CacheUse | None:
         """How the whole answer came from the cache; None if a part of it did not, or if nothing is measured."""
         ways = {match.how for part in self.parts for match in part.taken}
@@ -162,7 +163,7 @@ class ReusePlan:
             return None
         return max(ways, key=list(CacheUse).index)
 
-    @property
+    @cached_property
     def partly(self) -> bool:
         """True if a part of the answer came from the cache and a part did not."""
         return bool(self.bought) and any(True for part in self.parts for _ in part.taken)

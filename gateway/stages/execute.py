@@ -29,9 +29,9 @@ from gateway.results.suppression import blank_rows
 from gateway.sensitivity.analysis import EnumeratedGroups
 from gateway.stages.analyze import AnalyzedQuery
 from gateway.stages.charge import Bill
+from gateway.stages.prepare import SourceAccess
 from gateway.stages.quote import audit_release
 from gateway.stages.record import QueryRecord
-from gateway.stages.source_access import SourceAccess
 
 _MOST_CELLS: Final = 1_000_000  # of all kept tables together, and of all kept answers
 SystemRows: TypeAlias = Callable[[Subject, str], StagedRows]

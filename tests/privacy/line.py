@@ -39,8 +39,8 @@ from gateway.sensitivity.choices import Histogram
 from gateway.stages.analyze import AnalyzedQuery
 from gateway.stages.execute import Released
 from gateway.stages.finish import finish_query
+from gateway.stages.prepare import SourceAccess
 from gateway.stages.services import Services
-from gateway.stages.source_access import SourceAccess
 from gateway.trail.search import all_records
 from gateway.twin import Twin
 
