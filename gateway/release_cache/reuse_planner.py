@@ -26,7 +26,7 @@ from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_of
 from gateway.release_cache.cache import ReleaseCache
 from gateway.release_cache.decision import OfferedPrice, TopUp, UseCached, Verdict, decide_reuse
 from gateway.release_cache.entry import CacheEntry
-from gateway.release_cache.input_ids import Constants
+from gateway.release_cache.fingerprints import Constants
 from gateway.release_cache.matching import Match, MeasurementRequest, measurement_request
 from gateway.requests.request import CacheUse
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups

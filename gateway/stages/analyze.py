@@ -21,7 +21,7 @@ from gateway.policy.policy import Policy
 from gateway.policy.rounding import ranges_of
 from gateway.policy.subjects import Subject
 from gateway.pricing.price import AnalyzedStatement, PricedDataset
-from gateway.release_cache.input_ids import free_stages
+from gateway.release_cache.fingerprints import free_stages
 from gateway.results.constants import run_with_guards, staged_rows
 from gateway.sensitivity.analyze import analyze_release
 from gateway.sensitivity.grouping_sets import AnalyzedRelease, analyze_grouping_sets

@@ -22,9 +22,9 @@ from gateway.budget.ledger import charge, earlier_charge
 from gateway.errors import BackendUnavailable, Code, Refusal, SourceStopped, SyntaxRefused
 from gateway.pricing.price import charge_request
 from gateway.release_cache.cache import ReleaseCache
+from gateway.release_cache.cost_sharing import copies_of, draws_of_others
 from gateway.release_cache.entry import CacheEntry, Content
 from gateway.release_cache.event_log import append
-from gateway.release_cache.shared_draws import copies_of, draws_of_others
 from gateway.requests.idempotency import StoredAnswers
 from gateway.requests.request import Answer
 from gateway.stages.analyze import AnalyzedQuery

@@ -14,7 +14,7 @@ from gateway.noise.entropy import Entropy
 from gateway.policy.subjects import Subject
 from gateway.release_cache.assemble import PlannedMeasurement, assemble_table
 from gateway.release_cache.cache import ReleaseCache
-from gateway.release_cache.group_sizes import sizes
+from gateway.release_cache.group_sizes import stored_sizes
 from gateway.requests.request import Answer
 from gateway.results.constants import (
     ConstantTable,
@@ -172,7 +172,7 @@ def _measure(  # noqa: PLR0917 - a part, and what it is made from
         drawn = _ask(source, part.purchase, stages, entropy)
     table, content = assemble_table(part, drawn, bill.contents)
     if part.sheet is not None and content is not None:
-        record.keep(part.sheet.release, content, sizes(part, content))
+        record.keep(content, stored_sizes(part.sheet.release, part, content))
     return table
 
 

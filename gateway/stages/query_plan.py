@@ -14,11 +14,10 @@ from gateway.engines.catalog.proofs import TableProof
 from gateway.noise.allocation import ReleaseNoise
 from gateway.release_cache.assemble import PlannedRelease
 from gateway.release_cache.cache import CachePosition
-from gateway.release_cache.cost_sharing import Debts, plan_entries
+from gateway.release_cache.cost_sharing import Debts, copies_of, plan_entries
 from gateway.release_cache.entry import CacheEntry
 from gateway.release_cache.events import EntryCharged, Event
 from gateway.release_cache.reuse_planner import ReuseContext, ReusePlan
-from gateway.release_cache.shared_draws import copies_of
 from gateway.requests.request import CacheUse
 from gateway.units import Epsilon
 

@@ -34,14 +34,13 @@ from gateway.regions.partition_cells import confining_cells
 from gateway.release_cache.assemble import unmeasured
 from gateway.release_cache.cache import ReleaseCache
 from gateway.release_cache.cost_sharing import (
-    Debtor,
     debts_of,
+    mark_copies,
     reveals_new_values,
 )
-from gateway.release_cache.input_ids import Constants
+from gateway.release_cache.fingerprints import Constants
 from gateway.release_cache.noise_plan import NoiseContext, plan_noise
 from gateway.release_cache.reuse_planner import ReuseContext, plan_reuse
-from gateway.release_cache.shared_draws import mark_copies
 from gateway.stages.analyze import AnalyzedQuery
 from gateway.stages.query_plan import QueryPlan, Quote
 from gateway.stages.quote_cache import Basis, QuoteCache
@@ -139,14 +138,14 @@ def plan_query(  # noqa: PLR0913, PLR0917 - a query, and what its plan depends o
         members=policy.given_to(subject),
     )
     own, *above = path = tuple(one.name for one in accounts)
-    debtor = Debtor(subject, frozenset([own, *above[:-1]]))
+    owing = frozenset([own, *above[:-1]])
     parts = plan_reuse(statement, context)
-    debts = debts_of(parts, book, debtor)
+    debts = debts_of(parts, book, subject, owing)
     if offer * parts.bought + debts.of(own) > offer:
         # answers of others would take more together than was offered: only what the analyst has is taken
         own_context = replace(context, own=True, constants=Constants(query.cut, query_id))
         parts = plan_reuse(statement, own_context)
-        debts = debts_of(parts, book, debtor)
+        debts = debts_of(parts, book, subject, owing)
     return QueryPlan(query_id, now, basis.seen, parts, context, price, offer, debts, path)
 
 
