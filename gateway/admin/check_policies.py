@@ -10,13 +10,16 @@ from types import MappingProxyType
 from typing import Final
 
 from gateway.engines.catalog.describe import describe_source
-from gateway.engines.catalog.proofs import Proof, list_proofs, prove_tables
-from gateway.engines.catalog.public_columns import (
+from gateway.engines.catalog.proofs import (
+    Proof,
+    SchemaMismatch,
     apply_not_null,
+    find_mismatches,
+    list_proofs,
+    prove_tables,
     with_public_columns,
     without_columns,
 )
-from gateway.engines.catalog.schema_check import SchemaMismatch, find_mismatches
 from gateway.engines.connections import open_source
 from gateway.errors import Code, OperatorError
 from gateway.policy.files.load import PolicyReading

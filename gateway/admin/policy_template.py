@@ -9,8 +9,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from gateway.catalog.types import Family, TypeUnknown, parse_type
-from gateway.engines.catalog.describe import SourceTables, describe_source
-from gateway.engines.catalog.tables import SourceColumn, SourceTable
+from gateway.engines.catalog.describe import (
+    SourceColumn,
+    SourceTable,
+    SourceTables,
+    describe_source,
+)
 from gateway.engines.connections import open_source
 from gateway.errors import Code, OperatorError
 from gateway.policy.model import COLUMN_NAME

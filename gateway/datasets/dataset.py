@@ -17,15 +17,14 @@ from gateway.budget.account import Currency
 from gateway.catalog.tables import Dataset
 from gateway.datasets.view import Views
 from gateway.engines.catalog.describe import SourceTables
-from gateway.engines.catalog.proofs import TableProof, prove_tables
-from gateway.engines.catalog.schema_check import SchemaMismatch, find_mismatches
+from gateway.engines.catalog.proofs import SchemaMismatch, TableProof, find_mismatches, prove_tables
 from gateway.engines.preparation import SourceCatalog
 from gateway.engines.source import SourceDatabase
-from gateway.engines.staged_rows import StagedRows
 from gateway.errors import BackendUnavailable, Code
 from gateway.events import SourceFailed
 from gateway.lru_cache import LruCache
 from gateway.plan.grouping import Aggregate
+from gateway.plan.relations import StagedRows
 from gateway.policy.policy import Policy
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.grouping_sets import AnalyzedRelease

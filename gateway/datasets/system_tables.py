@@ -12,8 +12,8 @@ from gateway.catalog.tables import ColumnRef, Table
 from gateway.catalog.values import Value
 from gateway.datasets.bind_question import Question, rules_for
 from gateway.datasets.registry import DatasetRegistry
-from gateway.engines.staged_rows import StagedRows
 from gateway.errors import REASON, Code
+from gateway.plan.relations import StagedRows
 from gateway.policy.decide import usable_columns_by
 from gateway.policy.policy import Operation
 from gateway.policy.subjects import Subject

@@ -1,10 +1,14 @@
-"""Connections to a PostgreSQL source: read-only, pooled between queries.
+"""Connections to a PostgreSQL source: read-only, pooled between queries, of a supported version.
 
-INVARIANT: every connection is read-only and pinned before its first statement. A statement commits by itself,
-so it sees one snapshot, and nothing but the statement goes to the source and back. INVARIANT: a statement holds
-its worker for at most `CANCEL_S` and a moment after its time is over: a server that does not end it by then
-loses the connection. INVARIANT: an error names the source's address, never the password, and never repeats what
-the source said about a value.
+A source has a minimum version: PostgreSQL 16 has `pg_input_is_valid`, by which a text is read as a date without an
+error. DuckDB is part of the gateway: there the file may be too new, and then it cannot be opened.
+
+INVARIANT: every connection is read-only and pinned before its first statement. A statement commits by itself, so
+it sees one snapshot, and nothing but the statement goes to the source and back.
+INVARIANT: a statement holds its worker for at most `CANCEL_S` and a moment after its time is over: a server that
+does not end it by then loses the connection.
+INVARIANT: an error names the source's address, never the password, and never repeats what the source said about a
+value.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,9 +22,27 @@ from sqlalchemy import URL, Connection, Engine, NullPool, QueuePool, create_engi
 from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.engines.timeout import StatementWatch
-from gateway.engines.versions import LEAST_POSTGRESQL, old_version
-from gateway.errors import Code, OperatorError
+from gateway.errors import BackendUnavailable, Code, OperatorError
 from gateway.state.connections import close_broken
+
+LEAST_POSTGRESQL: Final = 16
+_PER_MAJOR: Final = 10_000
+
+
+def old_version(connection: Connection) -> int | None:
+    """The major version of a source that is too old; None where it is not."""
+    if connection.dialect.name != "postgresql":
+        return None
+    driver: Any = connection.connection.driver_connection
+    major = int(driver.info.server_version) // _PER_MAJOR
+    return major if major < LEAST_POSTGRESQL else None
+
+
+def require_version(connection: Connection) -> None:
+    """INVARIANT: nothing is asked of a source that is too old."""
+    if old_version(connection) is not None:
+        raise BackendUnavailable(Code.SOURCE_VERSION)
+
 
 PATIENCE_S: Final = 5
 CANCEL_S: Final = 1.0

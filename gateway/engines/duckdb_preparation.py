@@ -1,31 +1,36 @@
 """Preparation of queries on DuckDB: a process that holds the file, and the catalog of that file.
 
-A process is taken before the charge and runs the statements of one query. It opened its file for reading alone,
-so nothing in it changes while the process exists: its catalog is read once, in that process, and stays valid.
+A process is taken before the charge and runs the statements of one query. It opened its file for reading alone, so
+nothing in it changes while the process exists: its catalog is read once, in that process, and stays valid.
+
+DuckDB SQL of a statement: its text and its parameters, `$1`, `$2`, … and a list. SQLAlchemy compiles a statement
+object once and caches it. No database is reached here.
 
 INVARIANT: statements run in the process whose catalog was read, on the file that it opened. The end of that
-process ends the query: no other process continues it. INVARIANT: the computing time begins when the process is
-told to run. Waiting for a process comes before the charge and is no time-out of the source's. INVARIANT:
-DuckDB's own PREPARE plans, and planning computes: nothing is parsed in advance. The catalog says that a file
-has tables and columns as declared.
+process ends the query: no other process continues it.
+INVARIANT: the computing time begins when the process is told to run. Waiting for a process comes before the charge
+and is no time-out of the source's.
+INVARIANT: DuckDB's own PREPARE plans, and planning computes: nothing is parsed in advance. The catalog says that a
+file has tables and columns as declared.
 """
 
 import atexit
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from time import monotonic
-from typing import Final
+from typing import Any, Final
+from weakref import WeakKeyDictionary
 
-from sqlalchemy import URL
+from duckdb_sqlalchemy import Dialect
+from sqlalchemy import URL, Select
 
 from gateway.cancellation import call_when_cancelled
 from gateway.computation import Computation, SourceEnd
-from gateway.engines.catalog.describe import SourceTables
-from gateway.engines.catalog.duckdb import read_duckdb
+from gateway.engines.catalog.describe import SourceTables, read_duckdb
 from gateway.engines.duckdb_process.frames import BrokenFrame, Row
-from gateway.engines.duckdb_process.launcher import Launcher
 from gateway.engines.duckdb_process.pool import (
     LeasedProcess,
     Pool,
@@ -36,12 +41,12 @@ from gateway.engines.duckdb_process.pool import (
 )
 from gateway.engines.duckdb_process.process import (
     Identity,
+    Launcher,
     ProcessLate,
     ProcessLost,
     ProcessSettings,
     StatementFailed,
 )
-from gateway.engines.duckdb_sql import DuckdbStatements
 from gateway.engines.failures import Failures
 from gateway.engines.preparation import (
     Given,
@@ -54,6 +59,56 @@ from gateway.engines.preparation import (
 )
 from gateway.errors import BackendUnavailable, Code, Refusal, SourceStopped
 from gateway.events import SourceFailed
+
+_DIALECT: Final = Dialect(paramstyle="numeric_dollar")
+_Process = Callable[[Any], object]
+
+
+@dataclass(frozen=True)
+class DuckdbSql:
+    """One statement: its text, and for each of its places the name, the value and what is made of a value."""
+
+    text: str
+    places: tuple[tuple[str, Any, _Process | None], ...]
+
+    def parameters(self, given: Mapping[str, list[str | None]]) -> list[object]:
+        """In the order of their numbers; those that are `given` in the place of what stands in the statement."""
+        return [
+            value if process is None else process(value)
+            for name, there, process in self.places
+            for value in (given.get(name, there),)
+        ]
+
+
+class DuckdbStatements:
+    """What statements were compiled to, as long as somebody holds them."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: WeakKeyDictionary[Select[Any], DuckdbSql] = WeakKeyDictionary()
+
+    def find(self, statement: Select[Any]) -> DuckdbSql:
+        """The SQL of this statement, compiled if it has to be."""
+        with self._lock:
+            found = self._known.get(statement)
+        if found is None:
+            found = compile_for_duckdb(statement)
+            with self._lock:
+                self._known[statement] = found
+        return found
+
+
+def compile_for_duckdb(statement: Select[Any]) -> DuckdbSql:
+    """Its text, and its parameters by place."""
+    compiled: Any = statement.compile(dialect=_DIALECT, compile_kwargs={"render_postcompile": True})
+    values, binds = compiled.construct_params(_check=False), compiled.binds
+    places = []
+    for name in compiled.positiontup or ():
+        bind = binds.get(name)
+        kind = None if bind is None else bind.type.dialect_impl(_DIALECT)
+        places.append((name, values[name], None if kind is None else kind.bind_processor(_DIALECT)))
+    return DuckdbSql(str(compiled), tuple(places))
+
 
 _CATALOG_S: Final = 10.0
 _NO_ROOM: Final = frozenset({"OutOfMemoryException", "MemoryError"})

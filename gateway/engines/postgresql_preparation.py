@@ -1,13 +1,19 @@
-"""Questions prepared on PostgreSQL: a connection that is kept from before the charge to the last statement.
+"""Preparation of queries on PostgreSQL: a connection that is kept from before the charge to the last statement.
 
-Before the charge the connection is asked for the digests of the tables, and new statements are parsed. Neither takes a
-lock beyond its own end, so nothing of the source is locked while the ledger is written to. Each statement has the
-digests in it once more: see `postgresql_digest`. Where a release is asked for in parts, the tables are locked first,
-then the snapshot is made that all parts share.
+Before the charge the connection is asked for the digests of the tables, and new statements are parsed. Neither
+takes a lock beyond its own end, so nothing of the source is locked while the ledger is written to. Each statement
+has the digests in it once more: see `postgresql_digest`. Where a release is asked for in parts, the tables are
+locked first, then the snapshot is made that all parts share.
 
-INVARIANT: a statement is parsed and described before the charge, never bound, planned or explained: planning computes.
-INVARIANT: an answer is made of the rows of one attempt. Asking again after a kept connection was found dead draws no
-second noise for one charge: noise is drawn from the table that is returned, once, and a failed attempt returns none.
+`parse_only` parses a statement and does nothing else with it. SQLAlchemy compiles statements, and remembers
+what to, only on the way to executing them. So a statement that is to be parsed goes that way, and here, at its
+end, `Parse` and `Describe Statement` take the place of executing.
+
+INVARIANT: a statement is parsed and described before the charge, never bound, planned or explained: planning
+computes. PostgreSQL analyses its names, types and functions, by its catalog alone.
+INVARIANT: an answer is made of the rows of one attempt. Asking again after a kept connection was found dead draws
+no second noise for one charge: noise is drawn from the table that is returned, once, and a failed attempt returns
+none.
 """
 
 import threading
@@ -18,12 +24,23 @@ from operator import itemgetter
 from time import monotonic
 from typing import Any, Final
 
+from psycopg import Cursor
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.errors import error_from_result
+from psycopg.pq import ExecStatus
 from sqlalchemy import Connection, Result
+from sqlalchemy.engine import ExecutionContext
 from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.computation import Computation, SourceEnd
 from gateway.engines.catalog.describe import describe_source
-from gateway.engines.connections import Attempt, Connections, limit_statements, return_connection
+from gateway.engines.connections import (
+    Attempt,
+    Connections,
+    limit_statements,
+    require_version,
+    return_connection,
+)
 from gateway.engines.failures import Failures, is_connection_lost
 from gateway.engines.postgresql_digest import (
     digest_parameters,
@@ -31,7 +48,6 @@ from gateway.engines.postgresql_digest import (
     regclass_name,
     require_digests,
 )
-from gateway.engines.postgresql_parse import PARSED, parse_only
 from gateway.engines.preparation import (
     Chunks,
     Given,
@@ -42,12 +58,51 @@ from gateway.engines.preparation import (
     Statement,
     T,
 )
-from gateway.engines.shard_count import load_row_estimates
-from gateway.engines.sharding import end_transaction, run_shards, share_snapshot
+from gateway.engines.sharding import end_transaction, load_row_estimates, run_shards, share_snapshot
 from gateway.engines.timeout import StatementTimer, StatementWatch, StopReason
-from gateway.engines.versions import require_version
 from gateway.errors import BackendUnavailable, Code
 from gateway.lru_cache import LruCache
+
+PARSED: Final = "gateway_parse"
+"""The execution option of what is parsed alone."""
+_UNNAMED: Final = b""
+
+
+def parse_only(
+    cursor: Cursor[Any],
+    statement: str,
+    parameters: Mapping[str, Any] | Sequence[Any],
+    context: ExecutionContext,
+) -> bool | None:
+    """A listener of `do_execute`: True where this was all there is to do."""
+    if not context.execution_options.get(PARSED):
+        return None
+    if not isinstance(parameters, Mapping):
+        raise TypeError("the parameters of a parsed statement have names")
+    numbers = _Numbers()
+    text = statement % numbers
+    connection = cursor.connection
+    transformer = Transformer(connection)
+    values = [parameters[name] for name in numbers]
+    transformer.dump_sequence(values, [PyFormat.AUTO] * len(values))
+    server = connection.pgconn
+    encoding = connection.info.encoding
+    for result in (
+        server.prepare(_UNNAMED, text.encode(encoding), transformer.types or ()),
+        server.describe_prepared(_UNNAMED),
+    ):
+        if result.status != ExecStatus.COMMAND_OK:
+            raise error_from_result(result, encoding)
+    return True
+
+
+class _Numbers(dict[str, str]):
+    """Names of parameters in the order in which a text first has them, each with its place as PostgreSQL writes it."""
+
+    def __missing__(self, name: str) -> str:
+        made = self[name] = f"${len(self) + 1}"
+        return made
+
 
 _TRIES: Final = 3
 _ROWS_AT_ONCE: Final = 4096

@@ -2,11 +2,13 @@
 
 A `SourceDatabase` renders releases as SQL and reads the rows; its `database` connects, holds and runs.
 
+Rendered statements are cached: equal releases have equal texts.
+
 INVARIANT: a release that runs on a preparation was bounded by what the catalog of that preparation proves.
 """
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -28,19 +30,41 @@ from gateway.engines.failures import Failures
 from gateway.engines.postgresql_preparation import PostgresqlDatabase
 from gateway.engines.preparation import Chunks, Database, Preparation, SourceCatalog, Statement
 from gateway.engines.sql.clamp import finite_value
-from gateway.engines.sql.group_keys import Key, shown_parameters
+from gateway.engines.sql.group_limits import Key, shown_parameters
 from gateway.engines.sql.histogram import select_histogram
-from gateway.engines.sql.interfaces import Dialect, Expressing
+from gateway.engines.sql.partial_select import Dialect, Expressing
 from gateway.engines.sql.release import ReleaseSql, select_release
 from gateway.engines.sql.shard_filter import Part
-from gateway.engines.staged_rows import StagedRows
-from gateway.engines.statement_cache import RenderedCache
 from gateway.errors import Code, LimitExceeded
 from gateway.events import Emit, ignore_event
 from gateway.exact import ExactHistogram, ExactTable
+from gateway.lru_cache import LruCache
 from gateway.plan.node import BrokenPlan, walk_nodes
-from gateway.plan.relations import Scan
+from gateway.plan.relations import Scan, StagedRows
 from gateway.sensitivity.choices import Histogram
+
+_MOST: Final = 256
+
+
+class RenderedCache:
+    """The last statements. SQLAlchemy remembers of each what it compiles to.
+
+    A release is known by its repr, not by being equal: `1.0` and `1.00` are equal and not the same text, and
+    what `now` is stands in it wherever it matters.
+    """
+
+    def __init__(self) -> None:
+        self._known: LruCache[tuple[str, Part | None], Select[Any]] = LruCache(_MOST)
+        # the release is kept beside its text, so that its id stays its own
+        self._texts: LruCache[int, tuple[BoundedRelease, str]] = LruCache(_MOST)
+
+    def find(
+        self, release: BoundedRelease, part: Part | None, render: Callable[[], Select[Any]]
+    ) -> Select[Any]:
+        """The statement of this release, rendered if it has to be; a refusal is not remembered."""
+        _, text = self._texts.get(id(release), lambda: (release, repr(release)))
+        return self._known.get((text, part), render)
+
 
 GATEWAY: Final = ""
 """In the place of a subject where the gateway asks for itself; no subject has this name."""

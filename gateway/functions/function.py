@@ -1,7 +1,7 @@
 """What is known of one function or operator over rows: all its facets but its SQL, in one frozen record.
 
 Whoever asks something of a call looks its record up in `gateway.functions.table` and asks the facet. The SQL stands
-in `gateway.engines.sql.renderings`, under the same name, since this package knows no database.
+in `gateway.engines.sql.expressions`, under the same name, since this package knows no database.
 
 INVARIANT: a facet that is left out says the least: not computed, not solved, not listed, may be NULL. Facets on which
 safety rests have no default (`tests/functions/test_table.py` holds every row to that).

@@ -1,10 +1,16 @@
-"""Nodes that read one relation or none: scans, constants, filters, projections, windows."""
+"""Relations of a plan: scans, filters, projections, and constants with their staged rows.
+
+Nodes that read one relation or none: scans, constants, filters, projections, windows.
+
+Rows that are public or released before a plan runs, as a plan's constants read them.
+"""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from gateway.catalog.tables import Column, ColumnRef, Table
-from gateway.catalog.types import Family
+from gateway.catalog.tables import LONGEST_TEXT, Column, ColumnRef, Table
+from gateway.catalog.types import ColumnType, Family
+from gateway.catalog.values import Value
 from gateway.errors import Code, UnsupportedSql
 from gateway.plan.aggregates import WindowCall
 from gateway.plan.fields import Field, Tie, column_id
@@ -179,3 +185,23 @@ class Window(SameRows):
 def below_filters(node: Node) -> Node:
     """What is below the filters."""
     return below_filters(node.child) if isinstance(node, Filter) else node
+
+
+@dataclass(frozen=True, slots=True)
+class StagedRows:
+    """Rows with one value for each of `columns`, in their order; None is NULL."""
+
+    columns: tuple[tuple[str, ColumnType], ...]
+    rows: tuple[tuple[Value | None, ...], ...]
+
+    def __post_init__(self) -> None:
+        if any(len(row) != len(self.columns) for row in self.rows):
+            raise ValueError("a staged row is shorter or longer than its columns")
+
+
+def null_if_too_long(value: Value | None) -> Value | None:
+    """The value as expressions over rows read it: NULL where it is a text longer than any that is read.
+
+    Not a part of it: keys are never changed, and a licence may rest on these values.
+    """
+    return None if isinstance(value, str) and len(value) > LONGEST_TEXT else value

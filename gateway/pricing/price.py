@@ -18,7 +18,6 @@ from gateway.budget.charge import (
     Idempotency,
 )
 from gateway.datasets.bind_question import BoundQuestion
-from gateway.engines.staged_rows import StagedRows
 from gateway.errors import BudgetExhausted, Code, SyntaxRefused
 from gateway.noise.add_noise import NoisyTable
 from gateway.noise.allocation import (
@@ -32,6 +31,7 @@ from gateway.noise.allocation import (
 )
 from gateway.noise.combined_noise import unit_variance
 from gateway.plan.formulas import Form
+from gateway.plan.relations import StagedRows
 from gateway.policy.policy import Policy
 from gateway.requests.request import Estimate, ExpectedColumn, Request
 from gateway.results.columns import in_ranges

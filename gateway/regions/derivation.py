@@ -9,12 +9,12 @@ from typing import Final
 
 from gateway.catalog.domains import Anything
 from gateway.digest import digest
-from gateway.engines.staged_rows import StagedRows
 from gateway.functions.range import Bounds
 from gateway.plan.affine import Affinity
 from gateway.plan.aggregates import Measure
 from gateway.plan.fields import Field
 from gateway.plan.node import BrokenPlan
+from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import (
     Moment,
     Ref,
@@ -41,9 +41,9 @@ _MOST_PARTS: Final = 400
 
 @dataclass
 class Derivation:
-    """`bases` grows by what is found; `constants` tells the contents of staged constants.
+    """Collects `bases` on the way through a plan. `constants` has the digest of each staged constant's content.
 
-    `known` has those of which the values are there already: conditions on them are conditions on constants.
+    `known` has the staged constants whose values are known: conditions on them are conditions on constants.
     """
 
     constants: Mapping[str, str]
@@ -84,7 +84,7 @@ class Derivation:
                 return map_parts(scalar, again)
 
     def whole(self, scalar: Scalar) -> Scalar:
-        """What is put together again and again gets a name instead: it would double with every step."""
+        """The expression, or a name for it if it is long: expressions that contain each other twice would double at each step."""
         parts = list(walk_scalar(scalar))
         if len(parts) <= _MOST_PARTS:
             return scalar
@@ -106,7 +106,7 @@ class Derivation:
         nullable: bool = True,
         chosen: bool = False,
     ) -> Ref:
-        """Something computed: conditions on it are on an axis of its own, or on none where it was `chosen`."""
+        """A base for a computed value, with an axis of its own; without an axis if a condition has `chosen` it."""
         there = [self.bases[one] for one in uses]
         kept = Field(shorten(name), like.type, nullable=nullable)
         axis: RegionAxis | None = None
@@ -119,7 +119,7 @@ class Derivation:
         return self.base(Base(kept, axis, told, any(one.quasi for one in there)))
 
     def choice_of(self, measure: Measure, columns: Mapping[str, Scalar]) -> Scalar | None:
-        """What the aggregate is told of that was chosen by a condition; None where nothing was."""
+        """The part of the aggregate's input that a condition chose; None if there is none."""
         given = [self.resolved(one, columns) for one in measure.scalars]
         if self.affinity.is_choice(measure):
             return given[0]
@@ -128,7 +128,7 @@ class Derivation:
         return Ref(self.bases[chosen[0]].field) if chosen else None
 
     def made_of(self, names: Iterable[str]) -> frozenset[str]:
-        """These bases, and all that they were made of."""
+        """These bases and all bases behind them."""
         left, seen = [*names], set[str]()
         while left:
             name = left.pop()
@@ -142,5 +142,5 @@ class Derivation:
         return measure.map_scalars(lambda one: self.resolved(one, columns))
 
     def with_bases(self, relation: Relation) -> Relation:
-        """The relation with every base as a column, for what is over bases already."""
+        """The relation with every base as a column, for expressions that are over bases already."""
         return replace(relation, columns={name: Ref(one.field) for name, one in self.bases.items()})

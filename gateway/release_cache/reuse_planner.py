@@ -17,9 +17,9 @@ from typing import Final
 
 from gateway.budget.account import Currency
 from gateway.catalog.tables import Dataset
-from gateway.engines.staged_rows import StagedRows
 from gateway.lru_cache import LruCache
 from gateway.noise.allocation import CostShares, slots_of
+from gateway.plan.relations import StagedRows
 from gateway.pricing.price import AnalyzedStatement
 from gateway.regions.declarations import declarations
 from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_of

@@ -6,11 +6,11 @@ from typing import Final, TypeAlias
 
 from gateway.binding.bound import Empty, Fetch, Release, Stage
 from gateway.catalog.system_tables import is_system_table
-from gateway.engines.staged_rows import StagedRows
 from gateway.lru_cache import LruCache
 from gateway.noise.add_noise import NOT_ASKED, NoisyTable, add_choices, add_noise
 from gateway.noise.allocation import ReleaseNoise
 from gateway.noise.entropy import Entropy
+from gateway.plan.relations import StagedRows
 from gateway.policy.subjects import Subject
 from gateway.release_cache.assemble import PlannedMeasurement, assemble_table
 from gateway.release_cache.cache import ReleaseCache

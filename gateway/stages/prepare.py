@@ -26,13 +26,12 @@ from gateway.catalog.system_tables import is_system_table
 from gateway.datasets.dataset import ServedDataset, stage_placeholders
 from gateway.engines.catalog.proofs import TableProof
 from gateway.engines.preparation import Preparation
-from gateway.engines.shard_count import shard_count
-from gateway.engines.sql.group_keys import Key
-from gateway.engines.staged_rows import StagedRows
+from gateway.engines.sharding import shard_count
+from gateway.engines.sql.group_limits import Key
 from gateway.exact import ExactHistogram, ExactTable
 from gateway.noise.allocation import ReleaseNoise
 from gateway.plan.node import BrokenPlan, walk_nodes
-from gateway.plan.relations import Scan
+from gateway.plan.relations import Scan, StagedRows
 from gateway.sensitivity.analysis import Analysis, EnumeratedGroups
 from gateway.sensitivity.choices import Histogram
 from gateway.stages.analyze import AnalyzedQuery

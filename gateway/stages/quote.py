@@ -19,9 +19,9 @@ from gateway.budget.account import Account, cost_on_path
 from gateway.budget.balances import balance_of
 from gateway.budget.exhausted import budget_exhausted
 from gateway.engines.catalog.proofs import TableProof
-from gateway.engines.staged_rows import StagedRows
 from gateway.overlap.auditor import audit
 from gateway.overlap.inputs import NewQuery
+from gateway.plan.relations import StagedRows
 from gateway.pricing.accuracy import price_for_accuracy
 from gateway.pricing.price import (
     accounts_on_path,

@@ -9,7 +9,7 @@ from endtoend.clinic_gateway import AskedGateway
 from engines.sources import connections_of
 from sqlalchemy import event
 
-from gateway.engines.postgresql_parse import PARSED
+from gateway.engines.postgresql_preparation import PARSED
 
 _MEDIANS = "SELECT {0}, percentile_disc(0.5) WITHIN GROUP (ORDER BY cost) FROM visits GROUP BY {0}"
 

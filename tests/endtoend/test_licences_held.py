@@ -11,7 +11,7 @@ from fix_servers import SharedServers
 from sqlalchemy import event
 
 from gateway.engines import postgresql_digest
-from gateway.engines.shard_count import MANY_ROWS
+from gateway.engines.sharding import MANY_ROWS
 from gateway.errors import Code
 from gateway.postgres_server import Lease
 from gateway.trail.record import RecordKind

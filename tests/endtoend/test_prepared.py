@@ -10,7 +10,7 @@ from endtoend.changing_source import DATASET, PERSONS, Changing, changing
 from endtoend.clinic_gateway import dsn
 from fix_servers import SharedServers
 
-from gateway.engines import versions
+from gateway.engines import connections
 from gateway.errors import BackendUnavailable, Code, InternalError, Refusal
 from gateway.postgres_server import Lease
 from gateway.requests.request import Request
@@ -92,7 +92,7 @@ def test_question_is_refused_for_nothing_when_the_source_is_too_old(
     """Of the least version that is supported the gateway says so where it is not there."""
     assert clinic.count() == PERSONS  # the control
     before = clinic.charges()
-    monkeypatch.setattr(versions, "LEAST_POSTGRESQL", 99)
+    monkeypatch.setattr(connections, "LEAST_POSTGRESQL", 99)
     refused = clinic.refusal()
     assert (refused.code, refused.detail, refused.hint) == (Code.SOURCE_VERSION, "", "")
     assert clinic.kinds(refused.query_id) == [RecordKind.REFUSED]

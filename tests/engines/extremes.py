@@ -22,10 +22,10 @@ from gateway.binding.text.limits import tokens_of
 from gateway.catalog.domains import Anything, Bound, Domain, Interval
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import parse_type
-from gateway.engines.sql.expressions import ScalarSql, clamp_column
-from gateway.engines.sql.interfaces import Dialect, Sql
-from gateway.engines.staged_rows import StagedRows
-from gateway.plan.relations import Scan
+from gateway.engines.sql.clamp import clamp_column
+from gateway.engines.sql.expressions import ScalarSql
+from gateway.engines.sql.partial_select import Dialect, Sql
+from gateway.plan.relations import Scan, StagedRows
 from gateway.plan.scalars import Scalar
 from gateway.ranges.relations import Range, ranges_of
 

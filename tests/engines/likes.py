@@ -10,9 +10,9 @@ from typing import Final
 from engines.extremes import Databases
 from sqlalchemy import Connection, column, select, text
 
-from gateway.engines.sql.interfaces import Dialect
-from gateway.engines.sql.like import is_like
+from gateway.engines.sql.partial_select import Dialect
 from gateway.engines.sql.pieces import binary
+from gateway.engines.sql.text import is_like
 from gateway.plan.like_pattern import read_pattern
 
 _LETTERS: Final = "aaab"

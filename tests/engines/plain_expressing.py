@@ -10,8 +10,8 @@ from sqlalchemy import BigInteger, Double, Numeric, case, cast, func, literal, n
 from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import Family
-from gateway.engines.sql.interfaces import Dialect, Expressions, Sql
-from gateway.engines.staged_rows import StagedRows
+from gateway.engines.sql.partial_select import Dialect, Expressions, Sql
+from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import Call, Literal, Ref, Scalar
 from gateway.ranges.relations import Range
 from gateway.sensitivity.measurement import Total

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 from engines.extremes import Databases, answers, bound, scalars
 
-from gateway.engines.sql.interfaces import Dialect, Sql
+from gateway.engines.sql.partial_select import Dialect, Sql
 from gateway.errors import Refusal
 from gateway.plan import affine_rounding as affine_forms
 from gateway.plan.affine import Affinity

@@ -8,7 +8,7 @@ from sqlalchemy.sql import visitors
 
 from gateway.bounding.work_bound import Work, work_of
 from gateway.engines.sql.expressions import ScalarSql
-from gateway.engines.sql.interfaces import Dialect, Sql
+from gateway.engines.sql.partial_select import Dialect, Sql
 from gateway.errors import Refusal
 from gateway.plan.scalars import Ref, walk_scalar
 

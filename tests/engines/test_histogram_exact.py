@@ -25,7 +25,7 @@ from gateway.catalog.types import parse_type
 from gateway.catalog.values import Value
 from gateway.engines.source import SourceDatabase
 from gateway.engines.sql.expressions import TotalScalarSql
-from gateway.engines.sql.group_keys import shown_parameters
+from gateway.engines.sql.group_limits import shown_parameters
 from gateway.exact import ExactHistogram
 from gateway.plan.aggregates import Measure
 from gateway.plan.grouping import Aggregate

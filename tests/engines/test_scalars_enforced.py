@@ -25,8 +25,8 @@ from gateway.catalog.types import Family, parse_type
 from gateway.engines.exact_rows import column_value
 from gateway.engines.sql.clamp import clamp_column
 from gateway.engines.sql.expressions import ScalarSql
-from gateway.engines.sql.interfaces import Dialect, Sql
-from gateway.engines.staged_rows import StagedRows
+from gateway.engines.sql.partial_select import Dialect, Sql
+from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import Scalar, StagedMember, StagedValue
 from gateway.plan.types import BIGINT, NUMERIC, TEXT
 from gateway.sensitivity.lattice import Lattice

@@ -21,7 +21,7 @@ from gateway.catalog.types import parse_type
 from gateway.engines.connections import Connections, open_source, split_parts
 from gateway.engines.failures import Failures
 from gateway.engines.postgresql_preparation import PostgresqlDatabase
-from gateway.engines.shard_count import MANY_ROWS, load_row_estimates, shard_count
+from gateway.engines.sharding import MANY_ROWS, load_row_estimates, shard_count
 from gateway.engines.source import SourceDatabase
 from gateway.errors import Code, InternalError, Refusal
 from gateway.events import ignore_event

@@ -9,8 +9,8 @@ from sqlalchemy import ColumnElement, column, literal_column, select, table, tex
 from gateway.catalog.tables import LONGEST_TEXT, Column, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.engines.sql.clamp import MOST_BEHIND, clamp_column, has_short_unit
-from gateway.engines.sql.interfaces import Dialect
-from gateway.engines.staged_rows import null_if_too_long
+from gateway.engines.sql.partial_select import Dialect
+from gateway.plan.relations import null_if_too_long
 
 TEXT: Final = parse_type("text")
 COLUMN: Final = Column("t", TEXT, max_length=4)

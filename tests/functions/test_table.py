@@ -11,10 +11,9 @@ from engines.scalar_cases import ALL
 from sqlalchemy import column
 
 from gateway.binding.expressions import _ARITHMETIC, _COMPARISONS, _PATTERNS
-from gateway.engines.sql.expressions import ScalarSql
-from gateway.engines.sql.interfaces import Dialect, Sql
+from gateway.engines.sql.expressions import RENDERINGS, ScalarSql
+from gateway.engines.sql.partial_select import Dialect, Sql
 from gateway.engines.sql.pieces import Render
-from gateway.engines.sql.renderings import RENDERINGS
 from gateway.errors import Refusal
 from gateway.functions.choices import GREATEST
 from gateway.functions.function import Function

@@ -14,10 +14,10 @@ from overlap.simulated_people import counted, noisy
 from gateway.binding.bind import bind
 from gateway.binding.bound import Cut, Stage
 from gateway.bounding.fold_current_time import fold_moments
-from gateway.engines.staged_rows import StagedRows
 from gateway.errors import OverlapRefused
 from gateway.overlap.auditor import History, NewQuery, PriorRelease, audit
 from gateway.plan.grouping import Aggregate
+from gateway.plan.relations import StagedRows
 from gateway.policy.policy import Auditing, UnreadableConditions
 from gateway.regions.scope import ReleaseScope, aggregate_scopes, scope_of
 from gateway.release_cache.fingerprints import free_stages

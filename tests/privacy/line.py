@@ -22,12 +22,12 @@ from sqlalchemy import URL
 from gateway.admin.instance import Foundation, open_foundation
 from gateway.app import open_policies, open_query_service
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
-from gateway.engines.sql.group_keys import Key
-from gateway.engines.staged_rows import StagedRows
+from gateway.engines.sql.group_limits import Key
 from gateway.events import Event
 from gateway.exact import ExactHistogram, ExactTable
 from gateway.noise.allocation import CostShares, ReleaseNoise, slots_of
 from gateway.noise.entropy import Entropy
+from gateway.plan.relations import StagedRows
 from gateway.policy.subjects import Subject
 from gateway.pricing.price import AnalyzedStatement, noise_for_price
 from gateway.query_service import QueryService

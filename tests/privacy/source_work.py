@@ -29,7 +29,7 @@ from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import Column, Dataset, Protection, Table
 from gateway.catalog.types import parse_type
 from gateway.engines.sql.expressions import TotalScalarSql
-from gateway.engines.sql.interfaces import Dialect
+from gateway.engines.sql.partial_select import Dialect
 from gateway.engines.sql.release import ReleaseSql, select_release
 from gateway.errors import Refusal
 from gateway.postgres_server import Lease

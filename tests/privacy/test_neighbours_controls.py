@@ -15,7 +15,7 @@ from sqlalchemy import func
 from gateway.bounding import bounded_release as bound_release
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.engines.sql import relations
-from gateway.engines.sql.interfaces import Expressions, Sql
+from gateway.engines.sql.partial_select import Expressions, Sql
 from gateway.engines.sql.release import _Rendering
 from gateway.plan.aggregates import Measure
 from gateway.postgres_server import Lease

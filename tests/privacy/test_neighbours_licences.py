@@ -13,11 +13,11 @@ from property.stores import Store, in_duckdb, in_postgresql
 from gateway.bounding import bound_joins as joins
 from gateway.bounding.licences import Licences
 from gateway.catalog.values import Value
-from gateway.engines.staged_rows import StagedRows
 from gateway.errors import Unbounded
 from gateway.plan.joins import Join
 from gateway.plan.labels import Protected
 from gateway.plan.node import Node
+from gateway.plan.relations import StagedRows
 from gateway.postgres_server import Lease
 
 Worlds = Sequence[Sequence[Store]]

@@ -9,7 +9,7 @@ from privacy.conditions import EVERY, PATTERNS
 from privacy.source_work import DUCKDB, InDuckDB, asked, in_duckdb, rendered
 from sqlalchemy import ColumnElement, Select, column, func, literal, select, table
 
-from gateway.engines.sql.like import is_like
+from gateway.engines.sql.text import is_like
 
 PATTERN: Final = "%a%a%a%_b"
 LETTERS: Final = 160

@@ -18,10 +18,10 @@ from gateway.catalog.tables import Dataset
 from gateway.catalog.types import ColumnType, Family, Kind
 from gateway.catalog.values import Value
 from gateway.engines.catalog.proofs import TableProof
-from gateway.engines.staged_rows import StagedRows
 from gateway.errors import Refusal
 from gateway.plan.grouping import Aggregate
 from gateway.plan.node import walk_nodes
+from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import StagedValue, walk_scalar
 from gateway.sensitivity.analysis import Analysis
 from gateway.sensitivity.analyze import analyze_release

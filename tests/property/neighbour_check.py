@@ -13,11 +13,10 @@ from property.stores import SourceRaised, Store
 
 from gateway.bounding.bounded_release import BoundedRelease
 from gateway.catalog.types import Family
-from gateway.engines.staged_rows import StagedRows
 from gateway.errors import UnsupportedSql
 from gateway.plan.grouping import PerUnit
 from gateway.plan.node import Node, walk_nodes
-from gateway.plan.relations import Window
+from gateway.plan.relations import StagedRows, Window
 from gateway.plan.scalars import Call, Literal, Scalar, walk_scalar
 from gateway.sensitivity.analysis import Analysis, ThresholdGroups
 from gateway.sensitivity.lattice import Lattice

@@ -20,10 +20,10 @@ from gateway.engines.catalog.proofs import TableProof, prove_tables
 from gateway.engines.connections import open_source
 from gateway.engines.source import SourceDatabase
 from gateway.engines.sql.expressions import TotalScalarSql
-from gateway.engines.sql.group_keys import Key
-from gateway.engines.staged_rows import StagedRows
+from gateway.engines.sql.group_limits import Key
 from gateway.errors import BackendUnavailable, InternalError, SourceStopped
 from gateway.exact import ExactHistogram, ExactTable
+from gateway.plan.relations import StagedRows
 
 SALT: Final = "clinic"
 _KEYS: Final = {"patients": "patient_id", "regions": "region", "codes": "code"}

@@ -1,13 +1,254 @@
-"""Catalog of a source as a value. Only catalogs are read, never a row of a table."""
+"""Catalog of a source as a value. Only catalogs are read, never a row of a table.
 
-from collections.abc import Iterable
+DuckDB: constraints are always enforced and cannot be added unvalidated. Texts are an exception: a CHECK compares
+them by the default collation of the writing connection, so `in ('x')` may admit an X, and UNIQUE compares bytes
+where the column's own collation considers more texts equal.
+
+PostgreSQL: only constraints that are validated and always enforced count, and only those of plain tables. A table
+with inheriting tables is read with their rows, which its constraints do not bind; nothing enforces what is
+declared of a foreign table or a view; a partition is affected by operations on other tables. None of these proves
+anything here. A unique index counts if it is a B-tree, valid, immediate, over plain columns and all rows,
+considers equal what the column considers equal, and is sorted by the version of its collations that the server has
+now; NULLs do not matter: no equality is true of them, and rows without a unit are dropped at every scan. A CHECK
+counts if it is made of columns and of PostgreSQL's own objects: anybody may have defined any other operator,
+whatever its name.
+"""
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Final
 
 from sqlalchemy import Connection
 
-from gateway.engines.catalog.duckdb import read_duckdb
-from gateway.engines.catalog.postgresql import read_postgresql
-from gateway.engines.catalog.tables import SourceTable
+
+@dataclass(frozen=True)
+class SourceColumn:
+    """`type` is the name PostgreSQL has for it; another database's own where there is none.
+
+    `exact_text` is true where the source takes two texts for equal only when they are the same.
+    """
+
+    name: str
+    type: str
+    not_null: bool
+    exact_text: bool = False
+
+
+@dataclass(frozen=True)
+class SourceForeignKey:
+    """One column that leads to one column of another table; `at` are that table's schema and name."""
+
+    column: str
+    table: str
+    target: str
+    at: tuple[str, str]
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """`unique` are the sets of columns that no two rows share, by a constraint that always holds.
+
+    `checks` are conditions that are false for no row, in the source's own words.
+    """
+
+    schema: str
+    name: str
+    columns: tuple[SourceColumn, ...]
+    unique: tuple[frozenset[str], ...] = ()
+    foreign_keys: tuple[SourceForeignKey, ...] = ()
+    checks: tuple[str, ...] = ()
+
+    def column(self, name: str) -> SourceColumn | None:
+        return next((one for one in self.columns if one.name == name), None)
+
+
+_DUCKDB_COLUMNS = """
+SELECT schema_name, table_name, column_name, data_type, NOT is_nullable
+FROM duckdb_columns() WHERE database_name = current_database() AND NOT internal
+ORDER BY schema_name, table_name, column_index
+"""
+_CONSTRAINTS = """
+SELECT schema_name, table_name, constraint_type, to_json(constraint_column_names)::VARCHAR,
+       referenced_table, to_json(referenced_column_names)::VARCHAR, expression
+FROM duckdb_constraints() WHERE database_name = current_database()
+ORDER BY schema_name, table_name, constraint_index
+"""
+# A column's collation is in no list of the catalog; the table's own text has it.
+_COLLATED = """
+SELECT schema_name, table_name FROM duckdb_tables()
+WHERE database_name = current_database() AND (sql IS NULL OR contains(lower(sql), 'collate'))
+"""
+# What DuckDB calls otherwise than PostgreSQL.
+_NAMES = {
+    "TINYINT": "smallint",
+    "VARCHAR": "text",
+    "FLOAT": "real",
+    "DOUBLE": "double precision",
+    "TIMESTAMP": "timestamp without time zone",
+    "TIMESTAMP WITH TIME ZONE": "timestamp with time zone",
+}
+_DECIMAL = re.compile(r"DECIMAL(\(.*\))")
+
+_Name = tuple[str, str]
+
+
+def read_duckdb(ask: Callable[[str], Iterable[Sequence[Any]]]) -> tuple[SourceTable, ...]:
+    """The tables of the file that `ask` asks, one statement after the other."""
+    columns: dict[_Name, list[SourceColumn]] = defaultdict(list)
+    for schema, table, column, kind, not_null in ask(_DUCKDB_COLUMNS):
+        columns[schema, table].append(SourceColumn(column, _type(kind), not_null=not_null))
+    collated = {(schema, table) for schema, table in ask(_COLLATED)}
+    unique: dict[_Name, list[frozenset[str]]] = defaultdict(list)
+    foreign: dict[_Name, list[SourceForeignKey]] = defaultdict(list)
+    checks: dict[_Name, list[str]] = defaultdict(list)
+    for row in ask(_CONSTRAINTS):
+        schema, table, kind, listed, to, referenced, condition = row
+        names, targets = _names(listed), _names(referenced)
+        name = schema, table
+        if kind in {"PRIMARY KEY", "UNIQUE"}:
+            texts = {one.name for one in columns[name] if one.type == "text"}
+            if name not in collated or texts.isdisjoint(names):
+                unique[name].append(frozenset(names))
+        elif kind == "FOREIGN KEY" and len(names) == 1:
+            # a foreign key of DuckDB stays within its schema
+            foreign[name].append(SourceForeignKey(names[0], to, targets[0], (schema, to)))
+        elif kind == "CHECK" and condition is not None:
+            checks[name].append(condition)
+    return tuple(
+        SourceTable(
+            *name, tuple(found), tuple(unique[name]), tuple(foreign[name]), tuple(checks[name])
+        )
+        for name, found in columns.items()
+    )
+
+
+def _names(listed: str | None) -> list[str]:
+    found: list[str] = json.loads(listed or "[]")
+    return found
+
+
+def _type(name: str) -> str:
+    if decimal := _DECIMAL.fullmatch(name):
+        return f"numeric{decimal[1].replace(' ', '')}"
+    return _NAMES.get(name, name.lower())
+
+
+_BOUND: Final = """
+SELECT n.nspname, c.relname
+FROM pg_class AS c
+JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE c.relkind = 'r' AND NOT c.relispartition
+  AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhparent = c.oid)
+"""
+_POSTGRESQL_COLUMNS: Final = """
+SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod),
+       a.attnotnull AND NOT EXISTS (
+           SELECT FROM pg_constraint AS k
+           WHERE k.conrelid = c.oid AND k.contype = 'n' AND k.conkey = ARRAY[a.attnum]
+             AND NOT k.convalidated),
+       coalesce((to_jsonb(o) ->> 'collisdeterministic')::boolean, true)
+FROM pg_class AS c
+JOIN pg_namespace AS n ON n.oid = c.relnamespace
+JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+LEFT JOIN pg_collation AS o ON o.oid = a.attcollation
+WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
+  AND n.nspname <> 'information_schema' AND NOT starts_with(n.nspname, 'pg_')
+  AND has_schema_privilege(n.oid, 'USAGE')
+  AND has_column_privilege(c.oid, a.attnum, 'SELECT')
+ORDER BY n.nspname, c.relname, a.attnum
+"""
+# `WITHOUT OVERLAPS` is called unique, too, and excludes by other operators than equality
+_UNIQUE: Final = """
+SELECT n.nspname, c.relname,
+       ARRAY(SELECT a.attname::text FROM pg_attribute AS a
+             WHERE a.attrelid = c.oid AND a.attnum = ANY (i.indkey[0:i.indnkeyatts - 1]))
+FROM pg_index AS i
+JOIN pg_class AS x ON x.oid = i.indexrelid
+JOIN pg_am AS m ON m.oid = x.relam
+JOIN pg_class AS c ON c.oid = i.indrelid
+JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE i.indisunique AND NOT i.indisexclusion AND m.amname = 'btree'
+  AND i.indisvalid AND i.indisready AND i.indislive AND i.indimmediate
+  AND i.indpred IS NULL AND i.indexprs IS NULL
+  AND NOT EXISTS (
+      SELECT FROM generate_series(0, i.indnkeyatts - 1) AS place
+      JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = i.indkey[place]
+      JOIN pg_opclass AS q ON q.oid = i.indclass[place]
+      LEFT JOIN pg_collation AS o ON o.oid = a.attcollation
+      WHERE a.attcollation <> i.indcollation[place] OR NOT q.opcdefault
+         OR NOT (o.oid IS NULL OR CASE WHEN o.collname = 'default' THEN (
+                SELECT {default} FROM pg_database AS d WHERE d.datname = current_database())
+            ELSE o.collversion IS NOT DISTINCT FROM pg_collation_actual_version(o.oid) END))
+"""
+# before PostgreSQL 15 nobody noted by which version of its collation a database was sorted
+_DEFAULT_IS_CURRENT: Final = (
+    "d.datcollversion IS NOT DISTINCT FROM pg_database_collation_actual_version(d.oid)"
+)
+_DEFAULT_HAS_NO_VERSION: Final = "d.datcollate IN ('C', 'POSIX')"
+_NOTED_SINCE: Final = (15,)
+_FOREIGN: Final = """
+SELECT n.nspname, c.relname, a.attname, tn.nspname, t.relname, ta.attname
+FROM pg_constraint AS k
+JOIN pg_class AS c ON c.oid = k.conrelid
+JOIN pg_namespace AS n ON n.oid = c.relnamespace
+JOIN pg_class AS t ON t.oid = k.confrelid
+JOIN pg_namespace AS tn ON tn.oid = t.relnamespace
+JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = k.conkey[1]
+JOIN pg_attribute AS ta ON ta.attrelid = t.oid AND ta.attnum = k.confkey[1]
+WHERE k.contype = 'f' AND k.convalidated AND cardinality(k.conkey) = 1
+ORDER BY n.nspname, c.relname, k.conname
+"""
+# `conenforced` is there since PostgreSQL 18; what PostgreSQL itself has is pinned, and no dependency
+_CHECKS: Final = """
+SELECT n.nspname, c.relname, pg_get_expr(k.conbin, k.conrelid)
+FROM pg_constraint AS k
+JOIN pg_class AS c ON c.oid = k.conrelid
+JOIN pg_namespace AS n ON n.oid = c.relnamespace
+WHERE k.contype = 'c' AND k.convalidated AND NOT k.connoinherit
+  AND coalesce((to_jsonb(k) ->> 'conenforced')::boolean, true)
+  AND NOT EXISTS (
+      SELECT FROM pg_depend AS d
+      WHERE d.classid = 'pg_constraint'::regclass AND d.objid = k.oid
+        AND (d.refclassid <> 'pg_class'::regclass OR d.refobjid <> k.conrelid))
+ORDER BY n.nspname, c.relname, k.conname
+"""
+
+
+def read_postgresql(connection: Connection) -> tuple[SourceTable, ...]:
+    bound = {(schema, table) for schema, table in connection.exec_driver_sql(_BOUND)}
+    columns: dict[_Name, list[SourceColumn]] = defaultdict(list)
+    for schema, table, column, kind, full, exact in connection.exec_driver_sql(_POSTGRESQL_COLUMNS):
+        not_null = full and (schema, table) in bound
+        found = SourceColumn(column, kind, not_null=not_null, exact_text=exact)
+        columns[schema, table].append(found)
+    unique: dict[_Name, list[frozenset[str]]] = defaultdict(list)
+    for schema, table, key in connection.exec_driver_sql(_unique(connection)):
+        unique[schema, table].append(frozenset(key))
+    foreign: dict[_Name, list[SourceForeignKey]] = defaultdict(list)
+    for schema, table, column, to_schema, to_table, to in connection.exec_driver_sql(_FOREIGN):
+        target = to_table if to_schema == schema else f"{to_schema}.{to_table}"
+        foreign[schema, table].append(SourceForeignKey(column, target, to, (to_schema, to_table)))
+    checks: dict[_Name, list[str]] = defaultdict(list)
+    for schema, table, condition in connection.exec_driver_sql(_CHECKS):
+        checks[schema, table].append(condition)
+    return tuple(
+        SourceTable(
+            *name,
+            tuple(found),
+            tuple(unique[name]) if name in bound else (),
+            tuple(foreign[name]),
+            tuple(checks[name]) if name in bound else (),
+        )
+        for name, found in columns.items()
+    )
+
+
+def _unique(connection: Connection) -> str:
+    noted = (connection.dialect.server_version_info or ()) >= _NOTED_SINCE
+    return _UNIQUE.format(default=_DEFAULT_IS_CURRENT if noted else _DEFAULT_HAS_NO_VERSION)
 
 
 @dataclass(frozen=True)

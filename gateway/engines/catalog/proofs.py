@@ -1,26 +1,89 @@
-"""Proofs from the constraints of a source: facts about a dataset's tables, and the bounding steps that they
-make unnecessary.
+"""What the catalog of a source says of a dataset: its schema, its public columns, and proofs from constraints.
+
+A proof is a fact about a table of the dataset, and makes bounding steps unnecessary.
+
+The schema check compares tables, columns and types. Columns of public tables that a policy leaves to the source
+are filled in from the source's own catalog.
 
 INVARIANT: a fact is proven only if a constraint of the source guarantees it in every state. It is proven of the
 values as they are stored: a step that moves values, such as a clamp to a domain that they are not proven to be
 within, may make two keys one.
+INVARIANT: columns of a protected table, and columns that are declared, keep their types and domains.
 """
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from enum import StrEnum
 from types import MappingProxyType
+from typing import TypeAlias
 
-from gateway.catalog.tables import ColumnRef, Dataset, Table
-from gateway.catalog.types import parse_type
+from gateway.catalog.domains import Anything, Domain, Values
+from gateway.catalog.tables import Column, ColumnRef, Dataset, Table
+from gateway.catalog.types import ColumnType, Family, Kind, TypeUnknown, parse_type
 from gateway.engines.catalog.check_constraints import (
     constraint_limits,
     is_within,
     parse_comparisons,
 )
-from gateway.engines.catalog.describe import SourceTables
-from gateway.engines.catalog.schema_check import is_compatible
-from gateway.engines.catalog.tables import SourceColumn, SourceTable
+from gateway.engines.catalog.describe import SourceColumn, SourceTable, SourceTables
+
+_WIDTH = {Kind.SMALLINT: 1, Kind.INTEGER: 2, Kind.BIGINT: 3, Kind.REAL: 1, Kind.DOUBLE: 2}
+
+
+@dataclass(frozen=True)
+class SchemaMismatch:
+    """Something the policy says that the source does not have; without a column, about the table."""
+
+    table: str
+    column: str | None
+    message: str
+    hint: str = ""
+
+
+def find_mismatches(dataset: Dataset, source: SourceTables) -> Iterator[SchemaMismatch]:
+    """Everything that does not fit."""
+    for table in dataset.tables:
+        there = source.find(table.name)
+        if there is None:
+            close = get_close_matches(table.name, list(source.names()), n=1)
+            hint = f"did you mean `{close[0]}`?" if close else "check that the login may read it"
+            yield SchemaMismatch(table.name, None, f"the source has no table `{table.name}`", hint)
+            continue
+        for column in table.columns:
+            yield from _column(table, column, there)
+
+
+def _column(table: Table, column: Column, there: SourceTable) -> Iterator[SchemaMismatch]:
+    found = there.column(column.name)
+    if found is None:
+        close = get_close_matches(column.name, [one.name for one in there.columns], n=1)
+        hint = f"did you mean `{close[0]}`?" if close else "check that the login may read it"
+        message = f"the source has no column `{table.name}.{column.name}`"
+        yield SchemaMismatch(table.name, column.name, message, hint)
+    elif not is_compatible(column.type, found):
+        message = (
+            f"`{table.name}.{column.name}` is `{found.type}` in the source, not `{column.type}`"
+        )
+        yield SchemaMismatch(table.name, column.name, message)
+
+
+def is_compatible(declared: ColumnType, found: SourceColumn) -> bool:
+    """Whether every value of the source's type is one of the declared type."""
+    try:
+        there = parse_type(found.type)
+    except TypeUnknown:
+        return False
+    if declared.family is not there.family:
+        return False
+    if declared.family in {Family.WHOLE, Family.FLOAT}:
+        return _WIDTH[there.kind] <= _WIDTH[declared.kind]
+    if declared.family is Family.EXACT:
+        return declared.precision is None or declared == there
+    if declared.family is Family.TEXT:
+        return declared.length is None or declared == there
+    return declared == there
 
 
 @dataclass(frozen=True)
@@ -161,3 +224,63 @@ def _leads(
         and (to := names.get(one.at)) is not None
         and frozenset({one.target}) in keys[to]
     )
+
+
+Nameable: TypeAlias = Callable[[str], bool]
+
+
+def without_columns(dataset: Dataset) -> tuple[Table, ...]:
+    """The public tables of which no column is known."""
+    return tuple(table for table in dataset.tables if table.public and not table.columns)
+
+
+def with_public_columns(dataset: Dataset, source: SourceTables, nameable: Nameable) -> Dataset:
+    """The dataset with what the source knows of its public tables; names are those a policy could declare."""
+    missing = {table.name for table in without_columns(dataset)}
+    if not missing:
+        return dataset
+    tables = tuple(
+        _filled(table, source, nameable) if table.name in missing else table
+        for table in dataset.tables
+    )
+    return replace(dataset, tables=tables)
+
+
+def apply_not_null(dataset: Dataset, proofs: Mapping[str, TableProof]) -> Dataset:
+    """The dataset with the columns that the source keeps from being NULL.
+
+    It decides which groups are listed and what the twin shows, and nothing about privacy: a NULL that came
+    all the same would have no group to be in.
+    """
+
+    def told(table: Table) -> Table:
+        kept = proofs[table.name].not_null if table.name in proofs else frozenset[str]()
+        columns = (
+            replace(one, nullable=False) if one.name in kept else one for one in table.columns
+        )
+        return replace(table, columns=tuple(columns))
+
+    return replace(dataset, tables=tuple(told(table) for table in dataset.tables))
+
+
+def _filled(table: Table, source: SourceTables, nameable: Nameable) -> Table:
+    there = source.find(table.name)
+    return table if there is None else replace(table, columns=tuple(_columns(there, nameable)))
+
+
+def _columns(there: SourceTable, nameable: Nameable) -> Iterator[Column]:
+    alike = Counter(one.name.lower() for one in there.columns)
+    for one in there.columns:
+        # sources differ in whether case counts, so a policy could declare neither of two such names
+        if not nameable(one.name) or alike[one.name.lower()] > 1:
+            continue
+        try:
+            of = parse_type(one.type)
+        except TypeUnknown:
+            continue
+        yield Column(one.name, of, _domain(of), nullable=not one.not_null)
+
+
+def _domain(of: ColumnType) -> Domain:
+    """A boolean has its domain from its type, here as where it is declared."""
+    return Values((False, True)) if of.family is Family.BOOLEAN else Anything()

@@ -19,10 +19,11 @@ from time import monotonic
 from typing import Final
 
 from gateway.cancellation import call_when_cancelled
-from gateway.engines.duckdb_process.launcher import Launcher, LauncherClosed
 from gateway.engines.duckdb_process.process import (
     DuckdbProcess,
     Identity,
+    Launcher,
+    LauncherClosed,
     ProcessLost,
     ProcessSettings,
 )

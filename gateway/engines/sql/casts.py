@@ -10,9 +10,8 @@ from sqlalchemy import Integer, Numeric, Text, case, cast, func, literal, try_ca
 from sqlalchemy.types import REAL, TIMESTAMP
 
 from gateway.catalog.types import ColumnType, Family, Kind
-from gateway.engines.sql.constants import sql_type
-from gateway.engines.sql.interfaces import Dialect, Sql
 from gateway.engines.sql.number_types import as_double, as_number, common_number, decimal_digits
+from gateway.engines.sql.partial_select import Dialect, Sql
 from gateway.engines.sql.pieces import (
     DOUBLE,
     EXACT,
@@ -26,6 +25,7 @@ from gateway.engines.sql.pieces import (
     double,
     exact,
     null_outside,
+    sql_type,
     when,
 )
 from gateway.errors import Code, UnsupportedSql

@@ -21,8 +21,8 @@ from sqlalchemy import Integer, Numeric, case, cast, func, literal, null, true, 
 from gateway.catalog.domains import Anything, Bound, Interval, Values
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import ColumnType, Family, Kind
-from gateway.engines.sql.interfaces import Dialect, Sql
 from gateway.engines.sql.number_types import Digits, as_double, as_number, decimal_digits
+from gateway.engines.sql.partial_select import Dialect, Sql
 from gateway.engines.sql.pieces import (
     DOUBLE,
     EXACT,

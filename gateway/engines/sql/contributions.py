@@ -21,8 +21,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from sqlalchemy import BigInteger, Integer, Label, and_, case, cast, func, literal_column, null
 
 from gateway.bounding.bounded_release import BoundedRelease
-from gateway.engines.sql.interfaces import Dialect, Expressions, Sql
-from gateway.engines.sql.partial_select import RelationSql
+from gateway.engines.sql.partial_select import Dialect, Expressions, RelationSql, Sql
 from gateway.engines.sql.per_unit import own_integer
 from gateway.engines.sql.pieces import WHOLE, infix
 from gateway.engines.sql.relations import Relations

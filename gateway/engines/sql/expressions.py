@@ -1,39 +1,35 @@
 """Expressions of a plan as SQL that never raises: a value or NULL for every row, and always the same one.
 
+A rendering takes a call and the rendering of its operands, and gives SQL for the dialect.
+
 INVARIANT: where PostgreSQL gives a value this gives it too, but for the differences that `docs/proofs/total.md`
-lists; where PostgreSQL raises this gives NULL. Nothing depends on settings, collations, time zones or the
-order of rows. An arithmetic operand without a range is a bug of ours: the calculus refuses it before.
+lists; where PostgreSQL raises this gives NULL. Nothing depends on settings, collations, time zones or the order of
+rows. An arithmetic operand without a range is a bug of ours: the calculus refuses it before.
+INVARIANT: every function of `gateway.functions.table` has one rendering, which serves both dialects, gives NULL
+where PostgreSQL would raise, and names no operand more often than the function says
+(`tests/functions/test_table.py`, `tests/engines/test_copies.py`).
 """
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
-from sqlalchemy import (
-    ARRAY,
-    Text,
-    bindparam,
-    cast,
-    false,
-    func,
-    select,
-)
+from sqlalchemy import ARRAY, Text, bindparam, cast, false, func, select
 from sqlalchemy.sql import visitors
 
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import Family
 from gateway.engines.sql import casts as scalars_casts
-from gateway.engines.sql import choices as scalars_choices
+from gateway.engines.sql import conditions, numbers, text, times
 from gateway.engines.sql import times as scalars_times
 from gateway.engines.sql.clamp import clamp_column, finite_value, lattice_integer
-from gateway.engines.sql.constants import sql_type, value_text
-from gateway.engines.sql.group_keys import key_expression
-from gateway.engines.sql.interfaces import Dialect, Sql
-from gateway.engines.sql.pieces import TEXT, constant
-from gateway.engines.sql.renderings import render_call
-from gateway.engines.staged_rows import StagedRows, null_if_too_long
+from gateway.engines.sql.group_limits import key_expression
+from gateway.engines.sql.partial_select import Dialect, Sql
+from gateway.engines.sql.pieces import TEXT, Render, Rendering, constant, sql_type, value_text
 from gateway.errors import Code, LimitExceeded
 from gateway.plan.fields import Field, Tie
 from gateway.plan.node import BrokenPlan
+from gateway.plan.relations import StagedRows, null_if_too_long
 from gateway.plan.scalars import (
     Call,
     Case,
@@ -46,14 +42,43 @@ from gateway.plan.scalars import (
     StagedMember,
     StagedValue,
 )
-from gateway.plan.types import BOOLEAN
+from gateway.plan.types import BOOLEAN, is_number
 from gateway.ranges.relations import STAGED_REACH, Range, range_of
 from gateway.sensitivity.measurement import Total
 
+
+def _added(name: str) -> Render:
+    """Of numbers, or of dates and days."""
+    of_numbers, of_dates = numbers.arithmetic(name), times.render_shift(name)
+
+    def render(rendering: Rendering, call: Call) -> Sql:
+        of = of_numbers if all(is_number(one.type) for one in call.parts) else of_dates
+        return of(rendering, call)
+
+    return render
+
+
+RENDERINGS: Final[Mapping[str, Render]] = MappingProxyType(
+    {
+        **{name: _added(name) for name in ("+", "-")},
+        **numbers.RENDERINGS,
+        **text.RENDERINGS,
+        **times.RENDERINGS,
+        **conditions.RENDERINGS,
+    }
+)
+
+
+def render_call(rendering: Rendering, call: Call) -> Sql:
+    """The SQL of a call."""
+    render = RENDERINGS.get(call.function)
+    if render is None:
+        raise BrokenPlan(f"no rendering of {call.function}")
+    return render(rendering, call)
+
+
 _MOST_PARTS: Final = 20_000
 _LONGEST_LIST: Final = 50
-
-__all__ = ["ScalarSql", "TotalScalarSql", "clamp_column"]
 
 
 class ScalarSql:
@@ -111,7 +136,7 @@ class ScalarSql:
             case Cast():
                 return scalars_casts.render_cast(self, scalar)
             case Case():
-                return scalars_choices.render_case(self, scalar)
+                return conditions.render_case(self, scalar)
             case Shift():
                 return scalars_times.add_interval(self, scalar)
             case StagedValue():
@@ -158,7 +183,7 @@ class ScalarSql:
         value = cast(opened.c.v, sql_type(self.dialect, kind))
         both = (scalar.what, Ref(Field("v", kind)))
         inner = ScalarSql(self.dialect, {**self._columns, "v": value}, self._ranges, self._staged)
-        left, right = scalars_choices.comparable_values(inner, both)
+        left, right = conditions.comparable_values(inner, both)
         return left.in_(select(right))
 
 

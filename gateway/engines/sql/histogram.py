@@ -48,15 +48,13 @@ from sqlalchemy import (
 )
 
 from gateway.bounding.bounded_release import BoundedRelease
-from gateway.engines.sql.group_keys import is_shown, same_key
-from gateway.engines.sql.group_limits import RANK, can_be_ranked
-from gateway.engines.sql.interfaces import Sql
-from gateway.engines.sql.partial_select import UNIT
+from gateway.engines.sql.group_limits import RANK, can_be_ranked, is_shown, same_key
+from gateway.engines.sql.partial_select import UNIT, Sql
 from gateway.engines.sql.per_unit import hash_order, own_integer
 from gateway.engines.sql.relations import Relations
 from gateway.engines.sql.release import ReleaseSql
 from gateway.engines.sql.shard_filter import Part
-from gateway.engines.staged_rows import StagedRows
+from gateway.plan.relations import StagedRows
 from gateway.sensitivity.choices import BinnedRows, Histogram
 from gateway.sensitivity.measurement import DistanceOrigin, Total
 

@@ -1,16 +1,50 @@
-"""A relation on its way to SQL: from where, which rows, and what its columns are, not yet a SELECT.
+"""A SELECT under construction, and what relations ask of the modules that render expressions.
 
-Filters and projections over one scan only add to it, so they become one SELECT in the end.
+A relation on its way to SQL has its source, its filter and its columns. Filters and projections over one scan only
+add to it, so they become one SELECT in the end.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
-from sqlalchemy import FromClause, Select, case, literal_column, select
+from sqlalchemy import ColumnElement, FromClause, Select, case, literal_column, select
 
-from gateway.engines.sql.interfaces import Sql
+from gateway.catalog.tables import Column, Table
 from gateway.plan.node import BrokenPlan
+from gateway.plan.relations import StagedRows
+from gateway.plan.scalars import Scalar
+from gateway.ranges.relations import Range
+from gateway.sensitivity.measurement import Total
+
+Dialect: TypeAlias = Literal["postgresql", "duckdb"]
+Sql: TypeAlias = ColumnElement[Any]
+
+
+class Expressions(Protocol):
+    """Expressions over the columns of one relation. None of them ever raises in the source."""
+
+    def sql(self, scalar: Scalar, /) -> Sql: ...
+
+    def lattice(self, total: Total, /) -> Sql: ...
+
+    def key(self, scalar: Scalar, /) -> Sql: ...
+
+
+class Expressing(Protocol):
+    """Makes the expressions of a relation, and the enforced columns of a scan."""
+
+    def over(
+        self,
+        dialect: Dialect,
+        columns: Mapping[str, Sql],
+        ranges: Mapping[str, Range],
+        staged: Mapping[str, StagedRows],
+        /,
+    ) -> Expressions: ...
+
+    def enforced(self, dialect: Dialect, table: Table, column: Column, sql: Sql, /) -> Sql: ...
+
 
 UNIT: Final = "u"
 

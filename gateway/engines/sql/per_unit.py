@@ -25,8 +25,8 @@ from sqlalchemy import (
 
 from gateway.bounding.complete_window_order import ORDERED
 from gateway.catalog.types import ColumnType, Family
-from gateway.engines.sql.constants import sql_type
-from gateway.engines.sql.interfaces import Dialect, Expressions, Sql
+from gateway.engines.sql.partial_select import Dialect, Expressions, Sql
+from gateway.engines.sql.pieces import sql_type
 from gateway.errors import Code, Unbounded
 from gateway.plan.aggregates import Measure, WindowCall
 from gateway.plan.scalars import Literal, Scalar

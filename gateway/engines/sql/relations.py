@@ -25,18 +25,25 @@ from gateway.catalog.domains import Interval
 from gateway.catalog.tables import Column
 from gateway.catalog.types import Family
 from gateway.engines.sql.clamp import has_short_unit
-from gateway.engines.sql.constants import constant_relation
-from gateway.engines.sql.interfaces import Dialect, Expressing, Expressions, Sql
-from gateway.engines.sql.partial_select import UNIT, RelationSql, StoredColumns, subquery_columns
+from gateway.engines.sql.partial_select import (
+    UNIT,
+    Dialect,
+    Expressing,
+    Expressions,
+    RelationSql,
+    Sql,
+    StoredColumns,
+    subquery_columns,
+)
 from gateway.engines.sql.per_unit import binary_key, unit_aggregate, unit_window
+from gateway.engines.sql.pieces import constant_relation
 from gateway.engines.sql.shard_filter import Part, is_in_shard
-from gateway.engines.staged_rows import StagedRows
 from gateway.plan.fields import Field
 from gateway.plan.grouping import PerUnit
 from gateway.plan.joins import Join, Mark, UnionAll
 from gateway.plan.labels import Protected
 from gateway.plan.node import BrokenPlan, Node
-from gateway.plan.relations import Constant, Filter, Project, Scan, Window
+from gateway.plan.relations import Constant, Filter, Project, Scan, StagedRows, Window
 from gateway.plan.scalars import Cast, Ref, Scalar, walk_scalar
 from gateway.ranges.relations import Range, ranges_of
 from gateway.sensitivity.measurement import Total

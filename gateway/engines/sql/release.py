@@ -36,13 +36,19 @@ from gateway.engines.sql.group_limits import (
     weight_groups,
     with_ranks,
 )
-from gateway.engines.sql.interfaces import Dialect, Expressing, Expressions, Sql
-from gateway.engines.sql.partial_select import UNIT, StoredColumns
+from gateway.engines.sql.partial_select import (
+    UNIT,
+    Dialect,
+    Expressing,
+    Expressions,
+    Sql,
+    StoredColumns,
+)
 from gateway.engines.sql.per_unit import hash_order, own_integer
 from gateway.engines.sql.relations import Relations
 from gateway.engines.sql.shard_filter import Part
-from gateway.engines.staged_rows import StagedRows
 from gateway.plan.node import BrokenPlan
+from gateway.plan.relations import StagedRows
 from gateway.plan.scalars import Ref, Scalar
 from gateway.sensitivity.group_weights import GroupWeights
 from gateway.sensitivity.measurement import (

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from sqlalchemy import BigInteger, Text, cast, func, literal_column
 
 from gateway.catalog.types import ColumnType, Family
-from gateway.engines.sql.interfaces import Dialect, Sql
+from gateway.engines.sql.partial_select import Dialect, Sql
 from gateway.engines.sql.pieces import binary, infix
 from gateway.plan.node import BrokenPlan
 

@@ -14,8 +14,8 @@ from sqlalchemy import extract as sql_extract
 from sqlalchemy.types import TIMESTAMP
 
 from gateway.catalog.types import Family
-from gateway.engines.sql.interfaces import Dialect, Sql
 from gateway.engines.sql.number_types import as_number, require_range
+from gateway.engines.sql.partial_select import Dialect, Sql
 from gateway.engines.sql.pieces import (
     EXACT,
     WHOLE,

@@ -12,7 +12,7 @@ from sqlalchemy import URL, Connection, text
 from sqlalchemy.exc import DBAPIError
 
 from gateway.engines.catalog.describe import describe_source
-from gateway.engines.catalog.schema_check import find_mismatches
+from gateway.engines.catalog.proofs import find_mismatches
 from gateway.engines.connections import open_source
 from gateway.errors import Code, OperatorError
 from gateway.policy.policy import Policy

@@ -17,7 +17,6 @@ import pytest
 
 from gateway.cancellation import CancelEvent
 from gateway.engines.duckdb_process.frames import Row
-from gateway.engines.duckdb_process.launcher import Launcher
 from gateway.engines.duckdb_process.pool import (
     LeasedProcess,
     Pool,
@@ -27,6 +26,7 @@ from gateway.engines.duckdb_process.pool import (
     places_for,
 )
 from gateway.engines.duckdb_process.process import (
+    Launcher,
     ProcessLate,
     ProcessLost,
     ProcessSettings,

@@ -23,7 +23,7 @@ from sqlalchemy.exc import DBAPIError
 
 from gateway.catalog.types import Family
 from gateway.engines.sql.expressions import ScalarSql
-from gateway.engines.sql.interfaces import Dialect, Sql
+from gateway.engines.sql.partial_select import Dialect, Sql
 from gateway.errors import LimitExceeded, Refusal, UnsupportedSql
 from gateway.functions.table import SIGNATURES
 from gateway.functions.times import AGED, EXTRACTED, TRUNCATED

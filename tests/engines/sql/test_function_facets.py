@@ -13,7 +13,7 @@ from engines.scalar_cases import ALL
 
 from gateway.catalog.types import Family
 from gateway.catalog.values import Value
-from gateway.engines.sql.interfaces import Dialect
+from gateway.engines.sql.partial_select import Dialect
 from gateway.errors import Refusal
 from gateway.functions.exact_values import Known, NotComputed
 from gateway.functions.function import Function, Gaps, Nulls

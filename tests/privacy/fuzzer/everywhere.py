@@ -17,11 +17,11 @@ from property.neighbour_check import is_comparable
 
 from gateway.bounding.bounded_release import BoundedRelease, bound_release
 from gateway.datasets.dataset import stage_placeholders
-from gateway.engines.sql.group_keys import Key
-from gateway.engines.staged_rows import StagedRows
+from gateway.engines.sql.group_limits import Key
 from gateway.errors import UnsupportedSql
 from gateway.exact import ExactHistogram, ExactTable
 from gateway.noise.allocation import ReleaseNoise
+from gateway.plan.relations import StagedRows
 from gateway.release_cache.matching import MeasurementRequest
 from gateway.sensitivity.analysis import Analysis, ThresholdGroups
 from gateway.sensitivity.choices import Histogram

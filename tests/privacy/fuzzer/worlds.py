@@ -24,16 +24,15 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql.expression import Select
 
 from gateway.bounding.bounded_release import BoundedRelease
-from gateway.engines.catalog.describe import SourceTables, describe_source
-from gateway.engines.catalog.duckdb import read_duckdb
+from gateway.engines.catalog.describe import SourceTables, describe_source, read_duckdb
 from gateway.engines.catalog.proofs import TableProof, prove_tables
-from gateway.engines.duckdb_sql import DuckdbStatements
+from gateway.engines.duckdb_preparation import DuckdbStatements
 from gateway.engines.exact_rows import read_histogram, read_table
 from gateway.engines.source import SourceDatabase
 from gateway.engines.sql.expressions import TotalScalarSql
-from gateway.engines.sql.group_keys import Key, shown_parameters
-from gateway.engines.staged_rows import StagedRows
+from gateway.engines.sql.group_limits import Key, shown_parameters
 from gateway.exact import ExactHistogram, ExactTable
+from gateway.plan.relations import StagedRows
 
 T = TypeVar("T")
 Given = Mapping[str, Any]
