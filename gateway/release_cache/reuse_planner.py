@@ -38,7 +38,7 @@ class ReuseContext:
     """What a question is planned in.
 
     `cost` is what the whole statement would take at `price`, in the ledger's currency; `default` is the default price
-    where none was asked for, and None where one was. Nothing that was bought before `since` is taken, and what was
+    where none was asked for, and None where one was. What is bought is bought `now`, in this epoch of the data. Nothing that was bought before `since` is taken, and what was
     bought before `awaited_since` is not waited for. `own`: only what the subject was given before is taken. `members`:
     only what these were given is taken; None: what anybody was.
     """
@@ -51,6 +51,8 @@ class ReuseContext:
     cost: Fraction
     default: Epsilon | None
     fresh: bool
+    now: datetime
+    epoch: int
     since: datetime
     awaited_since: datetime
     query_id: str
@@ -128,10 +130,14 @@ class PlannedPart:
 
 @dataclass(frozen=True)
 class ReusePlan:
-    """The parts of all releases, in order. `awaited`: some of what is bought is about to be given to somebody else."""
+    """The parts of all releases, in order. `awaited`: some of what is bought is about to be given to somebody else.
+
+    `oldest` is the time of the oldest entry that was looked at: until it is too old, the same entries are looked at.
+    """
 
     parts: tuple[PlannedPart, ...]
     awaited: bool = False
+    oldest: datetime | None = None
 
     @cached_property
     def shares(self) -> tuple[CostShares, ...]:
@@ -209,6 +215,7 @@ class _Planning:
     around: ReuseContext
     share: Fraction
     awaited: bool = False
+    oldest: datetime | None = None
     parts: list[PlannedPart] = field(default_factory=list)
 
     def all(self, statement: AnalyzedStatement) -> ReusePlan:
@@ -222,7 +229,7 @@ class _Planning:
                 part = self._part(name, scope.wanted, scope.asides)
                 self.parts.append(replace(part, compared=scope.compared))
             constants.told(place, repr([one.tells for one in self.parts[first:]]))
-        return ReusePlan(tuple(self.parts), self.awaited)
+        return ReusePlan(tuple(self.parts), self.awaited, self.oldest)
 
     def _scope(
         self,
@@ -276,6 +283,9 @@ class _Planning:
                 awaited_since=around.awaited_since,
                 members=around.members,
             )
+        times = [one.at for one in sheets]
+        if times:
+            self.oldest = min(times if self.oldest is None else [*times, self.oldest])
         affordable = [one for one in sheets if around.may_take(one)]
         awaited = [one for one in affordable if around.book.pending(one.release)]
         there = [one for one in affordable if one not in awaited] if awaited else affordable

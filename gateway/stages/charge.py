@@ -186,13 +186,15 @@ def _bill(
     receipt: Receipt | None,
 ) -> Bill:
     if receipt is None:
-        return Bill(quote, contents, plan.price, notices=reuse_notices(quote, Epsilon.zero()))
+        return Bill(
+            quote, contents, plan.context.price, notices=reuse_notices(quote, Epsilon.zero())
+        )
     own = [one for one in receipt.withdrawals if one.account == plan.path[0]]
     amount, delta = next(((one.amount, one.delta) for one in own), (None, Fraction(0)))
     return Bill(
         quote,
         contents,
-        plan.price,
+        plan.context.price,
         receipt.price_taken,
         amount if query.dataset.currency is Currency.ZCDP else None,
         Delta(delta),

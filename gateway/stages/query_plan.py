@@ -26,29 +26,26 @@ from gateway.units import Epsilon
 class QueryPlan:
     """Which parts are taken from earlier answers, which are measured, and what both cost.
 
-    `offer` is what the price of the whole query is in the ledger's currency. `path` are the accounts that are charged,
-    from the analyst's own up to the ledger's.
+    `seen` is the position of the log that it was planned at. `path` are the accounts that are charged, from the analyst's
+    own up to the ledger's.
     """
 
-    query_id: str
-    now: datetime
     seen: CachePosition
     parts: ReusePlan
     context: ReuseContext
-    price: Epsilon
-    offer: Fraction
     debts: Debts
     path: tuple[str, ...]
 
     @property
     def cost(self) -> Fraction:
         """What is measured, in the ledger's currency."""
-        return self.offer * self.parts.bought
+        return self.context.cost * self.parts.bought
 
     @property
     def charged(self) -> Epsilon:
         """What the analyst's own account gives, in epsilon, where it is the one that binds."""
-        return Epsilon(self.price.value * (self.cost + self.debts.of(self.path[0])) / self.offer)
+        given = self.cost + self.debts.of(self.path[0])
+        return Epsilon(self.context.price.value * given / self.context.cost)
 
 
 @dataclass(frozen=True)

@@ -248,3 +248,28 @@ def test_query_with_a_stage_is_planned_each_time(pure: Place, calls: Calls) -> N
     calls.clear()
     pure.ask(text)
     assert "plan_query" in calls
+
+
+def test_repeat_is_planned_again_when_an_entry_that_it_does_not_take_is_too_old(
+    pure: Place, calls: Calls
+) -> None:
+    """Better entries of others would cost too much; without them the first plan may be another, and may be charged."""
+    both = "SELECT SUM(income), SUM(birth_year) FROM patients"
+    for column in ("income", "birth_year"):
+        assert pure.ask(f"SELECT SUM({column}) FROM patients", "alice").charged
+    pure.later(1)
+    first = pure.ask(both, "dave", fresh=True)
+    for _ in range(2):
+        again = pure.ask(both, "dave")
+        assert (again.reused, again.rows, again.charged) == (
+            CacheUse.SAME,
+            first.rows,
+            Epsilon.zero(),
+        )
+    calls.clear()
+    pure.later(5.9)
+    pure.ask(both, "dave")
+    assert not calls
+    pure.later(0.2)  # those of the others are too old, and dave's are not
+    assert pure.ask(both, "dave").rows == first.rows
+    assert "plan_query" in calls
