@@ -173,15 +173,17 @@ def _record(
 def _bind(
     services: Services, subject: Subject, request: Request, record: QueryRecord, grid: Grid
 ) -> BoundQuery:
-    return bind_query(
+    bound = bind_query(
         request,
         subject,
         find=services.find_dataset,
         twin=services.twin,
         now=services.now(),
         record=record,
-        grid=grid,
     )
+    # not before: the moment of a refusal must not tell which dataset a subject may not ask
+    grid.step_ms = bound.dataset.policy.results.reply_grid_ms
+    return bound
 
 
 def _find_first_answer(

@@ -13,7 +13,6 @@ from gateway.stages.execute import Released, ResultCache, execute_query
 from gateway.stages.prepare import SourceAccess
 from gateway.stages.query_plan import Quote
 from gateway.stages.record import QueryRecord, identify_query
-from gateway.stages.reply_grid import Grid
 from gateway.stages.services import Services
 
 
@@ -32,7 +31,6 @@ def analyzed(
         twin=services.twin,
         now=now,
         record=record_of(services, subject, request),
-        grid=Grid(None),
     )
     return analyze_query(bound)
 

@@ -20,7 +20,6 @@ from gateway.errors import Code, UnsupportedSql
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Request
 from gateway.stages.record import QueryRecord
-from gateway.stages.reply_grid import Grid
 from gateway.twin import Twin
 from gateway.twin.session import TwinSession
 
@@ -47,7 +46,7 @@ class BoundQuery:
         return self.understood.bound
 
 
-def bind_query(  # noqa: PLR0913 - a request, and where it is bound
+def bind_query(
     request: Request,
     subject: Subject,
     *,
@@ -55,7 +54,6 @@ def bind_query(  # noqa: PLR0913 - a request, and where it is bound
     twin: Twin,
     now: datetime,
     record: QueryRecord,
-    grid: Grid,
 ) -> BoundQuery:
     """Find the dataset, bind the statement against what the subject may see, and decide by the rules of the policy."""
     question = Question(
@@ -71,8 +69,6 @@ def bind_query(  # noqa: PLR0913 - a request, and where it is bound
     record.set_dataset(dataset.policy)
     understood = bind_question(question, dataset.views, twin.borrowed)
     record.set_decision(understood.decision)
-    # not before: the moment of a refusal must not tell which dataset a subject may not ask
-    grid.step_ms = dataset.policy.results.reply_grid_ms
     session = partial(twin.borrowed, subject.name, understood.view.shown)
     return BoundQuery(request, question, dataset, understood, session)
 
