@@ -59,7 +59,7 @@ def answer(
                     entropy=services.entropy,
                     cancelled=cancelled,
                     limit_s=services.limit_s,
-                    results=services.results,
+                    results=services.repeats.of(bound.dataset).results,
                 )
             except AlreadyCharged as earlier:
                 found = _find_first_answer(services, bound, earlier.receipt, cancelled)
@@ -89,7 +89,7 @@ def release_query(
                     proven=source.proven,
                     now=services.now(),
                     limit_s=services.limit_s,
-                    quotes=services.quotes,
+                    quotes=services.repeats.of(query.dataset).quotes,
                 )
                 prepare_query(quote, source)
                 attempts.bill = charge_quote(
@@ -103,7 +103,7 @@ def release_query(
             record=record,
             system_rows=services.system_rows,
             entropy=services.entropy,
-            results=services.results,
+            results=services.repeats.of(query.dataset).results,
         )
 
 

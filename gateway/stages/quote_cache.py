@@ -7,7 +7,7 @@ INVARIANT: a quote that `find` gives is the one that planning would make now. A 
 
 - the bound statement over the subject's rows, its analyses, the subject, the price and `fresh`: these are the key. The
   statement, the analyses and the dataset are known by their identities and kept, so nothing else has these identities.
-- the policy: a reload makes other datasets.
+- the policy: a reload makes other datasets, and what was kept for the old one is let go of (`gateway.stages.services`).
 - the events of the dataset, and the epoch: purchases, losses, contents, columns given to others, refreshed data. Another
   position of the log gives nothing. A quote is kept only if the cache stood at one position while it was made.
 - the accounts on the path and their limits, and what the source's catalog proves: they are compared.

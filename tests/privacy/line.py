@@ -156,7 +156,7 @@ class Prepared:
             entropy=self.services.entropy,
             cancelled=threading.Event(),
             limit_s=self.services.limit_s,
-            results=self.services.results,
+            results=self.services.repeats.of(self.query.dataset).results,
         )
 
 

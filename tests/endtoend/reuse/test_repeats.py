@@ -273,3 +273,17 @@ def test_repeat_is_planned_again_when_an_entry_that_it_does_not_take_is_too_old(
     pure.later(0.2)  # those of the others are too old, and dave's are not
     assert pure.ask(both, "dave").rows == first.rows
     assert "plan_query" in calls
+
+
+def test_what_is_kept_is_let_go_of_when_the_policies_were_read_again(
+    few: Opened, calls: Calls
+) -> None:
+    """A gateway that reloads its policies often does not keep what the old ones showed."""
+    place = few.place(PURE)
+    _asked_three_times(place, calls)
+    repeats = few.asking.services.repeats
+    before = repeats._kept[place.dataset]
+    place.change_policy("max: 10000", "max: 9999")
+    place.ask(_SUM)
+    assert repeats._kept[place.dataset] is not before
+    assert repeats.of(place.asking.served.all()[place.dataset]) is repeats._kept[place.dataset]
