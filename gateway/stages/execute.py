@@ -88,11 +88,14 @@ class ResultCache:
 
     def keep_answer(self, done: Released, answer: Answer) -> None:
         """Keep it if the same tables give the same answer, whenever it is computed."""
-        again, kept = done.query.cut.again, self._released.peek(id(done.bill.quote))
-        if kept is not done or again is None or again.effort is None:
-            return
-        if not done.query.cut.finishing.can_raise and not columns_to_simulate(
-            done.query.cut, done.noisy
+        cut = done.query.cut
+        sql = cut.finishing if cut.traced is None else cut.traced.finishing
+        reads_releases_alone = cut.again is not None and cut.again.effort is not None
+        if (
+            self._released.peek(id(done.bill.quote)) is done
+            and reads_releases_alone
+            and not sql.can_raise
+            and not columns_to_simulate(cut, done.noisy)
         ):
             self._answers.put(id(done), (done, answer))
 
