@@ -37,6 +37,9 @@ from gateway.regions.relation import Relation
 from gateway.regions.staged_constants import member_of, value_of
 
 _MOST_PARTS: Final = 400
+_BASES: Final = Affinity(
+    {}
+)  # normal expressions are over bases: no name stands for another expression
 
 
 @dataclass
@@ -52,6 +55,7 @@ class Derivation:
     measures: dict[str, Measure] = field(default_factory=dict)
     affinity: Affinity = field(default_factory=lambda: Affinity({}))
     made_from: dict[str, frozenset[str]] = field(default_factory=dict)
+    _scans: dict[str, int] = field(default_factory=dict)
     _chosen: set[str] = field(default_factory=set)
 
     def region(self, relation: Relation) -> Region:
@@ -84,17 +88,24 @@ class Derivation:
                 return map_parts(scalar, again)
 
     def whole(self, scalar: Scalar) -> Scalar:
-        """The expression, or a name for it if it is long: expressions that contain each other twice would double at each step."""
+        """The expression, or an opaque name for it if it is long: expressions that contain each other twice would double at
+        each step.
+        """
         parts = list(walk_scalar(scalar))
         if len(parts) <= _MOST_PARTS:
             return scalar
-        return self.made(
-            f"expression #{digest(scalar_sql(scalar))[:32]}", scalar, column_ids(scalar)
-        )
+        name = f"expression #{digest(scalar_sql(scalar))[:32]}"
+        made = self.made(name, scalar, column_ids(scalar), chosen=bool(_BASES.parts(scalar)))
+        return self.base(replace(self.bases[made.field.id], axis=None))
 
     def base(self, base: Base) -> Ref:
         self.bases[base.field.id] = base
         return Ref(base.field)
+
+    def numbered(self, name: str) -> str:
+        """The name, with a number from the second time on: two rows of a person may meet there."""
+        count = self._scans[name] = self._scans.get(name, 0) + 1
+        return name if count == 1 else f"{name}#{count}"
 
     def made(
         self,

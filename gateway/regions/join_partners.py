@@ -8,7 +8,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gateway.plan.narrowing import conjuncts
-from gateway.plan.scalars import Call, Case, Ref, Scalar, StagedMember, column_ids, map_parts
+from gateway.plan.scalars import (
+    Call,
+    Case,
+    Literal,
+    Ref,
+    Scalar,
+    StagedMember,
+    column_ids,
+    map_parts,
+)
 from gateway.plan.types import BOOLEAN
 from gateway.regions.base_columns import Base
 from gateway.regions.cells import Cells, NameCells
@@ -36,6 +45,13 @@ class Partners:
     """For each link of an outer join with grouped rows that few persons have: whether a row has one, and the columns of the
     far side.
     """
+
+    def add_outer(self, said: str, there: Ref, apart: Scalar) -> None:
+        """Remember the link of an outer join with conditions, and whether a row has a partner."""
+        self.outer_joins.add(said)
+        self.there.add(there.field.id)
+        self.apart[there.field.id] = apart
+        self.near[there.field.id] = Literal(value=True, type=BOOLEAN)
 
     def meet(
         self,

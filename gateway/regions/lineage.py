@@ -2,10 +2,9 @@
 reads.
 
 Filters and join conditions are kept as conditions. A relation that groups the rows of a person, numbers them,
-or tests the existence of others, has a definition, in which its input rows are given by their region:
-definitions of equal meaning have equal texts as far as regions do. A choice among the rows or values of a
-person by a condition is marked as such, and the matched rows of an outer join are kept: a query that reveals
-them has asked about these.
+or tests the existence of others, has a definition: its text, with the region of its input rows. Definitions with
+equal regions have equal texts. Values and rows of a person that a condition chose are marked, and the matched
+rows of an outer join are kept: a query that reveals them is a query about them.
 
 INVARIANT: names are made of tables, columns and constants; they contain no alias and no id of a plan.
 """
@@ -61,16 +60,16 @@ _UNORDERED: Final = frozenset({"count", "sum", "avg", "min", "max"})
 
 @dataclass
 class Lineage(Derivation):
-    """Reads one plan from its root to its tables."""
+    """Reads one plan from its root to its tables. `window_rows` are the rows behind each value of a window, `unions` the
+    sides of unions of protected rows, `equalities` the links between columns, both by their texts.
+    """
 
-    _scans: dict[str, int] = field(default_factory=dict)
     _singles: set[str] = field(default_factory=set)
     _rows: dict[str, Relation] = field(default_factory=dict)
     partners: Partners = field(default_factory=Partners)
     window_rows: dict[str, Relation] = field(default_factory=dict)
-    """Of what a window made: the rows that it was made of."""
     unions: dict[str, tuple[UnionSide, ...]] = field(default_factory=dict)
-    """The sides of unions of protected rows, by the texts of their atoms."""
+    equalities: dict[str, Scalar] = field(default_factory=dict)
 
     @classmethod
     def over(
@@ -118,28 +117,24 @@ class Lineage(Derivation):
         name = table.name
         if not has_one_row(table):
             # the only row of a person in a table is the same wherever it is joined
-            count = self._scans[name] = self._scans.get(name, 0) + 1
-            name = name if count == 1 else f"{name}#{count}"
-        columns: dict[str, Scalar] = {}
+            name = self.numbered(name)
         found = bases_of(table, name)
-        for one, base in zip(node.fields, found, strict=True):
-            columns[one.id] = self.base(base)
+        columns = {one.id: self.base(base) for one, base in zip(node.fields, found, strict=True)}
         if has_one_row(table):
             self._singles |= {base.field.id for base in found}
         key = table.unit_column
-        reaches = frozenset[str]()
-        if key is not None and key.joins is not None:
-            reaches |= {str(key.joins)}
+        joined = None if key is None else key.joins
+        reaches = frozenset[str]() if joined is None else frozenset({str(joined)})
         if has_one_row(table) and key is not None:
             own = str(ColumnRef(table.name, key.name))
             return Relation(columns, (Atom(name, own, reaches | {own}),))
         return Relation(columns, (Atom(name, None, reaches),))
 
     def _constant(self, node: Constant) -> Relation:
-        told = self.constants[node.name]
+        told = self.numbered(self.constants[node.name])
         columns = {}
-        for place, one in enumerate(node.fields):
-            kept = Field(f"{told}.{place + 1}", one.type, nullable=True)
+        for place, one in enumerate(node.fields, 1):
+            kept = Field(f"{told}.{place}", one.type, nullable=True)
             columns[one.id] = self.base(Base(kept, None, frozenset(), quasi=False))
         return Relation(columns, (Atom(f"constant {told}"),))
 
@@ -170,8 +165,7 @@ class Lineage(Derivation):
         same = {frozenset({one.id, other.id}) for one, other in pairs}
         missing = {each.id: each for pair in pairs for each in pair if each.tie is not Tie.ALWAYS}
         sides = [{one.id for one in each.fields} for each in (left, right)]
-        links: set[str] = set()
-        conditions: list[Scalar] = []
+        links, conditions = set[str](), list[Scalar]()
         for part in conjuncts(condition):
             read = column_ids(part)
             if read in same and is_equality(part):
@@ -182,10 +176,11 @@ class Lineage(Derivation):
                 )
                 continue
             made = self.resolved(part, columns)
-            # an equality with released or given values is a condition, not a link
+            # an equality with an expression, or with released or given values, is a condition
             told = all(self.bases[one].axis is not None for one in column_ids(made))
-            if told and is_equality(part) and all(read & side for side in sides):
-                links.add(scalar_sql(made))
+            if told and is_equality(made) and all(read & side for side in sides):
+                links.add(said := scalar_sql(made))
+                self.equalities[said] = made
             else:
                 conditions.extend(conjuncts(made))
         return frozenset(links), tuple(conditions)
@@ -215,10 +210,7 @@ class Lineage(Derivation):
             far_ids = frozenset(each for one in right.columns for each in column_ids(columns[one]))
             self.partners.few[said] = met, far_ids
         if there is not None:
-            self.partners.there.add(there.field.id)
-            self.partners.apart[there.field.id] = self._exists_apart(right, links, conditions)[1]
-            self.partners.near[there.field.id] = _TRUE
-            self.partners.outer_joins.add(said)
+            self.partners.add_outer(said, there, self._exists_apart(right, links, conditions)[1])
         self.partners.meet(left, right, links, asked)
         every = links_of_both(left.links, frozenset({said}))
         return replace(left, columns=columns, links=every)
@@ -325,8 +317,8 @@ class Lineage(Derivation):
         alone = inner.atoms[0].single if len(inner.atoms) == 1 else None
         if alone in reached and not links and not inner.links:
             # the person has one row in that table: conditions on it are conditions on the row
-            asked = conjunction((*inner.conditions, *conditions))
-            held = normal(Call("is true", (asked,), BOOLEAN, nullable=False))
+            asked = (conjunction((*inner.conditions, *conditions)),)
+            held = normal(Call("is true", asked, BOOLEAN, nullable=False))
             return replace(below, columns={**below.columns, node.id: held})
         held_by = match_staged(node, inner, columns, self.known, self.resolved)
         if held_by is not None:
@@ -347,8 +339,10 @@ class Lineage(Derivation):
         parted, whole = self._parted(inner)
         whole += tuple(one for one in conditions if column_ids(one) <= self._singles)
         made = self._exists(parted, links, tuple(one for one in conditions if one not in whole))
+        if not whole:
+            return made, made
         asked = Call("is true", (conjunction(whole),), BOOLEAN, nullable=False)
-        return made, normal(conjunction((made, asked))) if whole else made
+        return made, normal(conjunction((made, asked)))
 
     def _exists(
         self, inner: Relation, links: frozenset[str], conditions: tuple[Scalar, ...]
@@ -356,7 +350,8 @@ class Lineage(Derivation):
         on = sorted([*links, *(scalar_sql(one) for one in conditions)])
         beside = f" and {' and '.join(on)}" if on else ""
         name = shorten(f"exists ({self.text(inner)}{beside})")
-        every = relations_inside(inner, self._rows, self.unions)
+        inside = relations_inside(inner, self._rows, self.unions, self.equalities)
+        every = inside or (inner,)
         regions = [self.region(one) for one in every]
         asked = [*conditions, *(part for one in every for part in one.conditions)]
         read = {each for one in asked for each in column_ids(one)}
@@ -365,7 +360,7 @@ class Lineage(Derivation):
         small = any(map(is_small, regions))
         quasi = any(self.bases[one].quasi for one in read) and bool(on or small)
         axis: RegionAxis | None = axis_of(name, BOOLEAN, Anything(), nullable=False, quasi=quasi)
-        if on or any(not axis.readable for one in regions for axis in one.axes):
+        if on or inside is None or any(not axis.readable for one in regions for axis in one.axes):
             axis = None
         elif small and axis is not None:
             # a person who has such a row is one of few
@@ -380,16 +375,18 @@ class Lineage(Derivation):
         # rows of the sides never meet: both count the scans of a table from the same number
         self._scans |= {one: max(self._scans.get(one, 0), many) for one, many in after.items()}
         sides = sorted((left, right), key=lambda one: one.order)
-        said = f"({' union all '.join(one.text for one in sides)})"
+        said = self.numbered(f"({' union all '.join(one.text for one in sides)})")
         made = []
         for one, *pair in zip(node.fields, *(each.columns for each in sides), strict=True):
             name = f"{' else '.join(map(scalar_sql, pair))} of {said}"
             made.append(self.made(name, Ref(one), column_ids(*pair)))
         if isinstance(node.label, Protected):
             self.unions[said] = UnionSide.all_of(sides, made)
-        every = [{each for atom in one.relation.atoms for each in atom.reaches} for one in sides]
+        reached = (
+            frozenset().union(*(each.reaches for each in one.relation.atoms)) for one in sides
+        )
         columns = {one.id: ref for one, ref in zip(node.fields, made, strict=True)}
-        return Relation(columns, (Atom(said, None, frozenset(every[0] & every[1])),))
+        return Relation(columns, (Atom(said, None, frozenset.intersection(*reached)),))
 
     def _side(self, node: Node) -> SideRows:
         """The rows of a side, and the join partners below it, which concern this side alone."""

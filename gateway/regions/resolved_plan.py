@@ -41,7 +41,7 @@ class ResolvedPlan:
         found = self.lineage.rows_of(self.relation)
         if found is None:
             return None
-        return replace(self._over(found), partners=())
+        return self._over(found)
 
     @property
     def sides(self) -> "tuple[ResolvedPlan, ...]":
@@ -52,7 +52,8 @@ class ResolvedPlan:
         return tuple(self._in_side(union, one) for one in self.lineage.unions[union.text])
 
     def _in_side(self, union: Atom, side: UnionSide) -> "ResolvedPlan":
-        found = self._over(rows_of_side(self.relation, union, side))
+        below = rows_of_side(self.relation, union, side, self.lineage.equalities)
+        found = self._over(below)
         return replace(found, partners=side.met, within=(*self.within, side))
 
     def inside(self, scalar: Scalar) -> Scalar:

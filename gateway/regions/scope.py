@@ -5,7 +5,7 @@ about the same rows, cut in the same groups.
 """
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gateway.catalog.values import Value, value_json, value_of_json
@@ -23,9 +23,9 @@ from gateway.regions.declarations import declarations
 from gateway.regions.joined_tables import joined_tables
 from gateway.regions.key_cells import key_axis, values_at
 from gateway.regions.predicate import opaque_axis
-from gateway.regions.region import Region, region_along, region_json, region_of_json
+from gateway.regions.region import Region, TooLarge, region_along, region_json, region_of_json
 from gateway.regions.resolved_plan import ResolvedPlan, resolve_plan
-from gateway.regions.union_sides import MOST_SIDES
+from gateway.regions.union_sides import MOST_RELATIONS, MOST_SIDES
 from gateway.sensitivity.analysis import EnumeratedGroups
 
 __all__ = [
@@ -130,30 +130,46 @@ def aggregate_scopes(
     )
     made = followed.lineage.measures
     by_person = [made[one] for one in made.keys() & read if one not in followed.lineage.window_rows]
-    values = [one.values for one in ground.keys]
     found: list[ReleaseScope] = []
-    left = deque([(followed, measures)])
-    left += ((one, measures) for one in followed.met)
+    try:
+        found.extend(_revealed(plan, ground, followed, (measures, by_person), read))
+    except TooLarge:
+        found.append(_too_many_sides(ground))
+    return tuple(dict.fromkeys(found))
+
+
+def _revealed(
+    plan: Aggregate,
+    ground: ReleaseScope,
+    followed: ResolvedPlan,
+    measures: tuple[list[Measure], list[Measure]],
+    read: frozenset[str],
+) -> Iterator[ReleaseScope]:
+    """The same; `measures` are those of the plan and those that were computed for each person."""
+    given, by_person = measures
+    values = [one.values for one in ground.keys]
+    left = deque([(followed, given)])
     left += ((one, [total]) for one, total in followed.windows(read))
-    sides = 0
+    sides, relations = 0, 0
     while left:
         one, told = left.popleft()
         parts = one.sides
-        sides += len(parts)
-        if sides > 2 * MOST_SIDES:
-            return (*dict.fromkeys(found), _too_many_sides(ground))
+        sides, relations = sides + len(parts), relations + 1
+        if sides > 2 * MOST_SIDES or relations > MOST_RELATIONS:
+            raise TooLarge
         left += ((part, told) for part in parts)
         if parts and one.within:
             continue  # its sides are next
-        keys = _keys(plan, values, followed, one) if one.within else ground.keys
-        own = ground if one is followed else replace(_of_relation(ground, one), keys=keys)
-        found += [*([] if one is followed else [own]), *_beside(own, told, one)]
-        if one.within:
-            left += ((each, told) for each in one.met)
+        own = ground
+        if one is not followed:
+            keys = _keys(plan, values, followed, one) if one.within else ground.keys
+            own = replace(_of_relation(ground, one), keys=keys)
+            yield own
+        yield from _beside(own, told, one)
+        left += ((each, told) for each in one.met)
         if (rows := one.rows) is not None:
             # sums of values that were computed for each person reveal the rows behind them
             left.append((rows, by_person))
-    return tuple(dict.fromkeys(found))
 
 
 def _too_many_sides(ground: ReleaseScope) -> ReleaseScope:

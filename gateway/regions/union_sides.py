@@ -10,17 +10,28 @@ many sides is opaque. `tests/regions/test_union_sides.py` holds both.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from gateway.plan.narrowing import conjuncts
-from gateway.plan.scalars import Ref, Scalar, column_ids, map_parts
+from gateway.plan.scalars import Ref, Scalar, column_ids, map_parts, walk_scalar
 from gateway.plan.sql_text import scalar_sql
 from gateway.regions.normal_form import normal
-from gateway.regions.relation import Atom, Relation, links_of_both, ungroup, without_repeated
+from gateway.regions.region import TooLarge
+from gateway.regions.relation import (
+    Atom,
+    Relation,
+    is_equality,
+    links_of_both,
+    ungroup,
+    without_repeated,
+)
 
 MOST_SIDES: Final = 32
 """More sides of one statement are not compared one by one."""
-_MOST_INSIDE: Final = 4 * MOST_SIDES
+Links: TypeAlias = Mapping[str, Scalar]
+MOST_RELATIONS: Final = 4 * MOST_SIDES
+"""More relations of one statement, at any depth, are not compared one by one."""
+_MOST_PARTS: Final = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +68,20 @@ class UnionSide:
         )
 
     def inside(self, scalar: Scalar) -> Scalar:
-        """The expression in rows of this side."""
+        """The expression in rows of this side; `TooLarge` if it is very long.
+
+        INVARIANT: its parts are counted before they are put together. Each union of a union may double them.
+        """
         if self.columns.keys().isdisjoint(column_ids(scalar)):
             return scalar
+        if sum(map(self._parts, walk_scalar(scalar))) > _MOST_PARTS:
+            raise TooLarge
         return normal(self._replaced(scalar))
+
+    def _parts(self, one: Scalar) -> int:
+        if not isinstance(one, Ref) or one.field.id not in self.columns:
+            return 1
+        return sum(1 for _ in walk_scalar(self.columns[one.field.id]))
 
     def _replaced(self, scalar: Scalar) -> Scalar:
         if isinstance(scalar, Ref):
@@ -68,22 +89,36 @@ class UnionSide:
         return map_parts(scalar, self._replaced)
 
 
-def rows_of_side(relation: Relation, union: Atom, side: UnionSide) -> Relation:
-    """The relation with the rows of this side in the place of the union."""
+def rows_of_side(relation: Relation, union: Atom, side: UnionSide, equalities: Links) -> Relation:
+    """The relation with the rows of this side in the place of the union.
+
+    `equalities` are the links between columns by their texts. A link to a column of the union is a condition, unless it
+    is a column of a table in this side.
+    """
     others = tuple(one for one in relation.atoms if one is not union)
     below = side.relation
-    asked = (part for one in relation.conditions for part in conjuncts(side.inside(one)))
-    links = frozenset(_link_inside(one, side) for one in relation.links)
+    asked = [part for one in relation.conditions for part in conjuncts(side.inside(one))]
+    links = set[str]()
+    for link in relation.links:
+        equality = equalities.get(link)
+        made = None if equality is None else side.inside(equality)
+        if made is None:
+            links.add(_outer_inside(link, side))
+        elif is_equality(made):
+            links.add(scalar_sql(made))
+        else:
+            asked += conjuncts(made)
     return replace(
         relation,
         columns={name: side.inside(one) for name, one in relation.columns.items()},
         atoms=without_repeated((*others, *below.atoms)),
-        links=links_of_both(links, below.links),
+        links=links_of_both(frozenset(links), below.links),
         conditions=(*asked, *below.conditions),
     )
 
 
-def _link_inside(link: str, side: UnionSide) -> str:
+def _outer_inside(link: str, side: UnionSide) -> str:
+    """The link of an outer join, which names columns in its text; what it asks is in the rows with a partner."""
     for name, scalar in side.columns.items():
         link = link.replace(name, scalar_sql(scalar))
     return link
@@ -93,20 +128,27 @@ def relations_inside(
     relation: Relation,
     rows: Mapping[str, Relation],
     unions: Mapping[str, tuple[UnionSide, ...]],
-) -> tuple[Relation, ...]:
-    """The relation, the rows that it groups, and the sides of the unions in it, at any depth.
+    equalities: Links,
+) -> tuple[Relation, ...] | None:
+    """The relation, the rows that it groups, and the sides of the unions in it, at any depth; None if they are too many.
 
     `rows` are what groups were made of and `unions` the sides of unions, by the texts of their atoms.
     """
     found, left = list[Relation](), [relation]
-    while left and len(found) < _MOST_INSIDE:
+    while left:
         one = left.pop()
         found.append(one)
+        if len(found) > MOST_RELATIONS:
+            return None
         if (grouped := ungroup(one, rows)) is not one:
             left.append(grouped)
         union = union_of(one, unions)
-        if union is not None:
-            left += (rows_of_side(one, union, side) for side in unions[union.text])
+        if union is None:
+            continue
+        try:
+            left += (rows_of_side(one, union, side, equalities) for side in unions[union.text])
+        except TooLarge:
+            return None
     return tuple(found)
 
 

@@ -134,3 +134,33 @@ def test_statement_with_too_many_sides_is_opaque(monkeypatch: pytest.MonkeyPatch
     assert not any(one.unreadable for one in _scopes(sql))
     monkeypatch.setattr(scope, "MOST_SIDES", 2)
     assert _scopes(sql)[-1].unreadable
+
+
+def test_unions_that_are_read_twice_have_two_names() -> None:
+    """A person may have several rows in a union, so conditions on two readings of it do not contradict each other."""
+    union = (
+        "(SELECT patient_id, birth_year AS x, 0 AS k FROM patients"
+        " UNION ALL SELECT patient_id, 0, 1 FROM patients)"
+    )
+    found = _scopes(
+        f"SELECT COUNT(*) FROM {union} u JOIN {union} w ON w.patient_id = u.patient_id"
+        " WHERE u.k = 0 AND w.k = 1 AND u.x <> 1950"
+    )
+    assert not found[0].region.is_nothing
+    assert "patients.birth_year" in {axis.name for one in found for axis in one.region.axes}
+
+
+@pytest.mark.parametrize("levels", [2, 12])
+def test_sides_of_unions_of_unions_are_counted_before_they_are_put_together(levels: int) -> None:
+    """Expressions that multiply with each union are opaque before they are long."""
+    query = "SELECT patient_id, birth_year AS x FROM patients"
+    for _ in range(levels):
+        query = (
+            f"SELECT patient_id, x + x + x + x AS x FROM ({query}"
+            " UNION ALL SELECT patient_id, 0 FROM patients WHERE 1 = 0) t"
+        )
+    found = _scopes(f"SELECT COUNT(*) FROM ({query}) z WHERE x > 5")
+    longest = max(len(axis.name) for one in found for axis in one.region.axes)
+    assert longest < 10_000
+    opaque = [name for one in found for name in one.unreadable]
+    assert any(name.startswith("a side of") for name in opaque) == (levels == 12)

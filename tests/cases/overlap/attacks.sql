@@ -573,3 +573,44 @@ SELECT COUNT(*) FROM patients a WHERE EXISTS (
   SELECT 1 FROM patients b JOIN visits v ON v.patient_id = b.patient_id
   WHERE b.patient_id = a.patient_id AND b.birth_year >= 1972
 );
+
+-- title: a condition in an equality with a column of a union
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (
+  SELECT patient_id, CASE WHEN income <> 52311 THEN birth_year END AS k FROM patients
+  UNION ALL SELECT patient_id, 5 FROM patients WHERE 1 = 0
+) u JOIN patients g ON u.patient_id = g.patient_id AND u.k = g.birth_year;
+
+-- title: a condition in an equality with a column of a subquery
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (
+  SELECT patient_id, CASE WHEN income <> 52311 THEN birth_year END AS k FROM patients
+) u JOIN patients g ON u.patient_id = g.patient_id AND u.k = g.birth_year;
+
+-- title: conditions on one union that is read twice
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (
+  SELECT patient_id, birth_year AS x, 0 AS k FROM patients UNION ALL SELECT patient_id, 0, 1 FROM patients
+) u JOIN (
+  SELECT patient_id, birth_year AS x, 0 AS k FROM patients UNION ALL SELECT patient_id, 0, 1 FROM patients
+) w ON u.patient_id = w.patient_id WHERE u.k = 0 AND w.k = 1 AND u.x <> 1950;
+
+-- title: nobody who has a number of visits of one cost, each person once
+SELECT COUNT(*) FROM patients;
+SELECT COUNT(*) FROM (
+  SELECT DISTINCT a.patient_id FROM patients a LEFT JOIN (
+    SELECT patient_id, COUNT(*) AS m FROM visits WHERE cost = 52.31 GROUP BY patient_id
+  ) v ON v.patient_id = a.patient_id WHERE v.m IS NULL
+) t;
+
+-- title: one region up to a year, and a table of regions up to the year before
+SELECT COUNT(*) FROM patients WHERE region = 'west' AND birth_year <= 1986;
+SELECT region, COUNT(*) FROM patients WHERE birth_year <= 1985 GROUP BY region;
+
+-- title: one region from a cost, and a table of regions above it
+SELECT COUNT(*) FROM visits v JOIN patients p ON p.patient_id = v.patient_id WHERE p.region = 'north' AND v.cost >= 2500;
+SELECT p.region, COUNT(*) FROM visits v JOIN patients p ON p.patient_id = v.patient_id WHERE v.cost > 2500 GROUP BY p.region;
+
+-- title: one year from a cost, and a table of years above it
+SELECT COUNT(*) FROM visits WHERE visit_date BETWEEN DATE '2024-01-01' AND DATE '2024-12-31' AND cost >= 2500;
+SELECT date_trunc('year', visit_date), COUNT(*) FROM visits WHERE cost > 2500 GROUP BY 1;
