@@ -11,7 +11,7 @@ from gateway.datasets.wire_session import WireSession
 from gateway.events import Emit
 from gateway.policy.subjects import Subject
 from gateway.requests.request import Estimate, Request
-from gateway.stages.deferred import DeferredStatement
+from gateway.stages.finish import DeferredStatement
 
 
 @dataclass(frozen=True)

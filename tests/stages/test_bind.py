@@ -14,7 +14,7 @@ from gateway.plan.fields import Field
 from gateway.plan.print import explain_plan
 from gateway.plan.scalars import Call, Cast, Literal, Ref, Scalar, Shift
 from gateway.plan.types import BOOLEAN, DATE, TEXT, TIMESTAMP, TIMESTAMPTZ
-from gateway.stages.time_zone import moment_in, require_zone_does_not_matter
+from gateway.stages.bind import moment_in, require_zone_does_not_matter
 
 _LATE = datetime(2026, 11, 18, 23, 30, tzinfo=UTC)
 _EVENTS = Dataset(

@@ -12,7 +12,7 @@ from gateway.plan.fields import Field
 from gateway.plan.grouping import Aggregate
 from gateway.plan.relations import Scan
 from gateway.plan.types import NUMERIC
-from gateway.release_cache.input_ids import Constants
+from gateway.release_cache.fingerprints import Constants
 
 _VISITS = Table(
     "visits",
