@@ -13,6 +13,7 @@ import laws
 import pytest
 from hypothesis import settings
 from kinds import mark_kind, unit_guard
+from order import put_together
 from samples import Samples, draws
 from scratch import PASSABLE, Scratch, make_passable
 
@@ -76,10 +77,18 @@ def tmp_path(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.hookimpl(tryfirst=True)  # before `-m` selects
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # before `-m` selects, and after others have shuffled
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> Iterator[None]:
     for item in items:
         mark_kind(item)
+    _leave_out(config, items)
+    yield
+    put_together(items)
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     left_out = [item for item in items if not _is_asked_for(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
