@@ -73,5 +73,5 @@ def test_choices_that_are_nested_deep_are_opaque(function: str, read: list[objec
         for _ in range(depth):
             nested = function.format(nested)
         [ground] = grounds("clinic", f"SELECT COUNT(*) FROM visits WHERE {nested} > 5")
-        assert bool(ground.unreadable) == (depth == 12)  # noqa: PLR2004  # the deeper one
+        assert bool(ground.unreadable) == (depth == 12)  # the deeper one
     assert len(read) < _FEW

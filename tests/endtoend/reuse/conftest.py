@@ -10,13 +10,8 @@ from gateway.postgres_server import Lease
 
 
 @pytest.fixture(scope="session")
-<<<<<<< HEAD
-def houses(sample_server: Lease) -> Iterator[Opened]:
-    with opened(sample_server, pure=96, zcdp=41, found=1, modest=1, audited=36) as one:
-=======
 def houses(sample_server: Lease, servers: SharedServers) -> Iterator[Opened]:
-    with opened(sample_server, servers, pure=72, zcdp=40, found=1, modest=1, audited=36) as one:
->>>>>>> tests
+    with opened(sample_server, servers, pure=96, zcdp=41, found=1, modest=1, audited=36) as one:
         yield one
 
 
