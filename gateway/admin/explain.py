@@ -18,8 +18,7 @@ from gateway.admin.explain_cost import (
     forecast_json,
     forecast_lines,
 )
-from gateway.binding.bound import Cut
-from gateway.binding.print import explain_bound
+from gateway.binding.bound import Cut, explain_bound
 from gateway.datasets.bind_question import Borrow, BoundQuestion, Question, bind_question, rules_for
 from gateway.datasets.view import Views
 from gateway.errors import Code, GatewayError, OperatorError, Refusal

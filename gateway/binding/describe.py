@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final, Protocol
 
 from gateway.binding.bound import Cut, Empty, Fetch, Release, ResultColumn, Sql, Stage
-from gateway.binding.text.identifiers import quote_name
+from gateway.binding.text.dialect import quote_name
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, Reason, Refusal, UnsupportedSql
 from gateway.plan.types import BIGINT, DOUBLE

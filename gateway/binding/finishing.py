@@ -11,17 +11,14 @@ from functools import reduce
 from sqlglot import exp
 
 from gateway.binding.aggregates import Measures, is_aggregate, split_array_aggregate
-from gateway.binding.binder import SelectRows
+from gateway.binding.binder import FreeRelation, SelectRows
 from gateway.binding.expressions import ScalarBinder
 from gateway.binding.extensions import find_output, has_end, is_end
-from gateway.binding.format_keys import add_zone, is_zoned, unwrap_zone
 from gateway.binding.free_select import may_return_rows
 from gateway.binding.joins import ungrouped_column_refusal
-from gateway.binding.relation import FreeRelation
-from gateway.binding.same_expression import chain_parts, expression_key, kind_of
-from gateway.binding.scope import Visible
-from gateway.binding.select_list import Item
-from gateway.binding.text.identifiers import fold_name, identifier, name_of_function
+from gateway.binding.scope import Visible, chain_parts, expression_key, kind_of
+from gateway.binding.select_list import Item, add_zone, is_zoned, unwrap_zone
+from gateway.binding.text.dialect import fold_name, identifier, name_of_function
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, Refusal, SyntaxRefused
 from gateway.plan.aggregates import Measure

@@ -9,17 +9,13 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from gateway.binding.binder import Leaf
-from gateway.binding.bound import Sql
-from gateway.binding.ctes import Environment
-from gateway.binding.cut import CutBuilder
+from gateway.binding.binder import Environment, FreeRelation, Leaf
+from gateway.binding.bound import CutBuilder, Sql
 from gateway.binding.extensions import has_end
-from gateway.binding.format_keys import strip_zone
 from gateway.binding.guards import can_raise, with_guards
 from gateway.binding.provenance.trace import add_interval_ends
-from gateway.binding.relation import FreeRelation
-from gateway.binding.text.dialect import DIALECT
-from gateway.binding.text.identifiers import identifier
+from gateway.binding.select_list import strip_zone
+from gateway.binding.text.dialect import DIALECT, identifier
 from gateway.catalog.system_tables import is_system_table
 from gateway.catalog.tables import Table
 from gateway.catalog.types import ColumnType

@@ -9,7 +9,7 @@ from typing import Final
 from sqlglot import exp
 
 from gateway.binding.expressions import ScalarBinder
-from gateway.binding.text.identifiers import name_of_function
+from gateway.binding.text.dialect import name_of_function
 from gateway.catalog.types import ColumnType
 from gateway.errors import Code, NotAggregate, SyntaxRefused, UnsupportedSql
 from gateway.functions.signature import mean_type, sum_type

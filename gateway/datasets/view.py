@@ -9,8 +9,8 @@ the terms of each decision.
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
+from gateway.binding.bind import StatementCache
 from gateway.binding.bound import Bound, Cut
-from gateway.binding.statement_cache import StatementCache
 from gateway.catalog.tables import Dataset
 from gateway.lru_cache import LruCache
 from gateway.policy.applicable import ApplicableRules

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 from gateway.binding.bound import Empty, Fetch, Release, Sql, Stage
 from gateway.binding.describe import constant_columns
-from gateway.binding.text.identifiers import quote_name
+from gateway.binding.text.dialect import quote_name
 from gateway.catalog.types import ColumnType, Family
 from gateway.catalog.values import InvalidValue, Value, read_value
 from gateway.columnar.texts import Row, TextRows, Texts, array_text

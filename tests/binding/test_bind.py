@@ -3,9 +3,8 @@
 import pytest
 from binding.clinic import CLINIC
 
-from gateway.binding.bind import bind
+from gateway.binding.bind import StatementCache, bind
 from gateway.binding.bound import Cut, Empty, PassThrough, Release, Stage
-from gateway.binding.statement_cache import StatementCache
 from gateway.binding.text.classify import split_statements
 from gateway.binding.text.parameters import Given, parameter_literals
 from gateway.errors import Code, Refusal, UnsupportedSql

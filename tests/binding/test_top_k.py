@@ -9,9 +9,8 @@ from binding.clinic import CLINIC
 from laws import for_each
 
 from gateway.binding.bind import bind
-from gateway.binding.bound import Cut, ResultColumn
+from gateway.binding.bound import Cut, ResultColumn, explain_bound
 from gateway.binding.extensions import postgresql_sql
-from gateway.binding.print import explain_bound
 from gateway.binding.top_k import can_select
 from gateway.catalog.domains import Interval, Values
 from gateway.catalog.tables import Column, ColumnRef, Dataset, Table

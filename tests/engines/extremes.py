@@ -18,7 +18,7 @@ from sqlglot import exp
 from gateway.binding.bind import parse
 from gateway.binding.expressions import ScalarBinder as Binder
 from gateway.binding.scope import Visible
-from gateway.binding.text.limits import tokens_of
+from gateway.binding.text.lexer import tokens_of
 from gateway.catalog.domains import Anything, Bound, Domain, Interval
 from gateway.catalog.tables import Column, Table
 from gateway.catalog.types import parse_type

@@ -9,12 +9,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from gateway.binding.text.session_settings import (
-    ENCODINGS,
-    IDLE_LIMITS,
-    SETTINGS,
-    is_allowed_setting,
-)
+from gateway.binding.text.classify import ENCODINGS, IDLE_LIMITS, SETTINGS, is_allowed_setting
 from gateway.errors import Code, Refusal, SyntaxRefused, UnsupportedSql
 
 LOGIN: Final = "gateway.login"

@@ -3,7 +3,7 @@
 import pytest
 from laws import for_each
 
-from gateway.binding.text.session_settings import SETTINGS
+from gateway.binding.text.classify import SETTINGS
 from gateway.errors import Refusal
 from gateway.frontends.pgwire.startup_options import read_settings, split_options
 
