@@ -25,7 +25,7 @@ from gateway.datasets.system_tables import OwnRows
 from gateway.datasets.wire_session import WireSessions
 from gateway.errors import BackendUnavailable, Code, Refusal
 from gateway.events import Emit, ignore_event
-from gateway.frontends.pgwire.gateway_api import WireApi
+from gateway.frontends.pgwire.connection import WireApi
 from gateway.frontends.pgwire.handshake import FRONT_END as WIRE
 from gateway.frontends.pgwire.server import WireServer
 from gateway.frontends.rest.gateway_api import GatewayApi, QueryApi, SubjectApi

@@ -22,7 +22,7 @@ from gateway.frontends.pgwire.handshake import (
     Step,
     log_in,
 )
-from gateway.frontends.pgwire.startup_packets import CancelRequest
+from gateway.frontends.pgwire.startup import CancelRequest
 from gateway.policy.subjects import Subject
 
 HERE = "192.0.2.7"
